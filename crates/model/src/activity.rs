@@ -1,0 +1,144 @@
+//! An activity: somebody did something with an object on a service.
+//!
+//! It has two halves. The [`State`] is small, decides where the activity belongs and in which order, and is read
+//! whenever the activity is about to be shown. The [`Body`] is what is shown; it is stored once and may be cached by
+//! identifier and version.
+
+use crate::{ActivityId, Facet, Millis, ServiceName, Uid, Version};
+use serde::{Deserialize, Serialize};
+
+/// Who may see an activity, beside the actor and those whom it addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Visibility {
+    /// Everybody who may read a collection that it is in.
+    #[default]
+    Public,
+    /// The actor's followers.
+    Followers,
+    /// Nobody else.
+    Direct,
+}
+
+impl Visibility {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Visibility::Public => "public",
+            Visibility::Followers => "followers",
+            Visibility::Direct => "direct",
+        }
+    }
+
+    /// Reads the word, in any case.
+    pub fn parse(text: &str) -> Option<Visibility> {
+        [Visibility::Public, Visibility::Followers, Visibility::Direct]
+            .into_iter()
+            .find(|one| text.eq_ignore_ascii_case(one.as_str()))
+    }
+}
+
+/// What decides where an activity is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Its identifier.
+    pub id: ActivityId,
+    /// The version of this state and of the body that goes with it.
+    pub version: Version,
+    /// Who did it.
+    pub actor: Uid,
+    /// Service, type and verb; fixed by the first version.
+    pub facet: Facet,
+    /// When the service received it; fixed by the first version.
+    pub received: Millis,
+    /// When it was published; fixed by the first version.
+    pub published: Millis,
+    /// When it last changed (received, if never).
+    pub updated: Millis,
+    /// Taken back: in no collection any more.
+    pub deleted: bool,
+    /// Who may see it.
+    pub visibility: Visibility,
+    /// The accounts that it addresses.
+    pub addressed: Vec<Uid>,
+}
+
+/// What is shown of an activity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Body {
+    /// The identifier that the service itself gives it; with actor and service it names the activity from outside.
+    pub source_id: String,
+    /// A sentence for people.
+    pub title: String,
+    /// The service, as it is shown.
+    pub service: Service,
+    /// What is known of comments and likes.
+    pub comments: Comments,
+    /// What the activity was done with.
+    pub object: Object,
+}
+
+/// A source service as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// Its name.
+    pub name: ServiceName,
+    /// Its icon's address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icon: Option<String>,
+    /// Its site's address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub website: Option<String>,
+}
+
+/// What is known of comments and likes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Comments {
+    /// Only whether one can comment.
+    Available(bool),
+    /// How many there are.
+    Counted {
+        /// Comments.
+        comments: u64,
+        /// Likes.
+        likes: u64,
+    },
+}
+
+/// The object of an activity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Object {
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// A longer text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A small picture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thumbnail: Option<Thumbnail>,
+    /// Its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+/// A small picture of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thumbnail {
+    /// Its address.
+    pub url: String,
+    /// Pixels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub height: Option<u32>,
+    /// Pixels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<u32>,
+}
+
+/// Both halves together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// Where it belongs.
+    pub state: State,
+    /// What is shown.
+    pub body: Body,
+}

@@ -1,0 +1,214 @@
+//! Cursors: where a walk goes on, and what a poller has seen.
+//!
+//! A cursor is opaque to clients, versioned, and bound to the collection and the filters that it came from. It grants
+//! nothing (whoever presents it is authenticated like everybody), so a checksum against accidents is enough.
+
+use crate::hash::Fnv;
+use crate::{ActivityId, Collection, Filter, Millis, Order, Position, Spot, Uid, Version};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+const VERSION: u8 = 1;
+
+/// How many unsettled items a mark remembers; one too many costs a repeat, never a hole.
+const MAX_SEEN: usize = 200;
+
+/// What a cursor is bound to: whose collection, which one, under which filters. Not the order: a mark is good in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding(u64);
+
+impl Binding {
+    /// The binding of cursors of that collection under that filter.
+    pub fn new(owner: Uid, collection: Collection, filter: &Filter) -> Binding {
+        let mut hash = Fnv::new().bytes(&owner.0.to_be_bytes()).text(collection.as_str());
+        for (name, value) in filter.parameters() {
+            hash = hash.text(name).text(&value);
+        }
+        Binding(hash.finish())
+    }
+}
+
+/// What somebody who read up to some point has seen of a collection: everything that had arrived at `place`, and
+/// besides it the few items that were shown before their arrival was settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Everything up to here has been seen.
+    pub place: Place,
+    seen: Vec<u64>,
+}
+
+/// A place among the arrivals: a position in the delivery log and, where one delivery brought many, the last
+/// identifier seen of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Arrivals at earlier positions have been seen.
+    pub position: Position,
+    /// Of this position: all up to this identifier; `None` means all of them.
+    pub inside: Option<ActivityId>,
+}
+
+impl Place {
+    /// Everything up to and including that position.
+    pub fn whole(position: Position) -> Place {
+        Place { position, inside: None }
+    }
+
+    /// Whether an arrival there comes after this place.
+    pub fn is_before(&self, position: Position, id: ActivityId) -> bool {
+        position > self.position || position == self.position && self.inside.is_some_and(|seen| id > seen)
+    }
+}
+
+impl Mark {
+    /// The mark of a reader who is shown everything up to `floor`.
+    pub fn at(floor: Position) -> Mark {
+        Mark { place: Place::whole(floor), seen: Vec::new() }
+    }
+
+    /// Remembers that an item was shown. What had arrived by the mark's place needs no remembering.
+    pub fn shown(&mut self, id: ActivityId, version: Version, arrived: Option<Position>) {
+        let settled = arrived.is_some_and(|position| !self.place.is_before(position, id));
+        let pair = pair(id, version);
+        if !settled && self.seen.len() < MAX_SEEN && !self.seen.contains(&pair) {
+            self.seen.push(pair);
+        }
+    }
+
+    /// Whether that version was shown before it arrived. It arrives once, so it is forgotten then.
+    pub fn forget(&mut self, id: ActivityId, version: Version) -> bool {
+        let at = self.seen.iter().position(|one| *one == pair(id, version));
+        at.map(|at| self.seen.swap_remove(at)).is_some()
+    }
+
+    /// Goes on to `place`, never back.
+    pub fn advance(&mut self, place: Place) {
+        let further = place.position > self.place.position
+            || place.position == self.place.position
+                && (place.inside.is_none() || place.inside > self.place.inside);
+        if further && !(place.position == self.place.position && self.place.inside.is_none()) {
+            self.place = place;
+        }
+    }
+}
+
+/// The hash by which a mark remembers a version of an activity.
+fn pair(id: ActivityId, version: Version) -> u64 {
+    Fnv::new().bytes(id.as_bytes()).bytes(&version.0.to_be_bytes()).finish()
+}
+
+/// Where to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cursor {
+    /// The next page of a walk through the collection.
+    Page {
+        /// The order that is walked in.
+        order: Order,
+        /// After this spot.
+        after: Spot,
+        /// What the walk has seen: the mark of its first page and what the pages showed.
+        mark: Mark,
+    },
+    /// Whatever arrived after the mark.
+    Updates(Mark),
+}
+
+/// Why a cursor is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CursorError {
+    /// It is none of ours, or was altered.
+    #[error("not a cursor of this service, or altered on the way; follow the links of an answer as they are")]
+    Altered,
+    /// It is ours, but from elsewhere.
+    #[error(
+        "this cursor is from another collection, order or filter; follow the links of an answer as they are"
+    )]
+    Foreign,
+}
+
+impl Cursor {
+    /// The text that stands in a link.
+    pub fn encode(&self, binding: Binding) -> String {
+        let mut bytes = vec![VERSION];
+        let mark = match self {
+            Cursor::Page { order, after, mark } => {
+                bytes.push(match order {
+                    Order::Received => 0,
+                    Order::Published => 1,
+                });
+                bytes.extend(after.time.0.to_be_bytes());
+                bytes.extend(after.id.as_bytes());
+                mark
+            }
+            Cursor::Updates(mark) => {
+                bytes.push(2);
+                mark
+            }
+        };
+        bytes.extend(binding.0.to_be_bytes());
+        bytes.extend(mark.place.position.0.to_be_bytes());
+        bytes.push(u8::from(mark.place.inside.is_some()));
+        bytes.extend(mark.place.inside.iter().flat_map(|id| id.as_bytes()));
+        bytes.extend(mark.seen.iter().flat_map(|pair| pair.to_be_bytes()));
+        let checksum = Fnv::new().bytes(&bytes).finish();
+        bytes.extend(checksum.to_be_bytes());
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Reads a cursor that must have come from this collection, these filters and, for a page, this order.
+    pub fn decode(text: &str, binding: Binding, order: Order) -> Result<Cursor, CursorError> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError::Altered)?;
+        let (content, checksum) = bytes.split_last_chunk::<8>().ok_or(CursorError::Altered)?;
+        if Fnv::new().bytes(content).finish().to_be_bytes() != *checksum {
+            return Err(CursorError::Altered);
+        }
+        let (cursor, bound) = Cursor::read(&mut Bytes(content)).ok_or(CursorError::Altered)?;
+        let same_order = !matches!(cursor, Cursor::Page { order: walked, .. } if walked != order);
+        if bound == binding && same_order { Ok(cursor) } else { Err(CursorError::Foreign) }
+    }
+
+    fn read(bytes: &mut Bytes<'_>) -> Option<(Cursor, Binding)> {
+        let [VERSION, kind] = bytes.take::<2>()? else { return None };
+        let page = match kind {
+            0 => Some(Order::Received),
+            1 => Some(Order::Published),
+            2 => None,
+            _ => return None,
+        };
+        let after = match page {
+            Some(order) => {
+                let time = Millis(i64::from_be_bytes(bytes.take()?));
+                Some((order, Spot { time, id: ActivityId::from_bytes(bytes.take()?)? }))
+            }
+            None => None,
+        };
+        let binding = Binding(u64::from_be_bytes(bytes.take()?));
+        let position = Position(u64::from_be_bytes(bytes.take()?));
+        let inside = match bytes.take()? {
+            [0] => None,
+            [1] => Some(ActivityId::from_bytes(bytes.take()?)?),
+            _ => return None,
+        };
+        let mut seen = Vec::new();
+        while !bytes.0.is_empty() {
+            seen.push(u64::from_be_bytes(bytes.take()?));
+        }
+        let mark = Mark { place: Place { position, inside }, seen };
+        let fits = mark.seen.len() <= MAX_SEEN;
+        let cursor = match after {
+            Some((order, after)) => Cursor::Page { order, after, mark },
+            None => Cursor::Updates(mark),
+        };
+        fits.then_some((cursor, binding))
+    }
+}
+
+/// Bytes that are being read from the front.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+}

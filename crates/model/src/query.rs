@@ -1,0 +1,203 @@
+//! From the words of a request to the question it asks: [`RawQuery`] is what was sent, [`FeedQuery`] what it means.
+
+mod filter;
+mod raw;
+
+pub use filter::{Filter, Range};
+pub use raw::{RawQuery, encode_component};
+
+use crate::{Binding, Collection, Cursor, Mark, Millis, Order, Spot, Uid};
+
+/// How many items a page has when nothing is said.
+pub const DEFAULT_COUNT: u32 = 20;
+
+/// The most items that a page has, whatever is asked for.
+pub const MAX_PAGE: u32 = 200;
+
+/// The largest number that `start` and `count` take.
+const MAX_NUMBER: u32 = i32::MAX as u32;
+
+/// A representation of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// `application/xml`.
+    Xml,
+    /// `application/atom+xml`.
+    Atom,
+    /// `application/json`.
+    Json,
+    /// `application/fastinfoset`.
+    FastInfoset,
+}
+
+impl Format {
+    /// All four, the preferred one first.
+    pub const ALL: [Format; 4] = [Format::Xml, Format::Atom, Format::Json, Format::FastInfoset];
+
+    /// Its word in the `format` parameter.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Format::Xml => "xml",
+            Format::Atom => "atom",
+            Format::Json => "json",
+            Format::FastInfoset => "fastinfoset",
+        }
+    }
+
+    /// Its media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Format::Xml => "application/xml",
+            Format::Atom => "application/atom+xml",
+            Format::Json => "application/json",
+            Format::FastInfoset => "application/fastinfoset",
+        }
+    }
+}
+
+/// Where a page starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// After so many items.
+    Skip(u32),
+    /// Where a walk's last page ended.
+    After {
+        /// The last spot of that page.
+        spot: Spot,
+        /// What the walk has seen.
+        mark: Mark,
+    },
+    /// What arrived after the mark, in the order of arrival.
+    Updates(Mark),
+}
+
+/// A question to one collection, resolved and within limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedQuery {
+    /// Whose collection.
+    pub owner: Uid,
+    /// Which of the three.
+    pub collection: Collection,
+    /// What is selected.
+    pub filter: Filter,
+    /// In which order.
+    pub order: Order,
+    /// From where.
+    pub start: Start,
+    /// How many at most, as asked for.
+    pub count: u32,
+    /// The representation that the address itself asks for.
+    pub format: Option<Format>,
+}
+
+/// A parameter that can't be taken, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{parameter}: {detail}")]
+pub struct ParameterError {
+    /// Its name.
+    pub parameter: &'static str,
+    /// What is wrong and what would be right.
+    pub detail: String,
+}
+
+impl ParameterError {
+    fn new(parameter: &'static str, detail: impl Into<String>) -> ParameterError {
+        ParameterError { parameter, detail: detail.into() }
+    }
+}
+
+impl FeedQuery {
+    /// What the raw query asks of that collection.
+    pub fn resolve(raw: &RawQuery, owner: Uid, collection: Collection) -> Result<FeedQuery, ParameterError> {
+        let filter = Filter::resolve(raw)?;
+        let order = match raw.scalar("orderby")? {
+            None => Order::default(),
+            Some(word) if word.eq_ignore_ascii_case("receivedDate") => Order::Received,
+            Some(word) if word.eq_ignore_ascii_case("pubDate") => Order::Published,
+            Some(_) => return Err(ParameterError::new("orderby", "expected receivedDate or pubDate")),
+        };
+        let format = match raw.scalar("format")? {
+            None => None,
+            Some(word) => {
+                Some(Format::ALL.into_iter().find(|f| word.eq_ignore_ascii_case(f.as_str())).ok_or_else(
+                    || ParameterError::new("format", "expected xml, atom, json or fastinfoset"),
+                )?)
+            }
+        };
+        let count = number(raw, "count")?.unwrap_or(DEFAULT_COUNT);
+        let start = match (number(raw, "start")?, raw.scalar("cursor")?) {
+            (Some(_), Some(_)) => {
+                return Err(ParameterError::new(
+                    "cursor",
+                    "start and cursor exclude each other; send one of them",
+                ));
+            }
+            (skip, None) => Start::Skip(skip.unwrap_or(0)),
+            (None, Some(text)) => {
+                let binding = Binding::new(owner, collection, &filter);
+                match Cursor::decode(&text, binding, order) {
+                    Ok(Cursor::Page { after, mark, .. }) => Start::After { spot: after, mark },
+                    Ok(Cursor::Updates(mark)) => Start::Updates(mark),
+                    Err(error) => return Err(ParameterError::new("cursor", error.to_string())),
+                }
+            }
+        };
+        Ok(FeedQuery { owner, collection, filter, order, start, count, format })
+    }
+
+    /// The most items that the page may have.
+    pub fn page_size(&self) -> u32 {
+        self.count.min(MAX_PAGE)
+    }
+
+    /// The same question from another place on.
+    #[must_use]
+    pub fn from(&self, start: Start) -> FeedQuery {
+        FeedQuery { start, ..self.clone() }
+    }
+
+    /// The query string that asks this, without its question mark; what is default is left out.
+    pub fn render(&self) -> String {
+        let mut pairs = self.filter.parameters();
+        if self.order == Order::Published {
+            pairs.push(("orderby", "pubDate".to_owned()));
+        }
+        if let Some(format) = self.format {
+            pairs.push(("format", format.as_str().to_owned()));
+        }
+        if self.count != DEFAULT_COUNT {
+            pairs.push(("count", self.count.to_string()));
+        }
+        let cursor = match &self.start {
+            Start::Skip(0) => None,
+            Start::Skip(skip) => {
+                pairs.push(("start", skip.to_string()));
+                None
+            }
+            Start::After { spot, mark } => {
+                Some(Cursor::Page { order: self.order, after: *spot, mark: mark.clone() })
+            }
+            Start::Updates(mark) => Some(Cursor::Updates(mark.clone())),
+        };
+        if let Some(cursor) = cursor {
+            let binding = Binding::new(self.owner, self.collection, &self.filter);
+            pairs.push(("cursor", cursor.encode(binding)));
+        }
+        let written: Vec<String> =
+            pairs.iter().map(|(name, value)| format!("{name}={}", encode_component(value))).collect();
+        written.join("&")
+    }
+}
+
+fn number(raw: &RawQuery, name: &'static str) -> Result<Option<u32>, ParameterError> {
+    let Some(text) = raw.scalar(name)? else { return Ok(None) };
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let number = if digits { text.parse::<u32>().ok().filter(|n| *n <= MAX_NUMBER) } else { None };
+    let wrong = || ParameterError::new(name, format!("expected a whole number from 0 to {MAX_NUMBER}"));
+    number.map(Some).ok_or_else(wrong)
+}
+
+fn instant(raw: &RawQuery, name: &'static str) -> Result<Option<Millis>, ParameterError> {
+    let Some(text) = raw.scalar(name)? else { return Ok(None) };
+    Millis::parse(&text).map(Some).map_err(|error| ParameterError::new(name, error.to_string()))
+}

@@ -1,0 +1,92 @@
+//! What a query selects.
+
+use super::{ParameterError, RawQuery, instant};
+use crate::{Entry, Facet, Kind, Millis, Verb};
+use std::collections::BTreeSet;
+
+/// A range of times: `since` is in it, `before` is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// At or after.
+    pub since: Option<Millis>,
+    /// Before.
+    pub before: Option<Millis>,
+}
+
+impl Range {
+    /// Whether the time is in it.
+    pub fn contains(self, time: Millis) -> bool {
+        self.since.is_none_or(|since| since <= time) && self.before.is_none_or(|before| time < before)
+    }
+}
+
+/// All that selects, joined by AND; an empty set selects everything. Words are in the form that they are compared in;
+/// one that can't be a word is kept, and nothing has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Filter {
+    /// Any of these services, folded.
+    pub services: BTreeSet<String>,
+    /// Any of these types.
+    pub kinds: BTreeSet<String>,
+    /// Any of these verbs.
+    pub verbs: BTreeSet<String>,
+    /// When it was received.
+    pub received: Range,
+    /// When it was published.
+    pub published: Range,
+}
+
+impl Filter {
+    pub(super) fn resolve(raw: &RawQuery) -> Result<Filter, ParameterError> {
+        let kind =
+            |text: &str| Kind::parse(text).map_or_else(|| text.to_lowercase(), |k| k.as_str().to_owned());
+        let verb =
+            |text: &str| Verb::parse(text).map_or_else(|| text.to_lowercase(), |v| v.as_str().to_owned());
+        Ok(Filter {
+            services: raw.values("service")?.iter().map(|text| text.to_lowercase()).collect(),
+            kinds: raw.values("type")?.iter().map(|text| kind(text)).collect(),
+            verbs: raw.values("verb")?.iter().map(|text| verb(text)).collect(),
+            received: Range {
+                since: instant(raw, "receivedsince")?,
+                before: instant(raw, "receivedbefore")?,
+            },
+            published: Range {
+                since: instant(raw, "publishedsince")?,
+                before: instant(raw, "publishedbefore")?,
+            },
+        })
+    }
+
+    /// Whether service, type and verb are all selected.
+    pub fn selects(&self, facet: &Facet) -> bool {
+        let any = |set: &BTreeSet<String>, word: &str| set.is_empty() || set.contains(word);
+        any(&self.services, &facet.service)
+            && any(&self.kinds, facet.kind.as_str())
+            && any(&self.verbs, facet.verb.as_str())
+    }
+
+    /// Whether an entry is selected.
+    pub fn matches(&self, entry: &Entry) -> bool {
+        self.received.contains(entry.received)
+            && self.published.contains(entry.published)
+            && self.selects(&entry.facet)
+    }
+
+    /// The parameters that say this, in a fixed order.
+    pub(crate) fn parameters(&self) -> Vec<(&'static str, String)> {
+        let mut pairs = Vec::new();
+        for (name, set) in [("service", &self.services), ("type", &self.kinds), ("verb", &self.verbs)] {
+            if !set.is_empty() {
+                pairs.push((name, set.iter().map(String::as_str).collect::<Vec<_>>().join(",")));
+            }
+        }
+        let bounds = [
+            ("receivedsince", self.received.since),
+            ("receivedbefore", self.received.before),
+            ("publishedsince", self.published.since),
+            ("publishedbefore", self.published.before),
+        ];
+        pairs.extend(bounds.into_iter().filter_map(|(name, time)| Some((name, time?.zulu()))));
+        pairs
+    }
+}

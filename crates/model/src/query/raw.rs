@@ -1,0 +1,93 @@
+//! Form-encoded text taken apart, from the query string and from a form body alike.
+
+use super::ParameterError;
+
+/// The parameters as they were sent, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawQuery {
+    pairs: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl RawQuery {
+    /// Takes a query string apart.
+    pub fn parse(text: &[u8]) -> RawQuery {
+        let mut raw = RawQuery::default();
+        raw.extend(text);
+        raw
+    }
+
+    /// Adds what another form-encoded text says.
+    pub fn extend(&mut self, text: &[u8]) {
+        let pairs = text.split(|b| *b == b'&').filter(|pair| !pair.is_empty());
+        self.pairs.extend(pairs.map(|pair| {
+            let mut halves = pair.splitn(2, |b| *b == b'=');
+            (decode(halves.next().unwrap_or_default()), decode(halves.next().unwrap_or_default()))
+        }));
+    }
+
+    /// The value of a parameter that may be said once; an empty one is as if absent.
+    pub(super) fn scalar(&self, name: &'static str) -> Result<Option<String>, ParameterError> {
+        let mut values = self.texts(name);
+        let first = values.next().transpose()?;
+        if values.next().is_some() {
+            return Err(ParameterError::new(name, "it was sent twice; send it once"));
+        }
+        Ok(first)
+    }
+
+    /// The values of a parameter that may be repeated, or hold several with commas between.
+    pub(super) fn values(&self, name: &'static str) -> Result<Vec<String>, ParameterError> {
+        let mut all = Vec::new();
+        for text in self.texts(name) {
+            all.extend(text?.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned));
+        }
+        Ok(all)
+    }
+
+    fn texts(&self, name: &'static str) -> impl Iterator<Item = Result<String, ParameterError>> {
+        let named = self.pairs.iter().filter(move |(n, value)| n == name.as_bytes() && !value.is_empty());
+        named.map(move |(_, value)| {
+            String::from_utf8(value.clone())
+                .map_err(|_| ParameterError::new(name, "expected UTF-8 text, percent-encoded"))
+        })
+    }
+}
+
+/// Percent-decodes once; a `+` is a space; a `%` that begins no escape stands for itself.
+fn decode(text: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        let escaped = after.split_first_chunk::<2>().and_then(|([high, low], tail)| {
+            let byte = hex(*high)? << 4 | hex(*low)?;
+            (*first == b'%').then_some((byte, tail))
+        });
+        match (first, escaped) {
+            (b'%', Some((byte, tail))) => {
+                decoded.push(byte);
+                rest = tail;
+            }
+            (b'+', _) => decoded.push(b' '),
+            _ => decoded.push(*first),
+        }
+    }
+    decoded
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+/// Percent-encodes a value for a query string. Commas and colons stay readable: they need no escape there.
+pub fn encode_component(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~,:".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}

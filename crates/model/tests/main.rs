@@ -1,0 +1,9 @@
+//! The laws of the model, as properties.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failing test may panic")]
+
+mod main {
+    mod belonging;
+    mod cursor;
+    mod query;
+}

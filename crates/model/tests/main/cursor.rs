@@ -1,0 +1,105 @@
+//! Cursors come back as they were, and nothing else is taken for one.
+
+use super::query::instants;
+use model::{
+    ActivityId, Binding, Collection, Cursor, CursorError, Filter, Mark, Millis, Order, Place, Position, Spot,
+    Uid, Version,
+};
+use proptest::prelude::*;
+
+pub(crate) fn ids() -> impl Strategy<Value = ActivityId> {
+    (0i64..1 << 48, any::<[u8; 10]>()).prop_map(|(time, random)| ActivityId::new(Millis(time), random))
+}
+
+pub(crate) fn marks() -> impl Strategy<Value = Mark> {
+    let shown = prop::collection::vec((ids(), any::<i64>()), 0..8);
+    (any::<u64>(), prop::option::of(ids()), shown).prop_map(|(position, inside, shown)| {
+        let mut mark = Mark::at(Position(position));
+        mark.place = Place { position: Position(position), inside };
+        shown.into_iter().for_each(|(id, version)| mark.shown(id, Version(version), None));
+        mark
+    })
+}
+
+fn cursors() -> impl Strategy<Value = Cursor> {
+    let orders = prop::sample::select(vec![Order::Received, Order::Published]);
+    prop_oneof![
+        (orders, instants(), ids(), marks()).prop_map(|(order, time, id, mark)| Cursor::Page {
+            order,
+            after: Spot { time, id },
+            mark
+        }),
+        marks().prop_map(Cursor::Updates),
+    ]
+}
+
+fn order_of(cursor: &Cursor) -> Order {
+    match cursor {
+        Cursor::Page { order, .. } => *order,
+        Cursor::Updates(_) => Order::Received,
+    }
+}
+
+fn binding(owner: i64) -> Binding {
+    Binding::new(Uid(owner), Collection::To, &Filter::default())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn a_cursor_comes_back_as_it_was(cursor in cursors()) {
+        let text = cursor.encode(binding(1));
+        prop_assert_eq!(Cursor::decode(&text, binding(1), order_of(&cursor)), Ok(cursor));
+    }
+
+    #[test]
+    fn elsewhere_it_is_foreign(cursor in cursors()) {
+        let text = cursor.encode(binding(1));
+        prop_assert_eq!(Cursor::decode(&text, binding(2), order_of(&cursor)), Err(CursorError::Foreign));
+    }
+
+    #[test]
+    fn any_change_is_noticed(cursor in cursors(), at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_-]") {
+        let text = cursor.encode(binding(1));
+        let at = at.index(text.len());
+        let changed = format!("{}{to}{}", &text[..at], &text[at + 1..]);
+        if changed != text {
+            let came = Cursor::decode(&changed, binding(1), order_of(&cursor));
+            prop_assert_eq!(came, Err(CursorError::Altered));
+        }
+        prop_assert!(Cursor::decode(&text[..at], binding(1), order_of(&cursor)).is_err());
+    }
+}
+
+#[test]
+fn a_mark_remembers_what_had_not_arrived() {
+    let (old, new) = (ActivityId::new(Millis(1), [0; 10]), ActivityId::new(Millis(2), [0; 10]));
+    let mut mark = Mark::at(Position(5));
+    mark.shown(old, Version(1), Some(Position(5)));
+    mark.shown(new, Version(1), Some(Position(6)));
+    assert!(!mark.forget(old, Version(1)), "it had arrived by the mark");
+    assert!(mark.forget(new, Version(1)));
+    assert!(!mark.forget(new, Version(1)), "it arrives once");
+}
+
+#[test]
+fn a_mark_never_goes_back() {
+    let (a, b) = (ActivityId::new(Millis(1), [0; 10]), ActivityId::new(Millis(2), [0; 10]));
+    let inside = |id| Place { position: Position(5), inside: Some(id) };
+    let mut mark = Mark::at(Position(4));
+    for (to, place) in [
+        (inside(a), inside(a)),
+        (Place::whole(Position(4)), inside(a)),
+        (inside(b), inside(b)),
+        (inside(a), inside(b)),
+        (Place::whole(Position(5)), Place::whole(Position(5))),
+        (inside(b), Place::whole(Position(5))),
+        (Place::whole(Position(6)), Place::whole(Position(6))),
+    ] {
+        mark.advance(to);
+        assert_eq!(mark.place, place);
+    }
+    assert!(inside(a).is_before(Position(5), b) && !inside(a).is_before(Position(5), a));
+    assert!(!Place::whole(Position(5)).is_before(Position(5), b));
+}
