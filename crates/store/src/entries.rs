@@ -1,0 +1,17 @@
+//! What all engines do with entries in the same way.
+
+use model::Entry;
+
+/// One entry of two that tell of the same activity in the same collection, each for boxes of its own.
+///
+/// It is gone only if both are, and is in the boxes of those that are not: an activity that does not address its
+/// reader any more may still be followed. The rest is taken from the later one. The order of joining does not matter.
+pub(crate) fn joined(one: Entry, other: Entry) -> Entry {
+    let (boxes, gone) = match (one.gone, other.gone) {
+        (false, true) => (one.boxes, false),
+        (true, false) => (other.boxes, false),
+        (gone, _) => (one.boxes.union(other.boxes), gone),
+    };
+    let latest = if (other.version, other.arrived) > (one.version, one.arrived) { other } else { one };
+    Entry { boxes, gone, ..latest }
+}

@@ -1,0 +1,208 @@
+//! Where tofrom keeps what it knows: the interface that every engine offers, and the engines. The suite that holds
+//! each engine to the interface is `tests/main/conformance`; it is the interface's definition.
+//!
+//! The interface is cut for an engine where a read is an ordered slice of a bounded partition and nothing else: it
+//! speaks of slices, facets, versions, claims, positions and batches. What every engine promises:
+//!
+//! - **No clock.** Times, versions and identifiers come from the caller, positions from the log. The same calls give
+//!   the same content on every engine, whenever they are made.
+//! - **Every write can be repeated.** A state is written whole, and the later version wins whichever comes last.
+//! - **Done means durable.** When a write returns, it survives a crash.
+//! - **Entries are hints, state is the truth.** An entry may lag behind; who shows an activity checks its state.
+//! - **Results line up.** A look-up of many gives as many answers, in the order of the questions.
+
+mod activities;
+mod entries;
+mod error;
+pub mod sqlite;
+
+pub use activities::{Acceptance, Accepted, Claim, SourceKey};
+pub use error::{Result, StoreError};
+
+use async_trait::async_trait;
+use model::{
+    Account, AccountName, ActivityId, Application, Body, Boxes, Edge, Entry, Filter, Key, KeyId, Millis,
+    Order, Place, Position, Spot, State, Uid, Version,
+};
+
+/// Everything that a store offers.
+#[async_trait]
+pub trait Store: Accounts + Credentials + Graph + Activities + Feeds + Log {
+    /// Answers when the store can be read.
+    async fn ping(&self) -> Result<()>;
+
+    /// Fixes a fact about this store for ever: gives back the value of whoever named it first.
+    async fn fix(&self, name: &str, value: &str) -> Result<String>;
+}
+
+/// What a new account starts with; the store gives it its number.
+#[derive(Clone, Debug)]
+pub struct NewAccount {
+    /// Its name.
+    pub name: AccountName,
+    /// The version of this first state.
+    pub version: Version,
+    /// Given name, if told.
+    pub given_name: Option<String>,
+    /// Family name, if told.
+    pub family_name: Option<String>,
+    /// Readable by every authenticated caller.
+    pub public: bool,
+    /// Acts on behalf of any account.
+    pub operator: bool,
+    /// The password's hash.
+    pub password: Option<String>,
+    /// When it is made.
+    pub created: Millis,
+}
+
+/// Accounts: states with a version, found by name or number.
+#[async_trait]
+pub trait Accounts: Send + Sync {
+    /// Claims the name and makes the account. `None`: the name is taken, now or ever before. Of many calls with one
+    /// name exactly one makes an account.
+    async fn create_account(&self, new: NewAccount) -> Result<Option<Account>>;
+
+    /// The account of that name; a removed one is found too and says so.
+    async fn account_by_name(&self, name: &AccountName) -> Result<Option<Account>>;
+
+    /// The accounts of these numbers.
+    async fn accounts(&self, uids: &[Uid]) -> Result<Vec<Option<Account>>>;
+
+    /// Replaces the account's state, unless the stored version is as late or later. Number, name and time of creation
+    /// stay what they are.
+    async fn put_account(&self, account: &Account) -> Result<()>;
+
+    /// A page of all accounts, removed ones left out, in an order of the store's own: those after `after`.
+    async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>>;
+}
+
+/// Pre-shared keys and applications.
+#[async_trait]
+pub trait Credentials: Send + Sync {
+    /// Keeps a key.
+    async fn add_key(&self, key: &Key) -> Result<()>;
+
+    /// The key with that hash, whether it is live or not.
+    async fn key_by_hash(&self, hash: &[u8; 32]) -> Result<Option<Key>>;
+
+    /// All keys of an account, oldest first.
+    async fn keys_of(&self, owner: Uid) -> Result<Vec<Key>>;
+
+    /// Revokes a key for good; the first revocation's time stays. `false`: the account has no such key.
+    async fn revoke_key(&self, owner: Uid, id: KeyId, at: Millis) -> Result<bool>;
+
+    /// Notes that a key was used; the latest time wins.
+    async fn touch_key(&self, hash: &[u8; 32], at: Millis) -> Result<()>;
+
+    /// Keeps an application. Its key is random, so it is new.
+    async fn add_application(&self, application: &Application) -> Result<()>;
+
+    /// The application with that consumer key, removed or not.
+    async fn application(&self, key: &str) -> Result<Option<Application>>;
+
+    /// All applications, oldest first.
+    async fn applications(&self) -> Result<Vec<Application>>;
+
+    /// Removes an application for good; the first removal's time stays. `false`: there is none.
+    async fn remove_application(&self, key: &str, at: Millis) -> Result<bool>;
+}
+
+/// Who follows whom: edges as states with a version, readable from both ends.
+#[async_trait]
+pub trait Graph: Send + Sync {
+    /// Replaces an edge's state, unless the stored version is as late or later.
+    async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<()>;
+
+    /// The follower's edges to these accounts, also those that say "not any more".
+    async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>>;
+
+    /// Whom the account follows now, by number, those after `after`.
+    async fn following(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>>;
+
+    /// Who follows the account now, by number, those after `after`.
+    async fn followers(&self, followee: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<Uid>>;
+}
+
+/// Activities: their claims, states and bodies.
+#[async_trait]
+pub trait Activities: Send + Sync {
+    /// What is claimed at that address, deleted or not.
+    async fn claim(&self, source: &SourceKey) -> Result<Option<Claim>>;
+
+    /// Takes versions of activities in, each by itself: its claim, its state and body, the actor's own entry, and a
+    /// task in the log. When it returns [`Accepted::Stored`], all of that is durable and the actor's next read shows
+    /// it. Two that claim one address on the same version can't both be stored.
+    async fn accept(&self, batch: Vec<Acceptance>) -> Result<Vec<Accepted>>;
+
+    /// The present states of these activities.
+    async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>>;
+
+    /// The present bodies of these activities, each with its version.
+    async fn bodies(&self, ids: &[ActivityId]) -> Result<Vec<Option<(Version, Body)>>>;
+}
+
+/// An ordered part of an account's entries.
+#[derive(Clone, Debug)]
+pub struct Slice<'a> {
+    /// Whose.
+    pub owner: Uid,
+    /// Of which boxes.
+    pub boxes: Boxes,
+    /// In which order, newest first.
+    pub order: Order,
+    /// What is looked for. The range of the ordering time is kept exactly; by the rest the store leaves out what it
+    /// can leave out cheaply, and may give more than is looked for.
+    pub filter: &'a Filter,
+    /// Only entries that come after this spot.
+    pub after: Option<Spot>,
+    /// How many at most.
+    pub limit: usize,
+}
+
+/// Collections: delivered entries, in two orders and in the order of their arrival.
+#[async_trait]
+pub trait Feeds: Send + Sync {
+    /// Writes entries into collections, a row for each of an entry's boxes, all arriving at `at` (what the entries
+    /// themselves say of their arrival does not count). Of two writes of one entry the later version wins, of equal
+    /// versions the later position.
+    async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()>;
+
+    /// A slice of a collection: in order, an activity that is in several boxes once, with all of them. Fewer than the
+    /// limit means that there are no more.
+    async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>>;
+
+    /// What arrived after `after` and not after `floor`, by position and identifier, an activity once per position
+    /// with all the boxes that it arrived in. Fewer than the limit means that there are no more.
+    async fn arrivals(&self, owner: Uid, after: Place, floor: Position, limit: usize) -> Result<Vec<Entry>>;
+
+    /// Notes that the owner took an activity (received then) out of what reaches them.
+    async fn remove(&self, owner: Uid, id: ActivityId, received: Millis, version: Version) -> Result<()>;
+
+    /// Whether the owner did so, for each of these activities (identifier, time of receipt).
+    async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>>;
+}
+
+/// Something that is still to be done for an accepted version: deliver it to everybody whom it reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its place in the log.
+    pub position: Position,
+    /// The activity.
+    pub id: ActivityId,
+    /// The version that was accepted.
+    pub version: Version,
+}
+
+/// The delivery log. [`Activities::accept`] appends to it.
+#[async_trait]
+pub trait Log: Send + Sync {
+    /// Everything up to here has been delivered and can be read.
+    async fn floor(&self) -> Result<Position>;
+
+    /// Tasks that are not acknowledged, oldest first.
+    async fn pending(&self, limit: usize) -> Result<Vec<Task>>;
+
+    /// Marks tasks as done: all their deliveries are durable.
+    async fn acknowledge(&self, positions: &[Position]) -> Result<()>;
+}

@@ -1,0 +1,136 @@
+//! Accounts.
+
+use super::SqliteStore;
+use super::values::{corrupt, count, millis, version};
+use crate::{Accounts, NewAccount, Result};
+use async_trait::async_trait;
+use model::{Account, AccountName, Uid};
+use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
+
+const BY_NAME: &str =
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed
+     FROM account WHERE name = ?1";
+const BY_NUMBER: &str =
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed
+     FROM account WHERE uid = ?1";
+const AFTER: &str =
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed
+     FROM account WHERE uid > ?1 AND NOT removed ORDER BY uid LIMIT ?2";
+
+fn account(row: &Row<'_>) -> Result<Account> {
+    let name = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+    Ok(Account {
+        uid: Uid(row.get(0)?),
+        name: AccountName::parse(name).map_err(|_| corrupt("not an account's name"))?,
+        version: version(row, 2)?,
+        given_name: row.get(3)?,
+        family_name: row.get(4)?,
+        public: row.get(5)?,
+        operator: row.get(6)?,
+        password: row.get(7)?,
+        created: millis(row, 8)?,
+        removed: row.get(9)?,
+    })
+}
+
+pub(super) fn by_number(connection: &Connection, uid: Uid) -> Result<Option<Account>> {
+    first(&mut *connection.prepare_cached(BY_NUMBER)?, [uid.0])
+}
+
+fn first(statement: &mut Statement<'_>, key: impl rusqlite::Params) -> Result<Option<Account>> {
+    statement.query(key)?.next()?.map(account).transpose()
+}
+
+#[async_trait]
+impl Accounts for SqliteStore {
+    async fn create_account(&self, new: NewAccount) -> Result<Option<Account>> {
+        self.write(move |connection| {
+            let uid = connection
+                .prepare_cached(
+                    "INSERT INTO account
+                     (name, ver, given_name, family_name, public, operator, password, created_ms, removed)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0) ON CONFLICT DO NOTHING RETURNING uid",
+                )?
+                .query_row(
+                    params![
+                        new.name.as_str(),
+                        new.version.0,
+                        new.given_name,
+                        new.family_name,
+                        new.public,
+                        new.operator,
+                        new.password,
+                        new.created.0
+                    ],
+                    |row| row.get(0).map(Uid),
+                )
+                .optional()?;
+            Ok(uid.map(|uid| Account {
+                uid,
+                name: new.name,
+                version: new.version,
+                given_name: new.given_name,
+                family_name: new.family_name,
+                public: new.public,
+                operator: new.operator,
+                password: new.password,
+                created: new.created,
+                removed: false,
+            }))
+        })
+        .await
+    }
+
+    async fn account_by_name(&self, name: &AccountName) -> Result<Option<Account>> {
+        self.read(|connection| first(&mut *connection.prepare_cached(BY_NAME)?, [name.as_str()])).await
+    }
+
+    async fn accounts(&self, uids: &[Uid]) -> Result<Vec<Option<Account>>> {
+        if let [uid] = uids {
+            let found = self.read(|connection| by_number(connection, *uid)).await;
+            return found.map(|account| vec![account]);
+        }
+        self.read_together(|connection| {
+            let mut statement = connection.prepare_cached(BY_NUMBER)?;
+            uids.iter().map(|uid| first(&mut statement, [uid.0])).collect()
+        })
+        .await
+    }
+
+    async fn put_account(&self, account: &Account) -> Result<()> {
+        let account = account.clone();
+        self.write(move |connection| {
+            connection
+                .prepare_cached(
+                    "UPDATE account SET ver = ?2, given_name = ?3, family_name = ?4, public = ?5, operator = ?6,
+                     password = ?7, removed = ?8 WHERE uid = ?1 AND ver < ?2",
+                )?
+                .execute(params![
+                    account.uid.0,
+                    account.version.0,
+                    account.given_name,
+                    account.family_name,
+                    account.public,
+                    account.operator,
+                    account.password,
+                    account.removed
+                ])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>> {
+        let after = after.map_or(i64::MIN, |uid| uid.0);
+        self.read_long(move |connection| {
+            let mut statement = connection.prepare_cached(AFTER)?;
+            let mut rows = statement.query(params![after, count(limit)])?;
+            let mut accounts = Vec::new();
+            while let Some(row) = rows.next()? {
+                accounts.push(account(row)?);
+            }
+            Ok(accounts)
+        })
+        .await
+    }
+}

@@ -1,0 +1,177 @@
+//! Activities: claims, states, bodies.
+
+use super::facets::Facets;
+use super::values::{activity_id, corrupt, flags, millis, unpack_flags, version};
+use super::{SqliteStore, entries, log};
+use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey};
+use async_trait::async_trait;
+use model::{Activity, ActivityId, Body, Boxes, Entry, State, Uid, Version};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::sync::Arc;
+
+const CLAIM: &str = "SELECT aid, ver, fingerprint, deleted FROM claim
+     WHERE actor = ?1 AND service = ?2 AND source_id = ?3";
+
+const PUT_CLAIM: &str = "INSERT INTO claim (actor, service, source_id, aid, ver, fingerprint, deleted)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+     ON CONFLICT (actor, service, source_id) DO UPDATE
+     SET aid = excluded.aid, ver = excluded.ver, fingerprint = excluded.fingerprint, deleted = excluded.deleted";
+
+const PUT_STATE: &str = "INSERT INTO activity
+     (aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, body)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+     ON CONFLICT (aid) DO UPDATE SET ver = excluded.ver, actor = excluded.actor, facet = excluded.facet,
+     received_ms = excluded.received_ms, published_ms = excluded.published_ms, updated_ms = excluded.updated_ms,
+     flags = excluded.flags, addressed = excluded.addressed";
+
+const STATE: &str = "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed
+     FROM activity WHERE aid = ?1";
+
+const BODY: &str = "SELECT activity.ver, body.json FROM activity JOIN body ON body.id = activity.body
+     WHERE activity.aid = ?1";
+
+fn claim(connection: &Connection, source: &SourceKey) -> Result<Option<Claim>> {
+    let mut statement = connection.prepare_cached(CLAIM)?;
+    let mut rows = statement.query(params![source.actor.0, source.service, source.id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(Claim {
+        id: activity_id(row, 0)?,
+        version: version(row, 1)?,
+        fingerprint: row.get(2)?,
+        deleted: row.get(3)?,
+    }))
+}
+
+fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result<Accepted> {
+    let present = claim(connection, &item.source)?;
+    if present.as_ref().map(|claim| claim.version) != item.before {
+        return Ok(Accepted::Conflict(present));
+    }
+    put_activity(connection, facets, &item.activity)?;
+    let state = &item.activity.state;
+    connection.prepare_cached(PUT_CLAIM)?.execute(params![
+        item.source.actor.0,
+        item.source.service,
+        item.source.id,
+        state.id.as_bytes(),
+        state.version.0,
+        item.fingerprint,
+        state.deleted
+    ])?;
+    let position = log::append(connection, state.id, state.version)?;
+    entries::put(connection, facets, state.actor, &own_entry(state), position)?;
+    Ok(Accepted::Stored(position))
+}
+
+/// What the actor's own collection has of an activity.
+fn own_entry(state: &State) -> Entry {
+    Entry {
+        id: state.id,
+        boxes: Boxes::default().with(model::Box::From),
+        facet: state.facet.clone(),
+        received: state.received,
+        published: state.published,
+        actor: state.actor,
+        version: state.version,
+        visibility: state.visibility,
+        gone: state.deleted,
+        arrived: None,
+    }
+}
+
+fn put_activity(connection: &Connection, facets: &Facets, activity: &Activity) -> Result<()> {
+    let Activity { state, body } = activity;
+    let stored: Option<(i64, i64)> = connection
+        .prepare_cached("SELECT ver, body FROM activity WHERE aid = ?1")?
+        .query_row([state.id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if stored.is_some_and(|(version, _)| version >= state.version.0) {
+        return Ok(());
+    }
+    let json = serde_json::to_vec(body).map_err(|error| corrupt(&format!("a body: {error}")))?;
+    let body = match stored {
+        Some((_, body)) => {
+            connection
+                .prepare_cached("UPDATE body SET json = ?2 WHERE id = ?1")?
+                .execute(params![body, json])?;
+            body
+        }
+        None => connection.prepare_cached("INSERT INTO body (json) VALUES (?1)")?.insert([json])?,
+    };
+    let addressed: Vec<u8> = state.addressed.iter().flat_map(|uid| uid.0.to_be_bytes()).collect();
+    connection.prepare_cached(PUT_STATE)?.execute(params![
+        state.id.as_bytes(),
+        state.version.0,
+        state.actor.0,
+        facets.number(connection, &state.facet)?,
+        state.received.0,
+        state.published.0,
+        state.updated.0,
+        flags(state.visibility, state.deleted),
+        addressed,
+        body
+    ])?;
+    Ok(())
+}
+
+fn unpack_addressed(bytes: &[u8]) -> Result<Vec<Uid>> {
+    let (numbers, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err(corrupt("a list of accounts that ends within a number"));
+    }
+    Ok(numbers.iter().map(|number| Uid(i64::from_be_bytes(*number))).collect())
+}
+
+#[async_trait]
+impl Activities for SqliteStore {
+    async fn claim(&self, source: &SourceKey) -> Result<Option<Claim>> {
+        self.read(|connection| claim(connection, source)).await
+    }
+
+    async fn accept(&self, batch: Vec<Acceptance>) -> Result<Vec<Accepted>> {
+        let facets = Arc::clone(&self.facets);
+        self.write(move |connection| batch.iter().map(|item| accept(connection, &facets, item)).collect())
+            .await
+    }
+
+    async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>> {
+        self.read_together(|connection| {
+            let mut statement = connection.prepare_cached(STATE)?;
+            let mut state = |id: &ActivityId| {
+                let mut rows = statement.query([id.as_bytes()])?;
+                let Some(row) = rows.next()? else { return Ok(None) };
+                let (visibility, deleted) = unpack_flags(row.get(7)?)?;
+                Ok(Some(State {
+                    id: activity_id(row, 0)?,
+                    version: version(row, 1)?,
+                    actor: Uid(row.get(2)?),
+                    facet: self.facets.one(connection, row.get(3)?)?.as_ref().clone(),
+                    received: millis(row, 4)?,
+                    published: millis(row, 5)?,
+                    updated: millis(row, 6)?,
+                    deleted,
+                    visibility,
+                    addressed: unpack_addressed(row.get_ref(8)?.as_blob().map_err(rusqlite::Error::from)?)?,
+                }))
+            };
+            ids.iter().map(&mut state).collect()
+        })
+        .await
+    }
+
+    async fn bodies(&self, ids: &[ActivityId]) -> Result<Vec<Option<(Version, Body)>>> {
+        self.read_together(|connection| {
+            let mut statement = connection.prepare_cached(BODY)?;
+            let mut body = |id: &ActivityId| {
+                let mut rows = statement.query([id.as_bytes()])?;
+                let Some(row) = rows.next()? else { return Ok(None) };
+                let json = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                let body =
+                    serde_json::from_slice(json).map_err(|error| corrupt(&format!("a body: {error}")))?;
+                Ok(Some((version(row, 0)?, body)))
+            };
+            ids.iter().map(&mut body).collect()
+        })
+        .await
+    }
+}

@@ -1,0 +1,54 @@
+//! Writing entries.
+
+use super::facets::Facets;
+use super::values::{flags, seq};
+use crate::Result;
+use model::{Box, Entry, Position, Uid};
+use rusqlite::{Connection, params};
+
+/// Facet, received and published never change, so an entry's keys never move.
+const PUT: &str = "INSERT INTO entry (uid, run, received_ms, aid, published_ms, actor, ver, flags, seq)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+     ON CONFLICT (uid, run, received_ms, aid) DO UPDATE
+     SET ver = excluded.ver, flags = excluded.flags, seq = excluded.seq
+     WHERE (excluded.ver, excluded.seq) > (entry.ver, entry.seq)";
+
+const NOTE_RUN: &str = "INSERT INTO run_of (uid, run) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+
+/// The number of a run: a facet in a box.
+fn run(facet: i64, one: Box) -> i64 {
+    facet * 4 + i64::from(one.number())
+}
+
+/// Facet and box of a run, if there is such a box.
+pub(super) fn facet_and_box(run: i64) -> Option<(i64, Box)> {
+    let one = Box::ALL.into_iter().find(|one| i64::from(one.number()) == run & 3);
+    one.map(|one| (run >> 2, one))
+}
+
+/// Writes an entry into the account's collection, a row for each of its boxes, within the present transaction.
+pub(super) fn put(
+    connection: &Connection,
+    facets: &Facets,
+    owner: Uid,
+    entry: &Entry,
+    at: Position,
+) -> Result<()> {
+    let facet = facets.number(connection, &entry.facet)?;
+    for one in entry.boxes.iter() {
+        let run = run(facet, one);
+        connection.prepare_cached(NOTE_RUN)?.execute([owner.0, run])?;
+        connection.prepare_cached(PUT)?.execute(params![
+            owner.0,
+            run,
+            entry.received.0,
+            entry.id.as_bytes(),
+            entry.published.0,
+            entry.actor.0,
+            entry.version.0,
+            flags(entry.visibility, entry.gone),
+            seq(at)
+        ])?;
+    }
+    Ok(())
+}

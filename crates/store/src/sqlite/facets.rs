@@ -1,0 +1,81 @@
+//! The dictionary of facets, with a copy in memory.
+//!
+//! Rows are never changed or deleted, so whatever the copy has is right, whoever else writes to the file. It holds
+//! committed rows only: one that is taken back must not leave its number behind.
+
+use super::values::{corrupt, kind, verb};
+use crate::Result;
+use model::Facet;
+use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+#[derive(Default)]
+pub(super) struct Facets {
+    known: RwLock<Known>,
+    /// The writer met one that is not in the copy.
+    behind: AtomicBool,
+}
+
+#[derive(Default)]
+struct Known {
+    last: i64,
+    facets: HashMap<i64, Arc<Facet>>,
+    numbers: HashMap<Arc<Facet>, i64>,
+}
+
+impl Facets {
+    /// The facet of that number, which comes from a row that this connection can see.
+    pub(super) fn one(&self, connection: &Connection, number: i64) -> Result<Arc<Facet>> {
+        if let Some(facet) = self.look_up(number) {
+            return Ok(facet);
+        }
+        self.load(connection)?;
+        self.look_up(number).ok_or_else(|| corrupt("a facet that is not in the dictionary"))
+    }
+
+    fn look_up(&self, number: i64) -> Option<Arc<Facet>> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).facets.get(&number).cloned()
+    }
+
+    /// The facet's number, for the writer: a new one is given within the present transaction.
+    pub(super) fn number(&self, connection: &Connection, facet: &Facet) -> Result<i64> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).numbers.get(facet).copied();
+        if let Some(number) = known {
+            return Ok(number);
+        }
+        self.behind.store(true, Ordering::Relaxed);
+        let words = params![facet.service, facet.kind.as_str(), facet.verb.as_str()];
+        let found = connection
+            .prepare_cached("SELECT id FROM facet WHERE service = ?1 AND kind = ?2 AND verb = ?3")?
+            .query_row(words, |row| row.get(0))
+            .optional()?;
+        match found {
+            Some(number) => Ok(number),
+            None => Ok(connection
+                .prepare_cached("INSERT INTO facet (service, kind, verb) VALUES (?1, ?2, ?3)")?
+                .insert(words)?),
+        }
+    }
+
+    /// Takes in what the writer met, once it is committed.
+    pub(super) fn catch_up(&self, connection: &Connection) -> Result<()> {
+        if self.behind.swap(false, Ordering::Relaxed) { self.load(connection) } else { Ok(()) }
+    }
+
+    fn load(&self, connection: &Connection) -> Result<()> {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut statement = connection
+            .prepare_cached("SELECT id, service, kind, verb FROM facet WHERE id > ?1 ORDER BY id")?;
+        let mut rows = statement.query([known.last])?;
+        while let Some(row) = rows.next()? {
+            let number = row.get(0)?;
+            let facet = Arc::new(Facet { service: row.get(1)?, kind: kind(row, 2)?, verb: verb(row, 3)? });
+            known.last = number;
+            known.facets.insert(number, Arc::clone(&facet));
+            known.numbers.insert(facet, number);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Collections: slices as merges of runs, and arrivals.
+
+mod arrivals;
+mod merge;
+mod row;
+
+use super::{SqliteStore, entries};
+use crate::{Feeds, Result, Slice};
+use async_trait::async_trait;
+use model::{ActivityId, Entry, Millis, Place, Position, Uid, Version};
+use rusqlite::params;
+use std::sync::Arc;
+
+#[async_trait]
+impl Feeds for SqliteStore {
+    async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()> {
+        let facets = Arc::clone(&self.facets);
+        self.write(move |connection| {
+            deliveries
+                .iter()
+                .try_for_each(|(owner, entry)| entries::put(connection, &facets, *owner, entry, at))
+        })
+        .await
+    }
+
+    async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>> {
+        self.read_together(|connection| merge::slice(connection, &self.facets, &self.counters, slice)).await
+    }
+
+    async fn arrivals(&self, owner: Uid, after: Place, floor: Position, limit: usize) -> Result<Vec<Entry>> {
+        self.read_together(|connection| {
+            arrivals::read(connection, &self.facets, &self.counters, owner, after, floor, limit)
+        })
+        .await
+    }
+
+    async fn remove(&self, owner: Uid, id: ActivityId, _received: Millis, version: Version) -> Result<()> {
+        self.write(move |connection| {
+            connection
+                .prepare_cached(
+                    "INSERT INTO removal (uid, aid, ver) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (uid, aid) DO UPDATE SET ver = max(ver, excluded.ver)",
+                )?
+                .execute(params![owner.0, id.as_bytes(), version.0])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>> {
+        self.read_together(|connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT 1 FROM removal WHERE uid = ?1 AND aid = ?2")?;
+            let mut removed =
+                |(id, _): &(ActivityId, Millis)| Ok(statement.exists(params![owner.0, id.as_bytes()])?);
+            items.iter().map(&mut removed).collect()
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Options, connect};
+    use super::{arrivals, merge};
+
+    /// Every statement that reads collections goes straight to where its rows lie, and reads them in order.
+    #[test]
+    fn plans() {
+        let directory = std::env::temp_dir().join(format!("tofrom-plans-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("store.db");
+        let connection = connect::writer(&path, &Options::default()).unwrap();
+        for (statement, expected) in [
+            (merge::RUNS, "SEARCH run_of USING PRIMARY KEY (uid=?)"),
+            (
+                merge::RECEIVED,
+                "SEARCH entry USING PRIMARY KEY \
+                 (uid=? AND run=? AND received_ms>? AND (received_ms,aid)<(?,?))",
+            ),
+            (
+                merge::PUBLISHED,
+                "SEARCH entry USING INDEX entry_published \
+                 (uid=? AND run=? AND published_ms>? AND (published_ms,aid)<(?,?))",
+            ),
+            (
+                arrivals::ARRIVALS,
+                "SEARCH entry USING INDEX entry_arrival (uid=? AND (seq,aid)>(?,?) AND seq<?)",
+            ),
+        ] {
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+            let parameters = vec![1; plan.parameter_count()];
+            let steps = plan.query_map(rusqlite::params_from_iter(parameters), |row| row.get(3)).unwrap();
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            assert_eq!(steps, [expected], "{statement}");
+        }
+        drop(connection);
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+}

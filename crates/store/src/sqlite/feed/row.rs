@@ -1,0 +1,49 @@
+//! A row of a collection: an activity in one box.
+
+use super::super::values::{activity_id, millis, position, unpack_flags, version};
+use crate::Result;
+use model::{ActivityId, Box, Boxes, Entry, Facet, Millis, Position, Uid, Version};
+use rusqlite::Row;
+
+/// What a row says; its facet and box are those of its run.
+pub(super) struct EntryRow {
+    pub(super) id: ActivityId,
+    pub(super) received: Millis,
+    pub(super) published: Millis,
+    pub(super) arrived: Position,
+    actor: Uid,
+    version: Version,
+    flags: i64,
+}
+
+impl EntryRow {
+    /// From the columns aid, received_ms, published_ms, actor, ver, flags, seq.
+    pub(super) fn read(row: &Row<'_>) -> Result<EntryRow> {
+        Ok(EntryRow {
+            id: activity_id(row, 0)?,
+            received: millis(row, 1)?,
+            published: millis(row, 2)?,
+            actor: Uid(row.get(3)?),
+            version: version(row, 4)?,
+            flags: row.get(5)?,
+            arrived: position(row, 6)?,
+        })
+    }
+
+    /// The entry that has this row only.
+    pub(super) fn entry(&self, facet: &Facet, one: Box) -> Result<Entry> {
+        let (visibility, gone) = unpack_flags(self.flags)?;
+        Ok(Entry {
+            id: self.id,
+            boxes: Boxes::default().with(one),
+            facet: facet.clone(),
+            received: self.received,
+            published: self.published,
+            actor: self.actor,
+            version: self.version,
+            visibility,
+            gone,
+            arrived: Some(self.arrived),
+        })
+    }
+}

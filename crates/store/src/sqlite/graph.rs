@@ -1,0 +1,95 @@
+//! Edges. The follower's end has the whole state of every edge that ever was, the followee's end only who follows
+//! now; both are written in one transaction.
+
+use super::SqliteStore;
+use super::values::{activity_id, corrupt, count, millis, optional_millis, version};
+use crate::{Graph, Result};
+use async_trait::async_trait;
+use model::{Edge, Spot, Uid};
+use rusqlite::{Row, params};
+
+const PUT: &str = "INSERT INTO following (follower, followee, ver, follows, since_ms, from_ms, from_aid)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+     ON CONFLICT (follower, followee) DO UPDATE SET ver = excluded.ver, follows = excluded.follows,
+     since_ms = excluded.since_ms, from_ms = excluded.from_ms, from_aid = excluded.from_aid
+     WHERE excluded.ver > following.ver";
+
+/// From the columns ver, follows, since_ms, from_ms, from_aid.
+fn edge(row: &Row<'_>) -> Result<Edge> {
+    let from = match (optional_millis(row, 3)?, row.get_ref(4)?) {
+        (Some(time), _) => Some(Spot { time, id: activity_id(row, 4)? }),
+        (None, rusqlite::types::ValueRef::Null) => None,
+        (None, _) => return Err(corrupt("an edge from an identifier without a time")),
+    };
+    Ok(Edge { version: version(row, 0)?, following: row.get(1)?, since: millis(row, 2)?, from })
+}
+
+#[async_trait]
+impl Graph for SqliteStore {
+    async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<()> {
+        let edge = *edge;
+        self.write(move |connection| {
+            let newer = connection.prepare_cached(PUT)?.execute(params![
+                follower.0,
+                followee.0,
+                edge.version.0,
+                edge.following,
+                edge.since.0,
+                edge.from.map(|spot| spot.time.0),
+                edge.from.map(|spot| *spot.id.as_bytes())
+            ])?;
+            if newer > 0 {
+                let other_end = if edge.following {
+                    "INSERT INTO follower (followee, follower) VALUES (?1, ?2) ON CONFLICT DO NOTHING"
+                } else {
+                    "DELETE FROM follower WHERE followee = ?1 AND follower = ?2"
+                };
+                connection.prepare_cached(other_end)?.execute([followee.0, follower.0])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>> {
+        self.read_together(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT ver, follows, since_ms, from_ms, from_aid FROM following
+                 WHERE follower = ?1 AND followee = ?2",
+            )?;
+            let mut one =
+                |followee: &Uid| statement.query([follower.0, followee.0])?.next()?.map(edge).transpose();
+            followees.iter().map(&mut one).collect()
+        })
+        .await
+    }
+
+    async fn following(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>> {
+        let after = after.map_or(i64::MIN, |uid| uid.0);
+        self.read_long(move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT ver, follows, since_ms, from_ms, from_aid, followee FROM following
+                 WHERE follower = ?1 AND followee > ?2 AND follows ORDER BY followee LIMIT ?3",
+            )?;
+            let mut rows = statement.query([follower.0, after, count(limit)])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push((Uid(row.get(5)?), edge(row)?));
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    async fn followers(&self, followee: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<Uid>> {
+        let after = after.map_or(i64::MIN, |uid| uid.0);
+        self.read_long(move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT follower FROM follower WHERE followee = ?1 AND follower > ?2 ORDER BY follower LIMIT ?3",
+            )?;
+            let rows = statement.query_map([followee.0, after, count(limit)], |row| row.get(0).map(Uid))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
+    }
+}

@@ -1,0 +1,62 @@
+//! The delivery log: rows that wait to be acknowledged.
+
+use super::SqliteStore;
+use super::values::{activity_id, count, position, seq, version};
+use crate::{Log, Result, Task};
+use async_trait::async_trait;
+use model::{ActivityId, Position, Version};
+use rusqlite::{Connection, params};
+
+/// Everything before the oldest task that waits; with none waiting, everything that was ever appended.
+const FLOOR: &str = "SELECT coalesce((SELECT min(seq) - 1 FROM log),
+     (SELECT seq FROM sqlite_sequence WHERE name = 'log'), 0)";
+
+/// Appends a task within the present transaction. Only one transaction writes at a time, so positions become visible
+/// in their order.
+pub(super) fn append(connection: &Connection, id: ActivityId, version: Version) -> Result<Position> {
+    let seq = connection
+        .prepare_cached("INSERT INTO log (aid, ver) VALUES (?1, ?2)")?
+        .insert(params![id.as_bytes(), version.0])?;
+    Ok(Position(seq.cast_unsigned()))
+}
+
+#[async_trait]
+impl Log for SqliteStore {
+    async fn floor(&self) -> Result<Position> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(FLOOR)?;
+            statement.query([])?.next()?.map_or(Ok(Position(0)), |row| position(row, 0))
+        })
+        .await
+    }
+
+    async fn pending(&self, limit: usize) -> Result<Vec<Task>> {
+        self.read(|connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT seq, aid, ver FROM log ORDER BY seq LIMIT ?1")?;
+            let mut rows = statement.query([count(limit)])?;
+            let mut tasks = Vec::new();
+            while let Some(row) = rows.next()? {
+                tasks.push(Task {
+                    position: position(row, 0)?,
+                    id: activity_id(row, 1)?,
+                    version: version(row, 2)?,
+                });
+            }
+            Ok(tasks)
+        })
+        .await
+    }
+
+    async fn acknowledge(&self, positions: &[Position]) -> Result<()> {
+        let positions = positions.to_vec();
+        self.write(move |connection| {
+            let mut statement = connection.prepare_cached("DELETE FROM log WHERE seq = ?1")?;
+            for position in positions {
+                statement.execute([seq(position)])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}

@@ -1,0 +1,88 @@
+//! From columns to values and back; what does not fit is corruption, never a panic.
+
+use crate::{Result, StoreError};
+use model::{ActivityId, Kind, Millis, Position, Verb, Version, Visibility};
+use rusqlite::{ErrorCode, Row};
+
+impl From<rusqlite::Error> for StoreError {
+    /// For everything but a commit: nothing was changed. Whether repeating can help depends on what went wrong.
+    fn from(error: rusqlite::Error) -> StoreError {
+        use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+        let corrupt = match &error {
+            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) => true,
+            other => matches!(
+                other.sqlite_error_code(),
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation)
+            ),
+        };
+        if corrupt {
+            StoreError::Corrupt(error.to_string())
+        } else {
+            StoreError::Unavailable(error.to_string())
+        }
+    }
+}
+
+pub(super) fn corrupt(what: &str) -> StoreError {
+    StoreError::Corrupt(what.to_owned())
+}
+
+pub(super) fn activity_id(row: &Row<'_>, column: usize) -> Result<ActivityId> {
+    ActivityId::from_bytes(row.get(column)?).ok_or_else(|| corrupt("not an activity's identifier"))
+}
+
+pub(super) fn millis(row: &Row<'_>, column: usize) -> Result<Millis> {
+    Ok(Millis(row.get(column)?))
+}
+
+pub(super) fn optional_millis(row: &Row<'_>, column: usize) -> Result<Option<Millis>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(Millis))
+}
+
+pub(super) fn version(row: &Row<'_>, column: usize) -> Result<Version> {
+    Ok(Version(row.get(column)?))
+}
+
+pub(super) fn position(row: &Row<'_>, column: usize) -> Result<Position> {
+    u64::try_from(row.get::<_, i64>(column)?).map(Position).map_err(|_| corrupt("a negative position"))
+}
+
+pub(super) fn kind(row: &Row<'_>, column: usize) -> Result<Kind> {
+    Kind::parse(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
+        .ok_or_else(|| corrupt("not a type"))
+}
+
+pub(super) fn verb(row: &Row<'_>, column: usize) -> Result<Verb> {
+    Verb::parse(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
+        .ok_or_else(|| corrupt("not a verb"))
+}
+
+/// SQLite's numbers are signed. No log gets as far as the other half, so cutting there changes no comparison.
+pub(super) fn seq(position: Position) -> i64 {
+    i64::try_from(position.0).unwrap_or(i64::MAX)
+}
+
+/// For LIMIT.
+pub(super) fn count(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// Visibility and one more fact in one small number: SQLite stores 0 and 1 without a byte of their own.
+pub(super) fn flags(visibility: Visibility, fact: bool) -> i64 {
+    let visibility = match visibility {
+        Visibility::Public => 0,
+        Visibility::Followers => 1,
+        Visibility::Direct => 2,
+    };
+    visibility + 4 * i64::from(fact)
+}
+
+pub(super) fn unpack_flags(flags: i64) -> Result<(Visibility, bool)> {
+    let visibility = match flags & 3 {
+        0 => Visibility::Public,
+        1 => Visibility::Followers,
+        2 => Visibility::Direct,
+        _ => return Err(corrupt("not a visibility")),
+    };
+    Ok((visibility, flags & 4 != 0))
+}

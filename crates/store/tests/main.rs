@@ -1,0 +1,16 @@
+//! Engines held to the interface, and what is particular to each.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failing test may panic"
+)]
+
+mod main {
+    #[macro_use]
+    mod conformance;
+    mod scratch;
+    mod sqlite;
+}

@@ -1,0 +1,133 @@
+//! Accounts.
+
+use super::{Engine, fresh};
+use model::{Account, AccountName, Millis, Uid, Version};
+use std::collections::HashSet;
+use store::Store;
+
+pub(crate) async fn a_new_account_is_found(store: Engine) {
+    let name = fresh::name();
+    assert_eq!(store.account_by_name(&name).await.unwrap(), None);
+    let mut new = fresh::new_account(name.clone());
+    new.family_name = Some("Lovelace \u{1f9ee}".to_owned());
+    new.operator = true;
+    let made = store.create_account(new).await.unwrap().expect("a fresh name");
+    let expected = Account {
+        uid: made.uid,
+        name: name.clone(),
+        version: Version(fresh::NOON),
+        given_name: Some("Ada".to_owned()),
+        family_name: Some("Lovelace \u{1f9ee}".to_owned()),
+        public: true,
+        operator: true,
+        password: Some("$argon2id$…".to_owned()),
+        created: Millis(fresh::NOON),
+        removed: false,
+    };
+    assert!(made == expected);
+    assert!(store.account_by_name(&name).await.unwrap() == Some(expected.clone()));
+    let other = fresh::account(&*store).await;
+    assert_ne!(made.uid, other.uid);
+    let found = store.accounts(&[other.uid, Uid(i64::MAX), made.uid, other.uid]).await.unwrap();
+    assert!(found == [Some(other.clone()), None, Some(expected), Some(other)]);
+    assert_eq!(store.accounts(&[]).await.unwrap(), []);
+}
+
+pub(crate) async fn a_name_is_given_once(store: Engine) {
+    let name = fresh::name();
+    let made = store.create_account(fresh::new_account(name.clone())).await.unwrap().unwrap();
+    assert_eq!(store.create_account(fresh::new_account(name.clone())).await.unwrap(), None);
+    let upper = AccountName::parse(&name.as_str().to_uppercase()).unwrap();
+    assert_eq!(store.create_account(fresh::new_account(upper)).await.unwrap(), None);
+    let removed = Account { removed: true, version: Version(made.version.0 + 1), ..made };
+    store.put_account(&removed).await.unwrap();
+    assert_eq!(store.create_account(fresh::new_account(name)).await.unwrap(), None, "nor ever again");
+}
+
+pub(crate) async fn of_many_claims_of_a_name_one_wins(store: Engine) {
+    let name = fresh::name();
+    let calls: Vec<_> = (0..50)
+        .map(|number| {
+            let (store, mut new) = (store.clone(), fresh::new_account(name.clone()));
+            new.given_name = Some(number.to_string());
+            tokio::spawn(async move { store.create_account(new).await.unwrap() })
+        })
+        .collect();
+    let mut made = Vec::new();
+    for call in calls {
+        made.extend(call.await.unwrap());
+    }
+    assert_eq!(made.len(), 1);
+    assert!(store.account_by_name(&name).await.unwrap() == made.pop());
+}
+
+pub(crate) async fn the_later_state_wins(store: Engine) {
+    for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
+        let made = fresh::account(&*store).await;
+        for number in order {
+            let state = Account {
+                version: Version(made.version.0 + number),
+                given_name: Some(number.to_string()),
+                family_name: (number == 3).then(|| "Last".to_owned()),
+                public: number != 3,
+                operator: number == 3,
+                password: None,
+                // What does not change is not changed by being said differently.
+                name: fresh::name(),
+                created: Millis(0),
+                ..made.clone()
+            };
+            store.put_account(&state).await.unwrap();
+            store.put_account(&state).await.unwrap();
+        }
+        let same_version = Account { version: Version(made.version.0 + 3), ..made.clone() };
+        store.put_account(&same_version).await.unwrap();
+        let expected = Account {
+            version: Version(made.version.0 + 3),
+            given_name: Some("3".to_owned()),
+            family_name: Some("Last".to_owned()),
+            public: false,
+            operator: true,
+            password: None,
+            ..made.clone()
+        };
+        assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(expected.clone())], "{order:?}");
+        assert!(store.account_by_name(&made.name).await.unwrap() == Some(expected), "{order:?}");
+    }
+}
+
+pub(crate) async fn a_removed_account_is_found_by_name(store: Engine) {
+    let made = fresh::account(&*store).await;
+    let removed =
+        Account { removed: true, version: Version(made.version.0 + 1), password: None, ..made.clone() };
+    store.put_account(&removed).await.unwrap();
+    assert!(store.account_by_name(&made.name).await.unwrap() == Some(removed.clone()));
+    assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(removed)]);
+    assert!(!listed(&*store, 100).await.iter().any(|account| account.uid == made.uid));
+}
+
+pub(crate) async fn listing_gives_each_once(store: Engine) {
+    let mut made = HashSet::new();
+    for _ in 0..7 {
+        made.insert(fresh::uid(&*store).await);
+    }
+    for limit in [2, 3, 100] {
+        let listed = listed(&*store, limit).await;
+        let numbers: HashSet<Uid> = listed.iter().map(|account| account.uid).collect();
+        assert_eq!(numbers.len(), listed.len(), "no account twice");
+        assert!(made.is_subset(&numbers));
+    }
+    assert_eq!(store.list_accounts(None, 0).await.unwrap(), []);
+}
+
+async fn listed(store: &dyn Store, limit: usize) -> Vec<Account> {
+    let mut all = Vec::new();
+    loop {
+        let page = store.list_accounts(all.last().map(|last: &Account| last.uid), limit).await.unwrap();
+        assert!(page.len() <= limit);
+        if page.is_empty() {
+            return all;
+        }
+        all.extend(page);
+    }
+}

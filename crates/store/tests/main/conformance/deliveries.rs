@@ -1,0 +1,158 @@
+//! Deliveries and the arrivals that they make.
+
+use super::naive::{Collection, Delivery, any_deliveries, hold, walk_arrivals};
+use super::{Engine, fresh};
+use model::{Box, Boxes, Entry, Order, Place, Position, Uid, Version, Visibility};
+use proptest::prelude::*;
+use store::Store;
+
+const START: Place = Place { position: Position(0), inside: None };
+const END: Position = Position(u64::MAX);
+
+async fn only(store: &dyn Store, owner: Uid) -> Entry {
+    let mut all = fresh::all(store, owner, Boxes::ALL, Order::Received).await;
+    assert_eq!(all.len(), 1);
+    all.pop().unwrap()
+}
+
+pub(crate) async fn the_later_version_wins_then_the_later_position(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let base = fresh::entry(fresh::NOON, fresh::NOON, &[Box::Followed]);
+    let at = |version, position, gone, visibility| Delivery {
+        at: Position(position),
+        entry: Entry { version: Version(version), gone, visibility, ..base.clone() },
+    };
+    let expected = |delivery: &Delivery| Entry { arrived: Some(delivery.at), ..delivery.entry.clone() };
+    let first = at(10, 5, false, Visibility::Public);
+    let older = at(9, 50, true, Visibility::Direct);
+    let again_later = at(10, 7, false, Visibility::Public);
+    let again_earlier = at(10, 6, false, Visibility::Public);
+    let newer = at(11, 3, true, Visibility::Followers);
+    for (delivery, present) in [
+        (&first, &first),
+        (&first, &first),
+        (&older, &first),
+        (&again_later, &again_later),
+        (&again_earlier, &again_later),
+        (&newer, &newer),
+        (&again_later, &newer),
+    ] {
+        store.deliver(delivery.at, vec![(owner, delivery.entry.clone())]).await.unwrap();
+        assert_eq!(only(&*store, owner).await, expected(present));
+    }
+}
+
+pub(crate) async fn the_order_of_deliveries_does_not_matter(store: Engine) {
+    let case = any_deliveries().prop_flat_map(|deliveries| {
+        let repeated: Vec<Delivery> =
+            deliveries.iter().chain(deliveries.iter().step_by(3)).cloned().collect();
+        (Just(deliveries), Just(repeated).prop_shuffle(), 1..5_usize)
+    });
+    hold(48, &case, async |(deliveries, shuffled, batch)| {
+        let (one, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+        for delivery in &deliveries {
+            store.deliver(delivery.at, vec![(one, delivery.entry.clone())]).await.unwrap();
+        }
+        // What has one position may come in one call.
+        for position in shuffled.iter().map(|delivery| delivery.at) {
+            let same: Vec<(Uid, Entry)> = shuffled
+                .iter()
+                .filter(|delivery| delivery.at == position)
+                .map(|delivery| (other, delivery.entry.clone()))
+                .collect();
+            for part in same.chunks(batch) {
+                store.deliver(position, part.to_vec()).await.unwrap();
+            }
+        }
+        for order in [Order::Received, Order::Published] {
+            let expected = fresh::all(&*store, one, Boxes::ALL, order).await;
+            assert_eq!(fresh::all(&*store, other, Boxes::ALL, order).await, expected);
+        }
+        let expected = store.arrivals(one, START, END, 1_000).await.unwrap();
+        assert_eq!(store.arrivals(other, START, END, 1_000).await.unwrap(), expected);
+    });
+}
+
+pub(crate) async fn many_at_one_position_are_paged(store: Engine) {
+    let (owner, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    let mut entries: Vec<Entry> = (0..50)
+        .map(|number| Entry {
+            facet: fresh::facet(["flickr", "last.fm"][number % 2], "photo", "post"),
+            ..fresh::entry(fresh::NOON - 7 * number as i64, 0, &Box::ALL[..=number % 3])
+        })
+        .collect();
+    let deliveries: Vec<(Uid, Entry)> =
+        entries.iter().flat_map(|entry| [(owner, entry.clone()), (other, entry.clone())]).collect();
+    store.deliver(Position(3), deliveries).await.unwrap();
+    entries.sort_by_key(|entry| entry.id);
+    let expected: Vec<Entry> =
+        entries.iter().map(|entry| Entry { arrived: Some(Position(3)), ..entry.clone() }).collect();
+    for limit in [1, 7, 50, 51] {
+        assert_eq!(walk_arrivals(&*store, owner, START, END, limit).await, expected, "{limit}");
+    }
+    let whole = Place::whole(Position(3));
+    assert_eq!(store.arrivals(owner, whole, END, 9).await.unwrap(), [], "all of the position was seen");
+    assert_eq!(store.arrivals(owner, START, END, 0).await.unwrap(), []);
+}
+
+pub(crate) async fn arrivals_end_at_the_floor(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let entries: Vec<Entry> =
+        (1..=5).map(|number| fresh::entry(fresh::NOON - number, 0, &[Box::Addressed])).collect();
+    for (number, entry) in entries.iter().enumerate() {
+        store.deliver(Position(10 * (number as u64 + 1)), vec![(owner, entry.clone())]).await.unwrap();
+    }
+    for (after, floor, expected) in [
+        (START, END, vec![0, 1, 2, 3, 4]),
+        (START, Position(30), vec![0, 1, 2]),
+        (START, Position(29), vec![0, 1]),
+        (Place::whole(Position(10)), Position(30), vec![1, 2]),
+        (Place::whole(Position(9)), Position(30), vec![0, 1, 2]),
+        (Place { position: Position(20), inside: Some(entries[1].id) }, END, vec![2, 3, 4]),
+        (Place::whole(Position(30)), Position(30), vec![]),
+        (Place::whole(Position(40)), Position(20), vec![]),
+        (Place::whole(END), END, vec![]),
+    ] {
+        let found: Vec<_> =
+            store.arrivals(owner, after, floor, 9).await.unwrap().iter().map(|entry| entry.id).collect();
+        let expected: Vec<_> = expected.into_iter().map(|number: usize| entries[number].id).collect();
+        assert_eq!(found, expected, "{after:?} {floor:?}");
+    }
+}
+
+pub(crate) async fn a_new_version_arrives_anew(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let first = fresh::entry(fresh::NOON, 0, &[Box::Addressed, Box::Followed]);
+    store.deliver(Position(1), vec![(owner, first.clone())]).await.unwrap();
+    let second = Entry { version: Version(first.version.0 + 1), gone: true, ..first.clone() };
+    store.deliver(Position(2), vec![(owner, second.clone())]).await.unwrap();
+    let found = store.arrivals(owner, Place::whole(Position(1)), END, 9).await.unwrap();
+    assert_eq!(found, [Entry { arrived: Some(Position(2)), ..second }], "also one that takes it back");
+    // The same version in one box at a later position: that box arrives there.
+    let third = Entry { version: Version(first.version.0 + 2), ..first };
+    store.deliver(Position(3), vec![(owner, third.clone())]).await.unwrap();
+    let followed = Entry { boxes: fresh::boxes(&[Box::Followed]), ..third.clone() };
+    store.deliver(Position(4), vec![(owner, followed.clone())]).await.unwrap();
+    let found = store.arrivals(owner, Place::whole(Position(2)), END, 9).await.unwrap();
+    let addressed = Entry { boxes: fresh::boxes(&[Box::Addressed]), arrived: Some(Position(3)), ..third };
+    assert_eq!(found, [addressed, Entry { arrived: Some(Position(4)), ..followed }]);
+}
+
+pub(crate) async fn arrivals_are_what_a_naive_model_gives(store: Engine) {
+    let case = (any_deliveries(), 0..8_u64, any::<prop::sample::Index>(), 0..8_u64, 1..6_usize);
+    hold(48, &case, async |(deliveries, position, inside, floor, limit)| {
+        let owner = fresh::uid(&*store).await;
+        for delivery in &deliveries {
+            store.deliver(delivery.at, vec![(owner, delivery.entry.clone())]).await.unwrap();
+        }
+        let all = Collection::of(&deliveries).arrivals();
+        let inside = (!all.is_empty()).then(|| inside.get(&all).id);
+        let after = Place { position: Position(position), inside };
+        let mut expected = all;
+        expected.retain(|entry| {
+            let arrived = entry.arrived.unwrap();
+            arrived <= Position(floor) && after.is_before(arrived, entry.id)
+        });
+        assert_eq!(walk_arrivals(&*store, owner, after, Position(floor), limit).await, expected);
+    });
+}

@@ -1,0 +1,152 @@
+//! Things that no other test has.
+
+use model::{
+    Account, AccountName, Activity, ActivityId, Body, Box, Boxes, Comments, Entry, Facet, Filter, Kind,
+    Millis, Object, Order, Service, ServiceName, State, Uid, Verb, Version, Visibility,
+};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+use store::{Acceptance, Accepted, NewAccount, Slice, SourceKey, Store};
+
+/// A time that is as good as any other.
+pub(crate) const NOON: i64 = 1_790_000_000_000;
+
+/// A number that was never given before, nor in an earlier run on the same engine.
+pub(crate) fn number() -> u64 {
+    static START: LazyLock<u64> = LazyLock::new(|| {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        u64::try_from(since.as_nanos() & 0xffff_ffff_ffff_ffff).unwrap()
+    });
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    START.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+pub(crate) fn name() -> AccountName {
+    AccountName::parse(&format!("n{:x}", number())).unwrap()
+}
+
+pub(crate) fn new_account(name: AccountName) -> NewAccount {
+    NewAccount {
+        name,
+        version: Version(NOON),
+        given_name: Some("Ada".to_owned()),
+        family_name: None,
+        public: true,
+        operator: false,
+        password: Some("$argon2id$…".to_owned()),
+        created: Millis(NOON),
+    }
+}
+
+pub(crate) async fn account(store: &dyn Store) -> Account {
+    store.create_account(new_account(name())).await.unwrap().expect("a fresh name")
+}
+
+pub(crate) async fn uid(store: &dyn Store) -> Uid {
+    account(store).await.uid
+}
+
+/// An identifier; of two with one time the later made is not always the larger.
+pub(crate) fn id(received: i64) -> ActivityId {
+    // Mixed, so that identifiers made one after the other are far apart.
+    let mixed = number().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut random = [0; 10];
+    random[..8].copy_from_slice(&mixed.to_be_bytes());
+    ActivityId::new(Millis(received), random)
+}
+
+pub(crate) fn facet(service: &str, kind: &str, verb: &str) -> Facet {
+    Facet { service: service.to_owned(), kind: Kind::parse(kind).unwrap(), verb: Verb::parse(verb).unwrap() }
+}
+
+pub(crate) fn photo() -> Facet {
+    facet("flickr", "photo", "post")
+}
+
+pub(crate) fn boxes(these: &[Box]) -> Boxes {
+    these.iter().copied().collect()
+}
+
+pub(crate) fn entry(received: i64, published: i64, these: &[Box]) -> Entry {
+    Entry {
+        id: id(received),
+        boxes: boxes(these),
+        facet: photo(),
+        received: Millis(received),
+        published: Millis(published),
+        actor: Uid(7),
+        version: Version(received),
+        visibility: Visibility::Public,
+        gone: false,
+        arrived: None,
+    }
+}
+
+pub(crate) fn body(title: &str) -> Body {
+    Body {
+        source_id: "1".to_owned(),
+        title: title.to_owned(),
+        service: Service { name: ServiceName::parse("Flickr").unwrap(), icon: None, website: None },
+        comments: Comments::Available(false),
+        object: Object::default(),
+    }
+}
+
+pub(crate) fn source(actor: Uid, id: &str) -> SourceKey {
+    SourceKey { actor, service: "flickr".to_owned(), id: id.to_owned() }
+}
+
+/// The first version of an activity that nobody is addressed by.
+pub(crate) fn acceptance(actor: Uid, source_id: &str, received: i64) -> Acceptance {
+    let state = State {
+        id: id(received),
+        version: Version(received),
+        actor,
+        facet: photo(),
+        received: Millis(received),
+        published: Millis(received - 5_000),
+        updated: Millis(received),
+        deleted: false,
+        visibility: Visibility::Public,
+        addressed: Vec::new(),
+    };
+    Acceptance {
+        source: source(actor, source_id),
+        before: None,
+        fingerprint: [1; 16],
+        activity: Activity { state, body: body("first") },
+    }
+}
+
+/// The next version of it, a second later.
+pub(crate) fn next(before: &Acceptance, title: &str, deleted: bool) -> Acceptance {
+    let mut next = before.clone();
+    let version = before.activity.state.version;
+    next.before = Some(version);
+    next.fingerprint = [before.fingerprint[0] + 1; 16];
+    next.activity.state.version = Version(version.0 + 1_000);
+    next.activity.state.updated = Millis(version.0 + 1_000);
+    next.activity.state.deleted = deleted;
+    next.activity.body = body(title);
+    next
+}
+
+/// Takes one in that must be stored.
+pub(crate) async fn accept(store: &dyn Store, item: &Acceptance) -> model::Position {
+    match store.accept(vec![item.clone()]).await.unwrap()[..] {
+        [Accepted::Stored(position)] => position,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+/// Everything in an account's boxes, in that order.
+pub(crate) async fn all(store: &dyn Store, owner: Uid, boxes: Boxes, order: Order) -> Vec<Entry> {
+    let filter = Filter::default();
+    store.slice(&Slice { owner, boxes, order, filter: &filter, after: None, limit: 100_000 }).await.unwrap()
+}
+
+pub(crate) fn words(these: &[&str]) -> BTreeSet<String> {
+    these.iter().map(|&word| word.to_owned()).collect()
+}

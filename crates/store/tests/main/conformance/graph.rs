@@ -1,0 +1,111 @@
+//! Who follows whom.
+
+use super::{Engine, fresh};
+use model::{Edge, Millis, Spot, Uid, Version};
+
+fn edge(version: i64, following: bool) -> Edge {
+    Edge { following, version: Version(version), since: Millis(version * 10), from: None }
+}
+
+pub(crate) async fn an_edge_is_seen_from_both_ends(store: Engine) {
+    let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [None]);
+    let follows = Edge { from: Some(Spot { time: Millis(-5), id: fresh::id(9) }), ..edge(1, true) };
+    store.put_edge(ada, bob, &follows).await.unwrap();
+    store.put_edge(ada, bob, &follows).await.unwrap();
+    assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(follows)]);
+    assert_eq!(store.edges(bob, &[ada]).await.unwrap(), [None], "an edge has a direction");
+    assert_eq!(store.following(ada, None, 10).await.unwrap(), [(bob, follows)]);
+    assert_eq!(store.followers(bob, None, 10).await.unwrap(), [ada]);
+    assert_eq!(store.following(bob, None, 10).await.unwrap(), []);
+    assert_eq!(store.followers(ada, None, 10).await.unwrap(), []);
+
+    let not_any_more = edge(2, false);
+    store.put_edge(ada, bob, &not_any_more).await.unwrap();
+    assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(not_any_more)], "known, and said so");
+    assert_eq!(store.following(ada, None, 10).await.unwrap(), []);
+    assert_eq!(store.followers(bob, None, 10).await.unwrap(), []);
+}
+
+pub(crate) async fn the_later_edge_wins(store: Engine) {
+    let states = [edge(1, true), edge(2, false), edge(3, true), edge(4, false)];
+    for (last, orders) in [(3, [[0, 1, 2], [2, 1, 0], [1, 2, 0]]), (4, [[3, 0, 2], [2, 3, 1], [0, 3, 2]])] {
+        for order in orders {
+            let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+            for number in order {
+                store.put_edge(ada, bob, &states[number]).await.unwrap();
+            }
+            // Said differently in the same version: the first stays.
+            store.put_edge(ada, bob, &Edge { since: Millis(0), ..states[last - 1] }).await.unwrap();
+            let expected = states[last - 1];
+            assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(expected)], "{order:?}");
+            let follows = store.following(ada, None, 10).await.unwrap();
+            assert_eq!(follows.len(), usize::from(expected.following), "{order:?}");
+            let followers = store.followers(bob, None, 10).await.unwrap();
+            assert_eq!(followers.len(), usize::from(expected.following), "{order:?}");
+        }
+    }
+}
+
+pub(crate) async fn edges_line_up(store: Engine) {
+    let ada = fresh::uid(&*store).await;
+    let (bob, eve, ida) = (fresh::uid(&*store).await, fresh::uid(&*store).await, fresh::uid(&*store).await);
+    store.put_edge(ada, bob, &edge(1, true)).await.unwrap();
+    store.put_edge(ada, ida, &edge(2, false)).await.unwrap();
+    let found = store.edges(ada, &[ida, eve, bob, ida, Uid(i64::MAX)]).await.unwrap();
+    assert_eq!(found, [Some(edge(2, false)), None, Some(edge(1, true)), Some(edge(2, false)), None]);
+    assert_eq!(store.edges(ada, &[]).await.unwrap(), []);
+}
+
+pub(crate) async fn following_pages(store: Engine) {
+    let ada = fresh::uid(&*store).await;
+    let mut expected = Vec::new();
+    for number in 0..25 {
+        let followee = fresh::uid(&*store).await;
+        let follows = number % 5 != 0;
+        store.put_edge(ada, followee, &edge(number + 1, follows)).await.unwrap();
+        if follows {
+            expected.push((followee, edge(number + 1, true)));
+        }
+    }
+    expected.sort_by_key(|(uid, _)| *uid);
+    for limit in [1, 7, 20, 100] {
+        let mut all: Vec<(Uid, Edge)> = Vec::new();
+        loop {
+            let page = store.following(ada, all.last().map(|(uid, _)| *uid), limit).await.unwrap();
+            let full = page.len() == limit;
+            all.extend(page);
+            if !full {
+                break;
+            }
+        }
+        assert_eq!(all, expected, "{limit}");
+    }
+}
+
+pub(crate) async fn followers_page(store: Engine) {
+    let bob = fresh::uid(&*store).await;
+    let mut expected = Vec::new();
+    for number in 0..25 {
+        let follower = fresh::uid(&*store).await;
+        store.put_edge(follower, bob, &edge(1, true)).await.unwrap();
+        if number % 5 == 0 {
+            store.put_edge(follower, bob, &edge(2, false)).await.unwrap();
+        } else {
+            expected.push(follower);
+        }
+    }
+    expected.sort();
+    for limit in [1, 7, 20, 100] {
+        let mut all: Vec<Uid> = Vec::new();
+        loop {
+            let page = store.followers(bob, all.last().copied(), limit).await.unwrap();
+            let full = page.len() == limit;
+            all.extend(page);
+            if !full {
+                break;
+            }
+        }
+        assert_eq!(all, expected, "{limit}");
+    }
+}

@@ -1,0 +1,198 @@
+//! Collections as a list that is sorted: what the engines' answers are compared with. And random ones.
+
+use super::fresh;
+use model::{
+    ActivityId, Box, Boxes, Entry, Facet, Filter, Millis, Order, Place, Position, Range, Spot, Uid, Version,
+    Visibility,
+};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestError, TestRunner};
+use std::collections::BTreeMap;
+use store::{Slice, Store};
+
+/// What one activity was delivered as: whether it is gone follows from version and position, its visibility from the
+/// version, because equal versions mean equal content.
+#[derive(Clone, Debug)]
+pub(super) struct Delivery {
+    pub(super) at: Position,
+    pub(super) entry: Entry,
+}
+
+/// The rows of a collection: per activity and box the latest.
+#[derive(Default)]
+pub(super) struct Collection(BTreeMap<(ActivityId, Box), Entry>);
+
+impl Collection {
+    pub(super) fn of(deliveries: &[Delivery]) -> Collection {
+        let mut rows = BTreeMap::new();
+        for Delivery { at, entry } in deliveries {
+            for one in entry.boxes.iter() {
+                let row = Entry { boxes: fresh::boxes(&[one]), arrived: Some(*at), ..entry.clone() };
+                let present = rows.entry((entry.id, one)).or_insert_with(|| row.clone());
+                if (row.version, row.arrived) > (present.version, present.arrived) {
+                    *present = row;
+                }
+            }
+        }
+        Collection(rows)
+    }
+
+    /// Everything in these boxes, newest first.
+    pub(super) fn entries(&self, boxes: Boxes, order: Order) -> Vec<Entry> {
+        let mut by_activity: BTreeMap<ActivityId, Vec<&Entry>> = BTreeMap::new();
+        for ((id, _), row) in self.0.iter().filter(|((_, one), _)| boxes.contains(*one)) {
+            by_activity.entry(*id).or_default().push(row);
+        }
+        let mut entries: Vec<Entry> = by_activity.values().map(|rows| together(rows)).collect();
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.spot(order)));
+        entries
+    }
+
+    /// Everything by position and identifier.
+    pub(super) fn arrivals(&self) -> Vec<Entry> {
+        let mut by_place: BTreeMap<_, Vec<&Entry>> = BTreeMap::new();
+        for row in self.0.values() {
+            by_place.entry((row.arrived, row.id)).or_default().push(row);
+        }
+        by_place.values().map(|rows| together(rows)).collect()
+    }
+}
+
+fn together(rows: &[&Entry]) -> Entry {
+    let gone = rows.iter().all(|row| row.gone);
+    let boxes =
+        rows.iter().filter(|row| row.gone == gone).fold(Boxes::default(), |all, row| all.union(row.boxes));
+    let latest = rows.iter().max_by_key(|row| (row.version, row.arrived)).unwrap();
+    Entry { boxes, gone, ..(*latest).clone() }
+}
+
+/// Reads a slice page by page and checks that no page is short but the last.
+pub(super) async fn walk(store: &dyn Store, slice: Slice<'_>) -> Vec<Entry> {
+    let mut all: Vec<Entry> = Vec::new();
+    let mut after = slice.after;
+    loop {
+        let page = store.slice(&Slice { after, ..slice.clone() }).await.unwrap();
+        assert!(page.len() <= slice.limit);
+        let full = page.len() == slice.limit;
+        after = page.last().map(|last| last.spot(slice.order)).or(after);
+        all.extend(page);
+        if !full {
+            return all;
+        }
+    }
+}
+
+/// Reads arrivals page by page.
+pub(super) async fn walk_arrivals(
+    store: &dyn Store,
+    owner: Uid,
+    mut after: Place,
+    floor: Position,
+    limit: usize,
+) -> Vec<Entry> {
+    let mut all: Vec<Entry> = Vec::new();
+    loop {
+        let page = store.arrivals(owner, after, floor, limit).await.unwrap();
+        assert!(page.len() <= limit);
+        let full = page.len() == limit;
+        if let Some(last) = page.last() {
+            after = Place { position: last.arrived.unwrap(), inside: Some(last.id) };
+        }
+        all.extend(page);
+        if !full {
+            return all;
+        }
+    }
+}
+
+pub(super) fn any_boxes() -> impl Strategy<Value = Boxes> {
+    proptest::sample::subsequence(Box::ALL.to_vec(), 1..=3).prop_map(|these| these.into_iter().collect())
+}
+
+fn any_facet() -> impl Strategy<Value = Facet> {
+    let word = |words: &'static [&'static str]| proptest::sample::select(words);
+    (word(&["flickr", "del.icio.us", "škoda"]), word(&["photo", "song"]), word(&["post", "play"]))
+        .prop_map(|(service, kind, verb)| fresh::facet(service, kind, verb))
+}
+
+/// Deliveries of a dozen activities, few times and positions apart: ties of every sort.
+pub(super) fn any_deliveries() -> impl Strategy<Value = Vec<Delivery>> {
+    let activity = (0..6_i64, 0..6_i64, any_facet(), any::<[u8; 10]>());
+    let delivery = (any::<prop::sample::Index>(), any_boxes(), 1..4_i64, 1..7_u64);
+    (prop::collection::vec(activity, 1..14), prop::collection::vec(delivery, 0..60)).prop_map(
+        |(activities, deliveries)| {
+            let make = |(index, boxes, version, at): &(prop::sample::Index, Boxes, i64, u64)| {
+                let index = index.index(activities.len());
+                let (received, published, facet, mut random) = activities[index].clone();
+                // Small cases have the same random bytes again and again.
+                random[7] = u8::try_from(index).unwrap();
+                let received = Millis(fresh::NOON + received);
+                let visibility = [Visibility::Public, Visibility::Followers, Visibility::Direct];
+                let content = i64::from(random[9]) + version;
+                let entry = Entry {
+                    id: ActivityId::new(received, random),
+                    boxes: *boxes,
+                    facet,
+                    received,
+                    published: Millis(fresh::NOON + published),
+                    actor: Uid(i64::from(random[8])),
+                    version: Version(*version),
+                    visibility: visibility[usize::try_from(content % 3).unwrap()],
+                    gone: (content.unsigned_abs() + at).is_multiple_of(3),
+                    arrived: None,
+                };
+                Delivery { at: Position(*at), entry }
+            };
+            deliveries.iter().map(make).collect()
+        },
+    )
+}
+
+fn any_range() -> impl Strategy<Value = Range> {
+    let bound = || proptest::option::weighted(0.3, (-1..8_i64).prop_map(|time| Millis(fresh::NOON + time)));
+    (bound(), bound()).prop_map(|(since, before)| Range { since, before })
+}
+
+pub(super) fn any_filter() -> impl Strategy<Value = Filter> {
+    let words = |words: &'static [&'static str]| {
+        proptest::sample::subsequence(words, 0..=words.len()).prop_map(|these| fresh::words(&these))
+    };
+    let services = words(&["flickr", "škoda", "never"]);
+    (services, words(&["photo", "hat"]), words(&["post", "play"]), any_range(), any_range()).prop_map(
+        |(services, kinds, verbs, received, published)| Filter {
+            services,
+            kinds,
+            verbs,
+            received,
+            published,
+        },
+    )
+}
+
+pub(super) fn any_order() -> impl Strategy<Value = Order> {
+    proptest::sample::select(vec![Order::Received, Order::Published])
+}
+
+/// A spot among those that the deliveries have, or beside them.
+pub(super) fn any_spot() -> impl Strategy<Value = Spot> {
+    (0..7_i64, any::<[u8; 10]>()).prop_map(|(time, random)| {
+        let time = Millis(fresh::NOON + time);
+        Spot { time, id: ActivityId::new(time, random) }
+    })
+}
+
+/// Holds a property against random cases; the smallest that breaks it is told.
+pub(super) fn hold<S: Strategy>(cases: u32, strategy: &S, property: impl AsyncFn(S::Value)) {
+    let runtime = tokio::runtime::Handle::current();
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 2_000, ..Config::default() };
+    tokio::task::block_in_place(|| {
+        let held = TestRunner::new(config).run(strategy, |case| {
+            runtime.block_on(property(case));
+            Ok(())
+        });
+        if let Err(TestError::Fail(why, case)) = &held {
+            panic!("{why}\nfor {case:#?}");
+        }
+        held.unwrap();
+    });
+}

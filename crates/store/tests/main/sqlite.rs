@@ -1,0 +1,35 @@
+//! SQLite: the suite, and what is particular to this engine.
+
+mod cost;
+mod failures;
+mod files;
+mod processes;
+
+use super::conformance::{Engine, fresh};
+use super::scratch::Scratch;
+use std::sync::Arc;
+use store::Log;
+use store::sqlite::{Options, SqliteStore};
+
+mod conformance {
+    hold_to_the_interface!(crate::main::sqlite::used_store);
+}
+
+/// Tests don't wait for the disk.
+fn quick() -> Options {
+    Options { synchronous_off: true, ..Options::default() }
+}
+
+fn open(scratch: &Scratch) -> SqliteStore {
+    SqliteStore::open(&scratch.file("store.db"), quick()).unwrap()
+}
+
+/// A store that somebody used before.
+async fn used_store() -> (Engine, Scratch) {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    let actor = fresh::uid(&store).await;
+    let position = fresh::accept(&store, &fresh::acceptance(actor, "1", fresh::NOON)).await;
+    store.acknowledge(&[position]).await.unwrap();
+    (Arc::new(store), scratch)
+}
