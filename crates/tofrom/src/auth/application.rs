@@ -1,0 +1,86 @@
+//! Applications: the consumers that act for accounts. A consumer key is public; the secret beside it signs, so it is
+//! kept sealed and not hashed.
+
+use super::primitives::{self, NoRandomness};
+use super::seal::{SealError, SecretKeys};
+use super::{CHANGES_COUNT_AFTER, Denied};
+use model::Application;
+use moka::sync::Cache;
+use std::sync::Arc;
+use store::Store;
+use zeroize::Zeroizing;
+
+/// What every consumer key starts with.
+const PREFIX: &str = "tfc_";
+
+/// A new application's key and secret. Debug does not show the secret.
+#[derive(Debug)]
+pub struct GeneratedConsumer {
+    /// The consumer key: public.
+    pub key: String,
+    /// The secret, for its owner's eyes, once.
+    pub secret: Zeroizing<String>,
+}
+
+impl GeneratedConsumer {
+    /// The secret as it is stored.
+    pub fn sealed_secret(&self, keys: &SecretKeys) -> Result<Vec<u8>, SealError> {
+        keys.seal(self.secret.as_bytes(), &context(&self.key))
+    }
+}
+
+/// Makes a consumer key of 128 and a secret of 256 random bits.
+pub fn generate() -> Result<GeneratedConsumer, NoRandomness> {
+    let key = primitives::random_text::<16>(PREFIX)?.to_string();
+    Ok(GeneratedConsumer { key, secret: primitives::random_text::<32>("")? })
+}
+
+/// Ties a sealed secret to its application, so that one can't be put in another's place.
+fn context(key: &str) -> String {
+    format!("application-secret {key}")
+}
+
+/// Knows applications by their consumer key.
+pub(super) struct Applications {
+    store: Arc<dyn Store>,
+    known: Cache<String, Arc<Application>>,
+}
+
+impl Applications {
+    pub(super) fn new(store: Arc<dyn Store>) -> Applications {
+        let known = Cache::builder().max_capacity(10_000).time_to_live(CHANGES_COUNT_AFTER).build();
+        Applications { store, known }
+    }
+
+    /// The live application with that consumer key.
+    pub(super) async fn live(&self, key: &str) -> Result<Arc<Application>, Denied> {
+        if let Some(application) = self.known.get(key) {
+            return Ok(application);
+        }
+        match self.store.application(key).await? {
+            Some(application) if application.removed.is_none() => {
+                let application = Arc::new(application);
+                self.known.insert(key.to_owned(), Arc::clone(&application));
+                Ok(application)
+            }
+            _ => Err(Denied::UnknownConsumer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_sealed_for_its_application() {
+        let keys = SecretKeys::parse(["00".repeat(32)]).unwrap();
+        let consumer = generate().unwrap();
+        assert!(consumer.key.starts_with("tfc_") && consumer.key.len() == 26, "{}", consumer.key);
+        assert_eq!(consumer.secret.len(), 43);
+        assert!(!format!("{consumer:?}").contains(consumer.secret.as_str()));
+        let sealed = consumer.sealed_secret(&keys).unwrap();
+        assert_eq!(*keys.open(&sealed, &context(&consumer.key)).unwrap(), consumer.secret.as_bytes());
+        assert!(keys.open(&sealed, &context("tfc_other")).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! Pre-shared keys: 256 random bits, shown once, stored as a hash.
+
+use super::primitives::{self, NoRandomness};
+use super::throttle::Throttle;
+use super::{CHANGES_COUNT_AFTER, Denied};
+use crate::accounts::AccountCache;
+use crate::clock::Clock;
+use model::{Account, Key, KeyId, Millis, Scopes};
+use moka::sync::Cache;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Store;
+use zeroize::Zeroizing;
+
+/// What every key starts with, so that people and secret scanners know one when they see it.
+const PREFIX: &str = "tfk_";
+/// The length of 32 bytes in base64 without padding.
+const ENCODED: usize = 43;
+/// How exact the time of last use is.
+const USE_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// A new key. Debug does not show it.
+#[derive(Debug)]
+pub struct GeneratedKey {
+    /// The key itself, for its owner's eyes, once.
+    pub text: Zeroizing<String>,
+    /// What is stored of it.
+    pub hash: [u8; 32],
+    /// Its public name.
+    pub id: KeyId,
+}
+
+/// Makes a key.
+pub fn generate() -> Result<GeneratedKey, NoRandomness> {
+    let text = primitives::random_text::<32>(PREFIX)?;
+    let hash = primitives::sha256(text.as_bytes());
+    Ok(GeneratedKey { text, hash, id: KeyId(u64::from_be_bytes(*primitives::random()?)) })
+}
+
+/// The hash under which a key is stored; `None` if the text can't be a key.
+pub fn hash_of(text: &str) -> Option<[u8; 32]> {
+    let encoded = text.strip_prefix(PREFIX)?;
+    let base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (encoded.len() == ENCODED && encoded.bytes().all(base64url)).then(|| primitives::sha256(text.as_bytes()))
+}
+
+/// Lets accounts in by key.
+pub(super) struct Keys {
+    store: Arc<dyn Store>,
+    accounts: AccountCache,
+    throttle: Arc<Throttle>,
+    clock: Clock,
+    known: Cache<[u8; 32], Arc<Key>>,
+    /// When this process last noted a key's use.
+    noted: Cache<[u8; 32], Millis>,
+}
+
+impl Keys {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        accounts: AccountCache,
+        throttle: Arc<Throttle>,
+        clock: Clock,
+    ) -> Keys {
+        let known = Cache::builder().max_capacity(100_000).time_to_live(CHANGES_COUNT_AFTER).build();
+        let noted = Cache::builder().max_capacity(100_000).time_to_live(USE_NOTED_EVERY).build();
+        Keys { store, accounts, throttle, clock, known, noted }
+    }
+
+    /// The account that a key opens, and what for. The throttle is asked only about wrong keys: nobody guesses 256
+    /// bits, and a right one must not suffer from what others do at the same address.
+    pub(super) async fn open(&self, text: &str, remote: IpAddr) -> Result<(Arc<Account>, Scopes), Denied> {
+        let opened = match hash_of(text) {
+            Some(hash) => self.open_hash(hash).await?,
+            None => None,
+        };
+        match opened {
+            Some(opened) => Ok(opened),
+            None => {
+                self.throttle.wrong_key(remote)?;
+                Err(Denied::BadCredentials)
+            }
+        }
+    }
+
+    async fn open_hash(&self, hash: [u8; 32]) -> store::Result<Option<(Arc<Account>, Scopes)>> {
+        let now = self.clock.now();
+        let Some(key) = self.key(hash).await?.filter(|key| key.is_live(now)) else {
+            return Ok(None);
+        };
+        let Some(account) = self.accounts.get(key.owner).await?.filter(|account| !account.removed) else {
+            return Ok(None);
+        };
+        self.note_use(&key, now);
+        Ok(Some((account, key.scopes)))
+    }
+
+    async fn key(&self, hash: [u8; 32]) -> store::Result<Option<Arc<Key>>> {
+        if let Some(key) = self.known.get(&hash) {
+            return Ok(Some(key));
+        }
+        let found = self.store.key_by_hash(&hash).await?.map(Arc::new);
+        if let Some(key) = &found {
+            self.known.insert(hash, Arc::clone(key));
+        }
+        Ok(found)
+    }
+
+    /// Notes that the key was used, now and then and beside the request.
+    fn note_use(&self, key: &Key, now: Millis) {
+        let recent = |noted: Millis| now.0.saturating_sub(noted.0) < millis(USE_NOTED_EVERY);
+        if self.noted.get(&key.hash).or(key.used).is_some_and(recent) {
+            return;
+        }
+        self.noted.insert(key.hash, now);
+        let (store, hash, id) = (Arc::clone(&self.store), key.hash, key.id);
+        tokio::spawn(async move {
+            if let Err(error) = store.touch_key(&hash, now).await {
+                tracing::warn!(%error, key = %id, "could not note that a key was used");
+            }
+        });
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shape() {
+        let key = generate().unwrap();
+        assert_eq!(key.text.len(), 47);
+        assert_eq!(hash_of(&key.text), Some(key.hash));
+        assert_ne!(key.text, generate().unwrap().text);
+        assert!(!format!("{key:?}").contains(key.text.as_str()));
+        let good = "x".repeat(43);
+        assert!(hash_of(&format!("tfk_{good}")).is_some());
+        for wrong in ["", "tfk_", "TFK_", &good, &format!("tfk_{good}x"), &format!("tfk_{}=", "x".repeat(42))]
+        {
+            assert_eq!(hash_of(wrong), None, "{wrong}");
+        }
+    }
+}

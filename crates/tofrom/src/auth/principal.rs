@@ -1,0 +1,46 @@
+//! Who asks, once they have proved it.
+
+use model::{Account, Application, Scopes};
+use std::sync::Arc;
+
+/// An authenticated caller. There is none without a credential that held, so whoever is handed one need not ask.
+#[derive(Clone, Debug)]
+pub struct Principal {
+    /// Who they are.
+    pub account: Arc<Account>,
+    /// What they proved it with.
+    pub method: Method,
+    /// What that credential may be used for.
+    pub scopes: Scopes,
+    /// The application through which they ask, if it was named.
+    pub consumer: Option<Arc<Application>>,
+}
+
+impl Principal {
+    /// Whether the caller acts on behalf of any account. The right comes with a credential that is the account's own;
+    /// one that was lent to an application will not carry it.
+    pub fn is_operator(&self) -> bool {
+        match self.method {
+            Method::Basic | Method::Psk => self.account.operator,
+        }
+    }
+}
+
+/// How a caller proved who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Name and password.
+    Basic,
+    /// A pre-shared key.
+    Psk,
+}
+
+impl Method {
+    /// The word for it in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Method::Basic => "basic",
+            Method::Psk => "psk",
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Against guessing: wrong passwords are limited per account and address, wrong credentials of any kind per address.
+//!
+//! Each limit is a bucket that refills steadily (the generic cell rate algorithm: all that is kept is the time at
+//! which the bucket will be full again). Nothing limits an account as such, so nobody can lock another one out: who
+//! comes from elsewhere has a bucket of their own.
+
+use crate::clock::Clock;
+use model::{AccountName, Millis};
+use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+/// How many buckets of a kind are kept; the least recently used go first.
+const KEPT: u64 = 100_000;
+
+/// Wrong passwords for one account from one address: 30 at once, then one every 3 seconds.
+const PASSWORDS: Rate = Rate { refill_millis: 3_000, burst: 30 };
+/// Wrong credentials from one address: ten times as many.
+const ADDRESSES: Rate = Rate { refill_millis: 300, burst: 300 };
+
+/// The bucket is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exhausted {
+    /// In how many seconds there is something in it again, at least 1.
+    pub(super) seconds: u64,
+}
+
+/// Counts wrong credentials.
+pub(super) struct Throttle {
+    clock: Clock,
+    /// `None` is every name that no account can have.
+    passwords: Cache<(Option<AccountName>, IpAddr), Arc<Bucket>>,
+    addresses: Cache<IpAddr, Arc<Bucket>>,
+}
+
+impl Throttle {
+    pub(super) fn new(clock: Clock) -> Throttle {
+        Throttle { clock, passwords: buckets(PASSWORDS), addresses: buckets(ADDRESSES) }
+    }
+
+    /// The buckets that a password for that account from that address is taken from.
+    pub(super) fn guesses(&self, name: Option<AccountName>, remote: IpAddr) -> Guesses<'_> {
+        let network = network_of(remote);
+        Guesses {
+            clock: &self.clock,
+            account: self.passwords.get_with((name, network), Arc::default),
+            address: self.addresses.get_with(network, Arc::default),
+        }
+    }
+
+    /// Counts a wrong credential that is too long to be guessed: only its address counts.
+    pub(super) fn wrong_key(&self, remote: IpAddr) -> Result<(), Exhausted> {
+        self.addresses.get_with(network_of(remote), Arc::default).take(ADDRESSES, self.clock.now())
+    }
+}
+
+/// What one password costs if it is wrong.
+pub(super) struct Guesses<'a> {
+    clock: &'a Clock,
+    account: Arc<Bucket>,
+    address: Arc<Bucket>,
+}
+
+impl Guesses<'_> {
+    /// Whether there is anything left, without taking it.
+    pub(super) fn check(&self) -> Result<(), Exhausted> {
+        let now = self.clock.now();
+        // Both are looked at, so that both notice a clock that was set back.
+        let (account, address) = (self.account.check(PASSWORDS, now), self.address.check(ADDRESSES, now));
+        account.and(address)
+    }
+
+    /// Takes one guess. It is taken before the password is checked, so that many at once don't slip through.
+    pub(super) fn take(&self) -> Result<(), Exhausted> {
+        let now = self.clock.now();
+        self.account.take(PASSWORDS, now)?;
+        self.address.take(ADDRESSES, now).inspect_err(|_| self.account.give_back(PASSWORDS))
+    }
+
+    /// Gives a guess back: the password was right, or was not looked at.
+    pub(super) fn give_back(&self) {
+        self.account.give_back(PASSWORDS);
+        self.address.give_back(ADDRESSES);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Rate {
+    refill_millis: i64,
+    burst: i64,
+}
+
+impl Rate {
+    /// How long an empty bucket takes to be full.
+    const fn whole(self) -> i64 {
+        self.refill_millis * self.burst
+    }
+
+    /// When the bucket will be full if one is taken out of it now, or how many milliseconds are missing for that.
+    fn after_taking(self, full_at: i64, now: Millis) -> Result<i64, i64> {
+        let empty = now.0 + self.whole();
+        let next = full_at.max(now.0) + self.refill_millis;
+        if next <= empty { Ok(next) } else { Err(next - empty) }
+    }
+
+    fn exhausted(missing_millis: i64) -> Exhausted {
+        let seconds = u64::try_from(missing_millis).unwrap_or(0).div_ceil(1_000);
+        Exhausted { seconds: seconds.max(1) }
+    }
+}
+
+/// When the bucket will be full again.
+#[derive(Default)]
+struct Bucket(AtomicI64);
+
+impl Bucket {
+    fn check(&self, rate: Rate, now: Millis) -> Result<(), Exhausted> {
+        self.notice_the_clock(rate, now);
+        rate.after_taking(self.0.load(Ordering::Relaxed), now).map(drop).map_err(Rate::exhausted)
+    }
+
+    fn take(&self, rate: Rate, now: Millis) -> Result<(), Exhausted> {
+        self.notice_the_clock(rate, now);
+        let taken = |full_at| rate.after_taking(full_at, now).ok();
+        match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken) {
+            Ok(_) => Ok(()),
+            Err(full_at) => Err(Rate::exhausted(rate.after_taking(full_at, now).err().unwrap_or(0))),
+        }
+    }
+
+    fn give_back(&self, rate: Rate) {
+        self.0.fetch_sub(rate.refill_millis, Ordering::Relaxed);
+    }
+
+    /// No bucket is emptier than empty: if it seems so, the clock was set back, and who came then must not wait until
+    /// it has caught up.
+    fn notice_the_clock(&self, rate: Rate, now: Millis) {
+        self.0.fetch_min(now.0 + rate.whole(), Ordering::Relaxed);
+    }
+}
+
+/// Least recently used, not least frequently: otherwise a full cache would not take a newcomer's bucket in, and the
+/// newcomer could guess without limit. A bucket that nobody asked for as long as it takes to fill is as good as none.
+fn buckets<K: Hash + Eq + Send + Sync + 'static>(rate: Rate) -> Cache<K, Arc<Bucket>> {
+    let idle = Duration::from_millis(rate.whole().unsigned_abs());
+    Cache::builder().max_capacity(KEPT).eviction_policy(EvictionPolicy::lru()).time_to_idle(idle).build()
+}
+
+/// The address, or of IPv6 the /64: that much belongs to one subscriber, who may use any address in it.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+    const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
+
+    fn at(start: i64) -> (Arc<AtomicI64>, Throttle) {
+        let now = Arc::new(AtomicI64::new(start));
+        let told = Arc::clone(&now);
+        (now, Throttle::new(Clock::from(move || Millis(told.load(Ordering::Relaxed)))))
+    }
+
+    fn alice() -> Option<AccountName> {
+        AccountName::parse("alice").ok()
+    }
+
+    /// How many wrong passwords get through before the first one is refused.
+    fn until_refused(throttle: &Throttle, name: &Option<AccountName>, from: IpAddr) -> usize {
+        (0..1_000).take_while(|_| throttle.guesses(name.clone(), from).take().is_ok()).count()
+    }
+
+    #[test]
+    fn a_burst_then_one_every_three_seconds() {
+        let (now, throttle) = at(1_700_000_000_000);
+        assert_eq!(until_refused(&throttle, &alice(), HERE), 30);
+        assert_eq!(throttle.guesses(alice(), HERE).check(), Err(Exhausted { seconds: 3 }));
+        now.fetch_add(2_500, Ordering::Relaxed);
+        assert_eq!(throttle.guesses(alice(), HERE).take(), Err(Exhausted { seconds: 1 }));
+        now.fetch_add(500, Ordering::Relaxed);
+        assert_eq!(until_refused(&throttle, &alice(), HERE), 1);
+        now.fetch_add(3_600_000, Ordering::Relaxed);
+        assert_eq!(until_refused(&throttle, &alice(), HERE), 30, "it never holds more than the burst");
+    }
+
+    #[test]
+    fn a_minute_of_trying_stays_under_a_hundred() {
+        let (now, throttle) = at(1_700_000_000_000);
+        let through = (0..6_000).filter(|_| {
+            now.fetch_add(10, Ordering::Relaxed);
+            throttle.guesses(alice(), HERE).take().is_ok()
+        });
+        assert_eq!(through.count(), 30 + 19);
+    }
+
+    #[test]
+    fn others_are_not_held_up() {
+        let (_, throttle) = at(1_700_000_000_000);
+        until_refused(&throttle, &alice(), HERE);
+        assert_eq!(until_refused(&throttle, &alice(), ELSEWHERE), 30, "the account is not locked");
+        assert_eq!(until_refused(&throttle, &AccountName::parse("bob").ok(), HERE), 30);
+        assert_eq!(until_refused(&throttle, &None, HERE), 30, "impossible names share a bucket");
+    }
+
+    #[test]
+    fn an_address_has_ten_times_as_many() {
+        let (now, throttle) = at(1_700_000_000_000);
+        for n in 0..300 {
+            let name = AccountName::parse(&format!("account{n}")).ok();
+            assert_eq!(throttle.guesses(name, HERE).take(), Ok(()), "{n}");
+        }
+        assert_eq!(throttle.guesses(alice(), HERE).check(), Err(Exhausted { seconds: 1 }));
+        assert_eq!(throttle.wrong_key(HERE), Err(Exhausted { seconds: 1 }));
+        assert!(throttle.guesses(alice(), HERE).take().is_err());
+        now.fetch_add(9_000, Ordering::Relaxed);
+        assert_eq!(until_refused(&throttle, &alice(), HERE), 30, "a refused try cost alice's bucket nothing");
+        assert_eq!(throttle.wrong_key(ELSEWHERE), Ok(()));
+    }
+
+    #[test]
+    fn what_is_given_back_was_not_taken() {
+        let (_, throttle) = at(1_700_000_000_000);
+        for _ in 0..1_000 {
+            let guesses = throttle.guesses(alice(), HERE);
+            assert_eq!(guesses.take(), Ok(()));
+            guesses.give_back();
+        }
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_lock_out() {
+        let (now, throttle) = at(1_700_000_000_000);
+        until_refused(&throttle, &alice(), HERE);
+        now.fetch_sub(86_400_000, Ordering::Relaxed);
+        assert_eq!(throttle.guesses(alice(), HERE).check(), Err(Exhausted { seconds: 3 }));
+        now.fetch_add(9_000, Ordering::Relaxed);
+        assert_eq!(until_refused(&throttle, &alice(), HERE), 3);
+    }
+
+    #[test]
+    fn networks() {
+        for (address, network) in [
+            ("192.0.2.7", "192.0.2.7"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("::1", "::"),
+        ] {
+            assert_eq!(network_of(address.parse().unwrap()), network.parse::<IpAddr>().unwrap());
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! `tofrom account`
+
+use super::output::{Listing, line, moment};
+use super::{Global, password};
+use crate::clock::Clock;
+use anyhow::{anyhow, bail};
+use clap::Subcommand;
+use model::{Account, AccountName, InvalidName, Version};
+use serde_json::{Value, json};
+use store::{Accounts, Credentials, NewAccount};
+
+/// Adds, changes, lists and removes accounts
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  tofrom account add alice --given-name Alice --public --data ./data")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Adds an account; its password is asked for
+    #[command(
+        after_help = "Examples:\n  tofrom account add alice --given-name Alice --family-name Liddell\n  \
+                            pass show ops | tofrom account add ops --operator --password-stdin\n  \
+                            tofrom account add importer --no-password   (signs in with keys only)"
+    )]
+    Add(Add),
+    /// Changes an account; what is not named stays
+    #[command(
+        after_help = "Examples:\n  tofrom account set alice --private\n  tofrom account set alice --password"
+    )]
+    Set(Set),
+    /// Lists the accounts
+    #[command(after_help = "Example:\n  tofrom account list --json")]
+    List,
+    /// Removes an account with its keys, for good; the name is not given again
+    #[command(after_help = "Example:\n  tofrom account remove alice")]
+    Remove {
+        /// The account
+        #[arg(value_parser = name)]
+        name: AccountName,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    /// 1 to 64 of a-z, 0-9, '.', '_' and '-'
+    #[arg(value_parser = name)]
+    name: AccountName,
+    #[command(flatten)]
+    names: Names,
+    /// Every authenticated caller may read its public activities
+    #[arg(long)]
+    public: bool,
+    /// Reads and writes on behalf of any account: for an application's back end
+    #[arg(long)]
+    operator: bool,
+    /// Takes the password from standard input
+    #[arg(long, conflicts_with = "no_password")]
+    password_stdin: bool,
+    /// Nobody signs in with a password
+    #[arg(long)]
+    no_password: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Set {
+    /// The account
+    #[arg(value_parser = name)]
+    name: AccountName,
+    #[command(flatten)]
+    names: Names,
+    /// Every authenticated caller may read its public activities
+    #[arg(long, conflicts_with = "private")]
+    public: bool,
+    /// Only itself and operators may read it
+    #[arg(long)]
+    private: bool,
+    /// Reads and writes on behalf of any account
+    #[arg(long, conflicts_with = "no_operator")]
+    operator: bool,
+    /// Acts for itself only
+    #[arg(long)]
+    no_operator: bool,
+    /// Asks for a new password
+    #[arg(long, conflicts_with_all = ["password_stdin", "no_password"])]
+    password: bool,
+    /// Takes a new password from standard input
+    #[arg(long, conflicts_with = "no_password")]
+    password_stdin: bool,
+    /// Nobody signs in with a password any more
+    #[arg(long)]
+    no_password: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Names {
+    /// Given name; empty for none
+    #[arg(long, value_name = "NAME")]
+    given_name: Option<String>,
+    /// Family name; empty for none
+    #[arg(long, value_name = "NAME")]
+    family_name: Option<String>,
+}
+
+pub(super) fn name(text: &str) -> Result<AccountName, InvalidName> {
+    AccountName::parse(text)
+}
+
+pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    match args.command {
+        Command::Add(args) => add(args, global).await,
+        Command::Set(args) => set(args, global).await,
+        Command::List => list(global).await,
+        Command::Remove { name } => remove(&name, global).await,
+    }
+}
+
+/// The account of that name, unless it was removed.
+pub(super) async fn find(store: &dyn Accounts, name: &AccountName) -> anyhow::Result<Account> {
+    let found = store.account_by_name(name).await?.filter(|account| !account.removed);
+    found.ok_or_else(|| anyhow!("there is no account {name}; tofrom account list shows those that there are"))
+}
+
+async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
+    let store = global.open_store()?;
+    let taken = || anyhow!("the name {} is taken, or was once; names are not given twice", args.name);
+    if store.account_by_name(&args.name).await?.is_some() {
+        // Before somebody thinks of a password for nothing.
+        return Err(taken());
+    }
+    let password = match (args.password_stdin, args.no_password) {
+        (true, _) => Some(password::from_stdin()?),
+        (_, true) => None,
+        _ => Some(password::from_prompt()?),
+    };
+    let now = Clock::system().now();
+    let new = NewAccount {
+        name: args.name.clone(),
+        version: Version::next(now, None),
+        given_name: args.names.given_name.filter(|name| !name.is_empty()),
+        family_name: args.names.family_name.filter(|name| !name.is_empty()),
+        public: args.public,
+        operator: args.operator,
+        password,
+        created: now,
+    };
+    let account = store.create_account(new).await?.ok_or_else(taken)?;
+    tell(&account, "added", global)
+}
+
+async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
+    let nothing = args.names.given_name.is_none()
+        && args.names.family_name.is_none()
+        && !(args.public || args.private || args.operator || args.no_operator)
+        && !(args.password || args.password_stdin || args.no_password);
+    if nothing {
+        bail!("nothing to change; tofrom account set --help shows what can be changed");
+    }
+    let store = global.open_store()?;
+    find(store.as_ref(), &args.name).await?;
+    let password = match (args.password, args.password_stdin, args.no_password) {
+        (true, _, _) => Some(Some(password::from_prompt()?)),
+        (_, true, _) => Some(Some(password::from_stdin()?)),
+        (_, _, true) => Some(None),
+        _ => None,
+    };
+    // Once more: typing a password takes a while, and others change accounts too.
+    let mut account = find(store.as_ref(), &args.name).await?;
+    if let Some(name) = args.names.given_name {
+        account.given_name = Some(name).filter(|name| !name.is_empty());
+    }
+    if let Some(name) = args.names.family_name {
+        account.family_name = Some(name).filter(|name| !name.is_empty());
+    }
+    account.public = (account.public || args.public) && !args.private;
+    account.operator = (account.operator || args.operator) && !args.no_operator;
+    account.password = password.unwrap_or(account.password);
+    account.version = Version::next(Clock::system().now(), Some(account.version));
+    store.put_account(&account).await?;
+    tell(&account, "changed", global)
+}
+
+async fn remove(name: &AccountName, global: &Global) -> anyhow::Result<()> {
+    let store = global.open_store()?;
+    let mut account = find(store.as_ref(), name).await?;
+    let now = Clock::system().now();
+    // The state first: from then on no key opens anything, whatever becomes of the rest.
+    account.removed = true;
+    account.password = None;
+    account.version = Version::next(now, Some(account.version));
+    store.put_account(&account).await?;
+    for key in store.keys_of(account.uid).await? {
+        store.revoke_key(account.uid, key.id, now).await?;
+    }
+    tell(&account, "removed", global)
+}
+
+fn tell(account: &Account, what: &str, global: &Global) -> anyhow::Result<()> {
+    if global.json {
+        line(as_json(account))?;
+    } else {
+        line(format_args!("account {} {what}", account.name))?;
+    }
+    Ok(())
+}
+
+async fn list(global: &Global) -> anyhow::Result<()> {
+    const PAGE: usize = 1_000;
+    let store = global.open_store()?;
+    let columns = &["name", "shown as", "visible", "role", "password", "created"];
+    let mut listing = Listing::new(global.json, columns);
+    let mut after = None;
+    loop {
+        let page = store.list_accounts(after, PAGE).await?;
+        for account in &page {
+            listing.add(|| as_row(account), || as_json(account));
+        }
+        after = page.last().map(|account| account.uid);
+        if page.len() < PAGE {
+            break;
+        }
+    }
+    Ok(listing.print("there are no accounts; tofrom account add NAME makes one")?)
+}
+
+fn as_row(account: &Account) -> Vec<String> {
+    let either = |is: bool, yes: &str, no: &str| if is { yes.to_owned() } else { no.to_owned() };
+    vec![
+        account.name.to_string(),
+        account.display_name(),
+        either(account.public, "public", "private"),
+        either(account.operator, "operator", "-"),
+        either(account.password.is_some(), "yes", "no"),
+        moment(account.created),
+    ]
+}
+
+fn as_json(account: &Account) -> Value {
+    json!({
+        "name": account.name.as_str(),
+        "given_name": account.given_name,
+        "family_name": account.family_name,
+        "public": account.public,
+        "operator": account.operator,
+        "password": account.password.is_some(),
+        "created": account.created.zulu(),
+    })
+}

@@ -1,0 +1,197 @@
+//! `tofrom app`
+
+use super::Global;
+use super::output::{Listing, line, moment, note};
+use crate::auth;
+use crate::clock::Clock;
+use anyhow::{Context, bail};
+use aws_lc_rs::signature::{ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256};
+use clap::Subcommand;
+use model::{Application, Millis};
+use rustls::pki_types::SubjectPublicKeyInfoDer;
+use rustls::pki_types::pem::PemObject;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use store::Credentials;
+
+/// Adds, lists and removes applications that act for accounts
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  tofrom app add 'Photo wall' --callback https://wall.example.org/back --data ./data"
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Registers an application and shows its secret, once
+    #[command(
+        after_help = "Examples:\n  tofrom app add 'Photo wall' --callback https://wall.example.org/back\n  \
+                            tofrom app add 'Command line' --callback oob --json\n\n\
+                            The key names the application in the header ServiceConsumerKey and in OAuth."
+    )]
+    Add(Add),
+    /// Lists the applications
+    #[command(after_help = "Example:\n  tofrom app list --json")]
+    List,
+    /// Removes an application for good
+    #[command(after_help = "Example:\n  tofrom app remove tfc_Jm2kQ0ZyF0uGxq6nVb1c3A")]
+    Remove {
+        /// Its consumer key, as app list shows it
+        key: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    /// What people are shown when they are asked for consent
+    name: String,
+    /// Where people are sent back to, or oob for programs without an address
+    #[arg(long, value_name = "URL", value_parser = callback)]
+    callback: String,
+    /// A public RSA key of 2048 bits or more that it signs with, in PEM (BEGIN PUBLIC KEY)
+    #[arg(long, value_name = "FILE")]
+    rsa_key: Option<PathBuf>,
+}
+
+/// Scheme, host and port are compared when somebody is sent back, so there must be a host.
+fn callback(text: &str) -> Result<String, &'static str> {
+    const RIGHT: &str =
+        "right would be an address like https://app.example.org/back, without a fragment, or oob";
+    if text == "oob" {
+        return Ok(text.to_owned());
+    }
+    let url = url::Url::parse(text).map_err(|_| RIGHT)?;
+    let usable =
+        url.has_host() && url.fragment().is_none() && url.username().is_empty() && url.password().is_none();
+    if usable { Ok(text.to_owned()) } else { Err(RIGHT) }
+}
+
+pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    match args.command {
+        Command::Add(args) => add(args, global).await,
+        Command::List => list(global).await,
+        Command::Remove { key } => remove(&key, global).await,
+    }
+}
+
+async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
+    if args.name.trim().is_empty() || args.name.chars().any(char::is_control) {
+        bail!("an application needs a name that people can read");
+    }
+    let rsa_key = args.rsa_key.as_deref().map(read_rsa_key).transpose()?;
+    let store = global.open_store()?;
+    let secret_keys = global.secret_keys()?;
+    let generated = auth::application::generate()?;
+    let application = Application {
+        sealed_secret: generated.sealed_secret(&secret_keys)?,
+        key: generated.key,
+        name: args.name,
+        callback: args.callback,
+        rsa_key,
+        created: Clock::system().now(),
+        removed: None,
+    };
+    store.add_application(&application).await?;
+    if global.json {
+        let mut value = as_json(&application);
+        if let Some(members) = value.as_object_mut() {
+            members.insert("secret".to_owned(), Value::String(generated.secret.to_string()));
+        }
+        line(value)?;
+    } else {
+        line(format_args!("key     {}\nsecret  {}", application.key, generated.secret.as_str()))?;
+        note("the secret is shown only this once");
+    }
+    Ok(())
+}
+
+fn read_rsa_key(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let named = || format!("--rsa-key {}", file.display());
+    let der = SubjectPublicKeyInfoDer::from_pem_file(file)
+        .map_err(|error| anyhow::anyhow!("{error}; right would be a PEM file with BEGIN PUBLIC KEY"))
+        .with_context(named)?;
+    if ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &der).is_err() {
+        bail!(
+            "{}: no public RSA key of 2048 to 8192 bits; openssl rsa -in private.pem -pubout writes one",
+            named()
+        );
+    }
+    Ok(der.to_vec())
+}
+
+async fn list(global: &Global) -> anyhow::Result<()> {
+    let store = global.open_store()?;
+    let mut listing =
+        Listing::new(global.json, &["key", "name", "callback", "signs with", "state", "created"]);
+    for application in store.applications().await? {
+        let row = || {
+            vec![
+                application.key.clone(),
+                application.name.clone(),
+                application.callback.clone(),
+                if application.rsa_key.is_some() { "RSA or secret" } else { "secret" }.to_owned(),
+                state_of(&application).to_owned(),
+                moment(application.created),
+            ]
+        };
+        listing.add(row, || as_json(&application));
+    }
+    Ok(listing.print("there are no applications; tofrom app add NAME --callback URL makes one")?)
+}
+
+async fn remove(key: &str, global: &Global) -> anyhow::Result<()> {
+    let store = global.open_store()?;
+    if !store.remove_application(key, Clock::system().now()).await? {
+        bail!("there is no application {key}; tofrom app list shows those that there are");
+    }
+    if global.json {
+        line(json!({ "key": key, "state": "removed" }))?;
+    } else {
+        line(format_args!("application {key} removed"))?;
+    }
+    Ok(())
+}
+
+fn state_of(application: &Application) -> &'static str {
+    if application.removed.is_some() { "removed" } else { "live" }
+}
+
+fn as_json(application: &Application) -> Value {
+    json!({
+        "key": application.key,
+        "name": application.name,
+        "callback": application.callback,
+        "rsa_key": application.rsa_key.is_some(),
+        "state": state_of(application),
+        "created": application.created.zulu(),
+        "removed": application.removed.map(Millis::zulu),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callbacks() {
+        for right in
+            ["oob", "https://app.example.org/back?x=y", "http://127.0.0.1:8000/", "wall://callback/x"]
+        {
+            assert!(callback(right).is_ok(), "{right}");
+        }
+        for wrong in [
+            "",
+            "back",
+            "/back",
+            "javascript:alert(1)",
+            "https://a.example/#x",
+            "mailto:a@b",
+            "https://u@a.example/",
+        ] {
+            assert!(callback(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What the people of the demo did: years of it, up to now, the same for the same time of making.
+//!
+//! It goes through the same rules as everything that comes in ([`normalise`]); only the received times are set here.
+
+use super::people::Person;
+use super::random::Random;
+use super::tables::{Habit, SITES, Site, Thing};
+use crate::ingest::{Draft, RawActivity, RawObject, RawService, RawThumbnail, Refused, Said, normalise};
+use model::{Kind, Millis};
+
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+/// How far back the oldest activity lies.
+pub(super) const HISTORY: i64 = 4 * 365 * DAY;
+
+/// What a person did until `now`, oldest first, addressing some of it to some of `others`.
+pub(super) fn life_of(person: &Person, others: &[&str], now: Millis) -> Result<Vec<Draft>, Refused> {
+    let mut random = Random::seeded(person.name);
+    let mut received = times(&mut random, person.activities, now);
+    received.sort_unstable();
+    let habits = habits();
+    let drafts = received.into_iter().enumerate().filter_map(|(number, received)| {
+        let published = Millis(received.0 - delay(&mut random));
+        let raw = did(&mut random, &habits, person, others, number, published)?;
+        Some(normalise(&raw, now).map(|draft| Draft { received: Some(received), ..draft }))
+    });
+    drafts.collect()
+}
+
+/// Every habit as often as its weight says.
+fn habits() -> Vec<(&'static Site, &'static Habit)> {
+    let all = SITES.iter().flat_map(|site| site.habits.iter().map(move |habit| (site, habit)));
+    all.flat_map(|(site, habit)| std::iter::repeat_n((site, habit), habit.weight)).collect()
+}
+
+/// When things were received: denser towards now, and some in one millisecond with the one before, as when a service
+/// is asked once an hour and tells of several at once.
+fn times(random: &mut Random, count: usize, now: Millis) -> Vec<Millis> {
+    let newest = now.0 - 5 * MINUTE;
+    let mut before = Millis(newest);
+    (0..count)
+        .map(|_| {
+            if !random.percent(12) {
+                // Squaring a share of the whole draws most of them to its small end.
+                let share = random.between(0, 10_000);
+                let back = HISTORY / 10_000 * share / 10_000 * share;
+                before = Millis(newest - back - random.between(0, 6 * HOUR));
+            }
+            before
+        })
+        .collect()
+}
+
+/// How long after its publication something is received: mostly soon, at times much later.
+fn delay(random: &mut Random) -> i64 {
+    match random.below(100) {
+        0..60 => random.between(SECOND, 20 * MINUTE),
+        60..85 => random.between(HOUR, 30 * HOUR),
+        _ => random.between(2 * DAY, 90 * DAY),
+    }
+}
+
+fn did(
+    random: &mut Random,
+    habits: &[(&Site, &Habit)],
+    person: &Person,
+    others: &[&str],
+    number: usize,
+    published: Millis,
+) -> Option<RawActivity> {
+    let (site, habit) = random.pick(habits)?;
+    let thing = random.pick(habit.things)?;
+    let visibility = match random.below(100) {
+        0..80 => "",
+        80..94 => "followers",
+        _ => "direct",
+    };
+    let to = (visibility == "direct" || random.percent(9)).then(|| {
+        let one = random.pick(others).copied().unwrap_or_default();
+        vec![Said::text(one)]
+    });
+    let counted = random.percent(55);
+    let count = |random: &mut Random, most| {
+        if counted { Said::text(random.below(most).to_string()) } else { Said::Nothing }
+    };
+    Some(RawActivity {
+        source_id: Said::text(format!("demo-{}-{number}", person.name)),
+        title: Said::text(habit.sentence.replace("{who}", person.given_name).replace("{what}", thing.title)),
+        verb: Said::text(habit.verb),
+        kind: Said::text(habit.kind),
+        service: RawService {
+            name: Said::text(site.name),
+            icon: Said::text(site.icon.unwrap_or_default()),
+            website: Said::text(site.website.unwrap_or_default()),
+        },
+        comment_count: count(random, 12),
+        like_count: count(random, 60),
+        comments_available: if random.percent(50) { Said::text("true") } else { Said::Nothing },
+        published: Said::text(published.zulu()),
+        visibility: Said::text(visibility),
+        to,
+        objects: vec![(element(habit.kind), object(random, habit, thing))],
+        category: Said::Nothing,
+    })
+}
+
+fn element(kind: &str) -> String {
+    Kind::parse(kind).map_or_else(String::new, |kind| kind.element())
+}
+
+fn object(random: &mut Random, habit: &Habit, thing: &Thing) -> RawObject {
+    let number = random.between(1_000_000, 10_000_000);
+    let description = thing.description.filter(|_| random.percent(85));
+    let picture = habit.picture.filter(|_| random.percent(75));
+    RawObject {
+        title: Said::text(thing.title),
+        description: Said::text(description.unwrap_or_default()),
+        thumbnail: picture.map_or_else(RawThumbnail::default, |(height, width)| RawThumbnail {
+            url: Said::text(format!("https://pictures.example.net/{number}_s.jpg")),
+            height: Said::text(height.to_string()),
+            width: Said::text(width.to_string()),
+        }),
+        url: Said::text(thing.url.map_or_else(|| format!("{}{number}", habit.place), str::to_owned)),
+    }
+}
+
+#[cfg(test)]
+#[path = "data_tests.rs"]
+mod tests;

@@ -1,0 +1,122 @@
+//! `tofrom demo`: a whole service to try, with people in it and a certificate of its own.
+//!
+//! Everything lies in one folder: the store, the secrets (`demo.json`) and the certificate authority (`ca.pem`).
+//! Started again on the same folder it is the same demo.
+
+mod announce;
+mod authority;
+mod data;
+mod files;
+mod fill;
+mod people;
+mod random;
+mod secrets;
+mod tables;
+
+use super::Global;
+use super::output::note;
+use super::serve::{self, Sockets};
+use crate::clock::Clock;
+use crate::config::{BaseUrl, Config, Https, Storage};
+use anyhow::{Context, bail};
+use secrets::Secrets;
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use store::Store;
+
+const DEFAULT_FOLDER: &str = "./tofrom-demo";
+
+/// Starts a whole service to try, with accounts and activities
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tofrom demo                                   in ./tofrom-demo, at https://127.0.0.1:8443
+  tofrom demo --listen 127.0.0.1:0 --data /tmp/demo --json
+
+It prints its accounts, their passwords and keys, and what to try. Started again on the same folder it has the same
+ones. To be rid of it, remove the folder.")]
+pub(super) struct Args {
+    /// Where it listens; port 0 picks a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8443", value_parser = address)]
+    listen: SocketAddr,
+    /// Where /healthz, /readyz and /metrics are, plain HTTP [default: nowhere]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    admin: Option<SocketAddr>,
+}
+
+/// An address and port; without an address this machine's own.
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    let own = |port: &str| Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port.parse().ok()?));
+    let parsed = match text.strip_prefix(':') {
+        Some(port) => own(port),
+        None => text.parse().ok(),
+    };
+    parsed.ok_or("right would be an address and port, like 127.0.0.1:8443 or :0")
+}
+
+pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    if global.config.is_some() {
+        bail!("the demo can't take settings from a file yet; name a folder for it with --data DIR");
+    }
+    let mut stop = pin!(serve::stop_signal()?);
+    let clock = Clock::system();
+    let folder = global.data.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
+    let storage = Storage::in_folder(&folder);
+    storage.create_folder()?;
+    let certificates = authority::certificates(&folder, clock.now())?;
+
+    let anywhere = BaseUrl::parse("https://127.0.0.1")?;
+    let https = Https { listen: args.listen, files: certificates.server };
+    let config =
+        Config { https: Some(https), admin_listen: args.admin, ..Config::new(anywhere, storage.clone()) };
+    // Before the store is touched: if somebody listens there already, it is most likely this very demo.
+    let sockets = Sockets::bind(&config).await?;
+    let port = sockets.https_address().context("the listener has no address")?.port();
+    let config = Config { base_url: BaseUrl::parse(&format!("https://127.0.0.1:{port}"))?, ..config };
+
+    let store = storage.open_store()?;
+    let engine: Arc<dyn Store> = store.clone();
+    let secrets = match Secrets::kept(&folder)? {
+        Some(secrets) => secrets,
+        None if fill::is_foreign(engine.as_ref()).await? => {
+            bail!("{} holds a store that is no demo's; name another folder with --data DIR", folder.display())
+        }
+        None => {
+            if !global.json {
+                note(format_args!("making the demo in {} ...", folder.display()));
+            }
+            Secrets::make(&folder)?
+        }
+    };
+    let secret_keys = storage.secret_keys()?;
+    tokio::select! {
+        filled = fill::fill(&engine, &clock, &secrets, &secret_keys) => filled?,
+        () = &mut stop => return Ok(()),
+    }
+    drop(engine);
+
+    let base_url = config.base_url.to_string();
+    let running = serve::start(config, sockets, store).await?;
+    let tell = if global.json { announce::line } else { announce::help };
+    let mut out = std::io::stdout().lock();
+    out.write_all(tell(&base_url, &certificates.authority, &secrets)?.as_bytes())?;
+    out.flush()?;
+    drop(out);
+    running.until(stop).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        assert_eq!(address(":0"), Ok(SocketAddr::from(([127, 0, 0, 1], 0))));
+        assert_eq!(address("0.0.0.0:8443"), Ok(SocketAddr::from(([0, 0, 0, 0], 8443))));
+        for wrong in ["", "8443", "localhost:8443", ":99999", ":"] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
+}

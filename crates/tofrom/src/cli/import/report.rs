@@ -1,0 +1,138 @@
+//! What an import says: a line of JSON for each line, or sentences for people, and a summary.
+
+use crate::ingest::json::Unreadable;
+use crate::ingest::{Outcome, Refused};
+use crate::site::Site;
+use indicatif::ProgressBar;
+use model::ActivityId;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// What is wrong with a line.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+impl Problem {
+    fn status(&self) -> u16 {
+        match self {
+            Problem::Unreadable(Unreadable::TooLarge) => 413,
+            Problem::Unreadable(Unreadable::NotJson(_)) => 400,
+            Problem::Refused(_) => 422,
+        }
+    }
+
+    fn title(&self) -> &'static str {
+        match self {
+            Problem::Unreadable(Unreadable::TooLarge) => "The activity is too large",
+            Problem::Unreadable(Unreadable::NotJson(_)) => "The line is not readable",
+            Problem::Refused(_) => "The activity can't be taken in",
+        }
+    }
+}
+
+/// How many lines came to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) created: u64,
+    pub(crate) updated: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) refused: u64,
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Counts { created, updated, unchanged, refused } = self;
+        write!(f, "{created} new, {updated} changed, {unchanged} as before, {refused} refused")
+    }
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    status: u16,
+    #[serde(rename = "ActivityIdentifier")]
+    id: &'a str,
+    #[serde(rename = "ActivityUrl", skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ToldProblem<'a> {
+    status: u16,
+    line: u64,
+    title: &'a str,
+    detail: &'a str,
+}
+
+/// Tells of an import while it goes on.
+pub(crate) struct Report<'a> {
+    pub(crate) counts: Counts,
+    /// Gets the lines of JSON, if there are to be any.
+    json: Option<&'a mut (dyn Write + Send)>,
+    progress: ProgressBar,
+}
+
+impl<'a> Report<'a> {
+    /// A report in lines of JSON to `json`, or for people.
+    pub(crate) fn new(json: Option<&'a mut (dyn Write + Send)>, progress: ProgressBar) -> Report<'a> {
+        Report { counts: Counts::default(), json, progress }
+    }
+
+    pub(super) fn outcome(&mut self, line: u64, outcome: Outcome, site: Option<&Site>) -> io::Result<()> {
+        match outcome {
+            Outcome::Created(id) => {
+                self.counts.created += 1;
+                self.stored(201, id, site)
+            }
+            Outcome::Updated(id) => {
+                self.counts.updated += 1;
+                self.stored(200, id, site)
+            }
+            Outcome::Unchanged(id) => {
+                self.counts.unchanged += 1;
+                self.stored(200, id, site)
+            }
+            Outcome::Refused(refused) => self.problem(line, &refused.into()),
+        }
+    }
+
+    fn stored(&mut self, status: u16, id: ActivityId, site: Option<&Site>) -> io::Result<()> {
+        match &mut self.json {
+            Some(json) => {
+                let url = site.map(|site| site.activity_url(id));
+                write_line(*json, &Told { status, id: &id.to_string(), url })
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn problem(&mut self, line: u64, problem: &Problem) -> io::Result<()> {
+        self.counts.refused += 1;
+        let detail = problem.to_string();
+        match &mut self.json {
+            Some(json) => {
+                let (status, title) = (problem.status(), problem.title());
+                write_line(*json, &ToldProblem { status, line, title, detail: &detail })
+            }
+            None => self.progress.suspend(|| writeln!(io::stderr(), "line {line}: {detail}")),
+        }
+    }
+
+    /// What was told so far is out, and so many bytes are read.
+    pub(super) fn flush(&mut self, read: u64) -> io::Result<()> {
+        self.progress.set_position(read);
+        match &mut self.json {
+            Some(json) => json.flush(),
+            None => Ok(()),
+        }
+    }
+}
+
+fn write_line(to: &mut (dyn Write + Send), value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *to, value)?;
+    to.write_all(b"\n")
+}

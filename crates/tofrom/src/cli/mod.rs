@@ -1,0 +1,159 @@
+//! The command line: a file per command.
+//!
+//! Exit codes: 0 done, 1 failed, 2 not understood. What was asked for goes to standard output, everything else to
+//! standard error, an error as one line that also says what would mend it.
+
+mod account;
+mod app;
+mod backup;
+mod check;
+mod completions;
+mod demo;
+mod export;
+mod global;
+mod import;
+mod key;
+pub mod output;
+mod password;
+pub mod serve;
+
+pub use global::Global;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// An activity feed service: everything that happens to and from a user, in one collection.
+#[derive(Debug, Parser)]
+#[command(name = "tofrom", version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tofrom demo                                     a whole service to try, with accounts and activities
+  tofrom serve --config /etc/tofrom/tofrom.toml   the real thing
+  tofrom account add alice --data ./data          a first account
+  tofrom help account add                         all about one command
+
+Settings come from tofrom.toml (or --config FILE), then from TOFROM_* in the environment (TOFROM_BASE_URL,
+TOFROM_TLS__CERTIFICATE), then from flags. TOFROM_LOG (info, debug) chooses what is logged, TOFROM_LOG_FORMAT
+(text, json) how.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    Demo(demo::Args),
+    Account(account::Args),
+    Key(key::Args),
+    App(app::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Backup(backup::Args),
+    Check(check::Args),
+    Completions(completions::Args),
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => {
+            // Help is an answer too. Where it can't be printed, there is nobody to tell.
+            let _ = answer.print();
+            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
+        }
+    };
+    match start(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read us has read enough.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr().lock(), "error: {}", in_one_line(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(cli: Cli) -> anyhow::Result<()> {
+    // One provider for everything that speaks TLS, before anything does. Only a second one could be refused.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let default_level = if matches!(cli.command, Command::Serve(_)) { "info" } else { "warn" };
+    crate::telemetry::start_log(default_level)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let done = runtime.block_on(run(cli));
+    // A thread that waits for a terminal or a disk must not keep the process.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    done
+}
+
+async fn run(cli: Cli) -> anyhow::Result<()> {
+    let Cli { global, command } = cli;
+    match command {
+        Command::Serve(args) => serve::run(args, &global).await,
+        Command::Demo(args) => demo::run(args, &global).await,
+        Command::Account(args) => account::run(args, &global).await,
+        Command::Key(args) => key::run(args, &global).await,
+        Command::App(args) => app::run(args, &global).await,
+        Command::Import(args) => import::run(args, &global).await,
+        Command::Export(args) => export::run(args, &global).await,
+        Command::Backup(args) => backup::run(args, &global).await,
+        Command::Check(args) => check::run(args, &global).await,
+        Command::Completions(args) => completions::run(&args, Cli::command()),
+    }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let closed = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(closed))
+}
+
+/// The error and what led to it, without the line breaks that some libraries put into their texts.
+fn in_one_line(error: &anyhow::Error) -> String {
+    format!("{error:#}")
+        .split('\n')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed_and_every_command_has_an_example() {
+        let mut command = Cli::command();
+        command.build();
+        command.clone().debug_assert();
+        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+            let help = below.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("tofrom "), "{} has no example", below.get_name());
+            assert!(below.get_about().is_some(), "{} is not explained", below.get_name());
+        }
+    }
+
+    #[test]
+    fn global_flags_stand_anywhere() {
+        for line in ["tofrom --data d --json account list", "tofrom account --data d list --json"] {
+            let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+            assert_eq!((cli.global.data, cli.global.json), (Some("d".into()), true), "{line}");
+        }
+        assert_eq!(Cli::try_parse_from(["tofrom", "account", "add", "a b"]).unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn errors_are_one_line() {
+        let error = anyhow::anyhow!("first\n  second\n").context("outer");
+        assert_eq!(in_one_line(&error), "outer: first second");
+        assert!(is_closed_pipe(
+            &anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe)).context("x")
+        ));
+    }
+}

@@ -1,0 +1,271 @@
+//! Settings: what was written down ([`RawConfig`]) and what it comes to ([`Config`]).
+//!
+//! They come from `tofrom.toml` (or the file of `--config`), then from the environment (`TOFROM_LISTEN`, nested ones
+//! as `TOFROM_TLS__CERTIFICATE`, lists with commas), then from flags; the later one counts. A setting that nobody
+//! knows is an error, wherever it was written.
+
+mod address;
+mod age;
+mod raw;
+mod storage;
+#[cfg(test)]
+mod tests;
+
+pub use address::{BaseUrl, InvalidBaseUrl};
+pub use age::{InvalidAge, parse_age};
+pub use raw::{RawConfig, RawProxy, RawTls};
+pub use storage::Storage;
+
+use crate::http::listen::{InvalidNetwork, Network, TlsFiles, Trusted};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The file that is read where none is named.
+pub const DEFAULT_FILE: &str = "tofrom.toml";
+/// The folder for data where none is named.
+pub const DEFAULT_DATA_DIR: &str = "tofrom-data";
+/// Where HTTPS listens where nothing is said: every address, a port that needs no privilege.
+pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8443);
+/// Where the admin listener is where nothing is said: this machine only.
+pub const DEFAULT_ADMIN_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8444);
+
+/// What is wrong with the settings, and what would be right.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file can't be read.
+    #[error("{path}: {why}", path = .path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// Somebody wrote a setting that there is not.
+    #[error("{place}: there is no setting {name}{hint}")]
+    Unknown {
+        /// The file or the environment's variable.
+        place: String,
+        /// The setting.
+        name: String,
+        /// The setting that may have been meant.
+        hint: String,
+    },
+    /// A setting can't have that value.
+    #[error("{name}: {why}")]
+    Value {
+        /// The setting.
+        name: &'static str,
+        /// What is wrong and what would be right.
+        why: String,
+    },
+}
+
+impl ConfigError {
+    fn value(name: &'static str, why: impl Into<String>) -> ConfigError {
+        ConfigError::Value { name, why: why.into() }
+    }
+}
+
+/// The settings of a service, complete and checked as far as that goes without touching anything.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The public address that everything is built from.
+    pub base_url: BaseUrl,
+    /// HTTPS: where, and with which certificate.
+    pub https: Option<Https>,
+    /// Plain HTTP behind a proxy.
+    pub proxy: Option<Proxy>,
+    /// The admin listener.
+    pub admin_listen: Option<SocketAddr>,
+    /// Where everything is kept.
+    pub storage: Storage,
+    /// Whether every request must name its application.
+    pub require_consumer_key: bool,
+    /// How long activities are kept; for ever if nothing is said.
+    pub retention: Option<Duration>,
+    /// Origins whose scripts may use the service.
+    pub cors_origins: Vec<String>,
+    /// How far `start` reaches.
+    pub max_start: u32,
+    /// How many connections may be open.
+    pub max_connections: u32,
+}
+
+/// The HTTPS listener.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Https {
+    /// Where.
+    pub listen: SocketAddr,
+    /// The certificate and its key.
+    pub files: TlsFiles,
+}
+
+/// The listener behind a proxy that ends TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proxy {
+    /// Where.
+    pub listen: SocketAddr,
+    /// From whom.
+    pub trusted: Trusted,
+}
+
+impl Config {
+    /// A service that listens nowhere yet, with defaults for everything else.
+    pub fn new(base_url: BaseUrl, storage: Storage) -> Config {
+        Config {
+            base_url,
+            https: None,
+            proxy: None,
+            admin_listen: None,
+            storage,
+            require_consumer_key: false,
+            retention: None,
+            cors_origins: Vec::new(),
+            max_start: 20_000,
+            max_connections: 20_000,
+        }
+    }
+}
+
+impl RawConfig {
+    /// Where everything is kept.
+    pub fn storage(&self) -> Result<Storage, ConfigError> {
+        match self.store.as_deref() {
+            None | Some("sqlite") => {}
+            Some("cql") => {
+                let why = "cql is not available in this version; right would be sqlite";
+                return Err(ConfigError::value("store", why));
+            }
+            Some(other) => {
+                return Err(ConfigError::value("store", format!("{other:?} is none; right would be sqlite")));
+            }
+        }
+        Ok(Storage {
+            data_dir: self.data_dir.clone().unwrap_or_else(|| DEFAULT_DATA_DIR.into()),
+            named: self.data_dir.is_some(),
+            secret_keys: self.secret_keys.clone().unwrap_or_default(),
+        })
+    }
+
+    /// The settings of a service.
+    pub fn resolve(&self) -> Result<Config, ConfigError> {
+        let storage = self.storage()?;
+        let base_url = self.base_url.as_deref().ok_or_else(|| {
+            let why =
+                "is not set; right would be the address that clients use, like https://feeds.example.org";
+            ConfigError::value("base_url", why)
+        })?;
+        let base_url =
+            BaseUrl::parse(base_url).map_err(|why| ConfigError::value("base_url", why.to_string()))?;
+        let defaults = Config::new(base_url, storage);
+        let config = Config {
+            https: self.https()?,
+            proxy: self.proxy()?,
+            admin_listen: Some(
+                socket("admin_listen", self.admin_listen.as_deref())?.unwrap_or(DEFAULT_ADMIN_LISTEN),
+            ),
+            require_consumer_key: self.require_consumer_key.unwrap_or(defaults.require_consumer_key),
+            retention: self.retention()?,
+            cors_origins: self.cors_origins()?,
+            max_start: self.max_start.unwrap_or(defaults.max_start),
+            max_connections: self.max_connections()?.unwrap_or(defaults.max_connections),
+            ..defaults
+        };
+        if config.https.is_none() && config.proxy.is_none() {
+            let why = "is not set, so there is no HTTPS; set it and tls.private_key, or proxy.listen and proxy.trusted \
+                       behind a proxy that ends TLS";
+            return Err(ConfigError::value("tls.certificate", why));
+        }
+        Ok(config)
+    }
+
+    fn https(&self) -> Result<Option<Https>, ConfigError> {
+        let listen = socket("listen", self.listen.as_deref())?;
+        match (&self.tls.certificate, &self.tls.private_key) {
+            (Some(certificate), Some(private_key)) => {
+                let files = TlsFiles { certificate: certificate.clone(), private_key: private_key.clone() };
+                Ok(Some(Https { listen: listen.unwrap_or(DEFAULT_LISTEN), files }))
+            }
+            (Some(_), None) => Err(ConfigError::value(
+                "tls.private_key",
+                "is not set, but tls.certificate is; they go together",
+            )),
+            (None, Some(_)) => Err(ConfigError::value(
+                "tls.certificate",
+                "is not set, but tls.private_key is; they go together",
+            )),
+            (None, None) if listen.is_some() => {
+                let why = "speaks HTTPS only and needs tls.certificate and tls.private_key; a plain listener behind a \
+                           proxy is proxy.listen";
+                Err(ConfigError::value("listen", why))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn proxy(&self) -> Result<Option<Proxy>, ConfigError> {
+        let trusted = self.proxy.trusted.as_deref().unwrap_or_default();
+        let Some(listen) = socket("proxy.listen", self.proxy.listen.as_deref())? else {
+            return match trusted {
+                [] => Ok(None),
+                _ => Err(ConfigError::value(
+                    "proxy.listen",
+                    "is not set, but proxy.trusted is; they go together",
+                )),
+            };
+        };
+        if trusted.is_empty() {
+            let why = "is empty, so nobody could connect; right would be the proxy's address, like 10.0.0.5 or 10.0.0.0/8";
+            return Err(ConfigError::value("proxy.trusted", why));
+        }
+        let networks: Result<Vec<_>, InvalidNetwork> =
+            trusted.iter().map(|text| Network::parse(text)).collect();
+        let networks = networks.map_err(|why| ConfigError::value("proxy.trusted", why.to_string()))?;
+        Ok(Some(Proxy { listen, trusted: Trusted::new(networks) }))
+    }
+
+    fn retention(&self) -> Result<Option<Duration>, ConfigError> {
+        match self.retention.as_deref() {
+            None | Some("forever") => Ok(None),
+            Some(age) => match parse_age(age) {
+                Ok(age) => Ok(Some(age)),
+                Err(why) => Err(ConfigError::value("retention", format!("{why}, or forever"))),
+            },
+        }
+    }
+
+    fn cors_origins(&self) -> Result<Vec<String>, ConfigError> {
+        let origins = self.cors_origins.as_deref().unwrap_or_default();
+        for origin in origins {
+            // A browser sends the origin in exactly this form, and it is compared as a text.
+            if url::Url::parse(origin).map(|url| url.origin().ascii_serialization()).as_deref() != Ok(origin)
+            {
+                let why = format!(
+                    "{origin:?} is no origin; right would be one like https://app.example.org, without a slash"
+                );
+                return Err(ConfigError::value("cors_origins", why));
+            }
+        }
+        Ok(origins.to_vec())
+    }
+
+    fn max_connections(&self) -> Result<Option<u32>, ConfigError> {
+        match self.max_connections {
+            Some(0) => Err(ConfigError::value(
+                "max_connections",
+                "is 0, so nobody could connect; right would be 20000",
+            )),
+            other => Ok(other),
+        }
+    }
+}
+
+fn socket(name: &'static str, text: Option<&str>) -> Result<Option<SocketAddr>, ConfigError> {
+    let wrong = |text| {
+        let why =
+            format!("{text:?} is no address and port; right would be one like 0.0.0.0:8443 or [::1]:8443");
+        ConfigError::value(name, why)
+    };
+    text.map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+}

@@ -1,0 +1,76 @@
+//! Deliveries through a real store.
+
+use super::deliver_pending;
+use crate::ingest::Outcome;
+use crate::ingest::testing::{Place, draft};
+use model::{Account, ActivityId, Box, Boxes, Edge, Millis, Version};
+use serde_json::{Value, json};
+use store::{Feeds, Graph, Log, SourceKey};
+
+async fn follow(place: &Place, follower: &Account, followee: &Account) {
+    let edge = Edge { following: true, version: Version(1), since: Millis(1), from: None };
+    place.store.put_edge(follower.uid, followee.uid, &edge).await.unwrap();
+}
+
+async fn put(place: &Place, actor: &Account, id: &str, more: Value) -> ActivityId {
+    let outcome = place.ingest.accept(actor, vec![draft(id, more)]).await.unwrap().remove(0);
+    deliver_pending(place.store.as_ref()).await.unwrap();
+    match outcome {
+        Outcome::Created(id) | Outcome::Updated(id) => id,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn has(place: &Place, owner: &Account, into: Box) -> Vec<ActivityId> {
+    place.ids(owner, Boxes::default().with(into)).await
+}
+
+#[tokio::test]
+async fn an_activity_reaches_followers_and_whom_it_addresses() {
+    let place = Place::new();
+    let (bob, carol, dave) =
+        (place.account("bob").await, place.account("carol").await, place.account("dave").await);
+    follow(&place, &carol, &bob).await;
+    let public = put(&place, &bob, "1", json!({"To": ["dave", "carol"]})).await;
+    place.tick();
+    let direct = put(&place, &bob, "2", json!({"To": ["dave"], "Visibility": "direct"})).await;
+    assert_eq!(has(&place, &carol, Box::Followed).await, [public]);
+    assert_eq!(has(&place, &carol, Box::Addressed).await, [public]);
+    assert_eq!(has(&place, &dave, Box::Addressed).await, [direct, public]);
+    assert!(has(&place, &dave, Box::Followed).await.is_empty());
+    assert!(place.store.pending(10).await.unwrap().is_empty());
+    assert_eq!(deliver_pending(place.store.as_ref()).await.unwrap(), 0, "nothing is left to do");
+}
+
+#[tokio::test]
+async fn what_followers_may_not_see_any_more_leaves_them() {
+    let place = Place::new();
+    let (bob, carol) = (place.account("bob").await, place.account("carol").await);
+    follow(&place, &carol, &bob).await;
+    let one = put(&place, &bob, "1", json!({})).await;
+    place.tick();
+    let two = put(&place, &bob, "2", json!({"Visibility": "followers"})).await;
+    assert_eq!(has(&place, &carol, Box::Followed).await, [two, one]);
+    put(&place, &bob, "1", json!({"Visibility": "direct"})).await;
+    assert_eq!(has(&place, &carol, Box::Followed).await, [two]);
+    put(&place, &bob, "1", json!({"Visibility": "public"})).await;
+    assert_eq!(has(&place, &carol, Box::Followed).await, [two, one]);
+    let source = SourceKey { actor: bob.uid, service: "delicious".to_owned(), id: "2".to_owned() };
+    assert!(place.ingest.delete(&source).await.unwrap());
+    deliver_pending(place.store.as_ref()).await.unwrap();
+    assert_eq!(has(&place, &carol, Box::Followed).await, [one]);
+}
+
+#[tokio::test]
+async fn of_two_versions_the_later_one_is_delivered() {
+    let place = Place::new();
+    let (bob, carol) = (place.account("bob").await, place.account("carol").await);
+    follow(&place, &carol, &bob).await;
+    let versions = (0..5).map(|n| draft("1", json!({"Title": n.to_string()}))).collect();
+    place.ingest.accept(&bob, versions).await.unwrap();
+    assert_eq!(deliver_pending(place.store.as_ref()).await.unwrap(), 5);
+    assert_eq!(has(&place, &carol, Box::Followed).await.len(), 1);
+    let floor = place.store.floor().await.unwrap();
+    let arrivals = place.store.arrivals(carol.uid, model::Place::default(), floor, 100).await.unwrap();
+    assert_eq!(arrivals.len(), 1, "only the last version arrived");
+}

@@ -1,0 +1,100 @@
+//! Reading collections.
+//!
+//! `read` walks the store's ordered entries and finds what a page shows; `updates` does the same in the order of
+//! arrival; `sift` is what both hold every entry to; `hydrate` gets the bodies of what is shown. Entries are hints:
+//! nothing is shown that the activity's present state does not put there.
+
+mod hydrate;
+mod read;
+mod sift;
+mod updates;
+
+pub use hydrate::Bodies;
+
+use crate::accounts::AccountCache;
+use crate::clock::Clock;
+use model::{Account, FeedQuery, Mark, Position, Reader, Start, State};
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Store, StoreError};
+
+/// An activity on a page.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Its present state.
+    pub state: State,
+    /// Who did it.
+    pub actor: Arc<Account>,
+    /// Where that version arrived in this collection, if it has.
+    arrived: Option<Position>,
+}
+
+/// A page of a collection.
+#[derive(Debug)]
+pub struct Page {
+    /// What it shows.
+    pub items: Vec<Item>,
+    /// Where the next page starts, if there is more.
+    pub next: Option<Start>,
+    /// What whoever has this page (and those before it in its walk) has seen.
+    pub mark: Mark,
+}
+
+/// Why a page can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// `start` is further away than a request may walk.
+    #[error("start is further than {0} entries away")]
+    StartTooFar(u32),
+    /// The filter makes the walk longer than a request may take.
+    #[error("the read took too long")]
+    TooBroad,
+}
+
+/// How far a read may go.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedLimits {
+    /// What was received longer ago is not shown.
+    pub retention: Option<Duration>,
+    /// How many entries `start` may step over.
+    pub max_start: u32,
+    /// How long a read may take.
+    pub deadline: Duration,
+}
+
+impl Default for FeedLimits {
+    fn default() -> FeedLimits {
+        FeedLimits { retention: None, max_start: 20_000, deadline: Duration::from_secs(10) }
+    }
+}
+
+/// Reads pages of collections.
+#[derive(Clone)]
+pub struct Feed {
+    store: Arc<dyn Store>,
+    accounts: AccountCache,
+    clock: Clock,
+    limits: FeedLimits,
+}
+
+impl Feed {
+    /// A reader of that store's collections.
+    pub fn new(store: Arc<dyn Store>, accounts: AccountCache, clock: Clock, limits: FeedLimits) -> Feed {
+        Feed { store, accounts, clock, limits }
+    }
+
+    /// The page that `reader` gets for `query`.
+    pub async fn page(&self, reader: Reader, query: &FeedQuery) -> Result<Page, ReadError> {
+        let read = async {
+            match &query.start {
+                Start::Updates(mark) => self.updates(reader, query, mark).await,
+                Start::Skip(skip) => self.walk(reader, query, *skip, None).await,
+                Start::After { spot, mark } => self.walk(reader, query, 0, Some((*spot, mark))).await,
+            }
+        };
+        tokio::time::timeout(self.limits.deadline, read).await.unwrap_or(Err(ReadError::TooBroad))
+    }
+}

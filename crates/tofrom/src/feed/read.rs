@@ -1,0 +1,127 @@
+//! A page in the collection's own order.
+
+use super::{Feed, Item, Page, ReadError};
+use model::{Entry, FeedQuery, Mark, Reader, Spot, Start};
+use store::Slice;
+
+/// The most entries that are asked of the store at once.
+const LARGEST_SLICE: usize = 500;
+
+impl Feed {
+    /// Walks the collection from its top, or from where a cursor left off, over `skip` items, to the items of a page.
+    pub(super) async fn walk(
+        &self,
+        reader: Reader,
+        query: &FeedQuery,
+        skip: u32,
+        cursor: Option<(Spot, &Mark)>,
+    ) -> Result<Page, ReadError> {
+        // The floor first: whatever arrives while the page is read comes after it.
+        let floor = self.store.floor().await?;
+        let mut mark = cursor.map_or_else(|| Mark::at(floor), |(_, mark)| mark.clone());
+        let size = query.page_size() as usize;
+        if size == 0 {
+            return Ok(Page { items: Vec::new(), next: None, mark });
+        }
+        let filter = self.filter(query);
+        let mut walk = Walk { to_skip: skip as usize, stepped_over: 0, after: cursor.map(|(spot, _)| spot) };
+        let mut items: Vec<Item> = Vec::with_capacity(size + 1);
+        let mut limit = if walk.to_skip > 0 { LARGEST_SLICE } else { size + 1 };
+        // One more than the page has, to know whether there is a next one.
+        while items.len() <= size {
+            let slice = Slice {
+                owner: query.owner,
+                boxes: query.collection.boxes(),
+                order: query.order,
+                filter: &filter,
+                after: walk.after,
+                limit,
+            };
+            let entries = self.store.slice(&slice).await?;
+            let ended = entries.len() < limit;
+            walk.pass(&entries, query, self.limits.max_start)?;
+            items.extend(
+                self.items_of(reader, query, &filter, entries, &mut walk.to_skip, size + 1 - items.len())
+                    .await?,
+            );
+            if ended {
+                break;
+            }
+            limit = (limit * 2).clamp(size + 1, LARGEST_SLICE);
+        }
+        let more = items.len() > size;
+        items.truncate(size);
+        for item in &items {
+            mark.shown(item.state.id, item.state.version, item.arrived);
+        }
+        let last = items.last().map(|item| item.spot(query)).filter(|_| more);
+        let next = last.map(|spot| Start::After { spot, mark: mark.clone() });
+        Ok(Page { items, next, mark })
+    }
+
+    /// The items that these entries give, after `to_skip` of them, `wanted` at most.
+    async fn items_of(
+        &self,
+        reader: Reader,
+        query: &FeedQuery,
+        filter: &model::Filter,
+        entries: Vec<Entry>,
+        to_skip: &mut usize,
+        wanted: usize,
+    ) -> Result<Vec<Item>, ReadError> {
+        let mut candidates = self.belonging(query, filter, entries).await?;
+        // What the owner skips over is counted by its entries. For others every state counts: only it tells whom an
+        // activity addresses.
+        if reader == Reader::Owner {
+            let skipped = candidates.len().min(*to_skip);
+            *to_skip -= skipped;
+            candidates.drain(..skipped);
+        }
+        let mut items = Vec::new();
+        while !candidates.is_empty() && items.len() < wanted {
+            let take = candidates.len().min(wanted - items.len() + *to_skip);
+            let batch = candidates.drain(..take).collect();
+            for item in self.shown(reader, query, batch).await?.into_iter().flatten() {
+                if *to_skip > 0 {
+                    *to_skip -= 1;
+                } else {
+                    items.push(item);
+                }
+            }
+        }
+        Ok(items)
+    }
+}
+
+/// How far a walk has come.
+struct Walk {
+    to_skip: usize,
+    stepped_over: usize,
+    after: Option<Spot>,
+}
+
+impl Walk {
+    /// Notes that these entries were read; too many of them only to be skipped are an error.
+    fn pass(&mut self, entries: &[Entry], query: &FeedQuery, most: u32) -> Result<(), ReadError> {
+        if self.to_skip > 0 {
+            self.stepped_over += entries.len().min(self.to_skip);
+        }
+        if self.stepped_over > most as usize {
+            return Err(ReadError::StartTooFar(most));
+        }
+        if let Some(last) = entries.last() {
+            self.after = Some(last.spot(query.order));
+        }
+        Ok(())
+    }
+}
+
+impl Item {
+    fn spot(&self, query: &FeedQuery) -> Spot {
+        let time = match query.order {
+            model::Order::Received => self.state.received,
+            model::Order::Published => self.state.published,
+        };
+        Spot { time, id: self.state.id }
+    }
+}

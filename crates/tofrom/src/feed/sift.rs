@@ -1,0 +1,102 @@
+//! What every entry is held to before it counts: the query's filter, belonging, and what the reader may see.
+
+use super::{Feed, Item, ReadError};
+use model::{
+    Box, Edge, Entry, FeedQuery, Filter, Millis, Range, Reader, State, Uid, belongs, entry_belongs, may_see,
+};
+use std::collections::HashMap;
+
+/// The owner's side of the entries at hand: edges to their actors, and which of them the owner removed.
+pub(super) struct Ties {
+    edges: HashMap<Uid, Edge>,
+    removed: Vec<bool>,
+}
+
+impl Feed {
+    /// The query's filter, with what `retention` shuts out.
+    pub(super) fn filter(&self, query: &FeedQuery) -> Filter {
+        let mut filter = query.filter.clone();
+        if let Some(retention) = self.limits.retention {
+            let age = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
+            let oldest = Millis(self.clock.now().0.saturating_sub(age));
+            filter.received = Range { since: filter.received.since.max(Some(oldest)), ..filter.received };
+        }
+        filter
+    }
+
+    /// What belonging of these entries depends on, in as few look-ups as it takes.
+    async fn ties(&self, owner: Uid, entries: &[Entry]) -> Result<Ties, ReadError> {
+        let mut actors: Vec<Uid> =
+            entries.iter().filter(|e| e.boxes.contains(Box::Followed)).map(|e| e.actor).collect();
+        actors.sort_unstable();
+        actors.dedup();
+        let mut edges = HashMap::with_capacity(actors.len());
+        if !actors.is_empty() {
+            let found = self.store.edges(owner, &actors).await?;
+            edges.extend(actors.into_iter().zip(found).filter_map(|(actor, edge)| Some((actor, edge?))));
+        }
+        // Only what reaches the owner can have been removed from it.
+        let reaching: Vec<_> = entries.iter().map(|e| (e.id, e.received)).collect();
+        let any = entries.iter().any(|e| e.boxes.contains(Box::Addressed) || e.boxes.contains(Box::Followed));
+        let removed =
+            if any { self.store.removed(owner, &reaching).await? } else { vec![false; entries.len()] };
+        Ok(Ties { edges, removed })
+    }
+
+    /// Those of the entries that the filter selects and that, by what the entries know, belong to the collection.
+    pub(super) async fn belonging(
+        &self,
+        query: &FeedQuery,
+        filter: &Filter,
+        mut entries: Vec<Entry>,
+    ) -> Result<Vec<Candidate>, ReadError> {
+        entries.retain(|entry| !entry.gone && filter.matches(entry));
+        let ties = self.ties(query.owner, &entries).await?;
+        let accounts = self.accounts.get_many(entries.iter().map(|entry| entry.actor)).await?;
+        let candidates = entries.into_iter().zip(ties.removed).filter_map(|(entry, removed)| {
+            let edge = ties.edges.get(&entry.actor).copied();
+            let belongs = entry_belongs(&entry, query.owner, edge.as_ref(), removed).is_in(query.collection);
+            let actor = accounts.get(&entry.actor).filter(|actor| !actor.removed)?.clone();
+            belongs.then_some(Candidate { entry, edge, removed, actor })
+        });
+        Ok(candidates.collect())
+    }
+
+    /// Those of the candidates that their activities' present states put before this reader.
+    pub(super) async fn shown(
+        &self,
+        reader: Reader,
+        query: &FeedQuery,
+        candidates: Vec<Candidate>,
+    ) -> Result<Vec<Option<Item>>, ReadError> {
+        let ids: Vec<_> = candidates.iter().map(|candidate| candidate.entry.id).collect();
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let states = self.store.states(&ids).await?;
+        let shown = candidates.into_iter().zip(states).map(|(candidate, state)| {
+            let state = state?;
+            let fits =
+                candidate.fits(query, &state) && may_see(reader, query.owner, &state, &candidate.actor);
+            let current = candidate.entry.version == state.version;
+            let arrived = candidate.entry.arrived.filter(|_| current);
+            fits.then_some(Item { state, actor: candidate.actor, arrived })
+        });
+        Ok(shown.collect())
+    }
+}
+
+/// An entry that may be shown, with what the last check needs.
+#[derive(Clone)]
+pub(super) struct Candidate {
+    pub(super) entry: Entry,
+    edge: Option<Edge>,
+    removed: bool,
+    actor: std::sync::Arc<model::Account>,
+}
+
+impl Candidate {
+    fn fits(&self, query: &FeedQuery, state: &State) -> bool {
+        belongs(state, query.owner, self.edge.as_ref(), self.removed).is_in(query.collection)
+    }
+}

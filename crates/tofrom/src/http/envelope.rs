@@ -1,0 +1,99 @@
+//! What every request passes on its way in, and every answer on its way out: limits, a request id, the headers that
+//! every answer has, problems written down, a line in the log.
+
+use super::negotiate::Accept;
+use super::{Problem, Service};
+use crate::auth::Principal;
+use crate::telemetry::metrics;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use http::header::{STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderName, HeaderValue};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const MAX_URI: usize = 8 << 10;
+const MAX_HEADERS: usize = 32 << 10;
+
+/// No request may take longer than this, whatever it does.
+const LONGEST: Duration = Duration::from_secs(30);
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let accept = Accept::of(request.headers());
+    let method = request.method().clone();
+    let origin = service.cors.origin_of(request.headers());
+    let route = request.extensions().get::<MatchedPath>().map_or("-", |path| known_route(path.as_str()));
+    let path = request.uri().path().to_owned();
+    let id = request_id();
+
+    let mut response = inner(&service, request, next).await;
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        let principal = response.extensions_mut().remove::<Arc<Principal>>();
+        response = problem.respond(&service.site, accept.prefers_xml());
+        principal.map(|principal| response.extensions_mut().insert(principal));
+    }
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+    service.cors.expose(origin, headers);
+
+    let elapsed = started.elapsed();
+    metrics::request(route, &method, response.status(), elapsed);
+    let account =
+        response.extensions().get::<Arc<Principal>>().map_or("-", |caller| caller.account.name.as_str());
+    // The path alone: a query may hold what is nobody's business.
+    tracing::info!(
+        id, %method, path, status = response.status().as_u16(), account, micros = elapsed.as_micros(), "request"
+    );
+    response
+}
+
+async fn inner(service: &Service, request: Request, next: Next) -> Response {
+    let header_bytes: usize =
+        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if request.uri().path_and_query().map_or(0, |both| both.as_str().len()) > MAX_URI {
+        return Problem::uri_too_long().into_response();
+    }
+    if header_bytes > MAX_HEADERS {
+        return Problem::headers_too_large().into_response();
+    }
+    if let Some(answer) = service.cors.preflight(request.method(), request.headers()) {
+        return answer;
+    }
+    let Ok(_permit) = service.under_way.try_acquire() else {
+        return Problem::busy().into_response();
+    };
+    // A fault in one request is that request's alone.
+    match tokio::time::timeout(LONGEST, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => {
+            tracing::error!("a request's handler panicked");
+            Problem::internal().into_response()
+        }
+        Err(_) => Problem::timed_out().into_response(),
+    }
+}
+
+pub(super) async fn not_found() -> Problem {
+    Problem::not_found()
+}
+
+/// Routes are few and named in the map, so they can label metrics.
+fn known_route(path: &str) -> &'static str {
+    super::ROUTES.iter().map(|route| route.path).find(|known| path.ends_with(known)).unwrap_or("-")
+}
+
+fn request_id() -> String {
+    let mut bytes = [0; 12];
+    // Without randomness ids would repeat; nothing worse.
+    let _ = aws_lc_rs::rand::fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,109 @@
+//! The accept loop: takes connections from a socket, as many as there is room for.
+
+use super::certificate::{CertificateError, ReloadingCertificate};
+use super::stall::Stall;
+use super::{Limits, Peer, Trusted, connection};
+use crate::telemetry::metrics;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+/// How long to wait when accepting fails; by then some other connection may have given its file descriptor back.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+/// A failure that lasts is logged once in so long.
+const LOG_EVERY: Duration = Duration::from_secs(60);
+
+/// What all listeners of one service share.
+#[derive(Clone)]
+pub(super) struct House {
+    pub(super) service: axum::Router,
+    pub(super) limits: Limits,
+    pub(super) places: Arc<Semaphore>,
+    pub(super) stopping: watch::Receiver<bool>,
+}
+
+/// What a connection has to go through first.
+#[derive(Clone)]
+pub(super) enum Door {
+    Tls(TlsAcceptor),
+    Proxy(Arc<Trusted>),
+    Plain,
+}
+
+impl Door {
+    pub(super) fn tls(certificate: Arc<ReloadingCertificate>) -> Result<Door, CertificateError> {
+        let config = certificate.server_config()?;
+        Ok(Door::Tls(TlsAcceptor::from(Arc::new(config))))
+    }
+}
+
+pub(super) async fn accept(listener: TcpListener, door: Door, mut house: House) {
+    let mut logged: Option<Instant> = None;
+    let mut stopping = house.stopping.clone();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stopping.wait_for(|stop| *stop) => return,
+        };
+        match accepted {
+            Ok((stream, from)) => admit(stream, from, &door, &mut house),
+            // The client went away while it waited in the queue: nothing is wrong with the socket.
+            Err(error) if is_of_the_client(&error) => {}
+            Err(error) => {
+                if logged.is_none_or(|at| at.elapsed() > LOG_EVERY) {
+                    tracing::error!(%error, "connections can't be accepted; is the limit of open files too low?");
+                    logged = Some(Instant::now());
+                }
+                sleep(AFTER_FAILURE).await;
+            }
+        }
+    }
+}
+
+fn is_of_the_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// Gives the connection a place and a task of its own; without a place, dropping the stream closes it.
+fn admit(stream: TcpStream, from: SocketAddr, door: &Door, house: &mut House) {
+    let peer = Peer(from.ip().to_canonical());
+    if let Door::Proxy(trusted) = door
+        && !trusted.contains(peer.0)
+    {
+        metrics::connection_refused("untrusted");
+        return;
+    }
+    let Ok(place) = Arc::clone(&house.places).try_acquire_owned() else {
+        metrics::connection_refused("full");
+        return;
+    };
+    let (door, house) = (door.clone(), house.clone());
+    tokio::spawn(async move {
+        let _open = metrics::OpenConnection::new();
+        // Answers are written whole; waiting for more to send would only delay them.
+        let _ = stream.set_nodelay(true);
+        let stream = Stall::new(stream, house.limits.write);
+        match door {
+            Door::Tls(acceptor) => match timeout(house.limits.handshake, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => {
+                    let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    connection::serve(stream, h2, peer, None, house).await;
+                }
+                Ok(Err(error)) => {
+                    tracing::debug!(peer = %peer.0, %error, "TLS handshake failed");
+                    metrics::handshake_failed("refused");
+                }
+                Err(_) => metrics::handshake_failed("timeout"),
+            },
+            Door::Proxy(trusted) => connection::serve(stream, false, peer, Some(trusted), house).await,
+            Door::Plain => connection::serve(stream, false, peer, None, house).await,
+        }
+        drop(place);
+    });
+}

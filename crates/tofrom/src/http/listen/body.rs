@@ -1,0 +1,91 @@
+//! Bodies with a time limit on their way in, and with a note of the request on their way out.
+
+use super::Limits;
+use super::progress::InFlight;
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, Incoming, SizeHint};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::time::{Instant, Sleep};
+
+/// A request's body, which fails when it stays away for too long or takes too long as a whole.
+pub(super) struct Timed {
+    inner: Incoming,
+    limits: Limits,
+    end: Instant,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Timed {
+    pub(super) fn wrap(inner: Incoming, limits: Limits) -> Body {
+        // Most requests have none, and then there is nothing to time.
+        if inner.is_end_stream() {
+            return Body::empty();
+        }
+        Body::new(Timed { inner, limits, end: Instant::now() + limits.body, sleep: None })
+    }
+}
+
+impl HttpBody for Timed {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) {
+            this.sleep = None;
+            return Poll::Ready(frame.map(|frame| frame.map_err(axum::Error::new)));
+        }
+        let until = this.end.min(Instant::now() + this.limits.body_pause);
+        let sleep = this.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        sleep
+            .as_mut()
+            .poll(cx)
+            .map(|()| Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// An answer's body; the request is in flight until it is dropped.
+pub(super) struct Noted {
+    inner: Body,
+    _in_flight: InFlight,
+}
+
+impl Noted {
+    pub(super) fn new(inner: Body, in_flight: InFlight) -> Noted {
+        Noted { inner, _in_flight: in_flight }
+    }
+}
+
+impl HttpBody for Noted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.inner).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

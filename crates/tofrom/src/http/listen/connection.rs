@@ -1,0 +1,126 @@
+//! One connection, from the first byte after its handshake to its end.
+
+use super::accept::House;
+use super::body::{Noted, Timed};
+use super::progress::{Patience, Progress, Watched};
+use super::{Limits, Peer, Trusted};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
+use tower::ServiceExt;
+
+/// For a goodbye to be said in.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// Answers requests until the client leaves, its time is up or the service stops. `trusted`: the connection is a
+/// proxy's, and what it says of its clients counts.
+pub(super) async fn serve<S>(stream: S, h2: bool, peer: Peer, trusted: Option<Arc<Trusted>>, house: House)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let House { service, limits, places: _, mut stopping } = house;
+    let progress = Progress::new();
+    let requests = progress.clone();
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let in_flight = requests.request();
+        let peer = match &trusted {
+            Some(trusted) => Peer(trusted.client(peer.0, request.headers())),
+            None => peer,
+        };
+        let mut request = request.map(|body| Timed::wrap(body, limits));
+        request.extensions_mut().insert(peer);
+        let answer = service.clone().oneshot(request);
+        async move { answer.await.map(|response| response.map(|body| Noted::new(body, in_flight))) }
+    });
+    let stream = Watched::new(stream, (!h2).then(|| progress.clone()));
+    let builder = builder(h2, &limits);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+    let mut deadline = pin!(sleep_until(Instant::now() + limits.header));
+
+    let end = tokio::select! {
+        // The connection first: what it just did decides about its patience.
+        biased;
+        end = poll_fn(|cx| match connection.as_mut().poll(cx) {
+            Poll::Ready(result) => Poll::Ready(End::Itself(result)),
+            Poll::Pending => poll_patience(&progress, &limits, deadline.as_mut(), cx),
+        }) => end,
+        _ = stopping.wait_for(|stop| *stop) => End::Farewell(limits.drain),
+    };
+    match end {
+        End::Itself(Ok(())) | End::HangUp => {}
+        End::Itself(Err(error)) => tracing::debug!(peer = %peer.0, %error, "connection ended"),
+        End::Farewell(within) => {
+            connection.as_mut().graceful_shutdown();
+            // Whatever is still going on then is cut off when the connection is dropped.
+            let _ = timeout(within, connection).await;
+        }
+    }
+}
+
+enum End {
+    Itself(Result<(), Box<dyn std::error::Error + Send + Sync>>),
+    HangUp,
+    Farewell(Duration),
+}
+
+/// Ready when the connection's patience is at its end. The timer is set anew only where it would come too late, or
+/// came too early: most requests do not touch it.
+fn poll_patience(
+    progress: &Progress,
+    limits: &Limits,
+    mut timer: std::pin::Pin<&mut Sleep>,
+    cx: &mut std::task::Context<'_>,
+) -> Poll<End> {
+    loop {
+        let patience = progress.patience(limits);
+        let until = match patience {
+            Some(Patience::Idle(until) | Patience::Header(until)) => until,
+            None => Instant::now() + limits.idle,
+        };
+        if until < timer.deadline() {
+            timer.as_mut().reset(until);
+        }
+        if timer.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        match patience {
+            Some(Patience::Idle(_)) if until <= Instant::now() => return Poll::Ready(End::Farewell(GOODBYE)),
+            Some(Patience::Header(_)) if until <= Instant::now() => return Poll::Ready(End::HangUp),
+            _ => timer.as_mut().reset(until),
+        }
+    }
+}
+
+fn builder(h2: bool, limits: &Limits) -> Builder<TokioExecutor> {
+    // The protocol was agreed upon in the handshake, or is the only one: there is nothing to guess from first bytes.
+    let builder = Builder::new(TokioExecutor::new());
+    let mut builder = if h2 { builder.http2_only() } else { builder.http1_only() };
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        // Ours tells an idle client from a slow one.
+        .header_read_timeout(None)
+        // Room for a request line and headers well past what is accepted, so that the refusal can be a proper answer.
+        .max_buf_size(64 * 1024)
+        .max_headers(100);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Some(Duration::from_secs(20)))
+        .keep_alive_timeout(limits.header)
+        .max_concurrent_streams(128)
+        .max_header_list_size(32 * 1024)
+        .initial_stream_window_size(64 * 1024)
+        .initial_connection_window_size(256 * 1024)
+        .max_send_buf_size(64 * 1024);
+    builder
+}

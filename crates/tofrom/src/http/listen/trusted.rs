@@ -1,0 +1,153 @@
+//! Who may say on whose behalf they ask: the proxies that end TLS before us.
+
+use http::HeaderMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+/// An address, or a network in CIDR form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
+
+/// The text is neither an address nor a network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither an address (10.0.0.5, ::1) nor a network (10.0.0.0/8, fd00::/8)")]
+pub struct InvalidNetwork(String);
+
+impl Network {
+    /// Reads `10.0.0.5`, `10.0.0.0/8`, `::1` or `fd00::/8`.
+    pub fn parse(text: &str) -> Result<Network, InvalidNetwork> {
+        let invalid = || InvalidNetwork(text.to_owned());
+        let (address, prefix) = match text.trim().split_once('/') {
+            Some((address, prefix)) => (address, Some(prefix)),
+            None => (text.trim(), None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| invalid())?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let prefix = match prefix {
+            Some(prefix) => prefix.parse().ok().filter(|prefix| *prefix <= most).ok_or_else(invalid)?,
+            None => most,
+        };
+        Ok(Network { address, prefix })
+    }
+
+    /// Whether the address is in it.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address) {
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                let differing = u32::from(network) ^ u32::from(address);
+                differing.leading_zeros() >= u32::from(self.prefix)
+            }
+            (IpAddr::V6(network), IpAddr::V6(address)) => {
+                let differing = u128::from(network) ^ u128::from(address);
+                differing.leading_zeros() >= u32::from(self.prefix)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// The networks of trusted proxies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trusted(Vec<Network>);
+
+impl Trusted {
+    /// These and no others.
+    pub fn new(networks: Vec<Network>) -> Trusted {
+        Trusted(networks)
+    }
+
+    /// Whether the address is one of them.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(address))
+    }
+
+    /// The client behind a trusted `peer`: the last hop of `X-Forwarded-For` that is not itself trusted. Everything
+    /// left of it is hearsay, and so is everything left of a hop that can't be read.
+    pub(super) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let mut client = peer;
+        let lines = headers.get_all("x-forwarded-for");
+        let hops = lines.iter().rev().flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+        for hop in hops {
+            match std::str::from_utf8(hop).ok().and_then(parse_hop) {
+                Some(address) => client = address,
+                None => return client,
+            }
+            if !self.contains(client) {
+                return client;
+            }
+        }
+        client
+    }
+}
+
+/// An address, with or without a port; some proxies add it.
+fn parse_hop(hop: &str) -> Option<IpAddr> {
+    let hop = hop.trim();
+    let bare = hop.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(hop);
+    let address = bare.parse().or_else(|_| hop.parse().map(|with_port: SocketAddr| with_port.ip()));
+    address.ok().map(|address: IpAddr| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trusted(networks: &[&str]) -> Trusted {
+        Trusted::new(networks.iter().map(|network| Network::parse(network).unwrap()).collect())
+    }
+
+    #[test]
+    fn networks() {
+        let trusted = trusted(&["10.0.0.0/8", "192.0.2.7", "fd00::/8", "0.0.0.0/32"]);
+        for (address, expected) in [
+            ("10.255.0.1", true),
+            ("11.0.0.1", false),
+            ("192.0.2.7", true),
+            ("192.0.2.6", false),
+            ("::ffff:10.1.2.3", true),
+            ("fdff::1", true),
+            ("fe00::1", false),
+        ] {
+            assert_eq!(trusted.contains(address.parse().unwrap()), expected, "{address}");
+        }
+        assert!(Network::parse("0.0.0.0/0").unwrap().contains("203.0.113.9".parse().unwrap()));
+        for wrong in ["", "localhost", "10.0.0.0/33", "10.0.0/8", "::/129", "10.0.0.0/-1"] {
+            assert!(Network::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_last_untrusted_hop_is_the_client() {
+        let trusted = trusted(&["10.0.0.0/8"]);
+        for (lines, expected) in [
+            (vec![], "10.0.0.1"),
+            (vec!["203.0.113.9"], "203.0.113.9"),
+            (vec!["1.1.1.1, 203.0.113.9"], "203.0.113.9"),
+            (vec!["1.1.1.1, 203.0.113.9, 10.0.0.2"], "203.0.113.9"),
+            (vec!["1.1.1.1", "203.0.113.9,10.0.0.2"], "203.0.113.9"),
+            (vec!["10.0.0.3, 10.0.0.2"], "10.0.0.3"),
+            (vec!["203.0.113.9, unknown, 10.0.0.2"], "10.0.0.2"),
+            (vec!["203.0.113.9:4711"], "203.0.113.9"),
+            (vec!["[2001:db8::1]:4711"], "2001:db8::1"),
+            (vec!["[2001:db8::1]"], "2001:db8::1"),
+            (vec![""], "10.0.0.1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in &lines {
+                headers.append("x-forwarded-for", line.parse().unwrap());
+            }
+            let client = trusted.client("10.0.0.1".parse().unwrap(), &headers);
+            assert_eq!(client, expected.parse::<IpAddr>().unwrap(), "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Requests come in here and answers go out.
+//!
+//! `listen` accepts connections, `router` is the map of all addresses, `envelope` is what every request passes on its
+//! way in and every answer on its way out. A handler takes what was asked apart, asks `feed`, and has `render` answer.
+
+mod authenticated;
+mod coding;
+mod collection;
+mod conditional;
+mod cors;
+mod docs;
+mod envelope;
+pub mod listen;
+pub mod negotiate;
+mod problem;
+mod query;
+mod router;
+mod whoami;
+
+pub use problem::{KINDS, Problem};
+pub use router::{Access, ROUTES, Route, router};
+
+use crate::accounts::AccountCache;
+use crate::auth::{AuthSettings, Authenticator};
+use crate::clock::Clock;
+use crate::feed::{Bodies, Feed, FeedLimits};
+use crate::render::Renderer;
+use crate::site::Site;
+use std::sync::Arc;
+use store::Store;
+
+/// What the service is made of and how it is set.
+pub struct Parts {
+    /// Where everything is kept.
+    pub store: Arc<dyn Store>,
+    /// The public face.
+    pub site: Site,
+    /// What tells the time.
+    pub clock: Clock,
+    /// How callers are told apart.
+    pub auth: AuthSettings,
+    /// How far reads may go.
+    pub limits: FeedLimits,
+    /// Origins whose scripts may read.
+    pub cors_origins: Vec<String>,
+}
+
+/// The service as its handlers share it.
+pub struct Service {
+    store: Arc<dyn Store>,
+    site: Site,
+    authenticator: Authenticator,
+    feed: Feed,
+    bodies: Bodies,
+    renderer: Renderer,
+    cors: cors::Cors,
+    under_way: tokio::sync::Semaphore,
+}
+
+/// How many requests may be under way at once.
+const MOST_UNDER_WAY: usize = 4_096;
+
+impl Service {
+    /// The service of these parts.
+    pub fn new(parts: Parts) -> Arc<Service> {
+        let accounts = AccountCache::new(Arc::clone(&parts.store));
+        Arc::new(Service {
+            feed: Feed::new(Arc::clone(&parts.store), accounts.clone(), parts.clock.clone(), parts.limits),
+            bodies: Bodies::new(Arc::clone(&parts.store)),
+            renderer: Renderer::new(parts.site.clone()),
+            authenticator: Authenticator::new(Arc::clone(&parts.store), accounts, parts.clock, parts.auth),
+            cors: cors::Cors::new(parts.cors_origins),
+            under_way: tokio::sync::Semaphore::new(MOST_UNDER_WAY),
+            site: parts.site,
+            store: parts.store,
+        })
+    }
+
+    /// Who tells callers apart.
+    pub fn authenticator(&self) -> &Authenticator {
+        &self.authenticator
+    }
+}

@@ -1,0 +1,238 @@
+//! Proactive negotiation (RFC 9110, 12.5): what the caller accepts, and what it gets.
+
+use http::HeaderMap;
+use http::header::{ACCEPT, ACCEPT_ENCODING};
+use model::Format;
+
+/// A quality in thousandths.
+type Quality = u16;
+
+/// One range of an `Accept` field: `*` stands for any.
+#[derive(Debug, PartialEq, Eq)]
+struct MediaRange {
+    kind: String,
+    subtype: String,
+    /// A range with parameters of its own fits none of our types: they have none.
+    parameters: bool,
+    quality: Quality,
+}
+
+/// What a caller accepts. Parts that make no sense are passed over: an odd range of an old client spoils nothing.
+#[derive(Debug, Default)]
+pub struct Accept {
+    ranges: Vec<MediaRange>,
+}
+
+impl Accept {
+    /// What the `Accept` lines say; several lines are one list.
+    pub fn of(headers: &HeaderMap) -> Accept {
+        let lines =
+            headers.get_all(ACCEPT).iter().map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned());
+        let ranges = lines
+            .flat_map(|line| split(&line, ',').filter_map(|range| media_range(range)).collect::<Vec<_>>());
+        Accept { ranges: ranges.collect() }
+    }
+
+    /// The offered format that the caller likes best, of equals the first; nothing said means that any will do.
+    pub fn choose(&self, offers: &[Format]) -> Option<Format> {
+        if self.ranges.is_empty() {
+            return offers.first().copied();
+        }
+        let liked =
+            offers.iter().map(|offer| (*offer, self.quality_of(*offer))).filter(|(_, quality)| *quality > 0);
+        liked.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(offer, _)| offer)
+    }
+
+    /// Whether problems should be told in XML: where XML, Atom or Fast Infoset is named and liked better than JSON.
+    pub fn prefers_xml(&self) -> bool {
+        let xml = ["xml", "atom+xml", "fastinfoset", "problem+xml"]
+            .map(|subtype| self.named("application", subtype));
+        let xml = xml.into_iter().chain([self.named("text", "xml")]).flatten().max().unwrap_or(0);
+        let json = ["json", "problem+json"]
+            .map(|subtype| self.named("application", subtype))
+            .into_iter()
+            .flatten()
+            .max();
+        xml > json.unwrap_or(0)
+    }
+
+    fn quality_of(&self, format: Format) -> Quality {
+        let (kind, subtype) = format.media_type().split_once('/').unwrap_or_default();
+        let named = self.named(kind, subtype);
+        let alias = if format == Format::Xml { self.named("text", "xml") } else { None };
+        named.max(alias).or_else(|| self.named(kind, "*")).or_else(|| self.named("*", "*")).unwrap_or(0)
+    }
+
+    /// The quality of exactly this range, if it is there.
+    fn named(&self, kind: &str, subtype: &str) -> Option<Quality> {
+        let fits = |range: &&MediaRange| range.kind == kind && range.subtype == subtype && !range.parameters;
+        self.ranges.iter().filter(fits).map(|range| range.quality).max()
+    }
+}
+
+/// A coding of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// As it is.
+    Identity,
+    /// gzip.
+    Gzip,
+    /// Brotli.
+    Brotli,
+    /// Zstandard.
+    Zstd,
+}
+
+impl Coding {
+    /// Its name in `Content-Encoding`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Coding::Identity => "identity",
+            Coding::Gzip => "gzip",
+            Coding::Brotli => "br",
+            Coding::Zstd => "zstd",
+        }
+    }
+
+    /// The coding that the caller likes best, of equals the one that costs us least. A caller that accepts none of
+    /// ours, not even identity, gets identity: a body it may understand is better than none.
+    pub fn choose(headers: &HeaderMap) -> Coding {
+        let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
+        let accepted: Vec<(String, Quality)> = lines
+            .flat_map(|line| line.split(','))
+            .map(|part| {
+                let mut pieces = part.split(';').map(str::trim);
+                let name = pieces.next().unwrap_or_default().to_ascii_lowercase();
+                (name, quality(pieces))
+            })
+            .collect();
+        let quality_of = |coding: Coding| {
+            let named = |name: &str| accepted.iter().find(|(n, _)| n == name).map(|(_, q)| *q);
+            let alias = if coding == Coding::Gzip { named("x-gzip") } else { None };
+            named(coding.as_str()).or(alias).or_else(|| named("*")).unwrap_or(0)
+        };
+        let ours = [Coding::Zstd, Coding::Brotli, Coding::Gzip].map(|coding| (coding, quality_of(coding)));
+        let best = ours.into_iter().reduce(|best, next| if next.1 > best.1 { next } else { best });
+        let identity =
+            accepted.iter().find(|(name, _)| name == "identity").map_or(0, |(_, quality)| *quality);
+        best.filter(|(_, quality)| *quality > 0 && *quality >= identity)
+            .map_or(Coding::Identity, |(coding, _)| coding)
+    }
+}
+
+fn media_range(text: &str) -> Option<MediaRange> {
+    let mut parts = split(text, ';').map(str::trim);
+    let range = parts.next()?.to_ascii_lowercase();
+    // Old Java clients send a bare star.
+    let (kind, subtype) = if range == "*" { ("*", "*") } else { range.split_once('/')? };
+    if kind.is_empty() || subtype.is_empty() || kind == "*" && subtype != "*" {
+        return None;
+    }
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let is_quality = |part: &&str| part.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("q="));
+    let parameters = parts.iter().take_while(|part| !is_quality(part)).count() > 0;
+    Some(MediaRange {
+        kind: kind.trim().to_owned(),
+        subtype: subtype.trim().to_owned(),
+        parameters,
+        quality: quality(parts.into_iter()),
+    })
+}
+
+/// The `q` among parameters, or 1.
+fn quality<'a>(mut parameters: impl Iterator<Item = &'a str>) -> Quality {
+    let value = parameters.find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("q").then(|| value.trim().to_owned())
+    });
+    let Some(value) = value else { return 1000 };
+    let number: f64 = value.parse().unwrap_or(0.0);
+    // At most 1000, and a number that is none counts as nothing.
+    if number.is_finite() { (number.clamp(0.0, 1.0) * 1000.0).round() as Quality } else { 0 }
+}
+
+/// The parts between separators that are not inside quotes.
+fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    let mut escaped = false;
+    text.split(move |c: char| {
+        let was_escaped = std::mem::take(&mut escaped);
+        match c {
+            '\\' if quoted => escaped = !was_escaped,
+            '"' if !was_escaped => quoted = !quoted,
+            _ => {}
+        }
+        c == separator && !quoted
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accept(text: &str) -> Accept {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, text.parse().unwrap());
+        Accept::of(&headers)
+    }
+
+    #[test]
+    fn the_most_specific_range_sets_the_quality() {
+        for (text, format) in [
+            ("", Some(Format::Xml)),
+            ("*/*", Some(Format::Xml)),
+            ("*; q=.2", Some(Format::Xml)),
+            ("application/json;q=0.1, */*", Some(Format::Xml)),
+            ("application/xml;q=0.300, application/json;q=0.301", Some(Format::Json)),
+            ("application/json;q=0.2, application/*;q=0.1, */*;q=0.9", Some(Format::Json)),
+            ("text/xml;q=0.9, application/json;q=0.5", Some(Format::Xml)),
+            ("text/plain;a=\"x, application/xml\", application/json", Some(Format::Json)),
+            (",, application/json ,,", Some(Format::Json)),
+            ("application/json;q=0", None),
+            ("*/*;q=0", None),
+            ("text/html", None),
+            ("application/vnd.example+json", None),
+        ] {
+            assert_eq!(accept(text).choose(&Format::ALL), format, "{text}");
+        }
+    }
+
+    #[test]
+    fn problems_in_xml_only_for_who_names_it() {
+        for (text, xml) in [
+            ("", false),
+            ("*/*", false),
+            ("application/*", false),
+            ("application/json", false),
+            ("application/problem+json", false),
+            ("application/fastinfoset", true),
+            ("text/xml", true),
+            ("application/json;q=0.4, application/xml;q=0.9", true),
+            (";;q=x,/,*", false),
+        ] {
+            assert_eq!(accept(text).prefers_xml(), xml, "{text}");
+        }
+    }
+
+    #[test]
+    fn codings() {
+        for (text, coding) in [
+            ("gzip", Coding::Gzip),
+            ("br", Coding::Brotli),
+            ("zstd", Coding::Zstd),
+            ("gzip, br, zstd", Coding::Zstd),
+            ("gzip, deflate, br;q=0.5", Coding::Gzip),
+            ("gzip;q=0, br;q=0, zstd;q=0", Coding::Identity),
+            ("identity", Coding::Identity),
+            ("identity;q=1, gzip;q=0.5", Coding::Identity),
+            ("*", Coding::Zstd),
+            ("x-gzip", Coding::Gzip),
+            ("", Coding::Identity),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, text.parse().unwrap());
+            assert_eq!(Coding::choose(&headers), coding, "{text}");
+        }
+        assert_eq!(Coding::choose(&HeaderMap::new()), Coding::Identity);
+    }
+}

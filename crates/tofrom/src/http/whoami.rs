@@ -1,0 +1,34 @@
+//! `GET /200909/whoami`: what a credential stands for.
+
+use super::authenticated::Caller;
+use super::negotiate::Accept;
+use super::{Problem, Service};
+use crate::render::Renderer;
+use axum::extract::{Extension, Request};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use model::Format;
+use std::sync::Arc;
+
+/// Atom has no form for a caller.
+const OFFERS: &[Format] = &[Format::Xml, Format::Json, Format::FastInfoset];
+
+pub(super) fn methods() -> MethodRouter<Arc<Service>> {
+    get(tell).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+async fn tell(Extension(caller): Caller, request: Request) -> Result<Response, Problem> {
+    let format =
+        Accept::of(request.headers()).choose(OFFERS).ok_or_else(|| Problem::not_acceptable(OFFERS))?;
+    let body = Renderer::fields("WhoAmI", format, |field| {
+        field("Account", caller.account.name.as_str());
+        field("Method", caller.method.as_str());
+        field("Scopes", caller.scopes.as_str());
+        if let Some(consumer) = &caller.consumer {
+            field("Consumer", &consumer.key);
+        }
+    });
+    let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
+    Ok(([(CONTENT_TYPE, format.media_type()), (CACHE_CONTROL, "private, no-cache")], body).into_response())
+}

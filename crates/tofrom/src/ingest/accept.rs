@@ -1,0 +1,295 @@
+//! Gives drafts their identifiers and versions and hands them to the store.
+//!
+//! What stands at an address (actor, service, the service's own id) decides what a draft becomes there: a new
+//! activity, a new version of the one that is there, or nothing, if it says what is said already. Between looking and
+//! writing somebody else may write; the store then refuses, and the draft is looked at again.
+
+use super::fingerprint::fingerprint;
+use super::ids::Ids;
+use super::{Draft, Refused};
+use crate::clock::Clock;
+use futures::{StreamExt, TryStreamExt, stream};
+use model::{
+    Account, AccountName, Activity, ActivityId, Body, Comments, Facet, Millis, Object, State, Uid, Version,
+};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use store::{Acceptance, Accepted, Claim, Result, SourceKey, Store, StoreError};
+
+/// How many look-ups are under way at once.
+const AT_ONCE: usize = 16;
+/// How often a round may end with nothing but conflicts before somebody else is to try.
+const MAX_FRUITLESS: usize = 8;
+
+/// Takes activities in.
+#[derive(Clone)]
+pub struct Ingest {
+    store: Arc<dyn Store>,
+    clock: Clock,
+}
+
+/// What became of a draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is a new activity.
+    Created(ActivityId),
+    /// It is a new version of that activity.
+    Updated(ActivityId),
+    /// That activity says so already.
+    Unchanged(ActivityId),
+    /// It says of an activity what can't be changed any more.
+    Refused(Refused),
+}
+
+/// What is to be done for a draft.
+enum Step {
+    Done(Outcome),
+    Write(Box<Acceptance>, Outcome),
+}
+
+impl Ingest {
+    /// Takes activities into that store, at the times of that clock.
+    pub fn new(store: Arc<dyn Store>, clock: Clock) -> Ingest {
+        Ingest { store, clock }
+    }
+
+    /// Takes in what `actor` did: an outcome for each draft, in their order. On return all of it is durable. After an
+    /// error some of it may be; to accept the same again is safe.
+    pub async fn accept(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
+        let names = self
+            .resolve(drafts.iter().flat_map(|draft| draft.to.iter().flatten().cloned()).collect())
+            .await?;
+        let mut ids = Ids::default();
+        let mut outcomes: Vec<Option<Outcome>> = drafts.iter().map(|_| None).collect();
+        let mut waiting: Vec<(usize, Draft)> = drafts.into_iter().enumerate().collect();
+        let mut fruitless = 0;
+        while !waiting.is_empty() {
+            if fruitless == MAX_FRUITLESS {
+                return Err(StoreError::Unavailable("others keep writing the same activities".to_owned()));
+            }
+            let before = waiting.len();
+            waiting = self.round(actor.uid, &names, &mut ids, waiting, &mut outcomes).await?;
+            fruitless = if waiting.len() < before { 0 } else { fruitless + 1 };
+        }
+        Ok(outcomes.into_iter().flatten().collect())
+    }
+
+    /// Takes back what stands at that address. `false`: nothing does.
+    pub async fn delete(&self, source: &SourceKey) -> Result<bool> {
+        for _ in 0..MAX_FRUITLESS {
+            let Some(claim) = self.store.claim(source).await?.filter(|claim| !claim.deleted) else {
+                return Ok(false);
+            };
+            let (state, body) = self.activity(claim.id).await?;
+            let deletion = deletion(source, &claim, state, body, self.clock.now());
+            if let Some(Accepted::Stored(_)) = self.store.accept(vec![deletion]).await?.first() {
+                return Ok(true);
+            }
+        }
+        Err(StoreError::Unavailable("others keep writing the same activity".to_owned()))
+    }
+
+    async fn activity(&self, id: ActivityId) -> Result<(State, Body)> {
+        let state = self.store.states(&[id]).await?.into_iter().flatten().next();
+        let body = self.store.bodies(&[id]).await?.into_iter().flatten().next();
+        state.zip(body.map(|(_, body)| body)).ok_or_else(|| claimed_but_missing(id))
+    }
+
+    /// The numbers of the names that somebody has.
+    async fn resolve(&self, names: HashSet<AccountName>) -> Result<HashMap<AccountName, Uid>> {
+        let look_ups: Vec<_> = names.iter().map(|name| self.store.account_by_name(name)).collect();
+        let accounts: Vec<Option<Account>> =
+            stream::iter(look_ups).buffer_unordered(AT_ONCE).try_collect().await?;
+        let there = accounts.into_iter().flatten().filter(|account| !account.removed);
+        Ok(there.map(|account| (account.name, account.uid)).collect())
+    }
+
+    /// One look and one write for the first draft of each address; gives back those that still wait.
+    async fn round(
+        &self,
+        actor: Uid,
+        names: &HashMap<AccountName, Uid>,
+        ids: &mut Ids,
+        waiting: Vec<(usize, Draft)>,
+        outcomes: &mut [Option<Outcome>],
+    ) -> Result<Vec<(usize, Draft)>> {
+        // The second draft of an address builds upon the first: it waits for the next round.
+        let mut met = HashSet::new();
+        let (now_due, mut later): (Vec<_>, Vec<_>) = waiting
+            .into_iter()
+            .map(|(at, draft)| (at, source_of(actor, &draft), draft))
+            .partition(|(_, source, _)| met.insert(source.clone()));
+        let look_ups: Vec<_> = now_due.iter().map(|(_, source, _)| self.store.claim(source)).collect();
+        let claims: Vec<Option<Claim>> = stream::iter(look_ups).buffered(AT_ONCE).try_collect().await?;
+        let live: Vec<ActivityId> =
+            claims.iter().flatten().filter(|claim| !claim.deleted).map(|claim| claim.id).collect();
+        let states = self.store.states(&live).await?;
+        let mut states: HashMap<ActivityId, State> =
+            states.into_iter().flatten().map(|state| (state.id, state)).collect();
+
+        let now = self.clock.now();
+        let mut writes = Vec::new();
+        let mut written = Vec::new();
+        for ((at, source, draft), claim) in now_due.into_iter().zip(claims) {
+            let addressed = draft.to.as_deref().map(|to| numbers(to, names));
+            let step = match claim {
+                Some(claim) if !claim.deleted => {
+                    let state = states.remove(&claim.id).ok_or_else(|| claimed_but_missing(claim.id))?;
+                    another_version(&source, &draft, addressed, &claim, state, now)?
+                }
+                gone => first_version(&source, &draft, addressed, gone.as_ref(), ids, now)?,
+            };
+            match step {
+                Step::Done(outcome) => set(outcomes, at, outcome),
+                Step::Write(acceptance, outcome) => {
+                    writes.push(*acceptance);
+                    written.push((at, source, draft, outcome));
+                }
+            }
+        }
+        if !writes.is_empty() {
+            let accepted = self.store.accept(writes).await?;
+            for ((at, source, draft, outcome), accepted) in written.into_iter().zip(accepted) {
+                match accepted {
+                    Accepted::Stored(_) => set(outcomes, at, outcome),
+                    Accepted::Conflict(_) => later.push((at, source, draft)),
+                }
+            }
+        }
+        // Drafts of one address keep their order.
+        later.sort_by_key(|(at, ..)| *at);
+        Ok(later.into_iter().map(|(at, _, draft)| (at, draft)).collect())
+    }
+}
+
+fn set(outcomes: &mut [Option<Outcome>], at: usize, outcome: Outcome) {
+    if let Some(place) = outcomes.get_mut(at) {
+        *place = Some(outcome);
+    }
+}
+
+fn claimed_but_missing(id: ActivityId) -> StoreError {
+    StoreError::Corrupt(format!("activity {id} is claimed but not there"))
+}
+
+fn source_of(actor: Uid, draft: &Draft) -> SourceKey {
+    SourceKey { actor, service: draft.body.service.name.folded(), id: draft.body.source_id.clone() }
+}
+
+/// In order and without repeats.
+fn numbers(to: &[AccountName], names: &HashMap<AccountName, Uid>) -> Vec<Uid> {
+    let mut uids: Vec<Uid> = to.iter().filter_map(|name| names.get(name).copied()).collect();
+    uids.sort_unstable();
+    uids.dedup();
+    uids
+}
+
+/// A new activity, at an address where nothing stands, or where it was taken back.
+fn first_version(
+    source: &SourceKey,
+    draft: &Draft,
+    addressed: Option<Vec<Uid>>,
+    gone: Option<&Claim>,
+    ids: &mut Ids,
+    now: Millis,
+) -> Result<Step> {
+    let received = draft.received.unwrap_or(now);
+    let before = gone.map(|claim| claim.version);
+    let facet = Facet { service: source.service.clone(), kind: draft.kind.clone(), verb: draft.verb.clone() };
+    let state = State {
+        id: ids.next(received)?,
+        version: Version::next(now, before),
+        actor: source.actor,
+        facet,
+        received,
+        published: draft.published.unwrap_or(received),
+        updated: received,
+        deleted: false,
+        visibility: draft.visibility.unwrap_or_default(),
+        addressed: addressed.unwrap_or_default(),
+    };
+    let fingerprint = fingerprint(&draft.body, state.visibility, &state.addressed)?;
+    let outcome = Outcome::Created(state.id);
+    let activity = Activity { state, body: draft.body.clone() };
+    let acceptance = Acceptance { source: source.clone(), before, fingerprint, activity };
+    Ok(Step::Write(Box::new(acceptance), outcome))
+}
+
+/// What a draft becomes where an activity stands.
+fn another_version(
+    source: &SourceKey,
+    draft: &Draft,
+    addressed: Option<Vec<Uid>>,
+    claim: &Claim,
+    state: State,
+    now: Millis,
+) -> Result<Step> {
+    if let Some(refused) = changes_what_is_fixed(draft, &state) {
+        return Ok(Step::Done(Outcome::Refused(refused)));
+    }
+    let visibility = draft.visibility.unwrap_or(state.visibility);
+    let addressed = addressed.unwrap_or_else(|| state.addressed.clone());
+    let fingerprint = fingerprint(&draft.body, visibility, &addressed)?;
+    if fingerprint == claim.fingerprint {
+        return Ok(Step::Done(Outcome::Unchanged(claim.id)));
+    }
+    let state = State {
+        version: Version::next(now, Some(claim.version)),
+        updated: later_than(state.updated, now),
+        visibility,
+        addressed,
+        ..state
+    };
+    let activity = Activity { state, body: draft.body.clone() };
+    let acceptance =
+        Acceptance { source: source.clone(), before: Some(claim.version), fingerprint, activity };
+    Ok(Step::Write(Box::new(acceptance), Outcome::Updated(claim.id)))
+}
+
+/// An activity keeps its place in every order and under every filter, so what decides that stays as it was.
+fn changes_what_is_fixed(draft: &Draft, state: &State) -> Option<Refused> {
+    let fixed = |field: &str, value: &str| {
+        Some(Refused::new(field, format!("was fixed by the first version: {value}; leave it as it was")))
+    };
+    if draft.kind != state.facet.kind {
+        return fixed("Type", state.facet.kind.as_str());
+    }
+    if draft.verb != state.facet.verb {
+        return fixed("Verb", state.facet.verb.as_str());
+    }
+    if draft.published.is_some_and(|published| published != state.published) {
+        return fixed("PublishedDate", &state.published.with_offset());
+    }
+    None
+}
+
+/// A change is always seen as one: `updated` is later than before, also within a millisecond.
+fn later_than(before: Millis, now: Millis) -> Millis {
+    Millis(now.0.max(before.0.saturating_add(1)))
+}
+
+/// The version that takes an activity back. What it said is not kept.
+fn deletion(source: &SourceKey, claim: &Claim, state: State, body: Body, now: Millis) -> Acceptance {
+    let state = State {
+        version: Version::next(now, Some(claim.version)),
+        updated: later_than(state.updated, now),
+        deleted: true,
+        ..state
+    };
+    let body = Body {
+        title: String::new(),
+        comments: Comments::Available(false),
+        object: Object::default(),
+        ..body
+    };
+    Acceptance {
+        source: source.clone(),
+        before: Some(claim.version),
+        fingerprint: claim.fingerprint,
+        activity: Activity { state, body },
+    }
+}
+
+#[cfg(test)]
+#[path = "accept_tests.rs"]
+mod tests;

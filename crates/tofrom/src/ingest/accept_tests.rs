@@ -1,0 +1,131 @@
+//! Against a real store.
+
+use super::*;
+use crate::ingest::testing::{NOW, Place, draft};
+use model::{Collection, Visibility};
+use serde_json::{Value, json};
+use store::Activities;
+
+/// One activity with these fields beside the needed ones.
+async fn put(place: &Place, actor: &Account, id: &str, more: Value) -> Outcome {
+    place.ingest.accept(actor, vec![draft(id, more)]).await.unwrap().remove(0)
+}
+
+async fn state(place: &Place, id: ActivityId) -> State {
+    place.store.states(&[id]).await.unwrap().remove(0).unwrap()
+}
+
+fn created(outcome: &Outcome) -> ActivityId {
+    match outcome {
+        Outcome::Created(id) => *id,
+        other => panic!("expected a new activity, came {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_same_content_changes_nothing_and_other_content_is_a_new_version() {
+    let place = Place::new();
+    let (alice, bob) = (place.account("alice").await, place.account("bob").await);
+    let more =
+        json!({"To": ["bob", "nobody"], "Visibility": "followers", "PublishedDate": "2009-10-01T00:00:00Z"});
+    let id = created(&put(&place, &alice, "1", more.clone()).await);
+    let first = state(&place, id).await;
+    assert_eq!((first.received, first.updated, first.published.0), (NOW, NOW, 1_254_355_200_000));
+    assert_eq!((first.addressed.as_slice(), first.visibility), ([bob.uid].as_slice(), Visibility::Followers));
+
+    for same in [more.clone(), json!({}), json!({"SourceService": {"Name": "Delicious"}, "To": ["BOB"]})] {
+        assert_eq!(put(&place, &alice, "1", same).await, Outcome::Unchanged(id));
+    }
+    // Within the same millisecond, and spelling the service in another way.
+    let changed = json!({"Title": "y", "SourceService": {"Name": "DELICIOUS"}});
+    assert_eq!(put(&place, &alice, "1", changed).await, Outcome::Updated(id));
+    let second = state(&place, id).await;
+    let expected = State { version: second.version, updated: second.updated, ..first.clone() };
+    assert_eq!(second, expected, "all else is as it was");
+    assert!(second.version > first.version && second.updated > first.updated);
+
+    assert_eq!(
+        put(&place, &alice, "1", json!({"To": [], "Visibility": "direct"})).await,
+        Outcome::Updated(id)
+    );
+    let third = state(&place, id).await;
+    assert_eq!((third.addressed.len(), third.visibility), (0, Visibility::Direct));
+    assert_eq!(place.ids(&alice, Collection::From.boxes()).await, [id]);
+}
+
+#[tokio::test]
+async fn what_the_first_version_fixed_stays() {
+    let place = Place::new();
+    let alice = place.account("alice").await;
+    put(&place, &alice, "1", json!({})).await;
+    for (more, field) in [
+        (json!({"PublishedDate": "2009-10-01T00:00:00Z"}), "PublishedDate"),
+        (json!({"Category": "BookmarkLiked"}), "Verb"),
+        (json!({"Category": "PhotoShared", "Photo": {"Title": "p"}}), "Type"),
+    ] {
+        match put(&place, &alice, "1", more).await {
+            Outcome::Refused(refused) => assert_eq!(refused.field, field),
+            other => panic!("{field}: {other:?}"),
+        }
+    }
+    let as_it_is = json!({"PublishedDate": NOW.with_offset()});
+    assert!(matches!(put(&place, &alice, "1", as_it_is).await, Outcome::Unchanged(_)));
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_gone_and_comes_again_as_another() {
+    let place = Place::new();
+    let alice = place.account("alice").await;
+    let source = source_of(alice.uid, &draft("1", json!({})));
+    assert!(!place.ingest.delete(&source).await.unwrap());
+    let id = created(&put(&place, &alice, "1", json!({})).await);
+    assert!(place.ingest.delete(&source).await.unwrap());
+    assert!(!place.ingest.delete(&source).await.unwrap(), "once");
+    assert!(state(&place, id).await.deleted);
+    let bodies = place.store.bodies(&[id]).await.unwrap();
+    assert!(bodies.iter().flatten().all(|(_, body)| body.title.is_empty()), "what it said is not kept");
+    place.tick();
+    let next = created(&put(&place, &alice, "1", json!({})).await);
+    assert_ne!(next, id);
+    assert_eq!(place.ids(&alice, Collection::From.boxes()).await, [next]);
+}
+
+#[tokio::test]
+async fn a_batch_keeps_its_order_and_one_address_is_one_activity() {
+    let place = Place::new();
+    let alice = place.account("alice").await;
+    let mut drafts: Vec<_> = (0..300).map(|n| draft(&n.to_string(), json!({}))).collect();
+    drafts.extend((0..5).map(|n| draft("7", json!({"Title": format!("{}", n / 2)}))));
+    let outcomes = place.ingest.accept(&alice, drafts).await.unwrap();
+    let ids: Vec<_> = outcomes[..300].iter().map(created).collect();
+    let seven = ids[7];
+    let expected = [
+        Outcome::Updated(seven),
+        Outcome::Unchanged(seven),
+        Outcome::Updated(seven),
+        Outcome::Unchanged(seven),
+        Outcome::Updated(seven),
+    ];
+    assert_eq!(outcomes[300..], expected);
+    let newest_first: Vec<_> = ids.into_iter().rev().collect();
+    assert_eq!(place.ids(&alice, Collection::From.boxes()).await, newest_first);
+}
+
+#[tokio::test]
+async fn of_two_at_once_one_makes_it() {
+    let place = Place::new();
+    let alice = place.account("alice").await;
+    let tasks: Vec<_> = (0..16)
+        .map(|_| {
+            let (ingest, alice) = (place.ingest.clone(), alice.clone());
+            tokio::spawn(async move {
+                ingest.accept(&alice, vec![draft("1", json!({}))]).await.unwrap().remove(0)
+            })
+        })
+        .collect();
+    let mut made = 0;
+    for task in tasks {
+        made += usize::from(matches!(task.await.unwrap(), Outcome::Created(_)));
+    }
+    assert_eq!((made, place.ids(&alice, Collection::From.boxes()).await.len()), (1, 1));
+}

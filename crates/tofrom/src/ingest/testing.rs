@@ -1,0 +1,88 @@
+//! A store in a folder of its own, with a clock that tests set, for whatever takes activities in or brings them on.
+
+use super::{Draft, Ingest, json, normalise};
+use crate::clock::Clock;
+use model::{Account, AccountName, ActivityId, Boxes, Filter, Millis, Order, Version};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use store::sqlite::{Options, SqliteStore};
+use store::{Accounts, Feeds, NewAccount, Slice};
+
+/// When tests begin.
+pub(crate) const NOW: Millis = Millis(1_794_696_243_123);
+
+/// The store; gone with the test.
+pub(crate) struct Place {
+    folder: PathBuf,
+    time: Arc<AtomicI64>,
+    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) ingest: Ingest,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("tofrom-test-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let options = Options { synchronous_off: true, ..Options::default() };
+        let store = Arc::new(SqliteStore::open(&folder.join("test.db"), options).unwrap());
+        let time = Arc::new(AtomicI64::new(NOW.0));
+        let ingest = Ingest::new(store.clone(), clock(&time));
+        Place { folder, time, store, ingest }
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        clock(&self.time)
+    }
+
+    /// A millisecond goes by.
+    pub(crate) fn tick(&self) {
+        self.time.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) async fn account(&self, name: &str) -> Account {
+        let new = NewAccount {
+            name: AccountName::parse(name).unwrap(),
+            version: Version(1),
+            given_name: None,
+            family_name: None,
+            public: true,
+            operator: false,
+            password: None,
+            created: Millis(1),
+        };
+        self.store.create_account(new).await.unwrap().unwrap()
+    }
+
+    /// The first thousand entries of these boxes that are not gone.
+    pub(crate) async fn ids(&self, owner: &Account, boxes: Boxes) -> Vec<ActivityId> {
+        let (filter, order) = (Filter::default(), Order::Received);
+        let slice = Slice { owner: owner.uid, boxes, order, filter: &filter, after: None, limit: 1_000 };
+        let entries = self.store.slice(&slice).await.unwrap();
+        entries.into_iter().filter(|entry| !entry.gone).map(|entry| entry.id).collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
+
+fn clock(time: &Arc<AtomicI64>) -> Clock {
+    let time = Arc::clone(time);
+    Clock::from(move || Millis(time.load(Ordering::Relaxed)))
+}
+
+/// A bookmark shared on Delicious, with these fields beside the needed ones or in place of them.
+pub(crate) fn draft(id: &str, more: Value) -> Draft {
+    let mut activity = json!({
+        "SourceId": id, "Title": "x", "Category": "BookmarkShared", "SourceService": {"Name": "Delicious"},
+        "Bookmark": {"Title": "t", "Url": "https://example.org/"},
+    });
+    activity.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+    normalise(&json::read(activity.to_string().as_bytes()).unwrap(), NOW).unwrap()
+}

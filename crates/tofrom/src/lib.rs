@@ -1,0 +1,17 @@
+//! The service: the rooms are in the order of a request's way through them.
+//!
+//! `http` takes a request in, `auth` says who asks, `feed` reads, `render` answers. `ingest` takes activities in and
+//! `fanout` brings them to whom they reach. `cli` is the command line, `config` the settings.
+
+pub mod accounts;
+pub mod auth;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod fanout;
+pub mod feed;
+pub mod http;
+pub mod ingest;
+pub mod render;
+pub mod site;
+pub mod telemetry;

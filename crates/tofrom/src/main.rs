@@ -1,0 +1,10 @@
+//! The command line, nothing else.
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    tofrom::cli::main()
+}

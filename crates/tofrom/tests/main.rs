@@ -1,0 +1,18 @@
+//! The service held to its contract: laws as properties, and black-box tests through the real HTTPS listener.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a failing test may panic, and says why"
+)]
+
+mod main {
+    mod access;
+    mod fuzz;
+    mod laws;
+    mod reading;
+    mod support;
+}

@@ -1,0 +1,101 @@
+//! Who gets in, who sees what, and what nobody learns.
+
+use super::support::demo::Demo;
+use tofrom::http::{Access, ROUTES};
+
+/// An address of each route, with its parameters filled in.
+fn example(path: &str) -> String {
+    path.replace("{user}", "alice").replace("{collection}", "tofrom").replace("{kind}", "parameter")
+}
+
+/// A new route is guarded, or says openly that it is not.
+#[test]
+fn every_route_without_credentials_is_401_unless_it_is_open() {
+    let demo = Demo::shared();
+    for route in ROUTES {
+        let target = example(route.path);
+        assert!(!target.contains('{'), "fill in {}", route.path);
+        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
+            let answer = demo.client.send(method, &target, &[], &[]);
+            match route.access {
+                Access::Credential => assert_eq!(answer.status, 401, "{method} {target}"),
+                Access::Open if matches!(method, "GET" | "HEAD") => {
+                    assert_eq!(answer.status, 200, "{method} {target}")
+                }
+                Access::Open => assert_eq!(answer.status, 405, "{method} {target}"),
+            }
+        }
+    }
+    for target in ["/200909", "/200909/", "/200909/nothing", "/200909/activity/alice/tofrom/more"] {
+        assert_eq!(demo.client.get(target, &[]).status, 401, "{target}");
+        assert_eq!(demo.client.get(target, &[("ServicePSK", demo.key("alice"))]).status, 404, "{target}");
+    }
+}
+
+#[test]
+fn a_401_names_both_challenges_and_the_reason() {
+    let demo = Demo::shared();
+    let wrong = demo.basic("alice", "wrong");
+    for (headers, reason) in [
+        (vec![], "missing"),
+        (vec![("ServiceConsumerKey", "x")], "missing"),
+        (vec![("Authorization", wrong.as_str())], "bad-credentials"),
+        (vec![("Authorization", "Basic !!!")], "malformed"),
+        (vec![("Authorization", "Bearer x")], "malformed"),
+        (vec![("ServicePSK", "tfk_wrong")], "bad-credentials"),
+        (vec![("ServicePSK", demo.key("alice")), ("ServiceConsumerKey", "no-such")], "unknown-consumer"),
+    ] {
+        let answer = demo.client.get("/200909/activity/alice/tofrom", &headers);
+        assert_eq!((answer.status, answer.json()["reason"].as_str()), (401, Some(reason)), "{headers:?}");
+        let challenges = answer.all("www-authenticate");
+        assert!(challenges.iter().any(|c| c.starts_with("Basic realm=")), "{challenges:?}");
+        assert!(challenges.iter().any(|c| c.starts_with("OAuth")), "{challenges:?}");
+    }
+}
+
+#[test]
+fn two_credentials_are_400_even_if_both_are_right() {
+    let demo = Demo::shared();
+    let basic = demo.basic("alice", demo.password("alice"));
+    let (key, basic) = (("ServicePSK", demo.key("alice")), ("Authorization", basic.as_str()));
+    for headers in [[key, basic], [key, key], [basic, basic]] {
+        assert_eq!(demo.client.get("/200909/whoami", &headers).status, 400, "{headers:?}");
+    }
+}
+
+#[test]
+fn private_absent_and_impossible_look_alike() {
+    let demo = Demo::shared();
+    let told = |name: &str| {
+        let answer = demo.read("bob", name, "tofrom", "");
+        let mut names: Vec<String> = answer.headers.iter().map(|(name, _)| name.clone()).collect();
+        names.sort();
+        (answer.status, names, answer.json())
+    };
+    let absent = told("no-such-account");
+    assert_eq!(absent.0, 404);
+    for name in ["alice", "-x", "a%20b", "%FF", "a%2Fb", &"a".repeat(65)] {
+        assert_eq!(told(name), absent, "{name}");
+    }
+}
+
+#[test]
+fn public_private_operator() {
+    let demo = Demo::shared();
+    assert_eq!(demo.read("carol", "bob", "tofrom", "").status, 200);
+    assert_eq!(demo.read("bob", "alice", "tofrom", "").status, 404);
+    assert_eq!(demo.read("ops", "alice", "tofrom", "").ids(), demo.alice("").ids());
+    let everything = demo.read("bob", "bob", "from", "count=200").ids();
+    let strangers = demo.read("alice", "bob", "from", "count=200").ids();
+    assert!(strangers.len() < everything.len(), "bob has some that are not public");
+    assert!(strangers.iter().all(|id| everything.contains(id)));
+}
+
+#[test]
+fn links_never_follow_the_host_header() {
+    let demo = Demo::shared();
+    let headers =
+        [("ServicePSK", demo.key("alice")), ("Host", "elsewhere.example"), ("Accept", "application/json")];
+    let answer = demo.client.get("/200909/activity/alice/tofrom", &headers);
+    assert!(!format!("{:?}{}", answer.headers, answer.text()).contains("elsewhere"));
+}

@@ -1,0 +1,117 @@
+//! Strangers' bytes: more than a million inputs, made from good ones by chance, for everything that reads what comes
+//! from outside. Not a replacement for a fuzzer that follows the code's branches (`fuzz/` has the same targets for
+//! one), but it runs everywhere and every time.
+
+mod seeds;
+mod targets;
+
+use super::support::chance::Chance;
+use seeds::Seeds;
+use std::fmt::Write;
+
+type Target = fn(&[u8]) -> bool;
+
+/// Runs a target on its seeds as they are, and on so many mutations of them. One in `through` must get through: where
+/// all are refused at the door, nothing behind it is tested.
+fn run(seeds: &Seeds, target: Target, inputs: usize, through: usize) {
+    for (number, input) in seeds.inputs.iter().enumerate() {
+        try_one(target, input, &format!("seed {number}"));
+    }
+    let mut chance = Chance::new(20_090_909);
+    let mut got_through = 0;
+    for number in 0..inputs {
+        let mut data = chance.pick(&seeds.inputs).clone();
+        for _ in 0..=chance.below(4) {
+            mutate(&mut chance, seeds, &mut data);
+        }
+        got_through += usize::from(try_one(target, &data, &format!("input {number}")));
+    }
+    assert!(got_through > inputs / through, "only {got_through} of {inputs} got through");
+    assert!(got_through < inputs, "nothing was refused");
+}
+
+/// A failure names its input.
+fn try_one(target: Target, data: &[u8], which: &str) -> bool {
+    std::panic::catch_unwind(|| target(data)).unwrap_or_else(|_| {
+        let hex = data.iter().fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").unwrap();
+            hex
+        });
+        panic!("{which} breaks the rule: {:?} ({hex})", String::from_utf8_lossy(data))
+    })
+}
+
+fn mutate(chance: &mut Chance, seeds: &Seeds, data: &mut Vec<u8>) {
+    let at = chance.below(data.len());
+    let to = at + chance.below((data.len() - at).min(16));
+    match chance.below(9) {
+        0 if !data.is_empty() => data[at] ^= 1 << chance.below(8),
+        1 if !data.is_empty() => data[at] = chance.bytes::<1>()[0],
+        2 => data.insert(at, chance.bytes::<1>()[0]),
+        3 => drop(data.drain(at..to)),
+        4 => data.truncate(to),
+        5 => {
+            let piece = data[at..to].to_vec();
+            let into = chance.below(data.len());
+            data.splice(into..into, piece);
+        }
+        6 => {
+            let other = chance.pick(&seeds.inputs);
+            let from = chance.below(other.len());
+            data.truncate(at);
+            data.extend(&other[from..]);
+        }
+        7 => drop(data.splice(at..at, chance.pick(&seeds.words).iter().copied())),
+        _ => drop(data.splice(at..to, chance.pick(&seeds.words).iter().copied())),
+    }
+}
+
+#[test]
+fn queries() {
+    run(&seeds::query(), targets::query, 250_000, 10);
+}
+
+#[test]
+fn accept_lines() {
+    run(&seeds::accept(), targets::accept, 250_000, 10);
+}
+
+#[test]
+fn cursors() {
+    run(&seeds::cursor(), targets::cursor, 250_000, 20);
+}
+
+#[test]
+fn authorization_lines() {
+    run(&seeds::authorization(), targets::authorization, 250_000, 10);
+}
+
+#[test]
+fn fast_infoset_documents() {
+    run(&seeds::fast_infoset(), targets::fast_infoset, 150_000, 20);
+}
+
+#[test]
+#[ignore = "writes the seeds to where cargo-fuzz looks for them"]
+fn seeds_for_cargo_fuzz() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let all = [
+        ("query", seeds::query()),
+        ("accept", seeds::accept()),
+        ("cursor", seeds::cursor()),
+        ("authorization", seeds::authorization()),
+        ("fast_infoset", seeds::fast_infoset()),
+    ];
+    for (target, seeds) in all {
+        let folder = corpus.join(target);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (number, input) in seeds.inputs.iter().enumerate() {
+            std::fs::write(folder.join(format!("seed-{number}")), input).unwrap();
+        }
+        let words = seeds.words.iter().map(|word| {
+            let quoted: String = word.iter().map(|byte| format!("\\x{byte:02x}")).collect();
+            format!("\"{quoted}\"\n")
+        });
+        std::fs::write(corpus.join(format!("{target}.dict")), words.collect::<String>()).unwrap();
+    }
+}

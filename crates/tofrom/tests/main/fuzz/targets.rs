@@ -1,0 +1,216 @@
+//! What must hold for any bytes whatever: a function for each place where strangers' bytes come in. Each says whether
+//! the bytes got through, so that a test knows whether its inputs are any good. They need only public interfaces, so
+//! that a fuzzer can include this file.
+
+#[path = "../../../../infoset/tests/main/check.rs"]
+mod document;
+
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use infoset::{Attribute, Limits, Name, Namespace, Sink};
+use model::{Binding, Collection, Cursor, FeedQuery, Filter, Format, MAX_PAGE, Order, RawQuery, Uid};
+use tofrom::auth::{Credential, Presented, credentials_of};
+use tofrom::http::negotiate::{Accept, Coding};
+
+pub(crate) const OWNER: Uid = Uid(7);
+
+const PARAMETERS: [&str; 12] = [
+    "start",
+    "count",
+    "service",
+    "type",
+    "verb",
+    "orderby",
+    "receivedsince",
+    "receivedbefore",
+    "publishedsince",
+    "publishedbefore",
+    "format",
+    "cursor",
+];
+
+/// A query is refused for a parameter that there is, or asks something that can be asked again by a link.
+pub(crate) fn query(data: &[u8]) -> bool {
+    let mut through = false;
+    for collection in [Collection::To, Collection::ToFrom] {
+        let resolved = match FeedQuery::resolve(&RawQuery::parse(data), OWNER, collection) {
+            Ok(resolved) => resolved,
+            Err(error) => {
+                assert!(PARAMETERS.contains(&error.parameter), "no such parameter: {error:?}");
+                assert!(!error.detail.is_empty() && !error.detail.contains(char::is_control), "{error:?}");
+                continue;
+            }
+        };
+        assert!(resolved.page_size() <= MAX_PAGE);
+        let link = resolved.render();
+        assert!(link.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)), "no address: {link}");
+        let again = FeedQuery::resolve(&RawQuery::parse(link.as_bytes()), OWNER, collection);
+        assert_eq!(again.as_ref(), Ok(&resolved), "{link}");
+        through = true;
+    }
+    through
+}
+
+/// Whatever is accepted, what is chosen was offered; what is chosen of all is chosen of any that it is among; and
+/// where nothing will do, nothing of it will. A line break begins another header line.
+pub(crate) fn accept(data: &[u8]) -> bool {
+    let (mut headers, mut codings) = (HeaderMap::new(), HeaderMap::new());
+    for value in data.split(|byte| *byte == b'\n').filter_map(|line| HeaderValue::from_bytes(line).ok()) {
+        headers.append(ACCEPT, value.clone());
+        codings.append(ACCEPT_ENCODING, value);
+    }
+    let accept = Accept::of(&headers);
+    let chosen = accept.choose(&Format::ALL);
+    for set in 0..16 {
+        let offers: Vec<Format> =
+            Format::ALL.into_iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, format)| format).collect();
+        let of_these = accept.choose(&offers);
+        assert!(of_these.is_none_or(|format| offers.contains(&format)), "{of_these:?} of {offers:?}");
+        match chosen {
+            Some(best) if offers.contains(&best) => assert_eq!(of_these, Some(best), "of {offers:?}"),
+            Some(_) => {}
+            None => assert_eq!(of_these, None, "of {offers:?}"),
+        }
+    }
+    assert!(!accept.prefers_xml() || !headers.is_empty(), "XML is preferred only where it is named");
+
+    let coding = Coding::choose(&codings);
+    let named = |name: &str| String::from_utf8_lossy(data).to_ascii_lowercase().contains(name);
+    assert!(coding == Coding::Identity || named(coding.as_str()) || named("*"), "{coding:?} was not asked for");
+    chosen.is_some()
+}
+
+/// What decodes is what was encoded, bit for bit, and it is no cursor of another collection. What begins with `=` is
+/// the inside of a cursor: it gets its checksum here, which chance would not find.
+pub(crate) fn cursor(data: &[u8]) -> bool {
+    let mut through = false;
+    let text = match data.split_first() {
+        Some((b'=', content)) => sealed(content),
+        _ => String::from_utf8_lossy(data).into_owned(),
+    };
+    let binding = Binding::new(OWNER, Collection::ToFrom, &Filter::default());
+    let elsewhere = Binding::new(OWNER, Collection::To, &Filter::default());
+    for order in [Order::Received, Order::Published] {
+        if let Ok(cursor) = Cursor::decode(&text, binding, order) {
+            assert_eq!(cursor.encode(binding), text, "{cursor:?}");
+            assert!(Cursor::decode(&text, elsewhere, order).is_err(), "{cursor:?} is good everywhere");
+            if let Cursor::Page { order: walked, .. } = cursor {
+                assert_eq!(walked, order);
+            }
+            through = true;
+        }
+    }
+    through
+}
+
+/// The text of a cursor with that inside.
+fn sealed(content: &[u8]) -> String {
+    let checksum = content
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    BASE64_URL_SAFE_NO_PAD.encode([content, &checksum.to_be_bytes()].concat())
+}
+
+const PSK: HeaderName = HeaderName::from_static("servicepsk");
+const CONSUMER: HeaderName = HeaderName::from_static("serviceconsumerkey");
+const SECRET: &str = "c2VjcmV0LXRoYXQtbm9ib2R5LW1heS1zZWU6";
+
+/// A credential gets through only if it came alone and is not empty; what is read of it is what was sent; and no
+/// refusal repeats a secret. A line is a header: a first `P` makes it a key, a `C` a consumer, anything else an
+/// `Authorization`.
+pub(crate) fn authorization(data: &[u8]) -> bool {
+    let lines = || data.split(|byte| *byte == b'\n');
+    let headers = headers_of(lines().map(<[u8]>::to_vec));
+    let (basic, keys) = (headers.get_all(AUTHORIZATION).iter(), headers.get_all(&PSK).iter());
+    let consumers = headers.get_all(&CONSUMER).iter().count();
+    let sent: Vec<&[u8]> = basic.chain(keys).map(HeaderValue::as_bytes).collect();
+    let read = credentials_of(&headers);
+    match &read {
+        Ok(presented) => {
+            assert_eq!((sent.len(), consumers), (1, usize::from(presented.consumer.is_some())));
+            is_what_was_sent(presented, sent[0]);
+        }
+        Err(denied) => {
+            assert!(!denied.reason().is_empty() && denied.detail().ends_with('.'), "{denied:?}");
+            assert_eq!(sent.is_empty(), denied.reason() == "missing", "{denied:?}");
+        }
+    }
+    let told = credentials_of(&headers_of(lines().map(|line| [line, SECRET.as_bytes()].concat())));
+    let said = match &told {
+        Ok(presented) => format!("{:?}", presented.credential),
+        Err(denied) => format!("{denied:?} {}", denied.detail()),
+    };
+    assert!(!said.contains(SECRET) && !said.contains("secret-that-nobody"), "{said}");
+    read.is_ok()
+}
+
+fn headers_of(lines: impl Iterator<Item = Vec<u8>>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let (name, value) = match line.split_first() {
+            Some((b'P', key)) => (PSK, key),
+            Some((b'C', consumer)) => (CONSUMER, consumer),
+            _ => (AUTHORIZATION, &line[..]),
+        };
+        // A server trims what stands around a value.
+        if let Ok(value) = HeaderValue::from_bytes(value.trim_ascii()) {
+            headers.append(name, value);
+        }
+    }
+    headers
+}
+
+fn is_what_was_sent(presented: &Presented, sent: &[u8]) {
+    match &presented.credential {
+        Credential::Psk(key) => assert!(!key.is_empty() && key.as_bytes() == sent, "{presented:?}"),
+        Credential::Basic { name, password } => {
+            let pair = format!("{name}:{}", **password);
+            assert!(!name.contains(':') && !pair.contains(|c: char| c.is_ascii_control()), "{presented:?}");
+            let encoded = BASE64_STANDARD.encode(pair);
+            assert!(sent.ends_with(encoded.as_bytes()), "{presented:?}");
+        }
+    }
+}
+
+const LIMITS: Limits =
+    Limits { bytes: 1 << 16, depth: 32, attributes: 32, table_entries: 4096, string: 1 << 12, output: 1 << 16 };
+
+/// What decodes comes back the same after being written again, and nobody is handed more than the limits allow,
+/// whether it decodes or not.
+pub(crate) fn fast_infoset(data: &[u8]) -> bool {
+    let mut handed = Handed::default();
+    let decodes = infoset::decode(data, &LIMITS, &mut handed).is_ok();
+    assert!(handed.octets <= LIMITS.output && handed.deepest <= LIMITS.depth, "{handed:?}");
+    assert!(!decodes || handed.open == 0, "{handed:?}");
+    assert_eq!(document::check(data).is_some(), decodes);
+    decodes
+}
+
+/// Counts what a sink is handed, as the limits do.
+#[derive(Debug, Default)]
+struct Handed {
+    octets: usize,
+    open: usize,
+    deepest: usize,
+}
+
+impl Sink for Handed {
+    fn start(&mut self, name: Name<'_>, namespaces: &[Namespace<'_>], attributes: &[Attribute<'_>]) {
+        let length = |name: Name<'_>| name.prefix.len() + name.namespace.len() + name.local.len();
+        let declared = namespaces.iter().map(|one| 32 + one.prefix.len() + one.uri.len()).sum::<usize>();
+        let attributed = attributes.iter().map(|one| 32 + length(one.name) + one.value.len()).sum::<usize>();
+        self.octets += 32 + length(name) + declared + attributed;
+        self.open += 1;
+        self.deepest = self.deepest.max(self.open);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.octets += text.len();
+    }
+
+    fn end(&mut self) {
+        self.open -= 1;
+    }
+}

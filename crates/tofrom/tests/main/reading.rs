@@ -1,0 +1,333 @@
+//! Reading a collection through the real listener: parameters, paging, representations, manners.
+
+use super::support::demo::Demo;
+use std::collections::HashSet;
+
+const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
+const FOUR: [&str; 4] =
+    ["application/xml", "application/atom+xml", "application/json", "application/fastinfoset"];
+
+/// Everything that next links lead to.
+fn walk(demo: &Demo, query: &str) -> Vec<serde_json::Value> {
+    let headers = [("ServicePSK", demo.key("alice")), ("Accept", "application/json")];
+    let mut page = demo.alice(query);
+    let mut all = page.activities();
+    while let Some(next) = page.link("next") {
+        page = demo.client.follow(&next, &headers);
+        all.extend(page.activities());
+    }
+    all
+}
+
+fn id(activity: &serde_json::Value) -> &str {
+    activity["ActivityIdentifier"].as_str().unwrap()
+}
+
+#[test]
+fn the_whole_collection_once_in_order() {
+    let demo = Demo::shared();
+    let all = walk(demo, "count=200");
+    assert!(all.len() >= 300, "alice has {}", all.len());
+    let distinct: HashSet<&str> = all.iter().map(id).collect();
+    assert_eq!(distinct.len(), all.len());
+    let keys: Vec<_> = all.iter().map(|a| (a["ReceivedDate"].as_str().unwrap(), id(a))).collect();
+    assert!(keys.is_sorted_by(|a, b| a > b), "newest first, ties by identifier, descending");
+    let small: Vec<String> = walk(demo, "count=7").iter().map(|a| id(a).to_owned()).collect();
+    assert_eq!(small, all.iter().map(id).collect::<Vec<_>>());
+}
+
+#[test]
+fn to_and_from_make_tofrom() {
+    let demo = Demo::shared();
+    let of = |collection: &str| -> HashSet<String> {
+        let mut page = demo.read("alice", "alice", collection, "count=200");
+        let mut ids: HashSet<String> = page.ids().into_iter().collect();
+        while let Some(next) = page.link("next") {
+            page = demo
+                .client
+                .follow(&next, &[("ServicePSK", demo.key("alice")), ("Accept", "application/json")]);
+            ids.extend(page.ids());
+        }
+        ids
+    };
+    let (to, from, both) = (of("to"), of("from"), of("tofrom"));
+    assert!(!to.is_empty() && !from.is_empty());
+    assert_eq!(to.union(&from).cloned().collect::<HashSet<_>>(), both);
+}
+
+#[test]
+fn defaults_and_slices() {
+    let demo = Demo::shared();
+    let all: Vec<String> = walk(demo, "count=200").iter().map(|a| id(a).to_owned()).collect();
+    assert_eq!(demo.alice("").ids(), all[..20]);
+    assert_eq!(demo.alice("start=3&count=5").ids(), all[3..8]);
+    assert_eq!(demo.alice("count=2147483647").ids(), all[..200]);
+    assert_eq!(demo.alice(&format!("start={}", all.len())).ids(), [""; 0]);
+    assert_eq!(demo.alice("count=0").ids(), [""; 0]);
+    assert_eq!(demo.alice("count=0").link("next"), None);
+    assert_eq!(demo.alice("start=2147483647").status, 200, "the end comes before the limit");
+}
+
+#[test]
+fn the_contracts_own_example() {
+    let demo = Demo::shared();
+    let bookmarks = demo.alice("type=bookmark&count=4").activities();
+    assert_eq!(bookmarks.len(), 4);
+    assert!(bookmarks.iter().all(|activity| activity["Bookmark"].is_object()));
+}
+
+#[test]
+fn a_form_body_sent_with_get() {
+    let demo = Demo::shared();
+    let key = ("ServicePSK", demo.key("alice"));
+    let send = |headers: &[(&str, &str)], body: &[u8]| {
+        let mut all = vec![key, ("Accept", "application/json")];
+        all.extend(headers);
+        demo.client.send("GET", "/200909/activity/alice/tofrom?verb=liked", &all, body)
+    };
+    assert_eq!(send(&[FORM], b"count=3").ids(), demo.alice("verb=liked&count=3").ids());
+    assert_eq!(send(&[FORM], b"").ids(), demo.alice("verb=liked").ids());
+    assert_eq!(send(&[("Content-Type", "application/json")], b"{}").status, 400);
+    assert_eq!(send(&[], b"count=3").status, 400, "no type is not a form");
+    assert_eq!(send(&[FORM], &[b'x'; 9_000]).status, 413);
+    let post = demo.client.send("POST", "/200909/activity/alice/tofrom", &[key, FORM], b"count=3");
+    assert_eq!((post.status, post.header("allow")), (405, Some("GET, HEAD")));
+    assert!(post.text().contains("-G"));
+}
+
+#[test]
+fn refusals_name_the_parameter_and_say_what_would_be_right() {
+    let demo = Demo::shared();
+    for (query, name, hint) in [
+        ("count=x", "count", "whole number"),
+        ("start=-1", "start", "whole number"),
+        ("count=1&count=1", "count", "once"),
+        ("orderby=title", "orderby", "pubDate"),
+        ("format=html", "format", "fastinfoset"),
+        ("receivedsince=yesterday", "receivedsince", "2026"),
+        ("publishedbefore=2026-11-14T00:00:00", "publishedbefore", "offset"),
+        ("cursor=x", "cursor", "links"),
+    ] {
+        let answer = demo.alice(query);
+        let problem = answer.json();
+        assert_eq!((answer.status, problem["parameter"].as_str()), (400, Some(name)), "{query}");
+        assert!(problem["detail"].as_str().unwrap().contains(hint), "{query}: {problem}");
+    }
+}
+
+#[test]
+fn cursors_are_bound_to_where_they_come_from() {
+    let demo = Demo::shared();
+    let next = demo.alice("count=5").link("next").unwrap();
+    let cursor = next.split("cursor=").nth(1).unwrap();
+    assert_eq!(demo.alice(&format!("count=5&cursor={cursor}")).status, 200);
+    assert_eq!(demo.alice(&format!("cursor={cursor}")).status, 200, "the page may get larger on the way");
+    for more in ["verb=liked", "orderby=pubDate", "start=1", "receivedsince=2020-01-01T00:00:00Z"] {
+        assert_eq!(demo.alice(&format!("count=5&cursor={cursor}&{more}")).status, 400, "{more}");
+    }
+    assert_eq!(demo.read("alice", "alice", "from", &format!("cursor={cursor}")).status, 400);
+    assert_eq!(demo.read("alice", "bob", "tofrom", &format!("cursor={cursor}")).status, 400);
+}
+
+#[test]
+fn links_keep_what_was_asked_and_nothing_else() {
+    let demo = Demo::shared();
+    let page = demo.alice("verb=liked&count=3&start=2&format=json&colour=red&oauth_token=x");
+    for rel in ["self", "first", "next", "updates"] {
+        let link = page.link(rel).unwrap();
+        assert!(link.starts_with(&demo.client.base), "{link}");
+        assert!(link.contains("verb=like&format=json&count=3"), "{link}");
+        assert!(!link.contains("colour") && !link.contains("oauth"), "{link}");
+    }
+    assert!(page.link("self").unwrap().ends_with("start=2"));
+    assert!(!page.link("next").unwrap().contains("start="));
+}
+
+#[test]
+fn updates_are_empty_when_nothing_arrived() {
+    let demo = Demo::shared();
+    let headers = [("ServicePSK", demo.key("alice")), ("Accept", "application/json")];
+    let mut page = demo.alice("orderby=pubDate&count=3");
+    for _ in 0..3 {
+        page = demo.client.follow(&page.link("updates").unwrap(), &headers);
+        assert_eq!((page.ids(), page.link("next")), (vec![], None));
+    }
+}
+
+#[test]
+fn negotiation() {
+    let demo = Demo::shared();
+    let ask = |query: &str, accept: Option<&str>| {
+        let mut headers = vec![("ServicePSK", demo.key("alice"))];
+        headers.extend(accept.map(|accept| ("Accept", accept)));
+        demo.client.get(&format!("/200909/activity/alice/tofrom{query}"), &headers)
+    };
+    assert_eq!(ask("", None).header("content-type"), Some("application/xml"));
+    for kind in FOUR {
+        assert_eq!(ask("", Some(kind)).header("content-type"), Some(kind));
+    }
+    assert_eq!(
+        ask("?format=atom", Some("application/json")).header("content-type"),
+        Some("application/atom+xml")
+    );
+    assert_eq!(ask("?format=json", Some("text/html")).status, 200, "the parameter beats the header");
+    let refused = ask("", Some("text/html"));
+    assert_eq!(refused.status, 406);
+    assert!(FOUR.iter().all(|kind| refused.text().contains(kind)));
+}
+
+#[test]
+fn problems_in_the_form_that_is_preferred() {
+    let demo = Demo::shared();
+    let ask = |accept: &str| {
+        let headers = [("ServicePSK", demo.key("alice")), ("Accept", accept)];
+        demo.client.get("/200909/activity/alice/tofrom?count=x", &headers)
+    };
+    for (accept, kind) in [
+        ("*/*", "application/problem+json"),
+        ("application/json", "application/problem+json"),
+        ("application/xml", "application/problem+xml"),
+        ("application/atom+xml", "application/problem+xml"),
+        ("application/fastinfoset", "application/problem+xml"),
+    ] {
+        assert_eq!(ask(accept).header("content-type"), Some(kind), "{accept}");
+    }
+    let kind = ask("*/*").json()["type"].as_str().unwrap().to_owned();
+    let page = demo.client.follow(&kind, &[]);
+    assert_eq!(
+        (page.status, page.header("content-type")),
+        (200, Some("text/html; charset=utf-8")),
+        "{kind} leads there"
+    );
+    assert!(page.text().contains("A parameter can't be taken"));
+}
+
+#[test]
+fn validators() {
+    let demo = Demo::shared();
+    let ask = |target: &str, headers: &[(&str, &str)]| {
+        let mut all = vec![("ServicePSK", demo.key("alice"))];
+        all.extend(headers);
+        demo.client.get(target, &all)
+    };
+    let target = "/200909/activity/alice/tofrom?count=3";
+    let mut tags = HashSet::new();
+    for accept in FOUR {
+        for coding in ["identity", "gzip", "br", "zstd"] {
+            let asked = [("Accept", accept), ("Accept-Encoding", coding)];
+            let answer = ask(target, &asked);
+            let tag = answer.header("etag").unwrap().to_owned();
+            assert!(tag.starts_with("W/\""));
+            let again = ask(target, &[asked[0], asked[1], ("If-None-Match", &tag)]);
+            assert_eq!((again.status, again.body.len(), again.header("etag")), (304, 0, Some(tag.as_str())));
+            assert!(again.link("updates").is_some() && again.header("vary").is_some());
+            assert!(tags.insert(tag), "one for each representation and coding");
+        }
+    }
+    assert_eq!(ask(target, &[("If-None-Match", "\"other\"")]).status, 200);
+    assert_eq!(demo.client.get(target, &[("If-None-Match", "*")]).status, 401, "who asks comes first");
+}
+
+#[test]
+fn codings_decode_to_the_same() {
+    let demo = Demo::shared();
+    let ask = |coding: &str| {
+        let headers =
+            [("ServicePSK", demo.key("alice")), ("Accept", "application/json"), ("Accept-Encoding", coding)];
+        demo.client.get("/200909/activity/alice/tofrom?count=50&start=5", &headers)
+    };
+    let plain = ask("identity");
+    assert_eq!(plain.header("content-encoding"), None);
+    let activities = |body: &[u8]| serde_json::from_slice::<serde_json::Value>(body).unwrap();
+    for coding in ["gzip", "br", "zstd"] {
+        let coded = ask(coding);
+        assert_eq!(coded.header("content-encoding"), Some(coding));
+        assert!(
+            coded.body.len() * 3 < plain.body.len(),
+            "{coding}: {} of {}",
+            coded.body.len(),
+            plain.body.len()
+        );
+        let mut decoded = Vec::new();
+        match coding {
+            "gzip" => {
+                drop(std::io::copy(&mut flate2::read::GzDecoder::new(&coded.body[..]), &mut decoded).unwrap())
+            }
+            "br" => brotli::BrotliDecompress(&mut &coded.body[..], &mut decoded).unwrap(),
+            _ => decoded = zstd::stream::decode_all(&coded.body[..]).unwrap(),
+        }
+        assert_eq!(activities(&decoded), plain.json());
+    }
+    let small = demo.client.get(
+        "/200909/activity/alice/tofrom?count=0",
+        &[("ServicePSK", demo.key("alice")), ("Accept-Encoding", "gzip")],
+    );
+    assert_eq!(small.header("content-encoding"), None);
+}
+
+#[test]
+fn head_is_get_without_a_body() {
+    let demo = Demo::shared();
+    let headers = [("ServicePSK", demo.key("alice")), ("Accept", "application/json")];
+    let get = demo.client.get("/200909/activity/alice/tofrom", &headers);
+    let head = demo.client.send("HEAD", "/200909/activity/alice/tofrom", &headers, &[]);
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    for name in ["content-type", "content-length", "etag", "vary", "cache-control"] {
+        assert_eq!(head.header(name), get.header(name), "{name}");
+    }
+}
+
+#[test]
+fn every_answer_has_the_headers_that_every_answer_has() {
+    let demo = Demo::shared();
+    let mut ids = HashSet::new();
+    for (method, target, key) in [
+        ("GET", "/200909/activity/alice/tofrom", true),
+        ("GET", "/200909/activity/alice/tofrom", false),
+        ("GET", "/200909/activity/nobody/tofrom", true),
+        ("PATCH", "/200909/activity/alice/tofrom", true),
+        ("GET", "/nowhere", false),
+        ("GET", "/docs/categories", false),
+    ] {
+        let headers = if key { vec![("ServicePSK", demo.key("alice"))] } else { vec![] };
+        let answer = demo.client.send(method, target, &headers, &[]);
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{target}");
+        assert_eq!(answer.header("vary"), Some("Accept, Accept-Encoding"), "{target}");
+        assert!(answer.header("strict-transport-security").is_some(), "{target}");
+        assert!(ids.insert(answer.header("x-request-id").unwrap().to_owned()));
+    }
+}
+
+#[test]
+fn what_is_too_long_is_refused() {
+    let demo = Demo::shared();
+    let long = format!("/200909/activity/alice/tofrom?x={}", "y".repeat(9_000));
+    assert_eq!(demo.client.get(&long, &[("ServicePSK", demo.key("alice"))]).status, 414);
+    let wide = "y".repeat(40_000);
+    let answer = demo.client.get("/200909/whoami", &[("ServicePSK", demo.key("alice")), ("X-Wide", &wide)]);
+    assert_eq!(answer.status, 431);
+}
+
+#[test]
+fn whoami() {
+    let demo = Demo::shared();
+    let consumer = demo.told["consumer"]["key"].as_str().unwrap();
+    let headers =
+        [("ServicePSK", demo.key("bob")), ("Accept", "application/json"), ("ServiceConsumerKey", consumer)];
+    let told = demo.client.get("/200909/whoami", &headers).json();
+    assert_eq!(told["WhoAmI"]["Account"], "bob");
+    assert_eq!(told["WhoAmI"]["Method"], "psk");
+    assert_eq!(told["WhoAmI"]["Consumer"], consumer);
+    let basic = demo.basic("bob", demo.password("bob"));
+    let told = demo
+        .client
+        .get("/200909/whoami", &[("Authorization", &basic), ("Accept", "application/json")])
+        .json();
+    assert_eq!(told["WhoAmI"]["Method"], "basic");
+    assert_eq!(told["WhoAmI"]["Scopes"], "read write");
+    assert!(told["WhoAmI"].get("Consumer").is_none());
+    let xml = demo.client.get("/200909/whoami", &[("ServicePSK", demo.key("bob"))]);
+    assert!(xml.text().contains("<WhoAmI><Account>bob</Account>"), "{}", xml.text());
+    let atom = [("ServicePSK", demo.key("bob")), ("Accept", "application/atom+xml")];
+    assert_eq!(demo.client.get("/200909/whoami", &atom).status, 406);
+}

@@ -1,0 +1,85 @@
+//! A demo of its own for the tests: the real program, started once and stopped when the tests end.
+
+use super::client::{Answer, Client};
+use super::world::Folder;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_tofrom");
+
+pub(crate) struct Demo {
+    pub(crate) told: Value,
+    pub(crate) client: Client,
+    /// Holds the pipe at whose end the demo stops.
+    _shell: Child,
+}
+
+impl Demo {
+    /// The demo that all tests share. They only read.
+    pub(crate) fn shared() -> &'static Demo {
+        static SHARED: OnceLock<(Demo, Folder)> = OnceLock::new();
+        let start = || {
+            let folder = Folder::new();
+            (Demo::start(folder.path(), &[]), folder)
+        };
+        &SHARED.get_or_init(start).0
+    }
+
+    /// Starts a demo on that folder. It ends with this process, whichever way that ends: the shell's standard input
+    /// is a pipe of ours.
+    pub(crate) fn start(folder: &std::path::Path, more: &[&str]) -> Demo {
+        let mut shell = Command::new("sh")
+            .arg("-c")
+            .arg("\"$@\" & pid=$!; cat >/dev/null; kill $pid; wait $pid; rm -rf \"$TOFROM_TEST_FOLDER\"")
+            .args(["sh", BINARY, "demo", "--listen", "127.0.0.1:0", "--json", "--data"])
+            .arg(folder)
+            .args(more)
+            .env("TOFROM_TEST_FOLDER", if more.is_empty() { folder.as_os_str() } else { "".as_ref() })
+            .env("TOFROM_LOG", "error")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        let client =
+            Client::new(told["base_url"].as_str().unwrap(), told["ca_cert"].as_str().unwrap().as_ref());
+        Demo { told, client, _shell: shell }
+    }
+
+    fn account(&self, name: &str) -> &Value {
+        let accounts = self.told["accounts"].as_array().unwrap();
+        accounts.iter().find(|account| account["name"] == name).unwrap()
+    }
+
+    pub(crate) fn key(&self, name: &str) -> &str {
+        self.account(name)["key"].as_str().unwrap()
+    }
+
+    pub(crate) fn password(&self, name: &str) -> &str {
+        self.account(name)["password"].as_str().unwrap()
+    }
+
+    /// `name:password` as Basic has it.
+    pub(crate) fn basic(&self, name: &str, password: &str) -> String {
+        use base64::Engine;
+        format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(format!("{name}:{password}")))
+    }
+
+    /// Reads alice's collection as alice, as JSON.
+    pub(crate) fn alice(&self, query: &str) -> Answer {
+        self.read("alice", "alice", "tofrom", query)
+    }
+
+    /// Reads a collection by key, as JSON.
+    pub(crate) fn read(&self, reader: &str, owner: &str, collection: &str, query: &str) -> Answer {
+        let target = format!(
+            "/200909/activity/{owner}/{collection}{}{query}",
+            if query.is_empty() { "" } else { "?" }
+        );
+        self.client.get(&target, &[("ServicePSK", self.key(reader)), ("Accept", "application/json")])
+    }
+}
