@@ -4,8 +4,9 @@ use model::Entry;
 
 /// One entry of two that tell of the same activity in the same collection, each for boxes of its own.
 ///
-/// It is gone only if both are, and is in the boxes of those that are not: an activity that does not address its
-/// reader any more may still be followed. The rest is taken from the later one. The order of joining does not matter.
+/// It is gone only if both are, and is in the boxes of those that are not: an activity that does not address
+/// its reader any more may still be followed. The rest is taken from the later one. The order of joining does
+/// not matter.
 pub(crate) fn joined(one: Entry, other: Entry) -> Entry {
     let (boxes, gone) = match (one.gone, other.gone) {
         (false, true) => (one.boxes, false),

@@ -168,8 +168,9 @@ pub trait Feeds: Send + Sync {
     /// versions the later position.
     async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()>;
 
-    /// A slice of a collection: in order, an activity that is in several boxes once, with all of them. Fewer than the
-    /// limit means that there are no more.
+    /// A slice of a collection: in order, an activity that is in several boxes once, with all of them that are asked
+    /// for. Where its rows differ, it is gone only if all of them are, it is in the boxes of those that are not, and
+    /// the rest is as the latest row says. Fewer than the limit means that there are no more.
     async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>>;
 
     /// What arrived after `after` and not after `floor`, by position and identifier, an activity once per position

@@ -102,8 +102,8 @@ impl Accounts for SqliteStore {
         self.write(move |connection| {
             connection
                 .prepare_cached(
-                    "UPDATE account SET ver = ?2, given_name = ?3, family_name = ?4, public = ?5, operator = ?6,
-                     password = ?7, removed = ?8 WHERE uid = ?1 AND ver < ?2",
+                    "UPDATE account SET ver = ?2, given_name = ?3, family_name = ?4, public = ?5,
+                     operator = ?6, password = ?7, removed = ?8 WHERE uid = ?1 AND ver < ?2",
                 )?
                 .execute(params![
                     account.uid.0,

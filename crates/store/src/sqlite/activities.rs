@@ -15,14 +15,15 @@ const CLAIM: &str = "SELECT aid, ver, fingerprint, deleted FROM claim
 const PUT_CLAIM: &str = "INSERT INTO claim (actor, service, source_id, aid, ver, fingerprint, deleted)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
      ON CONFLICT (actor, service, source_id) DO UPDATE
-     SET aid = excluded.aid, ver = excluded.ver, fingerprint = excluded.fingerprint, deleted = excluded.deleted";
+     SET aid = excluded.aid, ver = excluded.ver, fingerprint = excluded.fingerprint,
+     deleted = excluded.deleted";
 
 const PUT_STATE: &str = "INSERT INTO activity
      (aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, body)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
      ON CONFLICT (aid) DO UPDATE SET ver = excluded.ver, actor = excluded.actor, facet = excluded.facet,
-     received_ms = excluded.received_ms, published_ms = excluded.published_ms, updated_ms = excluded.updated_ms,
-     flags = excluded.flags, addressed = excluded.addressed";
+     received_ms = excluded.received_ms, published_ms = excluded.published_ms,
+     updated_ms = excluded.updated_ms, flags = excluded.flags, addressed = excluded.addressed";
 
 const STATE: &str = "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed
      FROM activity WHERE aid = ?1";

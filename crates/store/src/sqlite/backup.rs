@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 const STEP: i32 = 1_000;
 
 impl SqliteStore {
-    /// Copies the store as it is at this moment to a new file, while it is in use. The copy appears under its name
-    /// only when it is whole and on the disk. `progress` is told pages done and pages in all.
+    /// Copies the store as it is at this moment to a new file, while it is in use. The copy appears under its
+    /// name only when it is whole and on the disk. `progress` is told pages done and pages in all.
     pub async fn backup(&self, to: &Path, progress: impl FnMut(u64, u64) + Send + 'static) -> Result<()> {
         let to = to.to_owned();
         self.read_long(move |connection| {

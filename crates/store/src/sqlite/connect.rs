@@ -8,8 +8,8 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Makes the file if there is none. It holds password hashes, so it is the owner's alone; SQLite gives the files that
-/// it puts beside it the same mode.
+/// Makes the file if there is none. It holds password hashes, so it is the owner's alone; SQLite gives the
+/// files that it puts beside it the same mode.
 pub(super) fn create_file(path: &Path) -> Result<()> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
@@ -23,8 +23,8 @@ pub(super) fn create_file(path: &Path) -> Result<()> {
 pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection> {
     let mut connection = open(path, options, 64 * 1024)?;
     schema::check(&connection)?;
-    // Until the file is in WAL mode, two processes that open it at once can lock each other out without the busy
-    // time-out having a say.
+    // Until the file is in WAL mode, two processes that open it at once can lock each other out without the
+    // busy time-out having a say.
     let start = Instant::now();
     while let Err(error) = connection.pragma_update(None, "journal_mode", "WAL") {
         let busy =
@@ -52,8 +52,8 @@ fn open(path: &Path, options: &Options, cache_kib: i64) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(options.busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Otherwise SQLite looks at the number that is bound to a LIMIT and prepares the statement anew for every one:
-    // that took ten times as long as reading a page.
+    // Otherwise SQLite looks at the number that is bound to a LIMIT and prepares the statement anew for every
+    // one: that took ten times as long as reading a page.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;

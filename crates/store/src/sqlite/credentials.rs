@@ -1,4 +1,5 @@
-//! Pre-shared keys and applications. Rows are never deleted: revoked and removed ones must stay known as such.
+//! Pre-shared keys and applications. Rows are never deleted: revoked and removed ones must stay known as
+//! such.
 
 use super::SqliteStore;
 use super::values::{millis, optional_millis};
@@ -56,7 +57,8 @@ impl Credentials for SqliteStore {
             // Doing nothing the second time keeps a revocation that came between.
             connection
                 .prepare_cached(
-                    "INSERT INTO key (hash, id, owner, name, writes, created_ms, expires_ms, revoked_ms, used_ms)
+                    "INSERT INTO key
+                     (hash, id, owner, name, writes, created_ms, expires_ms, revoked_ms, used_ms)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
                 )?
                 .execute(params![
@@ -120,7 +122,8 @@ impl Credentials for SqliteStore {
         self.write(move |connection| {
             connection
                 .prepare_cached(
-                    "INSERT INTO application (key, sealed_secret, name, callback, rsa_key, created_ms, removed_ms)
+                    "INSERT INTO application
+                     (key, sealed_secret, name, callback, rsa_key, created_ms, removed_ms)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
                 )?
                 .execute(params![

@@ -26,7 +26,8 @@ pub(super) fn facet_and_box(run: i64) -> Option<(i64, Box)> {
     one.map(|one| (run >> 2, one))
 }
 
-/// Writes an entry into the account's collection, a row for each of its boxes, within the present transaction.
+/// Writes an entry into the account's collection, a row for each of its boxes, within the present
+/// transaction.
 pub(super) fn put(
     connection: &Connection,
     facets: &Facets,

@@ -1,7 +1,7 @@
 //! The dictionary of facets, with a copy in memory.
 //!
-//! Rows are never changed or deleted, so whatever the copy has is right, whoever else writes to the file. It holds
-//! committed rows only: one that is taken back must not leave its number behind.
+//! Rows are never changed or deleted, so whatever the copy has is right, whoever else writes to the file. It
+//! holds committed rows only: one that is taken back must not leave its number behind.
 
 use super::values::{corrupt, kind, verb};
 use crate::Result;

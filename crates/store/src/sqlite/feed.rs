@@ -63,6 +63,7 @@ impl Feeds for SqliteStore {
 mod tests {
     use super::super::{Options, connect};
     use super::{arrivals, merge};
+    use rusqlite::StatementStatus;
 
     /// Every statement that reads collections goes straight to where its rows lie, and reads them in order.
     #[test]
@@ -93,6 +94,12 @@ mod tests {
             let steps = plan.query_map(rusqlite::params_from_iter(parameters), |row| row.get(3)).unwrap();
             let steps: Vec<String> = steps.map(Result::unwrap).collect();
             assert_eq!(steps, [expected], "{statement}");
+            let mut prepared = connection.prepare(statement).unwrap();
+            for value in 1..4 {
+                let parameters = vec![value; prepared.parameter_count()];
+                prepared.exists(rusqlite::params_from_iter(parameters)).unwrap();
+            }
+            assert_eq!(prepared.get_status(StatementStatus::RePrepare), 0, "prepared once: {statement}");
         }
         drop(connection);
         std::fs::remove_dir_all(directory).unwrap();

@@ -1,5 +1,5 @@
-//! Edges. The follower's end has the whole state of every edge that ever was, the followee's end only who follows
-//! now; both are written in one transaction.
+//! Edges. The follower's end has the whole state of every edge that ever was, the followee's end only who
+//! follows now; both are written in one transaction.
 
 use super::SqliteStore;
 use super::values::{activity_id, corrupt, count, millis, optional_millis, version};
@@ -85,7 +85,8 @@ impl Graph for SqliteStore {
         let after = after.map_or(i64::MIN, |uid| uid.0);
         self.read_long(move |connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT follower FROM follower WHERE followee = ?1 AND follower > ?2 ORDER BY follower LIMIT ?3",
+                "SELECT follower FROM follower WHERE followee = ?1 AND follower > ?2
+                 ORDER BY follower LIMIT ?3",
             )?;
             let rows = statement.query_map([followee.0, after, count(limit)], |row| row.get(0).map(Uid))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -11,8 +11,8 @@ use rusqlite::{Connection, params};
 const FLOOR: &str = "SELECT coalesce((SELECT min(seq) - 1 FROM log),
      (SELECT seq FROM sqlite_sequence WHERE name = 'log'), 0)";
 
-/// Appends a task within the present transaction. Only one transaction writes at a time, so positions become visible
-/// in their order.
+/// Appends a task within the present transaction. Only one transaction writes at a time, so positions become
+/// visible in their order.
 pub(super) fn append(connection: &Connection, id: ActivityId, version: Version) -> Result<Position> {
     let seq = connection
         .prepare_cached("INSERT INTO log (aid, ver) VALUES (?1, ?2)")?

@@ -18,13 +18,13 @@ fn cpu() -> Duration {
 }
 
 /// Runs `call` that often from 16 tasks and tells microseconds of CPU and of time for one.
-async fn repeat<F: Future<Output = ()> + Send>(
+async fn repeat<F>(
     what: &str,
     calls: u32,
     call: impl Fn(SqliteStore) -> F + Copy + Send + 'static,
     store: &SqliteStore,
 ) where
-    F: 'static,
+    F: Future<Output = ()> + Send + 'static,
 {
     let (cpu_before, start) = (cpu(), Instant::now());
     let tasks: Vec<_> = (0..16)
@@ -87,10 +87,12 @@ async fn measure() {
     let options = Options { synchronous_off: true, ..Options::default() };
     let store = SqliteStore::open(&directory.join("store.db"), options).unwrap();
     let owner = account(&store).await.uid;
+    let before = cpu();
     for batch in 0..200 {
         let entries = (batch * 100..batch * 100 + 100).map(|number| (owner, entry(number)));
         store.deliver(Position(batch as u64 + 1), entries.collect()).await.unwrap();
     }
+    println!("a row delivered: {:.1} µs CPU", (cpu() - before).as_secs_f64() * 1e6 / 20_000.0);
 
     async fn inline(store: SqliteStore) {
         assert!(store.accounts(&[Uid(1)]).await.unwrap()[0].is_some());

@@ -1,11 +1,12 @@
 //! One machine: everything in one SQLite file.
 //!
-//! - **Writes** go through one thread that commits them in groups (`writer`); another process may write to the same
-//!   file meanwhile (a command beside the running service), so positions and versions are always asked of the file,
-//!   never remembered.
-//! - **Reads** run right on the calling thread, with a connection from a small pool (`pool`): they take
-//!   microseconds, and a page is made of several. What takes longer (listings, backups, checks) goes to a thread that
-//!   may block.
+//! - **Writes** go through one thread that commits them in groups (`writer`); another process may write to
+//!   the same file meanwhile (a command beside the running service), so positions and versions are always
+//!   asked of the file, never remembered.
+//! - **Reads** run right on the calling thread, with a connection from a small pool (`pool`): a page is made
+//!   of several. Looking an account up costs 2 to 3.5 µs of CPU in all that way, and 7 to 19 µs handed to a
+//!   thread that may block (`measure`, 16 callers on 2 cores). What takes longer (listings, backups, checks)
+//!   goes to such a thread.
 //! - **Collections** are runs of one facet in one box, merged when they are read (`feed`).
 
 mod accounts;

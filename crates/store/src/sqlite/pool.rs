@@ -16,7 +16,8 @@ impl Pool {
         Arc::new(Pool { idle: Mutex::new(connections), free })
     }
 
-    /// Runs `work` right here. For what takes microseconds: handing it to another thread would cost more than that.
+    /// Runs `work` right here. For what takes microseconds: handing it to another thread would cost more than
+    /// that.
     pub(super) async fn inline<T>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send) -> Result<T> {
         let _permit = self.free.acquire().await.map_err(|_| closed())?;
         self.lend(work)

@@ -6,8 +6,8 @@ use rusqlite::{Connection, TransactionBehavior};
 /// Marks a file as ours, so that another program's database is never written to: "tofr".
 const APPLICATION: i32 = 0x746f_6672;
 
-/// The first makes an empty file version 1, the next would make that version 2, and so on. What was released is
-/// never edited.
+/// The first makes an empty file version 1, the next would make that version 2, and so on. What was released
+/// is never edited.
 const STEPS: &[&str] = &[include_str!("schema/1.sql")];
 
 /// Whether the file is one that this program may write to: new, or of a version that it knows.
@@ -41,7 +41,7 @@ fn version(connection: &Connection) -> Result<usize> {
         (false, 0) => Ok(0),
         (false, _) => Err(StoreError::Corrupt("the file is another program's database".to_owned())),
         (true, _) if version > STEPS.len() => Err(StoreError::Corrupt(format!(
-            "the file's schema is version {version}, this program knows versions up to {}: use a newer program",
+            "the file's schema is version {version}, this program knows up to {}: use a newer program",
             STEPS.len()
         ))),
         (true, _) => Ok(version),

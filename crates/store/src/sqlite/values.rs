@@ -5,7 +5,8 @@ use model::{ActivityId, Kind, Millis, Position, Verb, Version, Visibility};
 use rusqlite::{ErrorCode, Row};
 
 impl From<rusqlite::Error> for StoreError {
-    /// For everything but a commit: nothing was changed. Whether repeating can help depends on what went wrong.
+    /// For everything but a commit: nothing was changed. Whether repeating can help depends on what went
+    /// wrong.
     fn from(error: rusqlite::Error) -> StoreError {
         use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
         let corrupt = match &error {

@@ -1,8 +1,8 @@
 //! The one thread that writes.
 //!
-//! A commit waits for the disk, and that takes as long for five hundred jobs as for one: so whatever waits when the
-//! thread comes back from a commit goes into the next one together. Each job runs in a savepoint, so that one that
-//! fails takes back its own writes only. Nobody is answered before the commit is through.
+//! A commit waits for the disk, and that takes as long for five hundred jobs as for one: so whatever waits
+//! when the thread comes back from a commit goes into the next one together. Each job runs in a savepoint, so
+//! that one that fails takes back its own writes only. Nobody is answered before the commit is through.
 
 use super::facets::Facets;
 use super::values::count;
@@ -183,7 +183,8 @@ fn commit(connection: &Connection, group: &mut [Box<dyn Job>]) -> Outcome {
     }
 }
 
-/// Moves the write-ahead log into the database and cuts it, unless somebody is reading it: nothing waits for that.
+/// Moves the write-ahead log into the database and cuts it, unless somebody is reading it: nothing waits for
+/// that.
 fn move_log(connection: &Connection) {
     let moved = (|| {
         let patience: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;

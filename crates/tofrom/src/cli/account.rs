@@ -3,7 +3,7 @@
 use super::output::{Listing, line, moment};
 use super::{Global, password};
 use crate::clock::Clock;
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use clap::Subcommand;
 use model::{Account, AccountName, InvalidName, Version};
 use serde_json::{Value, json};
@@ -65,6 +65,7 @@ struct Add {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("change").args(CHANGES).required(true).multiple(true)))]
 struct Set {
     /// The account
     #[arg(value_parser = name)]
@@ -93,6 +94,19 @@ struct Set {
     #[arg(long)]
     no_password: bool,
 }
+
+/// At least one of these, or there is nothing to set.
+const CHANGES: [&str; 9] = [
+    "given_name",
+    "family_name",
+    "public",
+    "private",
+    "operator",
+    "no_operator",
+    "password",
+    "password_stdin",
+    "no_password",
+];
 
 #[derive(Debug, clap::Args)]
 struct Names {
@@ -151,13 +165,6 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
 }
 
 async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
-    let nothing = args.names.given_name.is_none()
-        && args.names.family_name.is_none()
-        && !(args.public || args.private || args.operator || args.no_operator)
-        && !(args.password || args.password_stdin || args.no_password);
-    if nothing {
-        bail!("nothing to change; tofrom account set --help shows what can be changed");
-    }
     let store = global.open_store()?;
     find(store.as_ref(), &args.name).await?;
     let password = match (args.password, args.password_stdin, args.no_password) {

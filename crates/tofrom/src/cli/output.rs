@@ -49,7 +49,9 @@ impl Listing {
             .load_preset(presets::NOTHING)
             .set_header(self.columns.iter().map(|column| column.to_uppercase()));
         table.add_rows(self.rows);
-        table.column_iter_mut().for_each(|column| drop(column.set_padding((0, 2))));
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
         // The preset pads the last column; nobody wants that in a copied line.
         let text: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
         line(text.join("\n"))

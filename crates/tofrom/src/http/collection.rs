@@ -25,8 +25,7 @@ async fn read(
     Extension(caller): Caller,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (name, collection) =
-        address(request.uri().path(), service.site.prefix()).ok_or_else(Problem::not_found)?;
+    let (name, collection) = address(request.uri().path()).ok_or_else(Problem::not_found)?;
     let (owner, reader) = service.open_collection(&caller, &name).await?;
     let headers = request.headers().clone();
     let raw = raw_query(request).await?;
@@ -41,9 +40,10 @@ async fn read(
     service.answer(&owner, &query, page, format, &headers).await
 }
 
-/// Name and collection in a path; what can't be a name is nobody's.
-fn address(path: &str, prefix: &str) -> Option<(AccountName, Collection)> {
-    let below = path.strip_prefix(prefix)?.strip_prefix("/200909/activity/")?;
+/// Name and collection in a path (below the base address's prefix, which the router took off); what can't be a name
+/// is nobody's.
+fn address(path: &str) -> Option<(AccountName, Collection)> {
+    let below = path.strip_prefix("/200909/activity/")?;
     let (name, collection) = below.split_once('/')?;
     let decoded = percent_decode(name)?;
     Some((AccountName::parse(&decoded).ok()?, Collection::parse(collection)?))

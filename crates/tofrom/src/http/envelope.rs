@@ -21,6 +21,9 @@ const MAX_HEADERS: usize = 32 << 10;
 /// No request may take longer than this, whatever it does.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// How much of a path the log shows.
+const LOGGED_PATH: usize = 200;
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
@@ -29,7 +32,7 @@ pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Reque
     let method = request.method().clone();
     let origin = service.cors.origin_of(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("-", |path| known_route(path.as_str()));
-    let path = request.uri().path().to_owned();
+    let path: String = request.uri().path().chars().take(LOGGED_PATH).collect();
     let id = request_id();
 
     let mut response = inner(&service, request, next).await;
@@ -51,7 +54,7 @@ pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Reque
         response.extensions().get::<Arc<Principal>>().map_or("-", |caller| caller.account.name.as_str());
     // The path alone: a query may hold what is nobody's business.
     tracing::info!(
-        id, %method, path, status = response.status().as_u16(), account, micros = elapsed.as_micros(), "request"
+        id, %method, path, status = response.status().as_u16(), account, micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX), "request"
     );
     response
 }

@@ -28,8 +28,7 @@ impl Accept {
     pub fn of(headers: &HeaderMap) -> Accept {
         let lines =
             headers.get_all(ACCEPT).iter().map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned());
-        let ranges = lines
-            .flat_map(|line| split(&line, ',').filter_map(|range| media_range(range)).collect::<Vec<_>>());
+        let ranges = lines.flat_map(|line| split(&line, ',').filter_map(media_range).collect::<Vec<_>>());
         Accept { ranges: ranges.collect() }
     }
 

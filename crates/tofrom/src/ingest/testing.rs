@@ -30,12 +30,10 @@ impl Place {
         let options = Options { synchronous_off: true, ..Options::default() };
         let store = Arc::new(SqliteStore::open(&folder.join("test.db"), options).unwrap());
         let time = Arc::new(AtomicI64::new(NOW.0));
-        let ingest = Ingest::new(store.clone(), clock(&time));
+        let told = Arc::clone(&time);
+        let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
+        let ingest = Ingest::new(store.clone(), clock);
         Place { folder, time, store, ingest }
-    }
-
-    pub(crate) fn clock(&self) -> Clock {
-        clock(&self.time)
     }
 
     /// A millisecond goes by.
@@ -70,11 +68,6 @@ impl Drop for Place {
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.folder));
     }
-}
-
-fn clock(time: &Arc<AtomicI64>) -> Clock {
-    let time = Arc::clone(time);
-    Clock::from(move || Millis(time.load(Ordering::Relaxed)))
 }
 
 /// A bookmark shared on Delicious, with these fields beside the needed ones or in place of them.

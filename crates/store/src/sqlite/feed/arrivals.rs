@@ -28,13 +28,15 @@ pub(super) fn read(
     floor: Position,
     limit: usize,
 ) -> Result<Vec<Entry>> {
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
     let inside: &[u8] = after.inside.as_ref().map_or(AFTER_ALL, |id| id.as_bytes());
     let mut statement = connection.prepare_cached(ARRIVALS)?;
     let mut rows = statement.query(params![owner.0, seq(after.position), inside, seq(floor)])?;
     let mut entries: Vec<Entry> = Vec::new();
     let mut stepped = 0;
-    while limit > 0 {
-        let Some(row) = rows.next()? else { break };
+    while let Some(row) = rows.next()? {
         stepped += 1;
         let (facet, one) = facet_and_box(row.get(7)?).ok_or_else(|| corrupt("a run in no box"))?;
         let found = EntryRow::read(row)?;

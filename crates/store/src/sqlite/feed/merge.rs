@@ -1,9 +1,9 @@
 //! A slice is a merge of runs.
 //!
-//! A run is one facet in one box: its rows lie in order, in either order of time. The filter picks the runs, and the
-//! merge reads no row that the filter leaves out, so that a filter that selects one in a thousand costs what the page
-//! costs. Every run is asked for its first row only, then for more in growing portions while its rows are taken: rows
-//! read are at most four for each row taken and one for each run.
+//! A run is one facet in one box: its rows lie in order, in either order of time. The filter picks the runs,
+//! and the merge reads no row that the filter leaves out, so that a filter that selects one in a thousand
+//! costs what the page costs. Every run is asked for its first row only, then for more in growing portions
+//! while its rows are taken: rows read are at most four for each row taken and one for each run.
 
 use super::super::Counters;
 use super::super::entries::facet_and_box;
@@ -73,18 +73,6 @@ pub(super) fn slice(
         }
     }
     counters.add_rows(source.stepped);
-    if std::env::var_os("DEBUGX").is_some() {
-        use rusqlite::StatementStatus as S;
-        eprintln!(
-            "stepped {} reprepare {} fullscan {} sort {} vm {} run {}",
-            source.stepped,
-            source.statement.get_status(S::RePrepare),
-            source.statement.get_status(S::FullscanStep),
-            source.statement.get_status(S::Sort),
-            source.statement.get_status(S::VmStep),
-            source.statement.get_status(S::Run)
-        );
-    }
     Ok(entries)
 }
 
@@ -181,8 +169,8 @@ impl<'a> Source<'a> {
         Spot { time, id: row.id }
     }
 
-    /// The run's next row; where none is left over from before, as many are read as the run's portion says, but no
-    /// more than are wanted.
+    /// The run's next row; where none is left over from before, as many are read as the run's portion says,
+    /// but no more than are wanted.
     fn next(&mut self, run: &mut Run, wanted: usize) -> Result<Option<EntryRow>> {
         if run.read.is_empty() && !run.ended {
             let portion = run.portion.min(wanted);

@@ -97,9 +97,9 @@ CREATE TABLE claim (
   PRIMARY KEY (actor, service, source_id)
 ) STRICT, WITHOUT ROWID;
 
--- Collections. run: facet * 4 + box; flags: visibility + 4 * gone; seq: position of arrival.
--- Keys ascend and pages are read backwards: new rows then come at the right end of their run, where SQLite leaves
--- pages 84 % full behind them. Descending keys, appended at the left end, leave them half full.
+-- Collections. run: facet * 4 + box; flags: visibility + 4 * gone; seq: position of arrival. Keys ascend and
+-- pages are read backwards: new rows then come at the right end of their run, where SQLite leaves pages 84 %
+-- full behind them. Descending keys, appended at the left end, leave them half full.
 CREATE TABLE entry (
   uid INTEGER NOT NULL,
   run INTEGER NOT NULL,

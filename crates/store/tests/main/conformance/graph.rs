@@ -36,8 +36,9 @@ pub(crate) async fn the_later_edge_wins(store: Engine) {
                 store.put_edge(ada, bob, &states[number]).await.unwrap();
             }
             // Said differently in the same version: the first stays.
-            store.put_edge(ada, bob, &Edge { since: Millis(0), ..states[last - 1] }).await.unwrap();
             let expected = states[last - 1];
+            let differently = Edge { following: !expected.following, since: Millis(0), ..expected };
+            store.put_edge(ada, bob, &differently).await.unwrap();
             assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(expected)], "{order:?}");
             let follows = store.following(ada, None, 10).await.unwrap();
             assert_eq!(follows.len(), usize::from(expected.following), "{order:?}");

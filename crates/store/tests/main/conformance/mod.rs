@@ -1,7 +1,7 @@
 //! What every engine is held to: the definition of the interface, in examples and properties.
 //!
-//! A test gets a store that may have been used before and may be in use: it makes accounts of its own, and assumes
-//! nothing about numbers and positions but their order. To hold an engine to it, list it in
+//! A test gets a store that may have been used before and may be in use: it makes accounts of its own, and
+//! assumes nothing about numbers and positions but their order. To hold an engine to it, list it in
 //! [`hold_to_the_interface`] with a function that opens it.
 
 pub(crate) mod accounts;
@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// An engine, shared by the tasks of a test.
 pub(crate) type Engine = Arc<dyn store::Store>;
 
-/// Makes a test of every part of the suite. `$open` is an async function that gives an [`Engine`] and whatever has to
-/// live as long as it.
+/// Makes a test of every part of the suite. `$open` is an async function that gives an [`Engine`] and
+/// whatever has to live as long as it.
 macro_rules! hold_to_the_interface {
     ($open:path) => {
         hold_to_the_interface! { $open,
@@ -33,13 +33,15 @@ macro_rules! hold_to_the_interface {
                 followers_page;
             activities: an_accepted_activity_is_there, what_is_stored_comes_back_unchanged,
                 a_claim_on_another_version_is_refused, of_many_claims_of_an_address_one_is_stored,
-                a_batch_sees_its_own_claims, a_new_version_replaces_the_old, a_deleted_activity_is_known_as_such,
+                a_batch_sees_its_own_claims, a_new_version_replaces_the_old,
+                a_deleted_activity_is_known_as_such,
                 an_address_can_be_used_again, addresses_are_compared_exactly, look_ups_line_up,
                 repeating_an_acceptance_changes_nothing, positions_follow_acceptance;
             feeds: a_slice_is_in_order, ties_go_by_identifier, the_range_is_exact_at_both_ends,
                 every_box_by_itself_and_together, an_entry_is_gone_when_all_its_rows_are, extreme_times,
                 slices_of_nothing, a_thousand_facets, removals_are_noted, slices_are_what_a_naive_model_gives;
-            deliveries: the_later_version_wins_then_the_later_position, the_order_of_deliveries_does_not_matter,
+            deliveries: the_later_version_wins_then_the_later_position,
+                the_order_of_deliveries_does_not_matter,
                 many_at_one_position_are_paged, arrivals_end_at_the_floor, a_new_version_arrives_anew,
                 arrivals_are_what_a_naive_model_gives;
             log: tasks_wait_until_they_are_acknowledged, the_floor_waits_for_the_oldest_task,

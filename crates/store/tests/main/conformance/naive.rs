@@ -10,8 +10,8 @@ use proptest::test_runner::{Config, TestError, TestRunner};
 use std::collections::BTreeMap;
 use store::{Slice, Store};
 
-/// What one activity was delivered as: whether it is gone follows from version and position, its visibility from the
-/// version, because equal versions mean equal content.
+/// What one activity was delivered as: whether it is gone follows from version and position, its visibility
+/// from the version, because equal versions mean equal content.
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
     pub(super) at: Position,

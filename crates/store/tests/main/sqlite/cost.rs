@@ -18,7 +18,8 @@ impl Dice {
     }
 }
 
-/// Delivers `activities` to `recipients` of the owners each, in the order of receipt, published some time before.
+/// Delivers `activities` to `recipients` of the owners each, in the order of receipt, published some time
+/// before.
 async fn fill(store: &SqliteStore, owners: &[Uid], activities: u64, recipients: usize) {
     let mut dice = Dice(1);
     let mut now = fresh::NOON;

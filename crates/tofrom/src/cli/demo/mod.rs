@@ -64,6 +64,13 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let clock = Clock::system();
     let folder = global.data.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
     let storage = Storage::in_folder(&folder);
+    let kept = Secrets::kept(&folder)?;
+    if kept.is_none()
+        && storage.store_file().exists()
+        && fill::is_foreign(storage.open_store()?.as_ref()).await?
+    {
+        bail!("{} holds a store that is no demo's; name another folder with --data DIR", folder.display());
+    }
     storage.create_folder()?;
     let certificates = authority::certificates(&folder, clock.now())?;
 
@@ -78,11 +85,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 
     let store = storage.open_store()?;
     let engine: Arc<dyn Store> = store.clone();
-    let secrets = match Secrets::kept(&folder)? {
+    let secrets = match kept {
         Some(secrets) => secrets,
-        None if fill::is_foreign(engine.as_ref()).await? => {
-            bail!("{} holds a store that is no demo's; name another folder with --data DIR", folder.display())
-        }
         None => {
             if !global.json {
                 note(format_args!("making the demo in {} ...", folder.display()));

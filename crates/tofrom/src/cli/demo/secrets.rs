@@ -69,7 +69,9 @@ impl Secrets {
 
     /// That account's.
     pub(super) fn of(&self, name: &str) -> anyhow::Result<&Credentials> {
-        self.accounts.get(name).with_context(|| format!("{FILE} knows nothing of {name}"))
+        self.accounts.get(name).with_context(|| {
+            format!("{FILE} knows nothing of {name}: it is of another version; name another folder with --data DIR")
+        })
     }
 }
 

@@ -112,7 +112,8 @@ impl<'a> Report<'a> {
 
     pub(super) fn problem(&mut self, line: u64, problem: &Problem) -> io::Result<()> {
         self.counts.refused += 1;
-        let detail = problem.to_string();
+        // To the parser every line is the first.
+        let detail = problem.to_string().replace(" at line 1 column ", " at column ");
         match &mut self.json {
             Some(json) => {
                 let (status, title) = (problem.status(), problem.title());

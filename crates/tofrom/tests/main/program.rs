@@ -1,0 +1,197 @@
+//! The program as its users meet it: commands, their answers, their exit codes.
+
+use super::support::demo::BINARY;
+use super::support::world::Folder;
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// Runs a command on a data folder with that standard input.
+pub(crate) fn tofrom(folder: &Folder, arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(BINARY)
+        .args(arguments)
+        .arg("--data")
+        .arg(folder.path())
+        .env_remove("TOFROM_BASE_URL")
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that refuses its arguments does not read.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+pub(crate) fn succeed(folder: &Folder, arguments: &[&str], input: &str) -> String {
+    let output = tofrom(folder, arguments, input);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {told}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn fail(folder: &Folder, arguments: &[&str], input: &str, code: i32) -> String {
+    let output = tofrom(folder, arguments, input);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+    assert!(output.stdout.is_empty(), "errors go to standard error");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+}
+
+#[test]
+fn accounts() {
+    let folder = Folder::new();
+    succeed(
+        &folder,
+        &["account", "add", "Alice", "--given-name", "Alice", "--password-stdin"],
+        "secret-enough\n",
+    );
+    succeed(&folder, &["account", "add", "ops", "--operator", "--no-password"], "");
+    let listed = json(&succeed(&folder, &["account", "list", "--json"], ""));
+    let names: Vec<&str> = listed.as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["alice", "ops"]);
+    assert!(!listed.to_string().contains("argon2"), "no hash in a listing");
+    succeed(&folder, &["account", "set", "alice", "--public"], "");
+    assert!(fail(&folder, &["account", "add", "alice", "--no-password"], "", 1).contains("alice"));
+    assert!(fail(&folder, &["account", "set", "nobody", "--public"], "", 1).contains("nobody"));
+    fail(&folder, &["account", "add", "-x"], "", 2);
+    fail(&folder, &["account", "add", "a b", "--no-password"], "", 2);
+    succeed(&folder, &["account", "remove", "alice"], "");
+    let told = fail(&folder, &["account", "add", "alice", "--no-password"], "", 1);
+    assert!(!told.is_empty(), "a name is not given again");
+}
+
+#[test]
+fn keys_and_applications() {
+    let folder = Folder::new();
+    succeed(&folder, &["account", "add", "alice", "--no-password"], "");
+    let arguments =
+        ["key", "add", "alice", "--name", "reader", "--scope", "read", "--expires", "90d", "--json"];
+    let made = json(&succeed(&folder, &arguments, ""));
+    let key = made["key"].as_str().unwrap();
+    assert!(key.starts_with("tfk_") && key.len() == 47, "{key}");
+    let listed = succeed(&folder, &["key", "list", "alice", "--json"], "");
+    assert!(
+        listed.contains(made["id"].as_str().unwrap()) && !listed.contains(key),
+        "a secret is printed once"
+    );
+    succeed(&folder, &["key", "revoke", "alice", made["id"].as_str().unwrap()], "");
+    fail(&folder, &["key", "revoke", "alice", "0000000000000000"], "", 1);
+    fail(&folder, &["key", "add", "nobody"], "", 1);
+    fail(&folder, &["key", "add", "alice", "--scope", "everything"], "", 2);
+
+    let made = json(&succeed(
+        &folder,
+        &["app", "add", "Reader", "--callback", "https://reader.example/cb", "--json"],
+        "",
+    ));
+    let (key, secret) = (made["key"].as_str().unwrap(), made["secret"].as_str().unwrap());
+    let listed = succeed(&folder, &["app", "list", "--json"], "");
+    assert!(listed.contains(key) && !listed.contains(secret));
+    succeed(&folder, &["app", "remove", key], "");
+    fail(&folder, &["app", "add", "Reader", "--callback", "javascript:alert(1)"], "", 2);
+    let stored = std::fs::read(folder.path().join("tofrom.db")).unwrap();
+    let plain = |secret: &str| stored.windows(secret.len()).any(|part| part == secret.as_bytes());
+    assert!(
+        !plain(secret) && !plain(made["key"].as_str().unwrap().strip_prefix("nothing").unwrap_or(secret))
+    );
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let folder = Folder::new();
+    for command in [
+        &["serve"][..],
+        &["demo"],
+        &["account", "add"],
+        &["account", "set"],
+        &["account", "list"],
+        &["account", "remove"],
+        &["key", "add"],
+        &["key", "list"],
+        &["key", "revoke"],
+        &["app", "add"],
+        &["app", "list"],
+        &["app", "remove"],
+        &["import"],
+        &["export"],
+        &["backup"],
+        &["check"],
+        &["completions"],
+    ] {
+        let mut arguments = command.to_vec();
+        arguments.push("--help");
+        let help = succeed(&folder, &arguments, "");
+        assert!(help.contains("Example"), "{command:?}: {help}");
+    }
+    assert!(succeed(&folder, &["completions", "bash"], "").contains("tofrom"));
+    assert!(fail(&folder, &["sevre"], "", 2).contains("serve"), "a near miss is named");
+}
+
+fn line(number: usize, more: &str) -> String {
+    format!(
+        r#"{{"SourceId":"{number}","SourceService":{{"Name":"Delicious"}},"Category":"BookmarkShared","Title":"Number {number}","Bookmark":{{"Url":"https://example.org/{number}"}}{more}}}"#
+    )
+}
+
+#[test]
+fn import_and_export() {
+    let folder = Folder::new();
+    for name in ["alice", "bob", "again"] {
+        succeed(&folder, &["account", "add", name, "--no-password"], "");
+    }
+    let to_bob =
+        r#","To":["bob"],"Visibility":"direct","PublishedDate":"2020-01-01T00:00:00.123Z","CommentCount":2"#;
+    let lines = [line(1, ""), line(2, to_bob), line(1, "")].join("\n");
+    let told = succeed(&folder, &["import", "alice", "-", "--json"], &lines);
+    let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
+    assert_eq!(statuses, [201, 201, 200], "the same content again changes nothing");
+    let bad =
+        tofrom(&folder, &["import", "alice", "-", "--json"], &format!("{{}}\nnonsense\n{}\n", line(3, "")));
+    assert_eq!(bad.status.code(), Some(1));
+    let told = String::from_utf8(bad.stdout).unwrap();
+    let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
+    assert_eq!(statuses.last(), Some(&201), "a bad line does not hold the others back: {told}");
+    assert!(statuses[..2].iter().all(|status| (400..500).contains(status)), "{told}");
+
+    let exported = succeed(&folder, &["export", "alice"], "");
+    let ids: Vec<Value> = exported.lines().map(|line| json(line)["SourceId"].clone()).collect();
+    assert_eq!(ids, ["1", "2", "3"], "oldest first");
+    assert!(
+        exported.contains("2020-01-01T00:00:00.123") && exported.contains(r#""To":["bob"]"#),
+        "{exported}"
+    );
+    succeed(&folder, &["import", "again", "-"], &exported);
+    assert_eq!(succeed(&folder, &["export", "again"], ""), exported, "what is exported can be imported");
+}
+
+#[test]
+fn backup_restores() {
+    let folder = Folder::new();
+    succeed(&folder, &["account", "add", "alice", "--no-password"], "");
+    succeed(&folder, &["import", "alice", "-"], &line(1, ""));
+    let copy = Folder::new();
+    let to = copy.path().join("tofrom.db");
+    succeed(&folder, &["backup", to.to_str().unwrap()], "");
+    assert_eq!(succeed(&copy, &["export", "alice"], ""), succeed(&folder, &["export", "alice"], ""));
+    fail(&folder, &["backup", to.to_str().unwrap()], "", 1);
+}
+
+#[test]
+fn check_says_what_is_wrong() {
+    let folder = Folder::new();
+    let settings = folder.path().join("tofrom.toml");
+    std::fs::write(&settings, "base_url = \"https://feeds.example\"\n[tls]\ncertificate = \"none.pem\"\nprivate_key = \"none.key\"\n").unwrap();
+    let output = tofrom(&folder, &["check", "--config", settings.to_str().unwrap()], "");
+    let told =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("none.pem"), "{told}");
+    std::fs::write(&settings, "base_url = \"https://feeds.example\"\nbase_uri = 1\n").unwrap();
+    let told = fail(&folder, &["serve", "--config", settings.to_str().unwrap()], "", 1);
+    assert!(told.contains("base_uri") && told.contains("base_url"), "unknown settings are errors: {told}");
+}
