@@ -35,6 +35,8 @@ pub struct Acceptance {
     pub before: Option<Version>,
     /// A hash of its content.
     pub fingerprint: [u8; 16],
+    /// Whom that version addressed: they may have entries that the new version takes back.
+    pub formerly: Vec<Uid>,
     /// The new state, with a version later than `before`, and the body.
     pub activity: Activity,
 }

@@ -185,7 +185,7 @@ pub trait Feeds: Send + Sync {
 }
 
 /// Something that is still to be done for an accepted version: deliver it to everybody whom it reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Its place in the log.
     pub position: Position,
@@ -193,6 +193,8 @@ pub struct Task {
     pub id: ActivityId,
     /// The version that was accepted.
     pub version: Version,
+    /// Whom the version before it addressed.
+    pub formerly: Vec<Uid>,
 }
 
 /// The delivery log. [`Activities::accept`] appends to it.

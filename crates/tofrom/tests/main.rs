@@ -11,8 +11,13 @@
 
 mod main {
     mod access;
+    mod crash;
     mod fuzz;
+    mod interop;
     mod laws;
+    mod program;
     mod reading;
+    mod representations;
+    mod serving;
     mod support;
 }

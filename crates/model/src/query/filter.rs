@@ -38,10 +38,15 @@ pub struct Filter {
 
 impl Filter {
     pub(super) fn resolve(raw: &RawQuery) -> Result<Filter, ParameterError> {
-        let kind =
-            |text: &str| Kind::parse(text).map_or_else(|| text.to_lowercase(), |k| k.as_str().to_owned());
-        let verb =
-            |text: &str| Verb::parse(text).map_or_else(|| text.to_lowercase(), |v| v.as_str().to_owned());
+        // A text that is no word is folded, and may be one then: so that what is rendered reads the same again.
+        let kind = |text: &str| {
+            let folded = text.to_lowercase();
+            Kind::parse(text).or_else(|| Kind::parse(&folded)).map_or(folded, |kind| kind.as_str().to_owned())
+        };
+        let verb = |text: &str| {
+            let folded = text.to_lowercase();
+            Verb::parse(&folded).map_or(folded, |verb| verb.as_str().to_owned())
+        };
         Ok(Filter {
             services: raw.values("service")?.iter().map(|text| text.to_lowercase()).collect(),
             kinds: raw.values("type")?.iter().map(|text| kind(text)).collect(),

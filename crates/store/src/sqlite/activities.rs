@@ -1,7 +1,7 @@
 //! Activities: claims, states, bodies.
 
 use super::facets::Facets;
-use super::values::{activity_id, corrupt, flags, millis, unpack_flags, version};
+use super::values::{activity_id, corrupt, flags, millis, pack_uids, unpack_flags, unpack_uids, version};
 use super::{SqliteStore, entries, log};
 use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey};
 use async_trait::async_trait;
@@ -59,7 +59,7 @@ fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result
         item.fingerprint,
         state.deleted
     ])?;
-    let position = log::append(connection, state.id, state.version)?;
+    let position = log::append(connection, state.id, state.version, &item.formerly)?;
     entries::put(connection, facets, state.actor, &own_entry(state), position)?;
     Ok(Accepted::Stored(position))
 }
@@ -99,7 +99,6 @@ fn put_activity(connection: &Connection, facets: &Facets, activity: &Activity) -
         }
         None => connection.prepare_cached("INSERT INTO body (json) VALUES (?1)")?.insert([json])?,
     };
-    let addressed: Vec<u8> = state.addressed.iter().flat_map(|uid| uid.0.to_be_bytes()).collect();
     connection.prepare_cached(PUT_STATE)?.execute(params![
         state.id.as_bytes(),
         state.version.0,
@@ -109,18 +108,10 @@ fn put_activity(connection: &Connection, facets: &Facets, activity: &Activity) -
         state.published.0,
         state.updated.0,
         flags(state.visibility, state.deleted),
-        addressed,
+        pack_uids(&state.addressed),
         body
     ])?;
     Ok(())
-}
-
-fn unpack_addressed(bytes: &[u8]) -> Result<Vec<Uid>> {
-    let (numbers, rest) = bytes.as_chunks::<8>();
-    if !rest.is_empty() {
-        return Err(corrupt("a list of accounts that ends within a number"));
-    }
-    Ok(numbers.iter().map(|number| Uid(i64::from_be_bytes(*number))).collect())
 }
 
 #[async_trait]
@@ -152,7 +143,7 @@ impl Activities for SqliteStore {
                     updated: millis(row, 6)?,
                     deleted,
                     visibility,
-                    addressed: unpack_addressed(row.get_ref(8)?.as_blob().map_err(rusqlite::Error::from)?)?,
+                    addressed: unpack_uids(row, 8)?,
                 }))
             };
             ids.iter().map(&mut state).collect()

@@ -1,10 +1,10 @@
 //! The delivery log: rows that wait to be acknowledged.
 
 use super::SqliteStore;
-use super::values::{activity_id, count, position, seq, version};
+use super::values::{activity_id, count, pack_uids, position, seq, unpack_uids, version};
 use crate::{Log, Result, Task};
 use async_trait::async_trait;
-use model::{ActivityId, Position, Version};
+use model::{ActivityId, Position, Uid, Version};
 use rusqlite::{Connection, params};
 
 /// Everything before the oldest task that waits; with none waiting, everything that was ever appended.
@@ -13,10 +13,15 @@ const FLOOR: &str = "SELECT coalesce((SELECT min(seq) - 1 FROM log),
 
 /// Appends a task within the present transaction. Only one transaction writes at a time, so positions become
 /// visible in their order.
-pub(super) fn append(connection: &Connection, id: ActivityId, version: Version) -> Result<Position> {
+pub(super) fn append(
+    connection: &Connection,
+    id: ActivityId,
+    version: Version,
+    formerly: &[Uid],
+) -> Result<Position> {
     let seq = connection
-        .prepare_cached("INSERT INTO log (aid, ver) VALUES (?1, ?2)")?
-        .insert(params![id.as_bytes(), version.0])?;
+        .prepare_cached("INSERT INTO log (aid, ver, formerly) VALUES (?1, ?2, ?3)")?
+        .insert(params![id.as_bytes(), version.0, pack_uids(formerly)])?;
     Ok(Position(seq.cast_unsigned()))
 }
 
@@ -33,7 +38,7 @@ impl Log for SqliteStore {
     async fn pending(&self, limit: usize) -> Result<Vec<Task>> {
         self.read(|connection| {
             let mut statement =
-                connection.prepare_cached("SELECT seq, aid, ver FROM log ORDER BY seq LIMIT ?1")?;
+                connection.prepare_cached("SELECT seq, aid, ver, formerly FROM log ORDER BY seq LIMIT ?1")?;
             let mut rows = statement.query([count(limit)])?;
             let mut tasks = Vec::new();
             while let Some(row) = rows.next()? {
@@ -41,6 +46,7 @@ impl Log for SqliteStore {
                     position: position(row, 0)?,
                     id: activity_id(row, 1)?,
                     version: version(row, 2)?,
+                    formerly: unpack_uids(row, 3)?,
                 });
             }
             Ok(tasks)

@@ -1,7 +1,7 @@
 //! From columns to values and back; what does not fit is corruption, never a panic.
 
 use crate::{Result, StoreError};
-use model::{ActivityId, Kind, Millis, Position, Verb, Version, Visibility};
+use model::{ActivityId, Kind, Millis, Position, Uid, Verb, Version, Visibility};
 use rusqlite::{ErrorCode, Row};
 
 impl From<rusqlite::Error> for StoreError {
@@ -86,4 +86,18 @@ pub(super) fn unpack_flags(flags: i64) -> Result<(Visibility, bool)> {
         _ => return Err(corrupt("not a visibility")),
     };
     Ok((visibility, flags & 4 != 0))
+}
+
+/// Accounts in one column, eight bytes each.
+pub(super) fn pack_uids(uids: &[Uid]) -> Vec<u8> {
+    uids.iter().flat_map(|uid| uid.0.to_be_bytes()).collect()
+}
+
+pub(super) fn unpack_uids(row: &Row<'_>, column: usize) -> Result<Vec<Uid>> {
+    let bytes = row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?;
+    let (numbers, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err(corrupt("a list of accounts that ends within a number"));
+    }
+    Ok(numbers.iter().map(|number| Uid(i64::from_be_bytes(*number))).collect())
 }

@@ -1,6 +1,6 @@
 //! Turns tasks of the log into entries.
 
-use super::recipients::{addressed, concerns_followers, followers};
+use super::recipients::{addressed, concerns_followers, followers, no_longer_addressed};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::State;
 use std::collections::HashMap;
@@ -33,11 +33,7 @@ pub(super) async fn deliver_batch(store: &dyn Store) -> Result<Vec<Task>> {
     let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
     let states: HashMap<_, _> =
         store.states(&ids).await?.into_iter().flatten().map(|state| (state.id, state)).collect();
-    // Of an activity with a later version by now only that one is delivered: its own task follows.
-    let due = tasks.iter().filter_map(|task| {
-        let state = states.get(&task.id).filter(|state| state.version == task.version)?;
-        Some(deliver(store, task, state))
-    });
+    let due = tasks.iter().filter_map(|task| Some(deliver(store, task, states.get(&task.id)?)));
     stream::iter(due.collect::<Vec<_>>()).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
     let positions: Vec<_> = tasks.iter().map(|task| task.position).collect();
     store.acknowledge(&positions).await?;
@@ -45,11 +41,18 @@ pub(super) async fn deliver_batch(store: &dyn Store) -> Result<Vec<Task>> {
 }
 
 async fn deliver(store: &dyn Store, task: &Task, state: &State) -> Result<()> {
-    let entries = addressed(state);
+    // Of an activity with a later version by now only that one is delivered: its own task follows. But only this task
+    // knows whom the version before it addressed.
+    let present = state.version == task.version;
+    let entries = if present {
+        addressed(state, &task.formerly)
+    } else {
+        no_longer_addressed(state, &task.formerly).collect()
+    };
     if !entries.is_empty() {
         store.deliver(task.position, entries).await?;
     }
-    let mut more = concerns_followers(state);
+    let mut more = present && concerns_followers(state);
     let mut after = None;
     while more {
         let (entries, next) = followers(store, state, after).await?;

@@ -7,9 +7,16 @@ use store::{Result, Store};
 /// Followers that are taken at once.
 const PAGE: usize = 2_000;
 
-/// Entries for those whom this version addresses.
-pub(super) fn addressed(state: &State) -> Vec<(Uid, Entry)> {
-    state.addressed.iter().map(|uid| (*uid, entry(state, Box::Addressed, state.deleted))).collect()
+/// Entries for those whom this version addresses, and for those whom the one before it did.
+pub(super) fn addressed(state: &State, formerly: &[Uid]) -> Vec<(Uid, Entry)> {
+    let present = state.addressed.iter().map(|uid| (*uid, entry(state, Box::Addressed, state.deleted)));
+    present.chain(no_longer_addressed(state, formerly)).collect()
+}
+
+/// Entries that take back what those had whom an earlier version addressed and the present one does not.
+pub(super) fn no_longer_addressed(state: &State, formerly: &[Uid]) -> impl Iterator<Item = (Uid, Entry)> {
+    let dropped = formerly.iter().filter(|uid| !state.addressed.contains(uid));
+    dropped.map(|uid| (*uid, entry(state, Box::Addressed, true)))
 }
 
 /// Whether followers have, or should have, entries of this activity: not if none of its versions was for them. The

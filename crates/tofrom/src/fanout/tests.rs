@@ -74,3 +74,18 @@ async fn of_two_versions_the_later_one_is_delivered() {
     let arrivals = place.store.arrivals(carol.uid, model::Place::default(), floor, 100).await.unwrap();
     assert_eq!(arrivals.len(), 1, "only the last version arrived");
 }
+
+#[tokio::test]
+async fn whoever_is_no_longer_addressed_loses_the_entry() {
+    let place = Place::new();
+    let (bob, carol, dave) =
+        (place.account("bob").await, place.account("carol").await, place.account("dave").await);
+    let one = put(&place, &bob, "1", json!({"To": ["carol"]})).await;
+    assert_eq!(has(&place, &carol, Box::Addressed).await, [one]);
+    // Two versions before the next delivery: each task knows whom the version before it addressed.
+    let versions = [json!({"To": ["dave"]}), json!({"To": []})].map(|more| draft("1", more));
+    place.ingest.accept(&bob, versions.into()).await.unwrap();
+    deliver_pending(place.store.as_ref()).await.unwrap();
+    assert!(has(&place, &carol, Box::Addressed).await.is_empty());
+    assert!(has(&place, &dave, Box::Addressed).await.is_empty());
+}

@@ -211,7 +211,8 @@ fn first_version(
     let fingerprint = fingerprint(&draft.body, state.visibility, &state.addressed)?;
     let outcome = Outcome::Created(state.id);
     let activity = Activity { state, body: draft.body.clone() };
-    let acceptance = Acceptance { source: source.clone(), before, fingerprint, activity };
+    let acceptance =
+        Acceptance { source: source.clone(), before, fingerprint, formerly: Vec::new(), activity };
     Ok(Step::Write(Box::new(acceptance), outcome))
 }
 
@@ -228,7 +229,8 @@ fn another_version(
         return Ok(Step::Done(Outcome::Refused(refused)));
     }
     let visibility = draft.visibility.unwrap_or(state.visibility);
-    let addressed = addressed.unwrap_or_else(|| state.addressed.clone());
+    let formerly = state.addressed.clone();
+    let addressed = addressed.unwrap_or_else(|| formerly.clone());
     let fingerprint = fingerprint(&draft.body, visibility, &addressed)?;
     if fingerprint == claim.fingerprint {
         return Ok(Step::Done(Outcome::Unchanged(claim.id)));
@@ -242,7 +244,7 @@ fn another_version(
     };
     let activity = Activity { state, body: draft.body.clone() };
     let acceptance =
-        Acceptance { source: source.clone(), before: Some(claim.version), fingerprint, activity };
+        Acceptance { source: source.clone(), before: Some(claim.version), fingerprint, formerly, activity };
     Ok(Step::Write(Box::new(acceptance), Outcome::Updated(claim.id)))
 }
 
@@ -286,6 +288,8 @@ fn deletion(source: &SourceKey, claim: &Claim, state: State, body: Body, now: Mi
         source: source.clone(),
         before: Some(claim.version),
         fingerprint: claim.fingerprint,
+        // The deletion still names them, and reaches them by that.
+        formerly: Vec::new(),
         activity: Activity { state, body },
     }
 }

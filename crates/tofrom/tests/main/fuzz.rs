@@ -21,7 +21,7 @@ fn run(seeds: &Seeds, target: Target, inputs: usize, through: usize) {
     let mut got_through = 0;
     for number in 0..inputs {
         let mut data = chance.pick(&seeds.inputs).clone();
-        for _ in 0..=chance.below(4) {
+        for _ in 0..=chance.below(3) {
             mutate(&mut chance, seeds, &mut data);
         }
         got_through += usize::from(try_one(target, &data, &format!("input {number}")));
@@ -68,27 +68,27 @@ fn mutate(chance: &mut Chance, seeds: &Seeds, data: &mut Vec<u8>) {
 
 #[test]
 fn queries() {
-    run(&seeds::query(), targets::query, 250_000, 10);
+    run(&seeds::query(), targets::query, 150_000, 10);
 }
 
 #[test]
 fn accept_lines() {
-    run(&seeds::accept(), targets::accept, 250_000, 10);
+    run(&seeds::accept(), targets::accept, 100_000, 10);
 }
 
 #[test]
 fn cursors() {
-    run(&seeds::cursor(), targets::cursor, 250_000, 20);
+    run(&seeds::cursor(), targets::cursor, 350_000, 20);
 }
 
 #[test]
 fn authorization_lines() {
-    run(&seeds::authorization(), targets::authorization, 250_000, 10);
+    run(&seeds::authorization(), targets::authorization, 300_000, 10);
 }
 
 #[test]
 fn fast_infoset_documents() {
-    run(&seeds::fast_infoset(), targets::fast_infoset, 150_000, 20);
+    run(&seeds::fast_infoset(), targets::fast_infoset, 200_000, 40);
 }
 
 #[test]

@@ -116,6 +116,7 @@ pub(crate) fn acceptance(actor: Uid, source_id: &str, received: i64) -> Acceptan
         source: source(actor, source_id),
         before: None,
         fingerprint: [1; 16],
+        formerly: Vec::new(),
         activity: Activity { state, body: body("first") },
     }
 }
@@ -125,6 +126,7 @@ pub(crate) fn next(before: &Acceptance, title: &str, deleted: bool) -> Acceptanc
     let mut next = before.clone();
     let version = before.activity.state.version;
     next.before = Some(version);
+    next.formerly.clone_from(&before.activity.state.addressed);
     next.fingerprint = [before.fingerprint[0] + 1; 16];
     next.activity.state.version = Version(version.0 + 1_000);
     next.activity.state.updated = Millis(version.0 + 1_000);

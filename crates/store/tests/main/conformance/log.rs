@@ -14,13 +14,15 @@ async fn waiting(store: &dyn Store, mine: &[Position]) -> Vec<Task> {
 
 pub(crate) async fn tasks_wait_until_they_are_acknowledged(store: Engine) {
     let actor = fresh::uid(&*store).await;
-    let first = fresh::acceptance(actor, "1", fresh::NOON);
+    let mut first = fresh::acceptance(actor, "1", fresh::NOON);
+    first.activity.state.addressed = vec![actor, model::Uid(actor.0 + 1)];
     let second = fresh::next(&first, "second", false);
     let mut expected = Vec::new();
     for item in [&first, &second] {
         let position = fresh::accept(&*store, item).await;
         let state = &item.activity.state;
-        expected.push(Task { position, id: state.id, version: state.version });
+        let formerly = item.formerly.clone();
+        expected.push(Task { position, id: state.id, version: state.version, formerly });
     }
     let mine: Vec<Position> = expected.iter().map(|task| task.position).collect();
     assert_eq!(waiting(&*store, &mine).await, expected);

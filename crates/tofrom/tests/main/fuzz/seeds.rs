@@ -95,8 +95,32 @@ pub(crate) fn accept() -> Seeds {
             ",, ;q=, /, application/",
         ],
         [
-            "application/", "xml", "atom+xml", "json", "fastinfoset", "text/xml", "problem+xml", "*/*", "*", ";q=", "q=0",
-            "0.001", "NaN", "inf", "-1", "1e9", "\"", "\\", ",", ";", "\n", "gzip", "br", "zstd", "identity", "x-gzip",
+            "application/",
+            "xml",
+            "atom+xml",
+            "json",
+            "fastinfoset",
+            "text/xml",
+            "problem+xml",
+            "*/*",
+            "*",
+            ";q=",
+            "q=0",
+            "0.001",
+            "NaN",
+            "inf",
+            "-1",
+            "1e9",
+            "\"",
+            "\\",
+            ",",
+            ";",
+            "\n",
+            "gzip",
+            "br",
+            "zstd",
+            "identity",
+            "x-gzip",
         ],
     )
 }
@@ -124,7 +148,8 @@ fn cursors() -> Vec<Cursor> {
 
 pub(crate) fn cursor() -> Seeds {
     let texts: Vec<String> = cursors().iter().map(text).collect();
-    let mut seeds = seeds(texts.iter().map(String::as_str), ["=", "A", "_", "-", "AAAA", "\0\0\0\0\0\0\0\0", "\u{1}"]);
+    let mut seeds =
+        seeds(texts.iter().map(String::as_str), ["=", "A", "_", "-", "AAAA", "\0\0\0\0\0\0\0\0", "\u{1}"]);
     let insides = texts.iter().map(|text| {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).unwrap();
         [b"=", &bytes[..bytes.len() - 8]].concat()
@@ -146,7 +171,10 @@ pub(crate) fn authorization() -> Seeds {
             "Basic YTpi, Basic YTpi",
             "Basic AGE6Yg==",
         ],
-        ["Basic ", "BASIC", "OAuth ", "Bearer ", "P", "C", "\n", "tfk_", "tfc_", "=", "==", "Og", "AA", " ", "\u{e9}", ","],
+        [
+            "Basic ", "BASIC", "OAuth ", "Bearer ", "P", "C", "\n", "tfk_", "tfc_", "=", "==", "Og", "AA",
+            " ", "\u{e9}", ",",
+        ],
     )
 }
 
@@ -169,8 +197,8 @@ pub(crate) fn fast_infoset() -> Seeds {
     inputs.push(small_page());
     inputs.push(small_feed());
     let telling = [
-        "00", "01", "38", "3c", "3d", "3f", "40", "60", "78", "7b", "80", "81", "8c", "91", "a0", "cd", "cf", "e1", "f0",
-        "ff", "3c0065", "9168", "b00000", "e0000001",
+        "00", "01", "38", "3c", "3d", "3f", "40", "60", "78", "7b", "80", "81", "8c", "91", "a0", "cd", "cf",
+        "e1", "f0", "ff", "3c0065", "9168", "b00000", "e0000001",
     ];
     Seeds { inputs, words: telling.iter().map(|word| hex(word)).collect() }
 }

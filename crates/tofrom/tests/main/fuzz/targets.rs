@@ -45,7 +45,10 @@ pub(crate) fn query(data: &[u8]) -> bool {
         };
         assert!(resolved.page_size() <= MAX_PAGE);
         let link = resolved.render();
-        assert!(link.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)), "no address: {link}");
+        assert!(
+            link.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)),
+            "no address: {link}"
+        );
         let again = FeedQuery::resolve(&RawQuery::parse(link.as_bytes()), OWNER, collection);
         assert_eq!(again.as_ref(), Ok(&resolved), "{link}");
         through = true;
@@ -64,8 +67,12 @@ pub(crate) fn accept(data: &[u8]) -> bool {
     let accept = Accept::of(&headers);
     let chosen = accept.choose(&Format::ALL);
     for set in 0..16 {
-        let offers: Vec<Format> =
-            Format::ALL.into_iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, format)| format).collect();
+        let offers: Vec<Format> = Format::ALL
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| set >> at & 1 == 1)
+            .map(|(_, format)| format)
+            .collect();
         let of_these = accept.choose(&offers);
         assert!(of_these.is_none_or(|format| offers.contains(&format)), "{of_these:?} of {offers:?}");
         match chosen {
@@ -78,7 +85,10 @@ pub(crate) fn accept(data: &[u8]) -> bool {
 
     let coding = Coding::choose(&codings);
     let named = |name: &str| String::from_utf8_lossy(data).to_ascii_lowercase().contains(name);
-    assert!(coding == Coding::Identity || named(coding.as_str()) || named("*"), "{coding:?} was not asked for");
+    assert!(
+        coding == Coding::Identity || named(coding.as_str()) || named("*"),
+        "{coding:?} was not asked for"
+    );
     chosen.is_some()
 }
 
@@ -107,15 +117,16 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
 
 /// The text of a cursor with that inside.
 fn sealed(content: &[u8]) -> String {
-    let checksum = content
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let checksum = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     BASE64_URL_SAFE_NO_PAD.encode([content, &checksum.to_be_bytes()].concat())
 }
 
 const PSK: HeaderName = HeaderName::from_static("servicepsk");
 const CONSUMER: HeaderName = HeaderName::from_static("serviceconsumerkey");
-const SECRET: &str = "c2VjcmV0LXRoYXQtbm9ib2R5LW1heS1zZWU6";
+/// `:secret-that-nobody-may-see` in base64: behind a whole number of its letters it is the end of a password.
+const SECRET: &str = "OnNlY3JldC10aGF0LW5vYm9keS1tYXktc2Vl";
 
 /// A credential gets through only if it came alone and is not empty; what is read of it is what was sent; and no
 /// refusal repeats a secret. A line is a header: a first `P` makes it a key, a `C` a consumer, anything else an
@@ -174,8 +185,14 @@ fn is_what_was_sent(presented: &Presented, sent: &[u8]) {
     }
 }
 
-const LIMITS: Limits =
-    Limits { bytes: 1 << 16, depth: 32, attributes: 32, table_entries: 4096, string: 1 << 12, output: 1 << 16 };
+const LIMITS: Limits = Limits {
+    bytes: 1 << 16,
+    depth: 32,
+    attributes: 32,
+    table_entries: 4096,
+    string: 1 << 12,
+    output: 1 << 16,
+};
 
 /// What decodes comes back the same after being written again, and nobody is handed more than the limits allow,
 /// whether it decodes or not.

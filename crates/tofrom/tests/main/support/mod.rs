@@ -3,4 +3,6 @@
 pub(crate) mod chance;
 pub(crate) mod client;
 pub(crate) mod demo;
+pub(crate) mod pages;
+pub(crate) mod tree;
 pub(crate) mod world;

@@ -131,6 +131,11 @@ impl World {
             Some(old) => self.changed(old),
             None => self.new_activity(),
         };
+        self.take_in(activity, before).await
+    }
+
+    /// Stores an activity, or a new version of the one `before` it, and delivers it.
+    pub(crate) async fn take_in(&mut self, activity: Activity, before: Option<Activity>) -> ActivityId {
         let source = SourceKey {
             actor: activity.state.actor,
             service: activity.state.facet.service.clone(),
@@ -140,6 +145,7 @@ impl World {
             source,
             before: before.as_ref().map(|old| old.state.version),
             fingerprint: self.chance.bytes(),
+            formerly: before.as_ref().map_or_else(Vec::new, |old| old.state.addressed.clone()),
             activity: activity.clone(),
         };
         let accepted = store::Activities::accept(&*self.store, vec![acceptance]).await.unwrap();
@@ -151,7 +157,7 @@ impl World {
         id
     }
 
-    fn new_activity(&mut self) -> Activity {
+    pub(crate) fn new_activity(&mut self) -> Activity {
         let (received, published, version) = (self.any_time(), self.any_time(), self.tick());
         let service = *self.chance.pick(&SERVICES);
         let (kind, verb) = (*self.chance.pick(&KINDS), *self.chance.pick(&VERBS));

@@ -1,0 +1,56 @@
+//! Answers every request with the same bytes, through the service's own listener: the least that an answer of that
+//! size can cost with this TLS and HTTP stack. `scripts/measure-request` holds the service against it.
+//!
+//! ```sh
+//! cargo run --release -p tofrom --example static_answer -- 24000
+//! ```
+//!
+//! Prints its address when it is ready, and runs until it is ended.
+
+use anyhow::Context;
+use axum::body::Bytes;
+use axum::routing::any;
+use http::header::CONTENT_TYPE;
+use std::io::Write;
+use std::path::Path;
+use tofrom::cli::serve::stop_signal;
+use tofrom::http::listen::{Limits, Listeners, ReloadingCertificate, TlsFiles, serve};
+use tokio::net::TcpListener;
+
+/// The same as the service's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let size: usize = std::env::args().nth(1).context("how many bytes?")?.parse()?;
+    let stop = stop_signal()?;
+    let certificate = certificate()?;
+    let socket = TcpListener::bind("127.0.0.1:0").await?;
+    let address = socket.local_addr()?;
+    let body = Bytes::from(vec![b'x'; size]);
+    let router = axum::Router::new()
+        .fallback(any(move || std::future::ready(([(CONTENT_TYPE, "application/json")], body.clone()))));
+    let mut out = std::io::stdout();
+    writeln!(out, "{address}")?;
+    out.flush()?;
+    let listeners = Listeners { https: Some((socket, certificate)), proxy: None };
+    Ok(serve(listeners, router, Limits::default(), stop).await?)
+}
+
+/// A certificate that is forgotten with the process: its files are gone once they are read.
+fn certificate() -> anyhow::Result<std::sync::Arc<ReloadingCertificate>> {
+    let folder = std::env::temp_dir().join(format!("tofrom-static-answer-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let loaded = load(&folder);
+    std::fs::remove_dir_all(&folder)?;
+    loaded
+}
+
+fn load(folder: &Path) -> anyhow::Result<std::sync::Arc<ReloadingCertificate>> {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()])?;
+    let files = TlsFiles { certificate: folder.join("cert.pem"), private_key: folder.join("key.pem") };
+    std::fs::write(&files.certificate, made.cert.pem())?;
+    std::fs::write(&files.private_key, made.signing_key.serialize_pem())?;
+    Ok(ReloadingCertificate::load(files)?)
+}

@@ -1,0 +1,65 @@
+//! Other people's eyes on what we write: the Fast Infoset reference, feed readers, libxml2, and a shell that runs the
+//! commands of the manual.
+
+mod commands;
+mod extensions;
+mod fast_infoset;
+mod feed_readers;
+
+use super::support::client::Answer;
+use super::support::demo::Demo;
+
+/// What to do about a tool that is not there.
+const SET_UP: &str = "run scripts/setup, which installs what the tests need";
+
+/// A page of the demo in two representations.
+struct Page {
+    atom: Answer,
+    json: Answer,
+}
+
+/// Every page of a collection, read as somebody who follows links would.
+fn pages(reader: &str, collection: &str) -> Vec<Page> {
+    let demo = Demo::shared();
+    let get = |address: &str, media_type: &str| {
+        let answer = demo.client.follow(address, &[("ServicePSK", demo.key(reader)), ("Accept", media_type)]);
+        assert_eq!(answer.status, 200, "{address}: {}", String::from_utf8_lossy(&answer.body));
+        assert_eq!(answer.header("content-type"), Some(media_type));
+        answer
+    };
+    let mut pages = Vec::new();
+    let mut next = Some(format!("{}/200909/activity/{collection}?count=60", demo.client.base));
+    while let Some(address) = next {
+        let page =
+            Page { atom: get(&address, "application/atom+xml"), json: get(&address, "application/json") };
+        next = page.json.link("next");
+        assert_eq!(next, page.atom.link("next"));
+        pages.push(page);
+    }
+    pages
+}
+
+/// The text at a path of names in a JSON activity.
+fn said<'a>(activity: &'a serde_json::Value, path: &[&str]) -> Option<&'a str> {
+    path.iter().try_fold(activity, |value, name| value.get(name)).map(|value| value.as_str().unwrap())
+}
+
+/// The object of a JSON activity: what has no name of its own in the contract.
+fn object(activity: &serde_json::Value) -> &serde_json::Value {
+    let groups = activity.as_object().unwrap().iter().filter(|(_, value)| value.is_object());
+    let mut objects = groups.filter(|(name, _)| !["SourceUser", "SourceService"].contains(&name.as_str()));
+    let (_, object) = objects.next().unwrap();
+    assert!(objects.next().is_none(), "one object: {activity}");
+    object
+}
+
+/// The name that is shown of an activity's user.
+fn full_name(activity: &serde_json::Value) -> String {
+    let parts = ["GivenName", "FamilyName"].map(|name| said(activity, &["SourceUser", name]));
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        said(activity, &["SourceUser", "UserIdentifier"]).unwrap().to_owned()
+    } else {
+        parts.join(" ")
+    }
+}

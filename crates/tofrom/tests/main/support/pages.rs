@@ -1,0 +1,283 @@
+//! Random pages in all four representations, of activities that try whoever writes them down: any text that XML can
+//! carry, any word for type and verb.
+
+use super::chance::Chance;
+use super::world::{FIRST, SPAN, World, any_body};
+use model::{
+    Account, Activity, Collection, Facet, FeedQuery, Filter, Format, Kind, Mark, Millis, Order, Reader,
+    ServiceName, Start, Verb, Version,
+};
+use std::collections::BTreeSet;
+use tofrom::accounts::AccountCache;
+use tofrom::clock::Clock;
+use tofrom::feed::{Bodies, Feed, FeedLimits, Item};
+use tofrom::render::{Links, PageView, Renderer};
+use tofrom::site::Site;
+
+/// A world, and what is needed to show pages of it.
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    pub(crate) site: Site,
+    feed: Feed,
+    bodies: Bodies,
+    renderer: Renderer,
+}
+
+/// A page: what it is of, and how it is written.
+pub(crate) struct Shown {
+    pub(crate) owner: Account,
+    pub(crate) query: FeedQuery,
+    pub(crate) links: Links,
+    pub(crate) items: Vec<Item>,
+    pub(crate) xml: Vec<u8>,
+    pub(crate) atom: Vec<u8>,
+    pub(crate) json: Vec<u8>,
+    pub(crate) fast_infoset: Vec<u8>,
+}
+
+impl Shown {
+    pub(crate) fn written(&self, format: Format) -> &[u8] {
+        match format {
+            Format::Xml => &self.xml,
+            Format::Atom => &self.atom,
+            Format::Json => &self.json,
+            Format::FastInfoset => &self.fast_infoset,
+        }
+    }
+}
+
+impl Scene {
+    pub(crate) async fn new(seed: u64, activities: usize) -> Scene {
+        let mut world = World::new(seed, 4).await;
+        for number in 0..world.accounts.len() {
+            if world.chance.one_in(2) {
+                let (given, family) = (any_text(&mut world.chance), any_text(&mut world.chance));
+                let account = &mut world.accounts[number];
+                (account.given_name, account.family_name) = (Some(given), Some(family));
+                account.version = Version(account.version.0 + 1);
+                store::Accounts::put_account(&*world.store, account).await.unwrap();
+            }
+        }
+        for _ in 0..activities {
+            if world.chance.one_in(4) {
+                world.happen().await;
+            } else {
+                let activity = troublesome(&mut world);
+                world.take_in(activity, None).await;
+            }
+        }
+        let site = Site::new("https://feed.example:8443/prefix", "feed.example");
+        let now = Clock::from(|| Millis(FIRST + i64::try_from(SPAN).unwrap()));
+        let accounts = AccountCache::new(world.as_store());
+        Scene {
+            feed: Feed::new(world.as_store(), accounts, now, FeedLimits::default()),
+            bodies: Bodies::new(world.as_store()),
+            renderer: Renderer::new(site.clone()),
+            site,
+            world,
+        }
+    }
+
+    /// The page that a random question gives.
+    pub(crate) async fn any_page(&mut self) -> Shown {
+        let query = self.any_query();
+        let owner = self.world.accounts.iter().find(|account| account.uid == query.owner).unwrap().clone();
+        let page = self.feed.page(Reader::Owner, &query).await.unwrap();
+        let to = |start: Start| self.site.collection_url(&owner.name, &query.from(start));
+        let mut links = vec![("self", to(query.start.clone())), ("first", to(Start::Skip(0)))];
+        links.extend(page.next.map(|next| ("next", to(next))));
+        links.push(("updates", to(Start::Updates(page.mark))));
+        let mut shown = Shown {
+            owner,
+            query,
+            links,
+            items: page.items,
+            xml: Vec::new(),
+            atom: Vec::new(),
+            json: Vec::new(),
+            fast_infoset: Vec::new(),
+        };
+        shown.xml = self.render(&self.renderer, &shown, Format::Xml).await;
+        shown.atom = self.render(&self.renderer, &shown, Format::Atom).await;
+        shown.json = self.render(&self.renderer, &shown, Format::Json).await;
+        shown.fast_infoset = self.render(&self.renderer, &shown, Format::FastInfoset).await;
+        shown
+    }
+
+    /// The page once more, by the renderer that has written it before.
+    pub(crate) async fn again(&self, shown: &Shown, format: Format) -> Vec<u8> {
+        self.render(&self.renderer, shown, format).await
+    }
+
+    /// The page by a renderer that has written nothing before.
+    pub(crate) async fn anew(&self, shown: &Shown, format: Format) -> Vec<u8> {
+        self.render(&Renderer::new(self.site.clone()), shown, format).await
+    }
+
+    async fn render(&self, renderer: &Renderer, shown: &Shown, format: Format) -> Vec<u8> {
+        let mut items = shown.items.clone();
+        let remembered = renderer.remembered(&items, format);
+        let bodies = self.bodies.of(&mut items, |at| remembered[at].is_none()).await.unwrap();
+        let view = PageView { owner: &shown.owner, collection: shown.query.collection, links: &shown.links };
+        renderer.page(&view, &items, remembered, &bodies, format)
+    }
+
+    fn any_query(&mut self) -> FeedQuery {
+        let world = &mut self.world;
+        let owner = world.accounts[world.chance.below(world.accounts.len())].uid;
+        let words = |filtered: bool, words: [&str; 2]| -> BTreeSet<String> {
+            if filtered { words.map(str::to_owned).into() } else { BTreeSet::new() }
+        };
+        let filter = Filter {
+            services: words(world.chance.one_in(8), ["flickr", "i\u{307}ş & <co>"]),
+            kinds: words(world.chance.one_in(8), ["song", "not a word"]),
+            verbs: words(world.chance.one_in(8), ["like", "doff"]),
+            ..Filter::default()
+        };
+        let start = match world.chance.below(6) {
+            0 => Start::Updates(Mark::default()),
+            1 => Start::Skip(u32::try_from(world.chance.below(20)).unwrap()),
+            _ => Start::Skip(0),
+        };
+        FeedQuery {
+            owner,
+            collection: *world.chance.pick(&[Collection::To, Collection::From, Collection::ToFrom]),
+            filter,
+            order: *world.chance.pick(&[Order::Received, Order::Published]),
+            start,
+            count: *world.chance.pick(&[0, 1, 2, 5, 10]),
+            format: *world.chance.pick(&[None, Some(Format::Atom), Some(Format::Json)]),
+        }
+    }
+}
+
+/// An activity like no other.
+fn troublesome(world: &mut World) -> Activity {
+    let mut activity = world.new_activity();
+    let chance = &mut world.chance;
+    let service = *chance.pick(&["Flickr", "Café ☕ <\"'&>", "İŞ & <co>", "]]>", "a\u{a0}b"]);
+    let mut body = any_body(chance, service, activity.body.source_id.clone());
+    body.title = any_text(chance);
+    body.object.title = body.object.title.map(|_| any_text(chance));
+    body.object.description = body.object.description.map(|_| any_text(chance));
+    let kind = any_word(chance, &KINDS);
+    let verb = any_word(chance, &VERBS);
+    activity.state.facet = Facet {
+        service: ServiceName::parse(service).unwrap().folded(),
+        kind: Kind::parse(&kind).unwrap(),
+        verb: Verb::parse(&verb).unwrap(),
+    };
+    activity.body = body;
+    activity
+}
+
+/// Known types, unknown ones, those that can't begin a name, those whose name is taken.
+const KINDS: [&str; 22] = [
+    "photo",
+    "photo-album",
+    "bookmark",
+    "song",
+    "service",
+    "hat",
+    "top-hat",
+    "3d-model",
+    "-",
+    "--x",
+    "title",
+    "category",
+    "verb",
+    "type",
+    "to",
+    "visibility",
+    "thumbnail",
+    "activity",
+    "sourceuser",
+    "url",
+    "xml",
+    "0",
+];
+
+const VERBS: [&str; 12] = [
+    "post",
+    "like",
+    "share",
+    "at",
+    "make-friend",
+    "rsvp-yes",
+    "doff",
+    "doff-twice",
+    "7up",
+    "-",
+    "title",
+    "read",
+];
+
+fn any_word(chance: &mut Chance, from: &[&str]) -> String {
+    const LETTERS: &[u8] = b"abcxyz059-";
+    if chance.one_in(4) {
+        let length = 1 + chance.below(64);
+        return (0..length).map(|_| char::from(*chance.pick(LETTERS))).collect();
+    }
+    (*chance.pick(from)).to_owned()
+}
+
+const PIECES: [&str; 34] = [
+    "&",
+    "<",
+    ">",
+    "\"",
+    "'",
+    "]]>",
+    "<![CDATA[",
+    "<!--",
+    "-->",
+    "<?x?>",
+    "&amp;",
+    "&#13;",
+    "&lt;b&gt;",
+    "</Title>",
+    "\t",
+    "\n",
+    "\r",
+    "\r\n",
+    " ",
+    "\u{a0}",
+    "\u{85}",
+    "\u{2028}",
+    "\u{7f}",
+    "\u{9f}",
+    "\u{feff}",
+    "\u{fffd}",
+    "\u{10fffd}",
+    "\u{202e}",
+    "e\u{301}",
+    "☕",
+    "😀",
+    "日本語",
+    "\\u0041",
+    "\\",
+];
+
+/// Any text that is not blank and that XML can carry.
+fn any_text(chance: &mut Chance) -> String {
+    let text: String = match chance.below(4) {
+        0 => (0..1 + chance.below(6)).map(|_| *chance.pick(&PIECES)).collect(),
+        1 => (0..1 + chance.below(12)).map(|_| any_char(chance)).collect(),
+        2 => {
+            let (piece, times) = (*chance.pick(&PIECES), 1 + chance.below(150));
+            piece.repeat(times)
+        }
+        _ => format!("{}plain{}", chance.pick(&PIECES), chance.pick(&PIECES)),
+    };
+    if text.trim().is_empty() { format!("{text}x{text}") } else { text }
+}
+
+fn any_char(chance: &mut Chance) -> char {
+    let plane = *chance.pick(&[0x80, 0x800, 0x3000, 0x10000, 0x11_0000]);
+    loop {
+        let number = u32::try_from(chance.below(plane)).unwrap();
+        if let Some(c) = char::from_u32(number).filter(|c| infoset::is_xml_char(*c)) {
+            return c;
+        }
+    }
+}
