@@ -1,9 +1,9 @@
 //! Entries: what an account's collection is made of in the store.
 //!
 //! An entry is a hint. It carries what filters, orders and skips need, and nothing that is shown; the activity's
-//! [`State`](crate::State) is the truth, and what is shown is checked against it once more.
+//! [`State`] is the truth, and what is shown is checked against it once more.
 
-use crate::{ActivityId, Facet, Millis, Position, Uid, Version, Visibility};
+use crate::{ActivityId, Facet, Millis, Position, State, Uid, Version, Visibility};
 
 /// Why an entry is in a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,6 +112,22 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// What a collection is told of an activity in that state, in a box of its own.
+    pub fn of(state: &State, into: Box, gone: bool) -> Entry {
+        Entry {
+            id: state.id,
+            boxes: Boxes::default().with(into),
+            facet: state.facet.clone(),
+            received: state.received,
+            published: state.published,
+            actor: state.actor,
+            version: state.version,
+            visibility: state.visibility,
+            gone,
+            arrived: None,
+        }
+    }
+
     /// Where it stands in that order.
     pub fn spot(&self, order: Order) -> Spot {
         let time = match order {

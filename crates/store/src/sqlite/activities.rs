@@ -5,7 +5,7 @@ use super::values::{activity_id, corrupt, flags, millis, pack_uids, unpack_flags
 use super::{SqliteStore, entries, log};
 use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey};
 use async_trait::async_trait;
-use model::{Activity, ActivityId, Body, Boxes, Entry, State, Uid, Version};
+use model::{Activity, ActivityId, Body, Entry, State, Uid, Version};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::sync::Arc;
 
@@ -60,24 +60,9 @@ fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result
         state.deleted
     ])?;
     let position = log::append(connection, state.id, state.version, &item.formerly)?;
-    entries::put(connection, facets, state.actor, &own_entry(state), position)?;
+    let own = Entry::of(state, model::Box::From, state.deleted);
+    entries::put(connection, facets, state.actor, &own, position)?;
     Ok(Accepted::Stored(position))
-}
-
-/// What the actor's own collection has of an activity.
-fn own_entry(state: &State) -> Entry {
-    Entry {
-        id: state.id,
-        boxes: Boxes::default().with(model::Box::From),
-        facet: state.facet.clone(),
-        received: state.received,
-        published: state.published,
-        actor: state.actor,
-        version: state.version,
-        visibility: state.visibility,
-        gone: state.deleted,
-        arrived: None,
-    }
 }
 
 fn put_activity(connection: &Connection, facets: &Facets, activity: &Activity) -> Result<()> {

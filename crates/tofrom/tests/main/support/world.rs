@@ -2,8 +2,8 @@
 
 use super::chance::Chance;
 use model::{
-    Account, AccountName, Activity, ActivityId, Body, Box, Boxes, Comments, Edge, Entry, Facet, FeedQuery,
-    Kind, Millis, Object, Order, Position, Reader, Service, ServiceName, Spot, State, Thumbnail, Uid, Verb,
+    Account, AccountName, Activity, ActivityId, Body, Box, Comments, Edge, Entry, Facet, FeedQuery, Kind,
+    Millis, Object, Order, Position, Reader, Service, ServiceName, Spot, State, Thumbnail, Uid, Verb,
     Version, Visibility, belongs, may_see,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -199,26 +199,14 @@ impl World {
     /// Entries for everybody who may ever have a reason to see it: hints, some of them wrong.
     async fn deliver(&mut self, position: Position, state: &State, before: Option<&State>) {
         let mut deliveries = Vec::new();
-        let entry = |boxes: Boxes, gone: bool| Entry {
-            id: state.id,
-            boxes,
-            facet: state.facet.clone(),
-            received: state.received,
-            published: state.published,
-            actor: state.actor,
-            version: state.version,
-            visibility: state.visibility,
-            gone,
-            arrived: None,
-        };
         let formerly = before.map_or(&[][..], |old| &old.addressed);
         for uid in self.accounts.iter().map(|account| account.uid) {
             if state.addressed.contains(&uid) || formerly.contains(&uid) {
                 let gone = state.deleted || !state.addressed.contains(&uid);
-                deliveries.push((uid, entry(Boxes::default().with(Box::Addressed), gone)));
+                deliveries.push((uid, Entry::of(state, Box::Addressed, gone)));
             }
             if self.edges.contains_key(&(uid, state.actor)) {
-                deliveries.push((uid, entry(Boxes::default().with(Box::Followed), state.deleted)));
+                deliveries.push((uid, Entry::of(state, Box::Followed, state.deleted)));
             }
         }
         store::Feeds::deliver(&*self.store, position, deliveries).await.unwrap();
