@@ -2,14 +2,13 @@
 
 use super::certificate::{CertificateError, ReloadingCertificate};
 use super::stall::Stall;
-use super::{Limits, Peer, Trusted, connection};
+use super::{House, Peer, Trusted, connection};
 use crate::telemetry::metrics;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -17,15 +16,6 @@ use tokio_rustls::TlsAcceptor;
 const AFTER_FAILURE: Duration = Duration::from_millis(100);
 /// A failure that lasts is logged once in so long.
 const LOG_EVERY: Duration = Duration::from_secs(60);
-
-/// What all listeners of one service share.
-#[derive(Clone)]
-pub(super) struct House {
-    pub(super) service: axum::Router,
-    pub(super) limits: Limits,
-    pub(super) places: Arc<Semaphore>,
-    pub(super) stopping: watch::Receiver<bool>,
-}
 
 /// What a connection has to go through first.
 #[derive(Clone)]

@@ -1,9 +1,8 @@
 //! One connection, from the first byte after its handshake to its end.
 
-use super::accept::House;
 use super::body::{Noted, Timed};
 use super::progress::{Patience, Progress, Watched};
-use super::{Limits, Peer, Trusted};
+use super::{House, Limits, Peer, Trusted};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;

@@ -109,6 +109,15 @@ pub async fn serve_plain(
     open(vec![(listener, Door::Plain)], service, limits, shutdown).await;
 }
 
+/// What all listeners of one service share.
+#[derive(Clone)]
+struct House {
+    service: axum::Router,
+    limits: Limits,
+    places: Arc<Semaphore>,
+    stopping: watch::Receiver<bool>,
+}
+
 async fn open(
     doors: Vec<(TcpListener, Door)>,
     service: axum::Router,
@@ -117,7 +126,7 @@ async fn open(
 ) {
     let places = Arc::new(Semaphore::new(usize::try_from(limits.connections).unwrap_or(usize::MAX)));
     let (stop, stopping) = watch::channel(false);
-    let house = accept::House { service, limits, places: Arc::clone(&places), stopping };
+    let house = House { service, limits, places: Arc::clone(&places), stopping };
     let loops: Vec<_> = doors
         .into_iter()
         .map(|(listener, door)| tokio::spawn(accept::accept(listener, door, house.clone())))
