@@ -13,6 +13,7 @@ mod main {
     mod access;
     mod crash;
     mod fuzz;
+    mod http2;
     mod interop;
     mod laws;
     mod program;

@@ -7,6 +7,7 @@ use super::{Problem, Service, coding, conditional};
 use crate::auth::Principal;
 use crate::feed::Page;
 use crate::render::{Links, PageView};
+use axum::body::{Body, Bytes};
 use axum::extract::{Extension, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
@@ -14,6 +15,7 @@ use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, LINK};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{Account, AccountName, Collection, FeedQuery, Format, Reader, Start, Uid};
 use std::fmt::Write;
+use std::io;
 use std::sync::Arc;
 
 pub(super) fn methods() -> MethodRouter<Arc<Service>> {
@@ -106,7 +108,9 @@ impl Service {
         let tag = conditional::entity_tag(owner, &page, format, accepted);
         let links = self.links(owner, query, &page);
         let mut response = if conditional::is_known(headers, &tag) {
-            StatusCode::NOT_MODIFIED.into_response()
+            // A body of no stated length: the length of an empty one would be taken for that of the page.
+            (StatusCode::NOT_MODIFIED, Body::from_stream(futures::stream::empty::<io::Result<Bytes>>()))
+                .into_response()
         } else {
             let remembered = self.renderer.remembered(&page.items, format);
             let lacking = |at: usize| remembered.get(at).is_none_or(Option::is_none);

@@ -122,7 +122,7 @@ impl Problem {
     pub fn not_acceptable(offers: &[Format]) -> Problem {
         let offers: Vec<&str> = offers.iter().map(|format| format.media_type()).collect();
         let offers = offers.join(", ");
-        let detail = format!("Accept one of {offers}, or name one with the parameter format.");
+        let detail = format!("Accept one of {offers}.");
         Problem::new(NOT_ACCEPTABLE, detail).member("offers", offers)
     }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  tofrom check --config /etc/tofrom/tofrom.toml\n  tofrom check --data ./data --json\n\n\
-                        Exits with 1 if anything is wrong, so that it can stand before a start or in a timer."
+                        Exits with 1 if anything is wrong, so that it can stand in a timer or a script."
 )]
 pub(super) struct Args {}
 

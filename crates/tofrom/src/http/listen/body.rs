@@ -3,29 +3,59 @@
 use super::Limits;
 use super::progress::InFlight;
 use axum::body::{Body, Bytes, HttpBody};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::{Frame, Incoming, SizeHint};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::time::{Instant, Sleep};
+
+/// How much of a body that nobody wants is still taken, and for how long.
+const UNWANTED: usize = 64 * 1024;
+const UNWANTED_FOR: Duration = Duration::from_secs(2);
 
 /// A request's body, which fails when it stays away for too long or takes too long as a whole.
 pub(super) struct Timed {
-    inner: Incoming,
+    /// There until the body is dropped.
+    inner: Option<Incoming>,
+    /// An HTTP/2 stream that is answered and let go before its body came is reset, and some clients (curl among them)
+    /// then throw the answer away. So what is left of it is taken in after the answer.
+    drain: bool,
     limits: Limits,
     end: Instant,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl Timed {
-    pub(super) fn wrap(inner: Incoming, limits: Limits) -> Body {
+    pub(super) fn wrap(inner: Incoming, h2: bool, limits: Limits) -> Body {
         // Most requests have none, and then there is nothing to time.
         if inner.is_end_stream() {
             return Body::empty();
         }
-        Body::new(Timed { inner, limits, end: Instant::now() + limits.body, sleep: None })
+        Body::new(Timed {
+            inner: Some(inner),
+            drain: h2,
+            limits,
+            end: Instant::now() + limits.body,
+            sleep: None,
+        })
     }
+}
+
+impl Drop for Timed {
+    fn drop(&mut self) {
+        let left = self.inner.take().filter(|inner| self.drain && !inner.is_end_stream());
+        if let (Some(left), Ok(runtime)) = (left, tokio::runtime::Handle::try_current()) {
+            runtime.spawn(tokio::time::timeout(UNWANTED_FOR, take_unwanted(left)));
+        }
+    }
+}
+
+async fn take_unwanted(body: Incoming) {
+    let mut body = Limited::new(body, UNWANTED);
+    while let Some(Ok(_)) = body.frame().await {}
 }
 
 impl HttpBody for Timed {
@@ -37,7 +67,8 @@ impl HttpBody for Timed {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = &mut *self;
-        if let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) {
+        let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
+        if let Poll::Ready(frame) = Pin::new(inner).poll_frame(cx) {
             this.sleep = None;
             return Poll::Ready(frame.map(|frame| frame.map_err(axum::Error::new)));
         }
@@ -50,11 +81,11 @@ impl HttpBody for Timed {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.inner.as_ref().is_none_or(HttpBody::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        self.inner.as_ref().map_or_else(SizeHint::default, HttpBody::size_hint)
     }
 }
 
