@@ -13,7 +13,10 @@ const PUT: &str = "INSERT INTO entry (uid, run, received_ms, aid, published_ms, 
      SET ver = excluded.ver, flags = excluded.flags, seq = excluded.seq
      WHERE (excluded.ver, excluded.seq) > (entry.ver, entry.seq)";
 
-const NOTE_RUN: &str = "INSERT INTO run_of (uid, run) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+const NOTE_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (uid, run) DO UPDATE SET received_ms = max(received_ms, excluded.received_ms),
+     published_ms = max(published_ms, excluded.published_ms)
+     WHERE excluded.received_ms > received_ms OR excluded.published_ms > published_ms";
 
 /// The number of a run: a facet in a box.
 fn run(facet: i64, one: Box) -> i64 {
@@ -38,7 +41,8 @@ pub(super) fn put(
     let facet = facets.number(connection, &entry.facet)?;
     for one in entry.boxes.iter() {
         let run = run(facet, one);
-        connection.prepare_cached(NOTE_RUN)?.execute([owner.0, run])?;
+        let newest = [owner.0, run, entry.received.0, entry.published.0];
+        connection.prepare_cached(NOTE_RUN)?.execute(newest)?;
         connection.prepare_cached(PUT)?.execute(params![
             owner.0,
             run,

@@ -2,8 +2,9 @@
 //!
 //! A run is one facet in one box: its rows lie in order, in either order of time. The filter picks the runs,
 //! and the merge reads no row that the filter leaves out, so that a filter that selects one in a thousand
-//! costs what the page costs. Every run is asked for its first row only, then for more in growing portions
-//! while its rows are taken: rows read are at most four for each row taken and one for each run.
+//! costs what the page costs. A run is opened when the merge comes to its newest time, which the directory
+//! knows; then it is asked for rows in growing portions while they are taken. Rows read are at most four for
+//! each row taken and three for each run.
 
 use super::super::Counters;
 use super::super::entries::facet_and_box;
@@ -18,7 +19,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-pub(super) const RUNS: &str = "SELECT run FROM run_of WHERE uid = ?1";
+pub(super) const RUNS: &str = "SELECT run, received_ms, published_ms FROM run_of WHERE uid = ?1";
 
 pub(super) const RECEIVED: &str = "SELECT aid, received_ms, published_ms, actor, ver, flags, seq
      FROM entry WHERE uid = ?1 AND run = ?2 AND (received_ms, aid) < (?3, ?4) AND received_ms >= ?5
@@ -29,8 +30,12 @@ pub(super) const PUBLISHED: &str = "SELECT aid, received_ms, published_ms, actor
      WHERE uid = ?1 AND run = ?2 AND (published_ms, aid) < (?3, ?4) AND published_ms >= ?5
      ORDER BY published_ms DESC, aid DESC LIMIT ?6";
 
-/// Portions grow by this factor.
+/// The first portion of a run, and the factor by which portions grow.
+const OPENING: usize = 3;
 const GROWTH: usize = 4;
+
+/// Above every spot of its time.
+const TOP: [u8; 16] = [u8::MAX; 16];
 
 /// Reads a slice.
 pub(super) fn slice(
@@ -44,22 +49,30 @@ pub(super) fn slice(
     }
     let mut source = Source::new(connection, slice)?;
     let mut runs = pick(connection, facets, counters, slice)?;
-    // A run that is alone is read as it is wanted.
-    let first = if runs.len() == 1 { slice.limit } else { 1 };
-    let mut heads = BinaryHeap::with_capacity(runs.len());
-    for (index, run) in runs.iter_mut().enumerate() {
-        run.portion = first;
-        heads.extend(source.next(run, slice.limit)?.map(|row| Head { spot: source.spot(&row), row, index }));
+    if let [alone] = &mut runs[..] {
+        alone.portion = slice.limit;
     }
+    let mut heads: BinaryHeap<Head> = runs
+        .iter()
+        .enumerate()
+        .map(|(index, run)| Head { at: (run.newest, TOP), row: None, index })
+        .collect();
 
     let mut entries = Vec::with_capacity(slice.limit.min(256));
     let mut taken_from = Vec::with_capacity(Box::ALL.len());
     while let Some(head) = heads.pop() {
-        let mut entry = head.entry(&runs)?;
+        let Some(row) = head.row else {
+            let run = runs.get_mut(head.index).ok_or_else(|| corrupt("a head of no run"))?;
+            heads.extend(source.head(run, head.index, slice.limit - entries.len())?);
+            continue;
+        };
+        let mut entry = entry_of(&runs, head.index, &row)?;
         taken_from.clear();
         taken_from.push(head.index);
-        while let Some(same) = next_if(&mut heads, head.spot) {
-            entry = joined(entry, same.entry(&runs)?);
+        // Every run that could have the same spot stands above it until it is opened, so all of them are by now.
+        while let Some(same) = next_if(&mut heads, head.at) {
+            let Some(row) = &same.row else { continue };
+            entry = joined(entry, entry_of(&runs, same.index, row)?);
             taken_from.push(same.index);
         }
         entries.push(entry);
@@ -69,14 +82,14 @@ pub(super) fn slice(
         }
         for &index in &taken_from {
             let Some(run) = runs.get_mut(index) else { continue };
-            heads.extend(source.next(run, wanted)?.map(|row| Head { spot: source.spot(&row), row, index }));
+            heads.extend(source.head(run, index, wanted)?);
         }
     }
     counters.add_rows(source.stepped);
     Ok(entries)
 }
 
-/// The account's runs that the slice is made of.
+/// The account's runs that the slice may have something of.
 fn pick(
     connection: &Connection,
     facets: &Facets,
@@ -91,14 +104,20 @@ fn pick(
     let mut seen = 0;
     while let Some(row) = rows.next()? {
         seen += 1;
-        let number = row.get(0)?;
+        let (number, received, published): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let (facet, one) = facet_and_box(number).ok_or_else(|| corrupt("a run in no box"))?;
-        if !slice.boxes.contains(one) {
+        let newest = match slice.order {
+            Order::Received => received,
+            Order::Published => published,
+        };
+        if !slice.boxes.contains(one) || range.since.is_some_and(|since| newest < since.0) {
             continue;
         }
         let facet = facets.one(connection, facet)?;
         if slice.filter.selects(&facet) {
-            runs.push(Run { number, one, facet, read: VecDeque::new(), below, portion: 1, ended: false });
+            let newest = newest.min(below.time);
+            let (read, portion) = (VecDeque::new(), OPENING);
+            runs.push(Run { number, one, facet, newest, read, below, portion, ended: false });
         }
     }
     counters.add_runs(seen);
@@ -117,6 +136,8 @@ struct Run {
     number: i64,
     one: Box,
     facet: Arc<Facet>,
+    /// Nothing of it that is wanted is newer.
+    newest: i64,
     read: VecDeque<EntryRow>,
     below: Bound,
     portion: usize,
@@ -169,6 +190,15 @@ impl<'a> Source<'a> {
         Spot { time, id: row.id }
     }
 
+    /// The run's next row, ready to be merged.
+    fn head(&mut self, run: &mut Run, index: usize, wanted: usize) -> Result<Option<Head>> {
+        let row = self.next(run, wanted)?;
+        Ok(row.map(|row| {
+            let spot = self.spot(&row);
+            Head { at: (spot.time.0, *spot.id.as_bytes()), row: Some(row), index }
+        }))
+    }
+
     /// The run's next row; where none is left over from before, as many are read as the run's portion says,
     /// but no more than are wanted.
     fn next(&mut self, run: &mut Run, wanted: usize) -> Result<Option<EntryRow>> {
@@ -192,27 +222,25 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The first row of a run that is not taken yet.
+/// The first row of a run that is not taken yet; of a run that is not opened yet, where it can be at most.
 struct Head {
-    spot: Spot,
-    row: EntryRow,
+    at: (i64, [u8; 16]),
+    row: Option<EntryRow>,
     index: usize,
 }
 
-impl Head {
-    fn entry(&self, runs: &[Run]) -> Result<Entry> {
-        let run = runs.get(self.index).ok_or_else(|| corrupt("a row of no run"))?;
-        self.row.entry(&run.facet, run.one)
-    }
+fn entry_of(runs: &[Run], index: usize, row: &EntryRow) -> Result<Entry> {
+    let run = runs.get(index).ok_or_else(|| corrupt("a row of no run"))?;
+    row.entry(&run.facet, run.one)
 }
 
-fn next_if(heads: &mut BinaryHeap<Head>, spot: Spot) -> Option<Head> {
-    if heads.peek().is_some_and(|next| next.spot == spot) { heads.pop() } else { None }
+fn next_if(heads: &mut BinaryHeap<Head>, at: (i64, [u8; 16])) -> Option<Head> {
+    if heads.peek().is_some_and(|next| next.at == at) { heads.pop() } else { None }
 }
 
 impl Ord for Head {
     fn cmp(&self, other: &Head) -> Ordering {
-        self.spot.cmp(&other.spot).then(self.index.cmp(&other.index))
+        self.at.cmp(&other.at).then(self.index.cmp(&other.index))
     }
 }
 

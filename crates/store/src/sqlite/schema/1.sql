@@ -115,10 +115,13 @@ CREATE TABLE entry (
 CREATE INDEX entry_published ON entry (uid, run, published_ms, aid);
 CREATE INDEX entry_arrival ON entry (uid, seq, aid);
 
--- Which runs an account has; only grows.
+-- Which runs an account has, and the newest times in each. It only grows, so a run of which a page needs nothing is
+-- known without looking into it.
 CREATE TABLE run_of (
   uid INTEGER NOT NULL,
   run INTEGER NOT NULL,
+  received_ms INTEGER NOT NULL,
+  published_ms INTEGER NOT NULL,
   PRIMARY KEY (uid, run)
 ) STRICT, WITHOUT ROWID;
 
