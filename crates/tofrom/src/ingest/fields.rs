@@ -60,12 +60,17 @@ pub(super) fn url(field: &str, said: &Said) -> Result<Option<String>, Refused> {
         return Err(Refused::new(field, format!("an address has at most {MAX_URL} bytes")));
     }
     // The parser forgives blanks around an address and line ends within; what is kept is what was written, though.
-    let seamless = !text.chars().any(|c| c.is_whitespace() || c.is_control());
+    // And what no IRI has must be escaped by whoever writes it, or Atom would not be valid.
+    let never = |c: char| c.is_whitespace() || c.is_control() || "\"<>\\^`{|}".contains(c);
+    let seamless = !text.chars().any(never);
     let web = Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
     if seamless && web {
         Ok(Some(text.to_owned()))
     } else {
-        Err(Refused::new(field, "expected an address like https://example.org/page"))
+        Err(Refused::new(
+            field,
+            "expected an address like https://example.org/page, with %20 for a space and so on",
+        ))
     }
 }
 
