@@ -1,4 +1,4 @@
-//! Passwords: Argon2id in PHC strings. It is slow on purpose; requests go through [`super::hashing`].
+//! Passwords: Argon2id in PHC strings. It is slow on purpose; requests go through `hashing`.
 
 use super::primitives::{self, NoRandomness};
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
