@@ -114,6 +114,7 @@ impl Activities for SqliteStore {
     async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>> {
         self.read_together(|connection| {
             let mut statement = connection.prepare_cached(STATE)?;
+            let mut facets = self.facets.view();
             let mut state = |id: &ActivityId| {
                 let mut rows = statement.query([id.as_bytes()])?;
                 let Some(row) = rows.next()? else { return Ok(None) };
@@ -122,7 +123,7 @@ impl Activities for SqliteStore {
                     id: activity_id(row, 0)?,
                     version: version(row, 1)?,
                     actor: Uid(row.get(2)?),
-                    facet: self.facets.one(connection, row.get(3)?)?.as_ref().clone(),
+                    facet: facets.one(connection, row.get(3)?)?.as_ref().clone(),
                     received: millis(row, 4)?,
                     published: millis(row, 5)?,
                     updated: millis(row, 6)?,

@@ -21,22 +21,19 @@ pub(super) struct Facets {
 #[derive(Default)]
 struct Known {
     last: i64,
-    facets: HashMap<i64, Arc<Facet>>,
+    /// By number: numbers are given one after the other.
+    facets: Arc<Vec<Option<Arc<Facet>>>>,
     numbers: HashMap<Arc<Facet>, i64>,
 }
 
 impl Facets {
-    /// The facet of that number, which comes from a row that this connection can see.
-    pub(super) fn one(&self, connection: &Connection, number: i64) -> Result<Arc<Facet>> {
-        if let Some(facet) = self.look_up(number) {
-            return Ok(facet);
-        }
-        self.load(connection)?;
-        self.look_up(number).ok_or_else(|| corrupt("a facet that is not in the dictionary"))
+    /// The copy as it is now, for many look-ups at the cost of one.
+    pub(super) fn view(&self) -> View<'_> {
+        View { facets: self, known: self.snapshot() }
     }
 
-    fn look_up(&self, number: i64) -> Option<Arc<Facet>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).facets.get(&number).cloned()
+    fn snapshot(&self) -> Arc<Vec<Option<Arc<Facet>>>> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner).facets)
     }
 
     /// The facet's number, for the writer: a new one is given within the present transaction.
@@ -73,9 +70,33 @@ impl Facets {
             let number = row.get(0)?;
             let facet = Arc::new(Facet { service: row.get(1)?, kind: kind(row, 2)?, verb: verb(row, 3)? });
             known.last = number;
-            known.facets.insert(number, Arc::clone(&facet));
+            let at = usize::try_from(number).map_err(|_| corrupt("a facet of a negative number"))?;
+            let facets = Arc::make_mut(&mut known.facets);
+            facets.resize(facets.len().max(at + 1), None);
+            if let Some(place) = facets.get_mut(at) {
+                *place = Some(Arc::clone(&facet));
+            }
             known.numbers.insert(facet, number);
         }
         Ok(())
+    }
+}
+
+/// The copy as it was, brought up to date where a number is newer.
+pub(super) struct View<'a> {
+    facets: &'a Facets,
+    known: Arc<Vec<Option<Arc<Facet>>>>,
+}
+
+impl View<'_> {
+    /// The facet of that number, which comes from a row that this connection can see.
+    pub(super) fn one(&mut self, connection: &Connection, number: i64) -> Result<&Arc<Facet>> {
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        if self.known.get(at).is_none_or(Option::is_none) {
+            self.facets.load(connection)?;
+            self.known = self.facets.snapshot();
+        }
+        let found = self.known.get(at).and_then(Option::as_ref);
+        found.ok_or_else(|| corrupt("a facet that is not in the dictionary"))
     }
 }

@@ -2,7 +2,10 @@
 
 mod arrivals;
 mod merge;
+mod recent;
 mod row;
+
+pub(super) use recent::Recent;
 
 use super::{SqliteStore, entries};
 use crate::{Feeds, Result, Slice};
@@ -24,7 +27,11 @@ impl Feeds for SqliteStore {
     }
 
     async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>> {
-        self.read_together(|connection| merge::slice(connection, &self.facets, &self.counters, slice)).await
+        self.read_together(|connection| {
+            let read = || merge::slice(connection, &self.facets, &self.counters, slice);
+            self.recent.slice(connection, slice, read)
+        })
+        .await
     }
 
     async fn arrivals(&self, owner: Uid, after: Place, floor: Position, limit: usize) -> Result<Vec<Entry>> {

@@ -25,14 +25,15 @@ pub(super) fn append(
     Ok(Position(seq.cast_unsigned()))
 }
 
+/// Everything up to here has been delivered.
+pub(super) fn floor(connection: &Connection) -> Result<i64> {
+    Ok(connection.prepare_cached(FLOOR)?.query_row([], |row| row.get(0))?)
+}
+
 #[async_trait]
 impl Log for SqliteStore {
     async fn floor(&self) -> Result<Position> {
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(FLOOR)?;
-            statement.query([])?.next()?.map_or(Ok(Position(0)), |row| position(row, 0))
-        })
-        .await
+        self.read(|connection| Ok(Position(floor(connection)?.cast_unsigned()))).await
     }
 
     async fn pending(&self, limit: usize) -> Result<Vec<Task>> {

@@ -73,6 +73,7 @@ pub struct SqliteStore {
     pool: Arc<Pool>,
     writer: Arc<Writer>,
     facets: Arc<Facets>,
+    recent: Arc<feed::Recent>,
     counters: Arc<Counters>,
 }
 
@@ -102,7 +103,14 @@ impl SqliteStore {
         let pool = Pool::new(readers.collect::<Result<_>>()?);
         let facets = Arc::new(Facets::default());
         let writer = Arc::new(Writer::start(writer, Arc::clone(&facets), options.queue)?);
-        Ok(SqliteStore { path: path.to_owned(), pool, writer, facets, counters: Arc::default() })
+        Ok(SqliteStore {
+            path: path.to_owned(),
+            pool,
+            writer,
+            facets,
+            recent: Arc::default(),
+            counters: Arc::default(),
+        })
     }
 
     /// How many entries' rows slices and arrivals have read since the start.

@@ -4,6 +4,7 @@ mod cost;
 mod failures;
 mod files;
 mod processes;
+mod recent;
 
 use super::conformance::{Engine, fresh};
 use super::scratch::Scratch;

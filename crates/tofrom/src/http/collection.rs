@@ -3,7 +3,7 @@
 use super::authenticated::Caller;
 use super::negotiate::{Accept, Coding};
 use super::query::raw_query;
-use super::{Problem, Service, coding, conditional};
+use super::{Problem, Service, coding, conditional, written};
 use crate::auth::Principal;
 use crate::feed::Page;
 use crate::render::{Links, PageView};
@@ -105,20 +105,20 @@ impl Service {
         headers: &HeaderMap,
     ) -> Result<Response, Problem> {
         let accepted = Coding::choose(headers);
-        let tag = conditional::entity_tag(owner, &page, format, accepted);
+        let mut tag = conditional::entity_tag(owner, &page, format, accepted);
         let links = self.links(owner, query, &page);
         let mut response = if conditional::is_known(headers, &tag) {
             // A body of no stated length: the length of an empty one would be taken for that of the page.
             (StatusCode::NOT_MODIFIED, Body::from_stream(futures::stream::empty::<io::Result<Bytes>>()))
                 .into_response()
         } else {
-            let remembered = self.renderer.remembered(&page.items, format);
-            let lacking = |at: usize| remembered.get(at).is_none_or(Option::is_none);
-            let bodies = self.bodies.of(&mut page.items, lacking).await?;
-            let view = PageView { owner, collection: query.collection, links: &links };
-            let body = self.renderer.page(&view, &page.items, remembered, &bodies, format);
-            let (used, body) = coding::encode(accepted, body);
-            let mut response = body.into_response();
+            let (body, written) = match self.written.get(&tag, format) {
+                Some(body) => (body, tag),
+                None => self.write(owner, query, &mut page, format, accepted, &links).await?,
+            };
+            tag = written;
+            let used = body.coding;
+            let mut response = body.bytes.into_response();
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
             if used != Coding::Identity {
                 response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(used.as_str()));
@@ -131,6 +131,28 @@ impl Service {
             out.insert(name, HeaderValue::from_str(&value).map_err(|_| Problem::internal())?);
         }
         Ok(response)
+    }
+
+    /// The body of a page, and its tag: a body may be newer than the state that was read before it.
+    async fn write(
+        &self,
+        owner: &Account,
+        query: &FeedQuery,
+        page: &mut Page,
+        format: Format,
+        accepted: Coding,
+        links: &Links,
+    ) -> Result<(written::Body, String), Problem> {
+        let remembered = self.renderer.remembered(&page.items, format);
+        let lacking = |at: usize| remembered.get(at).is_none_or(Option::is_none);
+        let bodies = self.bodies.of(&mut page.items, lacking).await?;
+        let view = PageView { owner, collection: query.collection, links };
+        let body = self.renderer.page(&view, &page.items, remembered, &bodies, format);
+        let (coding, bytes) = coding::encode(accepted, body);
+        let body = written::Body { coding, bytes: bytes.into() };
+        let tag = conditional::entity_tag(owner, page, format, accepted);
+        self.written.keep(&tag, format, &body);
+        Ok((body, tag))
     }
 
     fn links(&self, owner: &Account, query: &FeedQuery, page: &Page) -> Links {

@@ -10,15 +10,16 @@ use model::{Account, Format};
 
 /// The entity tag of a page: weak, for two answers with one tag may differ in their links.
 pub(super) fn entity_tag(owner: &Account, page: &Page, format: Format, coding: Coding) -> String {
-    let mut digest = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
-    digest.update(&owner.version.0.to_be_bytes());
-    digest.update(&[u8::from(page.next.is_some())]);
+    // One text for one call: a digest that is fed piece by piece costs several times as much.
+    let mut shown = Vec::with_capacity(16 + page.items.len() * 32);
+    shown.extend(owner.version.0.to_be_bytes());
+    shown.push(u8::from(page.next.is_some()));
     for item in &page.items {
-        digest.update(item.state.id.as_bytes());
-        digest.update(&item.state.version.0.to_be_bytes());
-        digest.update(&item.actor.version.0.to_be_bytes());
+        shown.extend(item.state.id.as_bytes());
+        shown.extend(item.state.version.0.to_be_bytes());
+        shown.extend(item.actor.version.0.to_be_bytes());
     }
-    let digest = digest.finish();
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &shown);
     let short = digest.as_ref().first_chunk::<12>().copied().unwrap_or_default();
     format!("W/\"{}.{}.{}\"", URL_SAFE_NO_PAD.encode(short), format.as_str(), coding.as_str())
 }

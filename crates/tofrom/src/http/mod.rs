@@ -16,6 +16,7 @@ mod problem;
 mod query;
 mod router;
 mod whoami;
+mod written;
 
 pub use problem::{KINDS, Problem};
 pub use router::{Access, ROUTES, Route, router};
@@ -53,6 +54,7 @@ pub struct Service {
     feed: Feed,
     bodies: Bodies,
     renderer: Renderer,
+    written: written::Written,
     cors: cors::Cors,
     under_way: tokio::sync::Semaphore,
 }
@@ -69,6 +71,7 @@ impl Service {
             bodies: Bodies::new(Arc::clone(&parts.store)),
             renderer: Renderer::new(parts.site.clone()),
             authenticator: Authenticator::new(Arc::clone(&parts.store), accounts, parts.clock, parts.auth),
+            written: written::Written::new(),
             cors: cors::Cors::new(parts.cors_origins),
             under_way: tokio::sync::Semaphore::new(MOST_UNDER_WAY),
             site: parts.site,

@@ -36,6 +36,7 @@ pub(super) fn read(
     let mut rows = statement.query(params![owner.0, seq(after.position), inside, seq(floor)])?;
     let mut entries: Vec<Entry> = Vec::new();
     let mut stepped = 0;
+    let mut facets = facets.view();
     while let Some(row) = rows.next()? {
         stepped += 1;
         let (facet, one) = facet_and_box(row.get(7)?).ok_or_else(|| corrupt("a run in no box"))?;
@@ -45,7 +46,7 @@ pub(super) fn read(
             break;
         }
         let facet = facets.one(connection, facet)?;
-        let entry = found.entry(&facet, one)?;
+        let entry = found.entry(facet, one)?;
         entries.push(match last {
             Some(last) => joined(last, entry),
             None => entry,

@@ -102,6 +102,7 @@ fn pick(
     let mut rows = statement.query([slice.owner.0])?;
     let mut runs = Vec::new();
     let mut seen = 0;
+    let mut facets = facets.view();
     while let Some(row) = rows.next()? {
         seen += 1;
         let (number, received, published): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -114,10 +115,20 @@ fn pick(
             continue;
         }
         let facet = facets.one(connection, facet)?;
-        if slice.filter.selects(&facet) {
+        if slice.filter.selects(facet) {
             let newest = newest.min(below.time);
-            let (read, portion) = (VecDeque::new(), OPENING);
-            runs.push(Run { number, one, facet, newest, read, below, portion, ended: false });
+            // A run that goes on from the middle may have nothing for this page; one that begins has its newest row.
+            let (read, portion) = (VecDeque::new(), if newest < below.time { OPENING } else { 1 });
+            runs.push(Run {
+                number,
+                one,
+                facet: Arc::clone(facet),
+                newest,
+                read,
+                below,
+                portion,
+                ended: false,
+            });
         }
     }
     counters.add_runs(seen);

@@ -1,0 +1,86 @@
+//! What is remembered of first pages is never seen: whoever writes, and whenever deliveries are settled, a store that
+//! remembers answers as one that was just opened.
+
+use super::super::conformance::fresh;
+use super::super::scratch::Scratch;
+use super::open;
+use model::{Box, Boxes, Entry, Filter, Order, Position, Uid};
+use store::sqlite::SqliteStore;
+use store::{Feeds, Log, Slice};
+
+async fn pages(store: &SqliteStore, owner: Uid) -> Vec<Vec<Entry>> {
+    let songs = Filter { kinds: fresh::words(&["song"]), ..Filter::default() };
+    let mut pages = Vec::new();
+    for filter in [&Filter::default(), &songs] {
+        for order in [Order::Received, Order::Published] {
+            for boxes in [Boxes::ALL, fresh::boxes(&[Box::Followed])] {
+                let slice = Slice { owner, boxes, order, filter, after: None, limit: 3 };
+                pages.push(store.slice(&slice).await.unwrap());
+            }
+        }
+    }
+    pages
+}
+
+#[tokio::test]
+async fn a_store_that_remembers_answers_as_one_that_does_not() {
+    let scratch = Scratch::new();
+    // Two at one file, as the service and a command beside it are.
+    let (ours, theirs) = (open(&scratch), open(&scratch));
+    let (owner, other) = (fresh::uid(&ours).await, fresh::uid(&ours).await);
+    let mut random = 7_u64;
+    let mut roll = |sides: u64| {
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (random >> 33) % sides
+    };
+    let mut waiting: Vec<(Position, Entry)> = Vec::new();
+    let mut unsettled: Vec<Position> = Vec::new();
+    let mut hits = 0;
+    for step in 0..300 {
+        let writer = if roll(2) == 0 { &ours } else { &theirs };
+        match roll(5) {
+            0 | 1 => {
+                let received = fresh::NOON + roll(1_000) as i64;
+                let actor = if roll(2) == 0 { owner } else { other };
+                let mut item = fresh::acceptance(actor, &step.to_string(), received);
+                item.activity.state.facet.kind =
+                    model::Kind::parse(["photo", "song"][roll(2) as usize]).unwrap();
+                let position = fresh::accept(writer, &item).await;
+                let state = item.activity.state;
+                let entry = Entry {
+                    id: state.id,
+                    facet: state.facet,
+                    published: state.published,
+                    ..fresh::entry(received, received, &[Box::Followed])
+                };
+                waiting.push((position, entry));
+            }
+            // Deliveries come in any order, and are acknowledged in any other.
+            2 | 3 if !waiting.is_empty() => {
+                let (position, entry) = waiting.swap_remove(roll(waiting.len() as u64) as usize);
+                writer.deliver(position, vec![(owner, entry)]).await.unwrap();
+                unsettled.push(position);
+            }
+            _ if !unsettled.is_empty() => {
+                let position = unsettled.swap_remove(roll(unsettled.len() as u64) as usize);
+                writer.acknowledge(&[position]).await.unwrap();
+            }
+            _ => {}
+        }
+        // Now and then everything is settled.
+        if roll(4) == 0 {
+            for (position, entry) in waiting.drain(..) {
+                writer.deliver(position, vec![(owner, entry)]).await.unwrap();
+                unsettled.push(position);
+            }
+            writer.acknowledge(&unsettled).await.unwrap();
+            unsettled.clear();
+        }
+        let expected = pages(&open(&scratch), owner).await;
+        assert_eq!(pages(&ours, owner).await, expected, "step {step}");
+        let rows = ours.rows_stepped();
+        assert_eq!(pages(&ours, owner).await, expected, "step {step}, again");
+        hits += u64::from(ours.rows_stepped() == rows);
+    }
+    assert!(hits > 50, "{hits}");
+}
