@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use store::sqlite::SqliteStore;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -103,11 +103,26 @@ impl Sockets {
 
 async fn bind(name: &str, address: Option<SocketAddr>) -> anyhow::Result<Option<TcpListener>> {
     let Some(address) = address else { return Ok(None) };
-    let bound = TcpListener::bind(address).await;
+    let bound = listen(address);
     let bound = bound
         .with_context(|| format!("{name} {address} is not free; end what listens there or set another"))?;
     tracing::info!(address = %bound.local_addr().unwrap_or(address), "{name}");
     Ok(Some(bound))
+}
+
+/// What the system may hold for a client that does not read. Left to itself it takes megabytes for each, and a thousand
+/// such clients take all that it has for everybody; connections inherit this from the socket.
+const SEND_BUFFER: u32 = 128 * 1024;
+/// How many connections may wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A restart must not wait for the connections of the process before.
+    socket.set_reuseaddr(true)?;
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Starts everything. When this returns, requests are answered.

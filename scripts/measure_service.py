@@ -1,0 +1,107 @@
+"""What the measuring scripts share: building, starting and stopping the service, and looking at its process."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def built(folder):
+    """The folder with the service and the static answer: the one given, or built for release now."""
+    if folder:
+        return pathlib.Path(folder)
+    command = ["cargo", "build", "--release", "--quiet", "-p", "tofrom", "--bin", "tofrom", "--example", "static_answer"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    told = subprocess.run(
+        ["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True, capture_output=True
+    )
+    return pathlib.Path(json.loads(told.stdout)["target_directory"]) / "release"
+
+
+@contextlib.contextmanager
+def running(command, **more):
+    """A process, its first line of output, and its end when we are done with it."""
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True, **more)
+    try:
+        line = process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{command[0]} did not start")
+        yield process, line
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+class Service:
+    """A demo that runs: its addresses, its secrets, its process."""
+
+    def __init__(self, process, told, admin):
+        self.pid = process.pid
+        self.base = told["base_url"]
+        self.port = int(self.base.rsplit(":", 1)[1])
+        self.admin = admin
+        self.alice = next(account for account in told["accounts"] if account["name"] == "alice")
+        self.tls = ssl.create_default_context(cafile=told["ca_cert"])
+
+    def get(self, path, headers):
+        """An ordinary request; gives status and body."""
+        request = urllib.request.Request(self.base + path, headers=headers)
+        with urllib.request.urlopen(request, context=self.tls, timeout=30) as answer:
+            return answer.status, answer.read()
+
+    def metric(self, name):
+        """A number of /metrics."""
+        with urllib.request.urlopen(f"http://{self.admin}/metrics", timeout=30) as answer:
+            for line in answer.read().decode().splitlines():
+                if line.startswith(name + " "):
+                    return float(line.split()[1])
+        return 0.0
+
+
+@contextlib.contextmanager
+def demo(release, log="info"):
+    """The demo in a folder that goes away, with the log of `tofrom serve` written to a file there."""
+    folder = tempfile.mkdtemp(prefix="tofrom-measure-")
+    try:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            admin = "127.0.0.1:%d" % free.getsockname()[1]
+        command = [release / "tofrom", "demo", "--json", "--listen", "127.0.0.1:0", "--admin", admin]
+        command += ["--data", os.path.join(folder, "data")]
+        with open(os.path.join(folder, "log"), "w") as lines:
+            environment = {**os.environ, "TOFROM_LOG": log, "TOFROM_LOG_FORMAT": "json"}
+            with running(command, stderr=lines, env=environment) as (process, line):
+                yield Service(process, json.loads(line), admin)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def cpu_seconds(pid):
+    """User and system time of a process with all its threads."""
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_kib(pid):
+    """Memory of a process that is in RAM."""
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+
+def machine():
+    """What this was measured on, in a line."""
+    with open("/proc/cpuinfo") as cpus:
+        model = next((line.split(":", 1)[1].strip() for line in cpus if line.startswith("model name")), "unknown")
+    return f"{os.cpu_count()} cores, {model}"
