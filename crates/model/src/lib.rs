@@ -9,6 +9,7 @@ mod belonging;
 mod cursor;
 mod entry;
 mod facet;
+mod grant;
 mod hash;
 mod id;
 mod query;
@@ -21,6 +22,7 @@ pub use belonging::{Collection, Edge, Membership, Reader, belongs, entry_belongs
 pub use cursor::{Binding, Cursor, CursorError, Mark, Place};
 pub use entry::{Box, Boxes, Entry, Order, Spot};
 pub use facet::{Facet, ServiceName};
+pub use grant::{AccessToken, Progress, Session, Temporary};
 pub use id::{AccountName, ActivityId, InvalidName, KeyId, Position, Uid, Version};
 pub use query::{
     DEFAULT_COUNT, FeedQuery, Filter, Format, MAX_PAGE, ParameterError, Range, RawQuery, Start,

@@ -14,10 +14,12 @@
 mod activities;
 mod entries;
 mod error;
+mod grants;
 pub mod sqlite;
 
 pub use activities::{Acceptance, Accepted, Claim, SourceKey};
 pub use error::{Result, StoreError};
+pub use grants::{Grants, Nonce, Secret};
 
 use async_trait::async_trait;
 use model::{
@@ -27,7 +29,7 @@ use model::{
 
 /// Everything that a store offers.
 #[async_trait]
-pub trait Store: Accounts + Credentials + Graph + Activities + Feeds + Log {
+pub trait Store: Accounts + Credentials + Grants + Graph + Activities + Feeds + Log {
     /// Answers when the store can be read.
     async fn ping(&self) -> Result<()>;
 

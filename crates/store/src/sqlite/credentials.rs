@@ -8,13 +8,18 @@ use async_trait::async_trait;
 use model::{Application, Key, KeyId, Millis, Scopes, Uid};
 use rusqlite::{Connection, Row, params};
 
+/// Scopes by whether writing is among them.
+pub(super) fn scopes(row: &Row<'_>, column: usize) -> Result<Scopes> {
+    Ok(if row.get(column)? { Scopes::ReadWrite } else { Scopes::Read })
+}
+
 fn key(row: &Row<'_>) -> Result<Key> {
     Ok(Key {
         hash: row.get(0)?,
         id: KeyId(row.get::<_, i64>(1)?.cast_unsigned()),
         owner: Uid(row.get(2)?),
         name: row.get(3)?,
-        scopes: if row.get(4)? { Scopes::ReadWrite } else { Scopes::Read },
+        scopes: scopes(row, 4)?,
         created: millis(row, 5)?,
         expires: optional_millis(row, 6)?,
         revoked: optional_millis(row, 7)?,
@@ -34,7 +39,7 @@ fn application(row: &Row<'_>) -> Result<Application> {
     })
 }
 
-fn all<T>(
+pub(super) fn all<T>(
     connection: &Connection,
     statement: &str,
     parameters: impl rusqlite::Params,

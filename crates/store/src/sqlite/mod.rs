@@ -17,6 +17,7 @@ mod credentials;
 mod entries;
 mod facets;
 mod feed;
+mod grants;
 mod graph;
 mod log;
 #[cfg(test)]

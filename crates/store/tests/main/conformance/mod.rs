@@ -11,6 +11,7 @@ pub(crate) mod deliveries;
 pub(crate) mod facts;
 pub(crate) mod feeds;
 pub(crate) mod fresh;
+pub(crate) mod grants;
 pub(crate) mod graph;
 pub(crate) mod log;
 mod naive;
@@ -29,6 +30,12 @@ macro_rules! hold_to_the_interface {
                 the_later_state_wins, a_removed_account_is_found_by_name, listing_gives_each_once;
             credentials: a_key_is_found_by_its_hash, keys_are_listed_oldest_first, a_revocation_is_for_good,
                 the_latest_use_of_a_key_stays, applications_are_kept, a_removal_of_an_application_is_for_good;
+            grants: temporary_credentials_are_kept, the_first_decision_counts, of_many_decisions_one_counts,
+                only_what_was_allowed_is_exchanged, of_many_exchanges_one_wins, tokens_are_listed_oldest_first,
+                all_tokens_are_paged, a_revoked_token_stays_revoked, the_latest_use_of_a_token_stays,
+                a_secret_is_sealed_anew_where_it_was_read, a_nonce_is_claimed_once,
+                of_many_claims_of_a_nonce_one_wins, sessions_are_kept_until_they_are_ended,
+                nothing_is_forgotten_before_its_end;
             graph: an_edge_is_seen_from_both_ends, the_later_edge_wins, edges_line_up, following_pages,
                 followers_page;
             activities: an_accepted_activity_is_there, what_is_stored_comes_back_unchanged,

@@ -3,13 +3,13 @@
 use super::super::conformance::fresh;
 use super::super::scratch::Scratch;
 use super::{open, quick};
-use model::Uid;
+use model::{Millis, Uid};
 use rusqlite::Connection;
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::sqlite::{Options, SqliteStore};
-use store::{Accounts, Activities, Store, StoreError};
+use store::{Accounts, Activities, Grants, Nonce, Store, StoreError};
 
 fn refusal(scratch: &Scratch) -> String {
     match SqliteStore::open(&scratch.file("store.db"), quick()) {
@@ -175,4 +175,36 @@ async fn dangling_references_are_reported() {
     let vandal = Connection::open(scratch.file("store.db")).unwrap();
     vandal.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM body;").unwrap();
     assert_eq!(store.integrity_check().await.unwrap(), ["a row of activity refers to no row of body"]);
+}
+
+/// A file as the first version left it is brought along, with what is in it.
+#[tokio::test]
+async fn a_file_of_the_first_schema_is_migrated() {
+    let scratch = Scratch::new();
+    let uid = fresh::uid(&open(&scratch)).await;
+    let old = Connection::open(scratch.file("store.db")).unwrap();
+    old.execute_batch(
+        "DROP TABLE temporary; DROP TABLE token; DROP TABLE nonce; DROP TABLE session; PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(old);
+    let store = open(&scratch);
+    assert!(store.accounts(&[uid]).await.unwrap()[0].is_some());
+    assert_eq!(store.tokens_of(uid).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_has_ended_is_forgotten() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    for number in 0..20_000_u64 {
+        let mut hash = [0; 16];
+        hash[..8].copy_from_slice(&number.to_be_bytes());
+        let nonce = Nonce { hash, until: Millis(if number < 100 { 2_000 } else { 1_000 }) };
+        assert!(store.claim_nonce(&nonce).await.unwrap());
+    }
+    store.forget_expired(Millis(1_500)).await.unwrap();
+    let file = Connection::open(scratch.file("store.db")).unwrap();
+    let left: i64 = file.query_row("SELECT count(*) FROM nonce", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 100);
 }

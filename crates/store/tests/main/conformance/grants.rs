@@ -1,0 +1,295 @@
+//! Temporary credentials, access tokens, nonces and sessions, and that a step which is taken once is taken once.
+
+use super::{Engine, fresh};
+use model::{AccessToken, Application, Millis, Progress, Scopes, Session, Temporary, Uid};
+use std::sync::Arc;
+use store::{Nonce, Secret};
+
+/// How many try at once, and how often.
+const AT_ONCE: usize = 40;
+const ROUNDS: usize = 5;
+
+fn temporary() -> Temporary {
+    Temporary {
+        key: format!("temporary-{:x}", fresh::number()),
+        sealed_secret: vec![0, 255, 0],
+        consumer: "app".to_owned(),
+        callback: Some("https://reader.example/back?x=1".to_owned()),
+        scopes: Scopes::Read,
+        expires: Millis(fresh::NOON + 900_000),
+        progress: Progress::Asked,
+    }
+}
+
+fn allowed(by: Uid) -> Progress {
+    Progress::Allowed { by, verifier: hash() }
+}
+
+fn token(owner: Uid, created: i64) -> AccessToken {
+    AccessToken {
+        key: format!("token-{:x}", fresh::number()),
+        sealed_secret: vec![255, 0, 255],
+        consumer: "app".to_owned(),
+        owner,
+        scopes: Scopes::ReadWrite,
+        created: Millis(created),
+        expires: None,
+        revoked: None,
+        used: None,
+    }
+}
+
+fn hash() -> [u8; 32] {
+    let mut hash = [0x80; 32];
+    hash[..8].copy_from_slice(&fresh::number().to_be_bytes());
+    hash
+}
+
+fn nonce() -> Nonce {
+    let mut short = [0; 16];
+    short.copy_from_slice(&hash()[..16]);
+    Nonce { hash: short, until: Millis(fresh::NOON) }
+}
+
+/// Temporary credentials that somebody allowed.
+async fn granted(store: &Engine, by: Uid) -> Temporary {
+    let asked = temporary();
+    store.add_temporary(&asked).await.unwrap();
+    let progress = allowed(by);
+    assert!(store.decide(&asked.key, &progress).await.unwrap());
+    Temporary { progress, ..asked }
+}
+
+/// The token, made the only way there is.
+async fn exchanged(store: &Engine, token: AccessToken) -> AccessToken {
+    let temporary = granted(store, token.owner).await;
+    assert!(store.exchange(&temporary.key, &token).await.unwrap());
+    token
+}
+
+/// Calls all at the same time; gives how many said `true`.
+async fn winners<F: Future<Output = store::Result<bool>> + Send + 'static>(calls: Vec<F>) -> usize {
+    let gate = Arc::new(tokio::sync::Barrier::new(calls.len()));
+    let tasks: Vec<_> = calls
+        .into_iter()
+        .map(|call| {
+            let gate = Arc::clone(&gate);
+            tokio::spawn(async move {
+                gate.wait().await;
+                call.await.unwrap()
+            })
+        })
+        .collect();
+    let mut won = 0;
+    for task in tasks {
+        won += usize::from(task.await.unwrap());
+    }
+    won
+}
+
+pub(crate) async fn temporary_credentials_are_kept(store: Engine) {
+    let with_callback = temporary();
+    let out_of_band = Temporary { callback: None, scopes: Scopes::ReadWrite, ..temporary() };
+    for one in [with_callback, out_of_band] {
+        assert_eq!(store.temporary(&one.key).await.unwrap(), None);
+        store.add_temporary(&one).await.unwrap();
+        store.add_temporary(&one).await.unwrap();
+        assert_eq!(store.temporary(&one.key).await.unwrap(), Some(one));
+    }
+}
+
+pub(crate) async fn the_first_decision_counts(store: Engine) {
+    let by = fresh::uid(&*store).await;
+    for (first, second) in
+        [(allowed(by), Progress::Refused), (Progress::Refused, allowed(by)), (allowed(by), allowed(by))]
+    {
+        let one = temporary();
+        assert!(!store.decide(&one.key, &first).await.unwrap(), "there is nothing to decide");
+        store.add_temporary(&one).await.unwrap();
+        assert!(store.decide(&one.key, &first).await.unwrap());
+        assert!(!store.decide(&one.key, &second).await.unwrap());
+        assert!(store.decide(&one.key, &first).await.unwrap(), "who repeats the call made the decision");
+        store.add_temporary(&one).await.unwrap();
+        let decided = Temporary { progress: first, ..one };
+        assert_eq!(store.temporary(&decided.key).await.unwrap(), Some(decided));
+    }
+}
+
+pub(crate) async fn of_many_decisions_one_counts(store: Engine) {
+    let by = fresh::uid(&*store).await;
+    for _ in 0..ROUNDS {
+        let one = temporary();
+        store.add_temporary(&one).await.unwrap();
+        let calls = (0..AT_ONCE).map(|n| {
+            let (store, key) = (Arc::clone(&store), one.key.clone());
+            // Refusals are all the same, so several of them can rightly believe to be the first.
+            let decision = if n == 0 { Progress::Refused } else { allowed(by) };
+            async move { store.decide(&key, &decision).await }
+        });
+        assert_eq!(winners(calls.collect()).await, 1);
+    }
+}
+
+pub(crate) async fn only_what_was_allowed_is_exchanged(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let one = temporary();
+    let new = token(owner, fresh::NOON);
+    assert!(!store.exchange(&one.key, &new).await.unwrap(), "there is nothing to exchange");
+    store.add_temporary(&one).await.unwrap();
+    assert!(!store.exchange(&one.key, &new).await.unwrap(), "nobody has decided");
+    store.decide(&one.key, &Progress::Refused).await.unwrap();
+    assert!(!store.exchange(&one.key, &new).await.unwrap(), "it was refused");
+    assert_eq!(store.token(&new.key).await.unwrap(), None, "no token is left behind");
+
+    let one = granted(&store, owner).await;
+    assert!(store.exchange(&one.key, &new).await.unwrap());
+    assert!(store.exchange(&one.key, &new).await.unwrap(), "who repeats the call made the exchange");
+    assert_eq!(store.token(&new.key).await.unwrap(), Some(new.clone()));
+    let second = token(owner, fresh::NOON);
+    assert!(!store.exchange(&one.key, &second).await.unwrap());
+    assert_eq!(store.token(&second.key).await.unwrap(), None);
+    assert!(!store.decide(&one.key, &allowed(owner)).await.unwrap(), "there is no way back");
+    let progress = Progress::Exchanged { token: new.key };
+    assert_eq!(store.temporary(&one.key).await.unwrap().unwrap().progress, progress);
+}
+
+pub(crate) async fn of_many_exchanges_one_wins(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    for round in 1..=ROUNDS {
+        let one = granted(&store, owner).await;
+        let calls = (0..AT_ONCE).map(|_| {
+            let (store, key, token) = (Arc::clone(&store), one.key.clone(), token(owner, fresh::NOON));
+            async move { store.exchange(&key, &token).await }
+        });
+        assert_eq!(winners(calls.collect()).await, 1);
+        assert_eq!(store.tokens_of(owner).await.unwrap().len(), round, "one token a round");
+    }
+}
+
+pub(crate) async fn tokens_are_listed_oldest_first(store: Engine) {
+    let (owner, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    assert_eq!(store.tokens_of(owner).await.unwrap(), []);
+    let late = exchanged(&store, AccessToken { expires: Some(Millis(400)), ..token(owner, 300) }).await;
+    let early = exchanged(&store, AccessToken { scopes: Scopes::Read, ..token(owner, 200) }).await;
+    exchanged(&store, token(other, 100)).await;
+    assert_eq!(store.tokens_of(owner).await.unwrap(), [early, late]);
+}
+
+pub(crate) async fn all_tokens_are_paged(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let mut made = Vec::new();
+    for _ in 0..7 {
+        made.push(exchanged(&store, token(owner, 1)).await.key);
+    }
+    let mut found: Vec<String> = Vec::new();
+    loop {
+        let page = store.list_tokens(found.last().map(String::as_str), 3).await.unwrap();
+        assert!(page.len() <= 3);
+        if page.is_empty() {
+            break;
+        }
+        found.extend(page.into_iter().map(|token| token.key));
+    }
+    for key in made {
+        assert_eq!(found.iter().filter(|one| **one == key).count(), 1, "{key}");
+    }
+}
+
+pub(crate) async fn a_revoked_token_stays_revoked(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let one = exchanged(&store, token(owner, 1)).await;
+    assert!(!store.revoke_token("no-such-token", Millis(5)).await.unwrap());
+    for at in [10, 20, 5] {
+        assert!(store.revoke_token(&one.key, Millis(at)).await.unwrap());
+    }
+    let revoked = AccessToken { revoked: Some(Millis(10)), ..one };
+    assert_eq!(store.token(&revoked.key).await.unwrap(), Some(revoked.clone()));
+    assert_eq!(store.tokens_of(owner).await.unwrap(), [revoked]);
+}
+
+pub(crate) async fn the_latest_use_of_a_token_stays(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let one = exchanged(&store, token(owner, 1)).await;
+    for at in [10, 30, 20] {
+        store.touch_token(&one.key, Millis(at)).await.unwrap();
+    }
+    assert_eq!(store.tokens_of(owner).await.unwrap(), [AccessToken { used: Some(Millis(30)), ..one }]);
+    store.touch_token("no-such-token", Millis(10)).await.unwrap();
+    assert_eq!(store.token("no-such-token").await.unwrap(), None, "using a token does not make it");
+}
+
+pub(crate) async fn a_secret_is_sealed_anew_where_it_was_read(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let token = exchanged(&store, token(owner, 1)).await;
+    let application = Application {
+        key: format!("app-{:x}", fresh::number()),
+        sealed_secret: token.sealed_secret.clone(),
+        name: "Reader".to_owned(),
+        callback: "oob".to_owned(),
+        rsa_key: None,
+        created: Millis(1),
+        removed: None,
+    };
+    store.add_application(&application).await.unwrap();
+    let old = token.sealed_secret.clone();
+    for which in [Secret::Token(token.key.clone()), Secret::Application(application.key.clone())] {
+        assert!(!store.reseal(&which, b"another", b"new").await.unwrap());
+        assert!(store.reseal(&which, &old, b"new").await.unwrap());
+        assert!(store.reseal(&which, &old, b"new").await.unwrap(), "who repeats the call did it");
+        assert!(!store.reseal(&which, &old, b"newer").await.unwrap());
+    }
+    assert_eq!(store.token(&token.key).await.unwrap().unwrap().sealed_secret, b"new");
+    assert_eq!(store.application(&application.key).await.unwrap().unwrap().sealed_secret, b"new");
+    assert!(!store.reseal(&Secret::Token("no-such-token".to_owned()), &old, b"new").await.unwrap());
+}
+
+pub(crate) async fn a_nonce_is_claimed_once(store: Engine) {
+    let one = nonce();
+    assert!(store.claim_nonce(&one).await.unwrap());
+    assert!(!store.claim_nonce(&one).await.unwrap());
+    assert!(store.claim_nonce(&nonce()).await.unwrap(), "another one is free");
+}
+
+pub(crate) async fn of_many_claims_of_a_nonce_one_wins(store: Engine) {
+    for _ in 0..ROUNDS {
+        let one = nonce();
+        let calls = (0..AT_ONCE).map(|_| {
+            let store = Arc::clone(&store);
+            async move { store.claim_nonce(&one).await }
+        });
+        assert_eq!(winners(calls.collect()).await, 1);
+    }
+}
+
+pub(crate) async fn sessions_are_kept_until_they_are_ended(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let one = Session {
+        hash: hash(),
+        owner,
+        password: hash(),
+        created: Millis(fresh::NOON),
+        expires: Millis(fresh::NOON + 5),
+    };
+    assert_eq!(store.session(&one.hash).await.unwrap(), None);
+    store.add_session(&one).await.unwrap();
+    store.add_session(&one).await.unwrap();
+    assert_eq!(store.session(&one.hash).await.unwrap(), Some(one.clone()));
+    store.end_session(&one.hash).await.unwrap();
+    store.end_session(&one.hash).await.unwrap();
+    assert_eq!(store.session(&one.hash).await.unwrap(), None);
+}
+
+/// What has not ended is never forgotten; what has may be.
+pub(crate) async fn nothing_is_forgotten_before_its_end(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let session =
+        Session { hash: hash(), owner, password: hash(), created: Millis(1), expires: Millis(fresh::NOON) };
+    let (asked, used) = (temporary(), nonce());
+    store.add_session(&session).await.unwrap();
+    store.add_temporary(&asked).await.unwrap();
+    assert!(store.claim_nonce(&used).await.unwrap());
+    store.forget_expired(Millis(fresh::NOON)).await.unwrap();
+    assert_eq!(store.session(&session.hash).await.unwrap(), Some(session));
+    assert_eq!(store.temporary(&asked.key).await.unwrap(), Some(asked));
+    assert!(!store.claim_nonce(&used).await.unwrap());
+}
