@@ -12,6 +12,7 @@ pub mod fanout;
 pub mod feed;
 pub mod http;
 pub mod ingest;
+pub mod pages;
 pub mod render;
 pub mod site;
 pub mod telemetry;

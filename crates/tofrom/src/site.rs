@@ -23,6 +23,11 @@ impl Site {
         &self.base
     }
 
+    /// Scheme, host and port.
+    pub fn origin(&self) -> &str {
+        self.base.strip_suffix(self.prefix()).unwrap_or(&self.base)
+    }
+
     /// The path below which everything is: empty, or `/prefix`.
     pub fn prefix(&self) -> &str {
         let after_scheme = self.base.find("://").map_or(0, |at| at + 3);

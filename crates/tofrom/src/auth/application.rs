@@ -1,9 +1,9 @@
 //! Applications: the consumers that act for accounts. A consumer key is public; the secret beside it signs, so it is
 //! kept sealed and not hashed.
 
+use super::CHANGES_COUNT_AFTER;
 use super::primitives::{self, NoRandomness};
 use super::seal::{SealError, SecretKeys};
-use super::{CHANGES_COUNT_AFTER, Denied};
 use model::Application;
 use moka::sync::Cache;
 use std::sync::Arc;
@@ -40,6 +40,11 @@ fn context(key: &str) -> String {
     format!("application-secret {key}")
 }
 
+/// An application's secret, opened.
+pub(super) fn secret(application: &Application, keys: &SecretKeys) -> Result<Zeroizing<Vec<u8>>, SealError> {
+    keys.open(&application.sealed_secret, &context(&application.key))
+}
+
 /// Knows applications by their consumer key.
 pub(super) struct Applications {
     store: Arc<dyn Store>,
@@ -53,17 +58,17 @@ impl Applications {
     }
 
     /// The live application with that consumer key.
-    pub(super) async fn live(&self, key: &str) -> Result<Arc<Application>, Denied> {
+    pub(super) async fn live(&self, key: &str) -> store::Result<Option<Arc<Application>>> {
         if let Some(application) = self.known.get(key) {
-            return Ok(application);
+            return Ok(Some(application));
         }
         match self.store.application(key).await? {
             Some(application) if application.removed.is_none() => {
                 let application = Arc::new(application);
                 self.known.insert(key.to_owned(), Arc::clone(&application));
-                Ok(application)
+                Ok(Some(application))
             }
-            _ => Err(Denied::UnknownConsumer),
+            _ => Ok(None),
         }
     }
 }

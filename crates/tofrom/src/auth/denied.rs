@@ -1,6 +1,10 @@
 //! Why a request is not let in. What becomes of it in HTTP is decided where all problems are, not here.
 
+use super::oauth::Refusal;
+use super::primitives::NoRandomness;
+use super::seal::SealError;
 use super::throttle::Exhausted;
+use std::borrow::Cow;
 use store::StoreError;
 
 /// Why a request is not let in.
@@ -21,6 +25,12 @@ pub enum Denied {
     ForeignScheme,
     /// More than one credential came, or more than one application was named: a bad request, whatever they open.
     TwoCredentials,
+    /// A signed request is not right.
+    Signature(Box<Refusal>),
+    /// `ServiceConsumerKey` names another application than the one that signed.
+    TwoConsumers,
+    /// Only an application that signs with a token can do that.
+    NotAToken,
     /// Too many wrong credentials came from there.
     Throttled {
         /// How long to wait.
@@ -30,6 +40,8 @@ pub enum Denied {
     Busy,
     /// The store did not answer.
     Store(StoreError),
+    /// A secret can't be sealed or opened: a fault of the installation.
+    Sealing(SealError),
 }
 
 impl Denied {
@@ -42,17 +54,29 @@ impl Denied {
             Denied::UnknownConsumer => "unknown-consumer",
             Denied::ConsumerMissing => "missing-consumer",
             Denied::TwoCredentials => "two-credentials",
+            Denied::TwoConsumers => "two-consumers",
+            Denied::Signature(refusal) => refusal.reason(),
+            Denied::NotAToken => "not-a-token",
             Denied::Throttled { .. } => "throttled",
             Denied::Busy => "busy",
             Denied::Store(_) => "unavailable",
+            Denied::Sealing(_) => "internal",
         }
     }
 
     /// A sentence for the caller that says what would be right, and nothing that only the account may know.
-    pub fn detail(&self) -> &'static str {
+    pub fn detail(&self) -> Cow<'static, str> {
+        if let Denied::Signature(refusal) = self {
+            return refusal.detail().into();
+        }
+        self.fixed_detail().into()
+    }
+
+    fn fixed_detail(&self) -> &'static str {
         match self {
             Denied::Missing => {
-                "Send a credential: Authorization: Basic with name and password, or a key in the ServicePSK header."
+                "Send a credential: Authorization: Basic with name and password, a key in the ServicePSK \
+                 header, or a request signed by OAuth 1.0a."
             }
             Denied::Malformed(detail) => detail,
             Denied::BadCredentials => {
@@ -67,17 +91,24 @@ impl Denied {
                 "This service wants to know the application: send its key in the ServiceConsumerKey header."
             }
             Denied::ForeignScheme => {
-                "Authorization takes the scheme Basic here; a pre-shared key goes in the ServicePSK header."
+                "Authorization takes the schemes Basic and OAuth here; a pre-shared key goes in the ServicePSK header."
             }
             Denied::TwoCredentials => {
-                "Send exactly one credential, once: either Authorization or ServicePSK. ServiceConsumerKey may come \
-                 once beside it."
+                "Send exactly one credential, once: Authorization, ServicePSK, or OAuth parameters in the query or \
+                 form. ServiceConsumerKey may come once beside it."
+            }
+            Denied::TwoConsumers => {
+                "ServiceConsumerKey names another application than the one that signed. Leave it out."
+            }
+            Denied::NotAToken => {
+                "This ends the token that signs the request, so sign it by OAuth. A key is revoked with tofrom key revoke."
             }
             Denied::Throttled { .. } => {
                 "Too many wrong credentials came from this address. Wait as long as Retry-After says."
             }
             Denied::Busy => "Too many passwords wait to be checked. Try again in a moment.",
             Denied::Store(_) => "The credential can't be checked at the moment. Try again in a moment.",
+            Denied::Sealing(_) | Denied::Signature(_) => "",
         }
     }
 }
@@ -91,5 +122,17 @@ impl From<StoreError> for Denied {
 impl From<Exhausted> for Denied {
     fn from(exhausted: Exhausted) -> Denied {
         Denied::Throttled { retry_after_seconds: exhausted.seconds }
+    }
+}
+
+impl From<SealError> for Denied {
+    fn from(error: SealError) -> Denied {
+        Denied::Sealing(error)
+    }
+}
+
+impl From<NoRandomness> for Denied {
+    fn from(error: NoRandomness) -> Denied {
+        Denied::Sealing(error.into())
     }
 }

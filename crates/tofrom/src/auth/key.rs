@@ -1,5 +1,6 @@
 //! Pre-shared keys: 256 random bits, shown once, stored as a hash.
 
+use super::last_use::LastUse;
 use super::primitives::{self, NoRandomness};
 use super::throttle::Throttle;
 use super::{CHANGES_COUNT_AFTER, Denied};
@@ -9,7 +10,6 @@ use model::{Account, Key, KeyId, Millis, Scopes};
 use moka::sync::Cache;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use store::Store;
 use zeroize::Zeroizing;
 
@@ -17,8 +17,6 @@ use zeroize::Zeroizing;
 const PREFIX: &str = "tfk_";
 /// The length of 32 bytes in base64 without padding.
 const ENCODED: usize = 43;
-/// How exact the time of last use is.
-const USE_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// A new key. Debug does not show it.
 #[derive(Debug)]
@@ -52,8 +50,7 @@ pub(super) struct Keys {
     throttle: Arc<Throttle>,
     clock: Clock,
     known: Cache<[u8; 32], Arc<Key>>,
-    /// When this process last noted a key's use.
-    noted: Cache<[u8; 32], Millis>,
+    uses: LastUse<[u8; 32]>,
 }
 
 impl Keys {
@@ -64,8 +61,7 @@ impl Keys {
         clock: Clock,
     ) -> Keys {
         let known = Cache::builder().max_capacity(100_000).time_to_live(CHANGES_COUNT_AFTER).build();
-        let noted = Cache::builder().max_capacity(100_000).time_to_live(USE_NOTED_EVERY).build();
-        Keys { store, accounts, throttle, clock, known, noted }
+        Keys { store, accounts, throttle, clock, known, uses: LastUse::new() }
     }
 
     /// The account that a key opens, and what for. The throttle is asked only about wrong keys: nobody guesses 256
@@ -109,11 +105,9 @@ impl Keys {
 
     /// Notes that the key was used, now and then and beside the request.
     fn note_use(&self, key: &Key, now: Millis) {
-        let recent = |noted: Millis| now.0.saturating_sub(noted.0) < millis(USE_NOTED_EVERY);
-        if self.noted.get(&key.hash).or(key.used).is_some_and(recent) {
+        if !self.uses.is_due(key.hash, key.used, now) {
             return;
         }
-        self.noted.insert(key.hash, now);
         let (store, hash, id) = (Arc::clone(&self.store), key.hash, key.id);
         tokio::spawn(async move {
             if let Err(error) = store.touch_key(&hash, now).await {
@@ -121,10 +115,6 @@ impl Keys {
             }
         });
     }
-}
-
-fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

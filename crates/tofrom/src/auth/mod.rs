@@ -1,8 +1,9 @@
 //! Who asks. A request comes in with exactly one credential ([`credentials_of`] reads it) and goes on with a
 //! [`Principal`], or not at all ([`Denied`]).
 //!
-//! `basic` and `key` each know one kind of credential, `throttle` stands before guesses at any of them, and
-//! `application` knows the programs that people use. What a caller may then see or do is not decided here.
+//! `basic`, `key` and `oauth` each know one kind of credential, `throttle` stands before guesses at any of them, and
+//! `application` knows the programs that people use. `session` is for pages: people who signed in with a browser. What
+//! a caller may then see or do is not decided here.
 //!
 //! Nothing in this room is remembered longer than it may count after a change: accounts, keys and applications for
 //! seconds, and a remembered password only together with the account as it is. Only what was found is remembered, so
@@ -14,11 +15,14 @@ mod denied;
 mod hashing;
 pub mod key;
 mod key_file;
+mod last_use;
+pub mod oauth;
 pub mod password;
 mod presented;
 mod primitives;
 mod principal;
 mod seal;
+pub mod session;
 mod throttle;
 
 pub use denied::Denied;
@@ -32,14 +36,18 @@ use crate::accounts::AccountCache;
 use crate::clock::Clock;
 use application::Applications;
 use basic::Passwords;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use key::Keys;
-use model::{Application, Scopes};
+use model::{AccessToken, Account, Application, Scopes};
+use oauth::{Asked, Issued, OAuth, Refusal};
+use oauth1::Signed;
+use session::{Sessions, SignedIn};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use throttle::Throttle;
+use zeroize::Zeroizing;
 
 /// How long a revoked key or a removed application may still count on a node that did not change it.
 const CHANGES_COUNT_AFTER: Duration = Duration::from_secs(3);
@@ -49,49 +57,183 @@ const CHANGES_COUNT_AFTER: Duration = Duration::from_secs(3);
 pub struct AuthSettings {
     /// Whether every request must name its application.
     pub require_consumer_key: bool,
+    /// About OAuth.
+    pub oauth: OAuthSettings,
+}
+
+/// What an installation decides about OAuth.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OAuthSettings {
+    /// How long access tokens live; for ever if nothing is said.
+    pub token_lifetime: Option<Duration>,
+}
+
+/// A request as far as it matters for who sent it.
+pub struct Asking<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The public address of the service, scheme, host and port: signatures are over it, never over the Host header.
+    pub origin: &'a str,
+    /// The path as it was sent, with whatever the service is below.
+    pub path: &'a str,
+    /// The query as it was sent.
+    pub query: &'a [u8],
+    /// The headers.
+    pub headers: &'a HeaderMap,
+    /// The body, if it is a form.
+    pub form: Option<&'a [u8]>,
+    /// Where it comes from.
+    pub remote: IpAddr,
+}
+
+impl<'a> Asking<'a> {
+    /// A GET of nothing in particular, with these headers: for whoever is interested in headers only.
+    pub fn plain(headers: &'a HeaderMap, remote: IpAddr) -> Asking<'a> {
+        let (method, origin, path) = ("GET", "https://tofrom.invalid", "/");
+        Asking { method, origin, path, query: &[], headers, form: None, remote }
+    }
+
+    fn as_signed(&self, authorization: Option<&'a HeaderValue>) -> oauth1::Request<'a> {
+        oauth1::Request {
+            method: self.method,
+            origin: self.origin,
+            path: self.path,
+            query: self.query,
+            authorization: authorization.map(HeaderValue::as_bytes),
+            form: self.form,
+        }
+    }
+}
+
+/// A request whose sender is known.
+pub struct Authenticated {
+    /// Who sent it.
+    pub principal: Principal,
+    /// Its signature, if it was signed: the body may still have to be compared.
+    pub signed: Option<Box<Signed>>,
 }
 
 /// Finds out who asks.
 pub struct Authenticator {
     passwords: Passwords,
     keys: Keys,
-    applications: Applications,
+    applications: Arc<Applications>,
+    oauth: OAuth,
+    sessions: Sessions,
     settings: AuthSettings,
 }
 
 impl Authenticator {
-    /// One that knows the store's accounts, keys and applications.
+    /// One that knows the store's accounts, keys, applications, tokens and sessions.
     pub fn new(
         store: Arc<dyn Store>,
         accounts: AccountCache,
         clock: Clock,
+        secret_keys: Arc<SecretKeys>,
         settings: AuthSettings,
     ) -> Authenticator {
         let throttle = Arc::new(Throttle::new(clock.clone()));
+        let applications = Arc::new(Applications::new(Arc::clone(&store)));
         Authenticator {
             passwords: Passwords::new(Arc::clone(&store), accounts.clone(), Arc::clone(&throttle)),
-            keys: Keys::new(Arc::clone(&store), accounts, throttle, clock),
-            applications: Applications::new(store),
+            keys: Keys::new(Arc::clone(&store), accounts.clone(), Arc::clone(&throttle), clock.clone()),
+            sessions: Sessions::new(Arc::clone(&store), accounts.clone(), clock.clone()),
+            oauth: OAuth::new(
+                store,
+                accounts,
+                Arc::clone(&applications),
+                throttle,
+                clock,
+                secret_keys,
+                settings.oauth,
+            ),
+            applications,
             settings,
         }
     }
 
-    /// Who sends a request with these headers from that address. The credential is looked at before the application:
-    /// who has no right one learns nothing about consumer keys.
-    pub async fn authenticate(&self, headers: &HeaderMap, remote: IpAddr) -> Result<Principal, Denied> {
-        let presented = credentials_of(headers)?;
-        let (account, method, scopes) = match presented.credential {
+    /// Who sends a request. The credential is looked at before the application: who has no right one learns nothing
+    /// about consumer keys.
+    pub async fn authenticate(&self, asking: &Asking<'_>) -> Result<Authenticated, Denied> {
+        let Presented { credential, consumer } = credentials_of(asking)?;
+        let consumer = consumer.as_deref();
+        let (account, method, scopes) = match credential {
             Credential::Basic { name, password } => {
-                let account = self.passwords.open(&name, &password, remote).await?;
+                let account = self.passwords.open(&name, &password, asking.remote).await?;
                 (account, Method::Basic, Scopes::ReadWrite)
             }
             Credential::Psk(text) => {
-                let (account, scopes) = self.keys.open(&text, remote).await?;
+                let (account, scopes) = self.keys.open(&text, asking.remote).await?;
                 (account, Method::Psk, scopes)
             }
+            Credential::OAuth(signed) => {
+                let opened = self.oauth.open(&signed, asking.remote).await?;
+                if consumer.is_some_and(|named| named != opened.application.key) {
+                    return Err(Denied::TwoConsumers);
+                }
+                let principal = Principal {
+                    account: opened.account,
+                    scopes: opened.token.scopes,
+                    method: Method::OAuth(opened.token),
+                    consumer: Some(opened.application),
+                };
+                return Ok(Authenticated { principal, signed: Some(signed) });
+            }
         };
-        let consumer = self.consumer(presented.consumer.as_deref()).await?;
-        Ok(Principal { account, method, scopes, consumer })
+        let consumer = self.consumer(consumer).await?;
+        let principal = Principal { account, method, scopes, consumer };
+        Ok(Authenticated { principal, signed: None })
+    }
+
+    /// The first step of OAuth: a signed request for temporary credentials.
+    pub async fn ask(&self, asking: &Asking<'_>, body: &[u8]) -> Result<Issued, Denied> {
+        self.oauth.ask(&*signature_of(asking, body)?, asking.remote).await
+    }
+
+    /// The last step of OAuth: a signed request for an access token.
+    pub async fn exchange(&self, asking: &Asking<'_>, body: &[u8]) -> Result<Issued, Denied> {
+        self.oauth.exchange(&*signature_of(asking, body)?, asking.remote).await
+    }
+
+    /// What a person is asked by that temporary token, if it is still to be decided.
+    pub async fn asked(&self, temporary: &str) -> Result<Option<Asked>, Denied> {
+        self.oauth.asked(temporary).await
+    }
+
+    /// A person allows what a temporary token asks. Gives the verifier, unless somebody decided before.
+    pub async fn allow(&self, temporary: &str, by: &Account) -> Result<Option<String>, Denied> {
+        self.oauth.allow(temporary, by.uid).await
+    }
+
+    /// A person refuses what a temporary token asks. `false`: somebody decided before.
+    pub async fn refuse(&self, temporary: &str) -> Result<bool, Denied> {
+        self.oauth.refuse(temporary).await
+    }
+
+    /// Ends an access token.
+    pub async fn revoke(&self, token: &AccessToken) -> Result<(), Denied> {
+        self.oauth.revoke(token).await
+    }
+
+    /// Signs a browser in; gives the cookie of its session.
+    pub async fn sign_in(
+        &self,
+        name: &str,
+        password: &str,
+        remote: IpAddr,
+    ) -> Result<Zeroizing<String>, Denied> {
+        let account = self.passwords.open(name, password, remote).await?;
+        self.sessions.begin(&account).await
+    }
+
+    /// Who is signed in with that cookie.
+    pub async fn signed_in(&self, cookie: &str) -> Result<Option<SignedIn>, Denied> {
+        self.sessions.open(cookie).await
+    }
+
+    /// Ends the session with that cookie.
+    pub async fn sign_out(&self, cookie: &str) -> Result<(), Denied> {
+        self.sessions.end(cookie).await
     }
 
     /// How many passwords were hashed since the start.
@@ -101,10 +243,26 @@ impl Authenticator {
 
     async fn consumer(&self, key: Option<&str>) -> Result<Option<Arc<Application>>, Denied> {
         match key {
-            Some(key) => self.applications.live(key).await.map(Some),
+            Some(key) => match self.applications.live(key).await? {
+                Some(application) => Ok(Some(application)),
+                None => Err(Denied::UnknownConsumer),
+            },
             None if self.settings.require_consumer_key => Err(Denied::ConsumerMissing),
             None => Ok(None),
         }
+    }
+}
+
+/// The signature of a request that takes nothing else.
+fn signature_of(asking: &Asking<'_>, body: &[u8]) -> Result<Box<Signed>, Denied> {
+    match credentials_of(asking)?.credential {
+        Credential::OAuth(signed) => {
+            signed.check_body(body).map_err(|_| Refusal::BodyChanged)?;
+            Ok(signed)
+        }
+        _ => Err(Denied::Malformed(
+            "This step of OAuth takes a request that the application signed, nothing else.",
+        )),
     }
 }
 

@@ -1,10 +1,12 @@
-//! What a request presents, read from its headers without asking anybody whether it is right.
+//! What a request presents, read from it without asking anybody whether it is right.
 
-use super::Denied;
+use super::oauth::Refusal;
+use super::{Asking, Denied};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
+use oauth1::Signed;
 use zeroize::Zeroizing;
 
 /// The header of a pre-shared key.
@@ -33,17 +35,29 @@ pub enum Credential {
     },
     /// The text of a pre-shared key; it need not have a key's shape.
     Psk(Zeroizing<String>),
+    /// A request that an application signed.
+    OAuth(Box<Signed>),
 }
 
-/// Reads the credential of a request. Several are refused by counting header lines, before any is looked into: a
-/// request must not get in by one credential and be logged or cached by another.
-pub fn credentials_of(headers: &HeaderMap) -> Result<Presented, Denied> {
+/// Reads the credential of a request. Several are refused by counting them, before any is looked into: a request must
+/// not get in by one credential and be logged or cached by another.
+pub fn credentials_of(asking: &Asking<'_>) -> Result<Presented, Denied> {
+    let headers = asking.headers;
     let mut authorization = headers.get_all(AUTHORIZATION).iter();
     let mut keys = headers.get_all(&SERVICE_PSK).iter();
-    let credential = match (authorization.next(), keys.next()) {
+    let (header, key) = (authorization.next(), keys.next());
+    if authorization.next().is_some() || keys.next().is_some() {
+        return Err(Denied::TwoCredentials);
+    }
+    let request = asking.as_signed(header);
+    let by_oauth_header = header.is_some_and(has_oauth_scheme);
+    let credential = match (header, key) {
+        // The signature counts as the header that it came in, and by itself where it came elsewhere.
+        (Some(_), None) if by_oauth_header => from_signature(&request),
+        (None, None) if request.is_signed() => from_signature(&request),
         (None, None) => return Err(Denied::Missing),
         (Some(_), Some(_)) => return Err(Denied::TwoCredentials),
-        _ if authorization.next().is_some() || keys.next().is_some() => return Err(Denied::TwoCredentials),
+        _ if request.is_signed() => return Err(Denied::TwoCredentials),
         (Some(value), None) => from_authorization(value),
         (None, Some(value)) => from_service_psk(value),
     };
@@ -55,16 +69,22 @@ pub fn credentials_of(headers: &HeaderMap) -> Result<Presented, Denied> {
     Ok(Presented { credential: credential?, consumer })
 }
 
+fn has_oauth_scheme(value: &HeaderValue) -> bool {
+    let scheme = value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t')).next().unwrap_or_default();
+    scheme.eq_ignore_ascii_case(b"oauth")
+}
+
+fn from_signature(request: &oauth1::Request<'_>) -> Result<Credential, Denied> {
+    let signed = request.read().map_err(Refusal::from)?;
+    Ok(Credential::OAuth(Box::new(signed)))
+}
+
 fn from_authorization(value: &HeaderValue) -> Result<Credential, Denied> {
     let text =
         value.to_str().map_err(|_| Denied::Malformed("Authorization may only have ASCII characters."))?;
     let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
     if scheme.eq_ignore_ascii_case("basic") {
         basic(rest.trim_matches(' '))
-    } else if scheme.eq_ignore_ascii_case("oauth") {
-        Err(Denied::Malformed(
-            "OAuth signatures are not taken yet; send Authorization: Basic or a key in the ServicePSK header.",
-        ))
     } else {
         Err(Denied::ForeignScheme)
     }
@@ -93,6 +113,7 @@ fn from_service_psk(value: &HeaderValue) -> Result<Credential, Denied> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::HeaderMap;
     use proptest::prelude::*;
 
     fn read(lines: &[(&str, &[u8])]) -> Result<Presented, Denied> {
@@ -101,7 +122,7 @@ mod tests {
             let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
             headers.append(name, HeaderValue::from_bytes(value).unwrap());
         }
-        credentials_of(&headers)
+        credentials_of(&Asking::plain(&headers, "192.0.2.1".parse().unwrap()))
     }
 
     fn encoded(text: &[u8]) -> Vec<u8> {
@@ -144,7 +165,6 @@ mod tests {
             b"Basic !!!!",
             b"Basic YTpi, Basic YTpi",
             b"Basic \xff",
-            b"OAuth oauth_consumer_key=\"x\"",
             &encoded(b"no colon"),
             &encoded(b"a:\xff\xfe"),
             &encoded(b"a:b\nc"),

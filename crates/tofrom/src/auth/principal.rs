@@ -1,6 +1,6 @@
 //! Who asks, once they have proved it.
 
-use model::{Account, Application, Scopes};
+use model::{AccessToken, Account, Application, Scopes};
 use std::sync::Arc;
 
 /// An authenticated caller. There is none without a credential that held, so whoever is handed one need not ask.
@@ -18,29 +18,33 @@ pub struct Principal {
 
 impl Principal {
     /// Whether the caller acts on behalf of any account. The right comes with a credential that is the account's own;
-    /// one that was lent to an application will not carry it.
+    /// one that was lent to an application does not carry it.
     pub fn is_operator(&self) -> bool {
         match self.method {
             Method::Basic | Method::Psk => self.account.operator,
+            Method::OAuth(_) => false,
         }
     }
 }
 
 /// How a caller proved who they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Name and password.
     Basic,
     /// A pre-shared key.
     Psk,
+    /// A request that an application signed with this token.
+    OAuth(Arc<AccessToken>),
 }
 
 impl Method {
     /// The word for it in answers.
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Method::Basic => "basic",
             Method::Psk => "psk",
+            Method::OAuth(_) => "oauth",
         }
     }
 }

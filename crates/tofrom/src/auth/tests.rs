@@ -42,9 +42,10 @@ impl World {
         let now = Arc::new(AtomicI64::new(START.0));
         let told = Arc::clone(&now);
         let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
+        let keys = Arc::new(SecretKeys::parse(["00".repeat(32)]).unwrap());
         let accounts = AccountCache::new(Arc::clone(&store) as Arc<dyn Store>);
         let shared = Arc::clone(&store) as Arc<dyn Store>;
-        let authenticator = Arc::new(Authenticator::new(shared, accounts.clone(), clock, settings));
+        let authenticator = Arc::new(Authenticator::new(shared, accounts.clone(), clock, keys, settings));
         World { authenticator, accounts, store, now, folder }
     }
 
@@ -100,7 +101,9 @@ impl World {
         let lines = lines
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
-        self.authenticator.authenticate(&lines.collect::<HeaderMap>(), from).await
+        let headers: HeaderMap = lines.collect();
+        let authenticated = self.authenticator.authenticate(&Asking::plain(&headers, from)).await?;
+        Ok(authenticated.principal)
     }
 
     async fn basic(&self, name: &str, password: &str) -> Result<Principal, Denied> {
@@ -132,7 +135,7 @@ async fn a_right_password_is_hashed_once() {
     for name in ["alice", "ALICE", "alice"] {
         let principal = world.basic(name, "secret").await.unwrap();
         assert_eq!(principal.account.name.as_str(), "alice");
-        assert_eq!((principal.method, principal.scopes), (Method::Basic, Scopes::ReadWrite));
+        assert_eq!((&principal.method, principal.scopes), (&Method::Basic, Scopes::ReadWrite));
         assert!(!principal.is_operator() && principal.consumer.is_none());
     }
     assert_eq!(world.hashes(), 1);
@@ -291,7 +294,7 @@ async fn applications() {
 
 #[tokio::test]
 async fn an_application_may_be_asked_for() {
-    let world = World::with(AuthSettings { require_consumer_key: true });
+    let world = World::with(AuthSettings { require_consumer_key: true, ..AuthSettings::default() });
     let alice = world.account("alice", None).await;
     let (key, _) = world.key(&alice, Scopes::Read, None).await;
     let consumer = world.application().await;

@@ -58,15 +58,8 @@ struct Add {
 
 /// Scheme, host and port are compared when somebody is sent back, so there must be a host.
 fn callback(text: &str) -> Result<String, &'static str> {
-    const RIGHT: &str =
-        "right would be an address like https://app.example.org/back, without a fragment, or oob";
-    if text == "oob" {
-        return Ok(text.to_owned());
-    }
-    let url = url::Url::parse(text).map_err(|_| RIGHT)?;
-    let usable =
-        url.has_host() && url.fragment().is_none() && url.username().is_empty() && url.password().is_none();
-    if usable { Ok(text.to_owned()) } else { Err(RIGHT) }
+    const RIGHT: &str = "right would be an address like https://app.example.org/back, in ASCII and without a fragment, or oob";
+    if auth::oauth::callback::can_be_registered(text) { Ok(text.to_owned()) } else { Err(RIGHT) }
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {

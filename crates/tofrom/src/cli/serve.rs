@@ -1,7 +1,7 @@
 //! `tofrom serve`: everything that runs while the service runs, started and stopped in the right order.
 
 use super::Global;
-use crate::auth::AuthSettings;
+use crate::auth::{AuthSettings, OAuthSettings};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::fanout;
@@ -25,6 +25,8 @@ use tokio::task::JoinSet;
 
 /// Histograms keep what was recorded until somebody asks; nobody may.
 const UPKEEP: Duration = Duration::from_secs(5);
+/// How often what has ended is swept away.
+const SWEPT_EVERY: Duration = Duration::from_secs(60);
 /// For the background's tasks to end in.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -49,6 +51,7 @@ Settings (file, environment):
                         [the file secret.key in the data folder]
   require_consumer_key  every request must name its application [false]
   retention             how long activities are shown: 90d [forever]
+  token_lifetime        how long OAuth access tokens live: 90d [forever]
   cors_origins          origins whose scripts may read [none]
   max_start             how far start reaches [20000]
   max_connections       open connections at once [20000]
@@ -61,8 +64,6 @@ pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
     // Listening for the signals before anything starts, so that none is missed.
     let stop = stop_signal()?;
     let store = config.storage.open_store()?;
-    // Made now and not at the first use, which may be by somebody else.
-    config.storage.secret_keys()?;
     let sockets = Sockets::bind(&config).await?;
     start(config, sockets, store).await?.until(stop).await
 }
@@ -136,7 +137,11 @@ pub async fn start(config: Config, sockets: Sockets, store: Arc<SqliteStore>) ->
         store: Arc::clone(&engine),
         site: Site::new(config.base_url.as_str(), tag_host),
         clock: clock.clone(),
-        auth: AuthSettings { require_consumer_key: config.require_consumer_key },
+        auth: AuthSettings {
+            require_consumer_key: config.require_consumer_key,
+            oauth: OAuthSettings { token_lifetime: config.token_lifetime },
+        },
+        secret_keys: Arc::new(config.storage.secret_keys()?),
         limits: FeedLimits {
             retention: config.retention,
             max_start: config.max_start,
@@ -155,6 +160,8 @@ pub async fn start(config: Config, sockets: Sockets, store: Arc<SqliteStore>) ->
         .spawn(async move { Ok(serve(listeners, router(service), limits, stopped(stopping)).await?) });
     let stopping = running.stop_background.subscribe();
     running.background.spawn(fanout::run(Arc::clone(&engine), clock.clone(), stopped(stopping)));
+    let stopping = running.stop_background.subscribe();
+    running.background.spawn(forget_expired(Arc::clone(&engine), clock.clone(), stopped(stopping)));
     let stopping = running.stop_background.subscribe();
     running.background.spawn(keep_up(handle.clone(), stopped(stopping)));
     if let Some(socket) = sockets.admin {
@@ -184,6 +191,23 @@ fn listeners(
         listeners.proxy = Some((socket, proxy.trusted.clone()));
     }
     Ok(listeners)
+}
+
+/// Sweeps away what has ended: temporary credentials, nonces, sessions.
+async fn forget_expired(store: Arc<dyn Store>, clock: Clock, stopped: impl Future<Output = ()>) {
+    let mut ticks = tokio::time::interval(SWEPT_EVERY);
+    let for_ever = async {
+        loop {
+            ticks.tick().await;
+            if let Err(error) = store.forget_expired(clock.now()).await {
+                tracing::warn!(%error, "could not sweep what has ended");
+            }
+        }
+    };
+    tokio::select! {
+        () = stopped => {}
+        () = for_ever => {}
+    }
 }
 
 async fn keep_up(handle: PrometheusHandle, stopped: impl Future<Output = ()>) {

@@ -84,6 +84,8 @@ pub struct Config {
     pub require_consumer_key: bool,
     /// How long activities are kept; for ever if nothing is said.
     pub retention: Option<Duration>,
+    /// How long OAuth access tokens live; for ever if nothing is said.
+    pub token_lifetime: Option<Duration>,
     /// Origins whose scripts may use the service.
     pub cors_origins: Vec<String>,
     /// How far `start` reaches.
@@ -121,6 +123,7 @@ impl Config {
             storage,
             require_consumer_key: false,
             retention: None,
+            token_lifetime: None,
             cors_origins: Vec::new(),
             max_start: 20_000,
             max_connections: 20_000,
@@ -166,7 +169,8 @@ impl RawConfig {
                 socket("admin_listen", self.admin_listen.as_deref())?.unwrap_or(DEFAULT_ADMIN_LISTEN),
             ),
             require_consumer_key: self.require_consumer_key.unwrap_or(defaults.require_consumer_key),
-            retention: self.retention()?,
+            retention: age_or_forever("retention", self.retention.as_deref())?,
+            token_lifetime: age_or_forever("token_lifetime", self.token_lifetime.as_deref())?,
             cors_origins: self.cors_origins()?,
             max_start: self.max_start.unwrap_or(defaults.max_start),
             max_connections: self.max_connections()?.unwrap_or(defaults.max_connections),
@@ -225,16 +229,6 @@ impl RawConfig {
         Ok(Some(Proxy { listen, trusted: Trusted::new(networks) }))
     }
 
-    fn retention(&self) -> Result<Option<Duration>, ConfigError> {
-        match self.retention.as_deref() {
-            None | Some("forever") => Ok(None),
-            Some(age) => match parse_age(age) {
-                Ok(age) => Ok(Some(age)),
-                Err(why) => Err(ConfigError::value("retention", format!("{why}, or forever"))),
-            },
-        }
-    }
-
     fn cors_origins(&self) -> Result<Vec<String>, ConfigError> {
         let origins = self.cors_origins.as_deref().unwrap_or_default();
         for origin in origins {
@@ -258,6 +252,16 @@ impl RawConfig {
             )),
             other => Ok(other),
         }
+    }
+}
+
+fn age_or_forever(name: &'static str, text: Option<&str>) -> Result<Option<Duration>, ConfigError> {
+    match text {
+        None | Some("forever") => Ok(None),
+        Some(age) => match parse_age(age) {
+            Ok(age) => Ok(Some(age)),
+            Err(why) => Err(ConfigError::value(name, format!("{why}, or forever"))),
+        },
     }
 }
 

@@ -30,6 +30,8 @@ pub struct RawConfig {
     pub require_consumer_key: Option<bool>,
     /// How long activities are kept: `90d`, or `forever`.
     pub retention: Option<String>,
+    /// How long OAuth access tokens live: `90d`, or `forever`.
+    pub token_lifetime: Option<String>,
     /// Origins whose scripts may use the service.
     pub cors_origins: Option<Vec<String>>,
     /// How far `start` reaches.
@@ -67,7 +69,7 @@ enum Shape {
 }
 
 /// Every setting's name. A test holds it to the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 15] = [
+const SETTINGS: [(&str, Shape); 16] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -80,6 +82,7 @@ const SETTINGS: [(&str, Shape); 15] = [
     ("secret_keys", Shape::List),
     ("require_consumer_key", Shape::Single),
     ("retention", Shape::Single),
+    ("token_lifetime", Shape::Single),
     ("cors_origins", Shape::List),
     ("max_start", Shape::Single),
     ("max_connections", Shape::Single),

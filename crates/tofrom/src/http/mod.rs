@@ -3,7 +3,9 @@
 //! `listen` accepts connections, `router` is the map of all addresses, `envelope` is what every request passes on its
 //! way in and every answer on its way out. A handler takes what was asked apart, asks `feed`, and has `render` answer.
 
+mod assets;
 mod authenticated;
+mod body;
 mod coding;
 mod collection;
 mod conditional;
@@ -12,6 +14,7 @@ mod docs;
 mod envelope;
 pub mod listen;
 pub mod negotiate;
+mod oauth;
 mod problem;
 mod query;
 mod router;
@@ -22,7 +25,7 @@ pub use problem::{KINDS, Problem};
 pub use router::{Access, ROUTES, Route, router};
 
 use crate::accounts::AccountCache;
-use crate::auth::{AuthSettings, Authenticator};
+use crate::auth::{AuthSettings, Authenticator, SecretKeys};
 use crate::clock::Clock;
 use crate::feed::{Bodies, Feed, FeedLimits};
 use crate::render::Renderer;
@@ -40,6 +43,8 @@ pub struct Parts {
     pub clock: Clock,
     /// How callers are told apart.
     pub auth: AuthSettings,
+    /// What seals secrets.
+    pub secret_keys: Arc<SecretKeys>,
     /// How far reads may go.
     pub limits: FeedLimits,
     /// Origins whose scripts may read.
@@ -70,7 +75,13 @@ impl Service {
             feed: Feed::new(Arc::clone(&parts.store), accounts.clone(), parts.clock.clone(), parts.limits),
             bodies: Bodies::new(Arc::clone(&parts.store)),
             renderer: Renderer::new(parts.site.clone()),
-            authenticator: Authenticator::new(Arc::clone(&parts.store), accounts, parts.clock, parts.auth),
+            authenticator: Authenticator::new(
+                Arc::clone(&parts.store),
+                accounts,
+                parts.clock,
+                parts.secret_keys,
+                parts.auth,
+            ),
             written: written::Written::new(),
             cors: cors::Cors::new(parts.cors_origins),
             under_way: tokio::sync::Semaphore::new(MOST_UNDER_WAY),

@@ -5,13 +5,16 @@
 //! from the table below and a text for the caller. What the log should know besides goes to the log, once, here.
 
 use crate::auth::Denied;
+use crate::auth::oauth::Refusal;
 use crate::feed::ReadError;
+use crate::pages::{Failure, FormTargets, html};
 use crate::render::Renderer;
 use crate::site::Site;
 use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use model::{Format, ParameterError};
+use std::fmt::Write;
 use store::StoreError;
 
 /// A kind of problem: the last segment of its type, its status, its title, and what its page says.
@@ -51,7 +54,14 @@ kinds! {
         "Send exactly one of OAuth, Basic and ServicePSK, once. Which one would count if there were two?";
     UNAUTHORIZED = "unauthorized", UNAUTHORIZED, "Authentication is needed",
         "Every request must authenticate by OAuth, HTTP Basic or a pre-shared key. The member `reason` says what was \
-         wrong: `missing`, `malformed`, `bad-credentials`, `unknown-consumer`, `missing-consumer`.";
+         wrong: `missing`, `malformed`, `bad-credentials`, `unknown-consumer`, `missing-consumer`, and for signed \
+         requests `signature-invalid`, `timestamp-refused`, `nonce-used`, `token-rejected`, `token-revoked`, \
+         `token-expired`, `token-used`, `verifier-invalid`; `oauth_problem` says the same in the words of OAuth.";
+    OAUTH = "oauth", BAD_REQUEST, "The signed request can't be taken",
+        "A request is signed by OAuth 1.0a, but a protocol parameter is absent, there twice, in two places, or has a \
+         value that it can't have. `oauth_problem` and the members beside it say which, `detail` what would be right.";
+    FORBIDDEN = "forbidden", FORBIDDEN, "This credential may not do that",
+        "The credential is right, but not for this. The member `reason` says why.";
     NOT_FOUND = "not-found", NOT_FOUND, "Nothing is here",
         "There is nothing at this address, or nothing that the caller may see: a private account looks like none.";
     METHOD = "method", METHOD_NOT_ALLOWED, "This method is not for this address",
@@ -184,6 +194,18 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// The same for people, as a page.
+    pub fn page(&self, site: &Site) -> Response {
+        let page = Failure { site, title: self.kind.title, text: &self.detail };
+        let mut response = html(self.kind.status, &page, FormTargets::None);
+        for (name, value) in self.headers.iter().filter(|(name, _)| name != WWW_AUTHENTICATE) {
+            response.headers_mut().append(name, value.clone());
+        }
+        response
+    }
+}
+
 /// Members as JSON in their order; `status` is a number there, the rest are strings.
 fn problem_json(members: &[(&str, &str)]) -> Vec<u8> {
     let written: Vec<String> = members
@@ -242,15 +264,51 @@ impl From<Denied> for Problem {
         let reason = denied.reason();
         match denied {
             Denied::Store(error) => error.into(),
-            Denied::TwoCredentials => Problem::new(CREDENTIALS, detail),
+            Denied::Sealing(error) => {
+                tracing::error!(%error, "a secret can't be sealed or opened; are the secret_keys the right ones?");
+                Problem::internal()
+            }
+            Denied::TwoCredentials | Denied::TwoConsumers => Problem::new(CREDENTIALS, detail),
+            Denied::NotAToken => Problem::new(FORBIDDEN, detail).member("reason", reason),
+            Denied::Signature(refusal) => refused_signature(&refusal),
             Denied::Busy => Problem::busy(),
             Denied::Throttled { retry_after_seconds } => {
                 Problem::new(THROTTLED, detail).retry_after(retry_after_seconds)
             }
             _ => Problem::new(UNAUTHORIZED, detail)
                 .member("reason", reason)
-                .header(WWW_AUTHENTICATE, r#"Basic realm="tofrom", charset="UTF-8""#)
-                .header(WWW_AUTHENTICATE, r#"OAuth realm="tofrom""#),
+                .header(WWW_AUTHENTICATE, BASIC_CHALLENGE)
+                .header(WWW_AUTHENTICATE, OAUTH_CHALLENGE),
         }
     }
+}
+
+const BASIC_CHALLENGE: &str = r#"Basic realm="tofrom", charset="UTF-8""#;
+const OAUTH_CHALLENGE: &str = r#"OAuth realm="tofrom""#;
+
+/// A signed request that is not let in, told in our words and in those of the problem-reporting extension.
+fn refused_signature(refusal: &Refusal) -> Problem {
+    let oauth_problem = refusal.problem().as_str();
+    let mut challenge = format!("{OAUTH_CHALLENGE}, oauth_problem=\"{oauth_problem}\"");
+    let (kind, basic) =
+        if refusal.is_bad_request() { (OAUTH, None) } else { (UNAUTHORIZED, Some(BASIC_CHALLENGE)) };
+    let mut problem = Problem::new(kind, refusal.detail())
+        .member("reason", refusal.reason())
+        .member("oauth_problem", oauth_problem);
+    if let Some((name, value)) = refusal.report() {
+        let encoded = oauth1::encode(value.as_bytes());
+        // Writing to a String can't fail.
+        let _ = write!(challenge, ", {name}=\"{encoded}\"");
+        problem = problem.member(name, value);
+    }
+    if let Refusal::SignatureInvalid(seen) = refusal {
+        problem = problem
+            .member("method", &seen.method)
+            .member("base_uri", &seen.base_uri)
+            .member("parameters", seen.parameters.join(" "));
+    }
+    if let Some(basic) = basic {
+        problem = problem.header(WWW_AUTHENTICATE, basic);
+    }
+    problem.header(WWW_AUTHENTICATE, &challenge)
 }

@@ -1,12 +1,14 @@
-//! `GET /200909/whoami`: what a credential stands for.
+//! `GET /200909/whoami`: what a credential stands for. `DELETE /200909/whoami/token`: the token that signs ends itself.
 
 use super::authenticated::Caller;
 use super::negotiate::Accept;
 use super::{Problem, Service};
+use crate::auth::{Denied, Method};
 use crate::render::Renderer;
-use axum::extract::{Extension, Request};
+use axum::extract::{Extension, Request, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodRouter, delete, get};
+use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use model::Format;
 use std::sync::Arc;
@@ -16,6 +18,19 @@ const OFFERS: &[Format] = &[Format::Xml, Format::Json, Format::FastInfoset];
 
 pub(super) fn methods() -> MethodRouter<Arc<Service>> {
     get(tell).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+pub(super) fn token_methods() -> MethodRouter<Arc<Service>> {
+    delete(end_token).fallback(|| async { Problem::method_not_allowed("DELETE") })
+}
+
+async fn end_token(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+) -> Result<StatusCode, Problem> {
+    let Method::OAuth(token) = &caller.method else { return Err(Denied::NotAToken.into()) };
+    service.authenticator.revoke(token).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn tell(Extension(caller): Caller, request: Request) -> Result<Response, Problem> {

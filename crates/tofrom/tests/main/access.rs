@@ -5,7 +5,10 @@ use tofrom::http::{Access, ROUTES};
 
 /// An address of each route, with its parameters filled in.
 fn example(path: &str) -> String {
-    path.replace("{user}", "alice").replace("{collection}", "tofrom").replace("{kind}", "parameter")
+    path.replace("{user}", "alice")
+        .replace("{collection}", "tofrom")
+        .replace("{kind}", "parameter")
+        .replace("{asset}", tofrom::pages::assets::STYLE.name())
 }
 
 /// A new route is guarded, or says openly that it is not.
@@ -22,7 +25,18 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
                 Access::Open if matches!(method, "GET" | "HEAD") => {
                     assert_eq!(answer.status, 200, "{method} {target}")
                 }
-                Access::Open => assert_eq!(answer.status, 405, "{method} {target}"),
+                Access::Application if method == "POST" => {
+                    assert_eq!(answer.status, 401, "{method} {target}")
+                }
+                // A page refuses as pages do: with a page, and without a challenge that would make browsers ask.
+                Access::Page if matches!(method, "GET" | "HEAD" | "POST") => {
+                    assert!((400..500).contains(&answer.status), "{method} {target}");
+                    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+                    assert_eq!(answer.header("www-authenticate"), None, "{method} {target}");
+                }
+                Access::Open | Access::Application | Access::Page => {
+                    assert_eq!(answer.status, 405, "{method} {target}")
+                }
             }
         }
     }

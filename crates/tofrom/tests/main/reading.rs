@@ -132,7 +132,7 @@ fn cursors_are_bound_to_where_they_come_from() {
 #[test]
 fn links_keep_what_was_asked_and_nothing_else() {
     let demo = Demo::shared();
-    let page = demo.alice("verb=liked&count=3&start=2&format=json&colour=red&oauth_token=x");
+    let page = demo.alice("verb=liked&count=3&start=2&format=json&colour=red&oauth_flavour=x");
     for rel in ["self", "first", "next", "updates"] {
         let link = page.link(rel).unwrap();
         assert!(link.starts_with(&demo.client.base), "{link}");

@@ -11,7 +11,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use infoset::{Attribute, Limits, Name, Namespace, Sink};
 use model::{Binding, Collection, Cursor, FeedQuery, Filter, Format, MAX_PAGE, Order, RawQuery, Uid};
-use tofrom::auth::{Credential, Presented, credentials_of};
+use tofrom::auth::{Asking, Credential, Denied, Presented, credentials_of};
 use tofrom::http::negotiate::{Accept, Coding};
 
 pub(crate) const OWNER: Uid = Uid(7);
@@ -137,7 +137,7 @@ pub(crate) fn authorization(data: &[u8]) -> bool {
     let (basic, keys) = (headers.get_all(AUTHORIZATION).iter(), headers.get_all(&PSK).iter());
     let consumers = headers.get_all(&CONSUMER).iter().count();
     let sent: Vec<&[u8]> = basic.chain(keys).map(HeaderValue::as_bytes).collect();
-    let read = credentials_of(&headers);
+    let read = read_credentials(&headers);
     match &read {
         Ok(presented) => {
             assert_eq!((sent.len(), consumers), (1, usize::from(presented.consumer.is_some())));
@@ -148,13 +148,17 @@ pub(crate) fn authorization(data: &[u8]) -> bool {
             assert_eq!(sent.is_empty(), denied.reason() == "missing", "{denied:?}");
         }
     }
-    let told = credentials_of(&headers_of(lines().map(|line| [line, SECRET.as_bytes()].concat())));
+    let told = read_credentials(&headers_of(lines().map(|line| [line, SECRET.as_bytes()].concat())));
     let said = match &told {
         Ok(presented) => format!("{:?}", presented.credential),
         Err(denied) => format!("{denied:?} {}", denied.detail()),
     };
     assert!(!said.contains(SECRET) && !said.contains("secret-that-nobody"), "{said}");
     read.is_ok()
+}
+
+fn read_credentials(headers: &HeaderMap) -> Result<Presented, Denied> {
+    credentials_of(&Asking::plain(headers, std::net::IpAddr::from([192, 0, 2, 1])))
 }
 
 fn headers_of(lines: impl Iterator<Item = Vec<u8>>) -> HeaderMap {
@@ -181,6 +185,10 @@ fn is_what_was_sent(presented: &Presented, sent: &[u8]) {
             assert!(!name.contains(':') && !pair.contains(|c: char| c.is_ascii_control()), "{presented:?}");
             let encoded = BASE64_STANDARD.encode(pair);
             assert!(sent.ends_with(encoded.as_bytes()), "{presented:?}");
+        }
+        Credential::OAuth(signed) => {
+            assert!(sent[..5].eq_ignore_ascii_case(b"oauth"), "{presented:?}");
+            assert!(!signed.consumer_key().is_empty(), "{presented:?}");
         }
     }
 }

@@ -1,0 +1,192 @@
+//! Where people are sent back to after they decided.
+//!
+//! An application registers one address. At the first step it names the one to use this time: scheme, host and port as
+//! registered, any path and query. A program on the person's own machine can't know its port beforehand, so where
+//! loopback is registered, loopback on any port will do. `oob` sends nobody anywhere: the person carries the verifier.
+
+use url::{Host, Url};
+
+/// Says that the person carries the verifier over themselves.
+pub const OUT_OF_BAND: &str = "oob";
+
+/// What is allowed as a callback, in words.
+pub const RIGHT: &str = "an absolute address with the registered scheme, host and port, in ASCII and without a fragment, \
+                         or oob";
+
+/// The callback as it will be used: `None` is `oob`. `Err` if it may not be used for an application that registered
+/// that one.
+pub fn checked(asked: &str, registered: &str) -> Result<Option<String>, NotAllowed> {
+    if asked == OUT_OF_BAND {
+        return Ok(None);
+    }
+    let (url, registered) = (parse(asked)?, parse(registered)?);
+    let same_place = if is_loopback(&registered) {
+        is_loopback(&url)
+    } else {
+        url.host() == registered.host() && url.port_or_known_default() == registered.port_or_known_default()
+    };
+    if url.scheme() == registered.scheme() && same_place {
+        Ok(Some(asked.to_owned()))
+    } else {
+        Err(NotAllowed)
+    }
+}
+
+/// Whether an application can register that: an address that can be a callback, or `oob`.
+pub fn can_be_registered(text: &str) -> bool {
+    text == OUT_OF_BAND || parse(text).is_ok()
+}
+
+/// The address may not be used as a callback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAllowed;
+
+/// An address that can be sent in a header as it is and that a browser reads as we do: no control characters or spaces
+/// that a browser would drop, no backslash that it would turn round, nobody's name before the host.
+fn parse(text: &str) -> Result<Url, NotAllowed> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let url = Url::parse(text).map_err(|_| NotAllowed)?;
+    let usable = url.has_host()
+        && url.host_str().is_some_and(|host| !host.is_empty())
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none()
+        && !text.contains('#');
+    if plain && usable { Ok(url) } else { Err(NotAllowed) }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+        Some(Host::Ipv4(address)) => address == std::net::Ipv4Addr::LOCALHOST,
+        Some(Host::Ipv6(address)) => address == std::net::Ipv6Addr::LOCALHOST,
+        None => false,
+    }
+}
+
+/// The callback with these parameters behind its own query, which stays as it is.
+pub fn with_parameters(callback: &str, parameters: &[(&str, &str)]) -> String {
+    let mut address = callback.to_owned();
+    let mut glue = match callback.split_once('?') {
+        None => "?",
+        Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
+        Some(_) => "&",
+    };
+    for (name, value) in parameters {
+        address.push_str(glue);
+        address.push_str(name);
+        address.push('=');
+        address.push_str(&oauth1::encode(value.as_bytes()));
+        glue = "&";
+    }
+    address
+}
+
+/// The host that people are told they are going back to.
+pub fn host(callback: &str) -> Option<String> {
+    Url::parse(callback).ok().and_then(|url| {
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        url.host_str().map(|host| format!("{host}{port}"))
+    })
+}
+
+/// The callback as a source that a content security policy understands: its origin, or the scheme alone where the
+/// policy's grammar has no word for the host (IPv6, schemes of programs).
+pub fn policy_source(callback: &str) -> Option<String> {
+    let url = Url::parse(callback).ok()?;
+    match url.host()? {
+        Host::Domain(_) | Host::Ipv4(_) if url.origin().is_tuple() => {
+            Some(url.origin().ascii_serialization())
+        }
+        _ => Some(format!("{}:", url.scheme())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_registered() {
+        let site = "https://app.example.org/back";
+        for (asked, registered) in [
+            ("https://app.example.org/back", site),
+            ("https://app.example.org/else?x=1&y=%20", site),
+            ("https://APP.example.org:443/", site),
+            ("http://127.0.0.1:4180/cb", "http://localhost/callback"),
+            ("http://[::1]:4180/cb", "http://127.0.0.1:1/"),
+            ("http://localhost/", "http://[::1]:9/"),
+            ("wall://callback/x", "wall://callback/y"),
+        ] {
+            assert_eq!(checked(asked, registered), Ok(Some(asked.to_owned())), "{asked}");
+        }
+        assert_eq!(checked("oob", site), Ok(None));
+        assert_eq!(checked("oob", "oob"), Ok(None));
+    }
+
+    #[test]
+    fn nothing_else() {
+        for asked in [
+            "",
+            "OOB",
+            "/back",
+            "//app.example.org/back",
+            "app.example.org",
+            "http://app.example.org/back",
+            "https://app.example.org:8443/back",
+            "https://app.example.org.evil.example/",
+            "https://evil.example/?https://app.example.org/",
+            "https://evil.example/#https://app.example.org/",
+            "https://app.example.org@evil.example/",
+            "https://app.example.org:443@evil.example/",
+            "https://user@app.example.org/",
+            "https://app.example.org/#x",
+            "https://app.example.org/#",
+            "https:\\\\app.example.org/",
+            "https://evil.example\\@app.example.org/",
+            "https://app.example.org/\r\nX-Injected: yes",
+            "https://app.example.org/ x",
+            "https://app.example.org/\u{e9}",
+            "\thttps://app.example.org/",
+            "javascript:alert(1)",
+            "javascript://app.example.org/%0aalert(1)",
+            "data:text/html,hello",
+            "file:///back",
+        ] {
+            assert_eq!(checked(asked, "https://app.example.org/back"), Err(NotAllowed), "{asked:?}");
+            assert_eq!(checked(asked, "oob"), Err(NotAllowed), "{asked:?}");
+        }
+        for asked in
+            ["http://127.0.0.2/", "https://localhost/", "http://localhost.evil.example/", "http://0/"]
+        {
+            assert_eq!(checked(asked, "http://localhost/callback"), Err(NotAllowed), "{asked:?}");
+        }
+        assert_eq!(checked("http://localhost/", "https://app.example.org/back"), Err(NotAllowed));
+    }
+
+    #[test]
+    fn parameters_go_behind_the_own_query() {
+        let added = [("oauth_token", "a+b"), ("x", "")];
+        for (callback, expected) in [
+            ("https://a.example", "https://a.example?oauth_token=a%2Bb&x="),
+            ("https://a.example/b?c=%20", "https://a.example/b?c=%20&oauth_token=a%2Bb&x="),
+            ("https://a.example/?", "https://a.example/?oauth_token=a%2Bb&x="),
+            ("https://a.example/?c&", "https://a.example/?c&oauth_token=a%2Bb&x="),
+        ] {
+            assert_eq!(with_parameters(callback, &added), expected);
+        }
+    }
+
+    #[test]
+    fn sources() {
+        for (callback, source, host_shown) in [
+            ("https://App.example.org/b?c", "https://app.example.org", "app.example.org"),
+            ("http://127.0.0.1:4180/cb", "http://127.0.0.1:4180", "127.0.0.1:4180"),
+            ("http://[::1]:4180/cb", "http:", "[::1]:4180"),
+            ("wall://callback/x", "wall:", "callback"),
+        ] {
+            assert_eq!(policy_source(callback).as_deref(), Some(source));
+            assert_eq!(host(callback).as_deref(), Some(host_shown));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! OAuth 1.0a (RFC 5849): an application acts for an account without its password.
+//!
+//! `grants` are the three steps from an application's question to its access token, `tokens` knows access tokens,
+//! `callback` where people may be sent back to, `refusal` every way in which a signed request is not let in. What all
+//! signed requests have in common is here: the order of looking at them.
+
+pub mod callback;
+mod grants;
+mod refusal;
+mod tokens;
+
+pub use grants::{Asked, Issued};
+pub use refusal::{Refusal, Seen};
+
+use super::application::{self, Applications};
+use super::primitives;
+use super::seal::SecretKeys;
+use super::throttle::Throttle;
+use super::{Denied, OAuthSettings};
+use crate::accounts::AccountCache;
+use crate::clock::Clock;
+use model::{AccessToken, Account, Application, Millis};
+use oauth1::{Secrets, SignatureMethod, Signed};
+use std::net::IpAddr;
+use std::sync::Arc;
+use store::{Nonce, Store};
+use tokens::Tokens;
+
+/// How far a request's timestamp may be from our clock, in seconds.
+const WINDOW: u64 = 300;
+
+/// How long a nonce is remembered after its timestamp: until the timestamp is refused everywhere, and as long again for
+/// clocks that differ.
+const NONCE_KEPT: u64 = 2 * WINDOW;
+
+/// Lets applications in by signature.
+pub(super) struct OAuth {
+    store: Arc<dyn Store>,
+    accounts: AccountCache,
+    applications: Arc<Applications>,
+    throttle: Arc<Throttle>,
+    clock: Clock,
+    secret_keys: Arc<SecretKeys>,
+    tokens: Tokens,
+    settings: OAuthSettings,
+}
+
+/// Whom a signed request lets in.
+pub(super) struct Opened {
+    pub(super) account: Arc<Account>,
+    pub(super) application: Arc<Application>,
+    pub(super) token: Arc<AccessToken>,
+}
+
+impl OAuth {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        accounts: AccountCache,
+        applications: Arc<Applications>,
+        throttle: Arc<Throttle>,
+        clock: Clock,
+        secret_keys: Arc<SecretKeys>,
+        settings: OAuthSettings,
+    ) -> OAuth {
+        let tokens = Tokens::new(Arc::clone(&store));
+        OAuth { store, accounts, applications, throttle, clock, secret_keys, tokens, settings }
+    }
+
+    /// Who sent a request that is signed with an access token.
+    pub(super) async fn open(&self, signed: &Signed, remote: IpAddr) -> Result<Opened, Denied> {
+        let application = self.consumer(signed, remote).await?;
+        let key = signed.token().ok_or(Refusal::Absent("oauth_token"))?;
+        let token = self.tokens.get(key).await?.filter(|token| token.consumer == application.key);
+        let Some(token) = token else {
+            return Err(self.wrong(Refusal::TokenRejected, remote));
+        };
+        let secret = self.secret_keys.open(&token.sealed_secret, &tokens::context(&token.key))?;
+        self.verify(signed, &application, &secret, remote).await?;
+        // Only who signed rightly learns what became of the token.
+        let now = self.clock.now();
+        let account = self.accounts.get(token.owner).await?.filter(|account| !account.removed);
+        let Some(account) = account.filter(|_| token.revoked.is_none()) else {
+            return Err(Refusal::TokenRevoked.into());
+        };
+        if !token.is_live(now) {
+            return Err(Refusal::TokenExpired.into());
+        }
+        self.tokens.note_use(&token, now);
+        Ok(Opened { account, application, token })
+    }
+
+    /// Ends an access token, here at once.
+    pub(super) async fn revoke(&self, token: &AccessToken) -> Result<(), Denied> {
+        self.store.revoke_token(&token.key, self.clock.now()).await?;
+        self.tokens.forget(&token.key);
+        Ok(())
+    }
+
+    /// The application that a request names.
+    async fn consumer(&self, signed: &Signed, remote: IpAddr) -> Result<Arc<Application>, Denied> {
+        match self.applications.live(signed.consumer_key()).await? {
+            Some(application) => Ok(application),
+            None => Err(self.wrong(Refusal::UnknownConsumer, remote)),
+        }
+    }
+
+    /// Timestamp, signature, nonce, in this order: what costs little comes first, and a nonce is taken only by a request
+    /// that is right in everything else, so that nobody can use up another's nonces.
+    async fn verify(
+        &self,
+        signed: &Signed,
+        application: &Application,
+        token_secret: &[u8],
+        remote: IpAddr,
+    ) -> Result<(), Denied> {
+        let seconds = u64::try_from(self.clock.now().0 / 1_000).unwrap_or(0);
+        signed.check_timestamp(seconds, WINDOW).map_err(Refusal::from)?;
+        let consumer_secret = application::secret(application, &self.secret_keys)?;
+        let secrets = Secrets {
+            consumer: &consumer_secret,
+            token: token_secret,
+            rsa_key: application.rsa_key.as_deref(),
+        };
+        if signed.verify(&secrets).is_err() {
+            return Err(self.wrong(Refusal::SignatureInvalid(Seen::of(signed)), remote));
+        }
+        self.claim_nonce(signed).await
+    }
+
+    async fn claim_nonce(&self, signed: &Signed) -> Result<(), Denied> {
+        // A plain text signature is the secret itself: who could repeat it could as well write it anew.
+        if signed.signature_method() == SignatureMethod::Plaintext {
+            return Ok(());
+        }
+        let (Some(timestamp), Some(text)) = (signed.timestamp(), signed.nonce()) else {
+            return Err(Refusal::Absent("oauth_nonce").into());
+        };
+        let end = timestamp.saturating_add(NONCE_KEPT).saturating_mul(1_000);
+        let nonce = Nonce {
+            hash: nonce_hash(signed.consumer_key(), signed.token().unwrap_or_default(), timestamp, text),
+            until: Millis(i64::try_from(end).unwrap_or(i64::MAX)),
+        };
+        if self.store.claim_nonce(&nonce).await? { Ok(()) } else { Err(Refusal::NonceUsed.into()) }
+    }
+
+    /// A wrong credential, counted for its address; too many of them are refused as such.
+    fn wrong(&self, refusal: Refusal, remote: IpAddr) -> Denied {
+        match self.throttle.wrong_key(remote) {
+            Ok(()) => refusal.into(),
+            Err(exhausted) => exhausted.into(),
+        }
+    }
+}
+
+/// Sixteen bytes that are another's for any other consumer, token, time or text.
+fn nonce_hash(consumer: &str, token: &str, timestamp: u64, text: &str) -> [u8; 16] {
+    let mut all = Vec::with_capacity(consumer.len() + token.len() + text.len() + 24);
+    all.extend_from_slice(&timestamp.to_be_bytes());
+    // Lengths first: no two triples make one text.
+    for part in [consumer, token] {
+        all.extend_from_slice(&part.len().to_be_bytes());
+        all.extend_from_slice(part.as_bytes());
+    }
+    all.extend_from_slice(text.as_bytes());
+    let (mut hash, whole) = ([0; 16], primitives::sha256(&all));
+    hash.iter_mut().zip(whole).for_each(|(kept, byte)| *kept = byte);
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonces_are_told_apart_by_everything() {
+        let one = nonce_hash("app", "token", 7, "nonce");
+        assert_eq!(one, nonce_hash("app", "token", 7, "nonce"));
+        for other in [
+            nonce_hash("appt", "oken", 7, "nonce"),
+            nonce_hash("app", "tokenn", 7, "once"),
+            nonce_hash("app", "", 7, "nonce"),
+            nonce_hash("app", "token", 8, "nonce"),
+        ] {
+            assert_ne!(one, other);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Reading what came with a request, up to a limit.
+
+use super::Problem;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+/// How long a form may be.
+pub(super) const MAX_FORM: usize = 8 << 10;
+
+/// The whole body.
+pub(super) async fn read(body: Body, limit: usize) -> Result<Bytes, Problem> {
+    let whole = Limited::new(body, limit).collect().await.map_err(|error| {
+        let large = error.downcast_ref::<LengthLimitError>().is_some();
+        if large { Problem::too_large() } else { Problem::body("The body broke off.") }
+    })?;
+    Ok(whole.to_bytes())
+}
+
+/// The request as it was, and a copy of its body if that is a form.
+pub(super) async fn with_form(request: Request) -> Result<(Request, Option<Bytes>), Problem> {
+    if !is_form(request.headers()) {
+        return Ok((request, None));
+    }
+    let (head, body) = request.into_parts();
+    let form = read(body, MAX_FORM).await?;
+    Ok((Request::from_parts(head, Body::from(form.clone())), Some(form)))
+}
+
+/// Whether the headers tell of a form.
+pub(super) fn is_form(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}

@@ -1,0 +1,270 @@
+//! `GET` and `POST /oauth/authorize`: a person signs in, sees what an application asks for, and decides.
+//!
+//! A page is shown by GET, every form is sent by POST: signing in, deciding, using another account. What a form does
+//! needs a field that only this session's pages have; a form of another site is not even looked at.
+
+use super::cookie;
+use crate::auth::oauth::{Asked, callback};
+use crate::auth::session::SignedIn;
+use crate::auth::{Authenticator, Denied};
+use crate::http::listen::Peer;
+use crate::http::{Problem, Service, body};
+use crate::pages::authorize::{Consent, Declined, SignIn, Verifier};
+use crate::pages::{Failure, FormTargets, html};
+use crate::site::Site;
+use axum::extract::{Extension, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use http::header::{CACHE_CONTROL, LOCATION, ORIGIN, RETRY_AFTER, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use std::net::IpAddr;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+pub(in crate::http) fn methods() -> MethodRouter<Arc<Service>> {
+    get(show).post(submit).fallback(|| async { Problem::method_not_allowed("GET, HEAD, POST") })
+}
+
+async fn show(State(service): State<Arc<Service>>, request: Request) -> Response {
+    let token = field(request.uri().query().unwrap_or_default().as_bytes(), "oauth_token");
+    let visit = Visit::new(&service, request.headers(), token);
+    let shown = visit.show().await;
+    shown.unwrap_or_else(|problem| problem.page(&service.site))
+}
+
+async fn submit(
+    State(service): State<Arc<Service>>,
+    Extension(Peer(address)): Extension<Peer>,
+    request: Request,
+) -> Response {
+    let (head, sent) = request.into_parts();
+    let form = match body::read(sent, body::MAX_FORM).await {
+        Ok(form) => Zeroizing::new(form.to_vec()),
+        Err(problem) => return problem.page(&service.site),
+    };
+    let visit = Visit::new(&service, &head.headers, field(&form, "oauth_token"));
+    let done = visit.submit(&form, address).await;
+    done.unwrap_or_else(|problem| problem.page(&service.site))
+}
+
+/// The first field of that name in a query or a form.
+fn field(form: &[u8], name: &str) -> Option<String> {
+    url::form_urlencoded::parse(form).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
+}
+
+/// One request of a browser.
+struct Visit<'a> {
+    authenticator: &'a Authenticator,
+    site: &'a Site,
+    headers: &'a HeaderMap,
+    /// The temporary token that it is about.
+    token: Option<String>,
+}
+
+impl<'a> Visit<'a> {
+    fn new(service: &'a Service, headers: &'a HeaderMap, token: Option<String>) -> Visit<'a> {
+        Visit { authenticator: &service.authenticator, site: &service.site, headers, token }
+    }
+
+    async fn show(&self) -> Result<Response, Problem> {
+        let Some(asked) = self.asked().await? else { return Ok(self.nothing_to_decide()) };
+        Ok(match self.signed_in().await? {
+            Some(person) => self.consent(&asked, &person),
+            None => self.sign_in_page(StatusCode::OK, &asked, "", None),
+        })
+    }
+
+    async fn submit(&self, form: &[u8], remote: IpAddr) -> Result<Response, Problem> {
+        if !self.is_from_here() || !body::is_form(self.headers) {
+            return Ok(self.not_ours());
+        }
+        let Some(asked) = self.asked().await? else { return Ok(self.nothing_to_decide()) };
+        if let Some(name) = field(form, "username") {
+            let password = Zeroizing::new(field(form, "password").unwrap_or_default());
+            return self.sign_in(&asked, &name, &password, remote).await;
+        }
+        let Some(person) = self.signed_in().await? else { return Ok(self.to_the_page(&asked, None)) };
+        let proof = field(form, "csrf").unwrap_or_default();
+        if !person.is_ours(&purpose(&asked), &proof) {
+            return Ok(self.not_ours());
+        }
+        match field(form, "decision").as_deref() {
+            Some("allow") => self.allow(&asked, &person).await,
+            Some("deny") => self.deny(&asked).await,
+            None if field(form, "switch").is_some() => self.switch(&asked).await,
+            _ => Ok(self.failure(
+                StatusCode::BAD_REQUEST,
+                "Neither yes nor no",
+                "Your decision did not arrive as either. Go back and use one of the two buttons.",
+            )),
+        }
+    }
+
+    async fn asked(&self) -> Result<Option<Asked>, Problem> {
+        match self.token.as_deref() {
+            Some(token) => Ok(self.authenticator.asked(token).await?),
+            None => Ok(None),
+        }
+    }
+
+    async fn signed_in(&self) -> Result<Option<SignedIn>, Problem> {
+        match cookie::of(self.headers) {
+            Some(cookie) => Ok(self.authenticator.signed_in(cookie).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// Browsers say where a form comes from. One that says nothing is old or no browser; then the field in the form
+    /// decides alone, and signing somebody in needs their password in any case.
+    fn is_from_here(&self) -> bool {
+        let said = |name: &str| self.headers.get(name).and_then(|value| value.to_str().ok());
+        let origin =
+            said(ORIGIN.as_str()).is_none_or(|origin| origin.eq_ignore_ascii_case(self.site.origin()));
+        let fetched = said("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
+        origin && fetched
+    }
+
+    async fn sign_in(
+        &self,
+        asked: &Asked,
+        name: &str,
+        password: &str,
+        remote: IpAddr,
+    ) -> Result<Response, Problem> {
+        let complain = |status, complaint: &str| self.sign_in_page(status, asked, name, Some(complaint));
+        match self.authenticator.sign_in(name, password, remote).await {
+            Ok(session) => {
+                // What the browser had before counts for nothing, and is not left behind either.
+                if let Some(before) = cookie::of(self.headers) {
+                    self.authenticator.sign_out(before).await?;
+                }
+                Ok(self.to_the_page(asked, cookie::set(&session)))
+            }
+            Err(Denied::BadCredentials) => {
+                Ok(complain(StatusCode::FORBIDDEN, "Name and password do not fit together. Try again."))
+            }
+            Err(Denied::Throttled { retry_after_seconds }) => {
+                let text = format!("That was wrong too often. Try again in {retry_after_seconds} seconds.");
+                let mut page = complain(StatusCode::TOO_MANY_REQUESTS, &text);
+                page.headers_mut().insert(RETRY_AFTER, retry_after_seconds.into());
+                Ok(page)
+            }
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    async fn allow(&self, asked: &Asked, person: &SignedIn) -> Result<Response, Problem> {
+        let key = &asked.temporary.key;
+        let Some(verifier) = self.authenticator.allow(key, &person.account).await? else {
+            return Ok(self.nothing_to_decide());
+        };
+        Ok(match &asked.temporary.callback {
+            Some(callback) => self.back_to(callback, &[("oauth_token", key), ("oauth_verifier", &verifier)]),
+            None => {
+                let application = &asked.application.name;
+                let page = Verifier { site: self.site, application, verifier: &verifier };
+                html(StatusCode::OK, &page, FormTargets::None)
+            }
+        })
+    }
+
+    async fn deny(&self, asked: &Asked) -> Result<Response, Problem> {
+        let key = &asked.temporary.key;
+        if !self.authenticator.refuse(key).await? {
+            return Ok(self.nothing_to_decide());
+        }
+        Ok(match &asked.temporary.callback {
+            Some(callback) => {
+                self.back_to(callback, &[("oauth_token", key), ("oauth_problem", "user_refused")])
+            }
+            None => {
+                let page = Declined { site: self.site, application: &asked.application.name };
+                html(StatusCode::OK, &page, FormTargets::None)
+            }
+        })
+    }
+
+    async fn switch(&self, asked: &Asked) -> Result<Response, Problem> {
+        if let Some(session) = cookie::of(self.headers) {
+            self.authenticator.sign_out(session).await?;
+        }
+        Ok(self.to_the_page(asked, cookie::clear()))
+    }
+
+    fn consent(&self, asked: &Asked, person: &SignedIn) -> Response {
+        let callback = asked.temporary.callback.as_deref();
+        let (host, source) = (callback.and_then(callback::host), callback.and_then(callback::policy_source));
+        let page = Consent {
+            site: self.site,
+            application: &asked.application.name,
+            returns_to: host.as_deref(),
+            account: &person.account,
+            scopes: asked.temporary.scopes,
+            token: &asked.temporary.key,
+            csrf: &person.csrf(&purpose(asked)),
+        };
+        html(StatusCode::OK, &page, source.as_deref().map_or(FormTargets::Own, FormTargets::OwnThen))
+    }
+
+    fn sign_in_page(
+        &self,
+        status: StatusCode,
+        asked: &Asked,
+        name: &str,
+        complaint: Option<&str>,
+    ) -> Response {
+        let (application, token) = (&asked.application.name, &asked.temporary.key);
+        let page = SignIn { site: self.site, application, token, username: name, complaint };
+        html(status, &page, FormTargets::Own)
+    }
+
+    /// The page again, now that something has changed: reloading it sends no form twice.
+    fn to_the_page(&self, asked: &Asked, cookie: Option<HeaderValue>) -> Response {
+        let token = oauth1::encode(asked.temporary.key.as_bytes());
+        let mut response = redirect(&format!("{}/oauth/authorize?oauth_token={token}", self.site.base()));
+        response.headers_mut().extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+        response
+    }
+
+    fn back_to(&self, address: &str, parameters: &[(&str, &str)]) -> Response {
+        redirect(&callback::with_parameters(address, parameters))
+    }
+
+    fn nothing_to_decide(&self) -> Response {
+        let (status, text) = match self.token.as_deref() {
+            None | Some("") => {
+                (StatusCode::BAD_REQUEST, "This page needs the question of an application. Start from there.")
+            }
+            Some(_) => (
+                StatusCode::NOT_FOUND,
+                "The question of the application was answered already, or is older than 15 minutes. Go back to the \
+                 application and start again.",
+            ),
+        };
+        self.failure(status, "There is nothing to decide here", text)
+    }
+
+    fn not_ours(&self) -> Response {
+        self.failure(
+            StatusCode::FORBIDDEN,
+            "This did not come from our page",
+            "What was sent does not belong to a page that we showed you, so nothing was done. Go back to the \
+             application and start again.",
+        )
+    }
+
+    fn failure(&self, status: StatusCode, title: &str, text: &str) -> Response {
+        html(status, &Failure { site: self.site, title, text }, FormTargets::None)
+    }
+}
+
+/// What the field in the forms of this page is made for.
+fn purpose(asked: &Asked) -> String {
+    format!("authorize {}", asked.temporary.key)
+}
+
+fn redirect(address: &str) -> Response {
+    let Ok(address) = HeaderValue::from_str(address) else { return Problem::internal().into_response() };
+    let headers = [(LOCATION, address), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (StatusCode::SEE_OTHER, headers).into_response()
+}
