@@ -52,6 +52,7 @@ class Service:
         self.port = int(self.base.rsplit(":", 1)[1])
         self.admin = admin
         self.alice = next(account for account in told["accounts"] if account["name"] == "alice")
+        self.consumer = (told["consumer"]["key"], told["consumer"]["secret"])
         self.tls = ssl.create_default_context(cafile=told["ca_cert"])
 
     def get(self, path, headers):

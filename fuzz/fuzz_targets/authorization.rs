@@ -1,6 +1,6 @@
 #![no_main]
 
-#[allow(dead_code, reason = "one of five targets")]
+#[allow(dead_code, reason = "one of the targets")]
 #[path = "../../crates/tofrom/tests/main/fuzz/targets.rs"]
 mod targets;
 

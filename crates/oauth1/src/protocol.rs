@@ -104,7 +104,9 @@ impl Incoming {
 
     /// Checks that all is there and can be what it says.
     pub(crate) fn check(self) -> Result<Protocol, Malformed> {
-        if self.version.is_some_and(|version| version != "1.0") {
+        // The standard knows 1.0 only; clients of its revision 1.0a name that, and mean the same.
+        let known = |version: &str| version == "1.0" || version.eq_ignore_ascii_case("1.0a");
+        if !self.version.as_deref().is_none_or(known) {
             return Err(Malformed::VersionRejected);
         }
         let consumer_key = not_empty(self.consumer_key);
@@ -113,7 +115,12 @@ impl Incoming {
         let timestamp = not_empty(self.timestamp);
         let nonce = not_empty(self.nonce);
         let method = signature_method.as_deref().map(SignatureMethod::from_name);
-        let replayable = method == Some(Some(SignatureMethod::Plaintext));
+        // Before anything is said to be absent: what is needed depends on the method.
+        if method == Some(None) {
+            return Err(Malformed::SignatureMethodRejected);
+        }
+        let method = method.flatten();
+        let replayable = method == Some(SignatureMethod::Plaintext);
 
         let required = [
             (CONSUMER_KEY, consumer_key.is_some()),
@@ -134,7 +141,7 @@ impl Incoming {
         Ok(Protocol {
             consumer_key,
             token: not_empty(self.token),
-            signature_method: method.ok_or(Malformed::SignatureMethodRejected)?,
+            signature_method: method,
             signature,
             timestamp: timestamp.as_deref().map(seconds).transpose()?,
             nonce,

@@ -116,9 +116,13 @@ fn in_two_places() {
 #[test]
 fn version() {
     for place in PLACES {
-        for version in ["1.1", "2.0", "1", "1.0a", " 1.0", ""] {
+        for version in ["1.1", "2.0", "1", "1.0b", " 1.0", ""] {
             let sent = complete(place).with("oauth_version", version).sent();
             assert_refused(&sent, Problem::VersionRejected, &["oauth_version"]);
+        }
+        for version in ["1.0", "1.0a", "1.0A"] {
+            let sent = complete(place).with("oauth_version", version).sent();
+            assert!(sent.request().read().is_ok(), "{version}");
         }
     }
 }

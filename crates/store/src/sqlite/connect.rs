@@ -23,10 +23,32 @@ pub(super) fn create_file(path: &Path) -> Result<()> {
 pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection> {
     let mut connection = open(path, options, 64 * 1024)?;
     schema::check(&connection)?;
+    log_ahead(&connection, "main", options)?;
+    schema::migrate(&mut connection)?;
+    attach_nonces(&connection, path, options)?;
+    Ok(connection)
+}
+
+/// Nonces are in a file of their own beside the store. There is one for every signed request, and each commit makes
+/// every reader of the file that it goes to begin with an empty cache: in the store's own file a signed read costs 1.7
+/// times what it costs otherwise.
+fn attach_nonces(connection: &Connection, path: &Path, options: &Options) -> Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push("-nonces");
+    create_file(Path::new(&beside))?;
+    let name =
+        beside.to_str().ok_or_else(|| StoreError::Unavailable("the store's path is not UTF-8".to_owned()))?;
+    connection.execute("ATTACH ?1 AS nonces", [name])?;
+    log_ahead(connection, "nonces", options)?;
+    Ok(connection.execute_batch(include_str!("schema/nonces.sql"))?)
+}
+
+/// Has a file written through a log, and that log written to the disk before anybody is answered.
+fn log_ahead(connection: &Connection, file: &str, options: &Options) -> Result<()> {
     // Until the file is in WAL mode, two processes that open it at once can lock each other out without the
     // busy time-out having a say.
     let start = Instant::now();
-    while let Err(error) = connection.pragma_update(None, "journal_mode", "WAL") {
+    while let Err(error) = connection.pragma_update(Some(file), "journal_mode", "WAL") {
         let busy =
             matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked));
         if !busy || start.elapsed() > options.busy_timeout {
@@ -35,10 +57,10 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection> {
         std::thread::sleep(Duration::from_millis(10));
     }
     // FULL: a commit that was answered survives a loss of power, not only a crash of the process.
-    connection.pragma_update(None, "synchronous", if options.synchronous_off { "OFF" } else { "FULL" })?;
-    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
-    schema::migrate(&mut connection)?;
-    Ok(connection)
+    let synchronous = if options.synchronous_off { "OFF" } else { "FULL" };
+    connection.pragma_update(Some(file), "synchronous", synchronous)?;
+    connection.pragma_update(Some(file), "journal_size_limit", 64 << 20)?;
+    Ok(())
 }
 
 /// A connection that only reads.

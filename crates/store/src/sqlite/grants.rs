@@ -220,13 +220,16 @@ impl Grants for SqliteStore {
 
     async fn claim_nonce(&self, nonce: &Nonce) -> Result<bool> {
         let nonce = *nonce;
-        self.write(move |connection| {
+        // Every signed request waits for this.
+        let claim = move |connection: &Connection| {
             let claimed = connection
-                .prepare_cached("INSERT INTO nonce (until_ms, hash) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+                .prepare_cached(
+                    "INSERT INTO nonces.nonce (until_ms, hash) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                )?
                 .execute(params![nonce.until.0, nonce.hash])?;
             Ok(claimed > 0)
-        })
-        .await
+        };
+        self.writer.write_one(claim).await
     }
 
     async fn add_session(&self, session: &Session) -> Result<()> {
@@ -264,8 +267,8 @@ impl Grants for SqliteStore {
 
     async fn forget_expired(&self, now: Millis) -> Result<()> {
         for statement in [
-            "DELETE FROM nonce WHERE (until_ms, hash) IN
-             (SELECT until_ms, hash FROM nonce WHERE until_ms < ?1 ORDER BY until_ms LIMIT ?2)",
+            "DELETE FROM nonces.nonce WHERE (until_ms, hash) IN
+             (SELECT until_ms, hash FROM nonces.nonce WHERE until_ms < ?1 ORDER BY until_ms LIMIT ?2)",
             "DELETE FROM temporary WHERE key IN
              (SELECT key FROM temporary WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
             "DELETE FROM session WHERE hash IN

@@ -1,8 +1,9 @@
 //! The one thread that writes.
 //!
 //! A commit waits for the disk, and that takes as long for five hundred jobs as for one: so whatever waits
-//! when the thread comes back from a commit goes into the next one together. Each job runs in a savepoint, so
-//! that one that fails takes back its own writes only. Nobody is answered before the commit is through.
+//! when the thread comes back from a commit goes into the next one together. Each job of several statements
+//! runs in a savepoint, so that one that fails takes back its own writes only. Nobody is answered before the
+//! commit is through.
 
 use super::facets::Facets;
 use super::values::count;
@@ -44,6 +45,21 @@ impl Writer {
 
     /// Runs `work` in a transaction and answers when it is durable.
     pub(super) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.queue(move |connection| in_savepoint(connection, work)).await
+    }
+
+    /// The same for `work` that is one statement: that takes its own writes back if it fails.
+    pub(super) async fn write_one<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.queue(work).await
+    }
+
+    async fn queue<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -94,7 +110,7 @@ struct Work<T, F> {
 
 impl<T: Send, F: FnOnce(&Connection) -> Result<T> + Send> Job for Work<T, F> {
     fn run(&mut self, connection: &Connection) {
-        self.result = self.work.take().map(|work| in_savepoint(connection, work));
+        self.result = self.work.take().map(|work| work(connection));
     }
 
     fn answer(self: Box<Self>, outcome: &Outcome) {

@@ -36,7 +36,7 @@ pub fn generate() -> Result<GeneratedConsumer, NoRandomness> {
 }
 
 /// Ties a sealed secret to its application, so that one can't be put in another's place.
-fn context(key: &str) -> String {
+pub(super) fn context(key: &str) -> String {
     format!("application-secret {key}")
 }
 

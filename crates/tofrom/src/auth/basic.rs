@@ -5,12 +5,12 @@
 //! request compares that with the account as it is now, so a changed password or a removed account is noticed as soon
 //! as the account is read anew.
 //!
-//! Known and unknown names take the same way: remembered?, throttle, the store, one hash.
+//! Known and unknown names take the same way: throttle, remembered?, the store, one hash.
 
 use super::Denied;
 use super::hashing::{Busy, Hashing};
 use super::primitives;
-use super::throttle::{Exhausted, Throttle};
+use super::throttle::{Exhausted, Guesses, Throttle};
 use crate::accounts::AccountCache;
 use aws_lc_rs::hmac;
 use model::{Account, AccountName, Uid};
@@ -75,6 +75,11 @@ impl Passwords {
         password: &str,
         remote: IpAddr,
     ) -> Result<Arc<Account>, Denied> {
+        let known = AccountName::parse(name).ok();
+        let guesses = self.throttle.guesses(known.clone(), remote);
+        // Before what is remembered: else a guesser who is held up would still learn of a right guess, as often as they
+        // like, while the owner uses the password.
+        guesses.check()?;
         let mac = self.mac(name, password).ok_or(Denied::Busy)?;
         if let Some(opened) = self.remembered.get(&mac).await {
             if let Some(account) =
@@ -84,21 +89,18 @@ impl Passwords {
             }
             self.remembered.invalidate(&mac).await;
         }
-        self.prove(name, password, mac, remote).await
+        self.prove(known, password, mac, &guesses).await
     }
 
     /// Checks a password that is not remembered. Who presents the same one at the same time waits for the one check:
     /// a client that starts with many requests at once costs one hash and one guess.
     async fn prove(
         &self,
-        name: &str,
+        name: Option<AccountName>,
         password: &str,
         mac: Mac,
-        remote: IpAddr,
+        guesses: &Guesses<'_>,
     ) -> Result<Arc<Account>, Denied> {
-        let name = AccountName::parse(name).ok();
-        let guesses = self.throttle.guesses(name.clone(), remote);
-        guesses.check()?;
         let account = match &name {
             Some(name) => self.store.account_by_name(name).await?,
             None => None,

@@ -21,6 +21,7 @@ pub mod password;
 mod presented;
 mod primitives;
 mod principal;
+pub mod reseal;
 mod seal;
 pub mod session;
 mod throttle;

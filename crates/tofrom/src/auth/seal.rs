@@ -77,6 +77,11 @@ impl SecretKeys {
         Ok([&[VERSION][..], &self.first.number, nonce.as_ref(), &body].concat())
     }
 
+    /// Whether the first key sealed that.
+    pub fn is_newest(&self, sealed: &[u8]) -> bool {
+        sealed.strip_prefix(&[VERSION]).is_some_and(|rest| rest.starts_with(&self.first.number))
+    }
+
     /// Opens what any of the keys sealed for that place.
     pub fn open(&self, sealed: &[u8], context: &str) -> Result<Zeroizing<Vec<u8>>, SealError> {
         let parts = sealed.split_first_chunk::<1>().and_then(|(version, rest)| {
@@ -153,6 +158,7 @@ mod tests {
         let old = before.seal(b"secret", "here").unwrap();
         assert_eq!(*after.open(&old, "here").unwrap(), b"secret");
         let new = after.seal(b"secret", "here").unwrap();
+        assert!(after.is_newest(&new) && !after.is_newest(&old) && before.is_newest(&old));
         assert!(matches!(before.open(&new, "here"), Err(SealError::NotOurs)));
         assert_eq!(*SecretKeys::parse([NEW]).unwrap().open(&new, "here").unwrap(), b"secret");
     }

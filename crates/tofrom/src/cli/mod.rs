@@ -15,7 +15,9 @@ mod import;
 mod key;
 pub mod output;
 mod password;
+mod reseal;
 pub mod serve;
+mod token;
 
 pub use global::Global;
 
@@ -52,9 +54,11 @@ enum Command {
     Account(account::Args),
     Key(key::Args),
     App(app::Args),
+    Token(token::Args),
     Import(import::Args),
     Export(export::Args),
     Backup(backup::Args),
+    Reseal(reseal::Args),
     Check(check::Args),
     Completions(completions::Args),
 }
@@ -100,9 +104,11 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Account(args) => account::run(args, &global).await,
         Command::Key(args) => key::run(args, &global).await,
         Command::App(args) => app::run(args, &global).await,
+        Command::Token(args) => token::run(args, &global).await,
         Command::Import(args) => import::run(args, &global).await,
         Command::Export(args) => export::run(args, &global).await,
         Command::Backup(args) => backup::run(args, &global).await,
+        Command::Reseal(args) => reseal::run(args, &global).await,
         Command::Check(args) => check::run(args, &global).await,
         Command::Completions(args) => completions::run(&args, Cli::command()),
     }

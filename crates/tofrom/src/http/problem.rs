@@ -56,7 +56,7 @@ kinds! {
         "Every request must authenticate by OAuth, HTTP Basic or a pre-shared key. The member `reason` says what was \
          wrong: `missing`, `malformed`, `bad-credentials`, `unknown-consumer`, `missing-consumer`, and for signed \
          requests `signature-invalid`, `timestamp-refused`, `nonce-used`, `token-rejected`, `token-revoked`, \
-         `token-expired`, `token-used`, `verifier-invalid`; `oauth_problem` says the same in the words of OAuth.";
+         `token-expired`, `token-used`, `user-refused`, `verifier-invalid`; `oauth_problem` says the same in the words of OAuth.";
     OAUTH = "oauth", BAD_REQUEST, "The signed request can't be taken",
         "A request is signed by OAuth 1.0a, but a protocol parameter is absent, there twice, in two places, or has a \
          value that it can't have. `oauth_problem` and the members beside it say which, `detail` what would be right.";
@@ -122,9 +122,12 @@ impl Problem {
 
     /// The method is not for this address.
     pub fn method_not_allowed(allow: &'static str) -> Problem {
-        let detail = format!(
-            "Only {allow} can be used here. To send parameters with curl's -d, add -G: without it curl sends a POST."
-        );
+        let hint = if allow.starts_with("GET") {
+            " To send parameters with curl's -d, add -G: without it curl sends a POST."
+        } else {
+            ""
+        };
+        let detail = format!("Only {allow} can be used here.{hint}");
         Problem::new(METHOD, detail).header(ALLOW, allow)
     }
 

@@ -1,10 +1,12 @@
-//! Other people's eyes on what we write: the Fast Infoset reference, feed readers, libxml2, and a shell that runs the
-//! commands of the manual.
+//! Other people's eyes on what we write: the Fast Infoset reference, feed readers, libxml2, OAuth clients, a browser,
+//! and a shell that runs the commands of the manual.
 
+mod browser;
 mod commands;
 mod extensions;
 mod fast_infoset;
 mod feed_readers;
+mod oauth_clients;
 
 use super::support::client::Answer;
 use super::support::demo::Demo;

@@ -117,6 +117,9 @@ fn every_command_has_help_with_an_example() {
         &["app", "add"],
         &["app", "list"],
         &["app", "remove"],
+        &["token", "list"],
+        &["token", "revoke"],
+        &["reseal"],
         &["import"],
         &["export"],
         &["backup"],
@@ -194,4 +197,87 @@ fn check_says_what_is_wrong() {
     std::fs::write(&settings, "base_url = \"https://feeds.example\"\nbase_uri = 1\n").unwrap();
     let told = fail(&folder, &["serve", "--config", settings.to_str().unwrap()], "", 1);
     assert!(told.contains("base_uri") && told.contains("base_url"), "unknown settings are errors: {told}");
+}
+
+#[test]
+fn tokens() {
+    use model::{AccessToken, AccountName, Millis, Progress, Scopes, Temporary};
+    use store::{Accounts, Grants};
+    let folder = Folder::new();
+    succeed(&folder, &["account", "add", "alice", "--no-password"], "");
+    let app = json(&succeed(&folder, &["app", "add", "Photo wall", "--callback", "oob", "--json"], ""));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let store =
+        store::sqlite::SqliteStore::open(&folder.path().join("tofrom.db"), Default::default()).unwrap();
+    let grant = |key: &'static str, expires: Option<Millis>| {
+        let consumer = app["key"].as_str().unwrap().to_owned();
+        let store = &store;
+        async move {
+            let alice =
+                store.account_by_name(&AccountName::parse("alice").unwrap()).await.unwrap().unwrap().uid;
+            let temporary = Temporary {
+                key: format!("for-{key}"),
+                sealed_secret: vec![],
+                consumer: consumer.clone(),
+                callback: None,
+                scopes: Scopes::Read,
+                expires: Millis::MAX,
+                progress: Progress::Asked,
+            };
+            store.add_temporary(&temporary).await.unwrap();
+            store.decide(&temporary.key, &Progress::Allowed { by: alice, verifier: [0; 32] }).await.unwrap();
+            let token = AccessToken {
+                key: key.to_owned(),
+                sealed_secret: vec![],
+                consumer,
+                owner: alice,
+                scopes: Scopes::ReadWrite,
+                created: Millis(1_790_000_000_000),
+                expires,
+                revoked: None,
+                used: None,
+            };
+            assert!(store.exchange(&temporary.key, &token).await.unwrap());
+        }
+    };
+    for (key, expires) in
+        [("tfa_one", None), ("tfa_three", None), ("tfa_two", Some(Millis(1_790_000_000_001)))]
+    {
+        runtime.block_on(grant(key, expires));
+    }
+    let states = || -> Vec<String> {
+        let listed = json(&succeed(&folder, &["token", "list", "alice", "--json"], ""));
+        let state = |token: &Value| {
+            format!("{} {}", token["token"].as_str().unwrap(), token["state"].as_str().unwrap())
+        };
+        listed.as_array().unwrap().iter().map(state).collect()
+    };
+    assert_eq!(states(), ["tfa_one live", "tfa_three live", "tfa_two expired"]);
+    assert!(succeed(&folder, &["token", "list", "alice"], "").contains("Photo wall"));
+    succeed(&folder, &["token", "revoke", "alice", "tfa_one"], "");
+    assert_eq!(states(), ["tfa_one revoked", "tfa_three live", "tfa_two expired"]);
+    assert!(fail(&folder, &["token", "revoke", "alice", "tfa_none"], "", 1).contains("token list alice"));
+    fail(&folder, &["token", "revoke", "alice"], "", 2);
+    succeed(&folder, &["token", "revoke", "alice", "--all"], "");
+    assert!(states().iter().all(|state| state.ends_with("revoked")), "{:?}", states());
+}
+
+/// A new key is put first, everything is sealed with it, and the old one can go.
+#[test]
+fn rotating_the_secret_key() {
+    let folder = Folder::new();
+    for name in ["one", "two"] {
+        succeed(&folder, &["app", "add", name, "--callback", "oob"], "");
+    }
+    let file = folder.path().join("secret.key");
+    let old = std::fs::read_to_string(&file).unwrap();
+    let new = "11".repeat(32);
+    std::fs::write(&file, format!("{new}\n{old}")).unwrap();
+    let resealed = || json(&succeed(&folder, &["reseal", "--json"], ""))["resealed"].clone();
+    assert_eq!(resealed(), 2);
+    assert_eq!(resealed(), 0, "it is done");
+    std::fs::write(&file, &new).unwrap();
+    assert_eq!(resealed(), 0);
+    std::fs::write(&file, old).unwrap();
+    assert!(fail(&folder, &["reseal"], "", 1).contains("secret_keys"), "the old key opens nothing any more");
 }

@@ -1,4 +1,4 @@
--- OAuth: temporary credentials, access tokens, nonces; and sessions of browsers.
+-- OAuth: temporary credentials and access tokens; and sessions of browsers.
 
 -- progress: 0 asked, 1 allowed, 2 refused, 3 exchanged.
 CREATE TABLE temporary (
@@ -27,13 +27,6 @@ CREATE TABLE token (
   used_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX token_owner ON token (owner, created_ms, key);
-
--- By their end, so that forgetting them is cutting off the front.
-CREATE TABLE nonce (
-  until_ms INTEGER NOT NULL,
-  hash BLOB NOT NULL,
-  PRIMARY KEY (until_ms, hash)
-) STRICT, WITHOUT ROWID;
 
 CREATE TABLE session (
   hash BLOB PRIMARY KEY,

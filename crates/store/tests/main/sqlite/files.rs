@@ -96,7 +96,7 @@ async fn only_the_owner_may_read_the_files() {
     let store = open(&scratch);
     fresh::account(&store).await;
     store.backup(&scratch.file("copy.db"), |_, _| ()).await.unwrap();
-    for name in ["store.db", "store.db-wal", "store.db-shm", "copy.db"] {
+    for name in ["store.db", "store.db-wal", "store.db-shm", "store.db-nonces", "copy.db"] {
         let mode = std::fs::metadata(scratch.file(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
@@ -183,10 +183,8 @@ async fn a_file_of_the_first_schema_is_migrated() {
     let scratch = Scratch::new();
     let uid = fresh::uid(&open(&scratch)).await;
     let old = Connection::open(scratch.file("store.db")).unwrap();
-    old.execute_batch(
-        "DROP TABLE temporary; DROP TABLE token; DROP TABLE nonce; DROP TABLE session; PRAGMA user_version = 1;",
-    )
-    .unwrap();
+    old.execute_batch("DROP TABLE temporary; DROP TABLE token; DROP TABLE session; PRAGMA user_version = 1;")
+        .unwrap();
     drop(old);
     let store = open(&scratch);
     assert!(store.accounts(&[uid]).await.unwrap()[0].is_some());
@@ -204,7 +202,7 @@ async fn what_has_ended_is_forgotten() {
         assert!(store.claim_nonce(&nonce).await.unwrap());
     }
     store.forget_expired(Millis(1_500)).await.unwrap();
-    let file = Connection::open(scratch.file("store.db")).unwrap();
+    let file = Connection::open(scratch.file("store.db-nonces")).unwrap();
     let left: i64 = file.query_row("SELECT count(*) FROM nonce", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 100);
 }

@@ -48,6 +48,9 @@ fn parse(text: &str) -> Result<Url, NotAllowed> {
     let url = Url::parse(text).map_err(|_| NotAllowed)?;
     let usable = url.has_host()
         && url.host_str().is_some_and(|host| !host.is_empty())
+        && text
+            .get(url.scheme().len()..)
+            .is_some_and(|rest| rest.starts_with("://") && !rest.starts_with(":///"))
         && url.fragment().is_none()
         && url.username().is_empty()
         && url.password().is_none()

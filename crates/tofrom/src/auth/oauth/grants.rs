@@ -138,7 +138,7 @@ impl OAuth {
         let (by, verifier) = match &temporary.progress {
             Progress::Allowed { by, verifier } => (*by, verifier),
             Progress::Asked => return Err(self.wrong(Refusal::VerifierInvalid, remote)),
-            Progress::Refused => return Err(Refusal::TokenRejected.into()),
+            Progress::Refused => return Err(Refusal::UserRefused.into()),
             Progress::Exchanged { .. } => return Err(Refusal::TokenUsed.into()),
         };
         // A verifier has 80 random bits and lives minutes: counting wrong ones per address is enough.

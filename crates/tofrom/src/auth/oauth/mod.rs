@@ -26,6 +26,8 @@ use std::sync::Arc;
 use store::{Nonce, Store};
 use tokens::Tokens;
 
+pub(super) use tokens::context as token_context;
+
 /// How far a request's timestamp may be from our clock, in seconds.
 const WINDOW: u64 = 300;
 
@@ -115,6 +117,9 @@ impl OAuth {
     ) -> Result<(), Denied> {
         let seconds = u64::try_from(self.clock.now().0 / 1_000).unwrap_or(0);
         signed.check_timestamp(seconds, WINDOW).map_err(Refusal::from)?;
+        if signed.signature_method() == SignatureMethod::RsaSha1 && application.rsa_key.is_none() {
+            return Err(Refusal::NoRsaKey.into());
+        }
         let consumer_secret = application::secret(application, &self.secret_keys)?;
         let secrets = Secrets {
             consumer: &consumer_secret,

@@ -17,10 +17,14 @@ pub enum Refusal {
         /// What would be right.
         right: &'static str,
     },
+    /// The application signs with RSA, but registered no key.
+    NoRsaKey,
     /// No live application has the consumer key.
     UnknownConsumer,
-    /// The token is unknown, another application's, of another kind, or was refused by the person who was asked.
+    /// The token is unknown, another application's, or of another kind.
     TokenRejected,
+    /// The person who was asked said no.
+    UserRefused,
     /// The access token was revoked.
     TokenRevoked,
     /// The token has ended.
@@ -66,7 +70,10 @@ impl Seen {
 impl Refusal {
     /// Whether the request itself is wrong, whoever sends it.
     pub fn is_bad_request(&self) -> bool {
-        matches!(self, Refusal::Malformed(_) | Refusal::Absent(_) | Refusal::Rejected { .. })
+        matches!(
+            self,
+            Refusal::Malformed(_) | Refusal::Absent(_) | Refusal::Rejected { .. } | Refusal::NoRsaKey
+        )
     }
 
     /// The word of the problem-reporting extension.
@@ -75,6 +82,8 @@ impl Refusal {
             Refusal::Malformed(malformed) => malformed.problem(),
             Refusal::Absent(_) => Problem::ParameterAbsent,
             Refusal::Rejected { .. } => Problem::ParameterRejected,
+            Refusal::NoRsaKey => Problem::SignatureMethodRejected,
+            Refusal::UserRefused => Problem::UserRefused,
             Refusal::UnknownConsumer => Problem::ConsumerKeyUnknown,
             Refusal::TokenRejected => Problem::TokenRejected,
             Refusal::TokenRevoked => Problem::TokenRevoked,
@@ -90,7 +99,10 @@ impl Refusal {
     /// The word of our own documents.
     pub fn reason(&self) -> &'static str {
         match self {
-            Refusal::Malformed(_) | Refusal::Absent(_) | Refusal::Rejected { .. } => "malformed",
+            Refusal::Malformed(_) | Refusal::Absent(_) | Refusal::Rejected { .. } | Refusal::NoRsaKey => {
+                "malformed"
+            }
+            Refusal::UserRefused => "user-refused",
             Refusal::UnknownConsumer => "unknown-consumer",
             Refusal::TokenRejected => "token-rejected",
             Refusal::TokenRevoked => "token-revoked",
@@ -114,6 +126,10 @@ impl Refusal {
                                        the wrong kind. Temporary ones start with tft_ and live 15 minutes, access \
                                        tokens start with tfa_."
                 .to_owned(),
+            Refusal::NoRsaKey => "The application has no RSA key here to check RSA-SHA1 with: register it with tofrom app \
+                                  add --rsa-key, or sign with HMAC-SHA256 and the secret."
+                .to_owned(),
+            Refusal::UserRefused => "The person said no. Ask them again, from the first step.".to_owned(),
             Refusal::TokenRevoked => "The token was revoked. Ask the person for access again.".to_owned(),
             Refusal::TokenExpired => "The token has ended. Ask the person for access again.".to_owned(),
             Refusal::TokenUsed => "This temporary token was exchanged before. Each gives one access token.".to_owned(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use store::Store;
 
 /// Ties a sealed secret to its token, so that one can't be put in another's place.
-pub(super) fn context(key: &str) -> String {
+pub(in crate::auth) fn context(key: &str) -> String {
     format!("access-token-secret {key}")
 }
 

@@ -117,7 +117,7 @@ impl<'a> Visit<'a> {
     /// Browsers say where a form comes from. One that says nothing is old or no browser; then the field in the form
     /// decides alone, and signing somebody in needs their password in any case.
     fn is_from_here(&self) -> bool {
-        let said = |name: &str| self.headers.get(name).and_then(|value| value.to_str().ok());
+        let said = |name: &str| self.headers.get(name).map(|value| value.to_str().unwrap_or_default());
         let origin =
             said(ORIGIN.as_str()).is_none_or(|origin| origin.eq_ignore_ascii_case(self.site.origin()));
         let fetched = said("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));

@@ -1,0 +1,6 @@
+-- By their end, so that forgetting them is cutting off the front.
+CREATE TABLE IF NOT EXISTS nonces.nonce (
+  until_ms INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  PRIMARY KEY (until_ms, hash)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,26 @@
+//! `tofrom reseal`
+
+use super::Global;
+use super::output::line;
+use crate::auth::reseal;
+use serde_json::json;
+
+/// Seals every stored secret with the first of secret_keys
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  tofrom reseal --config /etc/tofrom/tofrom.toml
+
+To change the key: put a new one first in secret_keys and keep the old one behind it, restart the service, run this,
+wait 15 minutes (people may be in the middle of allowing an application), and take the old one out.")]
+pub(super) struct Args {}
+
+pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
+    let store = global.open_store()?;
+    let done = reseal::reseal(store.as_ref(), &global.secret_keys()?).await?;
+    if global.json {
+        line(json!({ "secrets": done.all, "resealed": done.anew }))?;
+    } else {
+        line(format_args!("{} of {} secrets sealed anew", done.anew, done.all))?;
+    }
+    Ok(())
+}

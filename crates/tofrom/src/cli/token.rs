@@ -1,0 +1,127 @@
+//! `tofrom token`
+
+use super::output::{Listing, line, moment, moment_or};
+use super::{Global, account};
+use crate::clock::Clock;
+use anyhow::bail;
+use clap::Subcommand;
+use model::{AccessToken, AccountName, Millis};
+use serde_json::json;
+use std::collections::HashMap;
+use store::{Credentials, Grants};
+
+/// Lists and revokes what an account has granted to applications
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  tofrom token list alice --data ./data")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Lists an account's access tokens
+    #[command(after_help = "Example:\n  tofrom token list alice")]
+    List {
+        /// The account
+        #[arg(value_parser = account::name)]
+        account: AccountName,
+    },
+    /// Revokes access tokens for good
+    #[command(after_help = "Examples:\n  tofrom token revoke alice tfa_Jm2kQ0ZyF0uGxq6nVb1c3A\n  \
+                            tofrom token revoke alice --all")]
+    Revoke {
+        /// The account
+        #[arg(value_parser = account::name)]
+        account: AccountName,
+        /// The token, as token list shows it
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        token: Option<String>,
+        /// All that the account has granted
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    match args.command {
+        Command::List { account } => list(&account, global).await,
+        Command::Revoke { account, token, .. } => revoke(&account, token.as_deref(), global).await,
+    }
+}
+
+async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
+    let store = global.open_store()?;
+    let owner = account::find(store.as_ref(), name).await?;
+    let now = Clock::system().now();
+    let applications: HashMap<String, String> = store
+        .applications()
+        .await?
+        .into_iter()
+        .map(|application| (application.key, application.name))
+        .collect();
+    let columns = &["token", "application", "scope", "state", "created", "expires", "last used"];
+    let mut listing = Listing::new(global.json, columns);
+    for token in store.tokens_of(owner.uid).await? {
+        let application = applications.get(&token.consumer).unwrap_or(&token.consumer);
+        let row = || {
+            vec![
+                token.key.clone(),
+                application.clone(),
+                token.scopes.as_str().to_owned(),
+                state_of(&token, now).to_owned(),
+                moment(token.created),
+                moment_or(token.expires, "never"),
+                moment_or(token.used, "never"),
+            ]
+        };
+        let value = || {
+            json!({
+                "token": token.key,
+                "application": application,
+                "consumer": token.consumer,
+                "scopes": token.scopes.as_str(),
+                "state": state_of(&token, now),
+                "created": token.created.zulu(),
+                "expires": token.expires.map(Millis::zulu),
+                "used": token.used.map(Millis::zulu),
+                "revoked": token.revoked.map(Millis::zulu),
+            })
+        };
+        listing.add(row, value);
+    }
+    Ok(listing.print(&format!("{name} has granted nothing to any application"))?)
+}
+
+async fn revoke(name: &AccountName, token: Option<&str>, global: &Global) -> anyhow::Result<()> {
+    let store = global.open_store()?;
+    let owner = account::find(store.as_ref(), name).await?;
+    let mut found = store.tokens_of(owner.uid).await?;
+    match token {
+        Some(token) => {
+            found.retain(|one| one.key == token);
+            if found.is_empty() {
+                bail!("{name} has no token {token}; tofrom token list {name} shows those that there are");
+            }
+        }
+        None => found.retain(|one| one.revoked.is_none()),
+    }
+    let now = Clock::system().now();
+    for one in &found {
+        store.revoke_token(&one.key, now).await?;
+        if global.json {
+            line(json!({ "token": one.key, "state": "revoked" }))?;
+        } else {
+            line(format_args!("token {} of {name} revoked", one.key))?;
+        }
+    }
+    Ok(())
+}
+
+fn state_of(token: &AccessToken, now: Millis) -> &'static str {
+    match token.revoked {
+        Some(_) => "revoked",
+        None if token.is_live(now) => "live",
+        None => "expired",
+    }
+}

@@ -1,0 +1,257 @@
+// The authorize page in a real browser: sign in, use another account, deny, allow, out of band, by keyboard alone, on a
+// small screen. Prints a line for each part that went well.
+//
+//     node browser_flow.js HOME PICTURES
+//
+// HOME is a folder for the browser, PICTURES one for pictures of the pages.
+'use strict';
+
+const assert = require('node:assert/strict');
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const http = require('node:http');
+const path = require('node:path');
+const { OAuth } = require('oauth');
+const { chromium } = require('playwright-core');
+const { identifiers, told } = require('./service.js');
+
+const [home, pictures] = process.argv.slice(2);
+const PHONE = { width: 360, height: 740 };
+const DESK = { width: 1100, height: 800 };
+
+// What the browser complained of, in all pages.
+const complaints = [];
+
+// An application with a callback of its own on loopback.
+class Application {
+  static async start() {
+    const application = new Application();
+    application.server = http.createServer((request, response) => {
+      const answer = '<!doctype html><title>The application</title><link rel="icon" href="data:,"><p>Welcome back.';
+      response.setHeader('Content-Type', 'text/html').end(answer);
+      application.waiting?.(new URL(request.url, 'http://application'));
+    });
+    await new Promise((resolve) => application.server.listen(0, resolve));
+    ({ port: application.port, family: application.family } = application.server.address());
+    return application;
+  }
+
+  // Takes the first step. `host` is where its callback is; without one it is out of band.
+  async ask(host, consumer = told.consumer) {
+    const callback = host ? `http://${host}:${this.port}/back?a=b%20c` : 'oob';
+    const steps = [`${told.base}/oauth/request_token`, `${told.base}/oauth/access_token`];
+    const headers = { Accept: 'application/json' };
+    this.oauth = new OAuth(...steps, consumer.key, consumer.secret, '1.0', callback, 'HMAC-SHA1', 32, headers);
+    [this.token, this.secret] = await this.call('getOAuthRequestToken');
+    this.returned = new Promise((resolve) => { this.waiting = resolve; });
+    return `${told.base}/oauth/authorize?oauth_token=${this.token}`;
+  }
+
+  // Takes the last step and reads the collection of that account: how many activities there are on a page.
+  async read(verifier, account) {
+    const [token, secret] = await this.call('getOAuthAccessToken', this.token, this.secret, verifier);
+    const [text] = await this.call('get', `${told.base}/200909/activity/${account}/tofrom?count=5`, token, secret);
+    return identifiers(text).length;
+  }
+
+  call(name, ...given) {
+    return new Promise((resolve, reject) => {
+      this.oauth[name](...given, (error, ...results) => (error ? reject(new Error(error.data)) : resolve(results)));
+    });
+  }
+}
+
+// A browser that trusts the demo's authority, and nothing else that is not trusted anyway.
+async function launch() {
+  const database = path.join(home, '.pki/nssdb');
+  fs.mkdirSync(database, { recursive: true });
+  execFileSync('certutil', ['-d', `sql:${database}`, '-N', '--empty-password']);
+  execFileSync('certutil', ['-d', `sql:${database}`, '-A', '-t', 'C,,', '-n', 'demo', '-i', told.ca]);
+  return chromium.launch({
+    executablePath: execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim(),
+    env: { ...process.env, HOME: home },
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  });
+}
+
+// A person's own browser, with nothing remembered.
+async function newPerson(browser, viewport, colorScheme = 'light') {
+  const context = await browser.newContext({ viewport, colorScheme });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+      console.error(`policy: ${violatedDirective} ${blockedURI}`);
+    });
+  });
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${message.location().url}`);
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure().errorText}`));
+  return page;
+}
+
+// Looks at the page: it has to fit, and somebody may want to see it.
+async function look(page, name) {
+  const { wide, room } = await page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return { wide: scrollWidth, room: clientWidth };
+  });
+  assert.ok(wide <= room, `${name}: ${wide} wide on ${room}`);
+  await page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage: true });
+}
+
+async function signIn(page, account, password) {
+  await page.getByLabel('Username').fill(account);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+const consent = (page) => page.getByRole('heading', { level: 1, name: /asks for access to your account/ }).waitFor();
+
+async function denyAndAllow(browser, application) {
+  const page = await newPerson(browser, DESK);
+  await page.goto(await application.ask('localhost'));
+  await look(page, 'sign-in');
+  await signIn(page, 'alice', 'not her password');
+  await page.getByRole('alert').getByText('Name and password do not fit together').waitFor();
+  assert.equal(await page.getByLabel('Username').inputValue(), 'alice');
+  assert.equal(await page.getByLabel('Password').inputValue(), '');
+  await look(page, 'sign-in-complaint');
+  // Chromium itself notes every page that comes with such a status.
+  const noted = complaints.splice(0);
+  assert.deepEqual(noted.map((text) => /status of 403 .*\/oauth\/authorize$/.test(text)), [true], noted);
+  console.log('a wrong password');
+
+  await signIn(page, 'alice', told.passwords.alice);
+  await consent(page);
+  await page.getByText('Signed in as alice').waitFor();
+  await page.getByRole('heading', { level: 1 }).getByText(told.application).waitFor();
+  await page.getByText(`localhost:${application.port}`).waitFor();
+  await look(page, 'consent');
+  console.log('signed in');
+
+  await page.getByRole('button', { name: 'Use another account' }).click();
+  await signIn(page, 'bob', told.passwords.bob);
+  await consent(page);
+  await page.getByText('Signed in as bob').waitFor();
+  console.log('another account');
+
+  await page.getByRole('button', { name: 'Deny' }).click();
+  const denied = (await application.returned).searchParams;
+  const refused = { a: 'b c', oauth_token: application.token, oauth_problem: 'user_refused' };
+  assert.deepEqual(Object.fromEntries(denied), refused);
+  await page.getByText('Welcome back.').waitFor();
+  console.log('denied');
+
+  // Still signed in, and asked nevertheless.
+  await page.goto(await application.ask('127.0.0.1'));
+  await consent(page);
+  await page.getByRole('button', { name: 'Allow' }).click();
+  const allowed = (await application.returned).searchParams;
+  assert.equal(allowed.get('a'), 'b c');
+  assert.equal(allowed.get('oauth_token'), application.token);
+  await page.getByText('Welcome back.').waitFor();
+  assert.equal(await application.read(allowed.get('oauth_verifier'), 'bob'), 5);
+  console.log('allowed');
+  await page.context().close();
+}
+
+async function outOfBand(browser, application) {
+  const page = await newPerson(browser, PHONE, 'dark');
+  await page.goto(await application.ask(null, told.long_consumer));
+  await look(page, 'phone-sign-in');
+  await signIn(page, 'alice', told.passwords.alice);
+  await consent(page);
+  await look(page, 'phone-consent');
+  await page.getByRole('button', { name: 'Allow' }).click();
+  const verifier = await page.locator('#verifier').textContent();
+  await look(page, 'phone-verifier');
+  assert.equal(await application.read(verifier, 'alice'), 5);
+  console.log('out of band');
+
+  await page.goto(await application.ask(null, told.long_consumer));
+  await page.getByRole('button', { name: 'Deny' }).click();
+  await page.getByRole('heading', { name: 'You said no' }).waitFor();
+  await look(page, 'phone-denied');
+  console.log('out of band, denied');
+  await page.context().close();
+}
+
+// What has the focus, and that it shows.
+async function focused(page) {
+  const found = await page.evaluate(() => {
+    const { id, textContent } = document.activeElement;
+    const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+    return { name: id || textContent.trim(), ring: outlineStyle !== 'none' && parseFloat(outlineWidth) > 1 };
+  });
+  assert.ok(found.ring, `the focus on ${found.name} does not show`);
+  return found.name;
+}
+
+async function byKeyboard(browser, application) {
+  const page = await newPerson(browser, PHONE);
+  // The policy's grammar has no word for an IPv6 address, so this callback needs another than the others.
+  await page.goto(await application.ask(application.family === 'IPv6' ? '[::1]' : '127.0.0.1'));
+  assert.equal(await focused(page), 'username');
+  await page.keyboard.type('alice');
+  await page.keyboard.press('Tab');
+  assert.equal(await focused(page), 'password');
+  await page.keyboard.type(told.passwords.alice);
+  await page.keyboard.press('Enter');
+  await consent(page);
+  const stops = [];
+  while (stops.at(-1) !== 'Allow') {
+    assert.ok(stops.length < 5, stops.join());
+    await page.keyboard.press('Tab');
+    stops.push(await focused(page));
+  }
+  assert.deepEqual(stops, ['Not alice? Use another account', 'Allow']);
+  await look(page, 'phone-keyboard');
+  await page.keyboard.press('Enter');
+  const allowed = (await application.returned).searchParams;
+  await page.getByText('Welcome back.').waitFor();
+  assert.equal(await application.read(allowed.get('oauth_verifier'), 'alice'), 5);
+  console.log('by keyboard');
+  await page.context().close();
+}
+
+// Nothing is asked there. Chromium notes the status, so this comes after it was looked for complaints.
+async function nothingToDecide(browser) {
+  const page = await newPerson(browser, PHONE);
+  await page.goto(`${told.base}/oauth/authorize?oauth_token=tft_unknown`);
+  await page.getByRole('heading', { name: 'There is nothing to decide here' }).waitFor();
+  await look(page, 'phone-nothing');
+  console.log('nothing to decide');
+  await page.context().close();
+}
+
+// Whether a complaint would have been heard.
+async function control(browser, application) {
+  const page = await newPerson(browser, DESK);
+  await page.goto(await application.ask());
+  const heard = page.waitForEvent('console', (message) => message.text().startsWith('policy: img-src'));
+  await page.evaluate(() => { document.body.append(Object.assign(new Image(), { src: 'data:image/png;base64,' })); });
+  await heard;
+  assert.notDeepEqual(complaints, []);
+  await page.context().close();
+}
+
+async function main() {
+  const [browser, application] = await Promise.all([launch(), Application.start()]);
+  await denyAndAllow(browser, application);
+  await outOfBand(browser, application);
+  await byKeyboard(browser, application);
+  assert.deepEqual(complaints, []);
+  await control(browser, application);
+  console.log('nothing complained');
+  await nothingToDecide(browser);
+  await browser.close();
+  application.server.close();
+  application.server.closeAllConnections();
+}
+
+main().catch((error) => {
+  console.error(error, complaints);
+  process.exit(1);
+});

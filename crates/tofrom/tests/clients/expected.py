@@ -1,0 +1,34 @@
+"""What every client reads, and what it has to find."""
+
+import requests
+
+# Repeated, with a plus sign, with characters that mean something in addresses, beyond ASCII, and empty.
+AWKWARD = [
+    ("count", "7"),
+    ("orderby", "pubDate"),
+    ("publishedsince", "2009-09-01T00:00:00.000+02:00"),
+    ("type", "photo"),
+    ("type", "video"),
+    ("verb", "posted,liked"),
+    ("note", "a b+c&d=e%20/?:@!$'()*~;,é✓🎉"),
+    ("empty", ""),
+]
+
+
+def collection(told):
+    return f"{told['base']}/200909/activity/{told['account']}/tofrom"
+
+
+def identifiers(answer):
+    assert answer.status_code == 200, answer.text
+    # Whoever follows a link signs anew.
+    assert 'rel="next"' in answer.headers["Link"] and "oauth_" not in answer.headers["Link"], answer.headers
+    return [activity["ActivityIdentifier"] for activity in answer.json()["Activities"]["Activity"]]
+
+
+def by_key(told):
+    """The same read with the account's key."""
+    headers = {"ServicePSK": told["key"], "Accept": "application/json"}
+    found = identifiers(requests.get(collection(told), params=AWKWARD, headers=headers))
+    assert len(found) == 7, found
+    return found
