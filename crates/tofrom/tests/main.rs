@@ -16,6 +16,7 @@ mod main {
     mod http2;
     mod interop;
     mod laws;
+    mod oauth;
     mod program;
     mod reading;
     mod representations;

@@ -37,17 +37,22 @@ pub fn can_be_registered(text: &str) -> bool {
     text == OUT_OF_BAND || parse(text).is_ok()
 }
 
+/// Schemes whose addresses are no place to send anybody to.
+const NO_PLACE: [&str; 7] = ["about", "blob", "data", "file", "javascript", "vbscript", "view-source"];
+
 /// The address may not be used as a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAllowed;
 
 /// An address that can be sent in a header as it is and that a browser reads as we do: no control characters or spaces
-/// that a browser would drop, no backslash that it would turn round, nobody's name before the host.
+/// that a browser would drop, no backslash that it would turn round, nobody's name before the host, and no scheme that
+/// is a document or a program in itself.
 fn parse(text: &str) -> Result<Url, NotAllowed> {
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     let url = Url::parse(text).map_err(|_| NotAllowed)?;
     let usable = url.has_host()
-        && url.host_str().is_some_and(|host| !host.is_empty())
+        && !NO_PLACE.contains(&url.scheme())
+        && url.host_str().is_some_and(|host| !host.is_empty() && !host.contains('*'))
         && text
             .get(url.scheme().len()..)
             .is_some_and(|rest| rest.starts_with("://") && !rest.starts_with(":///"))
@@ -165,6 +170,18 @@ mod tests {
             assert_eq!(checked(asked, "http://localhost/callback"), Err(NotAllowed), "{asked:?}");
         }
         assert_eq!(checked("http://localhost/", "https://app.example.org/back"), Err(NotAllowed));
+    }
+
+    #[test]
+    fn nobody_registers_what_is_no_place() {
+        for right in ["oob", "https://app.example.org/back", "http://[::1]/", "wall://callback/x"] {
+            assert!(can_be_registered(right), "{right}");
+        }
+        for wrong in
+            ["javascript://x/%0aalert(1)", "data://x/y", "file://x/y", "https://*.example.org/", "x:y", ""]
+        {
+            assert!(!can_be_registered(wrong), "{wrong}");
+        }
     }
 
     #[test]

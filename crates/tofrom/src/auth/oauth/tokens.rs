@@ -15,16 +15,22 @@ pub(in crate::auth) fn context(key: &str) -> String {
 pub(super) struct Tokens {
     store: Arc<dyn Store>,
     known: Cache<String, Arc<AccessToken>>,
+    /// Tokens that were just changed here. Whoever read one before that may still put it among the known ones.
+    changed: Cache<String, ()>,
     uses: LastUse<String>,
 }
 
 impl Tokens {
     pub(super) fn new(store: Arc<dyn Store>) -> Tokens {
         let known = Cache::builder().max_capacity(100_000).time_to_live(CHANGES_COUNT_AFTER).build();
-        Tokens { store, known, uses: LastUse::new() }
+        let changed = Cache::builder().max_capacity(100_000).time_to_live(2 * CHANGES_COUNT_AFTER).build();
+        Tokens { store, known, changed, uses: LastUse::new() }
     }
 
     pub(super) async fn get(&self, key: &str) -> store::Result<Option<Arc<AccessToken>>> {
+        if self.changed.contains_key(key) {
+            return Ok(self.store.token(key).await?.map(Arc::new));
+        }
         if let Some(token) = self.known.get(key) {
             return Ok(Some(token));
         }
@@ -37,6 +43,7 @@ impl Tokens {
 
     /// Forgets a token that was just changed.
     pub(super) fn forget(&self, key: &str) {
+        self.changed.insert(key.to_owned(), ());
         self.known.invalidate(key);
     }
 

@@ -1,8 +1,10 @@
 //! What the tests share.
 
+pub(crate) mod browser;
 pub(crate) mod chance;
 pub(crate) mod client;
 pub(crate) mod demo;
 pub(crate) mod pages;
+pub(crate) mod signer;
 pub(crate) mod tree;
 pub(crate) mod world;

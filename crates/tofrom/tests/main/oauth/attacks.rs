@@ -1,0 +1,8 @@
+//! What people with bad intentions try.
+
+mod fixation;
+mod forgery;
+mod injection;
+mod noise;
+mod redirects;
+mod secrets;

@@ -1,0 +1,107 @@
+//! Sending people somewhere else than back.
+
+use super::super::answers::{refused, reported};
+use super::super::application::App;
+use super::super::service::{BASE, authorize, stage};
+
+/// None of them is a place that an application at `https://app.example.org` or on loopback registered.
+const ELSEWHERE: [&str; 47] = [
+    "https://evil.example/cb",
+    "http://evil.example/cb",
+    "http://127.0.0.1.evil.example/",
+    "http://127.0.0.1@evil.example/",
+    "http://localhost:80@evil.example/",
+    "http://user@127.0.0.1/",
+    "http://evil.example/?http://127.0.0.1/",
+    "http://evil.example#http://127.0.0.1/",
+    "http://127.0.0.1/#",
+    "http://127.0.0.1/cb#oauth",
+    "http://127.0.0.2/cb",
+    "http://0.0.0.0/",
+    "http://localhost.evil.example/",
+    "http://localhost\\@evil.example/",
+    "http://evil.example\\@127.0.0.1/",
+    "http:\\\\127.0.0.1\\cb",
+    "https://127.0.0.1/cb",
+    "ftp://127.0.0.1/cb",
+    "https://app.example.org.evil.example/",
+    "https://evil.example/app.example.org",
+    "https://app.example.org@evil.example/",
+    "https://app.example.org:8443/back",
+    "https://app.example.org:80/back",
+    "http://app.example.org/back",
+    "http://app.example.org:443/back",
+    "https://user:word@app.example.org/back",
+    "https://sub.app.example.org/back",
+    "https://example.org/back",
+    "https://app.example.org%2eevil.example/",
+    "https://app.example.org%00.evil.example/",
+    "https://app.example.org\u{2024}evil.example/",
+    "https://\u{ff41}pp.example.org/",
+    "https://app.example.org/\u{e9}",
+    "https://app.example.org/a b",
+    "\u{20}https://app.example.org/back",
+    "\thttps://app.example.org/back",
+    "https://app.exam\tple.org/back",
+    "//app.example.org/back",
+    "/back",
+    "back",
+    "app.example.org",
+    "OOB",
+    "oob ",
+    "javascript:alert(1)",
+    "javascript://127.0.0.1/%0aalert(1)",
+    "data:text/html,hello",
+    "file:///back",
+];
+
+#[test]
+fn a_callback_elsewhere_is_400_and_the_parameter_is_named() {
+    let (stage, client) = (stage(), &stage().service.client);
+    for callback in ELSEWHERE {
+        for app in [&stage.app, &stage.other] {
+            let answer = app.ask().set("oauth_callback", callback).send(client);
+            refused(&answer, 400, "malformed", "parameter_rejected");
+            assert_eq!(reported(&answer, "oauth_parameters_rejected"), "oauth_callback", "{callback}");
+            assert!(!answer.text().contains("evil"), "{callback}: {}", answer.text());
+        }
+    }
+}
+
+/// An address without the two slashes is relative where its scheme is that of the page that redirects:
+/// browsers would stay here and never come back to the application.
+#[test]
+fn a_callback_that_a_browser_would_take_for_one_of_ours_is_400() {
+    let stage = stage();
+    for callback in ["https:app.example.org/back", "https:/app.example.org/back", "https:///app.example.org/"]
+    {
+        let answer = stage.other.ask().set("oauth_callback", callback).send(&stage.service.client);
+        refused(&answer, 400, "malformed", "parameter_rejected");
+    }
+}
+
+/// What is only asked of an application that is registered for `oob` is `oob`.
+#[test]
+fn who_registered_no_address_has_none() {
+    let stage = stage();
+    let app = App::register(stage.service, "Terminal", "oob", &[]);
+    for callback in ["http://127.0.0.1/cb", "https://app.example.org/back", "oob:", BASE] {
+        let answer = app.ask().set("oauth_callback", callback).send(&stage.service.client);
+        refused(&answer, 400, "malformed", "parameter_rejected");
+    }
+    assert_eq!(app.ask().send(&stage.service.client).status, 200);
+}
+
+#[test]
+fn the_page_redirects_nowhere_by_itself() {
+    let stage = stage();
+    let mut browser = stage.service.browser();
+    for more in [
+        "&oauth_callback=https%3A%2F%2Fevil.example",
+        "&next=//evil.example",
+        "&return_to=http://evil.example",
+    ] {
+        let page = browser.visit(&format!("{}{more}", authorize(&stage.app.asked())));
+        assert!(page.leads_to().is_none() && !page.html().contains("evil"), "{}", page.html());
+    }
+}

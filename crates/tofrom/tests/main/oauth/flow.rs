@@ -1,0 +1,192 @@
+//! From the question to the access token, and what the token then reads.
+
+use super::super::support::signer::{PLACES, Place, encode};
+use super::answers::{refused, reported};
+use super::application::{issued, parameter};
+use super::service::{BASE, consent, stage};
+
+const HOW: [&str; 3] = ["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"];
+
+#[test]
+fn every_method_goes_the_whole_way_in_every_place() {
+    let stage = stage();
+    for (how, place) in HOW.iter().flat_map(|how| PLACES.map(|place| (*how, place))) {
+        let app = super::application::App { how, place, ..stage.app.clone() };
+        let token = app.token_of("alice");
+        let told = app.whoami(&token).send(&stage.service.client);
+        assert_eq!(
+            (told.status, &told.json()["WhoAmI"]["Account"]),
+            (200, &"alice".into()),
+            "{how} {place:?}"
+        );
+    }
+}
+
+#[test]
+fn both_steps_answer_with_a_form_that_nobody_keeps() {
+    let (app, client) = (&stage().app, &stage().service.client);
+    let first = app.ask().send(client);
+    assert!(first.text().ends_with("&oauth_callback_confirmed=true"), "{}", first.text());
+    let (temporary, verifier) = app.allowed("alice");
+    let last = app.exchange(&temporary, &verifier).send(client);
+    let mut parts = vec![temporary.key, temporary.secret];
+    for answer in [first, last] {
+        assert_eq!(answer.header("content-type"), Some("application/x-www-form-urlencoded"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        parts.extend([issued(&answer).key, issued(&answer).secret]);
+    }
+    parts.sort();
+    parts.dedup();
+    assert!(parts.len() == 6 && parts.iter().all(|part| part.len() >= 22), "128 bits each: {parts:?}");
+    assert!(verifier.len() >= 16, "80 bits or more: {verifier}");
+}
+
+#[test]
+fn out_of_band_the_person_is_shown_the_verifier() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let mut browser = stage.service.browser();
+    let temporary = issued(&stage.app.ask().set("oauth_callback", "oob").send(client));
+    let (_, form) = consent(&mut browser, "alice", &temporary);
+    let page = browser.submit(&form, &[("decision", "allow")]);
+    assert_eq!((page.status(), page.leads_to()), (200, None));
+    let verifier = page.element("verifier").unwrap();
+    issued(&stage.app.exchange(&temporary, &verifier).send(client));
+
+    let temporary = issued(&stage.app.ask().set("oauth_callback", "oob").send(client));
+    let (_, form) = consent(&mut browser, "alice", &temporary);
+    let page = browser.submit(&form, &[("decision", "deny")]);
+    assert_eq!((page.status(), page.leads_to(), page.element("verifier")), (200, None, None));
+}
+
+#[test]
+fn what_was_asked_for_is_what_the_page_says_and_what_the_token_may() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let mut browser = stage.service.browser();
+    for (query, scopes) in [
+        (None, "read"),
+        (Some("scope=read"), "read"),
+        (Some("scope=write"), "read write"),
+        (Some("scope=read%20write"), "read write"),
+        (Some("scope=write+read"), "read write"),
+    ] {
+        let ask = stage.app.ask();
+        let ask = query.into_iter().fold(ask, |ask, query| ask.query(query));
+        let temporary = issued(&ask.send(client));
+        let (page, form) = consent(&mut browser, "alice", &temporary);
+        let writes = page.text().contains("post, change and delete activities in your name");
+        assert_eq!(writes, scopes == "read write", "{query:?}: {}", page.text());
+        let verifier = stage.app.verifier(&browser.submit(&form, &[("decision", "allow")]));
+        let token = issued(&stage.app.exchange(&temporary, &verifier).send(client));
+        let told = stage.app.whoami(&token).send(client).json();
+        assert_eq!(told["WhoAmI"]["Scopes"], scopes, "{query:?}");
+    }
+    for query in ["scope=", "scope=everything", "scope=read,write", "scope=READ", "scope=read&scope=write"] {
+        let answer = stage.app.ask().query(query).send(client);
+        refused(&answer, 400, "malformed", "parameter_rejected");
+        assert_eq!(reported(&answer, "oauth_parameters_rejected"), "scope", "{query}");
+    }
+}
+
+#[test]
+fn loopback_is_one_place_on_any_port_and_elsewhere_all_is_as_registered() {
+    let stage = stage();
+    for (app, callback) in [
+        (&stage.app, "http://127.0.0.1/cb"),
+        (&stage.app, "http://127.0.0.1:4180/else/where?a=b"),
+        (&stage.app, "http://localhost:1/"),
+        (&stage.app, "http://[::1]:65535/cb"),
+        (&stage.other, "https://app.example.org/back"),
+        (&stage.other, "https://APP.example.org:443/elsewhere?state=1&x"),
+    ] {
+        let answer = app.ask().set("oauth_callback", callback).send(&stage.service.client);
+        assert_eq!(answer.status, 200, "{callback}: {}", answer.text());
+    }
+}
+
+#[test]
+fn the_callback_keeps_its_own_query() {
+    let stage = stage();
+    let mut browser = stage.service.browser();
+    for decision in ["allow", "deny"] {
+        let callback = "http://localhost:4180/cb?state=a%20b&x=%E2%9C%93&x=2&empty=&bare";
+        let temporary = issued(&stage.app.ask().set("oauth_callback", callback).send(&stage.service.client));
+        let (_, form) = consent(&mut browser, "alice", &temporary);
+        let page = browser.submit(&form, &[("decision", decision)]);
+        let to = page.leads_to().unwrap();
+        assert!(to.starts_with(&format!("{callback}&oauth_token={}&oauth_", encode(&temporary.key))), "{to}");
+    }
+}
+
+#[test]
+fn who_says_no_ends_it() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let mut browser = stage.service.browser();
+    let temporary = stage.app.asked();
+    let (_, form) = consent(&mut browser, "alice", &temporary);
+    let page = browser.submit(&form, &[("decision", "deny")]);
+    let to = page.leads_to().unwrap();
+    assert_eq!(parameter(to, "oauth_problem").as_deref(), Some("user_refused"), "{to}");
+    assert_eq!(parameter(to, "oauth_token"), Some(temporary.key.clone()));
+    assert_eq!(parameter(to, "oauth_verifier"), None);
+    let answer = stage.app.exchange(&temporary, "guess").send(client);
+    refused(&answer, 401, "user-refused", "user_refused");
+    let page = browser.submit(&form, &[("decision", "allow")]);
+    assert_eq!((page.status(), page.leads_to()), (404, None), "no is no");
+}
+
+#[test]
+fn callback_and_verifier_may_stand_beside_the_header() {
+    let (app, client) = (&stage().app, &stage().service.client);
+    let callback = format!("oauth_callback={}", encode("http://127.0.0.1/cb"));
+    let ask = || app.draft("POST", "/oauth/request_token");
+    issued(&ask().query(&callback).send(client));
+    issued(&ask().form(&callback).send(client));
+    let twice = ask().set("oauth_callback", "http://127.0.0.1/cb").form(&callback).send(client);
+    refused(&twice, 400, "malformed", "parameter_rejected");
+    for as_form in [true, false] {
+        let (temporary, verifier) = app.allowed("alice");
+        let verifier = format!("oauth_verifier={}", encode(&verifier));
+        let exchange = app.draft("POST", "/oauth/access_token").token(&temporary);
+        let exchange = if as_form { exchange.form(&verifier) } else { exchange.query(&verifier) };
+        issued(&exchange.send(client));
+    }
+}
+
+#[test]
+fn the_token_acts_as_its_person_and_whoami_says_so() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let bob = stage.app.token_of("bob");
+    let told = stage.app.whoami(&bob).send(client).json();
+    let expected = serde_json::json!({ "WhoAmI": {
+        "Account": "bob", "Method": "oauth", "Scopes": "read", "Consumer": stage.app.pair.key
+    } });
+    assert_eq!(told, expected);
+    let xml = stage.app.draft("GET", "/200909/whoami").token(&bob).send(client);
+    let document = roxmltree::Document::parse(xml.text()).unwrap();
+    assert_eq!(document.root_element().tag_name().name(), "WhoAmI");
+    assert!(xml.text().contains(&stage.app.pair.key) && xml.text().contains("oauth"), "{}", xml.text());
+
+    let read = |token, owner: &str| {
+        stage.app.draft("GET", &format!("/200909/activity/{owner}/tofrom")).token(token).send(client).status
+    };
+    assert_eq!([read(&stage.token, "alice"), read(&stage.token, "bob")], [200, 200]);
+    assert_eq!([read(&bob, "alice"), read(&bob, "nobody")], [404, 404], "private looks like none");
+
+    let named = |key: &str| stage.app.whoami(&bob).header("ServiceConsumerKey", key).send(client).status;
+    assert_eq!([named(&stage.app.pair.key), named(&stage.other.pair.key)], [200, 400]);
+}
+
+#[test]
+fn links_carry_no_protocol_parameters() {
+    let stage = stage();
+    for (how, accept) in [("HMAC-SHA1", "application/atom+xml"), ("PLAINTEXT", "application/json")] {
+        for place in [Place::Query, Place::Form] {
+            let read = stage.app.draft("GET", "/200909/activity/alice/tofrom?count=2").token(&stage.token);
+            let answer = read.how(how).place(place).header("Accept", accept).send(&stage.service.client);
+            assert_eq!(answer.status, 200, "{}", answer.text());
+            let next = answer.link("next").unwrap();
+            assert!(next.starts_with(BASE) && next.contains("count=2"), "{next}");
+            assert!(!super::answers::whole(&answer).contains("oauth_"), "{how} {place:?}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Nonces and timestamps: a request counts once, and only around the time when it was signed.
+
+use super::super::support::signer::{nonce, now};
+use super::answers::{not_signed_by, refused, reported};
+use super::application::App;
+use super::service::stage;
+
+#[test]
+fn the_same_request_again_is_refused() {
+    let (stage, client) = (stage(), &stage().service.client);
+    for how in ["HMAC-SHA1", "HMAC-SHA256"] {
+        let app = App { how, ..stage.app.clone() };
+        for draft in [app.whoami(&stage.token), app.ask()] {
+            let sent = draft.sign();
+            assert_eq!(sent.send(client).status, 200);
+            for _ in 0..2 {
+                refused(&sent.send(client), 401, "nonce-used", "nonce_used");
+            }
+        }
+    }
+    let plain = App { how: "PLAINTEXT", ..stage.app.clone() }.whoami(&stage.token);
+    let plain = plain.without("oauth_nonce").without("oauth_timestamp").sign();
+    assert_eq!([plain.send(client).status, plain.send(client).status], [200, 200], "it is the secret itself");
+}
+
+#[test]
+fn a_nonce_is_its_consumers_tokens_and_seconds_own() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let (word, seconds) = (nonce(), now().to_string());
+    let read = || stage.app.whoami(&stage.token).set("oauth_nonce", &word);
+    assert_eq!(read().set("oauth_timestamp", &seconds).send(client).status, 200);
+    let bob = stage.app.token_of("bob");
+    for fine in [
+        read().seconds_away(-9),
+        stage.app.whoami(&bob).set("oauth_nonce", &word).set("oauth_timestamp", &seconds),
+        stage.app.ask().set("oauth_nonce", &word).set("oauth_timestamp", &seconds),
+        stage.other.ask().set("oauth_nonce", &word).set("oauth_timestamp", &seconds),
+    ] {
+        let answer = fine.send(client);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let another = read().set("oauth_timestamp", &seconds).query("count=1").send(client);
+    refused(&another, 401, "nonce-used", "nonce_used");
+    let zeros = read().set("oauth_timestamp", &format!("0{seconds}")).send(client);
+    assert_ne!(zeros.status, 200, "the same second written otherwise");
+}
+
+#[test]
+fn a_forged_request_burns_no_nonce() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let honest = stage.app.whoami(&stage.token);
+    let forged = honest.clone();
+    not_signed_by(&forged.clone().set("oauth_signature", "AAAAAAAAAAAAAAAAAAAAAAAAAAA=").send(client));
+    let wrong = stage.token.with_secret("wrong");
+    not_signed_by(&forged.clone().token(&wrong).send(client));
+    not_signed_by(&forged.how("PLAINTEXT").set("oauth_signature", "x&y").send(client));
+    assert_eq!(honest.send(client).status, 200);
+}
+
+#[test]
+fn the_window_is_300_seconds_and_named() {
+    let (stage, client) = (stage(), &stage().service.client);
+    for seconds in [0, -5, -60, -290, 290] {
+        assert_eq!(
+            stage.app.whoami(&stage.token).seconds_away(seconds).send(client).status,
+            200,
+            "{seconds}"
+        );
+    }
+    for seconds in [-3600, -310, 310, 3600] {
+        let answer = stage.app.whoami(&stage.token).seconds_away(seconds).send(client);
+        refused(&answer, 401, "timestamp-refused", "timestamp_refused");
+        let window = reported(&answer, "oauth_acceptable_timestamps");
+        let (from, to) = window.split_once('-').unwrap();
+        let (from, to): (u64, u64) = (from.parse().unwrap(), to.parse().unwrap());
+        assert_eq!(to - from, 600);
+        assert!((from + 300).abs_diff(now()) <= 5, "{window}");
+        assert!(answer.json()["detail"].as_str().unwrap().contains(&from.to_string()));
+    }
+    for text in ["-1", "0", "1e9", "now", "99999999999999999999999", "+1", "1.5", " 1"] {
+        let answer = stage.app.whoami(&stage.token).set("oauth_timestamp", text).send(client);
+        refused(&answer, 400, "malformed", "parameter_rejected");
+        assert_eq!(reported(&answer, "oauth_parameters_rejected"), "oauth_timestamp", "{text}");
+    }
+}

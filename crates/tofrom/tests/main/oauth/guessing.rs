@@ -1,0 +1,197 @@
+//! Ten thousand wrong passwords: soon refused, cheaply, and at nobody else's cost.
+
+use super::super::support::client::{Answer, TlsStream, read_answer};
+use super::super::support::world::Folder;
+use super::application::App;
+use super::service::{Service, authorize, password_of};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const GUESSES: usize = 10_000;
+const CONNECTIONS: usize = 4;
+/// The guesser's address, and that of whom the account belongs to.
+const HERE: [u8; 4] = [127, 0, 0, 1];
+const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
+
+/// A kept-alive connection from that address of this machine.
+struct Line(TlsStream);
+
+impl Line {
+    fn from(service: &Service, address: [u8; 4]) -> Line {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(service.file("cert.pem")).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let tls = Arc::new(builder.with_root_certificates(roots).with_no_client_auth());
+        let to = service.client.address;
+        // The standard library can't choose the address that a connection comes from.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let stream = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind(SocketAddr::new(IpAddr::from(address), 0)).unwrap();
+            socket.connect(to).await.unwrap().into_std().unwrap()
+        });
+        stream.set_nonblocking(false).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        Line(StreamOwned::new(ClientConnection::new(tls, ServerName::from(to.ip())).unwrap(), stream))
+    }
+
+    fn get(&mut self, header: &str) -> Answer {
+        self.ask(&format!("GET /social/200909/whoami HTTP/1.1\r\nHost: x\r\n{header}\r\n\r\n"))
+    }
+
+    fn basic(&mut self, name: &str, password: &str) -> Answer {
+        let encoded = BASE64_STANDARD.encode(format!("{name}:{password}"));
+        self.get(&format!("Authorization: Basic {encoded}"))
+    }
+
+    fn sign_in(&mut self, token: &str, name: &str, password: &str) -> Answer {
+        let body = format!("oauth_token={token}&username={name}&password={password}");
+        self.ask(&format!(
+            "POST /social/oauth/authorize HTTP/1.1\r\nHost: x\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ))
+    }
+
+    fn ask(&mut self, request: &str) -> Answer {
+        self.0.write_all(request.as_bytes()).unwrap();
+        self.0.flush().unwrap();
+        read_answer(&mut self.0, false)
+    }
+}
+
+/// Seconds of processor time that a process has taken.
+fn cpu_seconds(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    let ticks: u32 =
+        fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u32>().unwrap()).sum();
+    // The unit of this file is a hundredth of a second wherever Linux runs on what we run on.
+    f64::from(ticks) / 100.0
+}
+
+/// Guesses from here on kept-alive connections while the owner reads from elsewhere; prints the figures.
+fn guess(what: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usize) -> Answer + Sync) {
+    let (before, started, over) = (cpu_seconds(service.pid), Instant::now(), AtomicBool::new(false));
+    let (throttled, mut waits) = std::thread::scope(|scope| {
+        let wrong = &wrong;
+        let guessers: Vec<_> = (0..CONNECTIONS)
+            .map(|first| {
+                scope.spawn(move || {
+                    let mut line = Line::from(service, HERE);
+                    let guesses = (first..GUESSES).step_by(CONNECTIONS);
+                    let refusals =
+                        guesses.map(|number| wrong(&mut line, number)).map(|answer| match answer.status {
+                            429 => {
+                                let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+                                assert!((1..=60).contains(&wait), "{wait}");
+                                1
+                            }
+                            status => {
+                                assert!(matches!(status, 401 | 403), "{status}");
+                                0
+                            }
+                        });
+                    refusals.sum::<usize>()
+                })
+            })
+            .collect();
+        let owner = scope.spawn(|| {
+            let mut line = Line::from(service, ELSEWHERE);
+            let mut waits = Vec::new();
+            while !over.load(Ordering::Relaxed) {
+                let asked = Instant::now();
+                assert_eq!(line.get(&format!("ServicePSK: {key}")).status, 200);
+                waits.push(asked.elapsed());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            waits
+        });
+        let throttled: usize = guessers.into_iter().map(|guesser| guesser.join().unwrap()).sum();
+        over.store(true, Ordering::Relaxed);
+        (throttled, owner.join().unwrap())
+    });
+    let (cpu, wall) = (cpu_seconds(service.pid) - before, started.elapsed());
+    waits.sort();
+    let at = |percent: usize| waits[(waits.len() - 1) * percent / 100];
+    eprintln!(
+        "{what}: {GUESSES} wrong passwords in {wall:.2?}, {throttled} throttled, {cpu:.2} s of processor \
+         time, with {} reads of the owner (half of them within {:.2?}, 99 % {:.2?}, all {:.2?})",
+        waits.len(),
+        at(50),
+        at(99),
+        at(100)
+    );
+    assert!(GUESSES - throttled < 100, "{} were looked at", GUESSES - throttled);
+    // What is asked for is 5 s, of a build that is optimised and has the machine to itself.
+    assert!(cpu < if cfg!(debug_assertions) { 10.0 } else { 5.0 }, "{cpu} s");
+    // Other tests keep the machine busy meanwhile; whoever is held up waits seconds.
+    assert!(at(50) < Duration::from_millis(100) && at(99) < Duration::from_secs(1), "{waits:?}");
+}
+
+#[test]
+fn ten_thousand_guesses_cost_little_and_hold_up_nobody() {
+    let service = Service::start(Folder::new(), "", "info");
+    for name in ["alice", "bob"] {
+        service.add_account(name, &[]);
+    }
+    let made: serde_json::Value =
+        serde_json::from_str(&service.run(&["key", "add", "alice", "--json"], "")).unwrap();
+    let key = made["key"].as_str().unwrap();
+    let app = App::register(&service, "App", "oob", &[]);
+    let temporary = app.asked();
+
+    guess("Basic", &service, key, |line, number| line.basic("alice", &format!("wrong-{number}")));
+    guess("sign-in form", &service, key, |line, number| {
+        line.sign_in(&temporary.key, "bob", &format!("wrong-{number}"))
+    });
+
+    let (mut here, mut there) = (Line::from(&service, HERE), Line::from(&service, ELSEWHERE));
+    for name in ["alice", "bob"] {
+        // By now a guess or two are free again.
+        while here.basic(name, "wrong").status != 429 {}
+        assert_eq!(
+            here.basic(name, &password_of(name)).status,
+            429,
+            "who guesses is not told of a right one"
+        );
+    }
+    assert_eq!(
+        here.get(&format!("ServicePSK: {key}")).status,
+        200,
+        "a key is not guessed, so it is not held up"
+    );
+    assert_eq!(there.basic("alice", &password_of("alice")).status, 200, "from elsewhere the password opens");
+    assert_eq!(there.sign_in(&temporary.key, "bob", &password_of("bob")).status, 303);
+    let mut browser = service.browser();
+    let form = browser.visit(&authorize(&temporary)).form("password").unwrap();
+    let page = browser.submit(&form, &[("username", "bob"), ("password", "wrong")]);
+    assert_eq!(page.status(), 429);
+    assert!(page.element("complaint").is_some() && page.form("password").is_some(), "it is said on the page");
+    assert_eq!(page.answer.header("x-frame-options"), Some("DENY"));
+}
+
+/// A password that the owner used lately must not be an oracle: a right guess would be told from wrong ones
+/// by not being throttled, and nothing would limit how many are made.
+#[test]
+fn a_throttled_guesser_is_not_told_of_a_right_guess_while_the_owner_uses_the_password() {
+    let service = Service::start(Folder::new(), "", "info");
+    service.add_account("alice", &[]);
+    let (mut here, mut there) = (Line::from(&service, HERE), Line::from(&service, ELSEWHERE));
+    assert_eq!(there.basic("alice", &password_of("alice")).status, 200);
+    let refused = (0..100).find(|number| here.basic("alice", &format!("wrong-{number}")).status == 429);
+    assert!(refused.is_some());
+    assert_eq!(here.basic("alice", &password_of("alice")).status, 429);
+    assert_eq!(there.basic("alice", &password_of("alice")).status, 200);
+}

@@ -1,0 +1,107 @@
+//! Where clients and servers misread each other: encodings, order, shapes of the header.
+
+use super::super::support::signer::Place;
+use super::answers::not_signed_by;
+use super::service::stage;
+
+/// Queries that are written in many ways.
+const ODD: [&str; 15] = [
+    "x=b&x=a&x=B&x=&x=10&x=9",
+    "e=&f&g=",
+    "s=~*'()!",
+    "s=%7E%2A%27%28%29%21",
+    "%C3%A9=%E2%9C%93&u=%F0%9F%8E%89&%E2%9C%93=",
+    "u=%c3%a9%2f%3a",
+    "p=a+b&q=a%2Bb&r=a%20b&s=+&a+b=1",
+    "receivedsince=2009-09-01T00:00:00.000+00:00",
+    "p=100%25&q=%2525&r=%253D",
+    "q=a=b&r=%3D%26&s==",
+    "r=:/?@$,;&t=1;2&type=bookmark,photo",
+    "z=1&a_b=1&aB=1&a-b=1&A=1&%C3%A9=1&a=2&a0=1&a=~&a=-&a=%20&a=1&a%20=1",
+    "binary=%FF%00%80",
+    "&&a=1&&b=2&",
+    "oauth_flavour=sweet+%26+sour&realm=x",
+];
+
+#[test]
+fn odd_parameters_are_signed_alike_wherever_they_stand() {
+    let (stage, client) = (stage(), &stage().service.client);
+    for odd in ODD {
+        for draft in [
+            stage.app.whoami(&stage.token).query(odd),
+            stage.app.whoami(&stage.token).query(odd).place(Place::Query),
+            stage.app.whoami(&stage.token).query("x=b&x=1").form(odd),
+        ] {
+            let answer = draft.send(client);
+            assert_eq!(answer.status, 200, "{odd}: {}", answer.text());
+        }
+    }
+}
+
+#[test]
+fn the_order_of_parameters_is_nothing() {
+    let stage = stage();
+    let mut sent = stage.app.whoami(&stage.token).query("a=1&b=2&c=3&a=0").sign();
+    sent.target = sent.target.replace("a=1&b=2&c=3&a=0", "c=3&a=0&a=1&b=2");
+    assert_eq!(sent.send(&stage.service.client).status, 200);
+}
+
+#[test]
+fn the_header_comes_in_many_shapes() {
+    let (stage, client) = (stage(), &stage().service.client);
+    for (scheme, realm, between) in [
+        ("oauth ", "realm=\"x\", ", ", "),
+        ("OAUTH ", "realm=\"x\",", ","),
+        ("OAuth\t", "", "\t,\t"),
+        ("OAuth  ", "", " , , "),
+        ("OAuth ", "realm=\"a, oauth_nonce=b\", ", ", "),
+        ("OAuth ", "Realm=\"a \\\" b\", ", ",  "),
+    ] {
+        let answer = stage.app.whoami(&stage.token).shape(scheme, realm, between).send(client);
+        assert_eq!(answer.status, 200, "{scheme:?} {realm:?}: {}", answer.text());
+    }
+    for draft in [
+        stage.app.whoami(&stage.token).without("oauth_version"),
+        stage.app.whoami(&stage.token).set("oauth_flavour", "sweet & sour"),
+        stage.app.ask().set("oauth_token", ""),
+    ] {
+        assert_eq!(draft.send(client).status, 200);
+    }
+    let mut sent = stage.app.whoami(&stage.token).set("oauth_flavour", "sweet").sign();
+    let header = sent.header("Authorization");
+    *header = header.replace("sweet", "sour");
+    not_signed_by(&sent.send(client));
+}
+
+#[test]
+fn a_head_is_signed_as_a_head_and_a_path_as_it_is_sent() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let head = stage.app.draft("HEAD", "/200909/whoami").token(&stage.token);
+    assert_eq!(head.clone().send(client).status, 200);
+    let mut as_get = head.sign();
+    as_get.method = "GET".to_owned();
+    not_signed_by(&as_get.send(client));
+    for path in ["/200909/activity/ALICE/tofrom", "/200909/activity/%61lice/tofrom"] {
+        assert_eq!(stage.app.draft("GET", path).token(&stage.token).send(client).status, 200, "{path}");
+    }
+    let mut rewritten = stage.app.draft("GET", "/200909/activity/%61lice/tofrom").token(&stage.token).sign();
+    rewritten.target = rewritten.target.replace("%61", "a");
+    not_signed_by(&rewritten.send(client));
+}
+
+#[test]
+fn the_address_is_the_configured_one_whatever_host_is_named() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let sent = stage.app.whoami(&stage.token).header("Host", "evil.example");
+    assert!(matches!(sent.send(client).status, 200 | 400 | 421), "two Host lines may be refused");
+    let evil = |origin: &str| {
+        super::super::support::signer::Draft::new(origin, "GET", "/social/200909/whoami", &stage.app.pair)
+            .token(&stage.token)
+            .send(client)
+    };
+    assert_eq!(evil("https://feeds.example").status, 200);
+    for origin in ["https://evil.example", "http://feeds.example", &client.base, "https://feeds.example:443"]
+    {
+        not_signed_by(&evil(origin));
+    }
+}

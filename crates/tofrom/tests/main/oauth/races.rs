@@ -1,0 +1,162 @@
+//! What may happen once happens once, however many try at the same moment. `OAUTH_RACE_ROUNDS` asks for more
+//! rounds.
+
+use super::super::support::client::{Answer, Client, read_answer};
+use super::super::support::signer::{Sent, nonce};
+use super::answers::refused;
+use super::application::{issued, parameter};
+use super::service::{consent, stage};
+use std::io::Write;
+use std::sync::Barrier;
+
+const THREADS: usize = 100;
+
+fn rounds() -> usize {
+    std::env::var("OAUTH_RACE_ROUNDS").map_or(3, |text| text.parse().unwrap())
+}
+
+/// Sends all of them at the same moment, each on a connection of its own that stands already.
+fn at_once(client: &Client, requests: &[Sent]) -> Vec<Answer> {
+    at_once_at(&[client], requests)
+}
+
+/// Likewise, in turn to each of several services.
+fn at_once_at(clients: &[&Client], requests: &[Sent]) -> Vec<Answer> {
+    let gate = Barrier::new(requests.len());
+    std::thread::scope(|scope| {
+        let send = |sent: &Sent, client: &Client| {
+            let mut text =
+                format!("{} {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", sent.method, sent.target);
+            for (name, value) in &sent.headers {
+                text.push_str(&format!("{name}: {value}\r\n"));
+            }
+            text.push_str(&format!("Content-Length: {}\r\n\r\n", sent.body.len()));
+            let mut stream = client.connect();
+            stream.conn.complete_io(&mut stream.sock).unwrap();
+            gate.wait();
+            stream.write_all(&[text.as_bytes(), &sent.body].concat()).unwrap();
+            stream.flush().unwrap();
+            read_answer(stream, false)
+        };
+        let turns = requests.iter().zip(clients.iter().cycle());
+        let threads: Vec<_> = turns.map(|(sent, client)| scope.spawn(move || send(sent, client))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// One got through; the others were refused for that reason.
+fn exactly_one(answers: Vec<Answer>, reason: &str) -> Answer {
+    let (mut through, others): (Vec<_>, Vec<_>) =
+        answers.into_iter().partition(|answer| answer.status == 200);
+    assert_eq!(through.len(), 1, "of {}", others.len() + through.len());
+    for other in &others {
+        refused(other, 401, reason, &reason.replace('-', "_"));
+    }
+    through.remove(0)
+}
+
+#[test]
+fn of_a_hundred_with_one_nonce_one_passes() {
+    let stage = stage();
+    for round in 0..rounds() {
+        // The very same request every other time, else a hundred different ones with the nonce in common.
+        let (word, draft) = (nonce(), stage.app.whoami(&stage.token));
+        let requests: Vec<Sent> = (0..THREADS)
+            .map(|number| match round % 2 {
+                0 => draft.clone().sign(),
+                _ => draft.clone().set("oauth_nonce", &word).query(&format!("number={number}")).sign(),
+            })
+            .collect();
+        exactly_one(at_once(&stage.service.client, &requests), "nonce-used");
+    }
+}
+
+#[test]
+fn of_a_hundred_with_one_verifier_one_passes() {
+    let stage = stage();
+    for _ in 0..rounds() {
+        let (temporary, verifier) = stage.app.allowed("alice");
+        let requests: Vec<Sent> =
+            (0..THREADS).map(|_| stage.app.exchange(&temporary, &verifier).sign()).collect();
+        let token = issued(&exactly_one(at_once(&stage.service.client, &requests), "token-used"));
+        assert_eq!(stage.app.whoami(&token).send(&stage.service.client).status, 200);
+    }
+}
+
+#[test]
+fn of_two_processes_on_one_store_one_lets_it_pass() {
+    let stage = stage();
+    let second = stage.service.beside();
+    let clients = [&stage.service.client, &second.client];
+    for _ in 0..rounds() {
+        let request = stage.app.whoami(&stage.token).sign();
+        exactly_one(at_once_at(&clients, &vec![request; 40]), "nonce-used");
+        let (temporary, verifier) = stage.app.allowed("alice");
+        let requests: Vec<Sent> = (0..40).map(|_| stage.app.exchange(&temporary, &verifier).sign()).collect();
+        issued(&exactly_one(at_once_at(&clients, &requests), "token-used"));
+    }
+}
+
+#[test]
+fn a_hundred_with_a_nonce_each_all_pass() {
+    let stage = stage();
+    let requests: Vec<Sent> = (0..THREADS).map(|_| stage.app.whoami(&stage.token).sign()).collect();
+    for answer in at_once(&stage.service.client, &requests) {
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+}
+
+/// What was revoked must not come back from anybody's memory.
+#[test]
+fn a_token_that_ends_while_others_use_it_has_ended() {
+    let stage = stage();
+    for _ in 0..rounds() {
+        let token = stage.app.token_of("alice");
+        let mut requests: Vec<Sent> = (0..40).map(|_| stage.app.whoami(&token).sign()).collect();
+        requests.insert(20, stage.app.draft("DELETE", "/200909/whoami/token").token(&token).sign());
+        let statuses: Vec<u16> = at_once(&stage.service.client, &requests).iter().map(|a| a.status).collect();
+        assert_eq!(statuses[20], 204, "{statuses:?}");
+        for _ in 0..3 {
+            let answer = stage.app.whoami(&token).send(&stage.service.client);
+            refused(&answer, 401, "token-revoked", "token_revoked");
+        }
+    }
+}
+
+/// A form as a browser would send it.
+fn as_sent(cookie: &str, fields: &[(&str, &str)]) -> Sent {
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    let headers = [("Cookie", cookie), ("Content-Type", "application/x-www-form-urlencoded")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let target = "/social/oauth/authorize".to_owned();
+    Sent { method: "POST".to_owned(), target, headers: headers.into(), body: body.into_bytes() }
+}
+
+#[test]
+fn of_yes_and_no_at_once_one_counts() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let mut browser = stage.service.signed_in("alice", &stage.app);
+    for _ in 0..rounds() {
+        let temporary = stage.app.asked();
+        let (_, form) = consent(&mut browser, "alice", &temporary);
+        let (cookie, csrf) = (browser.cookie.clone().unwrap(), form.field("csrf").unwrap());
+        let decision =
+            |word| as_sent(&cookie, &[("oauth_token", &temporary.key), ("csrf", csrf), ("decision", word)]);
+        let requests: Vec<Sent> =
+            (0..20).map(|number| decision(if number % 2 == 0 { "allow" } else { "deny" })).collect();
+        let answers = at_once(client, &requests);
+        let redirects = answers.iter().filter_map(|answer| answer.header("location"));
+        let verifiers: Vec<String> =
+            redirects.clone().filter_map(|to| parameter(to, "oauth_verifier")).collect();
+        let refusals = redirects.filter(|to| to.contains("user_refused")).count();
+        match &verifiers[..] {
+            [] => assert!(refusals > 0),
+            [verifier] => {
+                assert_eq!(refusals, 0, "a yes and a no");
+                issued(&stage.app.exchange(&temporary, verifier).send(client));
+            }
+            more => panic!("{} times yes", more.len()),
+        }
+        assert!(answers.iter().all(|answer| matches!(answer.status, 303 | 404)));
+    }
+}

@@ -1,0 +1,55 @@
+//! A new secret key is put before the old one: what the old one sealed still opens, what is new is sealed by
+//! the new one.
+
+use super::super::support::world::Folder;
+use super::application::App;
+use super::service::Service;
+
+const OLD: &str = "0000000000000000000000000000000000000000000000000000000000000001";
+const NEW: &str = "0000000000000000000000000000000000000000000000000000000000000002";
+
+fn start(folder: Folder, keys: &[&str]) -> Service {
+    Service::start(folder, &format!("secret_keys = {keys:?}"), "info")
+}
+
+#[test]
+fn a_rotated_key_keeps_what_there_is_and_seals_what_is_new() {
+    let service = start(Folder::new(), &[OLD]);
+    service.add_account("alice", &[]);
+    let old_app = App::register(&service, "Old", "http://localhost/cb", &[]);
+    let old_token = old_app.token_of("alice");
+    let (allowed, verifier) = old_app.allowed("alice");
+    let old_pair = old_app.pair.clone();
+    let (folder, _) = service.stop();
+
+    let service = start(folder, &[NEW, OLD]);
+    let client = &service.client;
+    let new_app = App::register(&service, "New", "http://localhost/cb", &[]);
+    let old_app = App { pair: old_pair.clone(), ..new_app.clone() };
+    assert_eq!(old_app.whoami(&old_token).send(client).status, 200, "an old token");
+    let exchanged = old_app.exchange(&allowed, &verifier).send(client);
+    assert_eq!(exchanged.status, 200, "a question that was open when the key changed");
+    let (new_of_old, new_of_new) = (old_app.token_of("alice"), new_app.token_of("alice"));
+    assert_eq!(old_app.whoami(&new_of_old).send(client).status, 200);
+    assert_eq!(new_app.whoami(&new_of_new).send(client).status, 200);
+    let new_pair = new_app.pair.clone();
+    let (folder, log) = service.stop();
+    assert!(!log.contains(OLD) && !log.contains(NEW) && !log.contains("\"ERROR\""), "{log}");
+
+    // Without the old key, all that is new stands and what it sealed does not open.
+    let service = start(folder, &[NEW]);
+    let client = &service.client;
+    let app = |pair: &super::super::support::signer::Pair| App {
+        service: &service,
+        pair: pair.clone(),
+        callback: "http://localhost/cb".to_owned(),
+        how: "HMAC-SHA1",
+        place: super::super::support::signer::Place::Header,
+        rsa_key: None,
+    };
+    assert_eq!(app(&new_pair).whoami(&new_of_new).send(client).status, 200);
+    let lost = app(&old_pair).whoami(&old_token).send(client);
+    assert_eq!(lost.status, 500, "it says that the fault is the service's: {}", lost.text());
+    let (_, log) = service.stop();
+    assert!(log.contains("secret_keys"), "and the log says what to look at: {log}");
+}

@@ -1,0 +1,48 @@
+//! RSA-SHA1 with a key that the application registered.
+
+use super::super::support::signer::Pair;
+use super::answers::{not_signed_by, refused};
+use super::application::App;
+use super::service::{Service, stage};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A private key in a file, and its public half in another.
+fn keys(service: &Service, name: &str) -> [PathBuf; 2] {
+    let [private, public] = ["private", "public"].map(|half| service.file(&format!("{name}-{half}.pem")));
+    let openssl = |arguments: &[&str]| {
+        let run = Command::new("openssl").args(arguments).output().unwrap();
+        assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+    };
+    let [from, to] = [&private, &public].map(|file| file.to_str().unwrap());
+    openssl(&["genrsa", "-out", from, "2048"]);
+    openssl(&["rsa", "-in", from, "-pubout", "-out", to]);
+    [private, public]
+}
+
+#[test]
+fn the_registered_key_signs_and_nothing_else_does() {
+    let (service, client) = (stage().service, &stage().service.client);
+    let [[private, public], [stranger, _]] = [keys(service, "own"), keys(service, "stranger")];
+    let registered = ["--rsa-key", public.to_str().unwrap()];
+    let app = App::register(service, "Key holder", "http://localhost/cb", &registered);
+    let holder = App { rsa_key: Some(private.clone()), ..app.clone() };
+    let token = holder.token_of("alice");
+    let told = holder.whoami(&token).query("a=%2B&a=&b=+").send(client);
+    assert_eq!((told.status, &told.json()["WhoAmI"]["Account"]), (200, &"alice".into()));
+
+    not_signed_by(&App { rsa_key: Some(stranger), ..app.clone() }.ask().send(client));
+    let keyless = App { rsa_key: Some(private), ..stage().app.clone() }.ask().send(client);
+    refused(&keyless, 400, "malformed", "signature_method_rejected");
+    // Who knows the public key knows no secret: not by taking it for one, nor by the empty one.
+    let public = std::fs::read_to_string(public).unwrap();
+    for how in ["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"] {
+        for secret in ["", public.as_str(), public.trim()] {
+            let pair = Pair::new(&app.pair.key, secret);
+            not_signed_by(&App { how, pair, ..app.clone() }.ask().send(client));
+        }
+    }
+    let mut sent = holder.whoami(&token).query("a=1").sign();
+    sent.target = sent.target.replace("a=1", "a=2");
+    not_signed_by(&sent.send(client));
+}
