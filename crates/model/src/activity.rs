@@ -7,8 +7,8 @@
 use crate::{ActivityId, Facet, Millis, ServiceName, Uid, Version};
 use serde::{Deserialize, Serialize};
 
-/// Who may see an activity, beside the actor and those whom it addresses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Who may see an activity, beside the actor and those whom it addresses; the wider comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Visibility {
     /// Everybody who may read a collection that it is in.
     #[default]
@@ -34,6 +34,21 @@ impl Visibility {
         [Visibility::Public, Visibility::Followers, Visibility::Direct]
             .into_iter()
             .find(|one| text.eq_ignore_ascii_case(one.as_str()))
+    }
+}
+
+/// What a version of an activity was, for those who lose sight of it by the next one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Formerly {
+    /// Who could see it.
+    pub visibility: Visibility,
+    /// Whom it addressed.
+    pub addressed: Vec<Uid>,
+}
+
+impl From<&State> for Formerly {
+    fn from(state: &State) -> Formerly {
+        Formerly { visibility: state.visibility, addressed: state.addressed.clone() }
     }
 }
 

@@ -103,7 +103,7 @@ pub struct Entry {
     pub actor: Uid,
     /// The version that was delivered.
     pub version: Version,
-    /// Who may see that version.
+    /// Who may see that version; of one that is gone, who could see the version before it.
     pub visibility: Visibility,
     /// That version is one that does not belong here any more (deleted, or no longer addressed).
     pub gone: bool,

@@ -17,7 +17,7 @@ mod time;
 mod vocabulary;
 
 pub use account::{Account, Application, Key, Scopes};
-pub use activity::{Activity, Body, Comments, Object, Service, State, Thumbnail, Visibility};
+pub use activity::{Activity, Body, Comments, Formerly, Object, Service, State, Thumbnail, Visibility};
 pub use belonging::{Collection, Edge, Membership, Reader, belongs, entry_belongs, may_see};
 pub use cursor::{Binding, Cursor, CursorError, Mark, Place};
 pub use entry::{Box, Boxes, Entry, Order, Spot};

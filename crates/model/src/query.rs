@@ -6,7 +6,7 @@ mod raw;
 pub use filter::{Filter, Range};
 pub use raw::{RawQuery, encode_component};
 
-use crate::{Binding, Collection, Cursor, Mark, Millis, Order, Spot, Uid};
+use crate::{Binding, Collection, Cursor, CursorError, Mark, Millis, Order, Spot, Uid};
 
 /// How many items a page has when nothing is said.
 pub const DEFAULT_COUNT: u32 = 20;
@@ -143,6 +143,54 @@ impl FeedQuery {
             }
         };
         Ok(FeedQuery { owner, collection, filter, order, start, count, format })
+    }
+
+    /// What the raw query asks of a stream of that collection: `count` is how many recent ones come first, none unless
+    /// asked for; `last_event` is the id of the last event that came before, which counts more than a cursor.
+    pub fn resolve_live(
+        raw: &RawQuery,
+        owner: Uid,
+        collection: Collection,
+        last_event: Option<&str>,
+    ) -> Result<FeedQuery, ParameterError> {
+        let mut query = FeedQuery::resolve(raw, owner, collection)?;
+        if raw.scalar("start")?.is_some() {
+            return Err(ParameterError::new("start", "a stream has no start; leave it out"));
+        }
+        if query.order != Order::Received {
+            return Err(ParameterError::new("orderby", "a stream is in the order of arrival; leave it out"));
+        }
+        if raw.scalar("count")?.is_none() {
+            query.count = 0;
+        }
+        if let Some(text) = last_event.filter(|text| !text.is_empty()) {
+            query.start = match Cursor::decode(text, query.binding(), query.order) {
+                Ok(Cursor::Updates(mark)) => Start::Updates(mark),
+                Ok(Cursor::Page { .. }) | Err(CursorError::Altered) => {
+                    return Err(ParameterError::new(
+                        "Last-Event-ID",
+                        "expected the id of an event of this stream",
+                    ));
+                }
+                Err(error) => return Err(ParameterError::new("Last-Event-ID", error.to_string())),
+            };
+        }
+        match query.start {
+            Start::After { .. } => {
+                let right = "a stream goes on from the cursor of an updates link, or from Last-Event-ID";
+                Err(ParameterError::new("cursor", right))
+            }
+            Start::Skip(_) | Start::Updates(_) => Ok(query),
+        }
+    }
+
+    /// The text of a mark in this collection under these filters: the id of an event, the cursor of an updates link.
+    pub fn mark_text(&self, mark: &Mark) -> String {
+        Cursor::Updates(mark.clone()).encode(self.binding())
+    }
+
+    fn binding(&self) -> Binding {
+        Binding::new(self.owner, self.collection, &self.filter)
     }
 
     /// The most items that the page may have.

@@ -1,6 +1,6 @@
 //! How an activity comes into the store.
 
-use model::{Activity, ActivityId, Position, Uid, Version};
+use model::{Activity, ActivityId, Formerly, Position, Uid, Version};
 
 /// The address of an activity from outside: who did it, on which service (folded), and the service's own id for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,8 +35,8 @@ pub struct Acceptance {
     pub before: Option<Version>,
     /// A hash of its content.
     pub fingerprint: [u8; 16],
-    /// Whom that version addressed: they may have entries that the new version takes back.
-    pub formerly: Vec<Uid>,
+    /// What that version was, if there was one: others may have entries that the new version takes back.
+    pub formerly: Option<Formerly>,
     /// The new state, with a version later than `before`, and the body.
     pub activity: Activity,
 }

@@ -15,11 +15,13 @@ mod activities;
 mod entries;
 mod error;
 mod grants;
+mod log;
 pub mod sqlite;
 
 pub use activities::{Acceptance, Accepted, Claim, SourceKey};
 pub use error::{Result, StoreError};
 pub use grants::{Grants, Nonce, Secret};
+pub use log::{DeadLetter, Log, Task, Work};
 
 use async_trait::async_trait;
 use model::{
@@ -113,8 +115,9 @@ pub trait Credentials: Send + Sync {
 /// Who follows whom: edges as states with a version, readable from both ends.
 #[async_trait]
 pub trait Graph: Send + Sync {
-    /// Replaces an edge's state, unless the stored version is as late or later.
-    async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<()>;
+    /// Replaces an edge's state, unless the stored version is as late or later, and has it followed up: a task in the
+    /// log, whose place is given. `None`: nothing was changed.
+    async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<Option<Position>>;
 
     /// The follower's edges to these accounts, also those that say "not any more".
     async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>>;
@@ -122,8 +125,14 @@ pub trait Graph: Send + Sync {
     /// Whom the account follows now, by number, those after `after`.
     async fn following(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>>;
 
-    /// Who follows the account now, by number, those after `after`.
-    async fn followers(&self, followee: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<Uid>>;
+    /// Who follows the account now, by number, those after `after`, each with the place in the log at which the edge was
+    /// made: what was accepted before that comes with the edge, what is accepted after it by itself.
+    async fn followers(
+        &self,
+        followee: Uid,
+        after: Option<Uid>,
+        limit: usize,
+    ) -> Result<Vec<(Uid, Position)>>;
 }
 
 /// Activities: their claims, states and bodies.
@@ -162,12 +171,21 @@ pub struct Slice<'a> {
     pub limit: usize,
 }
 
+/// What came into a collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// A version of an activity, or its end.
+    Entry(Entry),
+    /// Something changed that no entry tells of: an edge, or who may see what.
+    Change(Position),
+}
+
 /// Collections: delivered entries, in two orders and in the order of their arrival.
 #[async_trait]
 pub trait Feeds: Send + Sync {
     /// Writes entries into collections, a row for each of an entry's boxes, all arriving at `at` (what the entries
     /// themselves say of their arrival does not count). Of two writes of one entry the later version wins, of equal
-    /// versions the later position.
+    /// versions the later position; who could see what is gone is whoever could see it by any that is gone of that version.
     async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()>;
 
     /// A slice of a collection: in order, an activity that is in several boxes once, with all of them that are asked
@@ -175,39 +193,25 @@ pub trait Feeds: Send + Sync {
     /// the rest is as the latest row says. Fewer than the limit means that there are no more.
     async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>>;
 
-    /// What arrived after `after` and not after `floor`, by position and identifier, an activity once per position
-    /// with all the boxes that it arrived in. Fewer than the limit means that there are no more.
-    async fn arrivals(&self, owner: Uid, after: Place, floor: Position, limit: usize) -> Result<Vec<Entry>>;
+    /// Notes that at that place in the log something changed for these accounts that no entry tells of.
+    async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()>;
 
-    /// Notes that the owner took an activity (received then) out of what reaches them.
-    async fn remove(&self, owner: Uid, id: ActivityId, received: Millis, version: Version) -> Result<()>;
+    /// What arrived after `after` and not after `floor`, by position and identifier, an activity once per position
+    /// with all the boxes that it arrived in; a change comes last at its position. Fewer than the limit means that there
+    /// are no more.
+    async fn arrivals(&self, owner: Uid, after: Place, floor: Position, limit: usize)
+    -> Result<Vec<Arrival>>;
+
+    /// Notes that the owner took an activity (received then) out of what reaches them, and has it followed up: a task in
+    /// the log, whose place is given. `None`: it was noted before.
+    async fn remove(
+        &self,
+        owner: Uid,
+        id: ActivityId,
+        received: Millis,
+        version: Version,
+    ) -> Result<Option<Position>>;
 
     /// Whether the owner did so, for each of these activities (identifier, time of receipt).
     async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>>;
-}
-
-/// Something that is still to be done for an accepted version: deliver it to everybody whom it reaches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task {
-    /// Its place in the log.
-    pub position: Position,
-    /// The activity.
-    pub id: ActivityId,
-    /// The version that was accepted.
-    pub version: Version,
-    /// Whom the version before it addressed.
-    pub formerly: Vec<Uid>,
-}
-
-/// The delivery log. [`Activities::accept`] appends to it.
-#[async_trait]
-pub trait Log: Send + Sync {
-    /// Everything up to here has been delivered and can be read.
-    async fn floor(&self) -> Result<Position>;
-
-    /// Tasks that are not acknowledged, oldest first.
-    async fn pending(&self, limit: usize) -> Result<Vec<Task>>;
-
-    /// Marks tasks as done: all their deliveries are durable.
-    async fn acknowledge(&self, positions: &[Position]) -> Result<()>;
 }

@@ -1,7 +1,7 @@
 //! The service: the rooms are in the order of a request's way through them.
 //!
 //! `http` takes a request in, `auth` says who asks, `feed` reads, `render` answers. `ingest` takes activities in and
-//! `fanout` brings them to whom they reach. `cli` is the command line, `config` the settings.
+//! `fanout` brings them to whom they reach; `following` says who follows whom. `cli` is the command line, `config` the settings.
 
 pub mod accounts;
 pub mod auth;
@@ -10,8 +10,10 @@ pub mod clock;
 pub mod config;
 pub mod fanout;
 pub mod feed;
+pub mod following;
 pub mod http;
 pub mod ingest;
+pub mod live;
 pub mod pages;
 pub mod render;
 pub mod site;

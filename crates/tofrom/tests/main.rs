@@ -20,6 +20,8 @@ mod main {
     mod program;
     mod reading;
     mod representations;
+    mod round_trip;
     mod serving;
     mod support;
+    mod writing;
 }

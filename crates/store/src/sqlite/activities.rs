@@ -3,7 +3,7 @@
 use super::facets::Facets;
 use super::values::{activity_id, corrupt, flags, millis, pack_uids, unpack_flags, unpack_uids, version};
 use super::{SqliteStore, entries, log};
-use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey};
+use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, Work};
 use async_trait::async_trait;
 use model::{Activity, ActivityId, Body, Entry, State, Uid, Version};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -59,7 +59,8 @@ fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result
         item.fingerprint,
         state.deleted
     ])?;
-    let position = log::append(connection, state.id, state.version, &item.formerly)?;
+    let work = Work::Version { id: state.id, version: state.version, formerly: item.formerly.clone() };
+    let position = log::append(connection, &work)?;
     let own = Entry::of(state, model::Box::From, state.deleted);
     entries::put(connection, facets, state.actor, &own, position)?;
     Ok(Accepted::Stored(position))

@@ -1,17 +1,24 @@
 //! Writing entries.
 
 use super::facets::Facets;
-use super::values::{flags, seq};
+use super::values::{entry_flags, seq};
 use crate::Result;
 use model::{Box, Entry, Position, Uid};
 use rusqlite::{Connection, params};
 
-/// Facet, received and published never change, so an entry's keys never move.
+/// Facet, received and published never change, so an entry's keys never move. Of equal versions the later position says
+/// whether it is gone, and whoever could see what any of them takes back could see it: so the order of writes is nothing.
 const PUT: &str = "INSERT INTO entry (uid, run, received_ms, aid, published_ms, actor, ver, flags, seq)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-     ON CONFLICT (uid, run, received_ms, aid) DO UPDATE
-     SET ver = excluded.ver, flags = excluded.flags, seq = excluded.seq
-     WHERE (excluded.ver, excluded.seq) > (entry.ver, entry.seq)";
+     ON CONFLICT (uid, run, received_ms, aid) DO UPDATE SET
+     flags = CASE WHEN excluded.ver > entry.ver THEN excluded.flags ELSE
+       (CASE WHEN excluded.seq > entry.seq THEN excluded.flags ELSE entry.flags END & 7)
+       | CASE WHEN entry.flags < 8 THEN excluded.flags & 24 WHEN excluded.flags < 8 THEN entry.flags & 24
+         ELSE min(excluded.flags & 24, entry.flags & 24) END END,
+     seq = CASE WHEN excluded.ver > entry.ver THEN excluded.seq ELSE max(excluded.seq, entry.seq) END,
+     ver = excluded.ver
+     WHERE excluded.ver > entry.ver OR excluded.ver = entry.ver
+     AND (excluded.seq > entry.seq OR excluded.flags >= 8 AND (entry.flags < 8 OR excluded.flags < entry.flags))";
 
 const NOTE_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms) VALUES (?1, ?2, ?3, ?4)
      ON CONFLICT (uid, run) DO UPDATE SET received_ms = max(received_ms, excluded.received_ms),
@@ -51,7 +58,7 @@ pub(super) fn put(
             entry.published.0,
             entry.actor.0,
             entry.version.0,
-            flags(entry.visibility, entry.gone),
+            entry_flags(entry),
             seq(at)
         ])?;
     }

@@ -7,8 +7,9 @@ mod row;
 
 pub(super) use recent::Recent;
 
-use super::{SqliteStore, entries};
-use crate::{Feeds, Result, Slice};
+use super::values::seq;
+use super::{SqliteStore, entries, log};
+use crate::{Arrival, Feeds, Result, Slice, Work};
 use async_trait::async_trait;
 use model::{ActivityId, Entry, Millis, Place, Position, Uid, Version};
 use rusqlite::params;
@@ -34,22 +35,47 @@ impl Feeds for SqliteStore {
         .await
     }
 
-    async fn arrivals(&self, owner: Uid, after: Place, floor: Position, limit: usize) -> Result<Vec<Entry>> {
+    async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
+        let owners = owners.to_vec();
+        self.write(move |connection| {
+            let mut note = connection
+                .prepare_cached("INSERT INTO change (uid, seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+            owners.iter().try_for_each(|owner| Ok(note.execute([owner.0, seq(at)]).map(drop)?))
+        })
+        .await
+    }
+
+    async fn arrivals(
+        &self,
+        owner: Uid,
+        after: Place,
+        floor: Position,
+        limit: usize,
+    ) -> Result<Vec<Arrival>> {
         self.read_together(|connection| {
             arrivals::read(connection, &self.facets, &self.counters, owner, after, floor, limit)
         })
         .await
     }
 
-    async fn remove(&self, owner: Uid, id: ActivityId, _received: Millis, version: Version) -> Result<()> {
+    async fn remove(
+        &self,
+        owner: Uid,
+        id: ActivityId,
+        _received: Millis,
+        version: Version,
+    ) -> Result<Option<Position>> {
         self.write(move |connection| {
-            connection
+            let noted = connection
                 .prepare_cached(
                     "INSERT INTO removal (uid, aid, ver) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (uid, aid) DO UPDATE SET ver = max(ver, excluded.ver)",
+                     ON CONFLICT (uid, aid) DO UPDATE SET ver = excluded.ver WHERE excluded.ver > ver",
                 )?
                 .execute(params![owner.0, id.as_bytes(), version.0])?;
-            Ok(())
+            if noted == 0 {
+                return Ok(None);
+            }
+            log::append(connection, &Work::Removal { owner, id }).map(Some)
         })
         .await
     }

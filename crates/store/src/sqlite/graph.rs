@@ -1,11 +1,11 @@
 //! Edges. The follower's end has the whole state of every edge that ever was, the followee's end only who
 //! follows now; both are written in one transaction.
 
-use super::SqliteStore;
-use super::values::{activity_id, corrupt, count, millis, optional_millis, version};
-use crate::{Graph, Result};
+use super::values::{activity_id, corrupt, count, millis, optional_millis, position, seq, version};
+use super::{SqliteStore, log};
+use crate::{Graph, Result, Work};
 use async_trait::async_trait;
-use model::{Edge, Spot, Uid};
+use model::{Edge, Position, Spot, Uid};
 use rusqlite::{Row, params};
 
 const PUT: &str = "INSERT INTO following (follower, followee, ver, follows, since_ms, from_ms, from_aid)
@@ -26,7 +26,7 @@ fn edge(row: &Row<'_>) -> Result<Edge> {
 
 #[async_trait]
 impl Graph for SqliteStore {
-    async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<()> {
+    async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<Option<Position>> {
         let edge = *edge;
         self.write(move |connection| {
             let newer = connection.prepare_cached(PUT)?.execute(params![
@@ -38,15 +38,20 @@ impl Graph for SqliteStore {
                 edge.from.map(|spot| spot.time.0),
                 edge.from.map(|spot| *spot.id.as_bytes())
             ])?;
-            if newer > 0 {
-                let other_end = if edge.following {
-                    "INSERT INTO follower (followee, follower) VALUES (?1, ?2) ON CONFLICT DO NOTHING"
-                } else {
-                    "DELETE FROM follower WHERE followee = ?1 AND follower = ?2"
-                };
-                connection.prepare_cached(other_end)?.execute([followee.0, follower.0])?;
+            if newer == 0 {
+                return Ok(None);
             }
-            Ok(())
+            let Edge { version, following, .. } = edge;
+            let position = log::append(connection, &Work::Edge { follower, followee, version, following })?;
+            if following {
+                let put = "INSERT INTO follower (followee, follower, seq) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (followee, follower) DO UPDATE SET seq = excluded.seq";
+                connection.prepare_cached(put)?.execute([followee.0, follower.0, seq(position)])?;
+            } else {
+                let delete = "DELETE FROM follower WHERE followee = ?1 AND follower = ?2";
+                connection.prepare_cached(delete)?.execute([followee.0, follower.0])?;
+            }
+            Ok(Some(position))
         })
         .await
     }
@@ -81,15 +86,24 @@ impl Graph for SqliteStore {
         .await
     }
 
-    async fn followers(&self, followee: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<Uid>> {
+    async fn followers(
+        &self,
+        followee: Uid,
+        after: Option<Uid>,
+        limit: usize,
+    ) -> Result<Vec<(Uid, Position)>> {
         let after = after.map_or(i64::MIN, |uid| uid.0);
         self.read_long(move |connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT follower FROM follower WHERE followee = ?1 AND follower > ?2
+                "SELECT follower, seq FROM follower WHERE followee = ?1 AND follower > ?2
                  ORDER BY follower LIMIT ?3",
             )?;
-            let rows = statement.query_map([followee.0, after, count(limit)], |row| row.get(0).map(Uid))?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            let mut rows = statement.query([followee.0, after, count(limit)])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push((Uid(row.get(0)?), position(row, 1)?));
+            }
+            Ok(found)
         })
         .await
     }

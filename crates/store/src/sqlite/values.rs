@@ -1,7 +1,7 @@
 //! From columns to values and back; what does not fit is corruption, never a panic.
 
 use crate::{Result, StoreError};
-use model::{ActivityId, Kind, Millis, Position, Uid, Verb, Version, Visibility};
+use model::{ActivityId, Entry, Kind, Millis, Position, Uid, Verb, Version, Visibility};
 use rusqlite::{ErrorCode, Row};
 
 impl From<rusqlite::Error> for StoreError {
@@ -70,22 +70,42 @@ pub(super) fn count(limit: usize) -> i64 {
 
 /// Visibility and one more fact in one small number: SQLite stores 0 and 1 without a byte of their own.
 pub(super) fn flags(visibility: Visibility, fact: bool) -> i64 {
-    let visibility = match visibility {
+    visibility_number(visibility) + 4 * i64::from(fact)
+}
+
+pub(super) fn visibility_number(visibility: Visibility) -> i64 {
+    match visibility {
         Visibility::Public => 0,
         Visibility::Followers => 1,
         Visibility::Direct => 2,
-    };
-    visibility + 4 * i64::from(fact)
+    }
+}
+
+pub(super) fn unpack_visibility(number: i64) -> Result<Visibility> {
+    match number {
+        0 => Ok(Visibility::Public),
+        1 => Ok(Visibility::Followers),
+        2 => Ok(Visibility::Direct),
+        _ => Err(corrupt("not a visibility")),
+    }
 }
 
 pub(super) fn unpack_flags(flags: i64) -> Result<(Visibility, bool)> {
-    let visibility = match flags & 3 {
-        0 => Visibility::Public,
-        1 => Visibility::Followers,
-        2 => Visibility::Direct,
-        _ => return Err(corrupt("not a visibility")),
-    };
-    Ok((visibility, flags & 4 != 0))
+    Ok((unpack_visibility(flags & 3)?, flags & 4 != 0))
+}
+
+/// The flags of an entry: visibility + 4 * gone, and of one that is gone 8 * (1 + who could see what it takes back).
+pub(super) fn entry_flags(entry: &Entry) -> i64 {
+    let taken_back = if entry.gone { 8 * (1 + visibility_number(entry.visibility)) } else { 0 };
+    flags(entry.visibility, entry.gone) + taken_back
+}
+
+pub(super) fn unpack_entry_flags(flags: i64) -> Result<(Visibility, bool)> {
+    let (visibility, gone) = unpack_flags(flags & 7)?;
+    match flags >> 3 {
+        taken_back @ 1.. if gone => Ok((unpack_visibility(taken_back - 1)?, true)),
+        _ => Ok((visibility, gone)),
+    }
 }
 
 /// Accounts in one column, eight bytes each.

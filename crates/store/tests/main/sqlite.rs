@@ -31,6 +31,6 @@ async fn used_store() -> (Engine, Scratch) {
     let store = open(&scratch);
     let actor = fresh::uid(&store).await;
     let position = fresh::accept(&store, &fresh::acceptance(actor, "1", fresh::NOON)).await;
-    store.acknowledge(&[position]).await.unwrap();
+    store.acknowledge(&[position], &[]).await.unwrap();
     (Arc::new(store), scratch)
 }

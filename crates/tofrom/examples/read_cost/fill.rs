@@ -167,7 +167,7 @@ async fn accept(
         },
         before: None,
         fingerprint: [7; 16],
-        formerly: Vec::new(),
+        formerly: None,
         activity: activity.clone(),
     });
     let accepted = store.accept(acceptances.collect()).await?;
@@ -182,7 +182,7 @@ async fn accept(
     }
     // All at once, so that the writer commits them together.
     futures::future::try_join_all(deliveries).await?;
-    Ok(store.acknowledge(&positions).await?)
+    Ok(store.acknowledge(&positions, &[]).await?)
 }
 
 /// Delivers to the owner. Everybody is followed, so what addresses the owner is in two boxes; `only_addressed` leaves

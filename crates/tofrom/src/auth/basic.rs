@@ -137,6 +137,12 @@ impl Passwords {
         }
     }
 
+    /// The account as it is now, if the password that opened it then still would.
+    pub(super) async fn still(&self, then: &Account) -> Result<Option<Arc<Account>>, Denied> {
+        let same = |now: &Arc<Account>| stored_hash(now).is_some() && now.password == then.password;
+        Ok(self.accounts.get(then.uid).await?.filter(same))
+    }
+
     /// How many passwords were hashed.
     pub(super) fn hashes_computed(&self) -> u64 {
         self.hashing.computed()

@@ -31,6 +31,12 @@ pub enum Denied {
     TwoConsumers,
     /// Only an application that signs with a token can do that.
     NotAToken,
+    /// The credential may not be used for that: it lacks this scope.
+    Scope(&'static str),
+    /// The account is somebody else's, and everybody may know that it is there.
+    NotYours,
+    /// An application was lent a token; what ends the account takes a credential of its own.
+    Lent,
     /// Too many wrong credentials came from there.
     Throttled {
         /// How long to wait.
@@ -57,6 +63,9 @@ impl Denied {
             Denied::TwoConsumers => "two-consumers",
             Denied::Signature(refusal) => refusal.reason(),
             Denied::NotAToken => "not-a-token",
+            Denied::Scope(_) => "scope",
+            Denied::NotYours => "not-yours",
+            Denied::Lent => "token-lent",
             Denied::Throttled { .. } => "throttled",
             Denied::Busy => "busy",
             Denied::Store(_) => "unavailable",
@@ -66,10 +75,11 @@ impl Denied {
 
     /// A sentence for the caller that says what would be right, and nothing that only the account may know.
     pub fn detail(&self) -> Cow<'static, str> {
-        if let Denied::Signature(refusal) = self {
-            return refusal.detail().into();
+        match self {
+            Denied::Signature(refusal) => refusal.detail().into(),
+            Denied::Scope(scope) => format!("This takes a credential with the scope {scope}.").into(),
+            _ => self.fixed_detail().into(),
         }
-        self.fixed_detail().into()
     }
 
     fn fixed_detail(&self) -> &'static str {
@@ -103,12 +113,16 @@ impl Denied {
             Denied::NotAToken => {
                 "This ends the token that signs the request, so sign it by OAuth. A key is revoked with tofrom key revoke."
             }
+            Denied::NotYours => "Only the account itself and operators may change anything here.",
+            Denied::Lent => {
+                "A token is lent to an application; to end the account takes its password or a key of its own."
+            }
             Denied::Throttled { .. } => {
                 "Too many wrong credentials came from this address. Wait as long as Retry-After says."
             }
             Denied::Busy => "Too many passwords wait to be checked. Try again in a moment.",
             Denied::Store(_) => "The credential can't be checked at the moment. Try again in a moment.",
-            Denied::Sealing(_) | Denied::Signature(_) => "",
+            Denied::Sealing(_) | Denied::Signature(_) | Denied::Scope(_) => "",
         }
     }
 }

@@ -6,7 +6,7 @@ use super::throttle::Throttle;
 use super::{CHANGES_COUNT_AFTER, Denied};
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
-use model::{Account, Key, KeyId, Millis, Scopes};
+use model::{Account, Key, KeyId, Millis};
 use moka::sync::Cache;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Keys {
 
     /// The account that a key opens, and what for. The throttle is asked only about wrong keys: nobody guesses 256
     /// bits, and a right one must not suffer from what others do at the same address.
-    pub(super) async fn open(&self, text: &str, remote: IpAddr) -> Result<(Arc<Account>, Scopes), Denied> {
+    pub(super) async fn open(&self, text: &str, remote: IpAddr) -> Result<(Arc<Account>, Arc<Key>), Denied> {
         let opened = match hash_of(text) {
             Some(hash) => self.open_hash(hash).await?,
             None => None,
@@ -80,7 +80,12 @@ impl Keys {
         }
     }
 
-    async fn open_hash(&self, hash: [u8; 32]) -> store::Result<Option<(Arc<Account>, Scopes)>> {
+    /// The account as it is now, if the key still opens it.
+    pub(super) async fn still(&self, key: &Key) -> store::Result<Option<Arc<Account>>> {
+        Ok(self.open_hash(key.hash).await?.map(|(account, _)| account))
+    }
+
+    async fn open_hash(&self, hash: [u8; 32]) -> store::Result<Option<(Arc<Account>, Arc<Key>)>> {
         let now = self.clock.now();
         let Some(key) = self.key(hash).await?.filter(|key| key.is_live(now)) else {
             return Ok(None);
@@ -89,7 +94,7 @@ impl Keys {
             return Ok(None);
         };
         self.note_use(&key, now);
-        Ok(Some((account, key.scopes)))
+        Ok(Some((account, key)))
     }
 
     async fn key(&self, hash: [u8; 32]) -> store::Result<Option<Arc<Key>>> {

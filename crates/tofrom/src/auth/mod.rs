@@ -164,8 +164,9 @@ impl Authenticator {
                 (account, Method::Basic, Scopes::ReadWrite)
             }
             Credential::Psk(text) => {
-                let (account, scopes) = self.keys.open(&text, asking.remote).await?;
-                (account, Method::Psk, scopes)
+                let (account, key) = self.keys.open(&text, asking.remote).await?;
+                let scopes = key.scopes;
+                (account, Method::Psk(key), scopes)
             }
             Credential::OAuth(signed) => {
                 let opened = self.oauth.open(&signed, asking.remote).await?;
@@ -184,6 +185,16 @@ impl Authenticator {
         let consumer = self.consumer(consumer).await?;
         let principal = Principal { account, method, scopes, consumer };
         Ok(Authenticated { principal, signed: None })
+    }
+
+    /// Whether what somebody proved a while ago would still let them in; gives them as they are now.
+    pub async fn still(&self, principal: &Principal) -> Result<Option<Principal>, Denied> {
+        let account = match &principal.method {
+            Method::Basic => self.passwords.still(&principal.account).await?,
+            Method::Psk(key) => self.keys.still(key).await?,
+            Method::OAuth(token) => self.oauth.still(token).await?,
+        };
+        Ok(account.map(|account| Principal { account, ..principal.clone() }))
     }
 
     /// The first step of OAuth: a signed request for temporary credentials.

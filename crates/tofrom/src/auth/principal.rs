@@ -1,6 +1,6 @@
 //! Who asks, once they have proved it.
 
-use model::{AccessToken, Account, Application, Scopes};
+use model::{AccessToken, Account, Application, Key, Scopes};
 use std::sync::Arc;
 
 /// An authenticated caller. There is none without a credential that held, so whoever is handed one need not ask.
@@ -21,7 +21,7 @@ impl Principal {
     /// one that was lent to an application does not carry it.
     pub fn is_operator(&self) -> bool {
         match self.method {
-            Method::Basic | Method::Psk => self.account.operator,
+            Method::Basic | Method::Psk(_) => self.account.operator,
             Method::OAuth(_) => false,
         }
     }
@@ -32,8 +32,8 @@ impl Principal {
 pub enum Method {
     /// Name and password.
     Basic,
-    /// A pre-shared key.
-    Psk,
+    /// This pre-shared key.
+    Psk(Arc<Key>),
     /// A request that an application signed with this token.
     OAuth(Arc<AccessToken>),
 }
@@ -43,7 +43,7 @@ impl Method {
     pub fn as_str(&self) -> &'static str {
         match self {
             Method::Basic => "basic",
-            Method::Psk => "psk",
+            Method::Psk(_) => "psk",
             Method::OAuth(_) => "oauth",
         }
     }

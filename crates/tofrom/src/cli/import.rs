@@ -121,7 +121,7 @@ impl Import {
             }
             report.flush(read)?;
             // They are on disk and told of; that they reach everybody can wait for the service, if it must.
-            deliver_pending(self.store.as_ref()).await?;
+            deliver_pending(self.store.as_ref(), &self.clock).await?;
         }
     }
 

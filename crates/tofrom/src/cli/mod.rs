@@ -8,8 +8,10 @@ mod app;
 mod backup;
 mod check;
 mod completions;
+mod deadletter;
 mod demo;
 mod export;
+mod follow;
 mod global;
 mod import;
 mod key;
@@ -55,9 +57,11 @@ enum Command {
     Key(key::Args),
     App(app::Args),
     Token(token::Args),
+    Follow(follow::Args),
     Import(import::Args),
     Export(export::Args),
     Backup(backup::Args),
+    Deadletter(deadletter::Args),
     Reseal(reseal::Args),
     Check(check::Args),
     Completions(completions::Args),
@@ -105,9 +109,11 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Key(args) => key::run(args, &global).await,
         Command::App(args) => app::run(args, &global).await,
         Command::Token(args) => token::run(args, &global).await,
+        Command::Follow(args) => follow::run(args, &global).await,
         Command::Import(args) => import::run(args, &global).await,
         Command::Export(args) => export::run(args, &global).await,
         Command::Backup(args) => backup::run(args, &global).await,
+        Command::Deadletter(args) => deadletter::run(args, &global).await,
         Command::Reseal(args) => reseal::run(args, &global).await,
         Command::Check(args) => check::run(args, &global).await,
         Command::Completions(args) => completions::run(&args, Cli::command()),

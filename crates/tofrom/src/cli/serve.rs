@@ -8,6 +8,7 @@ use crate::fanout;
 use crate::feed::FeedLimits;
 use crate::http::listen::{Limits, Listeners, ReloadingCertificate, serve, serve_plain};
 use crate::http::{Parts, Service, router};
+use crate::live::Hub;
 use crate::site::Site;
 use crate::telemetry::admin::Admin;
 use crate::telemetry::metrics;
@@ -133,8 +134,10 @@ pub async fn start(config: Config, sockets: Sockets, store: Arc<SqliteStore>) ->
     let engine: Arc<dyn Store> = store.clone();
     // Fixed at the first start: Atom ids must not follow a later change of address.
     let tag_host = engine.fix("tag-host", config.base_url.host()).await?;
+    let hub = Arc::new(Hub::default());
     let service = Service::new(Parts {
         store: Arc::clone(&engine),
+        hub: Arc::clone(&hub),
         site: Site::new(config.base_url.as_str(), tag_host),
         clock: clock.clone(),
         auth: AuthSettings {
@@ -159,7 +162,21 @@ pub async fn start(config: Config, sockets: Sockets, store: Arc<SqliteStore>) ->
         .public
         .spawn(async move { Ok(serve(listeners, router(service), limits, stopped(stopping)).await?) });
     let stopping = running.stop_background.subscribe();
-    running.background.spawn(fanout::run(Arc::clone(&engine), clock.clone(), stopped(stopping)));
+    running.background.spawn(fanout::run(
+        Arc::clone(&engine),
+        clock.clone(),
+        Arc::clone(&hub),
+        stopped(stopping),
+    ));
+    let (stopping, others, engine_of_others) =
+        (running.stop_background.subscribe(), Arc::clone(&hub), Arc::clone(&engine));
+    running.background.spawn(async move { others.watch_others(engine_of_others, stopped(stopping)).await });
+    let stopping = running.stop_public.subscribe();
+    let closing = Arc::clone(&hub);
+    tokio::spawn(async move {
+        stopped(stopping).await;
+        closing.close();
+    });
     let stopping = running.stop_background.subscribe();
     running.background.spawn(forget_expired(Arc::clone(&engine), clock.clone(), stopped(stopping)));
     let stopping = running.stop_background.subscribe();

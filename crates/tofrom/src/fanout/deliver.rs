@@ -1,9 +1,12 @@
-//! Turns tasks of the log into entries.
+//! Takes tasks from the log, does them, and acknowledges them.
+//!
+//! A task that fails goes to the end of the log and is tried again later, ever more rarely; nothing waits for it but
+//! those whom it concerns. After its last attempt it becomes a dead letter, which an operator can have tried again.
 
-use super::recipients::{addressed, concerns_followers, followers, no_longer_addressed};
-use futures::{StreamExt, TryStreamExt, stream};
-use model::State;
-use std::collections::HashMap;
+use super::{Hub, task};
+use crate::clock::Clock;
+use futures::{StreamExt, stream};
+use model::Millis;
 use store::{Result, Store, Task};
 
 /// Tasks that are taken at once.
@@ -11,12 +14,18 @@ pub(super) const BATCH: usize = 256;
 /// Tasks that are worked on at once: the store writes together what comes together. With a page of followers each,
 /// this is what bounds the memory.
 const AT_ONCE: usize = 32;
+/// How often a task is tried.
+const MOST_ATTEMPTS: u32 = 10;
+/// How long after the first failure it is tried again; twice as long after each further one.
+const FIRST_PAUSE: i64 = 250;
+const LONGEST_PAUSE: i64 = 5 * 60 * 1_000;
 
-/// Delivers until nothing is pending; gives back how many tasks that were.
-pub async fn deliver_pending(store: &dyn Store) -> Result<usize> {
+/// Delivers until nothing is pending that is due; gives back how many tasks that were.
+pub async fn deliver_pending(store: &dyn Store, clock: &Clock) -> Result<usize> {
+    let hub = Hub::default();
     let mut delivered = 0;
     loop {
-        let done = deliver_batch(store).await?.len();
+        let done = deliver_batch(store, clock, &hub).await?.done.len();
         if done == 0 {
             return Ok(delivered);
         }
@@ -24,43 +33,58 @@ pub async fn deliver_pending(store: &dyn Store) -> Result<usize> {
     }
 }
 
-/// Delivers and acknowledges the oldest pending tasks, at most [`BATCH`] of them, and gives them back.
-pub(super) async fn deliver_batch(store: &dyn Store) -> Result<Vec<Task>> {
-    let tasks = store.pending(BATCH).await?;
-    if tasks.is_empty() {
-        return Ok(tasks);
-    }
-    let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
-    let states: HashMap<_, _> =
-        store.states(&ids).await?.into_iter().flatten().map(|state| (state.id, state)).collect();
-    let due = tasks.iter().filter_map(|task| Some(deliver(store, task, states.get(&task.id)?)));
-    stream::iter(due.collect::<Vec<_>>()).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
-    let positions: Vec<_> = tasks.iter().map(|task| task.position).collect();
-    store.acknowledge(&positions).await?;
-    Ok(tasks)
+/// What came of a look at the log.
+pub(super) struct Batch {
+    /// Tasks that are done.
+    pub(super) done: Vec<Task>,
+    /// How many were looked at.
+    pub(super) seen: usize,
 }
 
-async fn deliver(store: &dyn Store, task: &Task, state: &State) -> Result<()> {
-    // Of an activity with a later version by now only that one is delivered: its own task follows. But only this task
-    // knows whom the version before it addressed.
-    let present = state.version == task.version;
-    let entries = if present {
-        addressed(state, &task.formerly)
-    } else {
-        no_longer_addressed(state, &task.formerly).collect()
-    };
-    if !entries.is_empty() {
-        store.deliver(task.position, entries).await?;
-    }
-    let mut more = present && concerns_followers(state);
-    let mut after = None;
-    while more {
-        let (entries, next) = followers(store, state, after).await?;
-        if !entries.is_empty() {
-            store.deliver(task.position, entries).await?;
+/// Does the oldest pending tasks, at most [`BATCH`] of them. Whoever watches what they touched is told when the floor
+/// has passed them.
+pub(super) async fn deliver_batch(store: &dyn Store, clock: &Clock, hub: &Hub) -> Result<Batch> {
+    let tasks = store.pending(BATCH).await?;
+    let seen = tasks.len();
+    let now = clock.now();
+    let (due, waiting): (Vec<Task>, Vec<Task>) = tasks.into_iter().partition(|task| task.not_before <= now);
+    let attempts = due.into_iter().map(|task| async move {
+        let result = task::perform(store, hub, &task).await;
+        (task, result)
+    });
+    let tried: Vec<_> = stream::iter(attempts).buffer_unordered(AT_ONCE).collect().await;
+    let (mut done, mut next, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    for (task, result) in tried {
+        match result {
+            Ok(more) => {
+                next.extend(more);
+                done.push(task);
+            }
+            Err(error) => failed.push((task, error)),
         }
-        more = next.is_some();
-        after = next;
     }
-    Ok(())
+    let positions: Vec<_> = done.iter().map(|task| task.position).collect();
+    if !positions.is_empty() {
+        store.acknowledge(&positions, &next).await?;
+        // Those that wait for their time must not hold up the floor for the ones that are done.
+        for task in &waiting {
+            store.retry(task, task.not_before).await?;
+        }
+    }
+    for (task, error) in failed {
+        give_way(store, task, &error, now).await?;
+    }
+    hub.wake(store.floor().await?);
+    Ok(Batch { done, seen })
+}
+
+async fn give_way(store: &dyn Store, mut task: Task, error: &store::StoreError, now: Millis) -> Result<()> {
+    task.attempts += 1;
+    if task.attempts >= MOST_ATTEMPTS {
+        tracing::error!(%error, work = ?task.work, attempts = task.attempts, "a delivery was given up");
+        return store.bury(&task, &error.to_string(), now).await;
+    }
+    tracing::warn!(%error, work = ?task.work, attempts = task.attempts, "a delivery failed; it is tried again");
+    let pause = FIRST_PAUSE.saturating_mul(1 << task.attempts.min(20)).min(LONGEST_PAUSE);
+    store.retry(&task, Millis(now.0.saturating_add(pause))).await
 }

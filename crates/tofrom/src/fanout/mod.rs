@@ -2,13 +2,19 @@
 //!
 //! Accepting writes a task into the log; here tasks become entries in collections. Everything may be done twice, by
 //! two processes at once or again after a crash: keys, versions and positions come from the task and the state.
+//! `task` does one, `recipients` and `backfill` say who gets what, `deliver` takes batches from the log and deals with
+//! failures, `worker` goes on for ever.
 
+mod backfill;
 mod deliver;
 mod recipients;
+mod task;
 mod worker;
 
 pub use deliver::deliver_pending;
-pub use worker::{PENDING, SECONDS, run};
+pub use worker::{DEAD_LETTERS, PENDING, SECONDS, run};
+
+use crate::live::Hub;
 
 #[cfg(test)]
 mod tests;

@@ -1,38 +1,62 @@
 //! Who gets an entry of which version, and what it says. Whether it is shown there is decided when it is read; an
-//! entry that does not belong any more is overwritten with one that says so, so that offsets settle too.
+//! entry that does not belong any more is overwritten with one that says so, so that offsets settle and whoever watches
+//! is told. An entry that takes back says who could see what it takes back.
 
-use model::{Box, Entry, State, Uid, Visibility};
+use model::{Box, Entry, Formerly, Position, State, Uid, Visibility};
 use store::{Result, Store};
 
 /// Followers that are taken at once.
 const PAGE: usize = 2_000;
 
-/// Entries for those whom this version addresses, and for those whom the one before it did.
-pub(super) fn addressed(state: &State, formerly: &[Uid]) -> Vec<(Uid, Entry)> {
-    let present = state.addressed.iter().map(|uid| (*uid, Entry::of(state, Box::Addressed, state.deleted)));
+/// Entries for those whom this version addresses, and for those whom only the one before it did.
+pub(super) fn addressed(state: &State, formerly: Option<&Formerly>) -> Vec<(Uid, Entry)> {
+    let before = formerly.map_or(state.visibility, |before| before.visibility);
+    let entry = if state.deleted {
+        gone(state, Box::Addressed, before)
+    } else {
+        Entry::of(state, Box::Addressed, false)
+    };
+    let present = state.addressed.iter().map(|uid| (*uid, entry.clone()));
     present.chain(no_longer_addressed(state, formerly)).collect()
 }
 
 /// Entries that take back what those had whom an earlier version addressed and the present one does not.
-pub(super) fn no_longer_addressed(state: &State, formerly: &[Uid]) -> impl Iterator<Item = (Uid, Entry)> {
-    let dropped = formerly.iter().filter(|uid| !state.addressed.contains(uid));
-    dropped.map(|uid| (*uid, Entry::of(state, Box::Addressed, true)))
+pub(super) fn no_longer_addressed<'a>(
+    state: &'a State,
+    formerly: Option<&'a Formerly>,
+) -> impl Iterator<Item = (Uid, Entry)> + 'a {
+    formerly.into_iter().flat_map(move |before| {
+        let dropped = before.addressed.iter().filter(|uid| !state.addressed.contains(uid));
+        dropped.map(move |uid| (*uid, gone(state, Box::Addressed, before.visibility)))
+    })
 }
 
-/// Whether followers have, or should have, entries of this activity: not if none of its versions was for them. The
-/// versions before are not known, only whether there were any.
-pub(super) fn concerns_followers(state: &State) -> bool {
-    state.visibility != Visibility::Direct || state.updated > state.received
+/// What followers are told of this activity: nothing, if neither this version nor the one before it was for them. Of an
+/// earlier version than the present one only what it took back: the present one has a task of its own.
+pub(super) fn for_followers(state: &State, present: bool, formerly: Option<Visibility>) -> Option<Entry> {
+    let hidden = state.deleted || state.visibility == Visibility::Direct;
+    match formerly {
+        _ if present && !hidden => Some(Entry::of(state, Box::Followed, false)),
+        Some(before) if hidden && before != Visibility::Direct => Some(gone(state, Box::Followed, before)),
+        _ => None,
+    }
 }
 
-/// Entries for the followers after `after`, and after whom to go on, if there may be more.
+/// An entry that takes back what those had who could see the version before.
+fn gone(state: &State, from: Box, before: Visibility) -> Entry {
+    Entry { visibility: before, ..Entry::of(state, from, true) }
+}
+
+/// Entries for those of the followers after `after` who followed before the version was accepted, and after whom to go
+/// on, if there may be more. Who followed later gets it with the edge.
 pub(super) async fn followers(
     store: &dyn Store,
-    state: &State,
+    entry: &Entry,
+    accepted: Position,
     after: Option<Uid>,
 ) -> Result<(Vec<(Uid, Entry)>, Option<Uid>)> {
-    let uids = store.followers(state.actor, after, PAGE).await?;
-    let next = (uids.len() == PAGE).then(|| uids.last().copied()).flatten();
-    let gone = state.deleted || state.visibility == Visibility::Direct;
-    Ok((uids.into_iter().map(|uid| (uid, Entry::of(state, Box::Followed, gone))).collect(), next))
+    let found = store.followers(entry.actor, after, PAGE).await?;
+    let next = (found.len() == PAGE).then(|| found.last().map(|(uid, _)| *uid)).flatten();
+    let reached = found.into_iter().filter(|(_, since)| *since < accepted);
+    Ok((reached.map(|(uid, _)| (uid, entry.clone())).collect(), next))
 }

@@ -1,54 +1,68 @@
 //! Delivers as long as the service runs.
 
+use super::Hub;
 use super::deliver::{BATCH, deliver_batch};
 use crate::clock::Clock;
 use metrics::{gauge, histogram};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Store, Task};
+use store::{Store, Task, Work};
 
-/// Gauge: how many accepted versions wait for their delivery, as far as the worker saw at its last look (it takes 256
-/// at once; a larger number of waiting ones shows as that).
+/// Gauge: how many tasks wait, as far as the worker saw at its last look (it takes 256 at once; a larger number of
+/// waiting ones shows as that).
 pub const PENDING: &str = "tofrom_delivery_pending";
 /// Histogram: seconds from the acceptance of a version to the end of its delivery.
 pub const SECONDS: &str = "tofrom_delivery_seconds";
+/// Gauge: how many deliveries were given up and wait for an operator (up to 1,000 are counted).
+pub const DEAD_LETTERS: &str = "tofrom_delivery_dead_letters";
 
 /// Between two looks at an empty log: a command may write to it from another process.
 const IDLE: Duration = Duration::from_millis(200);
 /// After a failure.
 const RECOVERY: Duration = Duration::from_secs(1);
+/// How often dead letters are counted.
+const COUNTED_EVERY: u32 = 50;
 
 /// Delivers what is accepted until `shutdown` comes. To stop in the middle of a delivery does no harm: it is done
 /// again at the next start.
-pub async fn run(store: Arc<dyn Store>, clock: Clock, shutdown: impl Future<Output = ()>) {
+pub async fn run(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>, shutdown: impl Future<Output = ()>) {
     tokio::select! {
         () = shutdown => {}
-        () = deliver_for_ever(store, clock) => {}
+        () = deliver_for_ever(store, clock, hub) => {}
     }
 }
 
-async fn deliver_for_ever(store: Arc<dyn Store>, clock: Clock) {
+async fn deliver_for_ever(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>) {
+    let mut looks = 0_u32;
     loop {
-        match deliver_batch(store.as_ref()).await {
-            Ok(tasks) => {
-                measure(&tasks, &clock);
-                if tasks.len() < BATCH {
-                    tokio::time::sleep(IDLE).await;
+        match deliver_batch(store.as_ref(), &clock, &hub).await {
+            Ok(batch) => {
+                measure(&batch.done, &clock);
+                gauge!(PENDING).set(if batch.seen < BATCH { 0.0 } else { batch.seen as f64 });
+                if batch.done.is_empty() || batch.seen < BATCH {
+                    hub.written(IDLE).await;
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "a delivery failed; it is tried again");
+                tracing::warn!(%error, "deliveries failed; they are tried again");
                 tokio::time::sleep(RECOVERY).await;
             }
         }
+        if looks.is_multiple_of(COUNTED_EVERY)
+            && let Ok(letters) = store.dead_letters(None, 1_000).await
+        {
+            gauge!(DEAD_LETTERS).set(letters.len() as f64);
+        }
+        looks = looks.wrapping_add(1);
     }
 }
 
 fn measure(tasks: &[Task], clock: &Clock) {
-    gauge!(PENDING).set(if tasks.len() < BATCH { 0.0 } else { tasks.len() as f64 });
     let now = clock.now();
     for task in tasks {
-        // A version is about the time of its acceptance; good enough to measure by.
-        histogram!(SECONDS).record((now.0 - task.version.0).max(0) as f64 / 1_000.0);
+        if let Work::Version { version, .. } | Work::Followers { version, .. } = &task.work {
+            // A version is about the time of its acceptance; good enough to measure by.
+            histogram!(SECONDS).record((now.0 - version.0).max(0) as f64 / 1_000.0);
+        }
     }
 }

@@ -10,6 +10,7 @@ mod sift;
 mod updates;
 
 pub use hydrate::Bodies;
+pub use updates::{Event, Events};
 
 use crate::accounts::AccountCache;
 use crate::clock::Clock;

@@ -62,6 +62,38 @@ impl Feed {
         Ok(candidates.collect())
     }
 
+    /// Which of these entries, which are gone, take something away from this reader's view of the collection: it was
+    /// there before, and is not there now.
+    pub(super) async fn taken_away(
+        &self,
+        reader: Reader,
+        query: &FeedQuery,
+        filter: &Filter,
+        entries: &[Entry],
+    ) -> Result<Vec<bool>, ReadError> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ties = self.ties(query.owner, entries).await?;
+        let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
+        let states = self.store.states(&ids).await?;
+        let accounts = self.accounts.get_many(entries.iter().map(|entry| entry.actor)).await?;
+        let looks = entries.iter().zip(states).zip(ties.removed);
+        let lost = looks.map(|((entry, state), removed)| {
+            let (Some(state), Some(actor)) = (state, accounts.get(&entry.actor)) else { return false };
+            let edge = ties.edges.get(&entry.actor);
+            let there = Entry { gone: false, ..entry.clone() };
+            let before = State { deleted: false, visibility: entry.visibility, ..state.clone() };
+            let was_in = filter.matches(entry)
+                && entry_belongs(&there, query.owner, edge, false).is_in(query.collection)
+                && may_see(reader, query.owner, &before, actor);
+            let is_in = belongs(&state, query.owner, edge, removed).is_in(query.collection)
+                && may_see(reader, query.owner, &state, actor);
+            was_in && !is_in
+        });
+        Ok(lost.collect())
+    }
+
     /// Those of the candidates that their activities' present states put before this reader.
     pub(super) async fn shown(
         &self,

@@ -1,8 +1,31 @@
-//! A page in the order of arrival: what came into a collection after a mark.
+//! What came into a collection after a mark.
 
 use super::{Feed, Item, Page, ReadError};
-use model::{FeedQuery, Mark, Place, Reader, Start};
+use model::{ActivityId, Entry, FeedQuery, Filter, Mark, Place, Position, Reader, Start, Version};
 use std::collections::HashSet;
+use store::Arrival;
+
+/// Something that happened in a collection.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// An activity came, or a new version of one.
+    Activity(Item),
+    /// An activity is not there any more.
+    Deleted(ActivityId),
+    /// Something changed that can't be told one by one: the collection must be read anew.
+    Changed,
+}
+
+/// What happened after a mark.
+#[derive(Debug)]
+pub struct Events {
+    /// In the order of arrival, each with the mark of whoever has seen all up to it.
+    pub events: Vec<(Event, Mark)>,
+    /// The mark of whoever has seen all of them.
+    pub mark: Mark,
+    /// Whether there may be more at once.
+    pub more: bool,
+}
 
 impl Feed {
     /// What arrived after `mark`, oldest first, each activity once in its newest version.
@@ -24,25 +47,12 @@ impl Feed {
         // What the mark knows is only let go together with the items that it stood for, so a page that ends early
         // gives the mark as of its last item.
         let mut ahead = mark.clone();
-        let limit = size + 1;
         loop {
-            let arrivals = self.store.arrivals(query.owner, ahead.place, floor, limit).await?;
-            let ended = arrivals.len() < limit;
-            let places: Vec<_> = arrivals.iter().map(|entry| (entry.id, entry.arrived)).collect();
-            let candidates = self.belonging(query, &filter, arrivals).await?;
-            let versions: Vec<_> = candidates.iter().map(|c| (c.entry.id, c.entry.version)).collect();
-            let mut shown = versions.into_iter().zip(self.shown(reader, query, candidates).await?).peekable();
-            for (id, arrived) in places {
-                if let Some(position) = arrived {
-                    ahead.advance(Place { position, inside: Some(id) });
-                }
-                let Some(((_, version), item)) = shown.next_if(|((candidate, _), _)| *candidate == id) else {
-                    continue;
-                };
-                let seen = ahead.forget(id, version);
-                // An older version than the present one: the newer one's arrival is still to come.
-                let Some(item) = item.filter(|item| !seen && item.state.version == version) else { continue };
-                if !on_page.insert(id) {
+            let step = Step { reader, query, filter: &filter, floor, limit: size + 1, deletions: false };
+            let (events, ended) = self.step(&step, &mut ahead).await?;
+            for (event, after) in events {
+                let Event::Activity(item) = event else { continue };
+                if !on_page.insert(item.state.id) {
                     continue;
                 }
                 if items.len() == size {
@@ -50,7 +60,7 @@ impl Feed {
                     return Ok(Page { items, next, mark });
                 }
                 items.push(item);
-                mark = ahead.clone();
+                mark = after;
             }
             if ended {
                 break;
@@ -59,4 +69,84 @@ impl Feed {
         ahead.advance(Place::whole(floor));
         Ok(Page { items, next: None, mark: ahead })
     }
+
+    /// What happened after `mark`, deletions and changes too, at most about `limit` of it.
+    pub async fn events(
+        &self,
+        reader: Reader,
+        query: &FeedQuery,
+        mark: &Mark,
+        limit: usize,
+    ) -> Result<Events, ReadError> {
+        let floor = self.store.floor().await?;
+        let filter = self.filter(query);
+        let mut mark = mark.clone();
+        let step = Step { reader, query, filter: &filter, floor, limit, deletions: true };
+        let (events, ended) = self.step(&step, &mut mark).await?;
+        if ended {
+            mark.advance(Place::whole(floor));
+        }
+        Ok(Events { events, mark, more: !ended })
+    }
+
+    /// The next arrivals after `ahead`, which goes on behind them, and whether they were the last ones.
+    async fn step(&self, step: &Step<'_>, ahead: &mut Mark) -> Result<(Vec<(Event, Mark)>, bool), ReadError> {
+        let Step { reader, query, filter, floor, limit, deletions } = *step;
+        let arrivals = self.store.arrivals(query.owner, ahead.place, floor, limit).await?;
+        let ended = arrivals.len() < limit;
+        let entries = |gone: bool| -> Vec<Entry> {
+            let wanted = |arrival: &Arrival| match arrival {
+                Arrival::Entry(entry) if entry.gone == gone => Some(entry.clone()),
+                _ => None,
+            };
+            arrivals.iter().filter_map(wanted).collect()
+        };
+        let candidates = self.belonging(query, filter, entries(false)).await?;
+        let versions: Vec<_> = candidates.iter().map(|c| (c.entry.id, c.entry.version)).collect();
+        let mut shown = versions.into_iter().zip(self.shown(reader, query, candidates).await?).peekable();
+        let gone = if deletions { entries(true) } else { Vec::new() };
+        let mut lost = self.taken_away(reader, query, filter, &gone).await?.into_iter();
+        let mut events = Vec::new();
+        for arrival in &arrivals {
+            ahead.advance(place_of(arrival));
+            let event = match arrival {
+                Arrival::Change(_) => Some(Event::Changed),
+                Arrival::Entry(entry) if entry.gone => {
+                    lost.next().unwrap_or(false).then_some(Event::Deleted(entry.id))
+                }
+                Arrival::Entry(entry) => shown
+                    .next_if(|((candidate, _), _)| *candidate == entry.id)
+                    .and_then(|((id, version), item)| news(ahead, id, version, item)),
+            };
+            events.extend(event.map(|event| (event, ahead.clone())));
+        }
+        Ok((events, ended))
+    }
+}
+
+/// One look at the arrivals.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    reader: Reader,
+    query: &'a FeedQuery,
+    filter: &'a Filter,
+    floor: Position,
+    limit: usize,
+    deletions: bool,
+}
+
+fn place_of(arrival: &Arrival) -> Place {
+    match arrival {
+        Arrival::Entry(entry) => {
+            Place { position: entry.arrived.unwrap_or_default(), inside: Some(entry.id) }
+        }
+        Arrival::Change(position) => Place::whole(*position),
+    }
+}
+
+/// The item, unless the mark has seen it, or it is an older version than the present one: the newer one's arrival is
+/// still to come.
+fn news(mark: &mut Mark, id: ActivityId, version: Version, item: Option<Item>) -> Option<Event> {
+    let seen = mark.forget(id, version);
+    item.filter(|item| !seen && item.state.version == version).map(Event::Activity)
 }

@@ -14,7 +14,7 @@ pub(super) const MAX_FORM: usize = 8 << 10;
 pub(super) async fn read(body: Body, limit: usize) -> Result<Bytes, Problem> {
     let whole = Limited::new(body, limit).collect().await.map_err(|error| {
         let large = error.downcast_ref::<LengthLimitError>().is_some();
-        if large { Problem::too_large() } else { Problem::body("The body broke off.") }
+        if large { Problem::too_large(limit) } else { Problem::body("The body broke off.") }
     })?;
     Ok(whole.to_bytes())
 }

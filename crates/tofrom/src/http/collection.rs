@@ -3,7 +3,7 @@
 use super::authenticated::Caller;
 use super::negotiate::{Accept, Coding};
 use super::query::raw_query;
-use super::{Problem, Service, coding, conditional, written};
+use super::{Problem, Service, coding, conditional, live, written};
 use crate::auth::Principal;
 use crate::feed::Page;
 use crate::render::{Links, PageView};
@@ -18,8 +18,30 @@ use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 
+/// How often a page is read anew because something on it changed meanwhile.
+const ATTEMPTS: usize = 5;
+
 pub(super) fn methods() -> MethodRouter<Arc<Service>> {
-    get(read).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    get(read).post(write_many).fallback(|request: Request| async move { wrong_method(request.uri().path()) })
+}
+
+/// What the account did can be added to; the rest follows from what others do.
+async fn write_many(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    if !request.uri().path().ends_with(FROM) {
+        return Err(wrong_method(request.uri().path()));
+    }
+    service.take_batch(&caller, request).await
+}
+
+/// The end of the address of what an account did.
+const FROM: &str = "/from";
+
+fn wrong_method(path: &str) -> Problem {
+    Problem::method_not_allowed(if path.ends_with(FROM) { "GET, HEAD, POST" } else { "GET, HEAD" })
 }
 
 async fn read(
@@ -31,6 +53,9 @@ async fn read(
     let (owner, reader) = service.open_collection(&caller, &name).await?;
     let headers = request.headers().clone();
     let raw = raw_query(request).await?;
+    if live::is_asked(&headers) {
+        return live::open(service, caller, owner, reader, collection, &raw, &headers).await;
+    }
     let query = FeedQuery::resolve(&raw, owner.uid, collection)?;
     let format = match query.format {
         Some(format) => format,
@@ -38,8 +63,13 @@ async fn read(
             Accept::of(&headers).choose(&Format::ALL).ok_or_else(|| Problem::not_acceptable(&Format::ALL))?
         }
     };
-    let page = service.feed.page(reader, &query).await?;
-    service.answer(&owner, &query, page, format, &headers).await
+    for _ in 0..ATTEMPTS {
+        let page = service.feed.page(reader, &query).await?;
+        if let Some(response) = service.answer(&owner, &query, page, format, &headers).await? {
+            return Ok(response);
+        }
+    }
+    Err(Problem::busy())
 }
 
 /// Name and collection in a path (below the base address's prefix, which the router took off); what can't be a name
@@ -51,14 +81,16 @@ fn address(path: &str) -> Option<(AccountName, Collection)> {
     Some((AccountName::parse(&decoded).ok()?, Collection::parse(collection)?))
 }
 
-/// A name has no character that needs an escape, but a client may escape any.
-fn percent_decode(text: &str) -> Option<String> {
+/// What a segment of a path says; `None` if it is no UTF-8. A name has no character that needs an escape, but a client
+/// may escape any.
+pub(super) fn percent_decode(text: &str) -> Option<String> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
         if *first == b'%' {
-            let (digits, tail) = after.split_at_checked(2)?;
-            decoded.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+            let ([high, low], tail) = after.split_first_chunk::<2>()?;
+            decoded.push(digit(*high)? << 4 | digit(*low)?);
             rest = tail;
         } else {
             decoded.push(*first);
@@ -71,7 +103,7 @@ fn percent_decode(text: &str) -> Option<String> {
 impl Service {
     /// The account whose collection is asked for, and as whom the caller reads it. A private account is to others
     /// what an absent one is, and both take one look-up.
-    async fn open_collection(
+    pub(super) async fn open_collection(
         &self,
         caller: &Principal,
         name: &AccountName,
@@ -96,6 +128,7 @@ impl Service {
         Ok(edges.into_iter().flatten().any(|edge| edge.following))
     }
 
+    /// The answer with that page; `None` if something on it changed before it was written: its links would not fit.
     async fn answer(
         &self,
         owner: &Account,
@@ -103,20 +136,23 @@ impl Service {
         mut page: Page,
         format: Format,
         headers: &HeaderMap,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Option<Response>, Problem> {
         let accepted = Coding::choose(headers);
-        let mut tag = conditional::entity_tag(owner, &page, format, accepted);
+        let tag = conditional::entity_tag(owner, &page, format, accepted);
         let links = self.links(owner, query, &page);
         let mut response = if conditional::is_known(headers, &tag) {
             // A body of no stated length: the length of an empty one would be taken for that of the page.
             (StatusCode::NOT_MODIFIED, Body::from_stream(futures::stream::empty::<io::Result<Bytes>>()))
                 .into_response()
         } else {
-            let (body, written) = match self.written.get(&tag, format) {
-                Some(body) => (body, tag),
-                None => self.write(owner, query, &mut page, format, accepted, &links).await?,
+            let body = match self.written.get(&tag, format) {
+                Some(body) => body,
+                None => match self.write(owner, query, &mut page, format, accepted, &links).await? {
+                    Some(body) => body,
+                    None => return Ok(None),
+                },
             };
-            tag = written;
+            self.written.keep(&tag, format, &body);
             let used = body.coding;
             let mut response = body.bytes.into_response();
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
@@ -130,10 +166,10 @@ impl Service {
         for (name, value) in [(ETAG, tag), (LINK, link_header(&links))] {
             out.insert(name, HeaderValue::from_str(&value).map_err(|_| Problem::internal())?);
         }
-        Ok(response)
+        Ok(Some(response))
     }
 
-    /// The body of a page, and its tag: a body may be newer than the state that was read before it.
+    /// The body of a page; `None` if there is a newer version of something than the page was read with.
     async fn write(
         &self,
         owner: &Account,
@@ -142,17 +178,18 @@ impl Service {
         format: Format,
         accepted: Coding,
         links: &Links,
-    ) -> Result<(written::Body, String), Problem> {
+    ) -> Result<Option<written::Body>, Problem> {
         let remembered = self.renderer.remembered(&page.items, format);
         let lacking = |at: usize| remembered.get(at).is_none_or(Option::is_none);
+        let versions: Vec<_> = page.items.iter().map(|item| item.state.version).collect();
         let bodies = self.bodies.of(&mut page.items, lacking).await?;
+        if page.items.iter().zip(versions).any(|(item, version)| item.state.version != version) {
+            return Ok(None);
+        }
         let view = PageView { owner, collection: query.collection, links };
         let body = self.renderer.page(&view, &page.items, remembered, &bodies, format);
         let (coding, bytes) = coding::encode(accepted, body);
-        let body = written::Body { coding, bytes: bytes.into() };
-        let tag = conditional::entity_tag(owner, page, format, accepted);
-        self.written.keep(&tag, format, &body);
-        Ok((body, tag))
+        Ok(Some(written::Body { coding, bytes: bytes.into() }))
     }
 
     fn links(&self, owner: &Account, query: &FeedQuery, page: &Page) -> Links {

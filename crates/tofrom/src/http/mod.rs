@@ -13,12 +13,15 @@ mod cors;
 mod docs;
 mod envelope;
 pub mod listen;
+mod live;
 pub mod negotiate;
 mod oauth;
 mod problem;
 mod query;
 mod router;
+mod users;
 mod whoami;
+mod writing;
 mod written;
 
 pub use problem::{KINDS, Problem};
@@ -28,15 +31,20 @@ use crate::accounts::AccountCache;
 use crate::auth::{AuthSettings, Authenticator, SecretKeys};
 use crate::clock::Clock;
 use crate::feed::{Bodies, Feed, FeedLimits};
+use crate::ingest::Ingest;
+use crate::live::Hub;
 use crate::render::Renderer;
 use crate::site::Site;
 use std::sync::Arc;
+use std::time::Duration;
 use store::Store;
 
 /// What the service is made of and how it is set.
 pub struct Parts {
     /// Where everything is kept.
     pub store: Arc<dyn Store>,
+    /// Who watches collections in this process.
+    pub hub: Arc<Hub>,
     /// The public face.
     pub site: Site,
     /// What tells the time.
@@ -54,18 +62,28 @@ pub struct Parts {
 /// The service as its handlers share it.
 pub struct Service {
     store: Arc<dyn Store>,
+    hub: Arc<Hub>,
     site: Site,
+    clock: Clock,
+    accounts: AccountCache,
     authenticator: Authenticator,
+    ingest: Ingest,
+    /// What was received longer ago is not shown.
+    retention: Option<Duration>,
     feed: Feed,
     bodies: Bodies,
     renderer: Renderer,
     written: written::Written,
     cors: cors::Cors,
     under_way: tokio::sync::Semaphore,
+    /// Turns of those who write many activities at once.
+    batches: tokio::sync::Semaphore,
 }
 
 /// How many requests may be under way at once.
 const MOST_UNDER_WAY: usize = 4_096;
+/// How many of them may hold many activities in memory; the others wait.
+const MOST_BATCHES: usize = 32;
 
 impl Service {
     /// The service of these parts.
@@ -77,15 +95,21 @@ impl Service {
             renderer: Renderer::new(parts.site.clone()),
             authenticator: Authenticator::new(
                 Arc::clone(&parts.store),
-                accounts,
-                parts.clock,
+                accounts.clone(),
+                parts.clock.clone(),
                 parts.secret_keys,
                 parts.auth,
             ),
+            ingest: Ingest::new(Arc::clone(&parts.store), parts.clock.clone()),
+            retention: parts.limits.retention,
+            accounts,
+            clock: parts.clock,
             written: written::Written::new(),
             cors: cors::Cors::new(parts.cors_origins),
             under_way: tokio::sync::Semaphore::new(MOST_UNDER_WAY),
+            batches: tokio::sync::Semaphore::new(MOST_BATCHES),
             site: parts.site,
+            hub: parts.hub,
             store: parts.store,
         })
     }

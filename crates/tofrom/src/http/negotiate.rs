@@ -42,6 +42,11 @@ impl Accept {
         liked.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(offer, _)| offer)
     }
 
+    /// Whether a stream of events is asked for, by its name.
+    pub fn names_event_stream(&self) -> bool {
+        self.named("text", "event-stream").is_some_and(|quality| quality > 0)
+    }
+
     /// Whether problems should be told in XML: where XML, Atom or Fast Infoset is named and liked better than JSON.
     pub fn prefers_xml(&self) -> bool {
         let xml = ["xml", "atom+xml", "fastinfoset", "problem+xml"]

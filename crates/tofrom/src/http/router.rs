@@ -2,6 +2,8 @@
 
 use super::envelope::{self, envelope};
 use super::oauth::{authorize, steps};
+use super::users::{account, edge, listing};
+use super::writing::{item, removal};
 use super::{Service, assets, authenticated, collection, docs, whoami};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
@@ -37,6 +39,24 @@ pub const ROUTES: &[Route] = &[
         path: "/200909/activity/{user}/{collection}",
         access: Access::Credential,
         handler: collection::methods,
+    },
+    Route {
+        path: "/200909/activity/{user}/from/{service}/{source}",
+        access: Access::Credential,
+        handler: item::methods,
+    },
+    Route {
+        path: "/200909/activity/{user}/to/{activity}",
+        access: Access::Credential,
+        handler: removal::methods,
+    },
+    Route { path: "/200909/user/{user}", access: Access::Credential, handler: account::methods },
+    Route { path: "/200909/user/{user}/following", access: Access::Credential, handler: listing::methods },
+    Route { path: "/200909/user/{user}/followers", access: Access::Credential, handler: listing::methods },
+    Route {
+        path: "/200909/user/{user}/following/{other}",
+        access: Access::Credential,
+        handler: edge::methods,
     },
     Route { path: "/200909/whoami", access: Access::Credential, handler: whoami::methods },
     Route { path: "/200909/whoami/token", access: Access::Credential, handler: whoami::token_methods },

@@ -10,7 +10,8 @@ use super::{Draft, Refused};
 use crate::clock::Clock;
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{
-    Account, AccountName, Activity, ActivityId, Body, Comments, Facet, Millis, Object, State, Uid, Version,
+    Account, AccountName, Activity, ActivityId, Body, Comments, Facet, Formerly, Millis, Object, State, Uid,
+    Version,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -211,8 +212,7 @@ fn first_version(
     let fingerprint = fingerprint(&draft.body, state.visibility, &state.addressed)?;
     let outcome = Outcome::Created(state.id);
     let activity = Activity { state, body: draft.body.clone() };
-    let acceptance =
-        Acceptance { source: source.clone(), before, fingerprint, formerly: Vec::new(), activity };
+    let acceptance = Acceptance { source: source.clone(), before, fingerprint, formerly: None, activity };
     Ok(Step::Write(Box::new(acceptance), outcome))
 }
 
@@ -229,8 +229,8 @@ fn another_version(
         return Ok(Step::Done(Outcome::Refused(refused)));
     }
     let visibility = draft.visibility.unwrap_or(state.visibility);
-    let formerly = state.addressed.clone();
-    let addressed = addressed.unwrap_or_else(|| formerly.clone());
+    let formerly = Some(Formerly::from(&state));
+    let addressed = addressed.unwrap_or_else(|| state.addressed.clone());
     let fingerprint = fingerprint(&draft.body, visibility, &addressed)?;
     if fingerprint == claim.fingerprint {
         return Ok(Step::Done(Outcome::Unchanged(claim.id)));
@@ -272,6 +272,7 @@ fn later_than(before: Millis, now: Millis) -> Millis {
 
 /// The version that takes an activity back. What it said is not kept.
 fn deletion(source: &SourceKey, claim: &Claim, state: State, body: Body, now: Millis) -> Acceptance {
+    let formerly = Some(Formerly::from(&state));
     let state = State {
         version: Version::next(now, Some(claim.version)),
         updated: later_than(state.updated, now),
@@ -288,8 +289,7 @@ fn deletion(source: &SourceKey, claim: &Claim, state: State, body: Body, now: Mi
         source: source.clone(),
         before: Some(claim.version),
         fingerprint: claim.fingerprint,
-        // The deletion still names them, and reaches them by that.
-        formerly: Vec::new(),
+        formerly,
         activity: Activity { state, body },
     }
 }

@@ -1,14 +1,16 @@
 //! Activities as JSON objects with the names of the contract: what `import` reads a line at a time, and what `export`
 //! writes so that it can be read again.
 
-use super::{MAX_BODY, RawActivity, RawObject, RawService, RawThumbnail, Said};
+use super::{MAX_BODY, RawActivity, RawObject, RawService, RawThumbnail, Said, Unreadable};
 use model::{AccountName, Activity, Comments, Object, Thumbnail, category};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// The fields of an activity that can't be its object, whatever its type is called.
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     "ActivityIdentifier",
     "ActivityUrl",
     "Category",
@@ -27,25 +29,20 @@ const FIELDS: &[&str] = &[
     "Visibility",
 ];
 
-/// Why bytes are no activity in JSON at all.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
-    /// More than [`MAX_BODY`].
-    #[error("an activity is at most 64 KiB")]
-    TooLarge,
-    /// Not a JSON object.
-    #[error("expected one JSON object: {0}")]
-    NotJson(String),
-}
-
-/// Reads one activity. Values may be strings or their natural types, unknown fields say nothing, of a name that comes
-/// twice the last one counts. Nesting is limited by the parser, to 128 levels.
+/// Reads one activity. Values may be strings or their natural types, and unknown fields say nothing, but no name may
+/// come twice. Nesting is limited by the parser, to 128 levels.
 pub fn read(bytes: &[u8]) -> Result<RawActivity, Unreadable> {
     if bytes.len() > MAX_BODY {
         return Err(Unreadable::TooLarge);
     }
-    let fields: Map<String, Value> =
-        serde_json::from_slice(bytes).map_err(|error| Unreadable::NotJson(error.to_string()))?;
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let wrong =
+        |wrong: &dyn fmt::Display| Unreadable::malformed(format!("expected one JSON object: {wrong}"));
+    let fields = match serde_json::from_slice(bytes) {
+        Ok(Once(Value::Object(fields))) => fields,
+        Ok(Once(_)) => return Err(wrong(&"it is something else")),
+        Err(error) => return Err(wrong(&error)),
+    };
     Ok(RawActivity {
         source_id: said(fields.get("SourceId")),
         title: said(fields.get("Title")),
@@ -117,6 +114,74 @@ fn thumbnail(value: Option<&Value>) -> RawThumbnail {
         url: said(fields.get("Url")),
         height: said(fields.get("Height")),
         width: said(fields.get("Width")),
+    }
+}
+
+/// A value in which no object has a name twice: whoever reads the first and whoever reads the last would see different
+/// activities.
+struct Once(Value);
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Once, D::Error> {
+        deserializer.deserialize_any(OnceVisitor).map(Once)
+    }
+}
+
+struct OnceVisitor;
+
+impl<'de> Visitor<'de> for OnceVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(flag.into())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Once(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            if fields.contains_key(&name) {
+                return Err(de::Error::custom(format_args!("{name} is there twice")));
+            }
+            let Once(value) = entries.next_value()?;
+            fields.insert(name, value);
+        }
+        Ok(fields.into())
     }
 }
 
@@ -233,9 +298,29 @@ mod tests {
         for wrong in
             ["", "[]", "null", "\"x\"", "{\"Title\": \"x\"", with_a_tail, &deep, "{\"Title\":\"\\ud800\"}"]
         {
-            assert!(matches!(read(wrong.as_bytes()), Err(Unreadable::NotJson(_))), "{wrong:.40}");
+            assert!(matches!(read(wrong.as_bytes()), Err(Unreadable::Malformed(_))), "{wrong:.40}");
         }
-        assert!(matches!(read(b"{\"Title\":\"\xff\"}"), Err(Unreadable::NotJson(_))));
+        assert!(matches!(read(b"{\"Title\":\"\xff\"}"), Err(Unreadable::Malformed(_))));
         assert_eq!(read(&vec![b' '; MAX_BODY + 1]), Err(Unreadable::TooLarge));
+    }
+    #[test]
+    fn no_name_comes_twice() {
+        for (wrong, name) in [
+            (r#"{"Title": "x", "Title": "x"}"#, "Title"),
+            (r#"{"Bookmark": {"Url": "x", "Title": null, "Url": "y"}}"#, "Url"),
+            (r#"{"Unknown": [{"deep": 1, "\u0064eep": 2}]}"#, "deep"),
+        ] {
+            let Err(Unreadable::Malformed(told)) = read(wrong.as_bytes()) else { panic!("{wrong}") };
+            assert!(told.contains(&format!("{name} is there twice at line 1 column ")), "{told}");
+        }
+        let long = format!(r#"{{"{0}":1,"{0}":1}}"#, "x".repeat(10_000));
+        assert!(read(long.as_bytes()).unwrap_err().to_string().len() < 1_000, "a message stays short");
+        assert!(read(br#"{"a": {"a": [{"a": 1}, {"a": 1}]}}"#).is_ok());
+    }
+
+    #[test]
+    fn a_byte_order_mark_says_nothing() {
+        assert_eq!(read(b"\xEF\xBB\xBF{}"), Ok(RawActivity::default()));
+        assert!(read(b"\xEF\xBB\xBF\xEF\xBB\xBF{}").is_err());
     }
 }

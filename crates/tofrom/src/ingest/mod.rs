@@ -2,23 +2,30 @@
 //!
 //! Three steps, so that each can be tested alone and only the first depends on how the activity was written:
 //!
-//! - reading ([`json`]) turns bytes into a [`RawActivity`]: what was said, field by field, unjudged;
+//! - reading ([`read_activity`]) turns bytes into a [`RawActivity`]: what was said, field by field, unjudged. JSON and
+//!   Atom have a reader each; XML text and Fast Infoset become the same tree of elements, which one reader understands;
 //! - [`normalise`] judges it: a [`Draft`] is complete, within all limits and free of what can't be shown;
 //! - [`Ingest::accept`] gives it an identifier and a version and hands it to the store.
 
 mod accept;
+mod atom;
+mod element;
 mod fields;
 mod fingerprint;
 mod ids;
 pub mod json;
 mod normalise;
 mod raw;
+mod read;
 #[cfg(test)]
 pub(crate) mod testing;
+mod xml;
 
 pub use accept::{Ingest, Outcome};
 pub use normalise::{Draft, normalise};
 pub use raw::{RawActivity, RawObject, RawService, RawThumbnail, Said};
+pub(crate) use read::read_element;
+pub use read::{MAX_ENTRIES, MAX_FEED, Unreadable, counts_after, form_of, read_activity, read_feed};
 
 /// The largest activity that is read, in bytes as written.
 pub const MAX_BODY: usize = 64 * 1024;

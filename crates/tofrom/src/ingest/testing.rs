@@ -19,6 +19,7 @@ pub(crate) struct Place {
     time: Arc<AtomicI64>,
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) ingest: Ingest,
+    pub(crate) clock: Clock,
 }
 
 impl Place {
@@ -32,8 +33,8 @@ impl Place {
         let time = Arc::new(AtomicI64::new(NOW.0));
         let told = Arc::clone(&time);
         let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
-        let ingest = Ingest::new(store.clone(), clock);
-        Place { folder, time, store, ingest }
+        let ingest = Ingest::new(store.clone(), clock.clone());
+        Place { folder, time, store, ingest, clock }
     }
 
     /// A millisecond goes by.

@@ -9,6 +9,7 @@ mod atom;
 pub mod document;
 mod json;
 mod page;
+mod single;
 mod xml;
 
 pub use page::{Links, PageView, Renderer};

@@ -38,7 +38,7 @@ struct FragmentKey {
 
 /// Writes pages, and remembers what it wrote of each activity.
 pub struct Renderer {
-    site: Site,
+    pub(super) site: Site,
     fragments: moka::sync::Cache<FragmentKey, Arc<[u8]>>,
 }
 

@@ -84,7 +84,8 @@ impl Health {
             Err(_) => return Health::Broken(format!("no answer within {} s", PATIENCE.as_secs())),
         };
         // A version is about the time of its acceptance, which is good enough for an age.
-        let oldest = pending.first().map_or(0, |task| clock.now().0.saturating_sub(task.version.0));
+        let oldest = pending.iter().find_map(|task| task.work.version());
+        let oldest = oldest.map_or(0, |version| clock.now().0.saturating_sub(version.0));
         let lag = Duration::from_millis(u64::try_from(oldest).unwrap_or(0));
         metrics::log(floor, pending.len(), lag);
         Health::Answers { floor: floor.0, pending: pending.len(), lag }

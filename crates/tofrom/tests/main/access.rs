@@ -7,6 +7,10 @@ use tofrom::http::{Access, ROUTES};
 fn example(path: &str) -> String {
     path.replace("{user}", "alice")
         .replace("{collection}", "tofrom")
+        .replace("{service}", "Flickr")
+        .replace("{source}", "1")
+        .replace("{activity}", "018bcfe5-6800-7000-8000-000000000000")
+        .replace("{other}", "bob")
         .replace("{kind}", "parameter")
         .replace("{asset}", tofrom::pages::assets::STYLE.name())
 }

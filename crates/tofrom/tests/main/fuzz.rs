@@ -92,6 +92,11 @@ fn fast_infoset_documents() {
 }
 
 #[test]
+fn bodies() {
+    run(&seeds::body(), targets::body, 50_000, 20);
+}
+
+#[test]
 #[ignore = "writes the seeds to where cargo-fuzz looks for them"]
 fn seeds_for_cargo_fuzz() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
@@ -101,6 +106,7 @@ fn seeds_for_cargo_fuzz() {
         ("cursor", seeds::cursor()),
         ("authorization", seeds::authorization()),
         ("fast_infoset", seeds::fast_infoset()),
+        ("body", seeds::body()),
     ];
     for (target, seeds) in all {
         let folder = corpus.join(target);

@@ -1,12 +1,12 @@
-//! Arrivals: entries by the position of their delivery.
+//! Arrivals: entries by the position of their delivery, and changes that no entry tells of.
 
 use super::super::Counters;
 use super::super::entries::facet_and_box;
 use super::super::facets::Facets;
-use super::super::values::{corrupt, seq};
+use super::super::values::{corrupt, count, position, seq};
 use super::row::EntryRow;
-use crate::Result;
 use crate::entries::joined;
+use crate::{Arrival, Result};
 use model::{Entry, Place, Position, Uid};
 use rusqlite::{Connection, params};
 
@@ -15,11 +15,47 @@ pub(super) const ARRIVALS: &str = "SELECT aid, received_ms, published_ms, actor,
      FROM entry INDEXED BY entry_arrival WHERE uid = ?1 AND (seq, aid) > (?2, ?3) AND seq <= ?4
      ORDER BY seq, aid";
 
+/// Those of a position come after its entries.
+pub(super) const CHANGES: &str =
+    "SELECT seq FROM change WHERE uid = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4";
+
 /// Sorts after every identifier.
 const AFTER_ALL: &[u8] = &[0xff; 17];
 
 /// Reads arrivals, the rows of one activity at one position as one entry.
 pub(super) fn read(
+    connection: &Connection,
+    facets: &Facets,
+    counters: &Counters,
+    owner: Uid,
+    after: Place,
+    floor: Position,
+    limit: usize,
+) -> Result<Vec<Arrival>> {
+    let entries = entries(connection, facets, counters, owner, after, floor, limit)?;
+    // A change at the position that was left in its middle is still to come.
+    let from = if after.inside.is_some() { seq(after.position) - 1 } else { seq(after.position) };
+    let mut statement = connection.prepare_cached(CHANGES)?;
+    let mut rows = statement.query(params![owner.0, from, seq(floor), count(limit)])?;
+    let mut all: Vec<Arrival> = entries.into_iter().map(Arrival::Entry).collect();
+    let full = all.len() == limit;
+    while let Some(row) = rows.next()? {
+        all.push(Arrival::Change(position(row, 0)?));
+    }
+    // Stable, so that a change stays behind the entries of its position.
+    all.sort_by_key(|arrival| match arrival {
+        Arrival::Entry(entry) => entry.arrived,
+        Arrival::Change(position) => Some(*position),
+    });
+    // What lies behind the last entry read may have entries before it.
+    if full && let Some(last) = all.iter().rposition(|arrival| matches!(arrival, Arrival::Entry(_))) {
+        all.truncate(last + 1);
+    }
+    all.truncate(limit);
+    Ok(all)
+}
+
+fn entries(
     connection: &Connection,
     facets: &Facets,
     counters: &Counters,

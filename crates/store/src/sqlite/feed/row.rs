@@ -1,6 +1,6 @@
 //! A row of a collection: an activity in one box.
 
-use super::super::values::{activity_id, millis, position, unpack_flags, version};
+use super::super::values::{activity_id, millis, position, unpack_entry_flags, version};
 use crate::Result;
 use model::{ActivityId, Box, Boxes, Entry, Facet, Millis, Position, Uid, Version};
 use rusqlite::Row;
@@ -32,7 +32,7 @@ impl EntryRow {
 
     /// The entry that has this row only.
     pub(super) fn entry(&self, facet: &Facet, one: Box) -> Result<Entry> {
-        let (visibility, gone) = unpack_flags(self.flags)?;
+        let (visibility, gone) = unpack_entry_flags(self.flags)?;
         Ok(Entry {
             id: self.id,
             boxes: Boxes::default().with(one),

@@ -4,7 +4,7 @@ use super::naive::{Collection, Delivery, any_deliveries, hold, walk_arrivals};
 use super::{Engine, fresh};
 use model::{Box, Boxes, Entry, Order, Place, Position, Uid, Version, Visibility};
 use proptest::prelude::*;
-use store::Store;
+use store::{Arrival, Store};
 
 const START: Place = Place { position: Position(0), inside: None };
 const END: Position = Position(u64::MAX);
@@ -68,8 +68,8 @@ pub(crate) async fn the_order_of_deliveries_does_not_matter(store: Engine) {
             let expected = fresh::all(&*store, one, Boxes::ALL, order).await;
             assert_eq!(fresh::all(&*store, other, Boxes::ALL, order).await, expected);
         }
-        let expected = store.arrivals(one, START, END, 1_000).await.unwrap();
-        assert_eq!(store.arrivals(other, START, END, 1_000).await.unwrap(), expected);
+        let expected = fresh::arrivals(&*store, one, START, END, 1_000).await;
+        assert_eq!(fresh::arrivals(&*store, other, START, END, 1_000).await, expected);
     });
 }
 
@@ -91,8 +91,8 @@ pub(crate) async fn many_at_one_position_are_paged(store: Engine) {
         assert_eq!(walk_arrivals(&*store, owner, START, END, limit).await, expected, "{limit}");
     }
     let whole = Place::whole(Position(3));
-    assert_eq!(store.arrivals(owner, whole, END, 9).await.unwrap(), [], "all of the position was seen");
-    assert_eq!(store.arrivals(owner, START, END, 0).await.unwrap(), []);
+    assert_eq!(fresh::arrivals(&*store, owner, whole, END, 9).await, [], "all of the position was seen");
+    assert_eq!(fresh::arrivals(&*store, owner, START, END, 0).await, []);
 }
 
 pub(crate) async fn arrivals_end_at_the_floor(store: Engine) {
@@ -114,7 +114,7 @@ pub(crate) async fn arrivals_end_at_the_floor(store: Engine) {
         (Place::whole(END), END, vec![]),
     ] {
         let found: Vec<_> =
-            store.arrivals(owner, after, floor, 9).await.unwrap().iter().map(|entry| entry.id).collect();
+            fresh::arrivals(&*store, owner, after, floor, 9).await.iter().map(|entry| entry.id).collect();
         let expected: Vec<_> = expected.into_iter().map(|number: usize| entries[number].id).collect();
         assert_eq!(found, expected, "{after:?} {floor:?}");
     }
@@ -126,14 +126,14 @@ pub(crate) async fn a_new_version_arrives_anew(store: Engine) {
     store.deliver(Position(1), vec![(owner, first.clone())]).await.unwrap();
     let second = Entry { version: Version(first.version.0 + 1), gone: true, ..first.clone() };
     store.deliver(Position(2), vec![(owner, second.clone())]).await.unwrap();
-    let found = store.arrivals(owner, Place::whole(Position(1)), END, 9).await.unwrap();
+    let found = fresh::arrivals(&*store, owner, Place::whole(Position(1)), END, 9).await;
     assert_eq!(found, [Entry { arrived: Some(Position(2)), ..second }], "also one that takes it back");
     // The same version in one box at a later position: that box arrives there.
     let third = Entry { version: Version(first.version.0 + 2), ..first };
     store.deliver(Position(3), vec![(owner, third.clone())]).await.unwrap();
     let followed = Entry { boxes: fresh::boxes(&[Box::Followed]), ..third.clone() };
     store.deliver(Position(4), vec![(owner, followed.clone())]).await.unwrap();
-    let found = store.arrivals(owner, Place::whole(Position(2)), END, 9).await.unwrap();
+    let found = fresh::arrivals(&*store, owner, Place::whole(Position(2)), END, 9).await;
     let addressed = Entry { boxes: fresh::boxes(&[Box::Addressed]), arrived: Some(Position(3)), ..third };
     assert_eq!(found, [addressed, Entry { arrived: Some(Position(4)), ..followed }]);
 }
@@ -155,4 +155,58 @@ pub(crate) async fn arrivals_are_what_a_naive_model_gives(store: Engine) {
         });
         assert_eq!(walk_arrivals(&*store, owner, after, Position(floor), limit).await, expected);
     });
+}
+
+pub(crate) async fn changes_come_behind_the_entries_of_their_position(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let mut entries: Vec<Entry> =
+        (0..3).map(|n| fresh::entry(fresh::NOON - n, 0, &[Box::Addressed])).collect();
+    entries.sort_by_key(|entry| entry.id);
+    for (position, entry) in [(2, 0), (2, 1), (5, 2)] {
+        store.deliver(Position(position), vec![(owner, entries[entry].clone())]).await.unwrap();
+    }
+    for position in [1, 2, 2, 4, 9] {
+        store.note_changes(Position(position), &[owner]).await.unwrap();
+    }
+    let expected = [None, Some(0), Some(1), None, None, Some(2), None];
+    let kinds = |arrivals: &[Arrival]| -> Vec<Option<usize>> {
+        let number = |arrival: &Arrival| match arrival {
+            Arrival::Entry(entry) => entries.iter().position(|one| one.id == entry.id),
+            Arrival::Change(_) => None,
+        };
+        arrivals.iter().map(number).collect()
+    };
+    for limit in [1, 2, 3, 100] {
+        let (mut found, mut after) = (Vec::new(), START);
+        loop {
+            let page = store.arrivals(owner, after, END, limit).await.unwrap();
+            assert!(page.len() <= limit);
+            found.extend(kinds(&page));
+            after = match page.last() {
+                Some(Arrival::Entry(entry)) => {
+                    Place { position: entry.arrived.unwrap(), inside: Some(entry.id) }
+                }
+                Some(Arrival::Change(position)) => Place::whole(*position),
+                None => break,
+            };
+        }
+        assert_eq!(found, expected, "{limit}");
+    }
+    let until = store.arrivals(owner, START, Position(4), 100).await.unwrap();
+    assert_eq!(kinds(&until), expected[..5]);
+}
+
+pub(crate) async fn who_could_see_what_is_gone_is_whoever_could_by_any(store: Engine) {
+    let gone = Entry { gone: true, ..fresh::entry(fresh::NOON, 0, &[Box::Followed]) };
+    let by = |visibility| Entry { visibility, ..gone.clone() };
+    let writes = [(1, by(Visibility::Followers)), (2, by(Visibility::Direct)), (3, by(Visibility::Direct))];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]] {
+        let owner = fresh::uid(&*store).await;
+        for number in order {
+            let (at, entry) = &writes[number];
+            store.deliver(Position(*at), vec![(owner, entry.clone())]).await.unwrap();
+        }
+        let found = fresh::arrivals(&*store, owner, START, END, 9).await;
+        assert_eq!(found, [Entry { arrived: Some(Position(3)), ..by(Visibility::Followers) }], "{order:?}");
+    }
 }

@@ -137,15 +137,16 @@ pub(crate) async fn an_entry_is_gone_when_all_its_rows_are(store: Engine) {
         Entry { boxes: fresh::boxes(&[Box::Followed]), gone: false, ..no_longer_addressed.clone() };
     let deleted =
         Entry { boxes: first.boxes, version: Version(first.version.0 + 2), ..no_longer_addressed.clone() };
-    for (position, delivered, boxes, gone) in [
-        (1, &first, first.boxes, false),
+    for (position, delivered, boxes, visibility, gone) in [
+        (1, &first, first.boxes, first.visibility, false),
         // Until the other row is told too, it stays where it was.
-        (2, &no_longer_addressed, still_followed.boxes, false),
-        (2, &still_followed, still_followed.boxes, false),
-        (3, &deleted, first.boxes, true),
+        (2, &no_longer_addressed, still_followed.boxes, first.visibility, false),
+        (2, &still_followed, still_followed.boxes, still_followed.visibility, false),
+        (3, &deleted, first.boxes, deleted.visibility, true),
     ] {
         store.deliver(Position(position), vec![(owner, delivered.clone())]).await.unwrap();
-        let expected = Entry { boxes, gone, arrived: Some(Position(position)), ..delivered.clone() };
+        let expected =
+            Entry { boxes, gone, visibility, arrived: Some(Position(position)), ..delivered.clone() };
         assert_eq!(fresh::all(&*store, owner, Boxes::ALL, Order::Received).await, [expected]);
     }
 }

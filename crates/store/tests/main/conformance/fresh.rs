@@ -1,8 +1,8 @@
 //! Things that no other test has.
 
 use model::{
-    Account, AccountName, Activity, ActivityId, Body, Box, Boxes, Comments, Entry, Facet, Filter, Kind,
-    Millis, Object, Order, Service, ServiceName, State, Uid, Verb, Version, Visibility,
+    Account, AccountName, Activity, ActivityId, Body, Box, Boxes, Comments, Entry, Facet, Filter, Formerly,
+    Kind, Millis, Object, Order, Service, ServiceName, State, Uid, Verb, Version, Visibility,
 };
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -116,7 +116,7 @@ pub(crate) fn acceptance(actor: Uid, source_id: &str, received: i64) -> Acceptan
         source: source(actor, source_id),
         before: None,
         fingerprint: [1; 16],
-        formerly: Vec::new(),
+        formerly: None,
         activity: Activity { state, body: body("first") },
     }
 }
@@ -126,7 +126,7 @@ pub(crate) fn next(before: &Acceptance, title: &str, deleted: bool) -> Acceptanc
     let mut next = before.clone();
     let version = before.activity.state.version;
     next.before = Some(version);
-    next.formerly.clone_from(&before.activity.state.addressed);
+    next.formerly = Some(Formerly::from(&before.activity.state));
     next.fingerprint = [before.fingerprint[0] + 1; 16];
     next.activity.state.version = Version(version.0 + 1_000);
     next.activity.state.updated = Millis(version.0 + 1_000);
@@ -151,4 +151,29 @@ pub(crate) async fn all(store: &dyn Store, owner: Uid, boxes: Boxes, order: Orde
 
 pub(crate) fn words(these: &[&str]) -> BTreeSet<String> {
     these.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// Who follows, without where in the log that began.
+pub(crate) async fn followers(
+    store: &dyn Store,
+    followee: Uid,
+    after: Option<Uid>,
+    limit: usize,
+) -> Vec<Uid> {
+    store.followers(followee, after, limit).await.unwrap().into_iter().map(|(uid, _)| uid).collect()
+}
+
+/// The entries among arrivals.
+pub(crate) async fn arrivals(
+    store: &dyn Store,
+    owner: Uid,
+    after: model::Place,
+    floor: model::Position,
+    limit: usize,
+) -> Vec<Entry> {
+    let entry = |arrival| match arrival {
+        store::Arrival::Entry(entry) => entry,
+        change => panic!("{change:?}"),
+    };
+    store.arrivals(owner, after, floor, limit).await.unwrap().into_iter().map(entry).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::{Engine, fresh};
 use model::{Edge, Millis, Spot, Uid, Version};
+use store::Work;
 
 fn edge(version: i64, following: bool) -> Edge {
     Edge { following, version: Version(version), since: Millis(version * 10), from: None }
@@ -16,15 +17,15 @@ pub(crate) async fn an_edge_is_seen_from_both_ends(store: Engine) {
     assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(follows)]);
     assert_eq!(store.edges(bob, &[ada]).await.unwrap(), [None], "an edge has a direction");
     assert_eq!(store.following(ada, None, 10).await.unwrap(), [(bob, follows)]);
-    assert_eq!(store.followers(bob, None, 10).await.unwrap(), [ada]);
+    assert_eq!(fresh::followers(&*store, bob, None, 10).await, [ada]);
     assert_eq!(store.following(bob, None, 10).await.unwrap(), []);
-    assert_eq!(store.followers(ada, None, 10).await.unwrap(), []);
+    assert_eq!(fresh::followers(&*store, ada, None, 10).await, []);
 
     let not_any_more = edge(2, false);
     store.put_edge(ada, bob, &not_any_more).await.unwrap();
     assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(not_any_more)], "known, and said so");
     assert_eq!(store.following(ada, None, 10).await.unwrap(), []);
-    assert_eq!(store.followers(bob, None, 10).await.unwrap(), []);
+    assert_eq!(fresh::followers(&*store, bob, None, 10).await, []);
 }
 
 pub(crate) async fn the_later_edge_wins(store: Engine) {
@@ -100,7 +101,7 @@ pub(crate) async fn followers_page(store: Engine) {
     for limit in [1, 7, 20, 100] {
         let mut all: Vec<Uid> = Vec::new();
         loop {
-            let page = store.followers(bob, all.last().copied(), limit).await.unwrap();
+            let page = fresh::followers(&*store, bob, all.last().copied(), limit).await;
             let full = page.len() == limit;
             all.extend(page);
             if !full {
@@ -109,4 +110,21 @@ pub(crate) async fn followers_page(store: Engine) {
         }
         assert_eq!(all, expected, "{limit}");
     }
+}
+
+pub(crate) async fn an_edge_is_followed_up(store: Engine) {
+    let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    let first = store.put_edge(ada, bob, &edge(1, true)).await.unwrap().expect("it is new");
+    assert_eq!(store.put_edge(ada, bob, &edge(1, true)).await.unwrap(), None, "it is known");
+    assert_eq!(store.followers(bob, None, 9).await.unwrap(), [(ada, first)]);
+    let ended = store.put_edge(ada, bob, &edge(2, false)).await.unwrap().expect("it is new");
+    let again = store.put_edge(ada, bob, &edge(3, true)).await.unwrap().expect("it is new");
+    assert!(first < ended && ended < again);
+    assert_eq!(store.followers(bob, None, 9).await.unwrap(), [(ada, again)], "where it was made last");
+    let tasks = store.pending(1_000_000).await.unwrap();
+    for (position, version, following) in [(first, 1, true), (ended, 2, false), (again, 3, true)] {
+        let work = Work::Edge { follower: ada, followee: bob, version: Version(version), following };
+        assert!(tasks.iter().any(|task| task.position == position && task.work == work), "{work:?}");
+    }
+    store.acknowledge(&[first, ended, again], &[]).await.unwrap();
 }

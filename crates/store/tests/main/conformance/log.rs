@@ -1,9 +1,9 @@
 //! The delivery log. Others may append to it meanwhile, so a test knows of its own tasks only.
 
 use super::{Engine, fresh};
-use model::Position;
+use model::{Formerly, Millis, Position, Uid, Version, Visibility};
 use std::collections::BTreeSet;
-use store::{Accepted, Store, Task};
+use store::{Accepted, Store, Task, Work};
 
 /// Those of `mine` that wait, in the order in which they are given.
 async fn waiting(store: &dyn Store, mine: &[Position]) -> Vec<Task> {
@@ -22,16 +22,17 @@ pub(crate) async fn tasks_wait_until_they_are_acknowledged(store: Engine) {
         let position = fresh::accept(&*store, item).await;
         let state = &item.activity.state;
         let formerly = item.formerly.clone();
-        expected.push(Task { position, id: state.id, version: state.version, formerly });
+        let work = Work::Version { id: state.id, version: state.version, formerly };
+        expected.push(Task { position, work, attempts: 0, not_before: Millis(0) });
     }
     let mine: Vec<Position> = expected.iter().map(|task| task.position).collect();
     assert_eq!(waiting(&*store, &mine).await, expected);
     assert_eq!(waiting(&*store, &mine).await, expected, "looking does not take");
     assert_eq!(store.pending(1).await.unwrap().len(), 1);
     assert_eq!(store.pending(0).await.unwrap(), []);
-    store.acknowledge(&[mine[0]]).await.unwrap();
+    store.acknowledge(&[mine[0]], &[]).await.unwrap();
     assert_eq!(waiting(&*store, &mine).await, expected[1..]);
-    store.acknowledge(&mine).await.unwrap();
+    store.acknowledge(&mine, &[]).await.unwrap();
     assert_eq!(waiting(&*store, &mine).await, []);
 }
 
@@ -45,14 +46,14 @@ pub(crate) async fn the_floor_waits_for_the_oldest_task(store: Engine) {
     assert!(mine.is_sorted());
     assert!(store.floor().await.unwrap() < mine[0]);
     for (acknowledged, oldest_waiting) in [(3, 0), (1, 0), (0, 2), (2, 4)] {
-        store.acknowledge(&[mine[acknowledged]]).await.unwrap();
+        store.acknowledge(&[mine[acknowledged]], &[]).await.unwrap();
         let oldest = store.pending(1).await.unwrap()[0].position;
         let floor = store.floor().await.unwrap();
         assert!(floor < mine[oldest_waiting], "{floor:?} is past a task that waits");
         assert!(floor.0 + 1 >= oldest.0, "{floor:?} stays behind though the oldest that waits is {oldest:?}");
     }
     let before = store.floor().await.unwrap();
-    store.acknowledge(&[mine[4]]).await.unwrap();
+    store.acknowledge(&[mine[4]], &[]).await.unwrap();
     let oldest = store.pending(1).await.unwrap().first().map(|task| task.position);
     let floor = store.floor().await.unwrap();
     assert!(floor >= before, "never back");
@@ -63,12 +64,12 @@ pub(crate) async fn acknowledging_twice_is_once(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let one = fresh::accept(&*store, &fresh::acceptance(actor, "1", fresh::NOON)).await;
     let two = fresh::accept(&*store, &fresh::acceptance(actor, "2", fresh::NOON)).await;
-    store.acknowledge(&[one, one]).await.unwrap();
-    store.acknowledge(&[one]).await.unwrap();
-    store.acknowledge(&[]).await.unwrap();
+    store.acknowledge(&[one, one], &[]).await.unwrap();
+    store.acknowledge(&[one], &[]).await.unwrap();
+    store.acknowledge(&[], &[]).await.unwrap();
     let positions: Vec<_> = waiting(&*store, &[one, two]).await.iter().map(|task| task.position).collect();
     assert_eq!(positions, [two]);
-    store.acknowledge(&[two]).await.unwrap();
+    store.acknowledge(&[two], &[]).await.unwrap();
 }
 
 pub(crate) async fn concurrent_acceptances_are_all_logged(store: Engine) {
@@ -93,6 +94,114 @@ pub(crate) async fn concurrent_acceptances_are_all_logged(store: Engine) {
     let distinct: BTreeSet<Position> = positions.iter().copied().collect();
     assert_eq!(distinct.len(), 120, "a position is one task's");
     assert_eq!(waiting(&*store, &positions).await.len(), 120);
-    store.acknowledge(&positions).await.unwrap();
+    store.acknowledge(&positions, &[]).await.unwrap();
     assert_eq!(waiting(&*store, &positions).await, []);
+}
+
+fn every_kind() -> Vec<Work> {
+    let (id, version, uid) = (fresh::id(fresh::NOON), Version(7), Uid(9));
+    let formerly =
+        Some(Formerly { visibility: Visibility::Followers, addressed: vec![Uid(1), Uid(i64::MAX)] });
+    let after = Uid(5);
+    let (accepted, before) = (Position(3), Some(Visibility::Direct));
+    vec![
+        Work::Version { id, version, formerly },
+        Work::Version { id, version, formerly: None },
+        Work::Followers { id, version, formerly: before, accepted, after },
+        Work::Followers { id, version, formerly: None, accepted, after },
+        Work::Edge { follower: uid, followee: after, version, following: true },
+        Work::Edge { follower: uid, followee: after, version, following: false },
+        Work::Account { uid, after: None },
+        Work::Account { uid, after: Some(after) },
+        Work::Removal { owner: uid, id },
+    ]
+}
+
+pub(crate) async fn every_kind_of_work_comes_back_unchanged(store: Engine) {
+    let mut mine = Vec::new();
+    for work in every_kind() {
+        mine.push(store.append(&work).await.unwrap());
+    }
+    let found: Vec<Work> = waiting(&*store, &mine).await.into_iter().map(|task| task.work).collect();
+    assert_eq!(found, every_kind_like(&found), "as they were appended");
+    store.acknowledge(&mine, &[]).await.unwrap();
+}
+
+/// The same with the identifiers that were made for them.
+fn every_kind_like(found: &[Work]) -> Vec<Work> {
+    let id = match &found[0] {
+        Work::Version { id, .. } => *id,
+        other => panic!("{other:?}"),
+    };
+    let mut all = every_kind();
+    for (work, found) in all.iter_mut().zip(found) {
+        match (work, found) {
+            (Work::Version { id: one, .. }, Work::Version { id: other, .. })
+            | (Work::Followers { id: one, .. }, Work::Followers { id: other, .. })
+            | (Work::Removal { id: one, .. }, Work::Removal { id: other, .. }) => *one = *other,
+            _ => {}
+        }
+    }
+    assert!(!id.to_string().is_empty());
+    all
+}
+
+pub(crate) async fn what_follows_a_task_waits_before_it_is_acknowledged(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let first = store.append(&Work::Account { uid: owner, after: None }).await.unwrap();
+    let next = Work::Account { uid: owner, after: Some(owner) };
+    store.acknowledge(&[first], std::slice::from_ref(&next)).await.unwrap();
+    let all = store.pending(1_000_000).await.unwrap();
+    let mine: Vec<&Task> = all.iter().filter(|task| task.work == next).collect();
+    assert_eq!(mine.len(), 1);
+    assert!(mine[0].position > first);
+    store.acknowledge(&[mine[0].position], &[]).await.unwrap();
+}
+
+pub(crate) async fn a_task_that_failed_goes_to_the_end(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let work = Work::Account { uid: owner, after: None };
+    let first = store.append(&work).await.unwrap();
+    let task = Task { attempts: 3, ..waiting(&*store, &[first]).await.remove(0) };
+    store.retry(&task, Millis(77)).await.unwrap();
+    store.retry(&task, Millis(88)).await.unwrap();
+    let all = store.pending(1_000_000).await.unwrap();
+    let mine: Vec<&Task> = all.iter().filter(|task| task.work == work).collect();
+    assert_eq!(mine.len(), 1, "once, however often it is said");
+    assert!(mine[0].position > first);
+    assert_eq!((mine[0].attempts, mine[0].not_before), (3, Millis(77)));
+    store.acknowledge(&[mine[0].position], &[]).await.unwrap();
+}
+
+pub(crate) async fn a_dead_letter_can_be_tried_again(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let work = Work::Account { uid: owner, after: None };
+    let first = store.append(&work).await.unwrap();
+    let task = Task { attempts: 10, ..waiting(&*store, &[first]).await.remove(0) };
+    for _ in 0..2 {
+        store.bury(&task, "the disk is full", Millis(99)).await.unwrap();
+    }
+    assert_eq!(waiting(&*store, &[first]).await, []);
+    let mine = async || -> Vec<store::DeadLetter> {
+        let all = store.dead_letters(None, 1_000).await.unwrap();
+        all.into_iter().filter(|letter| letter.work == work).collect()
+    };
+    let letters = mine().await;
+    let [letter] = &letters[..] else { panic!("{letters:?}") };
+    assert_eq!((letter.attempts, letter.why.as_str(), letter.at), (10, "the disk is full", Millis(99)));
+    assert!(
+        store
+            .dead_letters(Some(letter.number), 1_000)
+            .await
+            .unwrap()
+            .iter()
+            .all(|l| l.number > letter.number)
+    );
+    assert!(store.replay(letter.number).await.unwrap());
+    assert!(!store.replay(letter.number).await.unwrap());
+    assert_eq!(mine().await, []);
+    let all = store.pending(1_000_000).await.unwrap();
+    let again: Vec<&Task> = all.iter().filter(|task| task.work == work).collect();
+    assert_eq!((again.len(), again[0].attempts), (1, 0));
+    store.acknowledge(&[again[0].position], &[]).await.unwrap();
 }

@@ -36,7 +36,7 @@ macro_rules! hold_to_the_interface {
                 a_secret_is_sealed_anew_where_it_was_read, a_nonce_is_claimed_once,
                 of_many_claims_of_a_nonce_one_wins, sessions_are_kept_until_they_are_ended,
                 nothing_is_forgotten_before_its_end;
-            graph: an_edge_is_seen_from_both_ends, the_later_edge_wins, edges_line_up, following_pages,
+            graph: an_edge_is_seen_from_both_ends, an_edge_is_followed_up, the_later_edge_wins, edges_line_up, following_pages,
                 followers_page;
             activities: an_accepted_activity_is_there, what_is_stored_comes_back_unchanged,
                 a_claim_on_another_version_is_refused, of_many_claims_of_an_address_one_is_stored,
@@ -49,10 +49,13 @@ macro_rules! hold_to_the_interface {
                 slices_of_nothing, a_thousand_facets, removals_are_noted, slices_are_what_a_naive_model_gives;
             deliveries: the_later_version_wins_then_the_later_position,
                 the_order_of_deliveries_does_not_matter,
-                many_at_one_position_are_paged, arrivals_end_at_the_floor, a_new_version_arrives_anew,
+                many_at_one_position_are_paged, changes_come_behind_the_entries_of_their_position,
+                arrivals_end_at_the_floor, who_could_see_what_is_gone_is_whoever_could_by_any, a_new_version_arrives_anew,
                 arrivals_are_what_a_naive_model_gives;
             log: tasks_wait_until_they_are_acknowledged, the_floor_waits_for_the_oldest_task,
-                acknowledging_twice_is_once, concurrent_acceptances_are_all_logged;
+                acknowledging_twice_is_once, concurrent_acceptances_are_all_logged,
+                every_kind_of_work_comes_back_unchanged, what_follows_a_task_waits_before_it_is_acknowledged,
+                a_task_that_failed_goes_to_the_end, a_dead_letter_can_be_tried_again;
             facts: the_store_answers, the_first_to_fix_a_fact_wins;
         }
     };

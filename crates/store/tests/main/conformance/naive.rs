@@ -63,7 +63,8 @@ fn together(rows: &[&Entry]) -> Entry {
     let boxes =
         rows.iter().filter(|row| row.gone == gone).fold(Boxes::default(), |all, row| all.union(row.boxes));
     let latest = rows.iter().max_by_key(|row| (row.version, row.arrived)).unwrap();
-    Entry { boxes, gone, ..(*latest).clone() }
+    let visibility = rows.iter().filter(|row| row.gone == gone).map(|row| row.visibility).min().unwrap();
+    Entry { boxes, gone, visibility, ..(*latest).clone() }
 }
 
 /// Reads a slice page by page and checks that no page is short but the last.
@@ -92,7 +93,7 @@ pub(super) async fn walk_arrivals(
 ) -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     loop {
-        let page = store.arrivals(owner, after, floor, limit).await.unwrap();
+        let page = super::fresh::arrivals(store, owner, after, floor, limit).await;
         assert!(page.len() <= limit);
         let full = page.len() == limit;
         if let Some(last) = page.last() {

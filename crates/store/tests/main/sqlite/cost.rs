@@ -84,7 +84,7 @@ async fn a_slice_reads_few_rows() {
 
     let rows = store.rows_stepped();
     let after = Place::whole(Position(1_000));
-    assert_eq!(store.arrivals(owner, after, Position(2_000), 20).await.unwrap().len(), 20);
+    assert_eq!(fresh::arrivals(&store, owner, after, Position(2_000), 20).await.len(), 20);
     assert!(store.rows_stepped() - rows <= 21);
 }
 

@@ -9,7 +9,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::sqlite::{Options, SqliteStore};
-use store::{Accounts, Activities, Grants, Nonce, Store, StoreError};
+use store::{Accounts, Activities, Grants, Graph, Log, Nonce, Store, StoreError};
 
 fn refusal(scratch: &Scratch) -> String {
     match SqliteStore::open(&scratch.file("store.db"), quick()) {
@@ -177,18 +177,37 @@ async fn dangling_references_are_reported() {
     assert_eq!(store.integrity_check().await.unwrap(), ["a row of activity refers to no row of body"]);
 }
 
-/// A file as the first version left it is brought along, with what is in it.
+/// A file as the first version left it is brought along, with what is in it and what waits in its log.
 #[tokio::test]
 async fn a_file_of_the_first_schema_is_migrated() {
     let scratch = Scratch::new();
-    let uid = fresh::uid(&open(&scratch)).await;
     let old = Connection::open(scratch.file("store.db")).unwrap();
-    old.execute_batch("DROP TABLE temporary; DROP TABLE token; DROP TABLE session; PRAGMA user_version = 1;")
-        .unwrap();
+    old.execute_batch(include_str!("../../../src/sqlite/schema/1.sql")).unwrap();
+    let id = fresh::id(fresh::NOON);
+    old.execute_batch(
+        "PRAGMA application_id = 0x746f6672; PRAGMA user_version = 1;
+         INSERT INTO account (uid, name, ver, public, operator, created_ms, removed) VALUES (7, 'ada', 1, 0, 0, 0, 0);
+         INSERT INTO follower (followee, follower) VALUES (7, 8);
+         INSERT INTO facet (id, service, kind, verb) VALUES (1, 'flickr', 'photo', 'post');
+         INSERT INTO body (id, json) VALUES (1, x'7b7d');",
+    )
+    .unwrap();
+    let state = "INSERT INTO activity VALUES (?1, 1, 7, 1, 0, 0, 0, 0, x'', 1)";
+    old.execute(state, [id.as_bytes()]).unwrap();
+    for seq in [4, 9] {
+        old.execute("INSERT INTO log VALUES (?2, ?1, 1, x'')", rusqlite::params![id.as_bytes(), seq])
+            .unwrap();
+    }
+    old.execute("DELETE FROM log WHERE seq = 9", []).unwrap();
     drop(old);
     let store = open(&scratch);
-    assert!(store.accounts(&[uid]).await.unwrap()[0].is_some());
-    assert_eq!(store.tokens_of(uid).await.unwrap(), []);
+    assert!(store.accounts(&[Uid(7)]).await.unwrap()[0].is_some());
+    let waiting = store.pending(9).await.unwrap();
+    assert_eq!(waiting.iter().map(|task| task.position.0).collect::<Vec<_>>(), [4]);
+    assert_eq!(store.floor().await.unwrap().0, 3);
+    store.acknowledge(&[waiting[0].position], &[]).await.unwrap();
+    assert_eq!(store.floor().await.unwrap().0, 9, "no number is given again");
+    assert_eq!(store.followers(Uid(7), None, 9).await.unwrap(), [(Uid(8), model::Position(0))]);
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn a_store_that_remembers_answers_as_one_that_does_not() {
             }
             _ if !unsettled.is_empty() => {
                 let position = unsettled.swap_remove(roll(unsettled.len() as u64) as usize);
-                writer.acknowledge(&[position]).await.unwrap();
+                writer.acknowledge(&[position], &[]).await.unwrap();
             }
             _ => {}
         }
@@ -73,7 +73,7 @@ async fn a_store_that_remembers_answers_as_one_that_does_not() {
                 writer.deliver(position, vec![(owner, entry)]).await.unwrap();
                 unsettled.push(position);
             }
-            writer.acknowledge(&unsettled).await.unwrap();
+            writer.acknowledge(&unsettled, &[]).await.unwrap();
             unsettled.clear();
         }
         let expected = pages(&open(&scratch), owner).await;

@@ -91,6 +91,18 @@ impl OAuth {
         Ok(Opened { account, application, token })
     }
 
+    /// The account that a token acts for as it is now, if the token still opens it.
+    pub(super) async fn still(&self, token: &AccessToken) -> Result<Option<Arc<Account>>, Denied> {
+        let now = self.clock.now();
+        let Some(token) = self.tokens.get(&token.key).await?.filter(|token| token.is_live(now)) else {
+            return Ok(None);
+        };
+        if self.applications.live(&token.consumer).await?.is_none() {
+            return Ok(None);
+        }
+        Ok(self.accounts.get(token.owner).await?.filter(|account| !account.removed))
+    }
+
     /// Ends an access token, here at once.
     pub(super) async fn revoke(&self, token: &AccessToken) -> Result<(), Denied> {
         self.store.revoke_token(&token.key, self.clock.now()).await?;

@@ -45,7 +45,7 @@ pub(super) async fn fill(
             account(store.as_ref(), person, secrets, now).await?;
         }
     }
-    deliver_pending(store.as_ref()).await?;
+    deliver_pending(store.as_ref(), clock).await?;
     Ok(())
 }
 

@@ -1,7 +1,6 @@
 //! Lines of a file or a pipe, each no longer than an activity may be.
 
-use crate::ingest::MAX_BODY;
-use crate::ingest::json::Unreadable;
+use crate::ingest::{MAX_BODY, Unreadable};
 use std::io::{self, BufRead, BufReader, Read};
 use std::time::Duration;
 use tokio::sync::mpsc;

@@ -1,7 +1,6 @@
 //! What an import says: a line of JSON for each line, or sentences for people, and a summary.
 
-use crate::ingest::json::Unreadable;
-use crate::ingest::{Outcome, Refused};
+use crate::ingest::{Outcome, Refused, Unreadable};
 use crate::site::Site;
 use indicatif::ProgressBar;
 use model::ActivityId;
@@ -20,16 +19,16 @@ pub(super) enum Problem {
 impl Problem {
     fn status(&self) -> u16 {
         match self {
-            Problem::Unreadable(Unreadable::TooLarge) => 413,
-            Problem::Unreadable(Unreadable::NotJson(_)) => 400,
+            Problem::Unreadable(Unreadable::TooLarge | Unreadable::TooMany) => 413,
+            Problem::Unreadable(Unreadable::Malformed(_)) => 400,
             Problem::Refused(_) => 422,
         }
     }
 
     fn title(&self) -> &'static str {
         match self {
-            Problem::Unreadable(Unreadable::TooLarge) => "The activity is too large",
-            Problem::Unreadable(Unreadable::NotJson(_)) => "The line is not readable",
+            Problem::Unreadable(Unreadable::TooLarge | Unreadable::TooMany) => "The activity is too large",
+            Problem::Unreadable(Unreadable::Malformed(_)) => "The line is not readable",
             Problem::Refused(_) => "The activity can't be taken in",
         }
     }

@@ -8,45 +8,38 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// How much of a body that nobody wants is still taken, and for how long.
-const UNWANTED: usize = 64 * 1024;
+/// How much of a body that nobody wants is still taken, and for how long: an activity of more than its size, too.
+const UNWANTED: usize = 128 * 1024;
 const UNWANTED_FOR: Duration = Duration::from_secs(2);
 
 /// A request's body, which fails when it stays away for too long or takes too long as a whole.
 pub(super) struct Timed {
-    /// There until the body is dropped.
+    /// There until the body is dropped. Who is answered in the middle of sending does not always hear the answer: an
+    /// HTTP/2 stream that is let go before its body came is reset, an HTTP/1 connection is closed, and many clients (curl,
+    /// Python) then tell of that alone. So what is left of the body is taken in after the answer.
     inner: Option<Incoming>,
-    /// An HTTP/2 stream that is answered and let go before its body came is reset, and some clients (curl among them)
-    /// then throw the answer away. So what is left of it is taken in after the answer.
-    drain: bool,
     limits: Limits,
     end: Instant,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl Timed {
-    pub(super) fn wrap(inner: Incoming, h2: bool, limits: Limits) -> Body {
+    pub(super) fn wrap(inner: Incoming, limits: Limits) -> Body {
         // Most requests have none, and then there is nothing to time.
         if inner.is_end_stream() {
             return Body::empty();
         }
-        Body::new(Timed {
-            inner: Some(inner),
-            drain: h2,
-            limits,
-            end: Instant::now() + limits.body,
-            sleep: None,
-        })
+        Body::new(Timed { inner: Some(inner), limits, end: Instant::now() + limits.body, sleep: None })
     }
 }
 
 impl Drop for Timed {
     fn drop(&mut self) {
-        let left = self.inner.take().filter(|inner| self.drain && !inner.is_end_stream());
+        let left = self.inner.take().filter(|inner| !inner.is_end_stream());
         if let (Some(left), Ok(runtime)) = (left, tokio::runtime::Handle::try_current()) {
             runtime.spawn(tokio::time::timeout(UNWANTED_FOR, take_unwanted(left)));
         }
@@ -74,10 +67,10 @@ impl HttpBody for Timed {
         }
         let until = this.end.min(Instant::now() + this.limits.body_pause);
         let sleep = this.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
-        sleep
-            .as_mut()
-            .poll(cx)
-            .map(|()| Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut)))))
+        ready!(sleep.as_mut().poll(cx));
+        // Who has not sent it by now is not waited for any longer.
+        this.inner = None;
+        Poll::Ready(Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut)))))
     }
 
     fn is_end_stream(&self) -> bool {

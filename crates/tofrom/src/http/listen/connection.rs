@@ -35,7 +35,7 @@ where
             Some(trusted) => Peer(trusted.client(peer.0, request.headers())),
             None => peer,
         };
-        let mut request = request.map(|body| Timed::wrap(body, h2, limits));
+        let mut request = request.map(|body| Timed::wrap(body, limits));
         request.extensions_mut().insert(peer);
         let answer = service.clone().oneshot(request);
         async move { answer.await.map(|response| response.map(|body| Noted::new(body, in_flight))) }

@@ -1,12 +1,14 @@
 //! What mutations start from: inputs that get far, those that once went wrong, and words that mean something.
 
-use super::targets::OWNER;
+use super::targets::{OWNER, all_written};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use infoset::{Attribute, FastInfosetWriter, Name, Namespace, Sink};
 use model::{
-    ActivityId, Binding, Collection, Cursor, Filter, Mark, Millis, Order, Place, Position, Spot, Version,
+    ActivityId, Binding, Collection, Cursor, Filter, Format, Mark, Millis, Order, Place, Position, Spot,
+    Version,
 };
+use tofrom::ingest::{normalise, read_activity};
 
 /// The bytes that a target's mutations start from, and words that are put into them.
 pub(crate) struct Seeds {
@@ -232,4 +234,79 @@ fn small_feed() -> Vec<u8> {
     }
     writer.end();
     writer.finish()
+}
+
+/// Activities with all that a body may have; those of the last line are put into each representation.
+const BODIES: [&str; 5] = [
+    "<?xml version='1.0' encoding='UTF-8'?><Activity xmlns:o='urn:o'><!-- -->\n<Title>R&amp;D <![CDATA[<b>]]>&#233;</Title>\
+     <Verb>liked</Verb><Type>photo-album</Type><To>bob</To><To/><Visibility>direct</Visibility><o:x y='1'/>\
+     <PhotoAlbum><Url>https://example.org/?a=1&amp;b</Url></PhotoAlbum></Activity>",
+    "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:activity='http://activitystrea.ms/spec/1.0/'><id>urn:f</id><entry>\
+     <id>urn:1</id><title>t</title><activity:verb>post</activity:verb><activity:object><activity:object-type>note\
+     </activity:object-type><title type='html'>a &amp;amp; b</title></activity:object></entry><entry/></feed>",
+    "<a:entry xmlns:a='http://www.w3.org/2005/Atom' xmlns:b='http://activitystrea.ms/spec/1.0/'><a:title>x</a:title>\
+     <a:category term='BookSaved'/><b:object><a:title>t</a:title><a:link href='https://a/'/></b:object></a:entry>",
+    r#"{"Title":"x\ud83d\ude00\r\n","Category":"_-Top-hatDoff","_-top-hat":{"Title":1},"To":[],"CommentCount":0}"#,
+    r#"{"SourceId":"1","SourceService":{"Name":"x","IconUrl":"https://i/","WebsiteURL":"https://w/"},"Title":"<x>&\r",
+     "Category":"BookmarkShared","CommentCount":3,"LikeCount":"7","PublishedDate":"2009-10-01T12:34:56.789+02:00",
+     "Bookmark":{"Title":" t ","Description":"two\nlines ]]>","Url":"https://example.org/?a=1&b=%20",
+     "Thumbnail":{"Url":"https://t/","Height":"80","Width":120}}}"#,
+];
+
+const BODY_WORDS: [&str; 46] = [
+    "<",
+    ">",
+    "/>",
+    "</",
+    "&",
+    ";",
+    "&amp;",
+    "&#13;",
+    "&#x0;",
+    "]]>",
+    "<![CDATA[",
+    "<!--",
+    "-->",
+    "<?x?>",
+    "<!DOCTYPE a>",
+    " xmlns='urn:x'",
+    " xmlns:a='urn:x'",
+    " type='html'",
+    " type='text'",
+    "<Title>",
+    "</Title>",
+    "<Title/>",
+    "<Type>",
+    "<Bookmark>",
+    "<thr:total>1</thr:total>",
+    "related",
+    "preview",
+    "media:",
+    "activity:",
+    "\"",
+    "\\",
+    "\\u",
+    "\\ud800",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "null",
+    "true",
+    "1e9",
+    "\"Title\":\"\",",
+    "\u{feff}",
+    "\u{fffe}",
+    "\r\n",
+];
+
+pub(crate) fn body() -> Seeds {
+    let mut seeds = seeds(BODIES, BODY_WORDS);
+    let all = BODIES[BODIES.len() - 1].as_bytes();
+    let draft = normalise(&read_activity(all, Format::Json).unwrap(), Millis(i64::MAX)).unwrap();
+    seeds.inputs.extend(all_written(&draft).into_iter().map(|(_, written)| written));
+    seeds.words.extend([vec![0xF0], vec![0xFF], vec![0x3C, 0x00, 0x61], vec![0x91, 0x68], vec![0xC3, 0x28]]);
+    seeds
 }

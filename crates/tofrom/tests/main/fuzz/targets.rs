@@ -10,9 +10,18 @@ use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use infoset::{Attribute, Limits, Name, Namespace, Sink};
-use model::{Binding, Collection, Cursor, FeedQuery, Filter, Format, MAX_PAGE, Order, RawQuery, Uid};
+use model::{
+    Account, AccountName, ActivityId, Binding, Collection, Cursor, Facet, FeedQuery, Filter, Format,
+    MAX_PAGE, Millis, Order, RawQuery, State, Uid, Version,
+};
+use std::sync::LazyLock;
 use tofrom::auth::{Asking, Credential, Denied, Presented, credentials_of};
 use tofrom::http::negotiate::{Accept, Coding};
+use tofrom::ingest::{
+    Draft, MAX_BODY, RawActivity, Said, Unreadable, counts_after, normalise, read_activity, read_feed,
+};
+use tofrom::render::Renderer;
+use tofrom::site::Site;
 
 pub(crate) const OWNER: Uid = Uid(7);
 
@@ -238,4 +247,100 @@ impl Sink for Handed {
     fn end(&mut self) {
         self.open -= 1;
     }
+}
+
+const NOW: Millis = Millis(1_794_696_243_123);
+
+static RENDERER: LazyLock<Renderer> =
+    LazyLock::new(|| Renderer::new(Site::new("https://feed.example", "feed.example")));
+
+/// Each of the readers of bodies reads it or says why not, and what can be taken in comes back the same.
+pub(crate) fn body(data: &[u8]) -> bool {
+    let mut through = false;
+    for form in Format::ALL {
+        match read_activity(data, form) {
+            Ok(raw) => through |= comes_back(raw, form),
+            Err(why) => says_why(&why),
+        }
+    }
+    match read_feed(data) {
+        Ok(entries) => {
+            for entry in entries {
+                match entry {
+                    Ok(raw) => through |= comes_back(raw, Format::Atom),
+                    Err(why) => says_why(&why),
+                }
+            }
+        }
+        Err(why) => says_why(&why),
+    }
+    through
+}
+
+fn says_why(why: &Unreadable) {
+    let told = why.to_string();
+    assert!(!told.is_empty() && !told.contains(char::is_control) && told.len() < 2_000, "{told:?}");
+}
+
+/// What was said can be taken in, and in every representation it is read as what it was. `false`: it can't be.
+fn comes_back(raw: RawActivity, form: Format) -> bool {
+    let Ok(mut draft) = taken(raw) else { return false };
+    draft.body.comments = counts_after(form, draft.body.comments, None);
+    for (format, written) in all_written(&draft) {
+        // Text that has to be escaped may be longer than it was.
+        if written.len() <= MAX_BODY {
+            let raw = read_activity(&written, format).unwrap_or_else(|why| panic!("{format:?}: {why}"));
+            let mut again = taken(raw).unwrap_or_else(|why| panic!("{format:?}: {why}"));
+            again.body.comments = counts_after(format, again.body.comments, Some(draft.body.comments));
+            assert_eq!((&again.kind, &again.verb), (&draft.kind, &draft.verb), "{format:?}");
+            assert_eq!(again.body, draft.body, "{format:?}");
+            assert!(again.published.is_none() || again.published == Some(published(&draft)), "{format:?}");
+        }
+    }
+    true
+}
+
+/// What becomes of it at an address, which names the service and its id.
+fn taken(mut raw: RawActivity) -> Result<Draft, tofrom::ingest::Refused> {
+    raw.source_id = Said::text("1");
+    raw.service.name = Said::text("Delicious");
+    normalise(&raw, NOW)
+}
+
+fn published(draft: &Draft) -> Millis {
+    draft.published.unwrap_or(NOW)
+}
+
+/// The activity that a draft becomes, in all four representations.
+pub(crate) fn all_written(draft: &Draft) -> Vec<(Format, Vec<u8>)> {
+    let actor = Account {
+        uid: OWNER,
+        name: AccountName::parse("alice").unwrap(),
+        version: Version(1),
+        given_name: Some("Alice".to_owned()),
+        family_name: None,
+        public: true,
+        operator: false,
+        password: None,
+        created: NOW,
+        removed: false,
+    };
+    let state = State {
+        id: ActivityId::new(NOW, [7; 10]),
+        version: Version(1),
+        actor: OWNER,
+        facet: Facet {
+            service: draft.body.service.name.folded(),
+            kind: draft.kind.clone(),
+            verb: draft.verb.clone(),
+        },
+        received: NOW,
+        published: published(draft),
+        updated: NOW,
+        deleted: false,
+        visibility: draft.visibility.unwrap_or_default(),
+        addressed: Vec::new(),
+    };
+    let written = |format| (format, RENDERER.single(&state, &actor, &draft.body, format));
+    Format::ALL.map(written).into()
 }

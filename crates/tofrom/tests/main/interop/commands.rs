@@ -1,8 +1,9 @@
 //! The commands of docs/api.md, run as they stand there.
 //!
 //! Every block marked `sh` is a script of its own that has to end well. It may use `$BASE` (the base address), `$CA`
-//! (the certificate authority's file), `$KEY` and `$PASSWORD` (alice's) and `$CONSUMER` (a consumer key). A line
-//! `# prints: TEXT` in it says what its output contains.
+//! (the certificate authority's file), `$KEY` and `$PASSWORD` (alice's), `$CONSUMER` (a consumer key) and `$OPERATOR` (an
+//! operator's key). A line `# prints: TEXT` in it says what its output contains. Some of them write, so the demo is
+//! theirs alone.
 
 use super::super::support::demo::Demo;
 use super::super::support::world::Folder;
@@ -37,7 +38,8 @@ fn the_commands_of_the_manual_work() {
     let text = std::fs::read_to_string(MANUAL).unwrap_or_else(|error| panic!("{MANUAL}: {error}"));
     let blocks = blocks(&text);
     assert!(!blocks.is_empty(), "{MANUAL} has no block marked sh");
-    let demo = Demo::shared();
+    let data = Folder::new();
+    let demo = Demo::start(data.path(), &[]);
     let told = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let mut failures = String::new();
     for (line, script) in &blocks {
@@ -51,6 +53,7 @@ fn the_commands_of_the_manual_work() {
             .env("KEY", demo.key("alice"))
             .env("PASSWORD", demo.password("alice"))
             .env("CONSUMER", told(&demo.told["consumer"]["key"]))
+            .env("OPERATOR", demo.key("ops"))
             .output()
             .unwrap();
         let (printed, complained) =

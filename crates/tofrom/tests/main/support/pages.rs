@@ -152,7 +152,7 @@ impl Scene {
 }
 
 /// An activity like no other.
-fn troublesome(world: &mut World) -> Activity {
+pub(crate) fn troublesome(world: &mut World) -> Activity {
     let mut activity = world.new_activity();
     let chance = &mut world.chance;
     let service = *chance.pick(&["Flickr", "Café ☕ <\"'&>", "İŞ & <co>", "]]>", "a\u{a0}b"]);

@@ -118,7 +118,8 @@ impl World {
         });
         let edge = Edge { following: !self.chance.one_in(5), version, since, from };
         let ends = (self.accounts[follower].uid, self.accounts[followee].uid);
-        store::Graph::put_edge(&*self.store, ends.0, ends.1, &edge).await.unwrap();
+        let position = store::Graph::put_edge(&*self.store, ends.0, ends.1, &edge).await.unwrap();
+        self.acknowledge(position).await;
         self.edges.insert(ends, edge);
     }
 
@@ -145,13 +146,13 @@ impl World {
             source,
             before: before.as_ref().map(|old| old.state.version),
             fingerprint: self.chance.bytes(),
-            formerly: before.as_ref().map_or_else(Vec::new, |old| old.state.addressed.clone()),
+            formerly: before.as_ref().map(|old| (&old.state).into()),
             activity: activity.clone(),
         };
         let accepted = store::Activities::accept(&*self.store, vec![acceptance]).await.unwrap();
         let Accepted::Stored(position) = accepted[0] else { panic!("{accepted:?}") };
         self.deliver(position, &activity.state, before.as_ref().map(|old| &old.state)).await;
-        store::Log::acknowledge(&*self.store, &[position]).await.unwrap();
+        self.acknowledge(Some(position)).await;
         let id = activity.state.id;
         self.activities.insert(id, activity);
         id
@@ -212,12 +213,19 @@ impl World {
         store::Feeds::deliver(&*self.store, position, deliveries).await.unwrap();
     }
 
+    /// What a task would do was done, or makes no difference here.
+    async fn acknowledge(&self, position: Option<Position>) {
+        let done: Vec<Position> = position.into_iter().collect();
+        store::Log::acknowledge(&*self.store, &done, &[]).await.unwrap();
+    }
+
     /// Somebody takes something out of what reaches them.
     pub(crate) async fn remove(&mut self) {
         let known: Vec<ActivityId> = self.activities.keys().copied().collect();
         let (id, uid, version) = (*self.chance.pick(&known), self.any_uid(), self.tick());
         let received = self.activities[&id].state.received;
-        store::Feeds::remove(&*self.store, uid, id, received, version).await.unwrap();
+        let position = store::Feeds::remove(&*self.store, uid, id, received, version).await.unwrap();
+        self.acknowledge(position).await;
         self.removals.insert((uid, id));
     }
 

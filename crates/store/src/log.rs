@@ -1,0 +1,130 @@
+//! The delivery log: what is still to be done for what was accepted.
+//!
+//! Whatever changes collections appends a task in the moment of its acceptance: [`Activities::accept`](crate::Activities)
+//! and [`Graph::put_edge`](crate::Graph) do so themselves. A worker does what a task asks and acknowledges it. Tasks may
+//! be done twice, out of order, or by several workers at once.
+
+use crate::Result;
+use async_trait::async_trait;
+use model::{ActivityId, Formerly, Millis, Position, Uid, Version, Visibility};
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Deliver a version of an activity to everybody whom it concerns.
+    Version {
+        /// The activity.
+        id: ActivityId,
+        /// The version that was accepted.
+        version: Version,
+        /// What the version before it was; `None` for the first one.
+        formerly: Option<Formerly>,
+    },
+    /// The rest of that: the followers after this one.
+    Followers {
+        /// The activity.
+        id: ActivityId,
+        /// The version that was accepted.
+        version: Version,
+        /// Who could see the version before it.
+        formerly: Option<Visibility>,
+        /// At which position the version was accepted: who followed later gets it otherwise.
+        accepted: Position,
+        /// Those up to this one have it.
+        after: Uid,
+    },
+    /// An account follows another now, or does not any more.
+    Edge {
+        /// Who.
+        follower: Uid,
+        /// Whom.
+        followee: Uid,
+        /// The version of the edge.
+        version: Version,
+        /// Whether it follows by that version.
+        following: bool,
+    },
+    /// An account became public or private, or was removed: whoever watches collections that it is in must look anew.
+    Account {
+        /// Which.
+        uid: Uid,
+        /// Of its followers those up to this one have been told.
+        after: Option<Uid>,
+    },
+    /// An account took an activity out of what reaches it.
+    Removal {
+        /// Who.
+        owner: Uid,
+        /// Which.
+        id: ActivityId,
+    },
+}
+
+impl Work {
+    /// The version that the work is for; it is about the time of its acceptance.
+    pub fn version(&self) -> Option<Version> {
+        match self {
+            Work::Version { version, .. } | Work::Followers { version, .. } | Work::Edge { version, .. } => {
+                Some(*version)
+            }
+            Work::Account { .. } | Work::Removal { .. } => None,
+        }
+    }
+}
+
+/// Something to be done, and how that went so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its place in the log.
+    pub position: Position,
+    /// What is to be done.
+    pub work: Work,
+    /// How often it was tried in vain.
+    pub attempts: u32,
+    /// Not to be tried again before.
+    pub not_before: Millis,
+}
+
+/// A task that was given up; an operator may have it tried again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// Tells letters apart.
+    pub number: u64,
+    /// What was to be done.
+    pub work: Work,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Why it did not work the last time.
+    pub why: String,
+    /// When it was given up.
+    pub at: Millis,
+}
+
+/// The delivery log.
+#[async_trait]
+pub trait Log: Send + Sync {
+    /// Appends a task; gives its place.
+    async fn append(&self, work: &Work) -> Result<Position>;
+
+    /// Everything up to here has been delivered and can be read.
+    async fn floor(&self) -> Result<Position>;
+
+    /// Tasks that are not acknowledged, oldest first.
+    async fn pending(&self, limit: usize) -> Result<Vec<Task>>;
+
+    /// Marks tasks as done: all their deliveries are durable. What is still to be done for them is appended first, so
+    /// that nothing falls between; together where the engine can.
+    async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()>;
+
+    /// Puts a task that did not work at the end of the log, where it holds nobody up: the floor goes on.
+    async fn retry(&self, task: &Task, not_before: Millis) -> Result<()>;
+
+    /// Gives a task up: it becomes a dead letter.
+    async fn bury(&self, task: &Task, why: &str, at: Millis) -> Result<()>;
+
+    /// Dead letters, oldest first, those after that number.
+    async fn dead_letters(&self, after: Option<u64>, limit: usize) -> Result<Vec<DeadLetter>>;
+
+    /// Has a dead letter tried again from the start. `false`: there is none with that number.
+    async fn replay(&self, number: u64) -> Result<bool>;
+}

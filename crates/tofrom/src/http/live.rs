@@ -1,0 +1,241 @@
+//! `GET` on a collection with `Accept: text/event-stream`: the collection as it changes.
+//!
+//! A stream keeps nothing but its mark. Whenever the client has taken what was sent, the stream looks what arrived after
+//! the mark and sends that; then it waits until it is woken. So a slow reader costs no memory and misses nothing: it
+//! just comes later, and one that stops reading is hung up on like any other. What it has not read then it gets by
+//! coming back with the id of its last event.
+
+use super::negotiate::Accept;
+use super::{Problem, Service};
+use crate::auth::Principal;
+use crate::feed::{Event, Item, ReadError};
+use crate::live::{Seat, Watch};
+use axum::body::{Body, Bytes};
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use http::HeaderMap;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use model::{Account, ActivityId, Collection, FeedQuery, Format, Mark, RawQuery, Reader, Start};
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Between two comments when nothing happens: proxies hang up on silence.
+const COMMENT_EVERY: Duration = Duration::from_secs(15);
+/// How often credential and rights are looked at again.
+const CHECKED_EVERY: Duration = Duration::from_secs(3);
+/// How often a stream looks by itself.
+const LOOKS_EVERY: Duration = Duration::from_secs(30);
+/// Events that are sent together.
+const AT_ONCE: usize = 20;
+/// When the service stops, clients come back spread out over this time.
+const SPREAD_MILLIS: u64 = 5_000;
+
+/// Whether a request wants a stream.
+pub(super) fn is_asked(headers: &HeaderMap) -> bool {
+    Accept::of(headers).names_event_stream()
+}
+
+/// Opens a stream of a collection that the caller may read.
+pub(super) async fn open(
+    service: Arc<Service>,
+    caller: Arc<Principal>,
+    owner: Arc<Account>,
+    reader: Reader,
+    collection: Collection,
+    raw: &RawQuery,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    // What is no text is no id of ours either, and is refused as such.
+    let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
+    let query = FeedQuery::resolve_live(raw, owner.uid, collection, last)?;
+    let seat = service.hub.seat(caller.account.uid).ok_or_else(Problem::too_many_streams)?;
+    let watch = service.hub.watch(owner.uid);
+    let mut text = String::from(":\n\n");
+    let mark = match &query.start {
+        Start::Updates(mark) => mark.clone(),
+        Start::Skip(_) | Start::After { .. } => recent(&service, reader, &query, &mut text).await?,
+    };
+    let now = Instant::now();
+    let live = Live {
+        service,
+        caller,
+        owner,
+        reader,
+        query,
+        mark,
+        watch,
+        _seat: seat,
+        commented: now,
+        checked: now,
+        ended: false,
+    };
+    let first = stream::iter([Ok::<_, Infallible>(Bytes::from(text))]);
+    let rest =
+        stream::unfold(live, |mut live| async move { live.next().await.map(|bytes| (Ok(bytes), live)) });
+    let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
+    Ok((headers, Body::from_stream(stream::StreamExt::chain(first, rest))).into_response())
+}
+
+/// Writes the recent ones, oldest first; gives the mark from which to go on. Only the last has an id: whoever comes back
+/// before it begins anew.
+async fn recent(
+    service: &Service,
+    reader: Reader,
+    query: &FeedQuery,
+    text: &mut String,
+) -> Result<Mark, Problem> {
+    let page = service.feed.page(reader, query).await?;
+    let mut items = page.items;
+    items.reverse();
+    let written = service.written_as_json(&mut items).await?;
+    let last = written.len().saturating_sub(1);
+    for (at, (_, json)) in written.iter().enumerate() {
+        let id = (at == last).then(|| query.mark_text(&page.mark));
+        event(text, "activity", id.as_deref(), json);
+    }
+    Ok(page.mark)
+}
+
+impl Service {
+    /// Items as JSON, each on a line; those of which there is a later version by now are left out.
+    async fn written_as_json(&self, items: &mut [Item]) -> Result<Vec<(ActivityId, String)>, ReadError> {
+        let versions: Vec<_> = items.iter().map(|item| item.state.version).collect();
+        let bodies = self.bodies.of(items, |_| true).await?;
+        let current = items.iter().zip(versions).filter(|(item, version)| item.state.version == *version);
+        let written = current.filter_map(|(item, _)| {
+            let body = bodies.get(&item.state.id)?;
+            let json = self.renderer.single(&item.state, &item.actor, body, Format::Json);
+            Some((item.state.id, String::from_utf8_lossy(&json).into_owned()))
+        });
+        Ok(written.collect())
+    }
+}
+
+/// A stream between two moments.
+struct Live {
+    service: Arc<Service>,
+    caller: Arc<Principal>,
+    owner: Arc<Account>,
+    reader: Reader,
+    query: FeedQuery,
+    mark: Mark,
+    watch: Watch,
+    _seat: Seat,
+    commented: Instant,
+    checked: Instant,
+    ended: bool,
+}
+
+impl Live {
+    /// What to send next; `None` is the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        while !self.ended {
+            if self.service.hub.is_closing() {
+                self.ended = true;
+                return Some(Bytes::from(format!("retry: {}\n\n", spread())));
+            }
+            if self.checked.elapsed() >= CHECKED_EVERY && !self.may_go_on().await {
+                return None;
+            }
+            // Asked for before looking: whatever comes in between wakes.
+            let woken = self.watch.woken();
+            match self.news().await {
+                Ok(text) if !text.is_empty() => {
+                    self.commented = Instant::now();
+                    return Some(Bytes::from(text));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a stream could not read on");
+                    return None;
+                }
+            }
+            if self.commented.elapsed() >= COMMENT_EVERY {
+                self.commented = Instant::now();
+                return Some(Bytes::from_static(b":\n\n"));
+            }
+            let pause =
+                COMMENT_EVERY.saturating_sub(self.commented.elapsed()).min(CHECKED_EVERY).min(LOOKS_EVERY);
+            let _ = tokio::time::timeout(pause, woken).await;
+        }
+        None
+    }
+
+    /// What arrived after the mark, as events; the mark goes on.
+    async fn news(&mut self) -> Result<String, ReadError> {
+        loop {
+            let found = self.service.feed.events(self.reader, &self.query, &self.mark, AT_ONCE).await?;
+            let mut text = String::new();
+            let mut items: Vec<Item> = Vec::new();
+            for (event, _) in &found.events {
+                if let Event::Activity(item) = event {
+                    items.push(item.clone());
+                }
+            }
+            let mut written = self.service.written_as_json(&mut items).await?.into_iter().peekable();
+            for (happened, mark) in &found.events {
+                let id = self.query.mark_text(mark);
+                match happened {
+                    Event::Activity(item) => {
+                        if let Some((_, json)) = written.next_if(|(written, _)| *written == item.state.id) {
+                            event(&mut text, "activity", Some(&id), &json);
+                        }
+                    }
+                    Event::Deleted(gone) => {
+                        let data = format!("{{\"ActivityIdentifier\":\"{gone}\"}}");
+                        event(&mut text, "deleted", Some(&id), &data);
+                    }
+                    Event::Changed => event(&mut text, "incomplete", Some(&id), &self.whole()),
+                }
+            }
+            self.mark = found.mark;
+            if !text.is_empty() || !found.more {
+                return Ok(text);
+            }
+        }
+    }
+
+    /// Where the collection is to be read as a whole.
+    fn whole(&self) -> String {
+        let first =
+            FeedQuery { format: None, count: model::DEFAULT_COUNT, ..self.query.from(Start::Skip(0)) };
+        let url = self.service.site.collection_url(&self.owner.name, &first);
+        serde_json::json!({ "Url": url }).to_string()
+    }
+
+    /// Whether the credential is still good and the collection still this caller's to read.
+    async fn may_go_on(&mut self) -> bool {
+        self.checked = Instant::now();
+        let Ok(Some(caller)) = self.service.authenticator.still(&self.caller).await else { return false };
+        match self.service.open_collection(&caller, &self.owner.name).await {
+            Ok((owner, reader)) if owner.uid == self.owner.uid => {
+                self.caller = Arc::new(caller);
+                self.owner = owner;
+                self.reader = reader;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Writes an event. Its data is one line: JSON has no line breaks of its own.
+fn event(text: &mut String, name: &str, id: Option<&str>, data: &str) {
+    // Writing to a String can't fail.
+    let _ = writeln!(text, "event: {name}");
+    if let Some(id) = id {
+        let _ = writeln!(text, "id: {id}");
+    }
+    let _ = write!(text, "data: {data}\n\n");
+}
+
+/// A number of milliseconds after which a client comes back: each its own, so that they don't come all at once.
+fn spread() -> u64 {
+    let mut bytes = [0; 8];
+    // Without randomness they come together; nothing worse.
+    let _ = aws_lc_rs::rand::fill(&mut bytes);
+    500 + u64::from_be_bytes(bytes) % SPREAD_MILLIS
+}

@@ -1,0 +1,120 @@
+//! From the errors of all layers to problems.
+
+use super::Problem;
+use super::kinds::{
+    CREDENTIALS, FORBIDDEN, OAUTH, PARAMETER, THROTTLED, TOO_BROAD, UNAUTHORIZED, UNAVAILABLE, UNPROCESSABLE,
+};
+use crate::auth::Denied;
+use crate::auth::oauth::Refusal;
+use crate::feed::ReadError;
+use crate::ingest::{MAX_BODY, MAX_ENTRIES, Refused, Unreadable};
+use http::header::WWW_AUTHENTICATE;
+use model::ParameterError;
+use std::fmt::Write;
+use store::StoreError;
+
+impl From<ParameterError> for Problem {
+    fn from(error: ParameterError) -> Problem {
+        Problem::new(PARAMETER, error.to_string()).member("parameter", error.parameter)
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Problem {
+        Problem::new(UNPROCESSABLE, refused.to_string()).member("field", refused.field)
+    }
+}
+
+impl From<Unreadable> for Problem {
+    fn from(error: Unreadable) -> Problem {
+        match error {
+            Unreadable::TooLarge => Problem::too_large(MAX_BODY),
+            Unreadable::TooMany => Problem::too_many(MAX_ENTRIES),
+            Unreadable::Malformed(what) => Problem::body(what),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        tracing::error!(%error, "the store failed");
+        match error {
+            StoreError::Corrupt(_) => Problem::internal(),
+            _ => Problem::new(UNAVAILABLE, "The store can't be reached.").retry_after(5),
+        }
+    }
+}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Problem {
+        match error {
+            ReadError::Store(error) => error.into(),
+            ReadError::StartTooFar(most) => Problem::new(
+                PARAMETER,
+                format!("start: at most {most} entries can be stepped over; follow the links with rel=\"next\" instead"),
+            )
+            .member("parameter", "start"),
+            ReadError::TooBroad => Problem::new(TOO_BROAD, TOO_BROAD.about).retry_after(60),
+        }
+    }
+}
+
+impl From<Denied> for Problem {
+    fn from(denied: Denied) -> Problem {
+        let detail = denied.detail();
+        let reason = denied.reason();
+        match denied {
+            Denied::Store(error) => error.into(),
+            Denied::Sealing(error) => {
+                tracing::error!(%error, "a secret can't be sealed or opened; are the secret_keys the right ones?");
+                Problem::internal()
+            }
+            Denied::TwoCredentials | Denied::TwoConsumers => Problem::new(CREDENTIALS, detail),
+            Denied::Scope(scope) => {
+                Problem::new(FORBIDDEN, detail).member("reason", reason).member("scope", scope)
+            }
+            Denied::NotAToken | Denied::NotYours | Denied::Lent => {
+                Problem::new(FORBIDDEN, detail).member("reason", reason)
+            }
+            Denied::Signature(refusal) => refused_signature(&refusal),
+            Denied::Busy => Problem::busy(),
+            Denied::Throttled { retry_after_seconds } => {
+                Problem::new(THROTTLED, detail).retry_after(retry_after_seconds)
+            }
+            _ => Problem::new(UNAUTHORIZED, detail)
+                .member("reason", reason)
+                .header(WWW_AUTHENTICATE, BASIC_CHALLENGE)
+                .header(WWW_AUTHENTICATE, OAUTH_CHALLENGE),
+        }
+    }
+}
+
+const BASIC_CHALLENGE: &str = r#"Basic realm="tofrom", charset="UTF-8""#;
+const OAUTH_CHALLENGE: &str = r#"OAuth realm="tofrom""#;
+
+/// A signed request that is not let in, told in our words and in those of the problem-reporting extension.
+fn refused_signature(refusal: &Refusal) -> Problem {
+    let oauth_problem = refusal.problem().as_str();
+    let mut challenge = format!("{OAUTH_CHALLENGE}, oauth_problem=\"{oauth_problem}\"");
+    let (kind, basic) =
+        if refusal.is_bad_request() { (OAUTH, None) } else { (UNAUTHORIZED, Some(BASIC_CHALLENGE)) };
+    let mut problem = Problem::new(kind, refusal.detail())
+        .member("reason", refusal.reason())
+        .member("oauth_problem", oauth_problem);
+    if let Some((name, value)) = refusal.report() {
+        let encoded = oauth1::encode(value.as_bytes());
+        // Writing to a String can't fail.
+        let _ = write!(challenge, ", {name}=\"{encoded}\"");
+        problem = problem.member(name, value);
+    }
+    if let Refusal::SignatureInvalid(seen) = refusal {
+        problem = problem
+            .member("method", &seen.method)
+            .member("base_uri", &seen.base_uri)
+            .member("parameters", seen.parameters.join(" "));
+    }
+    if let Some(basic) = basic {
+        problem = problem.header(WWW_AUTHENTICATE, basic);
+    }
+    problem.header(WWW_AUTHENTICATE, &challenge)
+}

@@ -1,0 +1,165 @@
+//! `/200909/user/{user}`: one account.
+
+use super::super::authenticated::Caller;
+use super::super::writing::address::user;
+use super::super::writing::incoming;
+use super::super::writing::parameters::Parameters;
+use super::super::{Problem, Service, body};
+use super::profile::{self, Changes};
+use super::representation::{OFFERS, fields};
+use crate::auth::{Denied, Method, Principal};
+use crate::following;
+use crate::ingest::{MAX_BODY, form_of};
+use crate::render::Renderer;
+use axum::extract::{Extension, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use model::{Account, AccountName, Uid, Version};
+use std::sync::Arc;
+use store::{NewAccount, Work};
+
+/// What an account may be written in, for whoever sends something else.
+const ACCEPTS: &str = "application/xml, application/json, application/fastinfoset";
+
+pub(in crate::http) fn methods() -> MethodRouter<Arc<Service>> {
+    get(show)
+        .put(put)
+        .delete(remove)
+        .fallback(|| async { Problem::method_not_allowed("GET, HEAD, PUT, DELETE") })
+}
+
+/// Whoever may read its collections may know of it.
+async fn show(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let name = user(request.uri().path()).ok_or_else(Problem::not_found)?;
+    let (account, _) = service.open_collection(&caller, &name).await?;
+    let format = Parameters::of(request.uri()).choose(request.headers(), OFFERS)?;
+    let said = fields(&service.site, &account);
+    let body = Renderer::fields("User", format, |field| {
+        said.iter().for_each(|(name, value)| field(name, value));
+        field("Public", if account.public { "true" } else { "false" });
+    });
+    let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
+    Ok(([(CONTENT_TYPE, format.media_type()), (CACHE_CONTROL, "private, no-cache")], body).into_response())
+}
+
+/// Operators make and change any account; an account changes itself.
+async fn put(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    caller.must_write()?;
+    let name = user(request.uri().path()).ok_or_else(Problem::not_found)?;
+    let (head, sent) = request.into_parts();
+    // Rights before the body: who may not write need not send it.
+    service.to_change(&caller, &name).await?;
+    let offered = |essence: &str| form_of(essence).ok().flatten().filter(|form| OFFERS.contains(form));
+    let form = incoming::kind_of(&head.headers, ACCEPTS, offered)?;
+    let changes = profile::read(&body::read(sent, MAX_BODY).await?, form)?;
+    if service.to_change(&caller, &name).await?.is_none() && service.create(&name, &changes).await? {
+        let address = format!("{}/200909/user/{name}", service.site.base());
+        return Ok((StatusCode::CREATED, [(LOCATION, address)]).into_response());
+    }
+    // It was there, or somebody made it just now.
+    let account = service.to_change(&caller, &name).await?.ok_or_else(Problem::busy)?;
+    service.change(account, changes).await?;
+    Ok(StatusCode::OK.into_response())
+}
+
+/// An account ends itself, or an operator ends it. An application that was lent a token can't.
+async fn remove(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+    request: Request,
+) -> Result<StatusCode, Problem> {
+    let account = service.open_for_writing(&caller, user(request.uri().path())).await?;
+    if matches!(caller.method, Method::OAuth(_)) {
+        return Err(Denied::Lent.into());
+    }
+    let removed = tokio::spawn({
+        let service = Arc::clone(&service);
+        // Whoever asked may be gone before everything is cleared away.
+        async move { service.remove_account(account.uid).await }
+    });
+    removed.await.map_err(|_| Problem::internal())??;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl Service {
+    /// The account of that name as it is, to be changed by the caller; `None` if the caller may make it.
+    async fn to_change(&self, caller: &Principal, name: &AccountName) -> Result<Option<Account>, Problem> {
+        let operator = caller.is_operator();
+        match self.store.account_by_name(name).await? {
+            Some(account) if account.removed && operator => Err(Problem::name_gone()),
+            Some(account) if account.removed => Err(Problem::not_found()),
+            Some(account) if operator || account.uid == caller.account.uid => Ok(Some(account)),
+            Some(account) if account.public => Err(Denied::NotYours.into()),
+            None if operator => Ok(None),
+            _ => Err(Problem::not_found()),
+        }
+    }
+
+    /// `false`: somebody was faster.
+    async fn create(&self, name: &AccountName, changes: &Changes) -> Result<bool, Problem> {
+        let now = self.clock.now();
+        let new = NewAccount {
+            name: name.clone(),
+            version: Version::next(now, None),
+            given_name: changes.given_name.clone().flatten(),
+            family_name: changes.family_name.clone().flatten(),
+            public: changes.public.unwrap_or(false),
+            operator: false,
+            password: None,
+            created: now,
+        };
+        Ok(self.store.create_account(new).await?.is_some())
+    }
+
+    async fn change(&self, before: Account, changes: Changes) -> Result<(), Problem> {
+        let mut account = before.clone();
+        account.given_name = changes.given_name.unwrap_or(account.given_name);
+        account.family_name = changes.family_name.unwrap_or(account.family_name);
+        account.public = changes.public.unwrap_or(account.public);
+        if account == before {
+            return Ok(());
+        }
+        account.version = Version::next(self.clock.now(), Some(before.version));
+        self.store.put_account(&account).await?;
+        self.accounts.forget(account.uid);
+        if account.public != before.public {
+            self.store.append(&Work::Account { uid: account.uid, after: None }).await?;
+            self.hub.wrote();
+        }
+        Ok(())
+    }
+
+    /// Removes an account with its credentials and edges, for good.
+    async fn remove_account(&self, uid: Uid) -> Result<(), Problem> {
+        let found = self.store.accounts(&[uid]).await?.into_iter().flatten().next();
+        let mut account = found.filter(|account| !account.removed).ok_or_else(Problem::not_found)?;
+        let now = self.clock.now();
+        // The state first: from then on no credential opens anything and nothing is shown, whatever becomes of
+        // the rest.
+        account.removed = true;
+        account.password = None;
+        account.version = Version::next(now, Some(account.version));
+        self.store.put_account(&account).await?;
+        self.accounts.forget(uid);
+        self.store.append(&Work::Account { uid, after: None }).await?;
+        for key in self.store.keys_of(uid).await? {
+            self.store.revoke_key(uid, key.id, now).await?;
+        }
+        for token in self.store.tokens_of(uid).await? {
+            self.store.revoke_token(&token.key, now).await?;
+        }
+        following::leave(self.store.as_ref(), &self.clock, uid).await?;
+        self.hub.wrote();
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! The few parameters of addresses that are no collections.
+
+use super::super::Problem;
+use super::super::negotiate::Accept;
+use http::{HeaderMap, Uri};
+use model::{Format, ParameterError};
+use url::form_urlencoded;
+
+/// The largest number that is taken, as in collections.
+const MAX_NUMBER: u32 = i32::MAX as u32;
+
+/// The parameters in a query string.
+pub(in crate::http) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    pub(in crate::http) fn of(uri: &Uri) -> Parameters {
+        let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        // An empty value is as if absent.
+        Parameters(pairs.into_owned().filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    /// The value of a parameter that may be said once.
+    pub(in crate::http) fn scalar(&self, parameter: &'static str) -> Result<Option<&str>, ParameterError> {
+        let mut values = self.0.iter().filter(|(name, _)| name == parameter).map(|(_, value)| value.as_str());
+        let first = values.next();
+        match values.next() {
+            None => Ok(first),
+            Some(_) => {
+                Err(ParameterError { parameter, detail: "it was sent twice; send it once".to_owned() })
+            }
+        }
+    }
+
+    /// The value of a parameter that is a number.
+    pub(in crate::http) fn number(&self, parameter: &'static str) -> Result<Option<u32>, ParameterError> {
+        let number = |text: &str| {
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|number| digits && *number <= MAX_NUMBER).ok_or_else(|| {
+                let detail = format!("expected a whole number from 0 to {MAX_NUMBER}");
+                ParameterError { parameter, detail }
+            })
+        };
+        self.scalar(parameter)?.map(number).transpose()
+    }
+
+    /// The representation that the address asks for.
+    pub(in crate::http) fn format(&self) -> Result<Option<Format>, ParameterError> {
+        let named = |word: &str| {
+            let found = Format::ALL.into_iter().find(|format| word.eq_ignore_ascii_case(format.as_str()));
+            found.ok_or_else(|| {
+                let detail = "expected xml, atom, json or fastinfoset".to_owned();
+                ParameterError { parameter: "format", detail }
+            })
+        };
+        self.scalar("format")?.map(named).transpose()
+    }
+
+    /// The representation to answer in, of those that there are: the address beats `Accept`.
+    pub(in crate::http) fn choose(&self, headers: &HeaderMap, offers: &[Format]) -> Result<Format, Problem> {
+        let chosen = match self.format()? {
+            Some(format) => Some(format).filter(|format| offers.contains(format)),
+            None => Accept::of(headers).choose(offers),
+        };
+        chosen.ok_or_else(|| Problem::not_acceptable(offers))
+    }
+}

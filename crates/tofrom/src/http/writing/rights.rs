@@ -1,0 +1,34 @@
+//! Who may write where.
+
+use super::super::{Problem, Service};
+use crate::auth::{Denied, Principal};
+use model::{Account, AccountName};
+use std::sync::Arc;
+
+impl Principal {
+    /// Refuses a credential that is for reading only.
+    pub(in crate::http) fn must_write(&self) -> Result<(), Denied> {
+        if self.scopes.can_write() { Ok(()) } else { Err(Denied::Scope("write")) }
+    }
+}
+
+impl Service {
+    /// The account that the caller may write for: its own, or any for an operator. Of somebody else's the caller learns
+    /// only whether it is public. The scope comes first: it says nothing about any account.
+    pub(in crate::http) async fn open_for_writing(
+        &self,
+        caller: &Principal,
+        name: Option<AccountName>,
+    ) -> Result<Arc<Account>, Problem> {
+        caller.must_write()?;
+        let name = name.ok_or_else(Problem::not_found)?;
+        if caller.account.name == name {
+            return Ok(Arc::clone(&caller.account));
+        }
+        match self.store.account_by_name(&name).await?.filter(|account| !account.removed) {
+            Some(account) if caller.is_operator() => Ok(Arc::new(account)),
+            Some(account) if account.public => Err(Denied::NotYours.into()),
+            _ => Err(Problem::not_found()),
+        }
+    }
+}

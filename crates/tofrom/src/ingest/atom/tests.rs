@@ -1,0 +1,255 @@
+//! Entries and feeds, ours and others'.
+
+use super::super::{MAX_BODY, MAX_ENTRIES, read_activity, read_feed};
+use super::*;
+use model::Format;
+use std::time::{Duration, Instant};
+
+const NAMESPACES: &str = "xmlns='http://www.w3.org/2005/Atom' xmlns:activity='http://activitystrea.ms/spec/1.0/' \
+     xmlns:service='http://activitystrea.ms/service-provider' xmlns:thr='http://purl.org/syndication/thread/1.0' \
+     xmlns:media='http://purl.org/syndication/atommedia'";
+const SCHEMA: &str = "http://activitystrea.ms/schema/1.0";
+
+fn read(inside: &str) -> Result<RawActivity, Unreadable> {
+    read_activity(format!("<entry {NAMESPACES}>{inside}</entry>").as_bytes(), Format::Atom)
+}
+
+fn text(text: &str) -> Said {
+    Said::text(text)
+}
+
+/// The object of an entry that shares a bookmark, with this in it.
+fn object(inside: &str) -> Result<RawObject, Unreadable> {
+    let bookmark = format!("<activity:object-type>{SCHEMA}/bookmark</activity:object-type>");
+    let raw = read(&format!("<activity:object>{bookmark}{inside}</activity:object>"))?;
+    let [(name, object)] = &raw.objects[..] else { panic!("{raw:?}") };
+    assert_eq!(name, "Bookmark");
+    Ok(object.clone())
+}
+
+#[test]
+fn an_entry_of_all_there_is() {
+    let raw = read(&format!(
+        "<activity:verb>\n {SCHEMA}/share\n</activity:verb><published> 2009-10-01T10:34:56.789Z </published>
+        <title type='text'> R&amp;D </title><summary type='html'>&lt;b></summary>
+        <service:provider><name>Delicious</name><uri>https://w/</uri><icon>https://i/</icon></service:provider>
+        <activity:object><activity:object-type>{SCHEMA}/bookmark</activity:object-type><id>urn:1</id>
+            <title type='text'>t</title><summary type='text'>two\nlines</summary>
+            <link rel='alternate' type='text/html' href='https://a/'/>
+            <link rel='related' href='https://r/' title='t'/>
+            <link rel='preview' href='https://p/' media:height='80' media:width='120'/></activity:object>
+        <category scheme='s' term='BookmarkShared' label='Bookmark Shared'/><category term='fun'/>
+        <updated>2009-10-01T10:34:56.789Z</updated><id>tag:example.org,2009:1</id>
+        <link href='https://e/' type='text/xhtml' rel='alternate'/>
+        <author><name>Alice</name></author><author><name>Bob</name></author>
+        <activity:actor><id>alice</id></activity:actor><thr:total>3</thr:total>"
+    ));
+    let expected = RawActivity {
+        source_id: text("tag:example.org,2009:1"),
+        title: text(" R&D "),
+        verb: text("http://activitystrea.ms/schema/1.0/share"),
+        kind: text("http://activitystrea.ms/schema/1.0/bookmark"),
+        service: RawService {
+            name: text("Delicious"),
+            icon: text("https://i/"),
+            website: text("https://w/"),
+        },
+        comment_count: text("3"),
+        published: text("2009-10-01T10:34:56.789Z"),
+        objects: vec![(
+            "Bookmark".to_owned(),
+            RawObject {
+                title: text("t"),
+                description: text("two\nlines"),
+                thumbnail: RawThumbnail { url: text("https://p/"), height: text("80"), width: text("120") },
+                url: text("https://r/"),
+            },
+        )],
+        ..RawActivity::default()
+    };
+    assert_eq!(raw, Ok(expected));
+    assert_eq!(read("<unknown/>x<thr:in-reply-to ref='y'/>"), Ok(RawActivity::default()));
+}
+
+#[test]
+fn names_go_by_namespace() {
+    let raw = read(
+        "<title xmlns='urn:x'>other</title><a:title xmlns:a='http://www.w3.org/2005/Atom'>ours</a:title>",
+    );
+    assert_eq!(raw.unwrap().title, text("ours"));
+}
+
+#[test]
+fn words_come_from_verb_and_type_or_else_from_a_category() {
+    let verb = format!("<activity:verb>{SCHEMA}/like</activity:verb>");
+    let photo = "<activity:object><activity:object-type>photo</activity:object-type></activity:object>";
+    let any = "<activity:object><title>x</title></activity:object>";
+    for (inside, said) in [
+        (format!("{verb}{photo}<category term='PhotoPosted'/>"), ("like", "photo", "", "Photo")),
+        (
+            format!("{photo}<category term='x'/><category term='PhotoPosted'/>"),
+            ("", "photo", "PhotoPosted", "Photo"),
+        ),
+        (format!("{verb}{any}<category term='PhotoLiked'/>"), ("like", "", "PhotoLiked", "Photo")),
+        (format!("{any}<category/><category term='BookSaved'/>"), ("", "", "BookSaved", "Book")),
+        (format!("{any}<category term='x'/>"), ("", "", "", "")),
+        (
+            format!("{verb}{photo}<activity:object-type>x</activity:object-type>"),
+            ("like", "photo", "", "Photo"),
+        ),
+    ] {
+        let raw = read(&inside).unwrap();
+        let (verb, kind, category, name) = said;
+        let verb = if verb.is_empty() { String::new() } else { format!("{SCHEMA}/{verb}") };
+        assert_eq!(
+            (raw.verb, raw.kind, raw.category, raw.objects[0].0.as_str()),
+            (text(&verb), text(kind), text(category), name),
+            "{inside}"
+        );
+    }
+}
+
+#[test]
+fn texts_are_text() {
+    for (title, said) in [
+        ("<title>x</title>", Some(text("x"))),
+        ("<title type='text'>&lt;b>x</title>", Some(text("<b>x"))),
+        ("<title type='text'>x<b/></title>", Some(Said::Other)),
+        ("<title type='html'>Tom &amp;amp; &amp;#74;erry</title>", Some(text("Tom & Jerry"))),
+        ("<title type='html'/>", Some(Said::Nothing)),
+        ("<title type='html'>&lt;b>x</title>", None),
+        ("<title type='html'>a &amp;hellip; b</title>", None),
+        ("<title type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>x</div></title>", None),
+        ("<title type='image/png'>x</title>", None),
+    ] {
+        assert_eq!(read(title).ok().map(|raw| raw.title), said, "{title}");
+        assert_eq!(object(title).ok().map(|object| object.title), said, "{title}");
+    }
+}
+
+#[test]
+fn links_of_an_object() {
+    let none = RawThumbnail::default();
+    let picture =
+        |url: &str, height: &str| RawThumbnail { url: text(url), height: text(height), ..none.clone() };
+    for (inside, url, thumbnail) in [
+        ("<link href='a'/>", "a", none.clone()),
+        ("<link href='a'/><link rel='related' href=' r '/>", "r", none.clone()),
+        ("<link rel='related' href='r'/><link rel='related' href='s'/>", "r", none.clone()),
+        ("<link rel='http://www.iana.org/assignments/relation/Alternate' href='a'/>", "a", none.clone()),
+        ("<link rel='enclosure' href='a'/>", "", none.clone()),
+        ("<link rel='related'/><link href='a'/>", "a", none.clone()),
+        ("<link rel='preview' href='p'/><link rel='preview' href='q'/>", "", picture("p", "")),
+        ("<link rel='preview' href='p' media:height='80' width='3'/>", "", picture("p", "80")),
+        ("<link rel='preview' media:height='80'/>", "", picture("", "80")),
+    ] {
+        let object = object(inside).unwrap();
+        assert_eq!((object.url, object.thumbnail), (text(url), thumbnail), "{inside}");
+    }
+}
+
+#[test]
+fn what_is_there_twice_is_refused() {
+    for (inside, told) in [
+        ("<title>x</title><title>x</title>", "title is there twice in entry"),
+        ("<published/><published/>", "published is there twice in entry"),
+        ("<id>1</id><id>2</id>", "id is there twice in entry"),
+        ("<thr:total>0</thr:total><thr:total>1</thr:total>", "total is there twice in entry"),
+        ("<activity:verb/><activity:verb/>", "verb is there twice in entry"),
+        ("<activity:object/><activity:object/>", "object is there twice in entry"),
+        ("<service:provider/><service:provider/>", "provider is there twice in entry"),
+        ("<service:provider><name/><name/></service:provider>", "name is there twice in provider"),
+        ("<activity:object><title/><title/></activity:object>", "title is there twice in object"),
+    ] {
+        assert_eq!(read(inside), Err(Unreadable::Malformed(told.to_owned())), "{inside}");
+    }
+}
+
+fn feed(inside: &str) -> Result<Vec<Result<RawActivity, Unreadable>>, Unreadable> {
+    read_feed(format!("<feed {NAMESPACES}><title>f</title>{inside}</feed>").as_bytes())
+}
+
+#[test]
+fn a_bad_entry_does_not_hold_the_others_back() {
+    let long = "x".repeat(MAX_BODY);
+    let many = "<a/>".repeat(20_000);
+    let entries = feed(&format!(
+        "<entry><id>1</id></entry><entry><id>2</id><id>2</id></entry><other><entry/></other>
+        <entry><id>3</id><content>{long}</content></entry><entry>{many}</entry>
+        <entry xmlns='urn:x'/><entry><id>4</id><title type='xhtml'/></entry><entry><id>5</id></entry>"
+    ));
+    let told: Vec<_> = entries.unwrap().into_iter().map(|one| one.map(|raw| raw.source_id)).collect();
+    let wrong = |text: &str| Err(Unreadable::Malformed(text.to_owned()));
+    assert_eq!(
+        told[..4],
+        [
+            Ok(text("1")),
+            wrong("id is there twice in entry"),
+            Err(Unreadable::TooLarge),
+            Err(Unreadable::TooLarge),
+        ]
+    );
+    assert!(matches!(told[4], Err(Unreadable::Malformed(_))));
+    assert_eq!(told[5..], [Ok(text("5"))]);
+    assert_eq!(feed(""), Ok(Vec::new()));
+}
+
+#[test]
+fn what_is_no_feed_holds_nothing() {
+    for (text, told) in [
+        ("<entry xmlns='http://www.w3.org/2005/Atom'/>", "expected an Atom feed"),
+        ("<feed><entry/></feed>", "in Atom's namespace"),
+        ("<feed xmlns='http://www.w3.org/2005/Atom'><entry><id>1</id></entry>", "cut off"),
+        ("<!DOCTYPE feed><feed xmlns='http://www.w3.org/2005/Atom'/>", "document type"),
+        ("", "begins with <"),
+    ] {
+        let why = read_feed(text.as_bytes()).unwrap_err().to_string();
+        assert!(why.contains(told), "{text}: {why}");
+    }
+    let entries = |count: usize| feed(&"<entry/>".repeat(count)).map(|entries| entries.len());
+    assert_eq!(entries(MAX_ENTRIES), Ok(MAX_ENTRIES));
+    assert_eq!(entries(MAX_ENTRIES + 1), Err(Unreadable::TooMany));
+    assert_eq!(read_feed(&vec![b' '; (8 << 20) + 1]), Err(Unreadable::TooMany));
+}
+
+#[test]
+fn a_service_may_be_named_for_all() {
+    let named = |name: &str| format!("<service:provider><name>{name}</name></service:provider>");
+    let (a, b, c) = (named("a"), named("b"), named("c"));
+    let entries = format!(
+        "<entry>{a}</entry><entry><source>{b}</source></entry><entry/><entry>{a}<source>{b}</source></entry>"
+    );
+    let names = |feed: Result<Vec<Result<RawActivity, Unreadable>>, Unreadable>| -> Vec<Said> {
+        feed.unwrap().into_iter().map(|entry| entry.unwrap().service.name).collect()
+    };
+    assert_eq!(names(feed(&entries)), [text("a"), text("b"), Said::Nothing, text("a")]);
+    let expected = [text("a"), text("b"), text("c"), text("a")];
+    assert_eq!(names(feed(&format!("{c}{entries}"))), expected);
+    assert_eq!(names(feed(&format!("{entries}{c}"))), expected, "it may come last");
+    let told = feed(&format!("{c}{entries}{b}{a}")).unwrap_err().to_string();
+    assert_eq!(told, "provider is there twice in feed");
+}
+
+/// Feeds full of what is cheap to write. What is not linear would take minutes, also on a machine that has nothing else
+/// to do.
+#[test]
+fn hostile_feeds_cost_little() {
+    let full = |piece: &str| piece.repeat((1 << 18) / piece.len());
+    for (what, inside, refused) in [
+        ("entries", full("<entry/>"), true),
+        ("elements", format!("<entry>{}</entry>", full("<a/>")), false),
+        ("elements beside entries", full("<a/>"), false),
+        ("providers", full("<service:provider><name>x</name></service:provider>"), true),
+        ("references", format!("<entry><title>{}</title></entry>", full("&lt;")), false),
+        ("attributes", full("<a b='' c='' d='' e='' f='' g='' h='' i='' j='' k='' l='' m=''/>"), false),
+        ("namespaces", full("<a xmlns:b='u'><b:c/></a>"), false),
+        ("depth", full("<a>"), true),
+        ("a long namespace", format!("<a xmlns='{}'>{}</a>", "u".repeat(9_000), "<a/>".repeat(4_000)), true),
+    ] {
+        let start = Instant::now();
+        let read = feed(&inside);
+        let took = start.elapsed();
+        assert_eq!(read.is_err(), refused, "{what}");
+        assert!(took < Duration::from_secs(30), "{what} took {took:?}");
+    }
+}

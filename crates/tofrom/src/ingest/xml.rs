@@ -1,0 +1,300 @@
+//! XML text as events, for whoever listens to those of Fast Infoset.
+//!
+//! The text is hostile until it has been read. quick-xml takes it apart; it forgives much that is no XML, so what it
+//! finds is held to the rules here: names are names, namespaces are declared, values stand in their place. Nothing is
+//! ever expanded: there is no document type declaration, hence no entity but the five that XML itself has. Every octet
+//! is looked at a fixed number of times.
+
+mod scope;
+
+use super::Unreadable;
+use super::read::is_utf8;
+use infoset::{Attribute, Limits, Name, Namespace, Sink, XML_NAMESPACE};
+use infoset::{first_illegal, is_ncname, is_xml_char};
+use quick_xml::Reader;
+use quick_xml::events::attributes::AttrError;
+use quick_xml::events::{BytesDecl, BytesStart, Event};
+use scope::Scope;
+use std::collections::HashSet;
+
+/// What is wrong with the text; where is added in one place.
+type Fault = String;
+
+/// What counts as blank in XML.
+const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+
+const GIVEN_TWICE: &str = "an attribute is given twice";
+
+/// What an element, attribute or declaration counts for besides its strings, as it does for Fast Infoset.
+const NODE_COST: usize = 32;
+
+/// Reads a document and sends its events to the sink; when this fails, throw away what the sink has. Of the limits
+/// those count that text has: `depth`, `attributes` (declarations among them) and `output`.
+pub(super) fn read(bytes: &[u8], limits: &Limits, sink: &mut impl Sink) -> Result<(), Unreadable> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes)
+        .map_err(|wrong| Unreadable::malformed(format!("no UTF-8 from octet {} on", wrong.valid_up_to())))?;
+    if let Some(wrong) = first_illegal(text) {
+        let message = format!("the character U+{:04X} has no place in XML", u32::from(wrong));
+        return Err(Unreadable::malformed(message));
+    }
+    if !text.trim_start_matches(BLANKS).starts_with('<') {
+        return Err(Unreadable::malformed("expected XML, which begins with <"));
+    }
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().check_comments = true;
+    let mut document =
+        Document { limits, output: limits.output, sink, scope: Scope::default(), depth: 0, has_root: false };
+    loop {
+        let at = reader.buffer_position();
+        let done = match reader.read_event() {
+            Ok(Event::Eof) => return document.end().map_err(|fault| placed(text, at, &fault)),
+            Ok(event) => document.event(event, at),
+            Err(wrong) => return Err(placed(text, reader.error_position(), &wrong.to_string())),
+        };
+        done.map_err(|fault| placed(text, at, &fault))?;
+    }
+}
+
+/// A fault and where it is.
+fn placed(text: &str, offset: u64, fault: &str) -> Unreadable {
+    let before = usize::try_from(offset).ok().and_then(|end| text.get(..end)).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    Unreadable::malformed(format!("{} (line {line}, column {column})", shortened(fault)))
+}
+
+/// Enough of a fault to leave room for its place.
+fn shortened(fault: &str) -> String {
+    fault.chars().take(200).collect()
+}
+
+struct Document<'a, S> {
+    limits: &'a Limits,
+    /// How much more may be handed to the sink.
+    output: usize,
+    sink: &'a mut S,
+    scope: Scope,
+    /// How many elements are open.
+    depth: usize,
+    has_root: bool,
+}
+
+impl<S: Sink> Document<'_, S> {
+    fn event(&mut self, event: Event<'_>, at: u64) -> Result<(), Fault> {
+        match event {
+            Event::Start(tag) => self.open(&tag),
+            Event::Empty(tag) => {
+                self.open(&tag)?;
+                self.close();
+                Ok(())
+            }
+            Event::End(_) => {
+                self.close();
+                Ok(())
+            }
+            Event::Text(text) if self.depth == 0 => {
+                let blank = text.trim_matches(BLANKS).is_empty();
+                if blank { Ok(()) } else { Err("text has its place inside the root element".to_owned()) }
+            }
+            Event::CData(_) | Event::GeneralRef(_) if self.depth == 0 => {
+                Err("text has its place inside the root element".to_owned())
+            }
+            Event::Text(text) if text.contains("]]>") => Err("]]> in a text is written ]]&gt;".to_owned()),
+            Event::Text(text) => self.text(&text.xml10_content()),
+            Event::CData(text) => self.text(&text.xml10_content()),
+            Event::GeneralRef(reference) => {
+                let character = character(&reference)?;
+                self.text(character.encode_utf8(&mut [0; 4]))
+            }
+            Event::PI(instruction) => {
+                let target = instruction.target();
+                let is_target = is_ncname(target) && !target.eq_ignore_ascii_case("xml");
+                if is_target { Ok(()) } else { Err("no name of a processing instruction".to_owned()) }
+            }
+            Event::Decl(declaration) if at == 0 => check_declaration(&declaration),
+            Event::Decl(_) => Err("an XML declaration is the first of all".to_owned()),
+            Event::DocType(_) => Err("document type declarations are refused".to_owned()),
+            Event::Comment(_) | Event::Eof => Ok(()),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), Fault> {
+        self.spend(text.len())?;
+        self.sink.text(text);
+        Ok(())
+    }
+
+    fn open(&mut self, tag: &BytesStart<'_>) -> Result<(), Fault> {
+        if self.depth == 0 && self.has_root {
+            return Err("there is more than one root element".to_owned());
+        }
+        if self.depth >= self.limits.depth {
+            return Err(format!("elements are more than {} deep", self.limits.depth));
+        }
+        self.has_root = true;
+        self.depth += 1;
+        let (declared, given) = attributes(tag, self.limits.attributes)?;
+        self.scope.enter(self.depth, &declared)?;
+        let name = self.scope.element(tag.name().into_inner())?;
+        let attributes = given
+            .iter()
+            .map(|(name, value)| Ok(Attribute::new(self.scope.attribute(name)?, value)))
+            .collect::<Result<Vec<_>, Fault>>()?;
+        // The tokenizer has compared what is written; two prefixes may still mean one namespace.
+        let mut names = HashSet::new();
+        let mut prefixed = attributes.iter().filter(|one| !one.name.prefix.is_empty());
+        if !prefixed.all(|one| names.insert((one.name.namespace, one.name.local))) {
+            return Err(GIVEN_TWICE.to_owned());
+        }
+        let namespaces: Vec<_> = declared.iter().map(|(prefix, uri)| Namespace::new(prefix, uri)).collect();
+        let cost = cost(name, &namespaces, &attributes);
+        self.output = self.output.checked_sub(cost).ok_or_else(too_much)?;
+        self.sink.start(name, &namespaces, &attributes);
+        Ok(())
+    }
+
+    /// quick-xml has seen to it that the end tag has the name of the start tag.
+    fn close(&mut self) {
+        self.scope.leave(self.depth);
+        self.depth = self.depth.saturating_sub(1);
+        self.sink.end();
+    }
+
+    fn end(&self) -> Result<(), Fault> {
+        if self.depth > 0 {
+            return Err("the document is cut off: an element has no end".to_owned());
+        }
+        if self.has_root { Ok(()) } else { Err("there is no element".to_owned()) }
+    }
+
+    fn spend(&mut self, amount: usize) -> Result<(), Fault> {
+        self.output = self.output.checked_sub(amount).ok_or_else(too_much)?;
+        Ok(())
+    }
+}
+
+fn too_much() -> Fault {
+    "there are too many elements and attributes".to_owned()
+}
+
+/// What an element counts for in a limit of output.
+pub(super) fn cost(name: Name<'_>, namespaces: &[Namespace<'_>], attributes: &[Attribute<'_>]) -> usize {
+    let of_name = |name: Name<'_>| name.prefix.len() + name.namespace.len() + name.local.len() + NODE_COST;
+    let of_namespaces = namespaces.iter().map(|one| one.prefix.len() + one.uri.len() + NODE_COST);
+    let of_attributes = attributes.iter().map(|one| of_name(one.name) + one.value.len());
+    of_namespaces.chain(of_attributes).fold(of_name(name), usize::saturating_add)
+}
+
+/// Names (or prefixes) and values.
+type Pairs<'a> = Vec<(&'a str, String)>;
+
+/// The namespaces that a tag declares, by prefix, and its other attributes, by qualified name.
+fn attributes<'a>(tag: &'a BytesStart<'_>, limit: usize) -> Result<(Pairs<'a>, Pairs<'a>), Fault> {
+    if !is_spaced(tag.attributes_raw()) {
+        return Err("attributes stand apart".to_owned());
+    }
+    let (mut declared, mut given) = (Vec::new(), Vec::new());
+    for (number, attribute) in tag.attributes().enumerate() {
+        if number == limit {
+            return Err(format!("an element has more than {limit} attributes"));
+        }
+        let attribute = attribute.map_err(|wrong| {
+            let twice = matches!(wrong, AttrError::Duplicated(..));
+            let fault = if twice { GIVEN_TWICE } else { "an attribute is a name, = and a value in quotes" };
+            fault.to_owned()
+        })?;
+        let (name, value) = (attribute.key.into_inner(), value(&attribute.value)?);
+        match name.strip_prefix("xmlns:") {
+            // Said of this prefix it is true, and needs not be said.
+            Some("xml") if value == XML_NAMESPACE => {}
+            Some(prefix) if is_ncname(prefix) => declared.push((prefix, value)),
+            Some(_) => return Err(format!("{name} declares nothing")),
+            None if name == "xmlns" => declared.push(("", value)),
+            None => given.push((name, value)),
+        }
+    }
+    Ok((declared, given))
+}
+
+/// Whether a blank or nothing follows each value.
+fn is_spaced(attributes: &str) -> bool {
+    let mut rest = attributes;
+    while let Some((_, quoted)) = rest.split_once(['"', '\'']) {
+        let quote = rest.as_bytes().get(rest.len() - quoted.len() - 1).copied().map_or('"', char::from);
+        // Where the quotes do not match, there is more to complain about.
+        let Some((_, after)) = quoted.split_once(quote) else { return true };
+        if !after.is_empty() && !after.starts_with(BLANKS) {
+            return false;
+        }
+        rest = after;
+    }
+    true
+}
+
+/// The value of an attribute: its references are resolved, and blanks of any kind are spaces.
+fn value(raw: &str) -> Result<String, Fault> {
+    if raw.contains('<') {
+        return Err("< in a value is written &lt;".to_owned());
+    }
+    let mut value = String::with_capacity(raw.len());
+    for (number, piece) in raw.split('&').enumerate() {
+        let mut plain = piece;
+        if number > 0 {
+            let (reference, after) =
+                piece.split_once(';').ok_or_else(|| "& in a value is written &amp;".to_owned())?;
+            value.push(character(reference)?);
+            plain = after;
+        }
+        value.push_str(&plain.replace("\r\n", " ").replace(['\t', '\n', '\r'], " "));
+    }
+    Ok(value)
+}
+
+/// The character that a reference stands for.
+fn character(reference: &str) -> Result<char, Fault> {
+    let named = match reference {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "apos" => Some('\''),
+        "quot" => Some('"'),
+        _ => None,
+    };
+    named.or_else(|| numbered(reference)).ok_or_else(|| format!("&{reference}; stands for nothing"))
+}
+
+fn numbered(reference: &str) -> Option<char> {
+    let digits = reference.strip_prefix('#')?;
+    let (digits, radix) = digits.strip_prefix('x').map_or((digits, 10), |digits| (digits, 16));
+    // A sign would be taken for one of a number.
+    let number = u32::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with('+'))?;
+    char::from_u32(number).filter(|c| is_xml_char(*c))
+}
+
+/// Version 1.0, and no encoding but UTF-8.
+fn check_declaration(declaration: &BytesDecl<'_>) -> Result<(), Fault> {
+    let tag = BytesStart::from_content(&**declaration, "xml".len());
+    let (declared, given) = attributes(&tag, 3)?;
+    let mut rest = given.as_slice();
+    let mut next = |name: &str| {
+        let (first, others) = rest.split_first().filter(|((found, _), _)| *found == name)?;
+        rest = others;
+        Some(first.1.as_str())
+    };
+    if next("version") != Some("1.0") {
+        return Err("expected version 1.0 in the XML declaration".to_owned());
+    }
+    if let Some(other) = next("encoding").filter(|name| !is_utf8(name)) {
+        return Err(format!("expected UTF-8, not the encoding {other}"));
+    }
+    let standalone = next("standalone").is_none_or(|word| matches!(word, "yes" | "no"));
+    if standalone && rest.is_empty() && declared.is_empty() {
+        Ok(())
+    } else {
+        Err("expected version, encoding and standalone in the XML declaration, and nothing else".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! Wakes those who watch. A wake-up says only that something may have arrived: whoever is woken looks for themselves,
+//! so one too many does no harm, and one too few is made up for by the look that everybody takes now and then.
+
+use model::{Position, Uid};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use store::Store;
+use tokio::sync::Notify;
+
+/// How many streams an account may have open in this process.
+const MOST_SEATS: usize = 32;
+/// Between two looks whether another process has delivered something.
+const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
+
+/// Who watches which account's collections in this process.
+#[derive(Default)]
+pub struct Hub {
+    inner: Mutex<Inner>,
+    written: Notify,
+    closing: AtomicBool,
+    /// How far this process knows the log to be delivered.
+    floor: AtomicU64,
+}
+
+#[derive(Default)]
+struct Inner {
+    watched: HashMap<Uid, (usize, Arc<Notify>)>,
+    seats: HashMap<Uid, usize>,
+    /// Whom to wake as soon as the floor has passed.
+    due: Vec<Uid>,
+}
+
+impl Hub {
+    /// Watches an account's collections until what is given back is dropped.
+    pub fn watch(self: &Arc<Hub>, uid: Uid) -> Watch {
+        let mut inner = self.lock();
+        let (watchers, notify) = inner.watched.entry(uid).or_default();
+        *watchers += 1;
+        Watch { hub: Arc::clone(self), uid, notify: Arc::clone(notify) }
+    }
+
+    /// A place for one more stream of that account; `None` if it has all that it may have.
+    pub fn seat(self: &Arc<Hub>, uid: Uid) -> Option<Seat> {
+        let mut inner = self.lock();
+        let taken = inner.seats.entry(uid).or_default();
+        if *taken >= MOST_SEATS {
+            return None;
+        }
+        *taken += 1;
+        Some(Seat { hub: Arc::clone(self), uid })
+    }
+
+    /// The service stops: streams say goodbye.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.wake_all();
+    }
+
+    /// Whether the service stops.
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Something was written to the log: the worker need not wait for its next look.
+    pub fn wrote(&self) {
+        self.written.notify_one();
+    }
+
+    /// Waits until something was written, but no longer than `at_most`.
+    pub async fn written(&self, at_most: Duration) {
+        let _ = tokio::time::timeout(at_most, self.written.notified()).await;
+    }
+
+    /// Notes whom to wake at the next [`wake`](Hub::wake).
+    pub(crate) fn wake_later(&self, uids: impl IntoIterator<Item = Uid>) {
+        let mut inner = self.lock();
+        if inner.watched.is_empty() {
+            return;
+        }
+        let Inner { watched, due, .. } = &mut *inner;
+        due.extend(uids.into_iter().filter(|uid| watched.contains_key(uid)));
+    }
+
+    /// Wakes those who were noted, now that everything up to `floor` is delivered.
+    pub(crate) fn wake(&self, floor: Position) {
+        self.floor.fetch_max(floor.0, Ordering::Relaxed);
+        let mut inner = self.lock();
+        let due = std::mem::take(&mut inner.due);
+        for uid in due {
+            if let Some((_, notify)) = inner.watched.get(&uid) {
+                notify.notify_waiters();
+            }
+        }
+    }
+
+    /// Looks now and then whether another process has delivered something, and wakes everybody then.
+    pub async fn watch_others(&self, store: Arc<dyn Store>, shutdown: impl Future<Output = ()>) {
+        let for_ever = async {
+            loop {
+                tokio::time::sleep(LOOK_AT_OTHERS).await;
+                if let Ok(floor) = store.floor().await
+                    && self.floor.fetch_max(floor.0, Ordering::Relaxed) < floor.0
+                {
+                    self.wake_all();
+                }
+            }
+        };
+        tokio::select! {
+            () = shutdown => {}
+            () = for_ever => {}
+        }
+    }
+
+    fn wake_all(&self) {
+        for (_, notify) in self.lock().watched.values() {
+            notify.notify_waiters();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing that is done under the lock can leave it half done.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Watches an account's collections.
+pub struct Watch {
+    hub: Arc<Hub>,
+    uid: Uid,
+    notify: Arc<Notify>,
+}
+
+impl Watch {
+    /// Comes when something may have arrived since this was called: call it, then look, then wait for it.
+    pub fn woken(&self) -> impl Future<Output = ()> + Send + 'static {
+        Arc::clone(&self.notify).notified_owned()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut inner = self.hub.lock();
+        if let Some((watchers, _)) = inner.watched.get_mut(&self.uid) {
+            *watchers -= 1;
+            if *watchers == 0 {
+                inner.watched.remove(&self.uid);
+            }
+        }
+    }
+}
+
+/// A place for a stream, until it is dropped.
+pub struct Seat {
+    hub: Arc<Hub>,
+    uid: Uid,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut inner = self.hub.lock();
+        if let Some(taken) = inner.seats.get_mut(&self.uid) {
+            *taken -= 1;
+            if *taken == 0 {
+                inner.seats.remove(&self.uid);
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Collections as they change: who watches, and how they are woken.
+
+mod hub;
+
+pub use hub::{Hub, Seat, Watch};

@@ -1,0 +1,44 @@
+//! One activity that stands alone, as it is read and put back at its own address: a bare object in JSON, `Activity` at
+//! the root in XML and Fast Infoset, an entry in Atom.
+
+use super::document::{self, Fields};
+use super::json::Object;
+use super::xml::Elements;
+use super::{Renderer, atom};
+use infoset::{FastInfosetWriter, Sink, XmlWriter};
+use model::{Account, Body, Format, State};
+
+impl Renderer {
+    /// The activity alone. It is not remembered: whoever reads one by itself seldom does so twice.
+    pub fn single(&self, state: &State, actor: &Account, body: &Body, format: Format) -> Vec<u8> {
+        match format {
+            Format::Json => {
+                let mut object = Object::new();
+                document::activity(&self.site, state, body, actor, &mut object);
+                object.finish()
+            }
+            Format::Xml => {
+                let mut writer = XmlWriter::new();
+                self.root(state, actor, body, &mut writer);
+                writer.finish()
+            }
+            Format::FastInfoset => {
+                let mut writer = FastInfosetWriter::new();
+                self.root(state, actor, body, &mut writer);
+                writer.finish()
+            }
+            Format::Atom => {
+                let mut writer = XmlWriter::new();
+                atom::entry(&self.site, state, body, actor, &mut writer);
+                writer.finish()
+            }
+        }
+    }
+
+    fn root(&self, state: &State, actor: &Account, body: &Body, sink: &mut impl Sink) {
+        let mut fields = Elements(sink);
+        fields.group("Activity");
+        document::activity(&self.site, state, body, actor, &mut fields);
+        fields.end();
+    }
+}

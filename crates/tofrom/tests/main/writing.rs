@@ -1,0 +1,11 @@
+//! Writing, accounts and following from outside, through the real HTTPS listener, on a demo that only these tests
+//! change.
+
+mod accounts;
+mod batch;
+mod following;
+mod item;
+mod lent;
+mod refusals;
+mod rights;
+mod stage;

@@ -1,0 +1,102 @@
+//! Accounts over HTTP.
+
+use super::stage::{JSON, activity, becomes, fresh, item, refusal, stage};
+use serde_json::{Value, json};
+
+fn address(name: &str) -> String {
+    format!("/200909/user/{name}")
+}
+
+#[test]
+fn an_operator_makes_and_changes_it_and_it_changes_itself() {
+    let (stage, name) = (stage(), fresh("made"));
+    let named = json!({ "GivenName": "Ann", "FamilyName": "Å <b>", "Public": true, "Operator": true });
+    let made = stage.send("PUT", &address(&name), "ops", &named);
+    let there = format!("{}{}", stage.demo.client.base, address(&name));
+    assert_eq!((made.status, made.header("location")), (201, Some(there.as_str())));
+    assert_eq!(stage.send("PUT", &address(&name), "ops", &named).status, 200);
+    let key = stage.new_key(&name, "write");
+    let show = || stage.by_key("GET", &address(&name), &key, JSON, &[]).json()["User"].clone();
+    let shown = show();
+    assert_eq!((&shown["UserIdentifier"], &shown["GivenName"]), (&json!(name), &json!("Ann")));
+    assert_eq!((&shown["FamilyName"], &shown["Public"]), (&json!("Å <b>"), &json!("true")));
+
+    let change =
+        |body: &Value| stage.by_key("PUT", &address(&name), &key, JSON, body.to_string().as_bytes()).status;
+    assert_eq!(change(&json!({ "FamilyName": "" })), 200);
+    let shown = show();
+    assert_eq!((&shown["GivenName"], &shown["FamilyName"]), (&json!("Ann"), &Value::Null));
+    assert_eq!(change(&json!({ "User": shown })), 200, "what is shown can be put back");
+    assert_eq!(change(&json!({ "Public": "perhaps" })), 422);
+    assert_eq!(stage.ask("GET", &address(&name), "bob").status, 200);
+    assert_eq!(change(&json!({ "Public": false })), 200);
+    assert_eq!(stage.ask("GET", &address(&name), "bob").status, 404, "it is private now");
+    assert_eq!(
+        stage.by_key("GET", "/200909/activity/alice/from", &key, JSON, &[]).status,
+        404,
+        "no operator"
+    );
+}
+
+#[test]
+fn representations() {
+    let stage = stage();
+    for kind in ["application/xml", "application/json", "application/fastinfoset"] {
+        let headers = [("ServicePSK", stage.demo.key("carol")), ("Accept", kind)];
+        let shown = stage.demo.client.get(&address("carol"), &headers);
+        assert_eq!((shown.status, shown.header("content-type")), (200, Some(kind)));
+        let put = stage.by_key("PUT", &address("carol"), stage.demo.key("carol"), kind, &shown.body);
+        assert_eq!(put.status, 200, "{kind}: {}", put.text());
+    }
+    let headers = [("ServicePSK", stage.demo.key("carol")), ("Accept", "application/atom+xml")];
+    assert_eq!(stage.demo.client.get(&address("carol"), &headers).status, 406);
+    assert_eq!(
+        stage.by_key("PUT", &address("carol"), stage.demo.key("carol"), "text/plain", b"x").status,
+        415
+    );
+    let shown = stage.ask("GET", &format!("{}?format=xml", address("carol")), "bob");
+    assert!(shown.text().contains("<User><UserIdentifier>carol</UserIdentifier>"), "{}", shown.text());
+}
+
+#[test]
+fn who_may() {
+    let stage = stage();
+    let (hidden, _) = stage.new_account("hidden", false);
+    for (name, status) in [("carol", 403), (hidden.as_str(), 404), ("nobody-at-all", 404), ("-x", 404)] {
+        let answer = stage.send("PUT", &address(name), "bob", &json!({ "GivenName": "X" }));
+        assert_eq!(refusal(&answer, "type").0, status, "{name}");
+        assert_eq!(stage.ask("DELETE", &address(name), "bob").status, status, "{name}");
+    }
+    assert_eq!(stage.ask("GET", &address(&hidden), "bob").status, 404);
+    assert_eq!(stage.ask("GET", &address(&hidden), "ops").status, 200);
+    assert_eq!(stage.send("PUT", &address("-x"), "ops", &json!({})).status, 404, "that can't be a name");
+}
+
+#[test]
+fn removed_it_leaves_nothing_behind_but_its_name() {
+    let (stage, service) = (stage(), fresh("removed"));
+    let (name, key) = stage.new_account("gone", true);
+    let edge = |one: &str, other: &str| format!("{}/following/{other}", address(one));
+    assert_eq!(stage.ask("PUT", &edge(&name, "bob"), "ops").status, 204);
+    assert_eq!(stage.ask("PUT", &edge("alice", &name), "ops").status, 204);
+    let put =
+        stage.by_key("PUT", &item(&name, &service, "1"), &key, JSON, activity("x").to_string().as_bytes());
+    assert_eq!(put.status, 201);
+    becomes(vec!["x".to_owned()], || stage.titles("alice", "alice", "to", &service));
+
+    assert_eq!(stage.by_key("DELETE", &address(&name), &key, JSON, &[]).status, 204);
+    assert_eq!(stage.by_key("GET", "/200909/whoami", &key, JSON, &[]).status, 401, "at once");
+    assert_eq!(stage.titles("alice", "alice", "to", &service), [""; 0], "at once");
+    for who in ["bob", "ops"] {
+        assert_eq!(stage.ask("GET", &address(&name), who).status, 404);
+        assert_eq!(stage.ask("GET", &format!("/200909/activity/{name}/from"), who).status, 404);
+    }
+    for (owner, list) in [("bob", "followers"), ("alice", "following")] {
+        let listed = stage.ask("GET", &format!("{}/{list}?count=200", address(owner)), owner);
+        assert!(!listed.text().contains(&format!("\"{name}\"")), "{}", listed.text());
+    }
+    let again = stage.send("PUT", &address(&name), "ops", &json!({}));
+    assert_eq!(refusal(&again, "type").0, 410, "a name is not given again");
+    assert_eq!(stage.ask("DELETE", &address(&name), "ops").status, 404);
+    assert_eq!(stage.send("PUT", &item(&name, &service, "2"), "ops", &activity("x")).status, 404);
+}

@@ -1,0 +1,109 @@
+//! Many at once.
+
+use super::super::support::client::Answer;
+use super::stage::{JSON, NDJSON, activity, fresh, refusal, stage, with};
+use serde_json::{Value, json};
+
+fn line(service: &str, id: &str) -> String {
+    with(activity(id), json!({ "SourceId": id, "SourceService": { "Name": service } })).to_string()
+}
+
+fn post(user: &str, kind: &str, body: &str) -> Answer {
+    let target = format!("/200909/activity/{user}/from");
+    stage().by_key("POST", &target, stage().demo.key(user), kind, body.as_bytes())
+}
+
+fn lines(answer: &Answer) -> Vec<Value> {
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some(NDJSON)), "{}", answer.text());
+    answer.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn statuses(answer: &Answer) -> Vec<u64> {
+    lines(answer).iter().map(|line| line["status"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_line_for_each_in_its_order_and_a_bad_one_holds_nobody_back() {
+    let (stage, service) = (stage(), fresh("batch"));
+    let untitled = with(
+        json!({ "Category": "BookmarkShared", "Bookmark": { "Title": "t" } }),
+        json!({ "SourceId": "u", "SourceService": { "Name": service } }),
+    );
+    let nameless = activity("no address").to_string();
+    let long = format!("{{\"Title\":\"{}\"}}", "x".repeat(64 * 1024));
+    let body = [
+        line(&service, "0"),
+        "{".to_owned(),
+        untitled.to_string(),
+        String::new(),
+        nameless,
+        long,
+        line(&service, "1"),
+        line(&service, "0"),
+    ];
+    let answer = post("alice", NDJSON, &body.join("\r\n"));
+    let told = lines(&answer);
+    assert_eq!(statuses(&answer), [201, 400, 422, 422, 413, 201, 200]);
+    assert_eq!((&told[2]["field"], &told[3]["field"]), (&json!("Title"), &json!("SourceId")));
+    assert!(told[1]["type"].as_str().unwrap().ends_with("/docs/problems/body"));
+    assert_eq!(told[0]["ActivityUrl"], told[6]["ActivityUrl"], "one address, one activity");
+    let shown = stage.demo.read("alice", "alice", "from", &format!("service={service}")).activities();
+    let urls: Vec<&Value> = shown.iter().map(|one| &one["ActivityUrl"]).collect();
+    assert_eq!(urls, [&told[5]["ActivityUrl"], &told[0]["ActivityUrl"]], "in their order, newest first");
+    assert_eq!(statuses(&post("alice", NDJSON, &body.join("\n"))), [200, 400, 422, 422, 413, 200, 200]);
+}
+
+#[test]
+fn a_later_line_builds_upon_an_earlier_one() {
+    let (stage, service) = (stage(), fresh("batch"));
+    let bare = json!({
+        "SourceId": "1", "SourceService": { "Name": service }, "Title": "two", "Bookmark": { "Title": "t" },
+    });
+    let answer = post("alice", NDJSON, &format!("{}\n{bare}\n", line(&service, "1")));
+    assert_eq!(statuses(&answer), [201, 200]);
+    assert_eq!(stage.titles("alice", "alice", "from", &service), ["two"]);
+}
+
+#[test]
+fn a_thousand_and_no_more() {
+    let (stage, service) = (stage(), fresh("batch"));
+    let all: Vec<String> = (0..1_001).map(|n| line(&service, &n.to_string())).collect();
+    assert_eq!(refusal(&post("alice", NDJSON, &all.join("\n")), "type").0, 413);
+    assert_eq!(stage.titles("alice", "alice", "from", &service), [""; 0], "none was taken");
+    assert_eq!(statuses(&post("alice", NDJSON, &all[1..].join("\n"))), [201; 1_000]);
+    assert_eq!(stage.titles("alice", "alice", "from", &service).len(), 200);
+    assert_eq!(lines(&post("alice", NDJSON, "\n\n")), [Value::Null; 0], "none is no error");
+}
+
+#[test]
+fn an_atom_feed() {
+    let (stage, service) = (stage(), fresh("batch"));
+    stage.wrote("bob", &service, "1", &activity("one"));
+    stage.wrote("bob", &service, "2", &activity("two"));
+    let target = format!("/200909/activity/bob/from?service={service}&format=atom");
+    let feed = stage.ask("GET", &target, "bob").text().to_owned();
+    let broken = feed.replacen("<published>", "<published>not ", 1);
+    assert_eq!(statuses(&post("alice", "application/atom+xml", &broken)), [422, 201]);
+    assert_eq!(statuses(&post("alice", "application/atom+xml", &feed)), [201, 200]);
+    assert_eq!(stage.titles("alice", "alice", "from", &service).len(), 2);
+    let (status, _) = refusal(&post("alice", "application/atom+xml", "<feed/>"), "detail");
+    assert!(matches!(status, 400 | 422));
+}
+
+#[test]
+fn other_types_and_other_collections() {
+    let stage = stage();
+    let (status, accepts) = refusal(&post("alice", JSON, "{}"), "accepts");
+    assert_eq!((status, accepts.as_str()), (415, "application/x-ndjson, application/atom+xml"));
+    let form = post("alice", "application/x-www-form-urlencoded", "count=3");
+    assert_eq!(form.status, 415);
+    assert!(form.text().contains("-G"), "most likely a GET was meant");
+    for (collection, allow) in [("to", "GET, HEAD"), ("tofrom", "GET, HEAD"), ("from", "GET, HEAD, POST")] {
+        let target = format!("/200909/activity/alice/{collection}");
+        let answer = stage.ask("PUT", &target, "alice");
+        assert_eq!((answer.status, answer.header("allow")), (405, Some(allow)), "{collection}");
+        if collection != "from" {
+            assert_eq!(stage.ask("POST", &target, "alice").status, 405);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! One activity at its address.
+
+use super::stage::{JSON, activity, becomes, fresh, identifier, item, refusal, stage, with};
+use serde_json::{Value, json};
+
+const FOUR: [&str; 4] =
+    ["application/xml", "application/atom+xml", "application/json", "application/fastinfoset"];
+
+fn rich() -> Value {
+    with(
+        activity("<b>R&D</b> \"quoted\" 'été' 😀"),
+        json!({
+            "PublishedDate": "2009-10-01T12:34:56.789+02:00", "CommentCount": 3, "LikeCount": "7",
+            "SourceService": { "IconUrl": "https://example.org/i.png", "WebsiteURL": "https://example.org/" },
+            "Bookmark": {
+                "Title": "Ünïcode & <tags>", "Description": "two\nlines, ]]> and  blanks",
+                "Thumbnail": { "Url": "https://example.org/t.png", "Height": 80, "Width": "120" },
+                "Url": "https://example.org/?a=1&b=%20",
+            },
+        }),
+    )
+}
+
+#[test]
+fn first_201_then_200_and_only_other_content_is_another_version() {
+    let (stage, service) = (stage(), fresh("item"));
+    let id = stage.wrote("bob", &service, "1", &activity("one"));
+    let shown = stage.demo.read("bob", "bob", "from", &format!("service={service}")).activities();
+    assert_eq!((shown.len(), &shown[0]["ActivityIdentifier"]), (1, &Value::from(id.as_str())));
+    let tag = |answer: &super::super::support::client::Answer| answer.header("etag").unwrap().to_owned();
+    let before = stage.ask("GET", &item("bob", &service, "1"), "bob");
+    assert_eq!(before.json(), shown[0], "alone it is what the collection has");
+
+    let again = stage.put("bob", &service, "1", &activity("one"));
+    assert_eq!((again.status, identifier(&again)), (200, id.clone()));
+    assert_eq!(tag(&stage.ask("GET", &item("bob", &service, "1"), "bob")), tag(&before));
+
+    let other = stage.put("bob", &service, "1", &activity("two"));
+    assert_eq!((other.status, identifier(&other)), (200, id));
+    let after = stage.ask("GET", &item("bob", &service, "1"), "bob");
+    assert_ne!(tag(&after), tag(&before));
+    assert_eq!(after.json()["ReceivedDate"], before.json()["ReceivedDate"]);
+    assert_eq!(stage.titles("bob", "bob", "tofrom", &service), ["two"]);
+    becomes(vec!["two".to_owned()], || stage.titles("carol", "carol", "to", &service));
+}
+
+#[test]
+fn get_has_validators_and_head_has_no_body() {
+    let (stage, service) = (stage(), fresh("item"));
+    stage.wrote("bob", &service, "1", &rich());
+    let target = item("bob", &service, "1");
+    for kind in FOUR {
+        let headers = [("ServicePSK", stage.demo.key("bob")), ("Accept", kind)];
+        let answer = stage.demo.client.get(&target, &headers);
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some(kind)));
+        assert_eq!(answer.header("cache-control"), Some("private, no-cache"));
+        let tag = answer.header("etag").unwrap();
+        let known = stage.demo.client.get(&target, &[headers[0], headers[1], ("If-None-Match", tag)]);
+        assert_eq!((known.status, known.header("etag"), known.body.len()), (304, Some(tag), 0));
+        let head = stage.demo.client.send("HEAD", &target, &headers, &[]);
+        assert_eq!((head.status, head.header("etag"), head.body.len()), (200, Some(tag), 0));
+    }
+    let by_address = stage.ask("GET", &format!("{target}?format=atom"), "bob");
+    assert_eq!(by_address.header("content-type"), Some("application/atom+xml"));
+    let zipped = [("ServicePSK", stage.demo.key("bob")), ("Accept", FOUR[1]), ("Accept-Encoding", "gzip")];
+    assert_eq!(stage.demo.client.get(&target, &zipped).header("content-encoding"), Some("gzip"));
+    let none = [("ServicePSK", stage.demo.key("bob")), ("Accept", "text/html")];
+    assert_eq!(stage.demo.client.get(&target, &none).status, 406);
+    assert_eq!(refusal(&stage.ask("POST", &target, "bob"), "type").0, 405);
+}
+
+#[test]
+fn what_a_read_gives_can_be_put_back_and_put_elsewhere() {
+    let (stage, service) = (stage(), fresh("Item"));
+    stage.wrote("bob", &service, "1", &rich());
+    let read = |id: &str| stage.ask("GET", &item("bob", &service, id), "bob");
+    let before = read("1");
+    for kind in FOUR {
+        // In other letters it is the same address.
+        let target = item("bob", &service.to_lowercase(), "1");
+        let headers = [("ServicePSK", stage.demo.key("bob")), ("Accept", kind)];
+        let got = stage.demo.client.get(&target, &headers);
+        let put = stage.by_key("PUT", &target, stage.demo.key("bob"), kind, &got.body);
+        assert_eq!(put.status, 200, "{kind}: {}", put.text());
+        assert_eq!(read("1").json(), before.json(), "{kind}: not a letter changed");
+        assert_eq!(read("1").header("etag"), before.header("etag"), "{kind}: it is no other version");
+
+        let elsewhere = item("bob", &service, kind);
+        let put = stage.by_key("PUT", &elsewhere, stage.demo.key("bob"), kind, &got.body);
+        assert_eq!(put.status, 201, "{kind}: {}", put.text());
+        let (mut copy, mut source) = (read(kind).json(), before.json());
+        let mut own = vec!["ActivityIdentifier", "ActivityUrl", "ReceivedDate"];
+        own.extend(if kind.contains("atom") { &["LikeCount"][..] } else { &[] });
+        for field in own {
+            copy[field].take();
+            source[field].take();
+        }
+        assert_eq!(copy, source, "{kind}");
+    }
+}
+
+#[test]
+fn what_a_later_put_does_not_say_stays() {
+    let (stage, service) = (stage(), fresh("item"));
+    let first = with(activity("one"), json!({ "Visibility": "direct", "To": ["alice"], "LikeCount": 7 }));
+    let first = with(first, json!({ "PublishedDate": "2010-01-01T00:00:00Z" }));
+    stage.wrote("bob", &service, "1", &first);
+    let bare = json!({ "Title": "two", "Bookmark": { "Title": "t" } });
+    assert_eq!(stage.put("bob", &service, "1", &bare).status, 200, "type and verb stay too");
+    becomes(vec!["two".to_owned()], || stage.titles("alice", "alice", "to", &service));
+    assert_eq!(stage.titles("carol", "bob", "from", &service), [""; 0], "still direct");
+    let shown = stage.ask("GET", &item("bob", &service, "1"), "bob").json();
+    assert_eq!((&shown["Category"], &shown["LikeCount"]), (&json!("BookmarkShared"), &Value::Null));
+    assert_eq!(stage.put("bob", &service, "new", &bare).status, 422, "what is new must say them");
+    let xml = "<Activity><Title>xml</Title><Bookmark><Title>t</Title></Bookmark></Activity>";
+    let atom = "<entry xmlns='http://www.w3.org/2005/Atom' xmlns:a='http://activitystrea.ms/spec/1.0/'>\
+                <title>atom</title><a:object><title>t</title></a:object></entry>";
+    for (kind, body, title) in [(FOUR[0], xml, "xml"), (FOUR[1], atom, "atom")] {
+        let put =
+            stage.by_key("PUT", &item("bob", &service, "1"), stage.demo.key("bob"), kind, body.as_bytes());
+        assert_eq!(put.status, 200, "{kind}: {}", put.text());
+        becomes(vec![title.to_owned()], || stage.titles("alice", "alice", "to", &service));
+    }
+
+    for (field, more) in [
+        ("PublishedDate", json!({ "PublishedDate": "2011-01-01T00:00:00Z" })),
+        ("Verb", json!({ "Category": "BookmarkLiked" })),
+        ("Type", json!({ "Category": "PhotoShared", "Photo": { "Title": "t" } })),
+    ] {
+        let answer = stage.put("bob", &service, "1", &with(bare.clone(), more));
+        assert_eq!(refusal(&answer, "field"), (422, field.to_owned()));
+    }
+    let nobody = with(bare, json!({ "To": [], "Visibility": "public" }));
+    assert_eq!(stage.put("bob", &service, "1", &nobody).status, 200);
+    becomes(Vec::new(), || stage.titles("alice", "alice", "to", &service));
+}
+
+#[test]
+fn atom_leaves_likes_as_they_are() {
+    let (stage, service) = (stage(), fresh("item"));
+    let target = item("bob", &service, "1");
+    stage.wrote("bob", &service, "1", &with(activity("x"), json!({ "CommentCount": 3, "LikeCount": 7 })));
+    let atom = stage.ask("GET", &format!("{target}?format=atom"), "bob").text().to_owned();
+    let put = |text: &str| {
+        let answer = stage.by_key("PUT", &target, stage.demo.key("bob"), FOUR[1], text.as_bytes());
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let shown = stage.ask("GET", &target, "bob").json();
+        (shown["CommentCount"].as_str().unwrap().to_owned(), shown["LikeCount"].as_str().unwrap().to_owned())
+    };
+    let counts = |comments: &str| (comments.to_owned(), "7".to_owned());
+    assert_eq!(put(&atom.replace(">3</thr:total>", ">4</thr:total>")), counts("4"));
+    assert_eq!(put(&atom.replace("<thr:total>3</thr:total>", "")), counts("4"));
+}
+
+#[test]
+fn taken_back_it_is_gone_and_a_later_one_is_new() {
+    let (stage, service) = (stage(), fresh("item"));
+    let id = stage.wrote("bob", &service, "1", &activity("one"));
+    becomes(vec!["one".to_owned()], || stage.titles("carol", "carol", "to", &service));
+    let delete = || stage.ask("DELETE", &item("bob", &service, "1"), "bob").status;
+    assert_eq!(delete(), 204);
+    assert_eq!(stage.titles("bob", "bob", "from", &service), [""; 0]);
+    assert_eq!(stage.titles("carol", "carol", "to", &service), [""; 0], "at once");
+    assert_eq!(stage.ask("GET", &item("bob", &service, "1"), "bob").status, 404);
+    assert_eq!(delete(), 404);
+    assert_ne!(stage.wrote("bob", &service, "1", &activity("back")), id);
+    assert_eq!(stage.titles("bob", "bob", "from", &service), ["back"]);
+}
+
+#[test]
+fn user_service_and_id_come_from_the_address() {
+    let (stage, service) = (stage(), fresh("item"));
+    let lie = "018bcfe5-6800-7000-8000-000000000000";
+    let body = with(
+        activity("x"),
+        json!({
+            "ActivityIdentifier": lie, "ActivityUrl": "https://example.org/", "SourceId": "other",
+            "ReceivedDate": "2001-01-01T00:00:00Z", "SourceUser": { "UserIdentifier": "alice" },
+            "SourceService": { "Name": "another", "IconURL": "https://example.org/i.png" },
+        }),
+    );
+    let id = stage.wrote("bob", &service, "a/b c%", &body);
+    assert_ne!(id, lie);
+    let shown = stage.ask("GET", &item("bob", &service, "a/b c%"), "bob").json();
+    assert_eq!(shown["SourceUser"]["UserIdentifier"], "bob");
+    assert_eq!(shown["SourceService"]["Name"], service);
+    assert_eq!(shown["SourceService"]["IconURL"], "https://example.org/i.png");
+    assert!(!shown["ReceivedDate"].as_str().unwrap().starts_with("2001"));
+    for other in ["other", "a", "a%2Fb c%", "A/b c%", "a/b+c%"] {
+        assert_eq!(stage.ask("GET", &item("bob", &service, other), "bob").status, 404, "{other}");
+    }
+    let unescaped = format!("/200909/activity/bob/from/{service}/a/b");
+    assert_eq!(stage.ask("PUT", &unescaped, "bob").status, 404);
+    assert_eq!(stage.by_key("PUT", &unescaped, stage.demo.key("bob"), JSON, b"{}").status, 404);
+}

@@ -1,0 +1,116 @@
+//! What is not taken, and what is said about it.
+
+use super::stage::{JSON, activity, fresh, item, refusal, stage, with};
+use serde_json::json;
+
+#[test]
+fn what_is_wrong_is_named() {
+    let (stage, service) = (stage(), fresh("refused"));
+    for (field, more) in [
+        ("Title", json!({ "Title": "" })),
+        ("Category", json!({ "Category": null })),
+        ("Bookmark", json!({ "Bookmark": { "Description": "d" } })),
+        ("Bookmark.Url", json!({ "Bookmark": { "Url": "javascript:alert(1)" } })),
+        ("Visibility", json!({ "Visibility": "friends" })),
+        ("PublishedDate", json!({ "PublishedDate": "yesterday" })),
+        ("PublishedDate", json!({ "PublishedDate": "2999-01-01T00:00:00Z" })),
+        ("CommentCount", json!({ "CommentCount": -1 })),
+        ("Title", json!({ "Title": "a\u{0}b" })),
+    ] {
+        let answer = stage.put("bob", &service, "1", &with(activity("x"), more));
+        assert_eq!(refusal(&answer, "field"), (422, field.to_owned()));
+        assert!(answer.json()["detail"].as_str().unwrap().starts_with(field), "{}", answer.text());
+    }
+    for (id, field) in [("%FF", "SourceId"), ("%0A", "SourceId"), (&"a".repeat(513), "SourceId")] {
+        let target = format!("/200909/activity/bob/from/{service}/{id}");
+        let answer = stage.send("PUT", &target, "bob", &activity("x"));
+        assert_eq!(refusal(&answer, "field"), (422, field.to_owned()));
+        assert_eq!(stage.ask("GET", &target, "bob").status, 404);
+        assert_eq!(stage.ask("DELETE", &target, "bob").status, 404);
+    }
+    let target = item("bob", "a%2Cb", "1");
+    let answer = stage.send("PUT", &target, "bob", &activity("x"));
+    assert_eq!(refusal(&answer, "field"), (422, "SourceService.Name".to_owned()));
+    assert_eq!(stage.titles("bob", "bob", "from", &service), [""; 0], "nothing was left behind");
+}
+
+#[test]
+fn a_body_is_what_its_type_says() {
+    let (stage, service) = (stage(), fresh("refused"));
+    let target = item("bob", &service, "1");
+    let put =
+        |kind: &str, body: &str| stage.by_key("PUT", &target, stage.demo.key("bob"), kind, body.as_bytes());
+    let good = activity("x").to_string();
+    for (kind, body) in [
+        (JSON, "{"),
+        (JSON, "[]"),
+        (JSON, ""),
+        ("application/xml", "<Activity>"),
+        ("application/xml", "<Nothing/>"),
+        ("application/xml", &good),
+        ("application/atom+xml", "<entry><title>x</title></entry>"),
+        ("application/fastinfoset", &good),
+    ] {
+        let answer = if body.is_empty() {
+            let headers = [("ServicePSK", stage.demo.key("bob")), ("Content-Type", kind)];
+            stage.demo.client.send("PUT", &target, &headers, &[])
+        } else {
+            put(kind, body)
+        };
+        let (status, _) = refusal(&answer, "detail");
+        assert!(matches!(status, 400 | 422), "{kind} {body}: {}", answer.text());
+    }
+    for kind in ["text/plain", "text/html", "application/x-ndjson", "application/json; charset=latin1"] {
+        let (status, accepts) = refusal(&put(kind, &good), "accepts");
+        assert_eq!((status, accepts.matches("application/").count()), (415, 4), "{kind}: {accepts}");
+    }
+    let untyped = stage.demo.client.send("PUT", &target, &[("ServicePSK", stage.demo.key("bob"))], b"{}");
+    assert_eq!(untyped.status, 415);
+    let headers =
+        [("ServicePSK", stage.demo.key("bob")), ("Content-Type", JSON), ("Content-Encoding", "gzip")];
+    let coded = stage.demo.client.send("PUT", &target, &headers, good.as_bytes());
+    assert_eq!((coded.status, coded.header("accept-encoding")), (415, Some("identity")));
+    assert_eq!(put("application/json; charset=UTF-8", &good).status, 201);
+}
+
+#[test]
+fn who_is_refused_early_hears_it() {
+    let (stage, service) = (stage(), fresh("refused"));
+    let long = "x".repeat(60_000);
+    for _ in 0..10 {
+        let target = item("carol", &service, "1");
+        let answer = stage.by_key("PUT", &target, stage.demo.key("bob"), JSON, long.as_bytes());
+        assert_eq!(refusal(&answer, "reason"), (403, "not-yours".to_owned()));
+    }
+}
+
+#[test]
+fn sizes() {
+    let (stage, service) = (stage(), fresh("refused"));
+    let text = activity("x").to_string();
+    let padded = |length: usize| format!("{text}{}", " ".repeat(length - text.len()));
+    let put = |id: &str, length: usize| {
+        let body = padded(length);
+        stage.by_key("PUT", &item("bob", &service, id), stage.demo.key("bob"), JSON, body.as_bytes())
+    };
+    assert_eq!(put("fits", 64 * 1024).status, 201);
+    let large = put("large", 64 * 1024 + 1);
+    assert_eq!(refusal(&large, "detail"), (413, "The body may take 64 KiB at most.".to_owned()));
+    // Without a length beforehand it is noticed on the way.
+    let mut chunked = b"10001\r\n".to_vec();
+    chunked.extend(padded(0x1_0001).into_bytes());
+    chunked.extend(b"\r\n0\r\n\r\n");
+    let lines = format!(
+        "PUT {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nServicePSK: {}\r\nContent-Type: {JSON}\r\n\
+         Transfer-Encoding: chunked\r\n\r\n",
+        item("bob", &service, "chunked"),
+        stage.demo.key("bob")
+    );
+    use std::io::Write;
+    let mut stream = stage.demo.client.connect();
+    stream.write_all(lines.as_bytes()).unwrap();
+    stream.write_all(&chunked).unwrap();
+    stream.flush().unwrap();
+    assert_eq!(super::super::support::client::read_answer(stream, false).status, 413);
+    assert_eq!(stage.titles("bob", "bob", "from", &service), ["x"]);
+}
