@@ -53,7 +53,9 @@ class Service:
         self.admin = admin
         self.alice = next(account for account in told["accounts"] if account["name"] == "alice")
         self.consumer = (told["consumer"]["key"], told["consumer"]["secret"])
-        self.tls = ssl.create_default_context(cafile=told["ca_cert"])
+        self.ca = told["ca_cert"]
+        self.data = os.path.dirname(self.ca)
+        self.tls = ssl.create_default_context(cafile=self.ca)
 
     def get(self, path, headers):
         """An ordinary request; gives status and body."""

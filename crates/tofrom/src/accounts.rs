@@ -1,10 +1,45 @@
-//! Accounts by number, remembered for moments: whoever shows twenty activities needs their actors' names.
+//! Accounts by number, remembered for moments: whoever shows twenty activities needs their actors' names. And what goes
+//! with changing and removing one.
 
-use model::{Account, Uid};
+use crate::clock::Clock;
+use crate::following;
+use model::{Account, Uid, Version};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Result, Store};
+use store::{Result, Store, Work};
+
+/// Replaces an account's state by one that is made of it; whoever watches collections that it is in is told if that
+/// changes what they may see.
+pub async fn change(
+    store: &dyn Store,
+    clock: &Clock,
+    before: &Account,
+    mut after: Account,
+) -> Result<Account> {
+    after.version = Version::next(clock.now(), Some(before.version));
+    store.put_account(&after).await?;
+    if after.public != before.public || after.removed != before.removed {
+        store.append(&Work::Account { uid: after.uid, after: None }).await?;
+    }
+    Ok(after)
+}
+
+/// Removes an account with its credentials and edges, for good.
+pub async fn remove(store: &dyn Store, clock: &Clock, account: &Account) -> Result<Account> {
+    // The state first: from then on no credential opens anything and nothing is shown, whatever becomes of the rest.
+    let removed = Account { removed: true, password: None, ..account.clone() };
+    let removed = change(store, clock, account, removed).await?;
+    let now = clock.now();
+    for key in store.keys_of(account.uid).await? {
+        store.revoke_key(account.uid, key.id, now).await?;
+    }
+    for token in store.tokens_of(account.uid).await? {
+        store.revoke_token(&token.key, now).await?;
+    }
+    following::leave(store, clock, account.uid).await?;
+    Ok(removed)
+}
 
 /// How long a changed account may still look as before on a node that did not change it.
 const REMEMBERED: Duration = Duration::from_secs(3);

@@ -2,12 +2,13 @@
 
 use super::output::{Listing, line, moment};
 use super::{Global, password};
+use crate::accounts;
 use crate::clock::Clock;
 use anyhow::anyhow;
 use clap::Subcommand;
 use model::{Account, AccountName, InvalidName, Version};
 use serde_json::{Value, json};
-use store::{Accounts, Credentials, NewAccount};
+use store::{Accounts, NewAccount};
 
 /// Adds, changes, lists and removes accounts
 #[derive(Debug, clap::Args)]
@@ -174,7 +175,8 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
         _ => None,
     };
     // Once more: typing a password takes a while, and others change accounts too.
-    let mut account = find(store.as_ref(), &args.name).await?;
+    let before = find(store.as_ref(), &args.name).await?;
+    let mut account = before.clone();
     if let Some(name) = args.names.given_name {
         account.given_name = Some(name).filter(|name| !name.is_empty());
     }
@@ -184,23 +186,14 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
     account.public = (account.public || args.public) && !args.private;
     account.operator = (account.operator || args.operator) && !args.no_operator;
     account.password = password.unwrap_or(account.password);
-    account.version = Version::next(Clock::system().now(), Some(account.version));
-    store.put_account(&account).await?;
+    let account = accounts::change(store.as_ref(), &Clock::system(), &before, account).await?;
     tell(&account, "changed", global)
 }
 
 async fn remove(name: &AccountName, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store()?;
-    let mut account = find(store.as_ref(), name).await?;
-    let now = Clock::system().now();
-    // The state first: from then on no key opens anything, whatever becomes of the rest.
-    account.removed = true;
-    account.password = None;
-    account.version = Version::next(now, Some(account.version));
-    store.put_account(&account).await?;
-    for key in store.keys_of(account.uid).await? {
-        store.revoke_key(account.uid, key.id, now).await?;
-    }
+    let account = find(store.as_ref(), name).await?;
+    let account = accounts::remove(store.as_ref(), &Clock::system(), &account).await?;
     tell(&account, "removed", global)
 }
 

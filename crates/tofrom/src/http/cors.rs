@@ -28,10 +28,10 @@ impl Cors {
         let preflight = method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
         (preflight && self.origin_of(headers).is_some()).then(|| {
             let allowed = [
-                (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"),
+                (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, DELETE"),
                 (
                     ACCESS_CONTROL_ALLOW_HEADERS,
-                    "Accept, Authorization, Content-Type, If-None-Match, ServiceConsumerKey, ServicePSK",
+                    "Accept, Authorization, Content-Type, If-None-Match, Last-Event-ID, ServiceConsumerKey, ServicePSK",
                 ),
                 (ACCESS_CONTROL_MAX_AGE, "7200"),
             ];

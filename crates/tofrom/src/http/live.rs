@@ -28,6 +28,8 @@ const COMMENT_EVERY: Duration = Duration::from_secs(15);
 const CHECKED_EVERY: Duration = Duration::from_secs(3);
 /// How often a stream looks by itself.
 const LOOKS_EVERY: Duration = Duration::from_secs(30);
+/// How many of the newest a stream looks at when it begins.
+const LOOKED_AT: u32 = 50;
 /// Events that are sent together.
 const AT_ONCE: usize = 20;
 /// When the service stops, clients come back spread out over this time.
@@ -87,8 +89,11 @@ async fn recent(
     query: &FeedQuery,
     text: &mut String,
 ) -> Result<Mark, Problem> {
-    let page = service.feed.page(reader, query).await?;
+    // More than are shown: what is there already but not settled in the log must not come as new.
+    let wide = FeedQuery { count: query.count.max(LOOKED_AT), ..query.clone() };
+    let page = service.feed.page(reader, &wide).await?;
     let mut items = page.items;
+    items.truncate(query.page_size() as usize);
     items.reverse();
     let written = service.written_as_json(&mut items).await?;
     let last = written.len().saturating_sub(1);

@@ -1,8 +1,8 @@
 //! From a body to what it says, in whichever of the four representations it is written.
 //!
-//! The four agree: what one of them can say is read from each alike, so that an activity may be read in one and put back
-//! in another. A body that says one thing twice is refused, because nobody can tell which of the two was meant. Whatever
-//! else is in a body is looked over: a field that nobody knows today may mean something tomorrow.
+//! The four agree: what one of them can say is read from each alike, so that an activity may be read in one and put
+//! back in another. A body that says one thing twice is refused, because nobody can tell which of the two was meant.
+//! Whatever else is in a body is looked over: a field that nobody knows today may mean something tomorrow.
 
 use super::{MAX_BODY, RawActivity, atom, element, json, xml};
 use infoset::{Element, Limits, TreeBuilder, decode};
@@ -84,7 +84,6 @@ pub(super) fn is_utf8(name: &str) -> bool {
 /// in Atom.
 pub fn read_activity(bytes: &[u8], form: Format) -> Result<RawActivity, Unreadable> {
     match form {
-        Format::Json if bytes.len() > MAX_BODY => Err(Unreadable::TooLarge),
         Format::Json => json::read(bytes),
         Format::Xml | Format::FastInfoset => element::activity(&read_element(bytes, form)?),
         Format::Atom => atom::entry(&read_element(bytes, form)?),

@@ -7,8 +7,8 @@ use super::super::writing::parameters::Parameters;
 use super::super::{Problem, Service, body};
 use super::profile::{self, Changes};
 use super::representation::{OFFERS, fields};
+use crate::accounts;
 use crate::auth::{Denied, Method, Principal};
-use crate::following;
 use crate::ingest::{MAX_BODY, form_of};
 use crate::render::Renderer;
 use axum::extract::{Extension, Request, State};
@@ -18,7 +18,7 @@ use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use model::{Account, AccountName, Uid, Version};
 use std::sync::Arc;
-use store::{NewAccount, Work};
+use store::NewAccount;
 
 /// What an account may be written in, for whoever sends something else.
 const ACCEPTS: &str = "application/xml, application/json, application/fastinfoset";
@@ -129,36 +129,18 @@ impl Service {
         if account == before {
             return Ok(());
         }
-        account.version = Version::next(self.clock.now(), Some(before.version));
-        self.store.put_account(&account).await?;
+        let account = accounts::change(self.store.as_ref(), &self.clock, &before, account).await?;
         self.accounts.forget(account.uid);
-        if account.public != before.public {
-            self.store.append(&Work::Account { uid: account.uid, after: None }).await?;
-            self.hub.wrote();
-        }
+        self.hub.wrote();
         Ok(())
     }
 
     /// Removes an account with its credentials and edges, for good.
     async fn remove_account(&self, uid: Uid) -> Result<(), Problem> {
         let found = self.store.accounts(&[uid]).await?.into_iter().flatten().next();
-        let mut account = found.filter(|account| !account.removed).ok_or_else(Problem::not_found)?;
-        let now = self.clock.now();
-        // The state first: from then on no credential opens anything and nothing is shown, whatever becomes of
-        // the rest.
-        account.removed = true;
-        account.password = None;
-        account.version = Version::next(now, Some(account.version));
-        self.store.put_account(&account).await?;
+        let account = found.filter(|account| !account.removed).ok_or_else(Problem::not_found)?;
+        accounts::remove(self.store.as_ref(), &self.clock, &account).await?;
         self.accounts.forget(uid);
-        self.store.append(&Work::Account { uid, after: None }).await?;
-        for key in self.store.keys_of(uid).await? {
-            self.store.revoke_key(uid, key.id, now).await?;
-        }
-        for token in self.store.tokens_of(uid).await? {
-            self.store.revoke_token(&token.key, now).await?;
-        }
-        following::leave(self.store.as_ref(), &self.clock, uid).await?;
         self.hub.wrote();
         Ok(())
     }

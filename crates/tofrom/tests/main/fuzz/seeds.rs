@@ -238,7 +238,8 @@ fn small_feed() -> Vec<u8> {
 
 /// Activities with all that a body may have; those of the last line are put into each representation.
 const BODIES: [&str; 5] = [
-    "<?xml version='1.0' encoding='UTF-8'?><Activity xmlns:o='urn:o'><!-- -->\n<Title>R&amp;D <![CDATA[<b>]]>&#233;</Title>\
+    "<?xml version='1.0' encoding='UTF-8'?><Activity xmlns:o='urn:o'><!-- -->\n\
+     <Title>R&amp;D <![CDATA[<b>]]>&#233;</Title>\
      <Verb>liked</Verb><Type>photo-album</Type><To>bob</To><To/><Visibility>direct</Visibility><o:x y='1'/>\
      <PhotoAlbum><Url>https://example.org/?a=1&amp;b</Url></PhotoAlbum></Activity>",
     "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:activity='http://activitystrea.ms/spec/1.0/'><id>urn:f</id><entry>\
