@@ -13,8 +13,8 @@ use crate::live::{Seat, Watch};
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use http::HeaderMap;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName};
 use model::{Account, ActivityId, Collection, FeedQuery, Format, Mark, RawQuery, Reader, Start};
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -77,7 +77,9 @@ pub(super) async fn open(
     let first = stream::iter([Ok::<_, Infallible>(Bytes::from(text))]);
     let rest =
         stream::unfold(live, |mut live| async move { live.next().await.map(|bytes| (Ok(bytes), live)) });
-    let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
+    // nginx keeps answers back until they are whole, unless it is told not to.
+    let unbuffered = HeaderName::from_static("x-accel-buffering");
+    let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store"), (unbuffered, "no")];
     Ok((headers, Body::from_stream(stream::StreamExt::chain(first, rest))).into_response())
 }
 

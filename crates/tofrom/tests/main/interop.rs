@@ -1,11 +1,12 @@
 //! Other people's eyes on what we write: the Fast Infoset reference, feed readers, libxml2, OAuth clients, a browser,
-//! and a shell that runs the commands of the manual.
+//! the programs of `examples/live`, and a shell that runs the commands of the manual.
 
 mod browser;
 mod commands;
 mod extensions;
 mod fast_infoset;
 mod feed_readers;
+mod live_clients;
 mod oauth_clients;
 
 use super::support::client::Answer;

@@ -285,3 +285,28 @@ fn rotating_the_secret_key() {
     std::fs::write(&file, old).unwrap();
     assert!(fail(&folder, &["reseal"], "", 1).contains("secret_keys"), "the old key opens nothing any more");
 }
+
+#[test]
+fn an_atom_feed_is_imported_too() {
+    let folder = Folder::new();
+    succeed(&folder, &["account", "add", "alice", "--no-password"], "");
+    let entry = |id: &str, title: &str| {
+        format!(
+            "<entry><id>{id}</id>{title}<published>2020-01-01T00:00:00Z</published>\
+             <activity:verb>http://activitystrea.ms/schema/1.0/share</activity:verb><activity:object>\
+             <activity:object-type>http://activitystrea.ms/schema/1.0/bookmark</activity:object-type>\
+             <title>A page</title></activity:object><service:provider><name>Delicious</name></service:provider></entry>"
+        )
+    };
+    let feed = format!(
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\" xmlns:activity=\"http://activitystrea.ms/spec/1.0/\" \
+         xmlns:service=\"http://activitystrea.ms/service-provider\">{}{}</feed>",
+        entry("one", "<title>Alice shared a page</title>"),
+        entry("two", "")
+    );
+    let output = tofrom(&folder, &["import", "alice", "-", "--json"], &feed);
+    let told = String::from_utf8(output.stdout).unwrap();
+    let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
+    assert_eq!((statuses, output.status.code()), (vec![201, 422], Some(1)), "{told}");
+    assert!(succeed(&folder, &["export", "alice"], "").contains("Alice shared a page"));
+}
