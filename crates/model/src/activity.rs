@@ -20,6 +20,14 @@ pub enum Visibility {
 }
 
 impl Visibility {
+    /// The wider of two, where there are two.
+    pub fn wider(one: Option<Visibility>, other: Option<Visibility>) -> Option<Visibility> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,6 +52,21 @@ pub struct Formerly {
     pub visibility: Visibility,
     /// Whom it addressed.
     pub addressed: Vec<Uid>,
+}
+
+impl Formerly {
+    /// What both were: whoever could see one of them.
+    pub fn together(one: Option<Formerly>, other: Option<Formerly>) -> Option<Formerly> {
+        match (one, other) {
+            (Some(one), Some(other)) => {
+                let mut addressed = [one.addressed, other.addressed].concat();
+                addressed.sort_unstable();
+                addressed.dedup();
+                Some(Formerly { visibility: one.visibility.min(other.visibility), addressed })
+            }
+            (one, other) => one.or(other),
+        }
+    }
 }
 
 impl From<&State> for Formerly {

@@ -103,10 +103,12 @@ pub struct Entry {
     pub actor: Uid,
     /// The version that was delivered.
     pub version: Version,
-    /// Who may see that version; of one that is gone, who could see the version before it.
+    /// Who may see that version.
     pub visibility: Visibility,
     /// That version is one that does not belong here any more (deleted, or no longer addressed).
     pub gone: bool,
+    /// Who could see a version that was here before it, taken widely; `None` if none was.
+    pub formerly: Option<Visibility>,
     /// Where in the delivery log it arrived; `None` while that is not known.
     pub arrived: Option<Position>,
 }
@@ -124,6 +126,7 @@ impl Entry {
             version: state.version,
             visibility: state.visibility,
             gone,
+            formerly: None,
             arrived: None,
         }
     }

@@ -1,18 +1,19 @@
 //! What all engines do with entries in the same way.
 
-use model::Entry;
+use model::{Entry, Visibility};
 
 /// One entry of two that tell of the same activity in the same collection, each for boxes of its own.
 ///
 /// It is gone only if both are, and is in the boxes of those that are not: an activity that does not address
 /// its reader any more may still be followed. Of those that count the wider visibility does: whoever shows it
-/// looks at the state. The rest is taken from the later one. The order of joining does not matter.
+/// looks at the state. Who could see what was here before could by either. The rest is taken from the later one. The order of joining does not matter.
 pub(crate) fn joined(one: Entry, other: Entry) -> Entry {
     let (boxes, gone, visibility) = match (one.gone, other.gone) {
         (false, true) => (one.boxes, false, one.visibility),
         (true, false) => (other.boxes, false, other.visibility),
         (gone, _) => (one.boxes.union(other.boxes), gone, one.visibility.min(other.visibility)),
     };
+    let formerly = Visibility::wider(one.formerly, other.formerly);
     let latest = if (other.version, other.arrived) > (one.version, one.arrived) { other } else { one };
-    Entry { boxes, gone, visibility, ..latest }
+    Entry { boxes, gone, visibility, formerly, ..latest }
 }

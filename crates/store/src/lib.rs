@@ -14,6 +14,7 @@
 mod activities;
 mod entries;
 mod error;
+pub mod faulty;
 mod grants;
 mod log;
 pub mod sqlite;
@@ -25,8 +26,8 @@ pub use log::{DeadLetter, Log, Task, Work};
 
 use async_trait::async_trait;
 use model::{
-    Account, AccountName, ActivityId, Application, Body, Boxes, Edge, Entry, Filter, Key, KeyId, Millis,
-    Order, Place, Position, Spot, State, Uid, Version,
+    Account, AccountName, ActivityId, Application, Body, Boxes, Edge, Entry, Filter, Formerly, Key, KeyId,
+    Millis, Order, Place, Position, Spot, State, Uid, Version,
 };
 
 /// Everything that a store offers.
@@ -74,7 +75,7 @@ pub trait Accounts: Send + Sync {
     async fn accounts(&self, uids: &[Uid]) -> Result<Vec<Option<Account>>>;
 
     /// Replaces the account's state, unless the stored version is as late or later. Number, name and time of creation
-    /// stay what they are.
+    /// stay what they are. Where it becomes public or private, or is removed, that is followed up: a task in the log.
     async fn put_account(&self, account: &Account) -> Result<()>;
 
     /// A page of all accounts, removed ones left out, in an order of the store's own: those after `after`.
@@ -149,6 +150,10 @@ pub trait Activities: Send + Sync {
     /// The present states of these activities.
     async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>>;
 
+    /// What the versions before the present ones of these activities were, all taken together: the widest visibility,
+    /// and everybody whom they addressed. `None`: there was none before.
+    async fn formerly(&self, ids: &[ActivityId]) -> Result<Vec<Option<Formerly>>>;
+
     /// The present bodies of these activities, each with its version.
     async fn bodies(&self, ids: &[ActivityId]) -> Result<Vec<Option<(Version, Body)>>>;
 }
@@ -185,7 +190,8 @@ pub enum Arrival {
 pub trait Feeds: Send + Sync {
     /// Writes entries into collections, a row for each of an entry's boxes, all arriving at `at` (what the entries
     /// themselves say of their arrival does not count). Of two writes of one entry the later version wins, of equal
-    /// versions the later position; who could see what is gone is whoever could see it by any that is gone of that version.
+    /// versions the later position; who could see what was there before it is whoever could by any of them, or by one that
+    /// was overtaken and was not gone.
     async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()>;
 
     /// A slice of a collection: in order, an activity that is in several boxes once, with all of them that are asked

@@ -6,7 +6,7 @@
 
 use crate::Result;
 use async_trait::async_trait;
-use model::{ActivityId, Formerly, Millis, Position, Uid, Version, Visibility};
+use model::{ActivityId, Formerly, Millis, Position, Spot, Uid, Version, Visibility};
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum Work {
         version: Version,
         /// What the version before it was; `None` for the first one.
         formerly: Option<Formerly>,
+        /// At which position it was accepted, if that is not the task's own: who followed later gets it otherwise.
+        accepted: Option<Position>,
     },
     /// The rest of that: the followers after this one.
     Followers {
@@ -51,6 +53,13 @@ pub enum Work {
         /// Of its followers those up to this one have been told.
         after: Option<Uid>,
     },
+    /// The rest of that: those whom its activities address.
+    Addressed {
+        /// Which account.
+        uid: Uid,
+        /// Of its activities those down to this spot are done, in the order of receipt.
+        after: Option<Spot>,
+    },
     /// An account took an activity out of what reaches it.
     Removal {
         /// Who.
@@ -61,13 +70,23 @@ pub enum Work {
 }
 
 impl Work {
+    /// The same work for a task elsewhere in the log than at `position`, where it was first.
+    pub(crate) fn moved_from(&self, position: Position) -> Work {
+        match self.clone() {
+            Work::Version { id, version, formerly, accepted } => {
+                Work::Version { id, version, formerly, accepted: accepted.or(Some(position)) }
+            }
+            other => other,
+        }
+    }
+
     /// The version that the work is for; it is about the time of its acceptance.
     pub fn version(&self) -> Option<Version> {
         match self {
             Work::Version { version, .. } | Work::Followers { version, .. } | Work::Edge { version, .. } => {
                 Some(*version)
             }
-            Work::Account { .. } | Work::Removal { .. } => None,
+            Work::Account { .. } | Work::Addressed { .. } | Work::Removal { .. } => None,
         }
     }
 }
@@ -109,14 +128,17 @@ pub trait Log: Send + Sync {
     /// Everything up to here has been delivered and can be read.
     async fn floor(&self) -> Result<Position>;
 
-    /// Tasks that are not acknowledged, oldest first.
+    /// Tasks that are not acknowledged, oldest first; those that wait for their time are not among them.
     async fn pending(&self, limit: usize) -> Result<Vec<Task>>;
 
     /// Marks tasks as done: all their deliveries are durable. What is still to be done for them is appended first, so
     /// that nothing falls between; together where the engine can.
     async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()>;
 
-    /// Puts a task that did not work at the end of the log, where it holds nobody up: the floor goes on.
+    /// Puts the tasks whose time has come by `now` at the end of the log.
+    async fn come_due(&self, now: Millis) -> Result<()>;
+
+    /// Takes a task that did not work out of the log until its time comes, so that it holds nobody up: the floor goes on.
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()>;
 
     /// Gives a task up: it becomes a dead letter.

@@ -7,7 +7,7 @@ use model::{Account, Uid, Version};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Result, Store, Work};
+use store::{Result, Store};
 
 /// Replaces an account's state by one that is made of it; whoever watches collections that it is in is told if that
 /// changes what they may see.
@@ -19,9 +19,6 @@ pub async fn change(
 ) -> Result<Account> {
     after.version = Version::next(clock.now(), Some(before.version));
     store.put_account(&after).await?;
-    if after.public != before.public || after.removed != before.removed {
-        store.append(&Work::Account { uid: after.uid, after: None }).await?;
-    }
     Ok(after)
 }
 

@@ -12,6 +12,7 @@
 mod main {
     mod access;
     mod crash;
+    mod delivery;
     mod fuzz;
     mod http2;
     mod interop;

@@ -1,8 +1,8 @@
 //! Accounts.
 
-use super::SqliteStore;
 use super::values::{corrupt, count, millis, version};
-use crate::{Accounts, NewAccount, Result};
+use super::{SqliteStore, log};
+use crate::{Accounts, NewAccount, Result, Work};
 use async_trait::async_trait;
 use model::{Account, AccountName, Uid};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
@@ -100,7 +100,8 @@ impl Accounts for SqliteStore {
     async fn put_account(&self, account: &Account) -> Result<()> {
         let account = account.clone();
         self.write(move |connection| {
-            connection
+            let before = by_number(connection, account.uid)?;
+            let newer = connection
                 .prepare_cached(
                     "UPDATE account SET ver = ?2, given_name = ?3, family_name = ?4, public = ?5,
                      operator = ?6, password = ?7, removed = ?8 WHERE uid = ?1 AND ver < ?2",
@@ -115,6 +116,10 @@ impl Accounts for SqliteStore {
                     account.password,
                     account.removed
                 ])?;
+            let shows_as = |account: &Account| (account.public, account.removed);
+            if newer > 0 && before.as_ref().map(shows_as) != Some(shows_as(&account)) {
+                log::append(connection, &Work::Account { uid: account.uid, after: None })?;
+            }
             Ok(())
         })
         .await

@@ -1,11 +1,14 @@
 //! Activities: claims, states, bodies.
 
 use super::facets::Facets;
-use super::values::{activity_id, corrupt, flags, millis, pack_uids, unpack_flags, unpack_uids, version};
+use super::values::{
+    activity_id, corrupt, flags, millis, pack_uids, unpack_flags, unpack_uids, unpack_visibility, version,
+    visibility_number,
+};
 use super::{SqliteStore, entries, log};
 use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, Work};
 use async_trait::async_trait;
-use model::{Activity, ActivityId, Body, Entry, State, Uid, Version};
+use model::{Activity, ActivityId, Body, Entry, Formerly, State, Uid, Version};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::sync::Arc;
 
@@ -19,14 +22,19 @@ const PUT_CLAIM: &str = "INSERT INTO claim (actor, service, source_id, aid, ver,
      deleted = excluded.deleted";
 
 const PUT_STATE: &str = "INSERT INTO activity
-     (aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, body)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+     (aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, body,
+     formerly_visibility, formerly_addressed)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
      ON CONFLICT (aid) DO UPDATE SET ver = excluded.ver, actor = excluded.actor, facet = excluded.facet,
      received_ms = excluded.received_ms, published_ms = excluded.published_ms,
-     updated_ms = excluded.updated_ms, flags = excluded.flags, addressed = excluded.addressed";
+     updated_ms = excluded.updated_ms, flags = excluded.flags, addressed = excluded.addressed,
+     formerly_visibility = excluded.formerly_visibility, formerly_addressed = excluded.formerly_addressed";
 
 const STATE: &str = "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed
      FROM activity WHERE aid = ?1";
+
+const FORMERLY: &str = "SELECT formerly_visibility, formerly_addressed FROM activity
+     WHERE aid = ?1 AND formerly_visibility IS NOT NULL";
 
 const BODY: &str = "SELECT activity.ver, body.json FROM activity JOIN body ON body.id = activity.body
      WHERE activity.aid = ?1";
@@ -43,12 +51,19 @@ fn claim(connection: &Connection, source: &SourceKey) -> Result<Option<Claim>> {
     }))
 }
 
+fn formerly(connection: &Connection, id: &ActivityId) -> Result<Option<Formerly>> {
+    let mut statement = connection.prepare_cached(FORMERLY)?;
+    let mut rows = statement.query([id.as_bytes()])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(Formerly { visibility: unpack_visibility(row.get(0)?)?, addressed: unpack_uids(row, 1)? }))
+}
+
 fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result<Accepted> {
     let present = claim(connection, &item.source)?;
     if present.as_ref().map(|claim| claim.version) != item.before {
         return Ok(Accepted::Conflict(present));
     }
-    put_activity(connection, facets, &item.activity)?;
+    put_activity(connection, facets, &item.activity, item.formerly.as_ref())?;
     let state = &item.activity.state;
     connection.prepare_cached(PUT_CLAIM)?.execute(params![
         item.source.actor.0,
@@ -59,14 +74,25 @@ fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result
         item.fingerprint,
         state.deleted
     ])?;
-    let work = Work::Version { id: state.id, version: state.version, formerly: item.formerly.clone() };
+    let work = Work::Version {
+        id: state.id,
+        version: state.version,
+        formerly: item.formerly.clone(),
+        accepted: None,
+    };
     let position = log::append(connection, &work)?;
-    let own = Entry::of(state, model::Box::From, state.deleted);
+    let formerly = item.formerly.as_ref().map(|before| before.visibility);
+    let own = Entry { formerly, ..Entry::of(state, model::Box::From, state.deleted) };
     entries::put(connection, facets, state.actor, &own, position)?;
     Ok(Accepted::Stored(position))
 }
 
-fn put_activity(connection: &Connection, facets: &Facets, activity: &Activity) -> Result<()> {
+fn put_activity(
+    connection: &Connection,
+    facets: &Facets,
+    activity: &Activity,
+    last: Option<&Formerly>,
+) -> Result<()> {
     let Activity { state, body } = activity;
     let stored: Option<(i64, i64)> = connection
         .prepare_cached("SELECT ver, body FROM activity WHERE aid = ?1")?
@@ -85,6 +111,7 @@ fn put_activity(connection: &Connection, facets: &Facets, activity: &Activity) -
         }
         None => connection.prepare_cached("INSERT INTO body (json) VALUES (?1)")?.insert([json])?,
     };
+    let formerly = Formerly::together(formerly(connection, &state.id)?, last.cloned());
     connection.prepare_cached(PUT_STATE)?.execute(params![
         state.id.as_bytes(),
         state.version.0,
@@ -95,7 +122,9 @@ fn put_activity(connection: &Connection, facets: &Facets, activity: &Activity) -
         state.updated.0,
         flags(state.visibility, state.deleted),
         pack_uids(&state.addressed),
-        body
+        body,
+        formerly.as_ref().map(|before| visibility_number(before.visibility)),
+        formerly.as_ref().map(|before| pack_uids(&before.addressed))
     ])?;
     Ok(())
 }
@@ -136,6 +165,10 @@ impl Activities for SqliteStore {
             ids.iter().map(&mut state).collect()
         })
         .await
+    }
+
+    async fn formerly(&self, ids: &[ActivityId]) -> Result<Vec<Option<Formerly>>> {
+        self.read_together(|connection| ids.iter().map(|id| formerly(connection, id)).collect()).await
     }
 
     async fn bodies(&self, ids: &[ActivityId]) -> Result<Vec<Option<(Version, Body)>>> {

@@ -6,19 +6,20 @@ use crate::Result;
 use model::{Box, Entry, Position, Uid};
 use rusqlite::{Connection, params};
 
-/// Facet, received and published never change, so an entry's keys never move. Of equal versions the later position says
-/// whether it is gone, and whoever could see what any of them takes back could see it: so the order of writes is nothing.
+/// Facet, received and published never change, so an entry's keys never move. The latest version says what it is, of
+/// equal versions the later position; one that is overtaken was here before. So the order of writes is nothing.
 const PUT: &str = "INSERT INTO entry (uid, run, received_ms, aid, published_ms, actor, ver, flags, seq)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
      ON CONFLICT (uid, run, received_ms, aid) DO UPDATE SET
-     flags = CASE WHEN excluded.ver > entry.ver THEN excluded.flags ELSE
-       (CASE WHEN excluded.seq > entry.seq THEN excluded.flags ELSE entry.flags END & 7)
-       | CASE WHEN entry.flags < 8 THEN excluded.flags & 24 WHEN excluded.flags < 8 THEN entry.flags & 24
-         ELSE min(excluded.flags & 24, entry.flags & 24) END END,
-     seq = CASE WHEN excluded.ver > entry.ver THEN excluded.seq ELSE max(excluded.seq, entry.seq) END,
-     ver = excluded.ver
-     WHERE excluded.ver > entry.ver OR excluded.ver = entry.ver
-     AND (excluded.seq > entry.seq OR excluded.flags >= 8 AND (entry.flags < 8 OR excluded.flags < entry.flags))";
+     flags = (iif((excluded.ver, excluded.seq) > (entry.ver, entry.seq), excluded.flags, entry.flags) & 7)
+       | (min(iif(entry.flags & 24, entry.flags & 24, 32), iif(excluded.flags & 24, excluded.flags & 24, 32),
+         CASE WHEN (excluded.ver, excluded.seq) > (entry.ver, entry.seq)
+                THEN iif(entry.flags & 4, 32, 8 + 8 * (entry.flags & 3))
+              WHEN (excluded.ver, excluded.seq) < (entry.ver, entry.seq)
+                THEN iif(excluded.flags & 4, 32, 8 + 8 * (excluded.flags & 3))
+              ELSE 32 END) & 24),
+     seq = iif((excluded.ver, excluded.seq) > (entry.ver, entry.seq), excluded.seq, entry.seq),
+     ver = max(excluded.ver, entry.ver)";
 
 const NOTE_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms) VALUES (?1, ?2, ?3, ?4)
      ON CONFLICT (uid, run) DO UPDATE SET received_ms = max(received_ms, excluded.received_ms),

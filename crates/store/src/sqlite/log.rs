@@ -7,7 +7,7 @@ use super::values::{
 };
 use crate::{DeadLetter, Log, Result, Task, Work};
 use async_trait::async_trait;
-use model::{Formerly, Millis, Position, Uid};
+use model::{Formerly, Millis, Position, Spot, Uid};
 use rusqlite::{Connection, Row, params};
 
 /// Everything before the oldest task that waits; with none waiting, everything that was ever appended.
@@ -17,6 +17,15 @@ const FLOOR: &str = "SELECT coalesce((SELECT min(seq) - 1 FROM task),
 const APPEND: &str = "INSERT INTO task
      (kind, aid, ver, one, other, visibility, formerly, accepted, attempts, not_before_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+const WAIT: &str = "INSERT INTO waiting
+     (kind, aid, ver, one, other, visibility, formerly, accepted, attempts, not_before_ms)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+const COME_DUE: &str = "INSERT INTO task
+     (kind, aid, ver, one, other, visibility, formerly, accepted, attempts, not_before_ms)
+     SELECT kind, aid, ver, one, other, visibility, formerly, accepted, attempts, not_before_ms
+     FROM waiting WHERE not_before_ms <= ?1 ORDER BY not_before_ms, number";
 
 const PENDING: &str =
     "SELECT kind, aid, ver, one, other, visibility, formerly, accepted, attempts, seq, not_before_ms
@@ -35,6 +44,7 @@ const FOLLOWERS: i64 = 1;
 const EDGE: i64 = 2;
 const ACCOUNT: i64 = 3;
 const REMOVAL: i64 = 4;
+const ADDRESSED: i64 = 5;
 
 /// A task's columns.
 #[derive(Default)]
@@ -52,12 +62,13 @@ struct Columns {
 impl From<&Work> for Columns {
     fn from(work: &Work) -> Columns {
         match work {
-            Work::Version { id, version, formerly } => Columns {
+            Work::Version { id, version, formerly, accepted } => Columns {
                 kind: VERSION,
                 aid: Some(*id.as_bytes()),
                 ver: Some(version.0),
                 visibility: formerly.as_ref().map(|before| visibility_number(before.visibility)),
                 formerly: formerly.as_ref().map(|before| pack_uids(&before.addressed)),
+                accepted: accepted.map(seq),
                 ..Columns::default()
             },
             Work::Followers { id, version, formerly, accepted, after } => Columns {
@@ -83,6 +94,13 @@ impl From<&Work> for Columns {
                 other: after.map(|after| after.0),
                 ..Columns::default()
             },
+            Work::Addressed { uid, after } => Columns {
+                kind: ADDRESSED,
+                one: Some(uid.0),
+                ver: after.map(|spot| spot.time.0),
+                aid: after.map(|spot| *spot.id.as_bytes()),
+                ..Columns::default()
+            },
             Work::Removal { owner, id } => {
                 Columns { kind: REMOVAL, aid: Some(*id.as_bytes()), one: Some(owner.0), ..Columns::default() }
             }
@@ -101,7 +119,14 @@ fn work(row: &Row<'_>) -> Result<Work> {
                 Some(visibility) => Some(Formerly { visibility, addressed: unpack_uids(row, 6)? }),
                 None => None,
             },
+            accepted: row.get::<_, Option<i64>>(7)?.map(|_| position(row, 7)).transpose()?,
         },
+        ADDRESSED => {
+            let spot =
+                |time| Ok::<_, crate::StoreError>(Spot { time: Millis(time), id: activity_id(row, 1)? });
+            let after = row.get::<_, Option<i64>>(2)?.map(spot).transpose()?;
+            Work::Addressed { uid: Uid(row.get(3)?), after }
+        }
         FOLLOWERS => Work::Followers {
             id: activity_id(row, 1)?,
             version: version(row, 2)?,
@@ -124,12 +149,19 @@ fn work(row: &Row<'_>) -> Result<Work> {
 /// Appends a task within the present transaction. Only one transaction writes at a time, so positions become
 /// visible in their order.
 pub(super) fn append(connection: &Connection, work: &Work) -> Result<Position> {
-    append_again(connection, work, 0, Millis(0))
+    let seq = insert(connection, APPEND, work, 0, Millis(0))?;
+    Ok(Position(seq.cast_unsigned()))
 }
 
-fn append_again(connection: &Connection, work: &Work, attempts: u32, not_before: Millis) -> Result<Position> {
+fn insert(
+    connection: &Connection,
+    statement: &str,
+    work: &Work,
+    attempts: u32,
+    not_before: Millis,
+) -> Result<i64> {
     let c = Columns::from(work);
-    let seq = connection.prepare_cached(APPEND)?.insert(params![
+    Ok(connection.prepare_cached(statement)?.insert(params![
         c.kind,
         c.aid,
         c.ver,
@@ -140,8 +172,7 @@ fn append_again(connection: &Connection, work: &Work, attempts: u32, not_before:
         c.accepted,
         attempts,
         not_before.0
-    ])?;
-    Ok(Position(seq.cast_unsigned()))
+    ])?)
 }
 
 fn delete(connection: &Connection, at: Position) -> Result<bool> {
@@ -196,12 +227,25 @@ impl Log for SqliteStore {
         .await
     }
 
+    async fn come_due(&self, now: Millis) -> Result<()> {
+        let any = "SELECT 1 FROM waiting WHERE not_before_ms <= ?1 LIMIT 1";
+        if !self.read(|connection| Ok(connection.prepare_cached(any)?.exists([now.0])?)).await? {
+            return Ok(());
+        }
+        self.write(move |connection| {
+            connection.prepare_cached(COME_DUE)?.execute([now.0])?;
+            let gone = "DELETE FROM waiting WHERE not_before_ms <= ?1";
+            Ok(connection.prepare_cached(gone)?.execute([now.0]).map(drop)?)
+        })
+        .await
+    }
+
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()> {
         let task = task.clone();
         self.write(move |connection| {
             // Whoever acknowledged it meanwhile did what is to be done.
             if delete(connection, task.position)? {
-                append_again(connection, &task.work, task.attempts, not_before)?;
+                insert(connection, WAIT, &task.work.moved_from(task.position), task.attempts, not_before)?;
             }
             Ok(())
         })
@@ -212,7 +256,7 @@ impl Log for SqliteStore {
         let (task, why) = (task.clone(), why.to_owned());
         self.write(move |connection| {
             if delete(connection, task.position)? {
-                let c = Columns::from(&task.work);
+                let c = Columns::from(&task.work.moved_from(task.position));
                 connection.prepare_cached(BURY)?.execute(params![
                     c.kind,
                     c.aid,

@@ -75,6 +75,7 @@ fn entry(number: i64) -> Entry {
         version: Version(time.0),
         visibility: Visibility::Public,
         gone: false,
+        formerly: None,
         arrived: None,
     }
 }

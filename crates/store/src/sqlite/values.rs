@@ -94,18 +94,21 @@ pub(super) fn unpack_flags(flags: i64) -> Result<(Visibility, bool)> {
     Ok((unpack_visibility(flags & 3)?, flags & 4 != 0))
 }
 
-/// The flags of an entry: visibility + 4 * gone, and of one that is gone 8 * (1 + who could see what it takes back).
+/// The flags of an entry: visibility + 4 * gone + 8 * (1 + who could see what was here before), nothing for the last
+/// where there was nothing.
 pub(super) fn entry_flags(entry: &Entry) -> i64 {
-    let taken_back = if entry.gone { 8 * (1 + visibility_number(entry.visibility)) } else { 0 };
-    flags(entry.visibility, entry.gone) + taken_back
+    let formerly = entry.formerly.map_or(0, |visibility| 1 + visibility_number(visibility));
+    flags(entry.visibility, entry.gone) + 8 * formerly
 }
 
-pub(super) fn unpack_entry_flags(flags: i64) -> Result<(Visibility, bool)> {
+/// Visibility, whether it is gone, and who could see what was here before.
+pub(super) fn unpack_entry_flags(flags: i64) -> Result<(Visibility, bool, Option<Visibility>)> {
     let (visibility, gone) = unpack_flags(flags & 7)?;
-    match flags >> 3 {
-        taken_back @ 1.. if gone => Ok((unpack_visibility(taken_back - 1)?, true)),
-        _ => Ok((visibility, gone)),
-    }
+    let formerly = match flags >> 3 {
+        0 => None,
+        number => Some(unpack_visibility(number - 1)?),
+    };
+    Ok((visibility, gone, formerly))
 }
 
 /// Accounts in one column, eight bytes each.

@@ -212,6 +212,7 @@ async fn deliver(
         version: state.version,
         visibility: state.visibility,
         gone: false,
+        formerly: None,
         arrived: None,
     };
     store.deliver(position, vec![(owner, entry)]).await

@@ -109,7 +109,7 @@ fn described(work: &Work) -> String {
         Work::Edge { follower, followee, .. } => {
             format!("account {} follows account {}", follower.0, followee.0)
         }
-        Work::Account { uid, .. } => format!("changes of account {}", uid.0),
+        Work::Account { uid, .. } | Work::Addressed { uid, .. } => format!("changes of account {}", uid.0),
         Work::Removal { owner, id } => format!("activity {id} removed by account {}", owner.0),
     }
 }

@@ -1,6 +1,7 @@
 //! What following brings along: what the followed account has done, from where the edge begins.
 
-use model::{Box, Boxes, Edge, Entry, Filter, Order, Position, Uid, Visibility};
+use model::{ActivityId, Box, Boxes, Edge, Entry, Filter, Order, Position, Uid, Version, entry_belongs};
+use std::collections::HashSet;
 use store::{Result, Slice, Store};
 
 /// How many are taken at once.
@@ -31,13 +32,19 @@ pub(super) async fn deliver(
         let ended = own.len() < PAGE;
         let old = |entry: &Entry| edge.from.is_some_and(|oldest| entry.spot(Order::Received) < oldest);
         let reached_the_end = own.last().is_some_and(old);
-        let entries: Vec<(Uid, Entry)> = own
+        let mut own: Vec<Entry> = own
             .into_iter()
             .filter(|entry| !old(entry) && entry.arrived.is_some_and(|accepted| accepted < at))
-            .map(|entry| (follower, brought(entry)))
             .collect();
-        if !entries.is_empty() {
-            store.deliver(at, entries).await?;
+        let addressed = addressed(store, follower, &own).await?;
+        own.retain(|entry| !addressed.contains(&(entry.id, entry.version)));
+        if !own.is_empty() {
+            store
+                .deliver(
+                    at,
+                    own.into_iter().map(|entry| (follower, brought(entry, follower, edge))).collect(),
+                )
+                .await?;
         }
         if ended || reached_the_end {
             return Ok(());
@@ -46,10 +53,26 @@ pub(super) async fn deliver(
     }
 }
 
+/// Those that address the follower as well: they reach them by that, once.
+async fn addressed(
+    store: &dyn Store,
+    follower: Uid,
+    own: &[Entry],
+) -> Result<HashSet<(ActivityId, Version)>> {
+    let ids: Vec<_> = own.iter().map(|entry| entry.id).collect();
+    let states = store.states(&ids).await?;
+    let reached =
+        states.into_iter().flatten().filter(|state| !state.deleted && state.addressed.contains(&follower));
+    Ok(reached.map(|state| (state.id, state.version)).collect())
+}
+
 /// The follower's entry of what the followed account has as its own.
-fn brought(own: Entry) -> Entry {
-    let hidden = own.gone || own.visibility == Visibility::Direct;
-    // Nobody is told that something is gone which this edge never brought.
-    let visibility = if hidden { Visibility::Direct } else { own.visibility };
-    Entry { boxes: Boxes::default().with(Box::Followed), gone: hidden, visibility, arrived: None, ..own }
+fn brought(own: Entry, follower: Uid, edge: &Edge) -> Entry {
+    // Nobody is told of the end of what was before this edge.
+    let followed =
+        Entry { boxes: Boxes::default().with(Box::Followed), formerly: None, arrived: None, ..own };
+    if entry_belongs(&followed, follower, Some(edge), false).to {
+        return followed;
+    }
+    Entry { gone: true, ..followed }
 }

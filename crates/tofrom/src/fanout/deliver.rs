@@ -1,6 +1,6 @@
 //! Takes tasks from the log, does them, and acknowledges them.
 //!
-//! A task that fails goes to the end of the log and is tried again later, ever more rarely; nothing waits for it but
+//! A task that fails leaves the log and is tried again later, ever more rarely; nothing waits for it but
 //! those whom it concerns. After its last attempt it becomes a dead letter, which an operator can have tried again.
 
 use super::{Hub, task};
@@ -44,11 +44,11 @@ pub(super) struct Batch {
 /// Does the oldest pending tasks, at most [`BATCH`] of them. Whoever watches what they touched is told when the floor
 /// has passed them.
 pub(super) async fn deliver_batch(store: &dyn Store, clock: &Clock, hub: &Hub) -> Result<Batch> {
+    let now = clock.now();
+    store.come_due(now).await?;
     let tasks = store.pending(BATCH).await?;
     let seen = tasks.len();
-    let now = clock.now();
-    let (due, waiting): (Vec<Task>, Vec<Task>) = tasks.into_iter().partition(|task| task.not_before <= now);
-    let attempts = due.into_iter().map(|task| async move {
+    let attempts = tasks.into_iter().map(|task| async move {
         let result = task::perform(store, hub, &task).await;
         (task, result)
     });
@@ -66,10 +66,6 @@ pub(super) async fn deliver_batch(store: &dyn Store, clock: &Clock, hub: &Hub) -
     let positions: Vec<_> = done.iter().map(|task| task.position).collect();
     if !positions.is_empty() {
         store.acknowledge(&positions, &next).await?;
-        // Those that wait for their time must not hold up the floor for the ones that are done.
-        for task in &waiting {
-            store.retry(task, task.not_before).await?;
-        }
     }
     for (task, error) in failed {
         give_way(store, task, &error, now).await?;

@@ -1,6 +1,6 @@
 //! Who gets an entry of which version, and what it says. Whether it is shown there is decided when it is read; an
 //! entry that does not belong any more is overwritten with one that says so, so that offsets settle and whoever watches
-//! is told. An entry that takes back says who could see what it takes back.
+//! is told. An entry says who could see the version before.
 
 use model::{Box, Entry, Formerly, Position, State, Uid, Visibility};
 use store::{Result, Store};
@@ -10,12 +10,8 @@ const PAGE: usize = 2_000;
 
 /// Entries for those whom this version addresses, and for those whom only the one before it did.
 pub(super) fn addressed(state: &State, formerly: Option<&Formerly>) -> Vec<(Uid, Entry)> {
-    let before = formerly.map_or(state.visibility, |before| before.visibility);
-    let entry = if state.deleted {
-        gone(state, Box::Addressed, before)
-    } else {
-        Entry::of(state, Box::Addressed, false)
-    };
+    let before = formerly.map(|before| before.visibility);
+    let entry = after(before, Entry::of(state, Box::Addressed, state.deleted));
     let present = state.addressed.iter().map(|uid| (*uid, entry.clone()));
     present.chain(no_longer_addressed(state, formerly)).collect()
 }
@@ -27,7 +23,7 @@ pub(super) fn no_longer_addressed<'a>(
 ) -> impl Iterator<Item = (Uid, Entry)> + 'a {
     formerly.into_iter().flat_map(move |before| {
         let dropped = before.addressed.iter().filter(|uid| !state.addressed.contains(uid));
-        dropped.map(move |uid| (*uid, gone(state, Box::Addressed, before.visibility)))
+        dropped.map(|uid| (*uid, after(Some(before.visibility), Entry::of(state, Box::Addressed, true))))
     })
 }
 
@@ -35,16 +31,14 @@ pub(super) fn no_longer_addressed<'a>(
 /// earlier version than the present one only what it took back: the present one has a task of its own.
 pub(super) fn for_followers(state: &State, present: bool, formerly: Option<Visibility>) -> Option<Entry> {
     let hidden = state.deleted || state.visibility == Visibility::Direct;
-    match formerly {
-        _ if present && !hidden => Some(Entry::of(state, Box::Followed, false)),
-        Some(before) if hidden && before != Visibility::Direct => Some(gone(state, Box::Followed, before)),
-        _ => None,
-    }
+    let was_for_them = formerly.is_some_and(|before| before != Visibility::Direct);
+    let wanted = if hidden { was_for_them } else { present };
+    wanted.then(|| after(formerly, Entry::of(state, Box::Followed, hidden)))
 }
 
-/// An entry that takes back what those had who could see the version before.
-fn gone(state: &State, from: Box, before: Visibility) -> Entry {
-    Entry { visibility: before, ..Entry::of(state, from, true) }
+/// An entry of a version that comes after one that these could see.
+fn after(before: Option<Visibility>, entry: Entry) -> Entry {
+    Entry { formerly: before, ..entry }
 }
 
 /// Entries for those of the followers after `after` who followed before the version was accepted, and after whom to go

@@ -2,23 +2,26 @@
 
 use super::recipients::{addressed, followers, for_followers, no_longer_addressed};
 use super::{Hub, backfill};
-use model::{Box, Boxes, Entry, Formerly, Position, State, Uid, Version, Visibility};
-use store::{Result, Store, Task, Work};
+use model::{Box, Boxes, Entry, Filter, Formerly, Order, Position, State, Uid, Version, Visibility};
+use store::{Result, Slice, Store, Task, Work};
 
 /// Accounts that are told of a change at once.
 const TOLD_AT_ONCE: usize = 2_000;
+/// Activities that are looked through at once.
+const PAGE: usize = 500;
 
 /// Does a task; gives back what is still to be done for it.
 pub(super) async fn perform(store: &dyn Store, hub: &Hub, task: &Task) -> Result<Option<Work>> {
     let at = task.position;
     match &task.work {
-        Work::Version { id, version, formerly } => {
-            let Some(state) = state(store, *id).await? else { return Ok(None) };
-            deliver_version(store, hub, at, &state, *version, formerly.as_ref()).await
+        Work::Version { id, version, formerly, accepted } => {
+            let Some((state, present)) = state_for(store, *id, *version).await? else { return Ok(None) };
+            let accepted = accepted.unwrap_or(at);
+            deliver_version(store, hub, at, &state, present, formerly.as_ref(), accepted).await
         }
         Work::Followers { id, version, formerly, accepted, after } => {
-            let Some(state) = state(store, *id).await? else { return Ok(None) };
-            deliver_to_followers(store, hub, at, &state, *version, *formerly, *accepted, Some(*after)).await
+            let Some((state, present)) = state_for(store, *id, *version).await? else { return Ok(None) };
+            deliver_to_followers(store, hub, at, &state, present, *formerly, *accepted, Some(*after)).await
         }
         Work::Edge { follower, followee, version, following } => {
             if *following {
@@ -42,7 +45,34 @@ pub(super) async fn perform(store: &dyn Store, hub: &Hub, task: &Task) -> Result
             }
             store.note_changes(at, &told).await?;
             hub.wake_later(told);
-            Ok(next.map(|last| Work::Account { uid: *uid, after: Some(last) }))
+            Ok(Some(match next {
+                Some(last) => Work::Account { uid: *uid, after: Some(last) },
+                None => Work::Addressed { uid: *uid, after: None },
+            }))
+        }
+        Work::Addressed { uid, after } => {
+            let slice = Slice {
+                owner: *uid,
+                boxes: Boxes::default().with(Box::From),
+                order: Order::Received,
+                filter: &Filter::default(),
+                after: *after,
+                limit: PAGE,
+            };
+            let own = store.slice(&slice).await?;
+            // Also those that ended meanwhile, and whom they addressed before: of the end of what they may not see any
+            // more they are told only like this.
+            let ids: Vec<_> = own.iter().map(|entry| entry.id).collect();
+            let (states, formerly) = (store.states(&ids).await?, store.formerly(&ids).await?);
+            let present = states.into_iter().flatten().flat_map(|state| state.addressed);
+            let before = formerly.into_iter().flatten().flat_map(|before| before.addressed);
+            let mut told: Vec<Uid> = present.chain(before).collect();
+            told.sort_unstable();
+            told.dedup();
+            store.note_changes(at, &told).await?;
+            hub.wake_later(told);
+            let last = own.last().filter(|_| own.len() == PAGE).map(|entry| entry.spot(Order::Received));
+            Ok(last.map(|spot| Work::Addressed { uid: *uid, after: Some(spot) }))
         }
         Work::Removal { owner, id } => {
             let Some(state) = state(store, *id).await? else { return Ok(None) };
@@ -59,28 +89,37 @@ async fn state(store: &dyn Store, id: model::ActivityId) -> Result<Option<State>
     Ok(store.states(&[id]).await?.into_iter().flatten().next())
 }
 
+/// The state that a version's task is done by, and whether that version is the present one. What a version took back
+/// that was overtaken meanwhile it takes back as itself: whoever comes late with it comes after the later ones.
+async fn state_for(
+    store: &dyn Store,
+    id: model::ActivityId,
+    version: Version,
+) -> Result<Option<(State, bool)>> {
+    let state = state(store, id).await?;
+    Ok(state.map(|state| (State { version, ..state.clone() }, state.version == version)))
+}
+
 async fn deliver_version(
     store: &dyn Store,
     hub: &Hub,
     at: Position,
     state: &State,
-    version: Version,
+    present: bool,
     formerly: Option<&Formerly>,
+    accepted: Position,
 ) -> Result<Option<Work>> {
     // Of an activity with a later version by now only that one is delivered: its own task follows. But only this task
     // knows whom the version before it reached.
-    let entries = if state.version == version {
-        addressed(state, formerly)
-    } else {
-        no_longer_addressed(state, formerly).collect()
-    };
+    let entries =
+        if present { addressed(state, formerly) } else { no_longer_addressed(state, formerly).collect() };
     let reached: Vec<Uid> = entries.iter().map(|(uid, _)| *uid).chain([state.actor]).collect();
     if !entries.is_empty() {
         store.deliver(at, entries).await?;
     }
     hub.wake_later(reached);
     let before = formerly.map(|before| before.visibility);
-    deliver_to_followers(store, hub, at, state, version, before, at, None).await
+    deliver_to_followers(store, hub, at, state, present, before, accepted, None).await
 }
 
 #[expect(clippy::too_many_arguments, reason = "the fields of one task")]
@@ -89,17 +128,17 @@ async fn deliver_to_followers(
     hub: &Hub,
     at: Position,
     state: &State,
-    version: Version,
+    present: bool,
     formerly: Option<Visibility>,
     accepted: Position,
     after: Option<Uid>,
 ) -> Result<Option<Work>> {
-    let Some(entry) = for_followers(state, state.version == version, formerly) else { return Ok(None) };
+    let Some(entry) = for_followers(state, present, formerly) else { return Ok(None) };
     let (entries, next) = followers(store, &entry, accepted, after).await?;
     let reached: Vec<Uid> = entries.iter().map(|(uid, _)| *uid).collect();
     if !entries.is_empty() {
         store.deliver(at, entries).await?;
     }
     hub.wake_later(reached);
-    Ok(next.map(|after| Work::Followers { id: state.id, version, formerly, accepted, after }))
+    Ok(next.map(|after| Work::Followers { id: state.id, version: state.version, formerly, accepted, after }))
 }

@@ -2,7 +2,8 @@
 
 use super::{Feed, Item, ReadError};
 use model::{
-    Box, Edge, Entry, FeedQuery, Filter, Millis, Range, Reader, State, Uid, belongs, entry_belongs, may_see,
+    Box, Edge, Entry, FeedQuery, Filter, Formerly, Millis, Range, Reader, State, Uid, Visibility, belongs,
+    entry_belongs, may_see,
 };
 use std::collections::HashMap;
 
@@ -25,9 +26,13 @@ impl Feed {
     }
 
     /// What belonging of these entries depends on, in as few look-ups as it takes.
-    async fn ties(&self, owner: Uid, entries: &[Entry]) -> Result<Ties, ReadError> {
-        let mut actors: Vec<Uid> =
-            entries.iter().filter(|e| e.boxes.contains(Box::Followed)).map(|e| e.actor).collect();
+    async fn ties(
+        &self,
+        owner: Uid,
+        entries: &[Entry],
+        followed: impl Fn(&Entry) -> bool,
+    ) -> Result<Ties, ReadError> {
+        let mut actors: Vec<Uid> = entries.iter().filter(|e| followed(e)).map(|e| e.actor).collect();
         actors.sort_unstable();
         actors.dedup();
         let mut edges = HashMap::with_capacity(actors.len());
@@ -51,7 +56,7 @@ impl Feed {
         mut entries: Vec<Entry>,
     ) -> Result<Vec<Candidate>, ReadError> {
         entries.retain(|entry| !entry.gone && filter.matches(entry));
-        let ties = self.ties(query.owner, &entries).await?;
+        let ties = self.ties(query.owner, &entries, |entry| entry.boxes.contains(Box::Followed)).await?;
         let accounts = self.accounts.get_many(entries.iter().map(|entry| entry.actor)).await?;
         let candidates = entries.into_iter().zip(ties.removed).filter_map(|(entry, removed)| {
             let edge = ties.edges.get(&entry.actor).copied();
@@ -62,8 +67,8 @@ impl Feed {
         Ok(candidates.collect())
     }
 
-    /// Which of these entries, which are gone, take something away from this reader's view of the collection: it was
-    /// there before, and is not there now.
+    /// Which of these entries, of which nothing is shown, take something away from this reader's view of the
+    /// collection: it was there before, and is not there now.
     pub(super) async fn taken_away(
         &self,
         reader: Reader,
@@ -74,18 +79,35 @@ impl Feed {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        let ties = self.ties(query.owner, entries).await?;
+        // What it was in before, its entry need not say any more.
+        let ties = self.ties(query.owner, entries, |entry| entry.actor != query.owner).await?;
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
         let states = self.store.states(&ids).await?;
+        let formerly = self.store.formerly(&ids).await?;
         let accounts = self.accounts.get_many(entries.iter().map(|entry| entry.actor)).await?;
-        let looks = entries.iter().zip(states).zip(ties.removed);
-        let lost = looks.map(|((entry, state), removed)| {
+        let looks = entries.iter().zip(states).zip(formerly).zip(ties.removed);
+        let lost = looks.map(|(((entry, state), formerly), removed)| {
             let (Some(state), Some(actor)) = (state, accounts.get(&entry.actor)) else { return false };
+            // The later version's own arrival says what became of it.
+            if !entry.gone && entry.version < state.version {
+                return false;
+            }
             let edge = ties.edges.get(&entry.actor);
-            let there = Entry { gone: false, ..entry.clone() };
-            let before = State { deleted: false, visibility: entry.visibility, ..state.clone() };
+            let present = removed.then(|| Formerly::from(&state));
+            let here = Visibility::wider(entry.formerly, present.as_ref().map(|present| present.visibility));
+            let (Some(here), Some(before)) = (here, Formerly::together(formerly, present)) else {
+                return false;
+            };
+            let before = State {
+                deleted: false,
+                visibility: before.visibility,
+                addressed: before.addressed,
+                ..state.clone()
+            };
+            // An edge brings what was here after it was made; who else could see it is the activity's own history.
+            let brought = State { visibility: here, ..before.clone() };
             let was_in = filter.matches(entry)
-                && entry_belongs(&there, query.owner, edge, false).is_in(query.collection)
+                && belongs(&brought, query.owner, edge, false).is_in(query.collection)
                 && may_see(reader, query.owner, &before, actor);
             let is_in = belongs(&state, query.owner, edge, removed).is_in(query.collection)
                 && may_see(reader, query.owner, &state, actor);

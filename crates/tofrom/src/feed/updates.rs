@@ -2,7 +2,7 @@
 
 use super::{Feed, Item, Page, ReadError};
 use model::{ActivityId, Entry, FeedQuery, Filter, Mark, Place, Position, Reader, Start, Version};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use store::Arrival;
 
 /// Something that happened in a collection.
@@ -94,29 +94,33 @@ impl Feed {
         let Step { reader, query, filter, floor, limit, deletions } = *step;
         let arrivals = self.store.arrivals(query.owner, ahead.place, floor, limit).await?;
         let ended = arrivals.len() < limit;
-        let entries = |gone: bool| -> Vec<Entry> {
-            let wanted = |arrival: &Arrival| match arrival {
-                Arrival::Entry(entry) if entry.gone == gone => Some(entry.clone()),
-                _ => None,
-            };
-            arrivals.iter().filter_map(wanted).collect()
+        let entry = |arrival: &Arrival| match arrival {
+            Arrival::Entry(entry) => Some(entry.clone()),
+            Arrival::Change(_) => None,
         };
-        let candidates = self.belonging(query, filter, entries(false)).await?;
-        let versions: Vec<_> = candidates.iter().map(|c| (c.entry.id, c.entry.version)).collect();
-        let mut shown = versions.into_iter().zip(self.shown(reader, query, candidates).await?).peekable();
-        let gone = if deletions { entries(true) } else { Vec::new() };
-        let mut lost = self.taken_away(reader, query, filter, &gone).await?.into_iter();
+        let entries: Vec<Entry> = arrivals.iter().filter_map(entry).collect();
+        let candidates = self.belonging(query, filter, entries.clone()).await?;
+        let places: Vec<_> =
+            candidates.iter().map(|candidate| (candidate.entry.id, candidate.entry.arrived)).collect();
+        let items = places.into_iter().zip(self.shown(reader, query, candidates).await?);
+        let mut shown: HashMap<_, Item> = items.filter_map(|(place, item)| Some((place, item?))).collect();
+        let unshown: Vec<Entry> = match deletions {
+            true => entries.into_iter().filter(|e| !shown.contains_key(&(e.id, e.arrived))).collect(),
+            false => Vec::new(),
+        };
+        let mut lost = self.taken_away(reader, query, filter, &unshown).await?.into_iter();
         let mut events = Vec::new();
         for arrival in &arrivals {
             ahead.advance(place_of(arrival));
             let event = match arrival {
                 Arrival::Change(_) => Some(Event::Changed),
-                Arrival::Entry(entry) if entry.gone => {
-                    lost.next().unwrap_or(false).then_some(Event::Deleted(entry.id))
+                Arrival::Entry(entry) => {
+                    let seen = !entry.gone && ahead.forget(entry.id, entry.version);
+                    match shown.remove(&(entry.id, entry.arrived)) {
+                        Some(item) => news(seen, entry.version, item),
+                        None => lost.next().unwrap_or(false).then_some(Event::Deleted(entry.id)),
+                    }
                 }
-                Arrival::Entry(entry) => shown
-                    .next_if(|((candidate, _), _)| *candidate == entry.id)
-                    .and_then(|((id, version), item)| news(ahead, id, version, item)),
             };
             events.extend(event.map(|event| (event, ahead.clone())));
         }
@@ -146,7 +150,6 @@ fn place_of(arrival: &Arrival) -> Place {
 
 /// The item, unless the mark has seen it, or it is an older version than the present one: the newer one's arrival is
 /// still to come.
-fn news(mark: &mut Mark, id: ActivityId, version: Version, item: Option<Item>) -> Option<Event> {
-    let seen = mark.forget(id, version);
-    item.filter(|item| !seen && item.state.version == version).map(Event::Activity)
+fn news(seen: bool, version: Version, item: Item) -> Option<Event> {
+    (!seen && item.state.version == version).then_some(Event::Activity(item))
 }

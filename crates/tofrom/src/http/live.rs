@@ -72,6 +72,7 @@ pub(super) async fn open(
         _seat: seat,
         commented: now,
         checked: now,
+        changed: false,
         ended: false,
     };
     let first = stream::iter([Ok::<_, Infallible>(Bytes::from(text))]);
@@ -133,6 +134,8 @@ struct Live {
     _seat: Seat,
     commented: Instant,
     checked: Instant,
+    /// What this reader may see has changed: the collection must be read anew.
+    changed: bool,
     ended: bool,
 }
 
@@ -146,6 +149,11 @@ impl Live {
             }
             if self.checked.elapsed() >= CHECKED_EVERY && !self.may_go_on().await {
                 return None;
+            }
+            if std::mem::take(&mut self.changed) {
+                let mut text = String::new();
+                event(&mut text, "incomplete", Some(&self.query.mark_text(&self.mark)), &self.whole());
+                return Some(Bytes::from(text));
             }
             // Asked for before looking: whatever comes in between wakes.
             let woken = self.watch.woken();
@@ -221,6 +229,7 @@ impl Live {
             Ok((owner, reader)) if owner.uid == self.owner.uid => {
                 self.caller = Arc::new(caller);
                 self.owner = owner;
+                self.changed |= self.reader != reader;
                 self.reader = reader;
                 true
             }

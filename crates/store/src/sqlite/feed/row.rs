@@ -32,7 +32,7 @@ impl EntryRow {
 
     /// The entry that has this row only.
     pub(super) fn entry(&self, facet: &Facet, one: Box) -> Result<Entry> {
-        let (visibility, gone) = unpack_entry_flags(self.flags)?;
+        let (visibility, gone, formerly) = unpack_entry_flags(self.flags)?;
         Ok(Entry {
             id: self.id,
             boxes: Boxes::default().with(one),
@@ -43,6 +43,7 @@ impl EntryRow {
             version: self.version,
             visibility,
             gone,
+            formerly,
             arrived: Some(self.arrived),
         })
     }

@@ -16,6 +16,22 @@ CREATE TABLE task (
   not_before_ms INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
+-- Tasks that failed and wait for their time: outside the log, so that they hold nobody up.
+CREATE TABLE waiting (
+  number INTEGER PRIMARY KEY,
+  kind INTEGER NOT NULL,
+  aid BLOB,
+  ver INTEGER,
+  one INTEGER,
+  other INTEGER,
+  visibility INTEGER,
+  formerly BLOB,
+  accepted INTEGER,
+  attempts INTEGER NOT NULL,
+  not_before_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX waiting_due ON waiting (not_before_ms);
+
 -- What waits goes on waiting, and no number is given again.
 INSERT INTO task (seq, kind, aid, ver, visibility, formerly) SELECT seq, 0, aid, ver, 0, formerly FROM log;
 DELETE FROM sqlite_sequence WHERE name = 'task';
@@ -36,6 +52,10 @@ CREATE TABLE dead_letter (
   why TEXT NOT NULL,
   at_ms INTEGER NOT NULL
 ) STRICT;
+
+-- What the versions before the present one were together: the widest visibility, and everybody whom they addressed.
+ALTER TABLE activity ADD COLUMN formerly_visibility INTEGER;
+ALTER TABLE activity ADD COLUMN formerly_addressed BLOB;
 
 -- Where in the log an edge was made: what was accepted before comes with the edge, what comes after by itself.
 ALTER TABLE follower ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;

@@ -43,6 +43,7 @@ pub(crate) async fn an_accepted_activity_is_there(store: Engine) {
         version: expected.version,
         visibility: Visibility::Public,
         gone: false,
+        formerly: None,
         arrived: Some(position),
     };
     for order in [Order::Received, Order::Published] {

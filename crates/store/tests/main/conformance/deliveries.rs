@@ -23,6 +23,7 @@ pub(crate) async fn the_later_version_wins_then_the_later_position(store: Engine
         entry: Entry { version: Version(version), gone, visibility, ..base.clone() },
     };
     let expected = |delivery: &Delivery| Entry { arrived: Some(delivery.at), ..delivery.entry.clone() };
+    let told = |entry: Entry| Entry { formerly: None, ..entry };
     let first = at(10, 5, false, Visibility::Public);
     let older = at(9, 50, true, Visibility::Direct);
     let again_later = at(10, 7, false, Visibility::Public);
@@ -38,7 +39,7 @@ pub(crate) async fn the_later_version_wins_then_the_later_position(store: Engine
         (&again_later, &newer),
     ] {
         store.deliver(delivery.at, vec![(owner, delivery.entry.clone())]).await.unwrap();
-        assert_eq!(only(&*store, owner).await, expected(present));
+        assert_eq!(told(only(&*store, owner).await), expected(present));
     }
 }
 
@@ -124,12 +125,13 @@ pub(crate) async fn a_new_version_arrives_anew(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let first = fresh::entry(fresh::NOON, 0, &[Box::Addressed, Box::Followed]);
     store.deliver(Position(1), vec![(owner, first.clone())]).await.unwrap();
-    let second = Entry { version: Version(first.version.0 + 1), gone: true, ..first.clone() };
+    let formerly = Some(first.visibility);
+    let second = Entry { version: Version(first.version.0 + 1), gone: true, formerly, ..first.clone() };
     store.deliver(Position(2), vec![(owner, second.clone())]).await.unwrap();
     let found = fresh::arrivals(&*store, owner, Place::whole(Position(1)), END, 9).await;
     assert_eq!(found, [Entry { arrived: Some(Position(2)), ..second }], "also one that takes it back");
     // The same version in one box at a later position: that box arrives there.
-    let third = Entry { version: Version(first.version.0 + 2), ..first };
+    let third = Entry { version: Version(first.version.0 + 2), formerly, ..first };
     store.deliver(Position(3), vec![(owner, third.clone())]).await.unwrap();
     let followed = Entry { boxes: fresh::boxes(&[Box::Followed]), ..third.clone() };
     store.deliver(Position(4), vec![(owner, followed.clone())]).await.unwrap();
@@ -196,17 +198,24 @@ pub(crate) async fn changes_come_behind_the_entries_of_their_position(store: Eng
     assert_eq!(kinds(&until), expected[..5]);
 }
 
-pub(crate) async fn who_could_see_what_is_gone_is_whoever_could_by_any(store: Engine) {
-    let gone = Entry { gone: true, ..fresh::entry(fresh::NOON, 0, &[Box::Followed]) };
-    let by = |visibility| Entry { visibility, ..gone.clone() };
-    let writes = [(1, by(Visibility::Followers)), (2, by(Visibility::Direct)), (3, by(Visibility::Direct))];
-    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]] {
-        let owner = fresh::uid(&*store).await;
-        for number in order {
-            let (at, entry) = &writes[number];
-            store.deliver(Position(*at), vec![(owner, entry.clone())]).await.unwrap();
+pub(crate) async fn who_could_see_what_was_here_is_whoever_could_by_any(store: Engine) {
+    let base = fresh::entry(fresh::NOON, 0, &[Box::Followed]);
+    let told = |formerly| Entry { formerly, gone: true, version: Version(9), ..base.clone() };
+    let older = Entry { version: Version(2), visibility: Visibility::Followers, ..base.clone() };
+    let of_one_version =
+        [(1, told(Some(Visibility::Followers))), (2, told(Some(Visibility::Direct))), (3, told(None))];
+    let of_two =
+        [(1, older.clone()), (2, Entry { gone: true, version: Version(1), ..older }), (3, told(None))];
+    for writes in [of_one_version, of_two] {
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]] {
+            let owner = fresh::uid(&*store).await;
+            for number in order {
+                let (at, entry) = &writes[number];
+                store.deliver(Position(*at), vec![(owner, entry.clone())]).await.unwrap();
+            }
+            let found = fresh::arrivals(&*store, owner, START, END, 9).await;
+            let last = Entry { arrived: Some(Position(3)), ..told(Some(Visibility::Followers)) };
+            assert_eq!(found, [last], "{order:?}");
         }
-        let found = fresh::arrivals(&*store, owner, START, END, 9).await;
-        assert_eq!(found, [Entry { arrived: Some(Position(3)), ..by(Visibility::Followers) }], "{order:?}");
     }
 }

@@ -80,6 +80,7 @@ pub(crate) fn entry(received: i64, published: i64, these: &[Box]) -> Entry {
         version: Version(received),
         visibility: Visibility::Public,
         gone: false,
+        formerly: None,
         arrived: None,
     }
 }

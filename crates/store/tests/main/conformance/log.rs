@@ -1,7 +1,7 @@
 //! The delivery log. Others may append to it meanwhile, so a test knows of its own tasks only.
 
 use super::{Engine, fresh};
-use model::{Formerly, Millis, Position, Uid, Version, Visibility};
+use model::{Formerly, Millis, Position, Spot, Uid, Version, Visibility};
 use std::collections::BTreeSet;
 use store::{Accepted, Store, Task, Work};
 
@@ -22,7 +22,7 @@ pub(crate) async fn tasks_wait_until_they_are_acknowledged(store: Engine) {
         let position = fresh::accept(&*store, item).await;
         let state = &item.activity.state;
         let formerly = item.formerly.clone();
-        let work = Work::Version { id: state.id, version: state.version, formerly };
+        let work = Work::Version { id: state.id, version: state.version, formerly, accepted: None };
         expected.push(Task { position, work, attempts: 0, not_before: Millis(0) });
     }
     let mine: Vec<Position> = expected.iter().map(|task| task.position).collect();
@@ -105,14 +105,16 @@ fn every_kind() -> Vec<Work> {
     let after = Uid(5);
     let (accepted, before) = (Position(3), Some(Visibility::Direct));
     vec![
-        Work::Version { id, version, formerly },
-        Work::Version { id, version, formerly: None },
+        Work::Version { id, version, formerly, accepted: None },
+        Work::Version { id, version, formerly: None, accepted: Some(accepted) },
         Work::Followers { id, version, formerly: before, accepted, after },
         Work::Followers { id, version, formerly: None, accepted, after },
         Work::Edge { follower: uid, followee: after, version, following: true },
         Work::Edge { follower: uid, followee: after, version, following: false },
         Work::Account { uid, after: None },
         Work::Account { uid, after: Some(after) },
+        Work::Addressed { uid, after: None },
+        Work::Addressed { uid, after: Some(Spot { time: Millis(5), id }) },
         Work::Removal { owner: uid, id },
     ]
 }
@@ -139,6 +141,9 @@ fn every_kind_like(found: &[Work]) -> Vec<Work> {
             (Work::Version { id: one, .. }, Work::Version { id: other, .. })
             | (Work::Followers { id: one, .. }, Work::Followers { id: other, .. })
             | (Work::Removal { id: one, .. }, Work::Removal { id: other, .. }) => *one = *other,
+            (Work::Addressed { after: one, .. }, Work::Addressed { after: Some(other), .. }) => {
+                *one = one.map(|spot| Spot { id: other.id, ..spot });
+            }
             _ => {}
         }
     }
@@ -158,19 +163,49 @@ pub(crate) async fn what_follows_a_task_waits_before_it_is_acknowledged(store: E
     store.acknowledge(&[mine[0].position], &[]).await.unwrap();
 }
 
-pub(crate) async fn a_task_that_failed_goes_to_the_end(store: Engine) {
+pub(crate) async fn a_task_that_failed_comes_back_when_its_time_has_come(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let work = Work::Account { uid: owner, after: None };
     let first = store.append(&work).await.unwrap();
     let task = Task { attempts: 3, ..waiting(&*store, &[first]).await.remove(0) };
     store.retry(&task, Millis(77)).await.unwrap();
     store.retry(&task, Millis(88)).await.unwrap();
-    let all = store.pending(1_000_000).await.unwrap();
-    let mine: Vec<&Task> = all.iter().filter(|task| task.work == work).collect();
-    assert_eq!(mine.len(), 1, "once, however often it is said");
-    assert!(mine[0].position > first);
-    assert_eq!((mine[0].attempts, mine[0].not_before), (3, Millis(77)));
-    store.acknowledge(&[mine[0].position], &[]).await.unwrap();
+    let mine = async || -> Vec<Task> {
+        let all = store.pending(1_000_000).await.unwrap();
+        all.into_iter().filter(|task| task.work == work).collect()
+    };
+    store.come_due(Millis(76)).await.unwrap();
+    assert_eq!(mine().await, [], "until then it is not in the log");
+    for _ in 0..2 {
+        store.come_due(Millis(77)).await.unwrap();
+    }
+    store.come_due(Millis(99)).await.unwrap();
+    let found = mine().await;
+    assert_eq!(found.len(), 1, "once, however often it is said");
+    assert!(found[0].position > first);
+    assert_eq!((found[0].attempts, found[0].not_before), (3, Millis(77)));
+    store.acknowledge(&[found[0].position], &[]).await.unwrap();
+}
+
+pub(crate) async fn a_version_that_failed_knows_where_it_was_accepted(store: Engine) {
+    let work = |accepted| Work::Version {
+        id: fresh::id(fresh::NOON),
+        version: Version(3),
+        formerly: None,
+        accepted,
+    };
+    let mut position = store.append(&work(None)).await.unwrap();
+    let first = position;
+    for attempts in 1..3 {
+        let task = Task { attempts, ..waiting(&*store, &[position]).await.remove(0) };
+        store.retry(&task, Millis(1)).await.unwrap();
+        store.come_due(Millis(1)).await.unwrap();
+        let all = store.pending(1_000_000).await.unwrap();
+        let known =
+            |task: &&Task| matches!(&task.work, Work::Version { accepted, .. } if *accepted == Some(first));
+        position = all.iter().find(known).unwrap().position;
+    }
+    store.acknowledge(&[position], &[]).await.unwrap();
 }
 
 pub(crate) async fn a_dead_letter_can_be_tried_again(store: Engine) {

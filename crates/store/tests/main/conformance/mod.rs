@@ -50,12 +50,12 @@ macro_rules! hold_to_the_interface {
             deliveries: the_later_version_wins_then_the_later_position,
                 the_order_of_deliveries_does_not_matter,
                 many_at_one_position_are_paged, changes_come_behind_the_entries_of_their_position,
-                arrivals_end_at_the_floor, who_could_see_what_is_gone_is_whoever_could_by_any, a_new_version_arrives_anew,
+                arrivals_end_at_the_floor, who_could_see_what_was_here_is_whoever_could_by_any, a_new_version_arrives_anew,
                 arrivals_are_what_a_naive_model_gives;
             log: tasks_wait_until_they_are_acknowledged, the_floor_waits_for_the_oldest_task,
                 acknowledging_twice_is_once, concurrent_acceptances_are_all_logged,
                 every_kind_of_work_comes_back_unchanged, what_follows_a_task_waits_before_it_is_acknowledged,
-                a_task_that_failed_goes_to_the_end, a_dead_letter_can_be_tried_again;
+                a_task_that_failed_comes_back_when_its_time_has_come, a_version_that_failed_knows_where_it_was_accepted, a_dead_letter_can_be_tried_again;
             facts: the_store_answers, the_first_to_fix_a_fact_wins;
         }
     };

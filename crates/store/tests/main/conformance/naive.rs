@@ -29,9 +29,14 @@ impl Collection {
             for one in entry.boxes.iter() {
                 let row = Entry { boxes: fresh::boxes(&[one]), arrived: Some(*at), ..entry.clone() };
                 let present = rows.entry((entry.id, one)).or_insert_with(|| row.clone());
-                if (row.version, row.arrived) > (present.version, present.arrived) {
-                    *present = row;
-                }
+                let (latest, other) = match (row.version, row.arrived) > (present.version, present.arrived) {
+                    true => (row, present.clone()),
+                    false => (present.clone(), row),
+                };
+                let overtaken =
+                    (latest.version, latest.arrived) != (other.version, other.arrived) && !other.gone;
+                let before = Visibility::wider(other.formerly, overtaken.then_some(other.visibility));
+                *present = Entry { formerly: Visibility::wider(latest.formerly, before), ..latest };
             }
         }
         Collection(rows)
@@ -64,7 +69,8 @@ fn together(rows: &[&Entry]) -> Entry {
         rows.iter().filter(|row| row.gone == gone).fold(Boxes::default(), |all, row| all.union(row.boxes));
     let latest = rows.iter().max_by_key(|row| (row.version, row.arrived)).unwrap();
     let visibility = rows.iter().filter(|row| row.gone == gone).map(|row| row.visibility).min().unwrap();
-    Entry { boxes, gone, visibility, ..(*latest).clone() }
+    let formerly = rows.iter().fold(None, |so_far, row| Visibility::wider(so_far, row.formerly));
+    Entry { boxes, gone, visibility, formerly, ..(*latest).clone() }
 }
 
 /// Reads a slice page by page and checks that no page is short but the last.
@@ -140,6 +146,9 @@ pub(super) fn any_deliveries() -> impl Strategy<Value = Vec<Delivery>> {
                     version: Version(*version),
                     visibility: visibility[usize::try_from(content % 3).unwrap()],
                     gone: (content.unsigned_abs() + at).is_multiple_of(3),
+                    formerly: visibility
+                        .get(usize::try_from((content + at.cast_signed()) % 5).unwrap())
+                        .copied(),
                     arrived: None,
                 };
                 Delivery { at: Position(*at), entry }

@@ -78,6 +78,14 @@ impl World {
             if chance.one_in(10) {
                 account = Account { removed: true, version: Version(2), ..account };
                 store::Accounts::put_account(&*store, &account).await.unwrap();
+                // Nobody watches yet who had to be told.
+                let told: Vec<Position> = store::Log::pending(&*store, 10)
+                    .await
+                    .unwrap()
+                    .iter()
+                    .map(|task| task.position)
+                    .collect();
+                store::Log::acknowledge(&*store, &told, &[]).await.unwrap();
             }
             accounts.push(account);
         }

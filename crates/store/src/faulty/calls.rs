@@ -1,0 +1,178 @@
+//! Every call of a store, and whether it reads or writes.
+
+use super::Faulty;
+use crate::{
+    Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Credentials, DeadLetter, Feeds, Grants,
+    Graph, Log, NewAccount, Nonce, Result, Secret, Slice, SourceKey, Store, Task, Work,
+};
+use async_trait::async_trait;
+use model::{
+    AccessToken, Account, AccountName, ActivityId, Application, Body, Edge, Entry, Formerly, Key, KeyId,
+    Millis, Place, Position, Progress, Session, State, Temporary, Uid, Version,
+};
+use std::sync::Arc;
+
+/// Hands the calls of one trait on. A write takes its arguments along, for it may outlive its caller: after `as` stands
+/// how they are handed on then.
+macro_rules! hands_on {
+    ($trait:ident
+     reads { $($read:ident($($asked:ident: $question:ty),*) -> $answer:ty;)* }
+     writes { $($write:ident($($given:ident: $gift:ty),*) as ($($handed:expr),*) -> $outcome:ty;)* }
+    ) => {
+        #[async_trait]
+        impl $trait for Faulty {
+            $(async fn $read(&self, $($asked: $question),*) -> Result<$answer> {
+                self.read(stringify!($read), self.inner.$read($($asked),*)).await
+            })*
+
+            $(async fn $write(&self, $($given: $gift),*) -> Result<$outcome> {
+                let inner = Arc::clone(&self.inner);
+                $(let $given = $given.to_owned();)*
+                self.write(stringify!($write), async move { inner.$write($($handed),*).await }).await
+            })*
+        }
+    };
+}
+
+hands_on! { Store
+    reads {
+        ping() -> ();
+    }
+    writes {
+        fix(name: &str, value: &str) as (&name, &value) -> String;
+    }
+}
+
+hands_on! { Accounts
+    reads {
+        account_by_name(name: &AccountName) -> Option<Account>;
+        accounts(uids: &[Uid]) -> Vec<Option<Account>>;
+        list_accounts(after: Option<Uid>, limit: usize) -> Vec<Account>;
+    }
+    writes {
+        create_account(new: NewAccount) as (new) -> Option<Account>;
+        put_account(account: &Account) as (&account) -> ();
+    }
+}
+
+hands_on! { Credentials
+    reads {
+        key_by_hash(hash: &[u8; 32]) -> Option<Key>;
+        keys_of(owner: Uid) -> Vec<Key>;
+        application(key: &str) -> Option<Application>;
+        applications() -> Vec<Application>;
+    }
+    writes {
+        add_key(key: &Key) as (&key) -> ();
+        revoke_key(owner: Uid, id: KeyId, at: Millis) as (owner, id, at) -> bool;
+        touch_key(hash: &[u8; 32], at: Millis) as (&hash, at) -> ();
+        add_application(application: &Application) as (&application) -> ();
+        remove_application(key: &str, at: Millis) as (&key, at) -> bool;
+    }
+}
+
+hands_on! { Grants
+    reads {
+        temporary(key: &str) -> Option<Temporary>;
+        token(key: &str) -> Option<AccessToken>;
+        tokens_of(owner: Uid) -> Vec<AccessToken>;
+        list_tokens(after: Option<&str>, limit: usize) -> Vec<AccessToken>;
+        session(hash: &[u8; 32]) -> Option<Session>;
+    }
+    writes {
+        add_temporary(temporary: &Temporary) as (&temporary) -> ();
+        decide(key: &str, decision: &Progress) as (&key, &decision) -> bool;
+        exchange(key: &str, token: &AccessToken) as (&key, &token) -> bool;
+        revoke_token(key: &str, at: Millis) as (&key, at) -> bool;
+        touch_token(key: &str, at: Millis) as (&key, at) -> ();
+        reseal(which: &Secret, before: &[u8], after: &[u8]) as (&which, &before, &after) -> bool;
+        claim_nonce(nonce: &Nonce) as (&nonce) -> bool;
+        add_session(session: &Session) as (&session) -> ();
+        end_session(hash: &[u8; 32]) as (&hash) -> ();
+        forget_expired(now: Millis) as (now) -> ();
+    }
+}
+
+hands_on! { Graph
+    reads {
+        edges(follower: Uid, followees: &[Uid]) -> Vec<Option<Edge>>;
+        following(follower: Uid, after: Option<Uid>, limit: usize) -> Vec<(Uid, Edge)>;
+        followers(followee: Uid, after: Option<Uid>, limit: usize) -> Vec<(Uid, Position)>;
+    }
+    writes {
+        put_edge(follower: Uid, followee: Uid, edge: &Edge) as (follower, followee, &edge) -> Option<Position>;
+    }
+}
+
+hands_on! { Activities
+    reads {
+        claim(source: &SourceKey) -> Option<Claim>;
+        states(ids: &[ActivityId]) -> Vec<Option<State>>;
+        formerly(ids: &[ActivityId]) -> Vec<Option<Formerly>>;
+        bodies(ids: &[ActivityId]) -> Vec<Option<(Version, Body)>>;
+    }
+    writes {
+        accept(batch: Vec<Acceptance>) as (batch) -> Vec<Accepted>;
+    }
+}
+
+hands_on! { Feeds
+    reads {
+        slice(slice: &Slice<'_>) -> Vec<Entry>;
+        arrivals(owner: Uid, after: Place, floor: Position, limit: usize) -> Vec<Arrival>;
+        removed(owner: Uid, items: &[(ActivityId, Millis)]) -> Vec<bool>;
+    }
+    writes {
+        deliver(at: Position, deliveries: Vec<(Uid, Entry)>) as (at, deliveries) -> ();
+        note_changes(at: Position, owners: &[Uid]) as (at, &owners) -> ();
+        remove(owner: Uid, id: ActivityId, received: Millis, version: Version)
+            as (owner, id, received, version) -> Option<Position>;
+    }
+}
+
+/// The log's are written out: what is pending is dealt anew.
+#[async_trait]
+impl Log for Faulty {
+    async fn pending(&self, limit: usize) -> Result<Vec<Task>> {
+        let tasks = self.read("pending", self.inner.pending(limit)).await?;
+        Ok(self.dealt(tasks))
+    }
+
+    async fn floor(&self) -> Result<Position> {
+        self.read("floor", self.inner.floor()).await
+    }
+
+    async fn dead_letters(&self, after: Option<u64>, limit: usize) -> Result<Vec<DeadLetter>> {
+        self.read("dead_letters", self.inner.dead_letters(after, limit)).await
+    }
+
+    async fn append(&self, work: &Work) -> Result<Position> {
+        let (inner, work) = (Arc::clone(&self.inner), work.clone());
+        self.write("append", async move { inner.append(&work).await }).await
+    }
+
+    async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()> {
+        let (inner, done, next) = (Arc::clone(&self.inner), done.to_vec(), next.to_vec());
+        self.write("acknowledge", async move { inner.acknowledge(&done, &next).await }).await
+    }
+
+    async fn come_due(&self, now: Millis) -> Result<()> {
+        let inner = Arc::clone(&self.inner);
+        self.write("come_due", async move { inner.come_due(now).await }).await
+    }
+
+    async fn retry(&self, task: &Task, not_before: Millis) -> Result<()> {
+        let (inner, task) = (Arc::clone(&self.inner), task.clone());
+        self.write("retry", async move { inner.retry(&task, not_before).await }).await
+    }
+
+    async fn bury(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
+        let (inner, task, why) = (Arc::clone(&self.inner), task.clone(), why.to_owned());
+        self.write("bury", async move { inner.bury(&task, &why, at).await }).await
+    }
+
+    async fn replay(&self, number: u64) -> Result<bool> {
+        let inner = Arc::clone(&self.inner);
+        self.write("replay", async move { inner.replay(number).await }).await
+    }
+}

@@ -1,0 +1,137 @@
+//! Those who look: pollers, who walk a collection and then ask for updates, and streams, who walk it and then are told
+//! what happens. Each keeps what it was shown, and beside it what it ought to see by the naive model.
+
+use super::learning::Change;
+use super::naive::Naive;
+use super::sequence::{Broken, Looker};
+use model::{Account, ActivityId, FeedQuery, Reader, Start, Uid, Version, may_see};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use tofrom::feed::Item;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    Poller,
+    Stream,
+}
+
+/// A version of an activity.
+pub(super) type Seen = (ActivityId, Version);
+
+/// How something came into a client's sight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Came {
+    /// By something that arrives: the client must be shown it.
+    ByArrival,
+    /// By a change of who may see what, which brings nothing: a stream is told to look anew, a poller is not.
+    Silently,
+}
+
+pub(super) struct Client {
+    pub(super) sort: Sort,
+    pub(super) uid: Uid,
+    pub(super) query: FeedQuery,
+    /// What it may see now.
+    pub(super) visible: HashMap<Seen, Came>,
+    /// How often that came into its sight.
+    pub(super) came: HashMap<Seen, usize>,
+    /// What was in the collection at some time.
+    was_there: HashSet<ActivityId>,
+    /// What was open to its reader at some time, had everybody been public and had they followed the owner.
+    was_open: HashSet<ActivityId>,
+    /// How often it was shown what.
+    pub(super) shown: HashMap<Seen, usize>,
+    /// The collection as far as it was told.
+    pub(super) view: BTreeMap<ActivityId, Version>,
+    /// Where it goes on; `None` before its first look.
+    pub(super) start: Option<Start>,
+    /// As whom it looked the last time.
+    pub(super) reader: Option<Reader>,
+}
+
+impl Client {
+    pub(super) fn new(looker: &Looker, naive: &Naive) -> Client {
+        let query = FeedQuery {
+            owner: naive.account(looker.owner).uid,
+            collection: looker.collection,
+            filter: looker.filter.clone(),
+            order: looker.order,
+            start: Start::Skip(0),
+            count: 1,
+            format: None,
+        };
+        Client {
+            sort: looker.sort,
+            uid: naive.account(looker.reader).uid,
+            query,
+            visible: HashMap::new(),
+            came: HashMap::new(),
+            was_there: HashSet::new(),
+            was_open: HashSet::new(),
+            shown: HashMap::new(),
+            view: BTreeMap::new(),
+            start: None,
+            reader: None,
+        }
+    }
+
+    /// Something changed: notes what comes into sight by it, and what goes.
+    pub(super) fn notice(&mut self, naive: &Naive, change: Change) {
+        let owner = self.query.owner;
+        let came = match change {
+            Change::Activity => Came::ByArrival,
+            Change::Edge(follower) if follower == owner => Came::ByArrival,
+            Change::Edge(_) | Change::Account => Came::Silently,
+        };
+        let reader = naive.reader(self.uid, owner);
+        // The same reader, as if they followed the owner.
+        let friend = match reader {
+            Reader::Owner => Reader::Owner,
+            Reader::Other { uid, .. } => Reader::Other { uid, follows_owner: true },
+        };
+        for state in naive.states.values() {
+            let (seen, actor) = ((state.id, state.version), naive.actor(state));
+            let there = naive.has(&self.query, state);
+            if there {
+                self.was_there.insert(state.id);
+            }
+            if !state.deleted && may_see(friend, owner, state, &Account { public: true, ..actor.clone() }) {
+                self.was_open.insert(state.id);
+            }
+            let visible = there && may_see(reader, owner, state, actor);
+            // An older version is not there any more, and perhaps not even this one.
+            self.visible.retain(|(id, version), _| *id != state.id || visible && *version == state.version);
+            if visible && !self.visible.contains_key(&seen) {
+                self.visible.insert(seen, came);
+                *self.came.entry(seen).or_default() += 1;
+            }
+        }
+    }
+
+    /// It is told that something is not there any more: it must have been there, and open to this reader, but perhaps not
+    /// at the same time. Between two looks of a stream there may be many versions, and nobody keeps them all.
+    pub(super) fn lose(&mut self, id: ActivityId) -> Result<(), Broken> {
+        if !self.was_there.contains(&id) || !self.was_open.contains(&id) {
+            return Err(format!("{self} is told of the end of {id}, which it never could see"));
+        }
+        self.view.remove(&id);
+        Ok(())
+    }
+
+    pub(super) fn see(&mut self, item: &Item) -> Result<(), Broken> {
+        let seen = (item.state.id, item.state.version);
+        if !self.visible.contains_key(&seen) {
+            return Err(format!("{self} is shown {:?}, which is not there for it", item.state));
+        }
+        *self.shown.entry(seen).or_default() += 1;
+        self.view.insert(seen.0, seen.1);
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Client { sort, uid, query, .. } = self;
+        let (owner, collection) = (query.owner.0, query.collection.as_str());
+        write!(f, "the {sort:?} of account {} in {collection} of {owner}", uid.0)
+    }
+}

@@ -1,0 +1,160 @@
+//! How clients look.
+
+use super::clients::{Client, Sort};
+use super::learning::Change;
+use super::sequence::{Broken, Stage, plan};
+use super::steps::Trouble;
+use model::{Account, FeedQuery, Mark, RawQuery, Reader, Start};
+use tofrom::feed::{Event, ReadError};
+
+/// What came of a look.
+enum Looked {
+    /// There may be more.
+    More,
+    /// That was all for now.
+    All,
+    /// The node failed; the client goes on from where it was.
+    Failed,
+}
+
+impl Stage<'_> {
+    /// Something changed: what every client may see is looked over.
+    pub(super) fn notice(&mut self, change: Change) {
+        self.clients.iter_mut().for_each(|client| client.notice(&self.naive, change));
+    }
+
+    /// A client looks, once or until it has seen everything that there is.
+    pub(super) async fn look(
+        &mut self,
+        number: usize,
+        size: usize,
+        whole: bool,
+        trouble: Option<Trouble>,
+    ) -> Result<(), Broken> {
+        let number = number % self.clients.len();
+        let client = &self.clients[number];
+        if !self.may_look(client) {
+            return Ok(());
+        }
+        let reader = self.naive.reader(client.uid, client.query.owner);
+        if client.sort == Sort::Stream && client.reader.is_some_and(|before| before != reader) {
+            // Whoever holds the connection tells a stream so when the rights of its reader change.
+            self.read_anew(number, reader).await?;
+        }
+        self.clients[number].reader = Some(reader);
+        plan(&self.ground.node, trouble.into_iter().collect());
+        let mut looked = Ok(Looked::More);
+        while matches!(looked, Ok(Looked::More)) {
+            looked = self.look_once(number, reader, size, whole).await;
+            if !whole {
+                break;
+            }
+        }
+        self.ground.node.calm();
+        self.ground.node.restart();
+        looked.map(drop)
+    }
+
+    /// Whether the collection is this client's to read: nobody who left reads or is read, and a private account is
+    /// read by itself only.
+    pub(super) fn may_look(&self, client: &Client) -> bool {
+        let (reader, owner) = (client.uid, client.query.owner);
+        let hides = |account: &Account| account.uid == owner && reader != owner && !account.public;
+        let left = |account: &Account| account.removed && [reader, owner].contains(&account.uid);
+        !self.naive.accounts.iter().any(|account| hides(account) || left(account))
+    }
+
+    async fn look_once(
+        &mut self,
+        number: usize,
+        reader: Reader,
+        size: usize,
+        whole: bool,
+    ) -> Result<Looked, Broken> {
+        match (&self.clients[number].start, self.clients[number].sort) {
+            (Some(Start::Updates(mark)), Sort::Stream) => {
+                let mark = mark.clone();
+                self.watch(number, reader, &mark, size, whole).await
+            }
+            _ => self.read_page(number, reader, size).await,
+        }
+    }
+
+    /// Reads a page: of the walk, or of what is new.
+    async fn read_page(&mut self, number: usize, reader: Reader, size: usize) -> Result<Looked, Broken> {
+        let client = &mut self.clients[number];
+        let start = client.start.clone().unwrap_or(Start::Skip(0));
+        let page = FeedQuery { count: u32::try_from(size).unwrap(), ..client.query.from(start) };
+        let page = match self.ground.feed.page(reader, &through_text(&page)).await {
+            Ok(page) => page,
+            Err(ReadError::Store(_)) => return Ok(Looked::Failed),
+            Err(other) => return Err(other.to_string()),
+        };
+        page.items.iter().try_for_each(|item| client.see(item))?;
+        // The end of the walk is not the end: from there on there may be updates.
+        let walking = !matches!(client.start, Some(Start::Updates(_)));
+        let looked = if page.next.is_some() || walking { Looked::More } else { Looked::All };
+        client.start = Some(page.next.unwrap_or(Start::Updates(page.mark)));
+        Ok(looked)
+    }
+
+    /// Takes what happened after the mark, as a stream sends it; one that is cut off takes the first of it only, and
+    /// comes back with the mark of the last one that it got.
+    async fn watch(
+        &mut self,
+        number: usize,
+        reader: Reader,
+        mark: &Mark,
+        size: usize,
+        whole: bool,
+    ) -> Result<Looked, Broken> {
+        let query = self.clients[number].query.clone();
+        let found = match self.ground.feed.events(reader, &query, mark, size + 1).await {
+            Ok(found) => found,
+            Err(ReadError::Store(_)) => return Ok(Looked::Failed),
+            Err(other) => return Err(other.to_string()),
+        };
+        let taken = if whole { found.events.len() } else { size };
+        let mut mark = if whole { found.mark } else { mark.clone() };
+        for (event, after) in found.events.into_iter().take(taken) {
+            let client = &mut self.clients[number];
+            match event {
+                Event::Activity(item) => client.see(&item)?,
+                Event::Deleted(id) => client.lose(id)?,
+                Event::Changed => self.read_anew(number, reader).await?,
+            }
+            if !whole {
+                mark = after;
+            }
+        }
+        self.clients[number].start = Some(Start::Updates(mark));
+        Ok(if found.more { Looked::More } else { Looked::All })
+    }
+
+    /// A stream that is told that it can't be told reads the collection.
+    async fn read_anew(&mut self, number: usize, reader: Reader) -> Result<(), Broken> {
+        let client = &mut self.clients[number];
+        let shown = std::mem::take(&mut client.shown);
+        client.view.clear();
+        let mut query = FeedQuery { count: 100, ..client.query.clone() };
+        loop {
+            // Through the store itself: whoever fails to read it tries until it works.
+            self.ground.node.calm();
+            let page = self.ground.feed.page(reader, &query).await.map_err(|error| error.to_string())?;
+            page.items.iter().try_for_each(|item| client.see(item))?;
+            match page.next {
+                Some(next) => query.start = next,
+                None => break,
+            }
+        }
+        // What a stream tells is counted, not what its reader reads beside it.
+        client.shown = shown;
+        Ok(())
+    }
+}
+
+/// As it goes to a client and comes back.
+fn through_text(query: &FeedQuery) -> FeedQuery {
+    let raw = RawQuery::parse(query.render().as_bytes());
+    FeedQuery::resolve(&raw, query.owner, query.collection).unwrap()
+}

@@ -1,0 +1,94 @@
+//! What ought to be: everything that is known of accounts, edges and activities, and what follows from that by looking
+//! at all of it. Nothing here knows of entries, tasks or marks.
+
+use model::{
+    Account, ActivityId, Edge, FeedQuery, Order, Reader, Spot, State, Uid, Version, Visibility, belongs,
+    may_see,
+};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+#[derive(Default)]
+pub(super) struct Naive {
+    pub(super) accounts: Vec<Account>,
+    pub(super) edges: HashMap<(Uid, Uid), Edge>,
+    pub(super) removals: HashSet<(Uid, ActivityId)>,
+    /// The present state of every activity that ever was.
+    pub(super) states: BTreeMap<ActivityId, State>,
+    /// What stands, or stood last, at whose address.
+    pub(super) addresses: HashMap<(Uid, usize), ActivityId>,
+}
+
+impl Naive {
+    /// The `n`th account, counted around.
+    pub(super) fn account(&self, number: usize) -> &Account {
+        &self.accounts[number % self.accounts.len()]
+    }
+
+    /// What stood last at an address, deleted or not.
+    pub(super) fn at(&self, actor: Uid, address: usize) -> Option<&State> {
+        self.addresses.get(&(actor, address)).map(|id| &self.states[id])
+    }
+
+    pub(super) fn follows(&self, follower: Uid, followee: Uid) -> bool {
+        self.edges.get(&(follower, followee)).is_some_and(|edge| edge.following)
+    }
+
+    /// How somebody reads somebody's collections.
+    pub(super) fn reader(&self, uid: Uid, owner: Uid) -> Reader {
+        if uid == owner {
+            return Reader::Owner;
+        }
+        Reader::Other { uid, follows_owner: self.follows(uid, owner) }
+    }
+
+    /// Belong, filter, sort: what a collection has for a reader.
+    pub(super) fn collection(&self, reader: Reader, query: &FeedQuery) -> Vec<(ActivityId, Version)> {
+        let time = |state: &State| match query.order {
+            Order::Received => state.received,
+            Order::Published => state.published,
+        };
+        let mut found: Vec<&State> =
+            self.states.values().filter(|state| self.shows(reader, query, state)).collect();
+        found.sort_by_key(|state| std::cmp::Reverse((time(state), state.id)));
+        found.into_iter().map(|state| (state.id, state.version)).collect()
+    }
+
+    fn shows(&self, reader: Reader, query: &FeedQuery, state: &State) -> bool {
+        self.has(query, state) && may_see(reader, query.owner, state, self.actor(state))
+    }
+
+    /// Whether a collection has it for anybody at all.
+    pub(super) fn has(&self, query: &FeedQuery, state: &State) -> bool {
+        let (owner, filter) = (query.owner, &query.filter);
+        let edge = self.edges.get(&(owner, state.actor));
+        let removed = self.removals.contains(&(owner, state.id));
+        filter.selects(&state.facet)
+            && filter.received.contains(state.received)
+            && filter.published.contains(state.published)
+            && belongs(state, owner, edge, removed).is_in(query.collection)
+    }
+
+    /// Who did it.
+    pub(super) fn actor(&self, state: &State) -> &Account {
+        self.accounts.iter().find(|account| account.uid == state.actor).unwrap()
+    }
+
+    /// The oldest that a new follower finds: the 50th newest public one, in the order of receipt.
+    pub(super) fn brought_along_from(&self, actor: Uid) -> Option<Spot> {
+        let public =
+            |state: &&State| state.actor == actor && !state.deleted && state.visibility == Visibility::Public;
+        let spot = |state: &State| Spot { time: state.received, id: state.id };
+        let mut spots: Vec<Spot> = self.states.values().filter(public).map(spot).collect();
+        spots.sort();
+        spots.into_iter().rev().nth(49)
+    }
+
+    /// What reaches an account, oldest first.
+    pub(super) fn reaching(&self, owner: Uid) -> Vec<&State> {
+        let reaches = |state: &&State| {
+            let removed = self.removals.contains(&(owner, state.id));
+            belongs(state, owner, self.edges.get(&(owner, state.actor)), removed).to
+        };
+        self.states.values().filter(reaches).collect()
+    }
+}

@@ -1,0 +1,264 @@
+//! Sequences that were hard once, each as short as it can be told, and a crash at every boundary of a delivery.
+
+use super::clients::Sort;
+use super::ground::Ground;
+use super::sequence::{Looker, Sequence};
+use super::steps::{Deed, Pick, Step, Trouble};
+use model::Visibility::{self, Direct, Followers, Public};
+use model::{Collection, Filter, Order};
+use store::faulty::Fault;
+
+const ANN: usize = 0;
+const BOB: usize = 1;
+const CORA: usize = 2;
+
+/// Runs the steps among three, of whom all but `private` are public.
+async fn holds(private: &[usize], lookers: Vec<Looker>, steps: Vec<Step>) {
+    let people = (0..3).map(|who| !private.contains(&who)).collect();
+    let sequence = Sequence { seed: 0, people, lookers, steps };
+    if let Err(broken) = sequence.run(&Ground::new()).await {
+        panic!("{broken}");
+    }
+}
+
+fn looker(sort: Sort, reader: usize, owner: usize, collection: Collection) -> Looker {
+    Looker { sort, reader, owner, collection, order: Order::Received, filter: Filter::default() }
+}
+
+fn poller(reader: usize, owner: usize) -> Vec<Looker> {
+    vec![looker(Sort::Poller, reader, owner, Collection::ToFrom)]
+}
+
+fn stream(reader: usize, owner: usize) -> Vec<Looker> {
+    vec![looker(Sort::Stream, reader, owner, Collection::ToFrom)]
+}
+
+fn person(who: usize, deed: Deed) -> Step {
+    Step::Person { who, deed, trouble: None, again: false }
+}
+
+/// Writes to the first address; another title is another version.
+fn write(who: usize, title: usize, to: &[usize], visibility: Visibility) -> Step {
+    person(who, Deed::Write { address: 0, title, to: Some(to.to_vec()), visibility: Some(visibility) })
+}
+
+fn follow(who: usize, whom: usize) -> Step {
+    person(who, Deed::Follow { whom })
+}
+
+fn unfollow(who: usize, whom: usize) -> Step {
+    person(who, Deed::Unfollow { whom })
+}
+
+/// The first client looks.
+fn look() -> Step {
+    Step::Look { client: 0, size: 10, whole: true, trouble: None }
+}
+
+/// A worker takes the `n`th task that waits.
+fn take(nth: usize) -> Step {
+    Step::Work { picks: vec![Pick::Waiting(nth)], troubles: Vec::new() }
+}
+
+#[tokio::test]
+async fn what_addresses_somebody_does_not_come_again_when_they_follow() {
+    let steps = vec![look(), write(BOB, 0, &[ANN], Public), Step::WorkAll, look(), follow(ANN, BOB)];
+    holds(&[], poller(ANN, ANN), steps).await;
+    let again = vec![
+        follow(ANN, BOB),
+        write(BOB, 0, &[ANN], Public),
+        Step::WorkAll,
+        look(),
+        unfollow(ANN, BOB),
+        follow(ANN, BOB),
+    ];
+    holds(&[], poller(ANN, ANN), again).await;
+}
+
+#[tokio::test]
+async fn an_edit_right_after_a_removal_does_not_hide_the_removal() {
+    let steps = vec![
+        write(BOB, 0, &[ANN], Public),
+        Step::WorkAll,
+        look(),
+        person(ANN, Deed::TakeOut { nth: 0 }),
+        write(BOB, 1, &[ANN], Public),
+    ];
+    holds(&[], stream(ANN, ANN), steps).await;
+}
+
+#[tokio::test]
+async fn a_version_that_a_reader_may_not_see_is_the_end_of_the_one_before() {
+    for (to, visibility) in [(vec![], Followers), (vec![ANN], Direct)] {
+        let steps = vec![
+            follow(ANN, BOB),
+            write(BOB, 0, &[], Public),
+            Step::WorkAll,
+            look(),
+            write(BOB, 1, &to, visibility),
+        ];
+        holds(&[], stream(CORA, ANN), steps.clone()).await;
+        holds(&[], stream(CORA, BOB), steps).await;
+    }
+}
+
+/// Between two looks of a stream there may be versions that nobody was told of.
+#[tokio::test]
+async fn the_end_of_what_was_seen_several_versions_ago_is_told() {
+    let steps = vec![
+        follow(ANN, BOB),
+        write(BOB, 0, &[], Public),
+        Step::WorkAll,
+        look(),
+        write(BOB, 1, &[], Followers),
+        Step::WorkAll,
+        write(BOB, 2, &[ANN], Direct),
+        Step::WorkAll,
+    ];
+    holds(&[], stream(CORA, ANN), steps).await;
+}
+
+#[tokio::test]
+async fn who_saw_it_only_because_it_addressed_them_is_told_when_it_does_not() {
+    let steps = vec![
+        follow(ANN, BOB),
+        write(BOB, 0, &[CORA], Public),
+        Step::WorkAll,
+        look(),
+        write(BOB, 1, &[], Public),
+    ];
+    holds(&[BOB], stream(CORA, ANN), steps).await;
+}
+
+#[tokio::test]
+async fn who_addressed_themselves_is_told_when_they_do_not_any_more() {
+    let own = vec![looker(Sort::Stream, ANN, ANN, Collection::To)];
+    let steps = vec![write(ANN, 0, &[ANN], Public), Step::WorkAll, look(), write(ANN, 1, &[BOB], Public)];
+    holds(&[], own, steps).await;
+}
+
+#[tokio::test]
+async fn an_account_that_becomes_private_or_leaves_is_missed_where_it_only_addressed_somebody() {
+    for deed in [Deed::Public(false), Deed::Leave] {
+        let steps = vec![write(BOB, 0, &[ANN], Public), Step::WorkAll, look(), person(BOB, deed)];
+        holds(&[], stream(CORA, ANN), steps.clone()).await;
+        holds(&[], stream(ANN, ANN), steps).await;
+    }
+}
+
+/// Whatever becomes of the node that changed it.
+#[tokio::test]
+async fn a_change_of_an_account_is_told_if_it_happened() {
+    for call in 0..3 {
+        for (fault, again) in
+            [(Fault::CrashBefore, true), (Fault::CrashAfter, false), (Fault::CrashAfter, true)]
+        {
+            let steps = vec![
+                follow(ANN, BOB),
+                write(BOB, 0, &[], Public),
+                Step::WorkAll,
+                look(),
+                Step::Person {
+                    who: BOB,
+                    deed: Deed::Public(false),
+                    trouble: Some(Trouble { call, fault }),
+                    again,
+                },
+            ];
+            holds(&[], stream(CORA, ANN), steps).await;
+        }
+    }
+}
+
+/// The task of the hidden version fails and stands in the log again, after the edge.
+#[tokio::test]
+async fn a_new_follower_is_not_told_of_the_end_of_what_was_hidden_before() {
+    let fails = Trouble { call: 1, fault: Fault::Before };
+    let steps = vec![
+        follow(CORA, BOB),
+        write(BOB, 0, &[], Public),
+        Step::WorkAll,
+        look(),
+        write(BOB, 1, &[], Direct),
+        follow(ANN, BOB),
+        Step::Work { picks: vec![Pick::Waiting(0)], troubles: vec![fails] },
+    ];
+    holds(&[], stream(ANN, ANN), steps.clone()).await;
+    // Older than the edge, and for followers only: the edge does not bring it.
+    let steps = vec![look(), write(BOB, 0, &[], Public), write(BOB, 1, &[], Followers), follow(ANN, BOB)];
+    holds(&[], stream(ANN, ANN), steps).await;
+}
+
+/// A worker that was held up does a task that another did long ago; what it takes back by then was taken back later.
+#[tokio::test]
+async fn a_worker_that_comes_late_moves_no_arrival_back() {
+    let steps = vec![
+        follow(ANN, BOB),
+        write(BOB, 0, &[], Public),
+        Step::WorkAll,
+        write(BOB, 1, &[], Direct),
+        take(0),
+        write(BOB, 2, &[], Public),
+        Step::WorkAll,
+        look(),
+        write(BOB, 0, &[], Direct),
+        Step::WorkAll,
+        write(BOB, 1, &[], Direct),
+        Step::WorkAll,
+        Step::Work { picks: vec![Pick::Again(0)], troubles: Vec::new() },
+    ];
+    holds(&[], stream(ANN, ANN), steps).await;
+}
+
+/// A page shows what has not arrived for sure, and remembers that. When it has arrived it must be forgotten, also where
+/// it does not belong at that moment.
+#[tokio::test]
+async fn what_a_page_showed_early_comes_again_when_it_comes_back() {
+    let steps = vec![
+        follow(ANN, BOB),
+        Step::WorkAll,
+        write(CORA, 0, &[], Public),
+        write(BOB, 0, &[], Public),
+        take(1),
+        look(),
+        unfollow(ANN, BOB),
+        Step::WorkAll,
+        look(),
+        follow(ANN, BOB),
+    ];
+    holds(&[], stream(ANN, ANN), steps).await;
+}
+
+/// Whatever a delivery is made of, a worker may crash before and after any of it.
+#[tokio::test]
+async fn a_crash_at_every_boundary_of_a_delivery() {
+    let ground = Ground::new();
+    for call in 0..60 {
+        for fault in [Fault::CrashBefore, Fault::CrashAfter] {
+            let crash = |picks| Step::Work { picks, troubles: vec![Trouble { call, fault }] };
+            let steps = vec![
+                follow(ANN, BOB),
+                look(),
+                write(BOB, 0, &[CORA], Public),
+                Step::WorkAll,
+                look(),
+                write(BOB, 1, &[ANN], Direct),
+                follow(CORA, BOB),
+                person(CORA, Deed::TakeOut { nth: 0 }),
+                unfollow(ANN, BOB),
+                person(BOB, Deed::Public(false)),
+                follow(ANN, BOB),
+                person(BOB, Deed::Delete { address: 0 }),
+                crash(vec![Pick::Waiting(0); 8]),
+                look(),
+                crash(vec![Pick::Waiting(7); 8]),
+            ];
+            let lookers =
+                [poller(ANN, ANN), stream(ANN, ANN), stream(CORA, ANN), stream(CORA, CORA)].concat();
+            let sequence = Sequence { seed: 0, people: vec![true; 3], lookers, steps };
+            if let Err(broken) = sequence.run(&ground).await {
+                panic!("{fault:?} at call {call}: {broken}");
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Of a sequence that fails, the shortest that is left of it by leaving steps out.
+
+use super::ground::Ground;
+use super::sequence::{Broken, Sequence};
+
+/// What to print of a sequence that failed.
+pub(super) async fn report(sequence: &Sequence, broken: &Broken) -> String {
+    let (shortest, why) = shortened(sequence, broken).await;
+    let steps: Vec<String> = shortest.steps.iter().map(|step| format!("  {step:?}")).collect();
+    format!(
+        "the law of delivery is broken with DELIVERY_SEED={} ({} steps): {broken}\n\
+         shortened: {why}\npublic at first: {:?}\nlookers: {:?}\n{}\n",
+        sequence.seed,
+        sequence.steps.len(),
+        shortest.people,
+        shortest.lookers,
+        steps.join("\n")
+    )
+}
+
+async fn shortened(sequence: &Sequence, broken: &Broken) -> (Sequence, Broken) {
+    let (mut shortest, mut why) = (sequence.clone(), broken.clone());
+    let mut at = shortest.steps.len();
+    let mut shorter = false;
+    while at > 0 {
+        at -= 1;
+        let mut candidate = shortest.clone();
+        candidate.steps.remove(at);
+        if let Err(broken) = candidate.run(&Ground::new()).await {
+            (shortest, why, shorter) = (candidate, broken, true);
+        }
+        if at == 0 && shorter {
+            (at, shorter) = (shortest.steps.len(), false);
+        }
+    }
+    (shortest, why)
+}

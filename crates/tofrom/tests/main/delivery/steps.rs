@@ -1,0 +1,143 @@
+//! What may happen. A step names accounts, addresses and clients by number, and numbers wrap around, so that any list
+//! of steps makes sense: leaving some out leaves a sequence that can be run.
+
+use super::super::support::chance::Chance;
+use model::Visibility;
+use store::faulty::Fault;
+
+/// The `n`th call to the store during a step goes wrong.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trouble {
+    pub(super) call: usize,
+    pub(super) fault: Fault,
+}
+
+/// What a person does, through a node that may fail.
+#[derive(Clone, Debug)]
+pub(super) enum Deed {
+    /// Writes to one of the own addresses: something new, a new version, or the same once more.
+    Write { address: usize, title: usize, to: Option<Vec<usize>>, visibility: Option<Visibility> },
+    /// Writes so many new ones at once that a new follower does not find them all.
+    Burst,
+    /// Takes back what stands at an address.
+    Delete { address: usize },
+    /// Follows somebody.
+    Follow { whom: usize },
+    /// Does not follow them any more.
+    Unfollow { whom: usize },
+    /// Takes the `n`th of what reaches them out of it.
+    TakeOut { nth: usize },
+    /// Becomes public or private.
+    Public(bool),
+    /// Leaves for good.
+    Leave,
+}
+
+/// Which task a worker takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pick {
+    /// The `n`th that waits.
+    Waiting(usize),
+    /// The `n`th that any worker ever took, done long ago or not: a worker that was held up.
+    Again(usize),
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// The clock goes on, or back.
+    Time(i64),
+    /// Somebody does something; if it fails, they may try again.
+    Person { who: usize, deed: Deed, trouble: Option<Trouble>, again: bool },
+    /// A worker takes these tasks, one after the other, and is started anew if it crashed.
+    Work { picks: Vec<Pick>, troubles: Vec<Trouble> },
+    /// A worker does everything that is due, many at once.
+    WorkAll,
+    /// A late write of a worker's or of a node's lands.
+    Land { of_worker: bool, which: usize },
+    /// A client looks: at one page of at most so many, or as far as there is something.
+    Look { client: usize, size: usize, whole: bool, trouble: Option<Trouble> },
+}
+
+impl Step {
+    /// Something happens.
+    pub(super) fn random(chance: &mut Chance) -> Step {
+        match chance.below(100) {
+            0..4 => Step::Time(*chance.pick(&[1, 1, 50, 1_000, 300_000, -3])),
+            4..68 => Step::Person {
+                who: any_account(chance),
+                deed: Deed::random(chance),
+                trouble: chance.one_in(5).then(|| Trouble::random(chance, 7)),
+                again: chance.one_in(2),
+            },
+            68..90 => Step::Work {
+                picks: (0..1 + chance.below(4)).map(|_| Pick::random(chance)).collect(),
+                troubles: (0..chance.below(3)).map(|_| Trouble::random(chance, 20)).collect(),
+            },
+            90..95 => Step::WorkAll,
+            _ => Step::Land { of_worker: chance.one_in(2), which: chance.below(4) },
+        }
+    }
+
+    /// Somebody looks.
+    pub(super) fn look(chance: &mut Chance) -> Step {
+        Step::Look {
+            client: chance.below(60),
+            size: *chance.pick(&[1, 2, 3, 100]),
+            whole: !chance.one_in(3),
+            trouble: chance.one_in(8).then(|| Trouble::random(chance, 7)),
+        }
+    }
+
+    pub(super) fn follow(chance: &mut Chance) -> Step {
+        let deed = Deed::Follow { whom: any_account(chance) };
+        Step::Person { who: any_account(chance), deed, trouble: None, again: false }
+    }
+}
+
+/// The first ones do more than the others, so that something comes together.
+fn any_account(chance: &mut Chance) -> usize {
+    if chance.one_in(3) { chance.below(60) } else { chance.below(2) }
+}
+
+impl Trouble {
+    fn random(chance: &mut Chance, calls: usize) -> Trouble {
+        use Fault::{After, Before, CrashAfter, CrashBefore, Late};
+        let fault = *chance.pick(&[Before, After, Late, Late, CrashBefore, CrashAfter]);
+        Trouble { call: chance.below(calls), fault }
+    }
+}
+
+impl Pick {
+    fn random(chance: &mut Chance) -> Pick {
+        match chance.below(10) {
+            0 => Pick::Again(chance.below(8)),
+            1..6 => Pick::Waiting(0),
+            _ => Pick::Waiting(chance.below(6)),
+        }
+    }
+}
+
+impl Deed {
+    fn random(chance: &mut Chance) -> Deed {
+        if chance.one_in(500) {
+            return Deed::Burst;
+        }
+        match chance.below(200) {
+            0..91 => Deed::Write {
+                address: chance.below(2),
+                title: chance.below(3),
+                to: (!chance.one_in(3)).then(|| (0..chance.below(3)).map(|_| any_account(chance)).collect()),
+                visibility: (!chance.one_in(3)).then(|| {
+                    use Visibility::{Direct, Followers, Public};
+                    *chance.pick(&[Public, Public, Followers, Direct])
+                }),
+            },
+            91..107 => Deed::Delete { address: chance.below(2) },
+            107..145 => Deed::Follow { whom: any_account(chance) },
+            145..165 => Deed::Unfollow { whom: any_account(chance) },
+            165..177 => Deed::TakeOut { nth: chance.below(8) },
+            177..196 => Deed::Public(chance.one_in(2)),
+            _ => Deed::Leave,
+        }
+    }
+}
