@@ -189,9 +189,9 @@ pub enum Arrival {
 #[async_trait]
 pub trait Feeds: Send + Sync {
     /// Writes entries into collections, a row for each of an entry's boxes, all arriving at `at` (what the entries
-    /// themselves say of their arrival does not count). Of two writes of one entry the later version wins, of equal
-    /// versions the later position; who could see what was there before it is whoever could by any of them, or by one that
-    /// was overtaken and was not gone.
+    /// themselves say of their arrival does not count). Of two writes of one row the later version stays, of equal
+    /// versions the later position, at one position the one that says more widely who could see what was before it:
+    /// the row is a register, and an engine needs to read nothing to write it.
     async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()>;
 
     /// A slice of a collection: in order, an activity that is in several boxes once, with all of them that are asked

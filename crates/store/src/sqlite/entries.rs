@@ -6,20 +6,13 @@ use crate::Result;
 use model::{Box, Entry, Position, Uid};
 use rusqlite::{Connection, params};
 
-/// Facet, received and published never change, so an entry's keys never move. The latest version says what it is, of
-/// equal versions the later position; one that is overtaken was here before. So the order of writes is nothing.
+/// Facet, received and published never change, so an entry's keys never move. The rest is as the latest write says, by
+/// version, then position, then who could see what was before, the wider later. So the order of writes is nothing.
 const PUT: &str = "INSERT INTO entry (uid, run, received_ms, aid, published_ms, actor, ver, flags, seq)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-     ON CONFLICT (uid, run, received_ms, aid) DO UPDATE SET
-     flags = (iif((excluded.ver, excluded.seq) > (entry.ver, entry.seq), excluded.flags, entry.flags) & 7)
-       | (min(iif(entry.flags & 24, entry.flags & 24, 32), iif(excluded.flags & 24, excluded.flags & 24, 32),
-         CASE WHEN (excluded.ver, excluded.seq) > (entry.ver, entry.seq)
-                THEN iif(entry.flags & 4, 32, 8 + 8 * (entry.flags & 3))
-              WHEN (excluded.ver, excluded.seq) < (entry.ver, entry.seq)
-                THEN iif(excluded.flags & 4, 32, 8 + 8 * (excluded.flags & 3))
-              ELSE 32 END) & 24),
-     seq = iif((excluded.ver, excluded.seq) > (entry.ver, entry.seq), excluded.seq, entry.seq),
-     ver = max(excluded.ver, entry.ver)";
+     ON CONFLICT (uid, run, received_ms, aid) DO UPDATE
+     SET ver = excluded.ver, flags = excluded.flags, seq = excluded.seq
+     WHERE (excluded.ver, excluded.seq, excluded.flags / 8) > (entry.ver, entry.seq, entry.flags / 8)";
 
 const NOTE_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms) VALUES (?1, ?2, ?3, ?4)
      ON CONFLICT (uid, run) DO UPDATE SET received_ms = max(received_ms, excluded.received_ms),

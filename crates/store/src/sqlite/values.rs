@@ -94,10 +94,10 @@ pub(super) fn unpack_flags(flags: i64) -> Result<(Visibility, bool)> {
     Ok((unpack_visibility(flags & 3)?, flags & 4 != 0))
 }
 
-/// The flags of an entry: visibility + 4 * gone + 8 * (1 + who could see what was here before), nothing for the last
-/// where there was nothing.
+/// The flags of an entry: visibility + 4 * gone + 8 * (3 - who could see what was here before), nothing for the last
+/// where there was nothing: the wider is the larger.
 pub(super) fn entry_flags(entry: &Entry) -> i64 {
-    let formerly = entry.formerly.map_or(0, |visibility| 1 + visibility_number(visibility));
+    let formerly = entry.formerly.map_or(0, |visibility| 3 - visibility_number(visibility));
     flags(entry.visibility, entry.gone) + 8 * formerly
 }
 
@@ -106,7 +106,7 @@ pub(super) fn unpack_entry_flags(flags: i64) -> Result<(Visibility, bool, Option
     let (visibility, gone) = unpack_flags(flags & 7)?;
     let formerly = match flags >> 3 {
         0 => None,
-        number => Some(unpack_visibility(number - 1)?),
+        number => Some(unpack_visibility(3 - number)?),
     };
     Ok((visibility, gone, formerly))
 }

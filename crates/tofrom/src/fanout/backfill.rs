@@ -1,14 +1,18 @@
 //! What following brings along: what the followed account has done, from where the edge begins.
 
 use model::{ActivityId, Box, Boxes, Edge, Entry, Filter, Order, Position, Uid, Version, entry_belongs};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use store::{Result, Slice, Store};
 
 /// How many are taken at once.
 const PAGE: usize = 500;
 
-/// Delivers to the follower what was accepted before the edge was made; what came after it has tasks that know of the
-/// edge. Hidden and deleted ones too, as gone: an earlier following may have left entries of them.
+/// Delivers to the follower what the followed account did up to now, from where the edge begins.
+///
+/// What was accepted before the edge arrives with it. What was accepted after it has a task of its own, which may or may
+/// not have known of the edge: it arrives at its own place, where that task would have put it, and nobody has got there
+/// yet, because this task is not done. What was hidden or deleted before the edge is delivered as gone, because an earlier
+/// following may have left an entry of it; it takes its own place, so that nobody is told of it anew.
 pub(super) async fn deliver(
     store: &dyn Store,
     at: Position,
@@ -32,19 +36,11 @@ pub(super) async fn deliver(
         let ended = own.len() < PAGE;
         let old = |entry: &Entry| edge.from.is_some_and(|oldest| entry.spot(Order::Received) < oldest);
         let reached_the_end = own.last().is_some_and(old);
-        let mut own: Vec<Entry> = own
-            .into_iter()
-            .filter(|entry| !old(entry) && entry.arrived.is_some_and(|accepted| accepted < at))
-            .collect();
+        let mut own: Vec<Entry> = own.into_iter().filter(|entry| !old(entry)).collect();
         let addressed = addressed(store, follower, &own).await?;
         own.retain(|entry| !addressed.contains(&(entry.id, entry.version)));
-        if !own.is_empty() {
-            store
-                .deliver(
-                    at,
-                    own.into_iter().map(|entry| (follower, brought(entry, follower, edge))).collect(),
-                )
-                .await?;
+        for (place, entries) in places(at, follower, edge, own) {
+            store.deliver(place, entries).await?;
         }
         if ended || reached_the_end {
             return Ok(());
@@ -66,13 +62,24 @@ async fn addressed(
     Ok(reached.map(|state| (state.id, state.version)).collect())
 }
 
-/// The follower's entry of what the followed account has as its own.
-fn brought(own: Entry, follower: Uid, edge: &Edge) -> Entry {
-    // Nobody is told of the end of what was before this edge.
-    let followed =
-        Entry { boxes: Boxes::default().with(Box::Followed), formerly: None, arrived: None, ..own };
-    if entry_belongs(&followed, follower, Some(edge), false).to {
-        return followed;
+/// The follower's entries of what the followed account has as its own, by the place at which they arrive.
+fn places(
+    at: Position,
+    follower: Uid,
+    edge: &Edge,
+    own: Vec<Entry>,
+) -> BTreeMap<Position, Vec<(Uid, Entry)>> {
+    let mut places: BTreeMap<Position, Vec<(Uid, Entry)>> = BTreeMap::new();
+    for own in own {
+        let accepted = own.arrived.unwrap_or(at);
+        let boxes = Boxes::default().with(Box::Followed);
+        let mut entry = Entry { boxes, formerly: None, arrived: None, ..own };
+        entry.gone = !entry_belongs(&entry, follower, Some(edge), false).to;
+        // What ended after the edge was made has a task that tells of it, if there was anything to tell.
+        if !(entry.gone && accepted > at) {
+            let place = if entry.gone { accepted } else { accepted.max(at) };
+            places.entry(place).or_default().push((follower, entry));
+        }
     }
-    Entry { gone: true, ..followed }
+    places
 }

@@ -50,7 +50,7 @@ macro_rules! hold_to_the_interface {
             deliveries: the_later_version_wins_then_the_later_position,
                 the_order_of_deliveries_does_not_matter,
                 many_at_one_position_are_paged, changes_come_behind_the_entries_of_their_position,
-                arrivals_end_at_the_floor, who_could_see_what_was_here_is_whoever_could_by_any, a_new_version_arrives_anew,
+                arrivals_end_at_the_floor, of_one_place_the_wider_account_of_what_was_before_stays, a_new_version_arrives_anew,
                 arrivals_are_what_a_naive_model_gives;
             log: tasks_wait_until_they_are_acknowledged, the_floor_waits_for_the_oldest_task,
                 acknowledging_twice_is_once, concurrent_acceptances_are_all_logged,

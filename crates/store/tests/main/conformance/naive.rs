@@ -29,14 +29,9 @@ impl Collection {
             for one in entry.boxes.iter() {
                 let row = Entry { boxes: fresh::boxes(&[one]), arrived: Some(*at), ..entry.clone() };
                 let present = rows.entry((entry.id, one)).or_insert_with(|| row.clone());
-                let (latest, other) = match (row.version, row.arrived) > (present.version, present.arrived) {
-                    true => (row, present.clone()),
-                    false => (present.clone(), row),
-                };
-                let overtaken =
-                    (latest.version, latest.arrived) != (other.version, other.arrived) && !other.gone;
-                let before = Visibility::wider(other.formerly, overtaken.then_some(other.visibility));
-                *present = Entry { formerly: Visibility::wider(latest.formerly, before), ..latest };
+                if rank(&row) > rank(present) {
+                    *present = row;
+                }
             }
         }
         Collection(rows)
@@ -61,6 +56,11 @@ impl Collection {
         }
         by_place.values().map(|rows| together(rows)).collect()
     }
+}
+
+/// Of two writes of a row the one with the larger rank stays.
+fn rank(row: &Entry) -> (Version, Option<Position>, Option<std::cmp::Reverse<Visibility>>) {
+    (row.version, row.arrived, row.formerly.map(std::cmp::Reverse))
 }
 
 fn together(rows: &[&Entry]) -> Entry {
