@@ -12,17 +12,22 @@
 //! - **Results line up.** A look-up of many gives as many answers, in the order of the questions.
 
 mod activities;
+mod bytes;
+pub mod cql;
 mod entries;
 mod error;
 pub mod faulty;
 mod grants;
+pub mod jetstream;
 mod log;
+mod notices;
 pub mod sqlite;
 
 pub use activities::{Acceptance, Accepted, Claim, SourceKey};
 pub use error::{Result, StoreError};
 pub use grants::{Grants, Nonce, Secret};
-pub use log::{DeadLetter, Log, Task, Work};
+pub use log::{Backlog, DeadLetter, Log, Task, Work};
+pub use notices::{Notice, Notices};
 
 use async_trait::async_trait;
 use model::{
@@ -35,6 +40,15 @@ use model::{
 pub trait Store: Accounts + Credentials + Grants + Graph + Activities + Feeds + Log {
     /// Answers when the store can be read.
     async fn ping(&self) -> Result<()>;
+
+    /// Why what is acknowledged might get lost after all: how an engine is set up. Nothing, if all is well.
+    async fn doubts(&self) -> Result<Vec<String>>;
+
+    /// Tells the other processes of the service. It may get lost: nobody relies on it.
+    async fn tell(&self, notice: &Notice) -> Result<()>;
+
+    /// What the other processes tell from now on; `None` where there are none that could be heard.
+    async fn listen(&self) -> Result<Option<Notices>>;
 
     /// Fixes a fact about this store for ever: gives back the value of whoever named it first.
     async fn fix(&self, name: &str, value: &str) -> Result<String>;

@@ -104,6 +104,15 @@ pub struct Task {
     pub not_before: Millis,
 }
 
+/// How much there is still to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// So many tasks wait.
+    pub tasks: usize,
+    /// The oldest of them since about then, where that can be told.
+    pub oldest: Option<Millis>,
+}
+
 /// A task that was given up; an operator may have it tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
@@ -131,7 +140,15 @@ pub trait Log: Send + Sync {
     /// Tasks that are not acknowledged, oldest first; those that wait for their time are not among them.
     async fn pending(&self, limit: usize) -> Result<Vec<Task>>;
 
-    /// Marks tasks as done: all their deliveries are durable. What is still to be done for them is appended first, so
+    /// How much waits, counted up to `most`. To ask takes nothing out of the log: whoever does not deliver may ask too.
+    async fn backlog(&self, most: usize) -> Result<Backlog> {
+        let tasks = self.pending(most).await?;
+        // A version is about the time of its acceptance, which is good enough for an age.
+        let oldest = tasks.iter().find_map(|task| task.work.version());
+        Ok(Backlog { tasks: tasks.len(), oldest: oldest.map(|version| Millis(version.0)) })
+    }
+
+    /// Marks tasks that [`pending`](Log::pending) gave as done: all their deliveries are durable. What is still to be done for them is appended first, so
     /// that nothing falls between; together where the engine can.
     async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()>;
 
@@ -140,6 +157,14 @@ pub trait Log: Send + Sync {
 
     /// Takes a task that did not work out of the log until its time comes, so that it holds nobody up: the floor goes on.
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()>;
+
+    /// Puts back into the log what it should have and does not: what was begun and never got there, and what it lost.
+    /// Gives the number of tasks. Whoever calls it often enough loses nothing, whatever becomes of the log.
+    async fn sweep(&self, now: Millis) -> Result<usize>;
+
+    /// Where the arrivals begin that are still kept: what came before may have been forgotten. It is seven days back at
+    /// least, or as far back as this log goes.
+    async fn oldest(&self, now: Millis) -> Result<Position>;
 
     /// Gives a task up: it becomes a dead letter.
     async fn bury(&self, task: &Task, why: &str, at: Millis) -> Result<()>;

@@ -11,6 +11,7 @@
 mod main {
     #[macro_use]
     mod conformance;
+    mod cql;
     mod scratch;
     mod sqlite;
 }

@@ -3,7 +3,7 @@
 use super::Faulty;
 use crate::{
     Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Credentials, DeadLetter, Feeds, Grants,
-    Graph, Log, NewAccount, Nonce, Result, Secret, Slice, SourceKey, Store, Task, Work,
+    Graph, Log, NewAccount, Nonce, Notice, Notices, Result, Secret, Slice, SourceKey, Store, Task, Work,
 };
 use async_trait::async_trait;
 use model::{
@@ -37,9 +37,12 @@ macro_rules! hands_on {
 hands_on! { Store
     reads {
         ping() -> ();
+        doubts() -> Vec<String>;
+        listen() -> Option<Notices>;
     }
     writes {
         fix(name: &str, value: &str) as (&name, &value) -> String;
+        tell(notice: &Notice) as (&notice) -> ();
     }
 }
 
@@ -159,6 +162,15 @@ impl Log for Faulty {
     async fn come_due(&self, now: Millis) -> Result<()> {
         let inner = Arc::clone(&self.inner);
         self.write("come_due", async move { inner.come_due(now).await }).await
+    }
+
+    async fn sweep(&self, now: Millis) -> Result<usize> {
+        let inner = Arc::clone(&self.inner);
+        self.write("sweep", async move { inner.sweep(now).await }).await
+    }
+
+    async fn oldest(&self, now: Millis) -> Result<Position> {
+        self.read("oldest", self.inner.oldest(now)).await
     }
 
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()> {

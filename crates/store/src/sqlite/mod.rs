@@ -158,6 +158,18 @@ impl Store for SqliteStore {
         self.read(|connection| Ok(connection.prepare_cached(any)?.query_row([], |_| Ok(()))?)).await
     }
 
+    async fn doubts(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    async fn tell(&self, _notice: &crate::Notice) -> Result<()> {
+        Ok(())
+    }
+
+    async fn listen(&self) -> Result<Option<crate::Notices>> {
+        Ok(None)
+    }
+
     async fn fix(&self, name: &str, value: &str) -> Result<String> {
         let (name, value) = (name.to_owned(), value.to_owned());
         self.write(move |connection| {

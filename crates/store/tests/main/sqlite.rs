@@ -26,11 +26,11 @@ fn open(scratch: &Scratch) -> SqliteStore {
 }
 
 /// A store that somebody used before.
-async fn used_store() -> (Engine, Scratch) {
+async fn used_store() -> Option<(Engine, Scratch)> {
     let scratch = Scratch::new();
     let store = open(&scratch);
     let actor = fresh::uid(&store).await;
     let position = fresh::accept(&store, &fresh::acceptance(actor, "1", fresh::NOON)).await;
     store.acknowledge(&[position], &[]).await.unwrap();
-    (Arc::new(store), scratch)
+    Some((Arc::new(store), scratch))
 }

@@ -89,7 +89,11 @@ impl Passwords {
             }
             self.remembered.invalidate(&mac).await;
         }
-        self.prove(known, password, mac, &guesses).await
+        let proved = self.prove(known.clone(), password, mac, &guesses).await;
+        if matches!(proved, Err(Denied::BadCredentials)) {
+            self.throttle.tell(known.as_ref(), remote);
+        }
+        proved
     }
 
     /// Checks a password that is not remembered. Who presents the same one at the same time waits for the one check:

@@ -121,6 +121,7 @@ pub struct Authenticator {
     applications: Arc<Applications>,
     oauth: OAuth,
     sessions: Sessions,
+    throttle: Arc<Throttle>,
     settings: AuthSettings,
 }
 
@@ -143,14 +144,25 @@ impl Authenticator {
                 store,
                 accounts,
                 Arc::clone(&applications),
-                throttle,
+                Arc::clone(&throttle),
                 clock,
                 secret_keys,
                 settings.oauth,
             ),
             applications,
+            throttle,
             settings,
         }
+    }
+
+    /// What other processes are to be told of wrong credentials, so that guesses are counted together.
+    pub fn wrong_credentials(&self) -> tokio::sync::mpsc::Receiver<Vec<u8>> {
+        self.throttle.tell_others()
+    }
+
+    /// Another process told of a wrong credential.
+    pub fn heard_of_wrong_credential(&self, told: &[u8]) {
+        self.throttle.heard(told);
     }
 
     /// Who sends a request. The credential is looked at before the application: who has no right one learns nothing

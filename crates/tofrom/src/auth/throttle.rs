@@ -10,10 +10,13 @@ use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+/// How many wrong credentials may wait to be told of.
+const MOST_UNTOLD: usize = 1_000;
 /// How many buckets of a kind are kept; the least recently used go first.
 const KEPT: u64 = 100_000;
 
@@ -35,11 +38,43 @@ pub(super) struct Throttle {
     /// `None` is every name that no account can have.
     passwords: Cache<(Option<AccountName>, IpAddr), Arc<Bucket>>,
     addresses: Cache<IpAddr, Arc<Bucket>>,
+    /// Where other processes are told of wrong credentials, if there are any.
+    others: OnceLock<Sender<Vec<u8>>>,
 }
 
 impl Throttle {
     pub(super) fn new(clock: Clock) -> Throttle {
-        Throttle { clock, passwords: buckets(PASSWORDS), addresses: buckets(ADDRESSES) }
+        let (passwords, addresses) = (buckets(PASSWORDS), buckets(ADDRESSES));
+        Throttle { clock, passwords, addresses, others: OnceLock::new() }
+    }
+
+    /// From now on other processes are told of wrong credentials, through what comes out here.
+    pub(super) fn tell_others(&self) -> Receiver<Vec<u8>> {
+        let (sender, receiver) = channel(MOST_UNTOLD);
+        // Whoever asks twice gets something that nothing comes out of.
+        let _ = self.others.set(sender);
+        receiver
+    }
+
+    /// Tells that a password for that account (or a credential that names none) from that address was wrong.
+    pub(super) fn tell(&self, name: Option<&AccountName>, remote: IpAddr) {
+        if let Some(others) = self.others.get() {
+            // One too few costs a guesser nothing that they would notice.
+            let _ = others.try_send(told(name, remote));
+        }
+    }
+
+    /// Another process told of a wrong credential: it counts here as well.
+    pub(super) fn heard(&self, told: &[u8]) {
+        let Some((address, name)) = told.split_first_chunk::<16>() else { return };
+        let network = network_of(Ipv6Addr::from(*address).to_canonical());
+        let now = self.clock.now();
+        let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty());
+        if let Some(name) = name {
+            let name = AccountName::parse(name).ok();
+            let _ = self.passwords.get_with((name, network), Arc::default).take(PASSWORDS, now);
+        }
+        let _ = self.addresses.get_with(network, Arc::default).take(ADDRESSES, now);
     }
 
     /// The buckets that a password for that account from that address is taken from.
@@ -54,8 +89,19 @@ impl Throttle {
 
     /// Counts a wrong credential that is too long to be guessed: only its address counts.
     pub(super) fn wrong_key(&self, remote: IpAddr) -> Result<(), Exhausted> {
+        self.tell(None, remote);
         self.addresses.get_with(network_of(remote), Arc::default).take(ADDRESSES, self.clock.now())
     }
+}
+
+/// An address, and the name behind it.
+fn told(name: Option<&AccountName>, remote: IpAddr) -> Vec<u8> {
+    let address = match remote {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    };
+    let name = name.map_or("", AccountName::as_str);
+    [&address.octets()[..], name.as_bytes()].concat()
 }
 
 /// What one password costs if it is wrong.
@@ -245,6 +291,23 @@ mod tests {
         assert_eq!(throttle.guesses(alice(), HERE).check(), Err(Exhausted { seconds: 3 }));
         now.fetch_add(9_000, Ordering::Relaxed);
         assert_eq!(until_refused(&throttle, &alice(), HERE), 3);
+    }
+
+    #[test]
+    fn what_others_count_counts_here_too() {
+        let (_, here) = at(1_000_000);
+        let (_, there) = at(1_000_000);
+        let mut heard = here.tell_others();
+        for _ in 0..30 {
+            here.guesses(alice(), HERE).take().unwrap();
+            here.tell(alice().as_ref(), HERE);
+        }
+        while let Ok(told) = heard.try_recv() {
+            there.heard(&told);
+        }
+        assert!(there.guesses(alice(), HERE).check().is_err());
+        assert!(there.guesses(alice(), ELSEWHERE).check().is_ok());
+        there.heard(b"short");
     }
 
     #[test]

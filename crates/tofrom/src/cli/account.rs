@@ -139,7 +139,7 @@ pub(super) async fn find(store: &dyn Accounts, name: &AccountName) -> anyhow::Re
 }
 
 async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let taken = || anyhow!("the name {} is taken, or was once; names are not given twice", args.name);
     if store.account_by_name(&args.name).await?.is_some() {
         // Before somebody thinks of a password for nothing.
@@ -166,7 +166,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
 }
 
 async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     find(store.as_ref(), &args.name).await?;
     let password = match (args.password, args.password_stdin, args.no_password) {
         (true, _, _) => Some(Some(password::from_prompt()?)),
@@ -191,7 +191,7 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
 }
 
 async fn remove(name: &AccountName, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let account = find(store.as_ref(), name).await?;
     let account = accounts::remove(store.as_ref(), &Clock::system(), &account).await?;
     tell(&account, "removed", global)
@@ -208,7 +208,7 @@ fn tell(account: &Account, what: &str, global: &Global) -> anyhow::Result<()> {
 
 async fn list(global: &Global) -> anyhow::Result<()> {
     const PAGE: usize = 1_000;
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let columns = &["name", "shown as", "visible", "role", "password", "created"];
     let mut listing = Listing::new(global.json, columns);
     let mut after = None;

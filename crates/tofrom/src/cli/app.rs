@@ -12,7 +12,6 @@ use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use store::Credentials;
 
 /// Adds, lists and removes applications that act for accounts
 #[derive(Debug, clap::Args)]
@@ -75,7 +74,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         bail!("an application needs a name that people can read");
     }
     let rsa_key = args.rsa_key.as_deref().map(read_rsa_key).transpose()?;
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let secret_keys = global.secret_keys()?;
     let generated = auth::application::generate()?;
     let application = Application {
@@ -116,7 +115,7 @@ fn read_rsa_key(file: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 async fn list(global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let mut listing =
         Listing::new(global.json, &["key", "name", "callback", "signs with", "state", "created"]);
     for application in store.applications().await? {
@@ -136,7 +135,7 @@ async fn list(global: &Global) -> anyhow::Result<()> {
 }
 
 async fn remove(key: &str, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     if !store.remove_application(key, Clock::system().now()).await? {
         bail!("there is no application {key}; tofrom app list shows those that there are");
     }

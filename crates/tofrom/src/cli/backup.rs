@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Copies the store to a new file, consistently, while the service runs
+/// Copies the store of one machine to a new file, consistently, while the service runs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  tofrom backup /backups/tofrom-$(date +%F).db --data ./data\n\n\
                         To restore: stop the service, put the file into the data folder as tofrom.db, and remove\n\
@@ -20,10 +20,15 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let storage = global.storage()?;
+    if storage.cluster.is_some() {
+        bail!(
+            "backup copies the file of one machine; a cluster is backed up by its engines: see docs/operating.md"
+        );
+    }
     if !storage.store_file().exists() {
         bail!("there is no store in {}; name its folder with --data DIR", storage.data_dir.display());
     }
-    let store = storage.open_store()?;
+    let store = storage.open_file()?;
     // Draws nothing where standard error is no terminal.
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of {len} pages, {eta} left") {

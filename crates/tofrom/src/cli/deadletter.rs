@@ -5,7 +5,7 @@ use super::output::{Listing, line, moment};
 use anyhow::bail;
 use clap::Subcommand;
 use serde_json::json;
-use store::{DeadLetter, Log, Work};
+use store::{DeadLetter, Store, Work};
 
 /// How many are read at once.
 const PAGE: usize = 500;
@@ -43,7 +43,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
 }
 
-async fn every(store: &impl Log) -> anyhow::Result<Vec<DeadLetter>> {
+async fn every(store: &dyn Store) -> anyhow::Result<Vec<DeadLetter>> {
     let mut letters: Vec<DeadLetter> = Vec::new();
     loop {
         let page = store.dead_letters(letters.last().map(|letter| letter.number), PAGE).await?;
@@ -56,7 +56,7 @@ async fn every(store: &impl Log) -> anyhow::Result<Vec<DeadLetter>> {
 }
 
 async fn list(global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let mut listing = Listing::new(global.json, &["number", "what", "tried", "given up", "why"]);
     for letter in every(store.as_ref()).await? {
         let row = || {
@@ -83,7 +83,7 @@ async fn list(global: &Global) -> anyhow::Result<()> {
 }
 
 async fn replay(numbers: &[u64], all: bool, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let numbers = if all {
         every(store.as_ref()).await?.iter().map(|letter| letter.number).collect()
     } else {

@@ -27,7 +27,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let account = account::find(store.as_ref(), &args.account).await?;
     export(store.as_ref(), &account, &mut io::BufWriter::new(io::stdout())).await
 }

@@ -9,7 +9,6 @@ use anyhow::bail;
 use clap::Subcommand;
 use model::AccountName;
 use serde_json::json;
-use store::{Accounts, Graph};
 
 /// Has accounts follow each other, and lists whom they follow
 #[derive(Debug, clap::Args)]
@@ -60,7 +59,7 @@ async fn set(pair: Pair, follows: bool, global: &Global) -> anyhow::Result<()> {
     if account == other {
         bail!("nobody follows themselves: what {account} did is in its collection anyway");
     }
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let clock = Clock::system();
     let follower = account::find(store.as_ref(), &account).await?;
     let followee = account::find(store.as_ref(), &other).await?;
@@ -81,7 +80,7 @@ async fn set(pair: Pair, follows: bool, global: &Global) -> anyhow::Result<()> {
 
 async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
     const PAGE: usize = 1_000;
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let follower = account::find(store.as_ref(), name).await?;
     let mut listing = Listing::new(global.json, &["name", "shown as", "visible", "since"]);
     let mut after = None;

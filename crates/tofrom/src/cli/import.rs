@@ -50,7 +50,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let account = account::find(store.as_ref(), &args.account).await?;
     let base = global.settings()?.base_url;
     let import = Import {

@@ -10,7 +10,6 @@ use clap::{Subcommand, ValueEnum};
 use model::{AccountName, Key, KeyId, Millis, Scopes};
 use serde_json::json;
 use std::time::Duration;
-use store::Credentials;
 
 /// Adds, lists and revokes pre-shared keys
 #[derive(Debug, clap::Args)]
@@ -94,7 +93,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 }
 
 async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let owner = account::find(store.as_ref(), &args.account).await?;
     let generated = auth::key::generate()?;
     let now = Clock::system().now();
@@ -124,7 +123,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
 }
 
 async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let owner = account::find(store.as_ref(), name).await?;
     let now = Clock::system().now();
     let columns = &["id", "name", "scope", "state", "created", "expires", "last used"];
@@ -159,7 +158,7 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
 }
 
 async fn revoke(name: &AccountName, id: KeyId, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let owner = account::find(store.as_ref(), name).await?;
     if !store.revoke_key(owner.uid, id, Clock::system().now()).await? {
         bail!("{name} has no key {id}; tofrom key list {name} shows those that there are");

@@ -18,10 +18,13 @@ mod key;
 pub mod output;
 mod password;
 mod reseal;
+mod schema;
 pub mod serve;
 mod token;
+mod usage;
 
 pub use global::Global;
+use usage::Misused;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::{self, Write};
@@ -63,9 +66,13 @@ enum Command {
     Backup(backup::Args),
     Deadletter(deadletter::Args),
     Reseal(reseal::Args),
+    Schema(schema::Args),
     Check(check::Args),
     Completions(completions::Args),
 }
+
+/// The exit code where the line can't be meant.
+const NOT_UNDERSTOOD: u8 = 2;
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
@@ -74,7 +81,7 @@ pub fn main() -> ExitCode {
         Err(answer) => {
             // Help is an answer too. Where it can't be printed, there is nobody to tell.
             let _ = answer.print();
-            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
+            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(NOT_UNDERSTOOD));
         }
     };
     match start(cli) {
@@ -83,7 +90,7 @@ pub fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr().lock(), "error: {}", in_one_line(&error));
-            ExitCode::FAILURE
+            if error.is::<Misused>() { ExitCode::from(NOT_UNDERSTOOD) } else { ExitCode::FAILURE }
         }
     }
 }
@@ -91,8 +98,10 @@ pub fn main() -> ExitCode {
 fn start(cli: Cli) -> anyhow::Result<()> {
     // One provider for everything that speaks TLS, before anything does. Only a second one could be refused.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let default_level = if matches!(cli.command, Command::Serve(_)) { "info" } else { "warn" };
-    crate::telemetry::start_log(default_level)?;
+    // What the drivers of the engines log, a command tells as its one error.
+    const OF_COMMANDS: &str = "warn,scylla=off,async_nats=off";
+    let default = if matches!(cli.command, Command::Serve(_)) { "info" } else { OF_COMMANDS };
+    crate::telemetry::start_log(default)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(run(cli));
     // A thread that waits for a terminal or a disk must not keep the process.
@@ -115,6 +124,7 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Backup(args) => backup::run(args, &global).await,
         Command::Deadletter(args) => deadletter::run(args, &global).await,
         Command::Reseal(args) => reseal::run(args, &global).await,
+        Command::Schema(args) => schema::run(args, &global).await,
         Command::Check(args) => check::run(args, &global).await,
         Command::Completions(args) => completions::run(&args, Cli::command()),
     }

@@ -15,7 +15,7 @@ wait 15 minutes (people may be in the middle of allowing an application), and ta
 pub(super) struct Args {}
 
 pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let done = reseal::reseal(store.as_ref(), &global.secret_keys()?).await?;
     if global.json {
         line(json!({ "secrets": done.all, "resealed": done.anew }))?;

@@ -8,7 +8,6 @@ use clap::Subcommand;
 use model::{AccessToken, AccountName, Millis};
 use serde_json::json;
 use std::collections::HashMap;
-use store::{Credentials, Grants};
 
 /// Lists and revokes what an account has granted to applications
 #[derive(Debug, clap::Args)]
@@ -51,7 +50,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 }
 
 async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let owner = account::find(store.as_ref(), name).await?;
     let now = Clock::system().now();
     let applications: HashMap<String, String> = store
@@ -94,7 +93,7 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
 }
 
 async fn revoke(name: &AccountName, token: Option<&str>, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store()?;
+    let store = global.open_store().await?;
     let owner = account::find(store.as_ref(), name).await?;
     let mut found = store.tokens_of(owner.uid).await?;
     match token {

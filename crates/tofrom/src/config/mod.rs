@@ -6,6 +6,9 @@
 
 mod address;
 mod age;
+mod cluster;
+mod demo_folder;
+mod engine;
 mod raw;
 mod storage;
 #[cfg(test)]
@@ -13,7 +16,9 @@ mod tests;
 
 pub use address::{BaseUrl, InvalidBaseUrl};
 pub use age::{InvalidAge, parse_age};
-pub use raw::{RawConfig, RawProxy, RawTls};
+pub use cluster::Cluster;
+pub use engine::Engine;
+pub use raw::{RawConfig, RawCql, RawNats, RawProxy, RawTls};
 pub use storage::Storage;
 
 use crate::http::listen::{InvalidNetwork, Network, TlsFiles, Trusted};
@@ -94,6 +99,15 @@ pub struct Config {
     pub max_connections: u32,
 }
 
+/// What a process needs to know that only delivers.
+#[derive(Clone, Debug)]
+pub struct WorkerConfig {
+    /// The admin listener.
+    pub admin_listen: SocketAddr,
+    /// Where everything is kept.
+    pub storage: Storage,
+}
+
 /// The HTTPS listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Https {
@@ -134,17 +148,20 @@ impl Config {
 impl RawConfig {
     /// Where everything is kept.
     pub fn storage(&self) -> Result<Storage, ConfigError> {
-        match self.store.as_deref() {
-            None | Some("sqlite") => {}
-            Some("cql") => {
-                let why = "cql is not available in this version; right would be sqlite";
+        let cluster = match self.store.as_deref() {
+            None if self.cql.nodes.is_some() || self.nats.servers.is_some() => {
+                let why = "is not set, but cql.nodes or nats.servers is; right would be cql for a cluster, or sqlite";
                 return Err(ConfigError::value("store", why));
             }
+            None | Some("sqlite") => None,
+            Some("cql") => Some(self.cluster()?),
             Some(other) => {
-                return Err(ConfigError::value("store", format!("{other:?} is none; right would be sqlite")));
+                let why = format!("{other:?} is none; right would be sqlite or cql");
+                return Err(ConfigError::value("store", why));
             }
-        }
+        };
         Ok(Storage {
+            cluster,
             data_dir: self.data_dir.clone().unwrap_or_else(|| DEFAULT_DATA_DIR.into()),
             named: self.data_dir.is_some(),
             secret_keys: self.secret_keys.clone().unwrap_or_default(),
@@ -154,6 +171,7 @@ impl RawConfig {
     /// The settings of a service.
     pub fn resolve(&self) -> Result<Config, ConfigError> {
         let storage = self.storage()?;
+        storage.demand_shared_keys()?;
         let base_url = self.base_url.as_deref().ok_or_else(|| {
             let why =
                 "is not set; right would be the address that clients use, like https://feeds.example.org";
@@ -165,9 +183,7 @@ impl RawConfig {
         let config = Config {
             https: self.https()?,
             proxy: self.proxy()?,
-            admin_listen: Some(
-                socket("admin_listen", self.admin_listen.as_deref())?.unwrap_or(DEFAULT_ADMIN_LISTEN),
-            ),
+            admin_listen: Some(self.admin_listen()?),
             require_consumer_key: self.require_consumer_key.unwrap_or(defaults.require_consumer_key),
             retention: age_or_forever("retention", self.retention.as_deref())?,
             token_lifetime: age_or_forever("token_lifetime", self.token_lifetime.as_deref())?,
@@ -182,6 +198,17 @@ impl RawConfig {
             return Err(ConfigError::value("tls.certificate", why));
         }
         Ok(config)
+    }
+
+    /// The settings of a process that only delivers: it has no address and shows no certificate.
+    pub fn resolve_worker(&self) -> Result<WorkerConfig, ConfigError> {
+        let storage = self.storage()?;
+        storage.demand_shared_keys()?;
+        Ok(WorkerConfig { admin_listen: self.admin_listen()?, storage })
+    }
+
+    fn admin_listen(&self) -> Result<SocketAddr, ConfigError> {
+        Ok(socket("admin_listen", self.admin_listen.as_deref())?.unwrap_or(DEFAULT_ADMIN_LISTEN))
     }
 
     fn https(&self) -> Result<Option<Https>, ConfigError> {

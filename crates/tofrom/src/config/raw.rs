@@ -22,8 +22,14 @@ pub struct RawConfig {
     pub tls: RawTls,
     /// The plain listener behind a proxy.
     pub proxy: RawProxy,
-    /// The engine: `sqlite`.
+    /// The engine: `sqlite` or `cql`.
     pub store: Option<String>,
+    /// The database of a cluster.
+    pub cql: RawCql,
+    /// The log of a cluster.
+    pub nats: RawNats,
+    /// Whether the operator vouches that the engines of a cluster sync before they acknowledge.
+    pub vouch_for_durability: Option<bool>,
     /// What seals secrets; the first one seals new ones.
     pub secret_keys: Option<Vec<String>>,
     /// Whether every request must name its application.
@@ -60,6 +66,32 @@ pub struct RawProxy {
     pub trusted: Option<Vec<String>>,
 }
 
+/// `cql.…`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawCql {
+    /// Nodes to begin with, `host:port`.
+    pub nodes: Option<Vec<String>>,
+    /// The datacenter whose nodes are asked.
+    pub datacenter: Option<String>,
+    /// The name of the keyspace.
+    pub keyspace: Option<String>,
+}
+
+/// `nats.…`, without `Debug`: an address may have a password in it.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawNats {
+    /// The servers, `nats://host:port`.
+    pub servers: Option<Vec<String>>,
+    /// Their monitors, `http://host:port`.
+    pub monitor: Option<Vec<String>>,
+    /// The name of the stream.
+    pub stream: Option<String>,
+    /// How long a worker may show no progress before others get its tasks: `5s`.
+    pub ack_wait: Option<String>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Single,
@@ -69,7 +101,7 @@ enum Shape {
 }
 
 /// Every setting's name. A test holds it to the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 16] = [
+const SETTINGS: [(&str, Shape); 24] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -79,6 +111,14 @@ const SETTINGS: [(&str, Shape); 16] = [
     ("proxy.listen", Shape::Single),
     ("proxy.trusted", Shape::List),
     ("store", Shape::Single),
+    ("cql.nodes", Shape::List),
+    ("cql.datacenter", Shape::Single),
+    ("cql.keyspace", Shape::Single),
+    ("nats.servers", Shape::List),
+    ("nats.monitor", Shape::List),
+    ("nats.stream", Shape::Single),
+    ("nats.ack_wait", Shape::Single),
+    ("vouch_for_durability", Shape::Single),
     ("secret_keys", Shape::List),
     ("require_consumer_key", Shape::Single),
     ("retention", Shape::Single),
@@ -91,6 +131,8 @@ const SETTINGS: [(&str, Shape); 16] = [
 const PREFIX: &str = "TOFROM_";
 /// Variables of ours that are no settings: they count before there are any.
 const NO_SETTINGS: [&str; 2] = [FILTER_VARIABLE, FORMAT_VARIABLE];
+/// What variables begin with that the project's own scripts and tests take.
+const OF_THE_PROJECT: [&str; 3] = ["ENGINES_", "SCHEMA_COMMAND", "TEST_"];
 
 impl RawConfig {
     /// Gathers the settings: from `file`, or from `tofrom.toml` if there is one here, then from the environment.
@@ -162,7 +204,8 @@ fn from_environment(variables: impl Iterator<Item = (String, String)>) -> Result
     for (variable, text) in variables {
         let Some(name) = variable.strip_prefix(PREFIX) else { continue };
         // An empty variable is how one is taken back in many places.
-        if NO_SETTINGS.contains(&variable.as_str()) || text.is_empty() {
+        let of_the_project = OF_THE_PROJECT.iter().any(|prefix| name.starts_with(prefix));
+        if NO_SETTINGS.contains(&variable.as_str()) || of_the_project || text.is_empty() {
             continue;
         }
         let (name, shape) = known(&name.to_ascii_lowercase().replace("__", "."), &variable)?;
@@ -230,7 +273,7 @@ mod tests {
         for (name, shape) in SETTINGS {
             let variable = format!("{PREFIX}{}", name.to_ascii_uppercase().replace('.', "__"));
             let text = match name {
-                "require_consumer_key" => "true",
+                "require_consumer_key" | "vouch_for_durability" => "true",
                 "max_start" | "max_connections" => "7",
                 _ if shape == Shape::List => "a, b",
                 _ => "a",

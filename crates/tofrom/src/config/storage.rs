@@ -1,32 +1,36 @@
 //! Where everything is kept.
 
-use super::DEFAULT_DATA_DIR;
+use super::{Cluster, ConfigError, DEFAULT_DATA_DIR, Engine};
 use crate::auth::SecretKeys;
 use anyhow::{Context, bail};
 use std::fmt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use store::cql::CqlStore;
 use store::sqlite::{Options, SqliteStore};
 
-/// The folder with everything in it, and the keys to its secrets: all that commands beside the service need to know.
-#[derive(Clone, PartialEq, Eq)]
+/// The folder or the cluster with everything in it, and the keys to its secrets: all that commands beside the service
+/// need to know.
+#[derive(Clone)]
 pub struct Storage {
-    /// The folder.
+    /// The folder. On a cluster nothing but a demo needs one.
     pub data_dir: PathBuf,
     /// Whether somebody named it. A default one that is not there was probably not meant.
     pub named: bool,
     /// What seals secrets, the first one new ones; none: a file in the folder.
     pub secret_keys: Vec<String>,
+    /// The cluster, if the store is not a file in the folder.
+    pub cluster: Option<Cluster>,
 }
 
 impl Storage {
     /// The store in that folder, with the secret key that lies there.
     pub fn in_folder(data_dir: impl Into<PathBuf>) -> Storage {
-        Storage { data_dir: data_dir.into(), named: true, secret_keys: Vec::new() }
+        Storage { data_dir: data_dir.into(), named: true, secret_keys: Vec::new(), cluster: None }
     }
 
-    /// The store's file.
+    /// The store's file, on one machine.
     pub fn store_file(&self) -> PathBuf {
         self.data_dir.join("tofrom.db")
     }
@@ -42,8 +46,20 @@ impl Storage {
         made.with_context(|| format!("the data folder {} can't be made", self.data_dir.display()))
     }
 
-    /// Opens the store; an empty or absent folder becomes one.
-    pub fn open_store(&self) -> anyhow::Result<Arc<SqliteStore>> {
+    /// Opens the store, whichever it is.
+    pub async fn open(&self) -> anyhow::Result<Engine> {
+        let Some(Cluster { nodes, servers, vouched }) = &self.cluster else {
+            return Ok(Engine::Sqlite(self.open_file()?));
+        };
+        let opened = CqlStore::open(nodes, servers).await.with_context(|| {
+            let nodes = nodes.nodes.join(", ");
+            format!("the cluster at {nodes} can't be opened; if it has no tables yet, tofrom schema apply makes them")
+        });
+        Ok(Engine::Cql(Arc::new(opened?), *vouched))
+    }
+
+    /// Opens the store of one machine; an empty or absent folder becomes one.
+    pub fn open_file(&self) -> anyhow::Result<Arc<SqliteStore>> {
         self.create_folder()?;
         let file = self.store_file();
         let opened = SqliteStore::open(&file, Options::default());
@@ -52,13 +68,13 @@ impl Storage {
 
     /// Opens the store for a command. A folder that nobody named is not made: the command was rather started in the
     /// wrong place.
-    pub fn open_existing_or_named(&self) -> anyhow::Result<Arc<SqliteStore>> {
-        if !self.named && !self.store_file().exists() {
+    pub async fn open_existing_or_named(&self) -> anyhow::Result<Engine> {
+        if self.cluster.is_none() && !self.named && !self.store_file().exists() {
             bail!(
                 "there is no store in ./{DEFAULT_DATA_DIR}; name its folder with --data DIR, or settings with --config FILE"
             );
         }
-        self.open_store()
+        self.open().await
     }
 
     /// The keys that seal secrets; their file is made on first use.
@@ -69,11 +85,36 @@ impl Storage {
         }
         SecretKeys::parse(&self.secret_keys).context("secret_keys")
     }
+
+    /// Where the settings name no keys and a demo runs on the cluster, commands use those of the demo.
+    #[must_use]
+    pub fn or_with_keys_of_the_demo(self) -> Storage {
+        let demo =
+            self.cluster.as_ref().filter(|_| self.secret_keys.is_empty()).and_then(Cluster::demo_folder);
+        let kept =
+            demo.map(Storage::in_folder).map(|demo| demo.secret_key_file()).filter(|file| file.exists());
+        let Some(key) = kept.and_then(|file| std::fs::read_to_string(file).ok()) else { return self };
+        Storage { secret_keys: vec![key.trim().to_owned()], ..self }
+    }
+
+    /// On a cluster the settings must have the keys: what is sealed with a file of this machine nobody else could open.
+    pub fn demand_shared_keys(&self) -> Result<(), ConfigError> {
+        if self.cluster.is_some() && self.secret_keys.is_empty() {
+            let why = "is not set, and the services of a cluster share it; right would be 32 random bytes, the same \
+                       everywhere: openssl rand -base64 32";
+            return Err(ConfigError::value("secret_keys", why));
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Storage {
     /// Without the keys: settings end up in log lines.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Storage({} and {} keys)", self.data_dir.display(), self.secret_keys.len())
+        let keys = self.secret_keys.len();
+        match &self.cluster {
+            None => write!(f, "Storage({} and {keys} keys)", self.data_dir.display()),
+            Some(cluster) => write!(f, "Storage({cluster:?} and {keys} keys)"),
+        }
     }
 }

@@ -86,8 +86,9 @@ fn wrong_values_are_errors_that_say_what_would_be_right() {
         ("", None, "base_url: is not set"),
         (WHOLE, Some(("TOFROM_BASE_URL", "http://x")), "does not begin with https://"),
         (WHOLE, Some(("TOFROM_LISTEN", "8443")), "0.0.0.0:8443"),
-        (WHOLE, Some(("TOFROM_STORE", "cql")), "cql is not available"),
-        (WHOLE, Some(("TOFROM_STORE", "postgres")), "right would be sqlite"),
+        (WHOLE, Some(("TOFROM_STORE", "cql")), "cql.nodes: is not set"),
+        (WHOLE, Some(("TOFROM_STORE", "postgres")), "right would be sqlite or cql"),
+        (WHOLE, Some(("TOFROM_CQL__NODES", "10.0.0.1:9042")), "store: is not set"),
         (WHOLE, Some(("TOFROM_RETENTION", "90 days")), "like 90d, or forever"),
         (WHOLE, Some(("TOFROM_CORS_ORIGINS", "https://a.example/")), "without a slash"),
         (WHOLE, Some(("TOFROM_PROXY__LISTEN", "127.0.0.1:80")), "proxy.trusted: is empty"),
@@ -103,4 +104,83 @@ fn wrong_values_are_errors_that_say_what_would_be_right() {
         assert!(text.contains(said), "{text:?} does not say {said:?}");
     }
     assert!(RawConfig::gather(Some("nowhere.toml".as_ref()), std::iter::empty()).is_err());
+}
+
+const CLUSTER: &str = r#"
+base_url = "https://feeds.example.org"
+store = "cql"
+secret_keys = ["12345"]
+proxy = { listen = "127.0.0.1:8080", trusted = ["127.0.0.1"] }
+
+[cql]
+nodes = ["10.0.0.1:9042", "db.example.org:9042", "[fd00::1]:9042"]
+
+[nats]
+servers = ["nats://10.0.0.1:4222", "tls://me:secret@10.0.0.2:4222", "10.0.0.3:4222"]
+monitor = ["http://10.0.0.1:8222/"]
+"#;
+
+#[test]
+fn a_cluster() {
+    let storage = gather(CLUSTER, &[]).unwrap().resolve().unwrap().storage;
+    assert!(!format!("{storage:?}").contains("secret"), "{storage:?}");
+    let Cluster { nodes, servers, vouched } = storage.cluster.unwrap();
+    assert_eq!(nodes.nodes, ["10.0.0.1:9042", "db.example.org:9042", "[fd00::1]:9042"]);
+    assert_eq!((nodes.datacenter.as_str(), nodes.keyspace.as_str()), ("datacenter1", "tofrom"));
+    assert_eq!((servers.servers.len(), servers.monitor.len(), servers.stream.as_str()), (3, 1, "tofrom"));
+    assert_eq!((servers.ack_wait, vouched), (Duration::from_secs(5), false));
+
+    let environment = [
+        ("TOFROM_CQL__NODES", "10.0.0.9:9042, 10.0.0.8:9042"),
+        ("TOFROM_CQL__DATACENTER", "north"),
+        ("TOFROM_CQL__KEYSPACE", "Feeds_2"),
+        ("TOFROM_NATS__ACK_WAIT", "1m"),
+        ("TOFROM_VOUCH_FOR_DURABILITY", "true"),
+    ];
+    let cluster = gather(CLUSTER, &environment).unwrap().storage().unwrap().cluster.unwrap();
+    assert_eq!(cluster.nodes.nodes, ["10.0.0.9:9042", "10.0.0.8:9042"]);
+    assert_eq!((cluster.nodes.datacenter.as_str(), cluster.nodes.keyspace.as_str()), ("north", "feeds_2"));
+    assert_eq!((cluster.servers.stream.as_str(), cluster.servers.ack_wait.as_secs()), ("feeds_2", 60));
+    assert!(cluster.vouched);
+}
+
+#[test]
+fn a_worker_needs_no_address_and_no_certificate() {
+    let worker = "store = 'cql'\nsecret_keys = ['1']\ncql.nodes = ['a:1']\nnats.servers = ['a:2']";
+    assert!(complaint(worker, &[]).contains("base_url: is not set"));
+    assert_eq!(gather(worker, &[]).unwrap().resolve_worker().unwrap().admin_listen, DEFAULT_ADMIN_LISTEN);
+}
+
+#[test]
+fn a_cluster_that_can_not_be() {
+    for (environment, said) in [
+        (("TOFROM_CQL__NODES", "10.0.0.1"), "cql.nodes: \"10.0.0.1\" is no host and port"),
+        (("TOFROM_CQL__NODES", "http://10.0.0.1:9042"), "right would be one like 127.0.0.1:9042"),
+        (("TOFROM_CQL__KEYSPACE", "to-from"), "letters, digits and underscores"),
+        (("TOFROM_CQL__KEYSPACE", "2feeds"), "a letter first"),
+        (("TOFROM_NATS__SERVERS", "nats://me:secret@10.0.0.1"), "nats.servers: \"10.0.0.1\" is no host"),
+        (("TOFROM_NATS__MONITOR", "https://10.0.0.1:8222"), "one like http://127.0.0.1:8222"),
+        (("TOFROM_NATS__STREAM", "to.from"), "nats.stream: \"to.from\" is no name"),
+        (("TOFROM_NATS__ACK_WAIT", "5"), "nats.ack_wait: \"5\" is no length of time"),
+        (("TOFROM_CQL__NODS", "a:1"), "is it cql.nodes?"),
+    ] {
+        let text = complaint(CLUSTER, &[environment]);
+        assert!(text.contains(said), "{text:?} does not say {said:?}");
+    }
+    let without = |line: &str| complaint(&CLUSTER.replace(line, ""), &[]);
+    assert!(
+        without("secret_keys = [\"12345\"]")
+            .contains("secret_keys: is not set, and the services of a cluster")
+    );
+    let servers = CLUSTER.lines().find(|line| line.starts_with("servers")).unwrap();
+    assert!(without(servers).contains("nats.servers: is not set"));
+}
+
+/// The file that the documentation sends people to.
+#[test]
+fn the_example_of_a_cluster() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cluster.toml");
+    let storage = RawConfig::gather(Some(&file), std::iter::empty()).unwrap().storage().unwrap();
+    assert_eq!(storage.cluster.unwrap().nodes.nodes.len(), 3);
+    assert!(storage.secret_keys.is_empty(), "the demo makes its own");
 }

@@ -71,6 +71,9 @@ pub(super) async fn deliver_batch(store: &dyn Store, clock: &Clock, hub: &Hub) -
         give_way(store, task, &error, now).await?;
     }
     hub.wake(store.floor().await?);
+    if let Some(last) = positions.iter().max() {
+        hub.tell_others(store, *last).await;
+    }
     Ok(Batch { done, seen })
 }
 

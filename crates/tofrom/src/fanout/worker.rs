@@ -5,7 +5,7 @@ use super::deliver::{BATCH, deliver_batch};
 use crate::clock::Clock;
 use metrics::{gauge, histogram};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Store, Task, Work};
 
 /// Gauge: how many tasks wait, as far as the worker saw at its last look (it takes 256 at once; a larger number of
@@ -20,6 +20,9 @@ pub const DEAD_LETTERS: &str = "tofrom_delivery_dead_letters";
 const IDLE: Duration = Duration::from_millis(200);
 /// After a failure.
 const RECOVERY: Duration = Duration::from_secs(1);
+/// How often it is looked whether the log lost something, and when first.
+const SWEPT_EVERY: Duration = Duration::from_secs(5);
+const FIRST_SWEEP: Duration = Duration::from_secs(1);
 /// How often dead letters are counted.
 const COUNTED_EVERY: u32 = 50;
 
@@ -34,6 +37,8 @@ pub async fn run(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>, shutdown: i
 
 async fn deliver_for_ever(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>) {
     let mut looks = 0_u32;
+    // Soon after the start, in case the log was lost meanwhile.
+    let mut swept = Instant::now() - SWEPT_EVERY + FIRST_SWEEP;
     loop {
         match deliver_batch(store.as_ref(), &clock, &hub).await {
             Ok(batch) => {
@@ -46,6 +51,12 @@ async fn deliver_for_ever(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>) {
             Err(error) => {
                 tracing::warn!(%error, "deliveries failed; they are tried again");
                 tokio::time::sleep(RECOVERY).await;
+            }
+        }
+        if swept.elapsed() >= SWEPT_EVERY {
+            swept = Instant::now();
+            if let Err(error) = store.sweep(clock.now()).await {
+                tracing::warn!(%error, "what the log lost could not be looked for; that is done later");
             }
         }
         if looks.is_multiple_of(COUNTED_EVERY)

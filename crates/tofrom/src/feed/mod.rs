@@ -50,6 +50,9 @@ pub enum ReadError {
     /// `start` is further away than a request may walk.
     #[error("start is further than {0} entries away")]
     StartTooFar(u32),
+    /// The mark is so old that what came after it may have been forgotten.
+    #[error("the mark is too old")]
+    Expired,
     /// The filter makes the walk longer than a request may take.
     #[error("the read took too long")]
     TooBroad,
@@ -91,11 +94,17 @@ impl Feed {
     pub async fn page(&self, reader: Reader, query: &FeedQuery) -> Result<Page, ReadError> {
         let read = async {
             match &query.start {
+                Start::Updates(mark) if self.has_expired(mark).await? => Err(ReadError::Expired),
                 Start::Updates(mark) => self.updates(reader, query, mark).await,
                 Start::Skip(skip) => self.walk(reader, query, *skip, None).await,
                 Start::After { spot, mark } => self.walk(reader, query, 0, Some((*spot, mark))).await,
             }
         };
         tokio::time::timeout(self.limits.deadline, read).await.unwrap_or(Err(ReadError::TooBroad))
+    }
+
+    /// Whether what came after the mark may have been forgotten meanwhile.
+    pub async fn has_expired(&self, mark: &Mark) -> Result<bool, ReadError> {
+        Ok(mark.place.position < self.store.oldest(self.clock.now()).await?)
     }
 }

@@ -5,7 +5,7 @@ use super::negotiate::{Accept, Coding};
 use super::query::raw_query;
 use super::{Problem, Service, coding, conditional, live, written};
 use crate::auth::Principal;
-use crate::feed::Page;
+use crate::feed::{Page, ReadError};
 use crate::render::{Links, PageView};
 use axum::body::{Body, Bytes};
 use axum::extract::{Extension, Request, State};
@@ -64,7 +64,10 @@ async fn read(
         }
     };
     for _ in 0..ATTEMPTS {
-        let page = service.feed.page(reader, &query).await?;
+        let page = match service.feed.page(reader, &query).await {
+            Err(ReadError::Expired) => return Err(service.expired(&owner, &query)),
+            page => page?,
+        };
         if let Some(response) = service.answer(&owner, &query, page, format, &headers).await? {
             return Ok(response);
         }
@@ -121,6 +124,12 @@ impl Service {
             }
             _ => Err(Problem::not_found()),
         }
+    }
+
+    /// The mark is too old; the collection is read anew from here.
+    fn expired(&self, owner: &Account, query: &FeedQuery) -> Problem {
+        let first = self.site.collection_url(&owner.name, &query.from(Start::Skip(0)));
+        Problem::from(ReadError::Expired).member("first", first)
     }
 
     async fn follows(&self, follower: Uid, followee: Uid) -> Result<bool, Problem> {

@@ -57,6 +57,13 @@ pub(super) async fn open(
     let watch = service.hub.watch(owner.uid);
     let mut text = String::from(":\n\n");
     let mark = match &query.start {
+        Start::Updates(mark) if service.feed.has_expired(mark).await? => {
+            // From now on, and the whole is to be read before.
+            let all = FeedQuery { count: 0, ..query.from(Start::Skip(0)) };
+            let mark = recent(&service, reader, &all, &mut text).await?;
+            event(&mut text, "incomplete", Some(&query.mark_text(&mark)), &whole(&service, &owner, &query));
+            mark
+        }
         Start::Updates(mark) => mark.clone(),
         Start::Skip(_) | Start::After { .. } => recent(&service, reader, &query, &mut text).await?,
     };
@@ -105,6 +112,13 @@ async fn recent(
         event(text, "activity", id.as_deref(), json);
     }
     Ok(page.mark)
+}
+
+/// Where the collection is to be read as a whole.
+fn whole(service: &Service, owner: &Account, query: &FeedQuery) -> String {
+    let first = FeedQuery { format: None, count: model::DEFAULT_COUNT, ..query.from(Start::Skip(0)) };
+    let url = service.site.collection_url(&owner.name, &first);
+    serde_json::json!({ "Url": url }).to_string()
 }
 
 impl Service {
@@ -213,12 +227,8 @@ impl Live {
         }
     }
 
-    /// Where the collection is to be read as a whole.
     fn whole(&self) -> String {
-        let first =
-            FeedQuery { format: None, count: model::DEFAULT_COUNT, ..self.query.from(Start::Skip(0)) };
-        let url = self.service.site.collection_url(&self.owner.name, &first);
-        serde_json::json!({ "Url": url }).to_string()
+        whole(&self.service, &self.owner, &self.query)
     }
 
     /// Whether the credential is still good and the collection still this caller's to read.

@@ -36,7 +36,7 @@ impl Problem {
         Problem { kind, detail: detail.into(), members: Vec::new(), headers: Vec::new() }
     }
 
-    fn member(mut self, name: &'static str, value: impl Into<String>) -> Problem {
+    pub(super) fn member(mut self, name: &'static str, value: impl Into<String>) -> Problem {
         self.members.push((name, value.into()));
         self
     }

@@ -2,17 +2,21 @@
 //! so one too many does no harm, and one too few is made up for by the look that everybody takes now and then.
 
 use model::{Position, Uid};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use store::Store;
+use store::{Notice, Store};
 use tokio::sync::Notify;
 
 /// How many streams an account may have open in this process.
 const MOST_SEATS: usize = 32;
 /// Between two looks whether another process has delivered something.
 const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
+/// The same where others tell of it before they are quite done.
+const LOOK_SOON: Duration = Duration::from_millis(100);
+/// Accounts that one notice tells of.
+const TOLD_AT_ONCE: usize = 1_000;
 
 /// Who watches which account's collections in this process.
 #[derive(Default)]
@@ -22,6 +26,8 @@ pub struct Hub {
     closing: AtomicBool,
     /// How far this process knows the log to be delivered.
     floor: AtomicU64,
+    /// Whether other processes hear what this one tells, and tell themselves.
+    tells: AtomicBool,
 }
 
 #[derive(Default)]
@@ -30,6 +36,10 @@ struct Inner {
     seats: HashMap<Uid, usize>,
     /// Whom to wake as soon as the floor has passed.
     due: Vec<Uid>,
+    /// Of whom other processes are told then.
+    touched: HashSet<Uid>,
+    /// Whom to wake as soon as the floor is there: other processes told of them.
+    told: Vec<(Position, Uid)>,
 }
 
 impl Hub {
@@ -76,11 +86,59 @@ impl Hub {
     /// Notes whom to wake at the next [`wake`](Hub::wake).
     pub(crate) fn wake_later(&self, uids: impl IntoIterator<Item = Uid>) {
         let mut inner = self.lock();
-        if inner.watched.is_empty() {
+        let tells = self.tells.load(Ordering::Relaxed);
+        if inner.watched.is_empty() && !tells {
             return;
         }
-        let Inner { watched, due, .. } = &mut *inner;
-        due.extend(uids.into_iter().filter(|uid| watched.contains_key(uid)));
+        let Inner { watched, due, touched, .. } = &mut *inner;
+        for uid in uids {
+            if watched.contains_key(&uid) {
+                due.push(uid);
+            }
+            if tells {
+                touched.insert(uid);
+            }
+        }
+    }
+
+    /// Tells other processes whom something was delivered to, up to that position.
+    pub(crate) async fn tell_others(&self, store: &dyn Store, at: Position) {
+        let touched: Vec<Uid> = std::mem::take(&mut self.lock().touched).into_iter().collect();
+        for some in touched.chunks(TOLD_AT_ONCE) {
+            // They look by themselves now and then.
+            let _ = store.tell(&Notice::Arrived(at, some.to_vec())).await;
+        }
+    }
+
+    /// From now on other processes are told of deliveries.
+    pub fn tell_from_now_on(&self) {
+        self.tells.store(true, Ordering::Relaxed);
+    }
+
+    /// Another process told that something arrived.
+    pub fn told(&self, at: Position, uids: &[Uid]) {
+        let mut inner = self.lock();
+        let there = self.floor.load(Ordering::Relaxed) >= at.0;
+        for uid in uids {
+            match inner.watched.get(uid) {
+                Some((_, notify)) if there => notify.notify_waiters(),
+                Some(_) => inner.told.push((at, *uid)),
+                None => {}
+            }
+        }
+    }
+
+    /// Wakes those of whom others told, as far as the floor has come.
+    fn wake_told(&self, floor: Position) {
+        let mut inner = self.lock();
+        let (there, not_yet) = std::mem::take(&mut inner.told).into_iter().partition(|(at, _)| *at <= floor);
+        inner.told = not_yet;
+        let there: Vec<(Position, Uid)> = there;
+        for (_, uid) in there {
+            if let Some((_, notify)) = inner.watched.get(&uid) {
+                notify.notify_waiters();
+            }
+        }
     }
 
     /// Wakes those who were noted, now that everything up to `floor` is delivered.
@@ -95,15 +153,19 @@ impl Hub {
         }
     }
 
-    /// Looks now and then whether another process has delivered something, and wakes everybody then.
+    /// Looks now and then how far deliveries have come, and wakes whom that concerns: those of whom other processes told,
+    /// or everybody where nobody tells.
     pub async fn watch_others(&self, store: Arc<dyn Store>, shutdown: impl Future<Output = ()>) {
         let for_ever = async {
             loop {
-                tokio::time::sleep(LOOK_AT_OTHERS).await;
-                if let Ok(floor) = store.floor().await
+                let tells = self.tells.load(Ordering::Relaxed);
+                let waits = !tells || !self.lock().told.is_empty();
+                tokio::time::sleep(if tells { LOOK_SOON } else { LOOK_AT_OTHERS }).await;
+                if waits
+                    && let Ok(floor) = store.floor().await
                     && self.floor.fetch_max(floor.0, Ordering::Relaxed) < floor.0
                 {
-                    self.wake_all();
+                    if tells { self.wake_told(floor) } else { self.wake_all() }
                 }
             }
         };

@@ -30,6 +30,8 @@ const TOLERATED_LAG: Duration = Duration::from_secs(60);
 pub struct Admin {
     /// What is asked for its health.
     pub store: Arc<dyn Store>,
+    /// Whether nobody needs to ask how its engines are set up.
+    pub trusted: bool,
     /// Tells how long a task has been waiting.
     pub clock: Clock,
     /// Renders the numbers.
@@ -50,7 +52,16 @@ impl Admin {
 
     /// Store and log as they are now.
     async fn health(&self) -> Health {
-        Health::of(self.store.as_ref(), &self.clock).await
+        let health = Health::of(self.store.as_ref(), &self.clock).await;
+        if self.trusted || matches!(health, Health::Broken(_)) {
+            return health;
+        }
+        match timeout(PATIENCE, self.store.doubts()).await {
+            Ok(Ok(doubts)) if doubts.is_empty() => health,
+            Ok(Ok(doubts)) => Health::Doubtful(doubts.join("; ")),
+            Ok(Err(error)) => Health::Broken(error.to_string()),
+            Err(_) => Health::Broken(format!("no answer within {} s", PATIENCE.as_secs())),
+        }
     }
 }
 
@@ -59,6 +70,8 @@ impl Admin {
 pub enum Health {
     /// The store does not answer, and this is why.
     Broken(String),
+    /// It answers, but what it acknowledges might get lost, and this is why.
+    Doubtful(String),
     /// It answers.
     Answers {
         /// Everything up to this position is delivered.
@@ -76,25 +89,26 @@ impl Health {
         let answer = timeout(PATIENCE, async {
             store.ping().await?;
             let floor = store.floor().await?;
-            Ok::<_, store::StoreError>((floor, store.pending(COUNTED).await?))
+            Ok::<_, store::StoreError>((floor, store.backlog(COUNTED).await?))
         });
-        let (floor, pending) = match answer.await {
+        let (floor, backlog) = match answer.await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => return Health::Broken(error.to_string()),
             Err(_) => return Health::Broken(format!("no answer within {} s", PATIENCE.as_secs())),
         };
-        // A version is about the time of its acceptance, which is good enough for an age.
-        let oldest = pending.iter().find_map(|task| task.work.version());
-        let oldest = oldest.map_or(0, |version| clock.now().0.saturating_sub(version.0));
+        let oldest = backlog.oldest.map_or(0, |since| clock.now().0.saturating_sub(since.0));
         let lag = Duration::from_millis(u64::try_from(oldest).unwrap_or(0));
-        metrics::log(floor, pending.len(), lag);
-        Health::Answers { floor: floor.0, pending: pending.len(), lag }
+        metrics::log(floor, backlog.tasks, lag);
+        Health::Answers { floor: floor.0, pending: backlog.tasks, lag }
     }
 
     /// What is wrong, in words; nothing if the service can work.
     pub fn complaint(&self) -> Option<String> {
         match self {
             Health::Broken(why) => Some(format!("the store does not answer: {why}")),
+            Health::Doubtful(why) => Some(format!(
+                "what is acknowledged might get lost: {why} (or set vouch_for_durability if you know better)"
+            )),
             Health::Answers { lag, .. } if *lag > TOLERATED_LAG => {
                 Some(format!("deliveries are {} s behind", lag.as_secs()))
             }
@@ -107,6 +121,7 @@ impl Health {
         let status = if complaint.is_none() { "ready" } else { "not ready" };
         let (store, log) = match self {
             Health::Broken(why) => (json!({ "answers": false, "why": why }), Value::Null),
+            Health::Doubtful(why) => (json!({ "answers": true, "why": why }), Value::Null),
             Health::Answers { floor, pending, lag } => {
                 let log = json!({
                     "floor": floor,

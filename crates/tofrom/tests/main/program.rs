@@ -120,6 +120,8 @@ fn every_command_has_help_with_an_example() {
         &["token", "list"],
         &["token", "revoke"],
         &["reseal"],
+        &["schema", "plan"],
+        &["schema", "apply"],
         &["follow", "add"],
         &["follow", "list"],
         &["deadletter", "list"],
@@ -201,6 +203,38 @@ fn check_says_what_is_wrong() {
     std::fs::write(&settings, "base_url = \"https://feeds.example\"\nbase_uri = 1\n").unwrap();
     let told = fail(&folder, &["serve", "--config", settings.to_str().unwrap()], "", 1);
     assert!(told.contains("base_uri") && told.contains("base_url"), "unknown settings are errors: {told}");
+}
+
+/// Nothing of this gets as far as asking a cluster.
+#[test]
+fn what_is_for_a_cluster_and_what_is_for_one_machine() {
+    let folder = Folder::new();
+    let told = fail(&folder, &["serve", "--role", "worker"], "", 2);
+    assert!(told.contains("one process does everything"), "{told}");
+    fail(&folder, &["serve", "--role", "everything"], "", 2);
+    assert!(tofrom(&folder, &["schema", "apply"], "").status.success());
+    assert_eq!(json(&succeed(&folder, &["schema", "plan", "--json"], "")), serde_json::json!([]));
+
+    let settings = folder.path().join("cluster.toml");
+    let cluster = "store = \"cql\"\n[cql]\nnodes = [\"127.0.0.1:1\"]\n[nats]\nservers = [\"127.0.0.1:2\"]\n";
+    std::fs::write(&settings, cluster).unwrap();
+    let settings = settings.to_str().unwrap();
+    // `tofrom` names a folder, which is the same as to say sqlite.
+    let without_folder = |arguments: &[&str], code: i32| {
+        let output = Command::new(BINARY).args(arguments).args(["--config", settings]).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}");
+        told
+    };
+    let told = fail(&folder, &["demo", "--config", settings], "", 2);
+    assert!(told.contains("not both"), "{told}");
+    let told = without_folder(&["backup", "copy.db"], 1);
+    assert!(told.contains("a cluster is backed up by its engines"), "{told}");
+    let told = without_folder(&["serve", "--role", "worker"], 1);
+    assert!(told.contains("secret_keys: is not set"), "{told}");
+    std::fs::write(settings, "base_url = \"https://feeds.example\"\n").unwrap();
+    let told = without_folder(&["demo"], 1);
+    assert!(told.contains("name a folder with --data"), "{told}");
 }
 
 #[test]

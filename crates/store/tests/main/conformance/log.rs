@@ -44,6 +44,7 @@ pub(crate) async fn the_floor_waits_for_the_oldest_task(store: Engine) {
         mine.push(fresh::accept(&*store, &item).await);
     }
     assert!(mine.is_sorted());
+    assert_eq!(waiting(&*store, &mine).await.len(), 5);
     assert!(store.floor().await.unwrap() < mine[0]);
     for (acknowledged, oldest_waiting) in [(3, 0), (1, 0), (0, 2), (2, 4)] {
         store.acknowledge(&[mine[acknowledged]], &[]).await.unwrap();
@@ -64,6 +65,7 @@ pub(crate) async fn acknowledging_twice_is_once(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let one = fresh::accept(&*store, &fresh::acceptance(actor, "1", fresh::NOON)).await;
     let two = fresh::accept(&*store, &fresh::acceptance(actor, "2", fresh::NOON)).await;
+    assert_eq!(waiting(&*store, &[one, two]).await.len(), 2);
     store.acknowledge(&[one, one], &[]).await.unwrap();
     store.acknowledge(&[one], &[]).await.unwrap();
     store.acknowledge(&[], &[]).await.unwrap();
@@ -154,6 +156,7 @@ fn every_kind_like(found: &[Work]) -> Vec<Work> {
 pub(crate) async fn what_follows_a_task_waits_before_it_is_acknowledged(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let first = store.append(&Work::Account { uid: owner, after: None }).await.unwrap();
+    assert_eq!(waiting(&*store, &[first]).await.len(), 1);
     let next = Work::Account { uid: owner, after: Some(owner) };
     store.acknowledge(&[first], std::slice::from_ref(&next)).await.unwrap();
     let all = store.pending(1_000_000).await.unwrap();

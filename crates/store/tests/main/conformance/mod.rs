@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(crate) type Engine = Arc<dyn store::Store>;
 
 /// Makes a test of every part of the suite. `$open` is an async function that gives an [`Engine`] and
-/// whatever has to live as long as it.
+/// whatever has to live as long as it, or nothing where that engine does not run.
 macro_rules! hold_to_the_interface {
     ($open:path) => {
         hold_to_the_interface! { $open,
@@ -63,7 +63,7 @@ macro_rules! hold_to_the_interface {
         $(mod $area {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $test() {
-                let (engine, _keep) = $open().await;
+                let Some((engine, _keep)) = $open().await else { return };
                 crate::main::conformance::$area::$test(engine).await;
             })+
         })+

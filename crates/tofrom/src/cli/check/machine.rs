@@ -1,10 +1,11 @@
 //! The machine: its clock, its ports, its limits.
 
 use super::Finding;
-use crate::config::{Config, Storage};
+use crate::config::Config;
 use model::Millis;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 use tokio::net::TcpListener;
 
@@ -15,14 +16,14 @@ const SLACK: i64 = 60_000;
 /// Files that are open beside connections: the store, sockets, the log.
 const OTHER_FILES: u64 = 100;
 
-pub(super) fn clock(storage: &Storage, now: Millis) -> Finding {
+pub(super) fn clock(store_file: Option<&Path>, now: Millis) -> Finding {
     const ABOUT: &str = "clock";
     const MEND: &str = "set the clock, and keep it right with NTP";
     if !PLAUSIBLE.contains(&now.0) {
         return Finding::wrong(ABOUT, format!("it says {}", now.zulu()), MEND);
     }
     // The file was written at some time before now, or the clock went back since.
-    let written = std::fs::metadata(storage.store_file()).and_then(|found| found.modified()).ok();
+    let written = store_file.and_then(|file| std::fs::metadata(file).and_then(|found| found.modified()).ok());
     let written = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let written = written.and_then(|since| i64::try_from(since.as_millis()).ok());
     match written {

@@ -1,8 +1,9 @@
 //! `tofrom check`: what is wrong, and what would mend it.
 //!
-//! It changes nothing: what is not there yet is not made.
+//! It changes nothing: what is not there yet is not made, but for the stream of a cluster's log.
 
 mod certificate;
+mod cluster;
 mod machine;
 mod storage;
 
@@ -107,8 +108,12 @@ async fn look(global: &Global) -> Vec<Finding> {
     }
     match raw.storage() {
         Ok(storage) => {
-            findings.push(machine::clock(&storage, clock.now()));
-            findings.extend(storage::look(&storage, &clock).await);
+            let file = storage.cluster.is_none().then(|| storage.store_file());
+            findings.push(machine::clock(file.as_deref(), clock.now()));
+            findings.extend(match &storage.cluster {
+                None => storage::look(&storage, &clock).await,
+                Some(cluster) => cluster::look(&storage, cluster, &clock).await,
+            });
         }
         // Without a whole configuration nobody has said so yet.
         Err(error) if config.is_none() => {

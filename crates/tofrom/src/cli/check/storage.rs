@@ -7,6 +7,7 @@ use crate::config::Storage;
 use crate::telemetry::admin::Health;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use store::Store;
 use store::sqlite::SqliteStore;
 
 pub(super) async fn look(storage: &Storage, clock: &Clock) -> Vec<Finding> {
@@ -22,7 +23,7 @@ pub(super) async fn look(storage: &Storage, clock: &Clock) -> Vec<Finding> {
         findings.push(Finding::doubtful("store", what, "the first command that writes makes it"));
         return findings;
     }
-    match storage.open_store() {
+    match storage.open_file() {
         Ok(store) => findings.extend(store_and_log(&store, clock).await),
         Err(error) => {
             let mend = "see to it that this user may write there, or put a backup in its place";
@@ -46,7 +47,7 @@ fn privacy(folder: &Path) -> Finding {
     }
 }
 
-fn secret_keys(storage: &Storage) -> Finding {
+pub(super) fn secret_keys(storage: &Storage) -> Finding {
     const ABOUT: &str = "secret keys";
     let file = storage.secret_key_file();
     if storage.secret_keys.is_empty() && !file.exists() {
@@ -83,15 +84,20 @@ async fn store_and_log(store: &SqliteStore, clock: &Clock) -> Vec<Finding> {
         },
         Err(error) => findings.push(Finding::wrong("store", error.to_string(), "check the disk")),
     }
+    findings.push(log(store, clock).await);
+    findings
+}
+
+/// The delivery log, of any store.
+pub(super) async fn log(store: &dyn Store, clock: &Clock) -> Finding {
     let health = Health::of(store, clock).await;
-    findings.push(match (health.complaint(), health) {
+    match (health.complaint(), health) {
         (Some(complaint), _) => {
             Finding::wrong("log", complaint, "start the service, or see in its log what holds it")
         }
         (None, Health::Answers { pending, .. }) => {
             Finding::well("log", format!("{pending} deliveries are under way"))
         }
-        (None, Health::Broken(why)) => Finding::wrong("log", why, "check the disk"),
-    });
-    findings
+        (None, Health::Broken(why) | Health::Doubtful(why)) => Finding::wrong("log", why, "check the disk"),
+    }
 }

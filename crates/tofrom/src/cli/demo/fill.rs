@@ -14,10 +14,17 @@ use anyhow::{Context, bail};
 use model::{Account, AccountName, Application, Edge, Key, Millis, Scopes, Version};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use store::{NewAccount, Store};
+use tokio::time::timeout;
 
 /// A day before the oldest activity: everybody has followed whom they follow for as long as anything was done.
 const SINCE: i64 = HISTORY + 24 * 60 * 60 * 1_000;
+
+/// Whatever others have in hand is done within this, unless something is wrong.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at what others have in hand.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Makes sure that everything is there and delivered.
 pub(super) async fn fill(
@@ -45,8 +52,22 @@ pub(super) async fn fill(
             account(store.as_ref(), person, secrets, now).await?;
         }
     }
-    deliver_pending(store.as_ref(), clock).await?;
-    Ok(())
+    let delivered = timeout(PATIENCE, deliver_all(store.as_ref(), clock)).await;
+    delivered.with_context(|| {
+        let seconds = PATIENCE.as_secs();
+        format!("deliveries were not done within {seconds} s; the same command goes on, and tofrom check tells more")
+    })?
+}
+
+/// Delivers until nothing waits: what other processes have in hand is theirs to finish, or comes back to the log.
+async fn deliver_all(store: &dyn Store, clock: &Clock) -> anyhow::Result<()> {
+    loop {
+        deliver_pending(store, clock).await?;
+        if store.backlog(1).await?.tasks == 0 {
+            return Ok(());
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
 }
 
 /// Whether somebody else lives in this store: accounts whose secrets the demo does not have.

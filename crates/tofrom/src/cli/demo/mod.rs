@@ -1,7 +1,7 @@
 //! `tofrom demo`: a whole service to try, with people in it and a certificate of its own.
 //!
 //! Everything lies in one folder: the store, the secrets (`demo.json`) and the certificate authority (`ca.pem`).
-//! Started again on the same folder it is the same demo.
+//! Started again on the same folder it is the same demo. On a cluster the store is not in it.
 
 mod announce;
 mod authority;
@@ -9,34 +9,33 @@ mod data;
 mod files;
 mod fill;
 mod people;
+mod place;
 mod random;
 mod secrets;
 mod tables;
 
 use super::Global;
 use super::output::note;
-use super::serve::{self, Sockets};
+use super::serve::{self, Role, Sockets};
 use crate::clock::Clock;
-use crate::config::{BaseUrl, Config, Https, Storage};
+use crate::config::{BaseUrl, Config, Engine, Https, Storage};
 use anyhow::{Context, bail};
 use secrets::Secrets;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::Arc;
-use store::Store;
-
-const DEFAULT_FOLDER: &str = "./tofrom-demo";
+use store::cql::apply_schema;
 
 /// Starts a whole service to try, with accounts and activities
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tofrom demo                                   in ./tofrom-demo, at https://127.0.0.1:8443
   tofrom demo --listen 127.0.0.1:0 --data /tmp/demo --json
+  tofrom demo --config examples/cluster.toml    on the cluster that the file names
 
 It prints its accounts, their passwords and keys, and what to try. Started again on the same folder it has the same
-ones. To be rid of it, remove the folder.")]
+ones. To be rid of it, remove the folder. On a cluster it makes the tables that are missing, and its secrets lie in the
+user's state folder ($XDG_STATE_HOME or ~/.local/state), under tofrom.")]
 pub(super) struct Args {
     /// Where it listens; port 0 picks a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8443", value_parser = address)]
@@ -57,22 +56,20 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    if global.config.is_some() {
-        bail!("the demo can't take settings from a file yet; name a folder for it with --data DIR");
-    }
+    let storage = place::storage(global)?;
     let mut stop = pin!(serve::stop_signal()?);
     let clock = Clock::system();
-    let folder = global.data.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
-    let storage = Storage::in_folder(&folder);
-    let kept = Secrets::kept(&folder)?;
+    let folder = &storage.data_dir;
+    let kept = Secrets::kept(folder)?;
     if kept.is_none()
+        && storage.cluster.is_none()
         && storage.store_file().exists()
-        && fill::is_foreign(storage.open_store()?.as_ref()).await?
+        && fill::is_foreign(storage.open_file()?.as_ref()).await?
     {
         bail!("{} holds a store that is no demo's; name another folder with --data DIR", folder.display());
     }
     storage.create_folder()?;
-    let certificates = authority::certificates(&folder, clock.now())?;
+    let certificates = authority::certificates(folder, clock.now())?;
 
     let anywhere = BaseUrl::parse("https://127.0.0.1")?;
     let https = Https { listen: args.listen, files: certificates.server };
@@ -83,32 +80,45 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let port = sockets.https_address().context("the listener has no address")?.port();
     let config = Config { base_url: BaseUrl::parse(&format!("https://127.0.0.1:{port}"))?, ..config };
 
-    let store = storage.open_store()?;
-    let engine: Arc<dyn Store> = store.clone();
-    let secrets = match kept {
-        Some(secrets) => secrets,
-        None => {
-            if !global.json {
-                note(format_args!("making the demo in {} ...", folder.display()));
-            }
-            Secrets::make(&folder)?
-        }
-    };
-    let secret_keys = storage.secret_keys()?;
-    tokio::select! {
-        filled = fill::fill(&engine, &clock, &secrets, &secret_keys) => filled?,
-        () = &mut stop => return Ok(()),
+    if kept.is_none() && !global.json {
+        note(format_args!("making the demo in {} ...", folder.display()));
     }
-    drop(engine);
+    let (engine, secrets) = tokio::select! {
+        filled = filled(&storage, kept, &clock) => filled?,
+        () = &mut stop => return Ok(()),
+    };
 
     let base_url = config.base_url.to_string();
-    let running = serve::start(config, sockets, store).await?;
+    let running = serve::start(config, sockets, engine, Role::All).await?;
     let tell = if global.json { announce::line } else { announce::help };
     let mut out = std::io::stdout().lock();
     out.write_all(tell(&base_url, &certificates.authority, &secrets)?.as_bytes())?;
     out.flush()?;
     drop(out);
     running.until(stop).await
+}
+
+/// Opens the store and makes sure that everything is there and delivered.
+async fn filled(
+    storage: &Storage,
+    kept: Option<Secrets>,
+    clock: &Clock,
+) -> anyhow::Result<(Engine, Secrets)> {
+    if let Some(cluster) = &storage.cluster {
+        // Changes nothing where the tables are there, and takes no time then.
+        apply_schema(&cluster.nodes, &mut |_| {}).await.context("the cluster's tables can't be made")?;
+    }
+    let engine = storage.open().await?;
+    let store = engine.store();
+    let secrets = match kept {
+        Some(secrets) => secrets,
+        None if storage.cluster.is_some() && fill::is_foreign(store.as_ref()).await? => {
+            bail!("the cluster holds accounts that are no demo's; name another keyspace with cql.keyspace")
+        }
+        None => Secrets::make(&storage.data_dir)?,
+    };
+    fill::fill(&store, clock, &secrets, &storage.secret_keys()?).await?;
+    Ok((engine, secrets))
 }
 
 #[cfg(test)]

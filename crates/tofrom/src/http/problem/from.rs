@@ -2,7 +2,8 @@
 
 use super::Problem;
 use super::kinds::{
-    CREDENTIALS, FORBIDDEN, OAUTH, PARAMETER, THROTTLED, TOO_BROAD, UNAUTHORIZED, UNAVAILABLE, UNPROCESSABLE,
+    CREDENTIALS, CURSOR_EXPIRED, FORBIDDEN, OAUTH, PARAMETER, THROTTLED, TOO_BROAD, UNAUTHORIZED,
+    UNAVAILABLE, UNPROCESSABLE,
 };
 use crate::auth::Denied;
 use crate::auth::oauth::Refusal;
@@ -54,6 +55,9 @@ impl From<ReadError> for Problem {
                 format!("start: at most {most} entries can be stepped over; follow the links with rel=\"next\" instead"),
             )
             .member("parameter", "start"),
+            ReadError::Expired => {
+                Problem::new(CURSOR_EXPIRED, CURSOR_EXPIRED.about).member("parameter", "cursor")
+            }
             ReadError::TooBroad => Problem::new(TOO_BROAD, TOO_BROAD.about).retry_after(60),
         }
     }

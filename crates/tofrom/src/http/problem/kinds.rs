@@ -56,6 +56,10 @@ kinds! {
         "The header `Allow` lists the methods that are.";
     NOT_ACCEPTABLE = "not-acceptable", NOT_ACCEPTABLE, "None of the representations is acceptable",
         "The header `Accept` shuts out all that there is. The problem lists what there is.";
+    CURSOR_EXPIRED = "cursor-expired", GONE, "This mark is too old",
+        "What arrived after an `updates` mark is kept for seven days at least. This one is older, or comes from before \
+         the service moved to other engines: read the collection anew from the page that the member `first` names, \
+         and go on from the `updates` link of what that gives.";
     NAME_GONE = "name-gone", GONE, "This name is not given again",
         "There was an account of that name, and it was removed. Whoever remembers the name must not meet somebody \
          else.";

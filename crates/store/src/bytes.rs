@@ -1,0 +1,253 @@
+//! Values as bytes, for cells and messages: numbers in a fixed width or as short as they are, texts with their length.
+
+use crate::{Result, StoreError};
+use model::{
+    ActivityId, Facet, Formerly, Kind, Millis, Position, Spot, State, Uid, Verb, Version, Visibility,
+};
+
+/// Puts values one after the other.
+#[derive(Default)]
+pub(crate) struct Put(Vec<u8>);
+
+impl Put {
+    pub(crate) fn new() -> Put {
+        Put::default()
+    }
+
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub(crate) fn byte(mut self, byte: u8) -> Put {
+        self.0.push(byte);
+        self
+    }
+
+    pub(crate) fn flag(self, flag: bool) -> Put {
+        self.byte(u8::from(flag))
+    }
+
+    /// Eight bytes whose order is the order of the numbers.
+    pub(crate) fn ordered(mut self, number: u64) -> Put {
+        self.0.extend(number.to_be_bytes());
+        self
+    }
+
+    /// As short as it is.
+    pub(crate) fn number(mut self, mut number: u64) -> Put {
+        while number >= 0x80 {
+            self.0.push(number.to_le_bytes()[0] | 0x80);
+            number >>= 7;
+        }
+        self.byte(number.to_le_bytes()[0])
+    }
+
+    /// As short as it is, on either side of zero.
+    pub(crate) fn signed(self, number: i64) -> Put {
+        self.number(((number << 1) ^ (number >> 63)).cast_unsigned())
+    }
+
+    pub(crate) fn blob(mut self, bytes: &[u8]) -> Put {
+        self = self.number(bytes.len() as u64);
+        self.0.extend(bytes);
+        self
+    }
+
+    pub(crate) fn text(self, text: &str) -> Put {
+        self.blob(text.as_bytes())
+    }
+
+    pub(crate) fn id(mut self, id: ActivityId) -> Put {
+        self.0.extend(id.as_bytes());
+        self
+    }
+
+    pub(crate) fn visibility(self, visibility: Visibility) -> Put {
+        self.byte(visibility_number(visibility))
+    }
+
+    pub(crate) fn option<T>(self, value: Option<T>, put: impl FnOnce(Put, T) -> Put) -> Put {
+        match value {
+            Some(value) => put(self.byte(1), value),
+            None => self.byte(0),
+        }
+    }
+
+    pub(crate) fn many<T>(self, values: &[T], put: impl Fn(Put, &T) -> Put) -> Put {
+        values.iter().fold(self.number(values.len() as u64), put)
+    }
+
+    pub(crate) fn spot(self, spot: Spot) -> Put {
+        self.signed(spot.time.0).id(spot.id)
+    }
+
+    pub(crate) fn facet(self, facet: &Facet) -> Put {
+        self.text(&facet.service).text(facet.kind.as_str()).text(facet.verb.as_str())
+    }
+
+    pub(crate) fn formerly(self, formerly: &Formerly) -> Put {
+        self.visibility(formerly.visibility).many(&formerly.addressed, |put, uid| put.signed(uid.0))
+    }
+
+    pub(crate) fn state(self, state: &State) -> Put {
+        self.id(state.id)
+            .signed(state.version.0)
+            .signed(state.actor.0)
+            .facet(&state.facet)
+            .signed(state.received.0)
+            .signed(state.published.0)
+            .signed(state.updated.0)
+            .flag(state.deleted)
+            .visibility(state.visibility)
+            .many(&state.addressed, |put, uid| put.signed(uid.0))
+    }
+}
+
+/// Takes them back.
+pub(crate) struct Take<'a>(&'a [u8]);
+
+impl<'a> Take<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Take<'a> {
+        Take(bytes)
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or_else(cut)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or_else(cut)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    pub(crate) fn byte(&mut self) -> Result<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub(crate) fn flag(&mut self) -> Result<bool> {
+        Ok(self.byte()? != 0)
+    }
+
+    pub(crate) fn ordered(&mut self) -> Result<u64> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    pub(crate) fn number(&mut self) -> Result<u64> {
+        let mut number = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(cut())
+    }
+
+    pub(crate) fn signed(&mut self) -> Result<i64> {
+        let number = self.number()?;
+        Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
+    }
+
+    pub(crate) fn blob(&mut self) -> Result<&'a [u8]> {
+        let length = usize::try_from(self.number()?).map_err(|_| cut())?;
+        self.take(length)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<&'a str> {
+        std::str::from_utf8(self.blob()?).map_err(|_| wrong("text"))
+    }
+
+    pub(crate) fn id(&mut self) -> Result<ActivityId> {
+        ActivityId::from_bytes(self.array()?).ok_or_else(|| wrong("an identifier"))
+    }
+
+    pub(crate) fn version(&mut self) -> Result<Version> {
+        self.signed().map(Version)
+    }
+
+    pub(crate) fn uid(&mut self) -> Result<Uid> {
+        self.signed().map(Uid)
+    }
+
+    pub(crate) fn millis(&mut self) -> Result<Millis> {
+        self.signed().map(Millis)
+    }
+
+    pub(crate) fn position(&mut self) -> Result<Position> {
+        self.number().map(Position)
+    }
+
+    pub(crate) fn visibility(&mut self) -> Result<Visibility> {
+        visibility_of(self.byte()?)
+    }
+
+    pub(crate) fn option<T>(&mut self, take: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
+        if self.flag()? { take(self).map(Some) } else { Ok(None) }
+    }
+
+    pub(crate) fn many<T>(&mut self, take: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let number = self.number()?;
+        (0..number).map(|_| take(self)).collect()
+    }
+
+    pub(crate) fn spot(&mut self) -> Result<Spot> {
+        Ok(Spot { time: self.millis()?, id: self.id()? })
+    }
+
+    pub(crate) fn facet(&mut self) -> Result<Facet> {
+        Ok(Facet {
+            service: self.text()?.to_owned(),
+            kind: Kind::parse(self.text()?).ok_or_else(|| wrong("a type"))?,
+            verb: Verb::parse(self.text()?).ok_or_else(|| wrong("a verb"))?,
+        })
+    }
+
+    pub(crate) fn formerly(&mut self) -> Result<Formerly> {
+        Ok(Formerly { visibility: self.visibility()?, addressed: self.many(Take::uid)? })
+    }
+
+    pub(crate) fn state(&mut self) -> Result<State> {
+        Ok(State {
+            id: self.id()?,
+            version: self.version()?,
+            actor: self.uid()?,
+            facet: self.facet()?,
+            received: self.millis()?,
+            published: self.millis()?,
+            updated: self.millis()?,
+            deleted: self.flag()?,
+            visibility: self.visibility()?,
+            addressed: self.many(Take::uid)?,
+        })
+    }
+}
+
+/// The number of a visibility; the wider is the smaller.
+pub(crate) fn visibility_number(visibility: Visibility) -> u8 {
+    match visibility {
+        Visibility::Public => 0,
+        Visibility::Followers => 1,
+        Visibility::Direct => 2,
+    }
+}
+
+pub(crate) fn visibility_of(number: u8) -> Result<Visibility> {
+    match number {
+        0 => Ok(Visibility::Public),
+        1 => Ok(Visibility::Followers),
+        2 => Ok(Visibility::Direct),
+        _ => Err(wrong("a visibility")),
+    }
+}
+
+fn cut() -> StoreError {
+    StoreError::Corrupt("a value that ends too early".to_owned())
+}
+
+fn wrong(what: &str) -> StoreError {
+    StoreError::Corrupt(format!("a value that is not {what}"))
+}

@@ -1,0 +1,213 @@
+//! Activities. Whoever takes a version in notes it whole, claims its address, logs it, and writes entry and state; the
+//! state comes last, so that who finds it knows that everything else is there. What is claimed and has no state yet is
+//! finished by whoever meets it.
+
+use super::log::Noted;
+use super::message::{AcceptedVersion, Ensure, Message, body_bytes, body_of, version_root};
+use super::{CqlStore, Query, Step, together};
+use crate::bytes::{Put, Take};
+use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, StoreError};
+use async_trait::async_trait;
+use model::{ActivityId, Body, Entry, Formerly, Position, State, Version};
+use std::collections::HashMap;
+use uuid::Uuid;
+
+type ClaimRow = (Uuid, i64, Vec<u8>, bool);
+
+const CLAIM: Query = Query::read(
+    "SELECT aid, ver, fingerprint, deleted FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?",
+);
+const MAKE_CLAIM: Step = Step::new(
+    "INSERT INTO ident.claim (actor, service, source_id, aid, ver, fingerprint, deleted, op)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS",
+    CLAIMED_BY,
+);
+const MOVE_CLAIM: Step = Step::new(
+    "UPDATE ident.claim SET aid = ?, ver = ?, fingerprint = ?, deleted = ?, op = ?
+     WHERE actor = ? AND service = ? AND source_id = ? IF ver = ?",
+    CLAIMED_BY,
+);
+const CLAIMED_BY: &str = "SELECT ver, op FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?";
+const STATE: Query = Query::read("SELECT state FROM feed.activity WHERE aid = ?");
+const BODY: Query = Query::read("SELECT body FROM feed.activity WHERE aid = ?");
+const PUT: Query =
+    Query::write("INSERT INTO feed.activity (aid, state, body) VALUES (?, ?, ?) USING TIMESTAMP ?");
+
+pub(super) fn uuid(id: ActivityId) -> Uuid {
+    Uuid::from_bytes(*id.as_bytes())
+}
+
+pub(super) fn id_of(uuid: Uuid) -> Result<ActivityId> {
+    ActivityId::from_bytes(uuid.into_bytes())
+        .ok_or_else(|| super::db::corrupt("an identifier of another kind"))
+}
+
+fn claim_of((aid, version, fingerprint, deleted): ClaimRow) -> Result<Claim> {
+    let fingerprint =
+        fingerprint.try_into().map_err(|_| super::db::corrupt("a fingerprint of another length"))?;
+    Ok(Claim { id: id_of(aid)?, version: Version(version), fingerprint, deleted })
+}
+
+/// The cell of a state: the state, and what the versions before it were.
+fn state_cell(state: &State, formerly: Option<&Formerly>) -> Vec<u8> {
+    Put::new().state(state).option(formerly, Put::formerly).finish()
+}
+
+fn read_state(cell: &[u8]) -> Result<(State, Option<Formerly>)> {
+    let mut take = Take::new(cell);
+    Ok((take.state()?, take.option(Take::formerly)?))
+}
+
+impl CqlStore {
+    async fn state_row(&self, id: ActivityId) -> Result<Option<(State, Option<Formerly>)>> {
+        let row = self.db.row::<(Option<Vec<u8>>,)>(&STATE, (uuid(id),)).await?;
+        row.and_then(|(cell,)| cell).map(|cell| read_state(&cell)).transpose()
+    }
+
+    /// The states of these, each read once, in their order.
+    async fn state_rows(&self, ids: &[ActivityId]) -> Result<Vec<Option<(State, Option<Formerly>)>>> {
+        together(ids.iter().map(|id| self.state_row(*id))).await
+    }
+
+    async fn body(&self, id: ActivityId) -> Result<Option<(Version, Body)>> {
+        let row = self.db.row::<(Option<Vec<u8>>,)>(&BODY, (uuid(id),)).await?;
+        let Some(cell) = row.and_then(|(cell,)| cell) else { return Ok(None) };
+        let mut take = Take::new(&cell);
+        let version = take.version()?;
+        Ok(Some((version, body_of(take.blob()?)?)))
+    }
+
+    /// Whether a version, or a later one, is in place with everything that belongs to it.
+    pub(super) async fn has_version(&self, id: ActivityId, version: Version) -> Result<bool> {
+        Ok(self.state_row(id).await?.is_some_and(|(state, _)| state.version >= version))
+    }
+
+    /// Puts an accepted version in place: the actor's own entry, then the state.
+    pub(super) async fn write_version(&self, one: &AcceptedVersion, at: Position) -> Result<()> {
+        let state = &one.activity.state;
+        let own = Entry::of(state, model::Box::From, state.deleted);
+        let formerly = one.formerly.as_ref().map(|before| before.visibility);
+        self.deliver_entries(at, &[(state.actor, Entry { formerly, ..own })]).await?;
+        let body = Put::new().signed(state.version.0).blob(&body_bytes(&one.activity.body)?).finish();
+        let cells = (uuid(state.id), state_cell(state, one.before.as_ref()), body, state.version.0);
+        self.db.write(&PUT, cells).await
+    }
+
+    /// Claims the address of an acceptance that is noted already. `None`: it is this one's.
+    async fn take_claim(&self, item: &Acceptance) -> Result<Option<Accepted>> {
+        let SourceKey { actor, service, id } = &item.source;
+        let (state, op) = (&item.activity.state, Uuid::new_v4());
+        let fingerprint = item.fingerprint.as_slice();
+        let key = (actor.0, service, id);
+        let before = item.before.map(|before| before.0);
+        let ours = |found: Option<(i64, Uuid)>| match found {
+            Some((_, by)) if by == op => Some(true),
+            found if found.map(|(version, _)| version) == before => None,
+            _ => Some(false),
+        };
+        let (aid, version) = (uuid(state.id), state.version.0);
+        let mine = match before {
+            None => {
+                let values = (actor.0, service, id, aid, version, fingerprint, state.deleted, op);
+                self.db.take(&MAKE_CLAIM, values, key, ours).await?
+            }
+            Some(before) => {
+                let values = (aid, version, fingerprint, state.deleted, op, actor.0, service, id, before);
+                self.db.take(&MOVE_CLAIM, values, key, ours).await?
+            }
+        };
+        if mine {
+            return Ok(None);
+        }
+        let present = self.db.row::<ClaimRow>(&CLAIM, key).await?.map(claim_of).transpose()?;
+        Ok(Some(Accepted::Conflict(present)))
+    }
+
+    /// Notes and claims what is to be accepted at one address, one after the other.
+    async fn claim_in_order(&self, items: Vec<(usize, &Acceptance)>) -> Result<Vec<(usize, Claimed)>> {
+        let mut claimed = Vec::new();
+        let mut known: Option<(ActivityId, Option<Formerly>)> = None;
+        for (number, item) in items {
+            let id = item.activity.state.id;
+            let earlier = match (known.take(), &item.formerly) {
+                (Some((last, before)), _) if last == id => before,
+                (_, None) => None,
+                (_, Some(_)) => self.state_row(id).await?.and_then(|(_, before)| before),
+            };
+            let before = Formerly::together(earlier, item.formerly.clone());
+            known = Some((id, before.clone()));
+            let noted = self.note(Message::first(Ensure::version(item, before))).await?;
+            claimed.push((
+                number,
+                match self.take_claim(item).await? {
+                    None => Claimed::Mine(Box::new(noted)),
+                    Some(conflict) => Claimed::Not(conflict),
+                },
+            ));
+        }
+        Ok(claimed)
+    }
+}
+
+enum Claimed {
+    Mine(Box<Noted>),
+    Not(Accepted),
+}
+
+#[async_trait]
+impl Activities for CqlStore {
+    async fn claim(&self, source: &SourceKey) -> Result<Option<Claim>> {
+        let row = self.db.row::<ClaimRow>(&CLAIM, (source.actor.0, &source.service, &source.id)).await?;
+        let Some(claim) = row.map(claim_of).transpose()? else { return Ok(None) };
+        if !self.has_version(claim.id, claim.version).await? {
+            self.finish(&version_root(claim.id, claim.version)).await?;
+        }
+        Ok(Some(claim))
+    }
+
+    async fn accept(&self, batch: Vec<Acceptance>) -> Result<Vec<Accepted>> {
+        let mut addresses: HashMap<&SourceKey, Vec<(usize, &Acceptance)>> = HashMap::new();
+        for (number, item) in batch.iter().enumerate() {
+            addresses.entry(&item.source).or_default().push((number, item));
+        }
+        let claimed = together(addresses.into_values().map(|items| self.claim_in_order(items))).await?;
+        let mut claimed: Vec<(usize, Claimed)> = claimed.into_iter().flatten().collect();
+        claimed.sort_by_key(|(number, _)| *number);
+        // Logged in the order of the batch, so that what comes later in it has the larger position.
+        let mine = claimed.iter().filter_map(|(_, one)| match one {
+            Claimed::Mine(noted) => Some(noted.as_ref()),
+            Claimed::Not(_) => None,
+        });
+        let mut positions = self.publish_all(mine).await?.into_iter();
+        let ends = claimed.into_iter().map(|(_, one)| match one {
+            Claimed::Mine(noted) => (positions.next(), Err(noted)),
+            Claimed::Not(conflict) => (None, Ok(conflict)),
+        });
+        let ends: Vec<_> = ends.collect();
+        together(ends.into_iter().map(|end| async move {
+            match end {
+                (_, Ok(conflict)) => Ok(conflict),
+                (Some(position), Err(noted)) => {
+                    self.ensure(&noted.message, position).await?;
+                    Ok(Accepted::Stored(position))
+                }
+                (None, Err(_)) => Err(StoreError::Unknown("whether it was logged".to_owned())),
+            }
+        }))
+        .await
+    }
+
+    async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>> {
+        let rows = self.state_rows(ids).await?;
+        Ok(rows.into_iter().map(|row| row.map(|(state, _)| state)).collect())
+    }
+
+    async fn formerly(&self, ids: &[ActivityId]) -> Result<Vec<Option<Formerly>>> {
+        let rows = self.state_rows(ids).await?;
+        Ok(rows.into_iter().map(|row| row.and_then(|(_, formerly)| formerly)).collect())
+    }
+
+    async fn bodies(&self, ids: &[ActivityId]) -> Result<Vec<Option<(Version, Body)>>> {
+        together(ids.iter().map(|id| self.body(*id))).await
+    }
+}

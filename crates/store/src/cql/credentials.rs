@@ -1,0 +1,204 @@
+//! Pre-shared keys and applications. Rows are never deleted: revoked and removed ones must stay known as such.
+//!
+//! What is said of a key or an application when it is made is written with the first of all timestamps, so that
+//! saying it again changes nothing. Of several revocations at the same time the earliest stays, of several uses the
+//! latest.
+
+use super::db::{Query, corrupt};
+use super::scan::Scan;
+use super::{AT_ONCE, CqlStore, LATEST};
+use crate::bytes::{Put, Take};
+use crate::{Credentials, Result};
+use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt, stream};
+use model::{Application, Key, KeyId, Millis, Scopes, Uid};
+
+const KEY: Query = Query::read("SELECT hash, key, revoked_ms, used_ms FROM ident.key WHERE hash = ?");
+const KEYS_OF: Query = Query::read("SELECT id, hash FROM ident.key_of WHERE owner = ?");
+const LIST_KEY: Query = Query::write(
+    "INSERT INTO ident.key_of (owner, created_ms, id, hash) VALUES (?, ?, ?, ?) USING TIMESTAMP 1",
+);
+const ADD_KEY: Query = Query::write("INSERT INTO ident.key (hash, key) VALUES (?, ?) USING TIMESTAMP 1");
+const REVOKE_KEY: Query =
+    Query::write("UPDATE ident.key USING TIMESTAMP ? SET revoked_ms = ? WHERE hash = ?");
+const TOUCH_KEY: Query = Query::write("UPDATE ident.key USING TIMESTAMP ? SET used_ms = ? WHERE hash = ?");
+
+const APPLICATION: Query =
+    Query::read("SELECT key, application, secret, removed_ms FROM ident.application WHERE key = ?");
+const APPLICATIONS: Scan = Scan::new(
+    "SELECT key, application, secret, removed_ms FROM ident.application LIMIT ?",
+    "SELECT key, application, secret, removed_ms FROM ident.application WHERE token(key) > token(?) LIMIT ?",
+);
+const ADD_APPLICATION: Query = Query::write(
+    "INSERT INTO ident.application (key, application, secret) VALUES (?, ?, ?) USING TIMESTAMP 1",
+);
+const REMOVE_APPLICATION: Query =
+    Query::write("UPDATE ident.application USING TIMESTAMP ? SET removed_ms = ? WHERE key = ?");
+
+/// Hash, the key itself, when it was revoked, when it was used. Of what is not there a use or an end may have been
+/// noted.
+type KeyRow = (Vec<u8>, Option<Vec<u8>>, Option<i64>, Option<i64>);
+/// Consumer key, the application itself, its secret, when it was removed.
+type ApplicationRow = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>);
+
+/// Scopes by whether writing is among them.
+pub(super) fn scopes(writes: bool) -> Scopes {
+    if writes { Scopes::ReadWrite } else { Scopes::Read }
+}
+
+/// The timestamp with which the earliest of several times stays.
+pub(super) fn earliest(at: Millis) -> i64 {
+    LATEST.saturating_sub(at.0)
+}
+
+fn encoded_key(key: &Key) -> Vec<u8> {
+    Put::new()
+        .ordered(key.id.0)
+        .signed(key.owner.0)
+        .text(&key.name)
+        .flag(key.scopes.can_write())
+        .signed(key.created.0)
+        .option(key.expires, |put, at| put.signed(at.0))
+        .finish()
+}
+
+fn decoded_key((hash, key, revoked, used): KeyRow) -> Result<Option<Key>> {
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    let mut take = Take::new(&key);
+    Ok(Some(Key {
+        id: KeyId(take.ordered()?),
+        hash: exactly(&hash)?,
+        owner: take.uid()?,
+        name: take.text()?.to_owned(),
+        scopes: scopes(take.flag()?),
+        created: take.millis()?,
+        expires: take.option(Take::millis)?,
+        revoked: revoked.map(Millis),
+        used: used.map(Millis),
+    }))
+}
+
+/// As many bytes as a hash has.
+pub(super) fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
+    bytes.try_into().map_err(|_| corrupt("a hash of another length"))
+}
+
+fn encoded_application(application: &Application) -> Vec<u8> {
+    Put::new()
+        .text(&application.name)
+        .text(&application.callback)
+        .option(application.rsa_key.as_deref(), Put::blob)
+        .signed(application.created.0)
+        .finish()
+}
+
+fn decoded_application((key, application, secret, removed): ApplicationRow) -> Result<Option<Application>> {
+    let (Some(application), Some(sealed_secret)) = (application, secret) else {
+        return Ok(None);
+    };
+    let mut take = Take::new(&application);
+    Ok(Some(Application {
+        key,
+        sealed_secret,
+        name: take.text()?.to_owned(),
+        callback: take.text()?.to_owned(),
+        rsa_key: take.option(|take| take.blob().map(<[u8]>::to_vec))?,
+        created: take.millis()?,
+        removed: removed.map(Millis),
+    }))
+}
+
+impl CqlStore {
+    async fn key(&self, hash: Vec<u8>) -> Result<Option<Key>> {
+        let found: Option<KeyRow> = self.db.row(&KEY, (hash,)).await?;
+        found.map_or(Ok(None), decoded_key)
+    }
+
+    async fn note_revocation(&self, hash: &[u8; 32], at: Millis) -> Result<()> {
+        self.db.write(&REVOKE_KEY, (earliest(at), at.0, hash.as_slice())).await
+    }
+
+    async fn note_removal(&self, key: &str, at: Millis) -> Result<()> {
+        self.db.write(&REMOVE_APPLICATION, (earliest(at), at.0, key)).await
+    }
+}
+
+#[async_trait]
+impl Credentials for CqlStore {
+    async fn add_key(&self, key: &Key) -> Result<()> {
+        // Listed first, so that no key works that its owner can't see.
+        let hash = key.hash.as_slice();
+        self.db.write(&LIST_KEY, (key.owner.0, key.created.0, key.id.0.cast_signed(), hash)).await?;
+        if let Some(at) = key.revoked {
+            self.note_revocation(&key.hash, at).await?;
+        }
+        if let Some(at) = key.used {
+            self.touch_key(&key.hash, at).await?;
+        }
+        self.db.write(&ADD_KEY, (hash, encoded_key(key))).await
+    }
+
+    async fn key_by_hash(&self, hash: &[u8; 32]) -> Result<Option<Key>> {
+        self.key(hash.to_vec()).await
+    }
+
+    async fn keys_of(&self, owner: Uid) -> Result<Vec<Key>> {
+        let listed: Vec<(i64, Vec<u8>)> = self.db.rows(&KEYS_OF, (owner.0,)).await?;
+        let asked = stream::iter(listed).map(|(_, hash)| self.key(hash)).buffered(AT_ONCE);
+        asked.try_filter_map(async |key| Ok(key)).try_collect().await
+    }
+
+    async fn revoke_key(&self, owner: Uid, id: KeyId, at: Millis) -> Result<bool> {
+        let listed: Vec<(i64, Vec<u8>)> = self.db.rows(&KEYS_OF, (owner.0,)).await?;
+        let Some((_, hash)) = listed.into_iter().find(|(listed, _)| listed.cast_unsigned() == id.0) else {
+            return Ok(false);
+        };
+        let Some(key) = self.key(hash).await? else {
+            return Ok(false);
+        };
+        if key.revoked.is_none() {
+            self.note_revocation(&key.hash, at).await?;
+        }
+        Ok(true)
+    }
+
+    async fn touch_key(&self, hash: &[u8; 32], at: Millis) -> Result<()> {
+        self.db.write(&TOUCH_KEY, (at.0, at.0, hash.as_slice())).await
+    }
+
+    async fn add_application(&self, application: &Application) -> Result<()> {
+        let Application { key, sealed_secret, .. } = application;
+        if let Some(at) = application.removed {
+            self.note_removal(key, at).await?;
+        }
+        self.db.write(&ADD_APPLICATION, (key, encoded_application(application), sealed_secret)).await
+    }
+
+    async fn application(&self, key: &str) -> Result<Option<Application>> {
+        // An empty key can't be asked for.
+        if key.is_empty() {
+            return Ok(None);
+        }
+        let found: Option<ApplicationRow> = self.db.row(&APPLICATION, (key,)).await?;
+        found.map_or(Ok(None), decoded_application)
+    }
+
+    async fn applications(&self) -> Result<Vec<Application>> {
+        let read = |row: ApplicationRow| Ok((row.0.clone(), decoded_application(row)?));
+        let mut all: Vec<Application> = self.db.scan(&APPLICATIONS, None, usize::MAX, read).await?;
+        all.sort_by(|one, other| (one.created, &one.key).cmp(&(other.created, &other.key)));
+        Ok(all)
+    }
+
+    async fn remove_application(&self, key: &str, at: Millis) -> Result<bool> {
+        let Some(found) = self.application(key).await? else {
+            return Ok(false);
+        };
+        if found.removed.is_none() {
+            self.note_removal(key, at).await?;
+        }
+        Ok(true)
+    }
+}

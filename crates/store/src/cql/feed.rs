@@ -1,0 +1,62 @@
+//! Collections: slices as merges of partitions, and arrivals.
+
+mod arrivals;
+mod buckets;
+mod deliver;
+mod directory;
+mod merge;
+mod removals;
+mod row;
+mod sources;
+mod tables;
+
+pub(super) use directory::Directory;
+
+use super::CqlStore;
+use super::message::Ensure;
+use crate::{Arrival, Feeds, Result, Slice};
+use async_trait::async_trait;
+use model::{ActivityId, Entry, Millis, Place, Position, Uid, Version};
+
+#[async_trait]
+impl Feeds for CqlStore {
+    async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()> {
+        self.deliver_entries(at, &deliveries).await
+    }
+
+    async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>> {
+        merge::slice(self, slice).await
+    }
+
+    async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
+        self.put_changes(at, owners).await
+    }
+
+    async fn arrivals(
+        &self,
+        owner: Uid,
+        after: Place,
+        floor: Position,
+        limit: usize,
+    ) -> Result<Vec<Arrival>> {
+        arrivals::read(self, owner, after, floor, limit).await
+    }
+
+    async fn remove(
+        &self,
+        owner: Uid,
+        id: ActivityId,
+        received: Millis,
+        version: Version,
+    ) -> Result<Option<Position>> {
+        let noted = self.noted_removal(owner, id, received).await?;
+        if noted.is_some_and(|noted| noted >= version) {
+            return Ok(None);
+        }
+        self.follow_up(Ensure::Removal { owner, id, received, version }).await.map(Some)
+    }
+
+    async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>> {
+        self.noted_removals(owner, items).await
+    }
+}

@@ -1,0 +1,190 @@
+//! A row of a collection: an activity in one box.
+//!
+//! What it says is one cell, written with the version as its timestamp. Of two writes the engine keeps the one with
+//! the later timestamp, and where they are equal the one with the larger bytes. These begin with the position and
+//! with who could see what was before, the wider the larger: what the engine keeps is what the interface promises.
+
+use super::super::db::corrupt;
+use crate::Result;
+use crate::bytes::{Put, Take, visibility_number, visibility_of};
+use model::{ActivityId, Box, Boxes, Entry, Facet, Kind, Millis, Order, Position, Spot, Verb, Visibility};
+use std::cmp::Reverse;
+use uuid::Uuid;
+
+/// Between the words of a facet; no word has it.
+const BETWEEN: char = '\x1f';
+
+/// The columns time, identifier and entry.
+pub(super) type Columns = (i64, Uuid, Vec<u8>);
+
+/// What the cell says of an entry that arrived there. The time that orders the row is in its key.
+pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
+    let other_time = match order {
+        Order::Received => entry.published,
+        Order::Published => entry.received,
+    };
+    Put::new()
+        .ordered(at.0)
+        .byte(formerly_number(entry.formerly))
+        .visibility(entry.visibility)
+        .flag(entry.gone)
+        .signed(entry.actor.0)
+        .signed(other_time.0)
+        .signed(entry.version.0)
+        .facet(&entry.facet)
+        .finish()
+}
+
+/// The entry that has this row only.
+pub(super) fn entry((time, id, cell): Columns, one: Box, order: Order) -> Result<Entry> {
+    let mut take = Take::new(&cell);
+    let arrived = Some(Position(take.ordered()?));
+    let formerly = formerly_of(take.byte()?)?;
+    let visibility = take.visibility()?;
+    let gone = take.flag()?;
+    let actor = take.uid()?;
+    let (time, other_time) = (Millis(time), take.millis()?);
+    let (received, published) = match order {
+        Order::Received => (time, other_time),
+        Order::Published => (other_time, time),
+    };
+    Ok(Entry {
+        id: activity_id(id)?,
+        boxes: Boxes::default().with(one),
+        received,
+        published,
+        actor,
+        version: take.version()?,
+        facet: take.facet()?,
+        visibility,
+        gone,
+        formerly,
+        arrived,
+    })
+}
+
+/// Of two writes of one row that are in different partitions the one that the engine would have kept in one.
+pub(super) fn later(one: Entry, other: Entry) -> Entry {
+    let rank = |entry: &Entry| (entry.version, entry.arrived, entry.formerly.map(Reverse));
+    if rank(&other) > rank(&one) { other } else { one }
+}
+
+/// The number of who could see what was before: the wider, the larger.
+fn formerly_number(formerly: Option<Visibility>) -> u8 {
+    formerly.map_or(0, |visibility| 3 - visibility_number(visibility))
+}
+
+fn formerly_of(number: u8) -> Result<Option<Visibility>> {
+    match number {
+        0 => Ok(None),
+        number => visibility_of(3_u8.saturating_sub(number)).map(Some),
+    }
+}
+
+/// A facet as the directory names it.
+pub(super) fn facet_name(facet: &Facet) -> String {
+    let Facet { service, kind, verb } = facet;
+    format!("{service}{BETWEEN}{}{BETWEEN}{}", kind.as_str(), verb.as_str())
+}
+
+/// The facet of that name.
+pub(super) fn facet(name: &str) -> Result<Facet> {
+    let mut words = name.splitn(3, BETWEEN);
+    let found = (|| {
+        Some(Facet {
+            service: words.next()?.to_owned(),
+            kind: Kind::parse(words.next()?)?,
+            verb: Verb::parse(words.next()?)?,
+        })
+    })();
+    found.ok_or_else(|| corrupt("a name of no facet"))
+}
+
+pub(super) fn activity_id(id: Uuid) -> Result<ActivityId> {
+    ActivityId::from_bytes(id.into_bytes()).ok_or_else(|| corrupt("an identifier of no activity"))
+}
+
+pub(super) fn uuid(id: ActivityId) -> Uuid {
+    Uuid::from_bytes(*id.as_bytes())
+}
+
+/// Below every row of that time or a later one.
+pub(super) fn before(time: i64) -> Spot {
+    Spot { time: Millis(time), id: ActivityId::MIN }
+}
+
+/// The number of a box in the store.
+pub(super) fn box_number(one: Box) -> i8 {
+    one.number().cast_signed()
+}
+
+/// The box of that number.
+pub(super) fn box_of(number: i8) -> Option<Box> {
+    Box::ALL.into_iter().find(|one| box_number(*one) == number)
+}
+
+/// The number of an order in the directory.
+pub(super) fn order_number(order: Order) -> i8 {
+    match order {
+        Order::Received => 0,
+        Order::Published => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cell, entry, facet, facet_name};
+    use model::{
+        ActivityId, Box, Boxes, Entry, Facet, Kind, Millis, Order, Position, Uid, Verb, Version, Visibility,
+    };
+    use uuid::Uuid;
+
+    fn one(formerly: Option<Visibility>) -> Entry {
+        Entry {
+            id: ActivityId::new(Millis(7), [9; 10]),
+            boxes: Boxes::default().with(Box::Addressed),
+            facet: Facet {
+                service: "škoda".to_owned(),
+                kind: Kind::parse("photo").unwrap(),
+                verb: Verb::parse("post").unwrap(),
+            },
+            received: Millis(7),
+            published: Millis(-7),
+            actor: Uid(i64::MAX),
+            version: Version(3),
+            visibility: Visibility::Followers,
+            gone: true,
+            formerly,
+            arrived: Some(Position(5)),
+        }
+    }
+
+    #[test]
+    fn rows_come_back_unchanged() {
+        for formerly in
+            [None, Some(Visibility::Direct), Some(Visibility::Followers), Some(Visibility::Public)]
+        {
+            let told = one(formerly);
+            let id = Uuid::from_bytes(*told.id.as_bytes());
+            for (order, time) in [(Order::Received, 7), (Order::Published, -7)] {
+                let columns = (time, id, cell(&told, Position(5), order));
+                assert_eq!(entry(columns, Box::Addressed, order).unwrap(), told);
+            }
+        }
+        assert_eq!(facet(&facet_name(&one(None).facet)).unwrap(), one(None).facet);
+    }
+
+    #[test]
+    fn the_larger_bytes_are_those_that_stay() {
+        let bytes = |at, formerly| cell(&one(formerly), Position(at), Order::Received);
+        let rising = [
+            bytes(1, Some(Visibility::Public)),
+            bytes(2, None),
+            bytes(2, Some(Visibility::Direct)),
+            bytes(2, Some(Visibility::Followers)),
+            bytes(2, Some(Visibility::Public)),
+            bytes(256, None),
+        ];
+        assert!(rising.is_sorted());
+    }
+}

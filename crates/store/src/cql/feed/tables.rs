@@ -1,0 +1,117 @@
+//! The tables of collections, and the statements for them.
+
+use super::super::Query;
+use model::{Box, Order};
+
+/// A table of rows in order, and what is done with it.
+pub(super) struct Table {
+    /// uid, box, bucket, time, identifier, entry, version.
+    pub(super) put: Query,
+    /// uid, box, bucket, below this time and identifier, not below this time and identifier, how many.
+    pub(super) read: Query,
+    /// uid, box, bucket, pairs of time and identifier.
+    pub(super) look_up: Query,
+    /// uid, box, bucket.
+    pub(super) count: Query,
+}
+
+/// The same by facet, which follows the box.
+pub(super) struct Runs {
+    pub(super) put: Query,
+    pub(super) read: Query,
+}
+
+macro_rules! table {
+    ($name:literal, $time:literal) => {
+        Table {
+            put: Query::write(concat!(
+                "INSERT INTO feed.",
+                $name,
+                " (uid, box, bucket, ",
+                $time,
+                ", aid, entry) ",
+                "VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?"
+            )),
+            read: Query::read(concat!(
+                "SELECT ",
+                $time,
+                ", aid, entry FROM feed.",
+                $name,
+                " WHERE uid = ? AND box = ? AND bucket = ? ",
+                "AND (",
+                $time,
+                ", aid) < (?, ?) AND (",
+                $time,
+                ", aid) >= (?, ?) LIMIT ?"
+            )),
+            look_up: Query::read(concat!(
+                "SELECT ",
+                $time,
+                ", aid, entry FROM feed.",
+                $name,
+                " WHERE uid = ? AND box = ? AND bucket = ? ",
+                "AND (",
+                $time,
+                ", aid) IN ?"
+            )),
+            count: Query::read(concat!(
+                "SELECT COUNT(*) FROM feed.",
+                $name,
+                " WHERE uid = ? AND box = ? AND bucket = ?"
+            )),
+        }
+    };
+}
+
+macro_rules! runs {
+    ($name:literal, $time:literal) => {
+        Runs {
+            put: Query::write(concat!(
+                "INSERT INTO feed.",
+                $name,
+                " (uid, box, facet, bucket, ",
+                $time,
+                ", aid, entry) ",
+                "VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?"
+            )),
+            read: Query::read(concat!(
+                "SELECT ",
+                $time,
+                ", aid, entry FROM feed.",
+                $name,
+                " WHERE uid = ? AND box = ? AND facet = ? AND bucket = ? ",
+                "AND (",
+                $time,
+                ", aid) < (?, ?) AND (",
+                $time,
+                ", aid) >= (?, ?) LIMIT ?"
+            )),
+        }
+    };
+}
+
+static OWN_RECEIVED: Table = table!("own_received", "received_ms");
+static OWN_PUBLISHED: Table = table!("own_published", "published_ms");
+static FOLLOWED_RECEIVED: Table = table!("followed_received", "received_ms");
+static FOLLOWED_PUBLISHED: Table = table!("followed_published", "published_ms");
+static RUN_RECEIVED: Runs = runs!("run_received", "received_ms");
+static RUN_PUBLISHED: Runs = runs!("run_published", "published_ms");
+
+/// Where the rows of a box are in that order.
+pub(super) fn table(one: Box, order: Order) -> &'static Table {
+    match (one, order) {
+        (Box::From | Box::Addressed, Order::Received) => &OWN_RECEIVED,
+        (Box::From | Box::Addressed, Order::Published) => &OWN_PUBLISHED,
+        (Box::Followed, Order::Received) => &FOLLOWED_RECEIVED,
+        (Box::Followed, Order::Published) => &FOLLOWED_PUBLISHED,
+    }
+}
+
+/// Where they are by facet; not for every box.
+pub(super) fn runs(one: Box, order: Order) -> Option<&'static Runs> {
+    match (one, order) {
+        (Box::Followed, _) => None,
+        (_, Order::Received) => Some(&RUN_RECEIVED),
+        (_, Order::Published) => Some(&RUN_PUBLISHED),
+    }
+}

@@ -1,0 +1,312 @@
+//! Temporary credentials, access tokens, nonces and sessions. Temporary credentials and nonces are only ever
+//! written on a condition; the rest is plain rows, whose cells have timestamps as those of keys do. What has an end
+//! is forgotten by the database itself.
+
+use super::credentials::{earliest, exactly, scopes};
+use super::db::{Query, corrupt};
+use super::once::Step;
+use super::scan::Scan;
+use super::{AT_ONCE, CqlStore};
+use crate::bytes::{Put, Take};
+use crate::{Grants, Nonce, Result, Secret, StoreError};
+use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt, stream};
+use model::{AccessToken, Millis, Progress, Session, Temporary, Uid};
+use uuid::Uuid;
+
+const ASKED: i8 = 0;
+const ALLOWED: i8 = 1;
+const REFUSED: i8 = 2;
+const EXCHANGED: i8 = 3;
+
+const ADD_TEMPORARY: Step = Step::new(
+    "INSERT INTO ident.temporary (key, temporary, progress) VALUES (?, ?, ?) IF NOT EXISTS",
+    "SELECT key FROM ident.temporary WHERE key = ?",
+);
+const TEMPORARY: Query = Query::serial("SELECT temporary, progress, step FROM ident.temporary WHERE key = ?");
+const ADVANCE: Step = Step::new(
+    "UPDATE ident.temporary SET progress = ?, step = ? WHERE key = ? IF progress = ?",
+    "SELECT progress, step FROM ident.temporary WHERE key = ?",
+);
+
+const TOKEN: Query = Query::read(
+    "SELECT key, access_token, secret, revoked_ms, used_ms FROM ident.access_token WHERE key = ?",
+);
+const TOKENS: Scan = Scan::new(
+    "SELECT key, access_token, secret, revoked_ms, used_ms FROM ident.access_token LIMIT ?",
+    "SELECT key, access_token, secret, revoked_ms, used_ms FROM ident.access_token
+     WHERE token(key) > token(?) LIMIT ?",
+);
+const TOKENS_OF: Query = Query::read("SELECT key FROM ident.token_of WHERE owner = ?");
+const LIST_TOKEN: Query =
+    Query::write("INSERT INTO ident.token_of (owner, created_ms, key) VALUES (?, ?, ?) USING TIMESTAMP 1");
+const ADD_TOKEN: Query = Query::write(
+    "INSERT INTO ident.access_token (key, access_token, secret) VALUES (?, ?, ?) USING TIMESTAMP 1",
+);
+const REVOKE_TOKEN: Query =
+    Query::write("UPDATE ident.access_token USING TIMESTAMP ? SET revoked_ms = ? WHERE key = ?");
+const TOUCH_TOKEN: Query =
+    Query::write("UPDATE ident.access_token USING TIMESTAMP ? SET used_ms = ? WHERE key = ?");
+
+const TOKEN_SECRET: Query =
+    Query::read("SELECT secret, writetime(secret) FROM ident.access_token WHERE key = ?");
+const RESEAL_TOKEN: Query =
+    Query::write("UPDATE ident.access_token USING TIMESTAMP ? SET secret = ? WHERE key = ?");
+const APPLICATION_SECRET: Query =
+    Query::read("SELECT secret, writetime(secret) FROM ident.application WHERE key = ?");
+const RESEAL_APPLICATION: Query =
+    Query::write("UPDATE ident.application USING TIMESTAMP ? SET secret = ? WHERE key = ?");
+
+const CLAIM_NONCE: Step = Step::new(
+    "INSERT INTO ident.nonce (hash, op) VALUES (?, ?) IF NOT EXISTS",
+    "SELECT op FROM ident.nonce WHERE hash = ?",
+);
+
+const ADD_SESSION: Query =
+    Query::write("INSERT INTO ident.session (hash, session) VALUES (?, ?) USING TIMESTAMP 1");
+const SESSION: Query = Query::read("SELECT session, ended FROM ident.session WHERE hash = ?");
+const END_SESSION: Query =
+    Query::write("UPDATE ident.session USING TIMESTAMP 1 SET ended = true WHERE hash = ?");
+
+/// The credentials themselves, how far they have come, and who came there how.
+type TemporaryRow = (Option<Vec<u8>>, Option<i8>, Option<Vec<u8>>);
+/// Key, the token itself, its secret, when it was revoked, when it was used. Of what is not there a use or an end
+/// may have been noted.
+type TokenRow = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>, Option<i64>);
+
+/// How far that is, and what says who came there: whoever brings the same bytes again is the same.
+fn encoded_progress(progress: &Progress) -> (i8, Vec<u8>) {
+    match progress {
+        Progress::Asked => (ASKED, Vec::new()),
+        Progress::Allowed { by, verifier } => (ALLOWED, Put::new().signed(by.0).blob(verifier).finish()),
+        Progress::Refused => (REFUSED, Vec::new()),
+        Progress::Exchanged { token } => (EXCHANGED, Put::new().text(token).finish()),
+    }
+}
+
+fn decoded_progress(progress: i8, step: &[u8]) -> Result<Progress> {
+    let mut take = Take::new(step);
+    match progress {
+        ASKED => Ok(Progress::Asked),
+        ALLOWED => Ok(Progress::Allowed { by: take.uid()?, verifier: exactly(take.blob()?)? }),
+        REFUSED => Ok(Progress::Refused),
+        EXCHANGED => Ok(Progress::Exchanged { token: take.text()?.to_owned() }),
+        _ => Err(corrupt("not a step of temporary credentials")),
+    }
+}
+
+fn encoded_temporary(temporary: &Temporary) -> Vec<u8> {
+    Put::new()
+        .blob(&temporary.sealed_secret)
+        .text(&temporary.consumer)
+        .option(temporary.callback.as_deref(), Put::text)
+        .flag(temporary.scopes.can_write())
+        .signed(temporary.expires.0)
+        .finish()
+}
+
+fn decoded_temporary(key: &str, (temporary, progress, step): TemporaryRow) -> Result<Option<Temporary>> {
+    // A step is forgotten later than what it was a step of.
+    let (Some(temporary), Some(progress)) = (temporary, progress) else {
+        return Ok(None);
+    };
+    let mut take = Take::new(&temporary);
+    Ok(Some(Temporary {
+        key: key.to_owned(),
+        sealed_secret: take.blob()?.to_vec(),
+        consumer: take.text()?.to_owned(),
+        callback: take.option(|take| take.text().map(str::to_owned))?,
+        scopes: scopes(take.flag()?),
+        expires: take.millis()?,
+        progress: decoded_progress(progress, &step.unwrap_or_default())?,
+    }))
+}
+
+fn encoded_token(token: &AccessToken) -> Vec<u8> {
+    Put::new()
+        .text(&token.consumer)
+        .signed(token.owner.0)
+        .flag(token.scopes.can_write())
+        .signed(token.created.0)
+        .option(token.expires, |put, at| put.signed(at.0))
+        .finish()
+}
+
+fn decoded_token((key, token, secret, revoked, used): TokenRow) -> Result<Option<AccessToken>> {
+    let (Some(token), Some(sealed_secret)) = (token, secret) else {
+        return Ok(None);
+    };
+    let mut take = Take::new(&token);
+    Ok(Some(AccessToken {
+        key,
+        sealed_secret,
+        consumer: take.text()?.to_owned(),
+        owner: take.uid()?,
+        scopes: scopes(take.flag()?),
+        created: take.millis()?,
+        expires: take.option(Take::millis)?,
+        revoked: revoked.map(Millis),
+        used: used.map(Millis),
+    }))
+}
+
+impl CqlStore {
+    /// Temporary credentials come from one step to the next; `true` for whoever brought them there.
+    async fn advance(&self, key: &str, from: i8, to: &Progress) -> Result<bool> {
+        let (progress, step) = encoded_progress(to);
+        let ours = |found: Option<(Option<i8>, Option<Vec<u8>>)>| {
+            let (now, by) = found?;
+            let now = now.filter(|now| *now != from)?;
+            Some(now == progress && by.as_ref() == Some(&step))
+        };
+        self.db.take(&ADVANCE, (progress, &step, key, from), (key,), ours).await
+    }
+
+    /// Writes a token, listed first, so that none works that its owner can't see. Again, it changes nothing.
+    async fn write_token(&self, token: &AccessToken) -> Result<()> {
+        let AccessToken { key, sealed_secret, .. } = token;
+        self.db.write(&LIST_TOKEN, (token.owner.0, token.created.0, key)).await?;
+        if let Some(at) = token.revoked {
+            self.note_token_revocation(key, at).await?;
+        }
+        if let Some(at) = token.used {
+            self.touch_token(key, at).await?;
+        }
+        self.db.write(&ADD_TOKEN, (key, encoded_token(token), sealed_secret)).await
+    }
+
+    async fn find_token(&self, key: String) -> Result<Option<AccessToken>> {
+        let found: Option<TokenRow> = self.db.row(&TOKEN, (key,)).await?;
+        found.map_or(Ok(None), decoded_token)
+    }
+
+    async fn note_token_revocation(&self, key: &str, at: Millis) -> Result<()> {
+        self.db.write(&REVOKE_TOKEN, (earliest(at), at.0, key)).await
+    }
+}
+
+#[async_trait]
+impl Grants for CqlStore {
+    async fn add_temporary(&self, temporary: &Temporary) -> Result<()> {
+        let key = temporary.key.as_str();
+        let there = |found: Option<(String,)>| found.map(|_| true);
+        self.db.take(&ADD_TEMPORARY, (key, encoded_temporary(temporary), ASKED), (key,), there).await?;
+        Ok(())
+    }
+
+    async fn temporary(&self, key: &str) -> Result<Option<Temporary>> {
+        // An empty key can't be asked for.
+        if key.is_empty() {
+            return Ok(None);
+        }
+        let found: Option<TemporaryRow> = self.db.row(&TEMPORARY, (key,)).await?;
+        found.map_or(Ok(None), |row| decoded_temporary(key, row))
+    }
+
+    async fn decide(&self, key: &str, decision: &Progress) -> Result<bool> {
+        match decision {
+            Progress::Allowed { .. } | Progress::Refused => self.advance(key, ASKED, decision).await,
+            Progress::Asked | Progress::Exchanged { .. } => Ok(false),
+        }
+    }
+
+    async fn exchange(&self, key: &str, token: &AccessToken) -> Result<bool> {
+        let exchanged = Progress::Exchanged { token: token.key.clone() };
+        if !self.advance(key, ALLOWED, &exchanged).await? {
+            return Ok(false);
+        }
+        // The step is taken from here on, so that "nothing was changed" would be wrong.
+        let unknown = |error: StoreError| StoreError::Unknown(error.to_string());
+        self.write_token(token).await.map_err(unknown)?;
+        Ok(true)
+    }
+
+    async fn token(&self, key: &str) -> Result<Option<AccessToken>> {
+        if key.is_empty() {
+            return Ok(None);
+        }
+        self.find_token(key.to_owned()).await
+    }
+
+    async fn tokens_of(&self, owner: Uid) -> Result<Vec<AccessToken>> {
+        let listed: Vec<(String,)> = self.db.rows(&TOKENS_OF, (owner.0,)).await?;
+        let asked = stream::iter(listed).map(|(key,)| self.find_token(key)).buffered(AT_ONCE);
+        asked.try_filter_map(async |token| Ok(token)).try_collect().await
+    }
+
+    async fn list_tokens(&self, after: Option<&str>, limit: usize) -> Result<Vec<AccessToken>> {
+        let read = |row: TokenRow| Ok((row.0.clone(), decoded_token(row)?));
+        self.db.scan(&TOKENS, after.map(str::to_owned), limit, read).await
+    }
+
+    async fn revoke_token(&self, key: &str, at: Millis) -> Result<bool> {
+        let Some(found) = self.token(key).await? else {
+            return Ok(false);
+        };
+        if found.revoked.is_none() {
+            self.note_token_revocation(key, at).await?;
+        }
+        Ok(true)
+    }
+
+    async fn touch_token(&self, key: &str, at: Millis) -> Result<()> {
+        self.db.write(&TOUCH_TOKEN, (at.0, at.0, key)).await
+    }
+
+    async fn reseal(&self, which: &Secret, before: &[u8], after: &[u8]) -> Result<bool> {
+        let (present, write, key) = match which {
+            Secret::Application(key) => (&APPLICATION_SECRET, &RESEAL_APPLICATION, key),
+            Secret::Token(key) => (&TOKEN_SECRET, &RESEAL_TOKEN, key),
+        };
+        let found: Option<(Option<Vec<u8>>, Option<i64>)> = self.db.row(present, (key,)).await?;
+        let Some((Some(secret), Some(written))) = found else {
+            return Ok(false);
+        };
+        if secret == before && secret != after {
+            // Of two at the same time one stays; it does not matter which, because both sealed the same secret.
+            self.db.write(write, (written + 1, after, key)).await?;
+            return Ok(true);
+        }
+        Ok(secret == after)
+    }
+
+    async fn claim_nonce(&self, nonce: &Nonce) -> Result<bool> {
+        let (hash, op) = (nonce.hash.as_slice(), Uuid::new_v4());
+        let ours = |found: Option<(Uuid,)>| found.map(|(by,)| by == op);
+        self.db.take(&CLAIM_NONCE, (hash, op), (hash,), ours).await
+    }
+
+    async fn add_session(&self, session: &Session) -> Result<()> {
+        let encoded = Put::new()
+            .signed(session.owner.0)
+            .blob(&session.password)
+            .signed(session.created.0)
+            .signed(session.expires.0)
+            .finish();
+        self.db.write(&ADD_SESSION, (session.hash.as_slice(), encoded)).await
+    }
+
+    async fn session(&self, hash: &[u8; 32]) -> Result<Option<Session>> {
+        let found: Option<(Option<Vec<u8>>, Option<bool>)> =
+            self.db.row(&SESSION, (hash.as_slice(),)).await?;
+        let Some((Some(session), None | Some(false))) = found else {
+            return Ok(None);
+        };
+        let mut take = Take::new(&session);
+        Ok(Some(Session {
+            hash: *hash,
+            owner: take.uid()?,
+            password: exactly(take.blob()?)?,
+            created: take.millis()?,
+            expires: take.millis()?,
+        }))
+    }
+
+    async fn end_session(&self, hash: &[u8; 32]) -> Result<()> {
+        self.db.write(&END_SESSION, (hash.as_slice(),)).await
+    }
+
+    async fn forget_expired(&self, _now: Millis) -> Result<()> {
+        Ok(())
+    }
+}

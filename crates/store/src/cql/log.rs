@@ -1,0 +1,347 @@
+//! The log of a cluster: JetStream in front, and in the tables what was begun, what waits and what was given up.
+//!
+//! A message carries everything that it takes to finish what it tells of, and the same is noted in `pending` before it
+//! is sent. So it does not matter where whoever began it stopped: a worker that takes the message puts the rest in
+//! place before it does the work, and what never reached the log is found in `pending`.
+
+use super::message::{Ensure, Message, Root};
+use super::{CqlStore, Db, Outcome, Query, together};
+use crate::jetstream::{Epochs, JetStream, Servers};
+use crate::{Backlog, DeadLetter, Log, Result, StoreError, Task, Work};
+use async_trait::async_trait;
+use model::{Millis, Position};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use uuid::Uuid;
+
+/// In how many parts what was begun in a minute is noted.
+pub(super) const SHARDS: u64 = 4;
+/// How much of the time that is past is looked through for tasks that have become due, and in which portions.
+const SLOT: i64 = 10 * 60 * 1_000;
+const SLOTS: i64 = 3;
+/// How many that became due are put into the log at once.
+const DUE_AT_ONCE: i32 = 500;
+
+const NOTE: Query = Query::write("INSERT INTO feed.pending (minute, shard, id, message) VALUES (?, ?, ?, ?)");
+const NOTED: Query =
+    Query::read("SELECT message FROM feed.pending WHERE minute = ? AND shard = ? AND id = ?");
+const DONE: Query =
+    Query::write("UPDATE feed.pending SET done = true WHERE minute = ? AND shard = ? AND id = ?");
+const PROGRESS: Query =
+    Query::write("UPDATE feed.pending SET progress_ms = ? WHERE minute = ? AND shard = ? AND id = ?");
+
+const WAIT: Query =
+    Query::write("INSERT INTO feed.waiting (slot, not_before_ms, id, message) VALUES (?, ?, ?, ?)");
+const DUE: Query = Query::read(
+    "SELECT not_before_ms, id, message FROM feed.waiting WHERE slot = ? AND not_before_ms <= ? LIMIT ?",
+);
+const CAME_DUE: Query =
+    Query::write("DELETE FROM feed.waiting WHERE slot = ? AND not_before_ms = ? AND id = ?");
+
+const BURY: Query = Query::write(
+    "INSERT INTO feed.dead_letter (shard, number, message, attempts, why, at_ms) VALUES (0, ?, ?, ?, ?, ?)",
+);
+const LETTERS: Query = Query::read(
+    "SELECT number, message, attempts, why, at_ms FROM feed.dead_letter
+     WHERE shard = 0 AND number > ? ORDER BY number LIMIT ?",
+);
+const LETTER: Query = Query::read("SELECT message FROM feed.dead_letter WHERE shard = 0 AND number = ?");
+const REPLAYED: Query = Query::write("DELETE FROM feed.dead_letter WHERE shard = 0 AND number = ?");
+
+const EPOCH: Query = Query::serial("SELECT fence, op FROM ident.lease WHERE name = ?");
+const FIRST_EPOCH: Query =
+    Query::conditional("INSERT INTO ident.lease (name, fence, op) VALUES (?, ?, ?) IF NOT EXISTS");
+const NEXT_EPOCH: Query =
+    Query::conditional("UPDATE ident.lease SET fence = ?, op = ? WHERE name = ? IF fence = ?");
+
+/// Something that was begun and noted.
+pub(super) struct Noted {
+    pub(super) message: Message,
+    root: Root,
+    bytes: Vec<u8>,
+}
+
+pub(super) async fn connect(db: &Arc<Db>, servers: &Servers) -> Result<JetStream> {
+    let counter = Counter { db: Arc::clone(db), name: format!("log {}", servers.stream) };
+    JetStream::connect(servers, Arc::new(counter)).await
+}
+
+/// Counts epochs in a row of the database.
+struct Counter {
+    db: Arc<Db>,
+    name: String,
+}
+
+#[async_trait]
+impl Epochs for Counter {
+    async fn next(&self) -> Result<u64> {
+        let (db, name, op) = (&self.db, &self.name, Uuid::new_v4());
+        let last = db.row::<(i64, Uuid)>(&EPOCH, (name,)).await?.map(|(fence, _)| fence);
+        let next = last.unwrap_or(0) + 1;
+        let outcome = match last {
+            None => db.conditional(&FIRST_EPOCH, (name, next, op)).await?,
+            Some(last) => db.conditional(&NEXT_EPOCH, (next, op, name, last)).await?,
+        };
+        let mine = match outcome {
+            Outcome::Applied => true,
+            Outcome::Refused => false,
+            Outcome::Unknown => db.row::<(i64, Uuid)>(&EPOCH, (name,)).await? == Some((next, op)),
+        };
+        if mine {
+            return Ok(next.unsigned_abs());
+        }
+        Err(StoreError::Unavailable("the log is being made by somebody else".to_owned()))
+    }
+}
+
+pub(super) fn shard(id: &str) -> i16 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    i16::try_from(hasher.finish() % SHARDS).unwrap_or(0)
+}
+
+impl CqlStore {
+    /// Notes it, has it followed up by the log, and does it; when it returns, all of that is durable.
+    pub(super) async fn follow_up(&self, what: Ensure) -> Result<Position> {
+        let noted = self.note(Message::first(what)).await?;
+        let position = self.publish(&noted).await?;
+        self.ensure(&noted.message, position).await?;
+        Ok(position)
+    }
+
+    /// Notes what is about to be begun.
+    pub(super) async fn note(&self, message: Message) -> Result<Noted> {
+        let bytes = message.encode()?;
+        let root = message.root.clone().ok_or_else(|| super::db::corrupt("a beginning without a name"))?;
+        self.db.write(&NOTE, (root.minute, shard(&root.id), &root.id, &bytes)).await?;
+        Ok(Noted { message, root, bytes })
+    }
+
+    /// Puts what is noted into the log.
+    pub(super) async fn publish(&self, noted: &Noted) -> Result<Position> {
+        self.log.publish(&noted.root.id, &noted.bytes).await
+    }
+
+    /// The same for many, in their order.
+    pub(super) async fn publish_all(&self, noted: impl Iterator<Item = &Noted>) -> Result<Vec<Position>> {
+        let messages: Vec<(&str, &[u8])> =
+            noted.map(|one| (one.root.id.as_str(), one.bytes.as_slice())).collect();
+        self.log.publish_all(&messages).await
+    }
+
+    /// Finishes what was noted under that name, if it still is.
+    pub(super) async fn finish(&self, root: &Root) -> Result<()> {
+        let row = self.db.row::<(Option<Vec<u8>>,)>(&NOTED, (root.minute, shard(&root.id), &root.id)).await?;
+        let Some(bytes) = row.and_then(|(bytes,)| bytes) else { return Ok(()) };
+        let noted = Noted { message: Message::decode(&bytes)?, root: root.clone(), bytes };
+        let position = self.publish(&noted).await?;
+        self.ensure(&noted.message, position).await
+    }
+
+    /// Puts in place what has to be there before the message's work is done.
+    pub(super) async fn ensure(&self, message: &Message, at: Position) -> Result<()> {
+        match &message.ensure {
+            None => Ok(()),
+            Some(Ensure::Version(one)) => self.write_version(one, at).await,
+            Some(Ensure::Edge { follower, followee, edge }) => {
+                self.write_edge(*follower, *followee, edge, at).await
+            }
+            Some(Ensure::Account(account)) => self.write_account(account).await,
+            Some(Ensure::Removal { owner, id, received, version }) => {
+                self.write_removal(*owner, *id, *received, *version).await
+            }
+        }
+    }
+
+    /// The same for a message that a worker took: mostly it is all there.
+    async fn ensure_taken(&self, message: &Message, at: Position) -> Result<()> {
+        use crate::Graph;
+        let there = match &message.ensure {
+            None => true,
+            Some(Ensure::Version(one)) => {
+                let state = &one.activity.state;
+                self.has_version(state.id, state.version).await?
+            }
+            Some(Ensure::Edge { follower, followee, edge }) => {
+                let present = self.edges(*follower, &[*followee]).await?.into_iter().flatten().next();
+                present.is_some_and(|present| present.version >= edge.version)
+            }
+            Some(Ensure::Account(_) | Ensure::Removal { .. }) => false,
+        };
+        if there { Ok(()) } else { self.ensure(message, at).await }
+    }
+
+    fn held(&self, at: Position) -> Option<Message> {
+        self.log.holds(at).and_then(|bytes| Message::decode(&bytes).ok())
+    }
+
+    /// Notes that something is done for good.
+    pub(super) async fn note_done(&self, root: &Root) -> Result<()> {
+        self.db.write(&DONE, (root.minute, shard(&root.id), &root.id)).await
+    }
+
+    /// Notes that it was worked on at that time.
+    pub(super) async fn note_progress(&self, root: &Root, at: Millis) -> Result<()> {
+        self.db.write(&PROGRESS, (at.0, root.minute, shard(&root.id), &root.id)).await
+    }
+}
+
+fn wall_clock() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    Millis(i64::try_from(since).unwrap_or(0))
+}
+
+/// The identifier of what follows a message: the same, however often it is sent.
+fn next_id(root: &Root, work: &Work) -> String {
+    let rest = match work {
+        Work::Followers { after, .. } => format!("f{}", after.0),
+        Work::Account { after, .. } => format!("a{}", after.map_or(0, |uid| uid.0)),
+        Work::Addressed { after, .. } => {
+            after.map_or_else(|| "d".to_owned(), |spot| format!("d{}:{}", spot.time.0, spot.id))
+        }
+        _ => "x".to_owned(),
+    };
+    format!("{}/{rest}", root.id)
+}
+
+/// Whether this follows from that.
+fn follows(next: &Work, done: &Work) -> bool {
+    match (next, done) {
+        (
+            Work::Followers { id, version, .. },
+            Work::Version { id: of, version: by, .. } | Work::Followers { id: of, version: by, .. },
+        ) => (id, version) == (of, by),
+        (
+            Work::Account { uid, .. } | Work::Addressed { uid, .. },
+            Work::Account { uid: of, .. } | Work::Addressed { uid: of, .. },
+        ) => uid == of,
+        _ => false,
+    }
+}
+
+#[async_trait]
+impl Log for CqlStore {
+    async fn append(&self, work: &Work) -> Result<Position> {
+        let (attempts, not_before) = (0, Millis(0));
+        let message = Message { root: None, ensure: None, work: work.clone(), attempts, not_before };
+        self.log.publish(&Uuid::now_v7().to_string(), &message.encode()?).await
+    }
+
+    async fn floor(&self) -> Result<Position> {
+        self.log.floor().await
+    }
+
+    async fn pending(&self, limit: usize) -> Result<Vec<Task>> {
+        let taken = self.log.take(limit).await?;
+        together(taken.into_iter().map(|(position, bytes)| async move {
+            let message = Message::decode(&bytes)?;
+            self.ensure_taken(&message, position).await?;
+            let Message { work, attempts, not_before, .. } = message;
+            Ok(Task { position, work, attempts, not_before })
+        }))
+        .await
+    }
+
+    async fn backlog(&self, most: usize) -> Result<Backlog> {
+        // What is pending here is taken from the others, so that is not the way to ask.
+        let backlog = self.log.backlog().await?;
+        Ok(Backlog { tasks: backlog.tasks.min(most), ..backlog })
+    }
+
+    async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()> {
+        let held: Vec<(Position, Message)> =
+            done.iter().filter_map(|at| Some((*at, self.held(*at)?))).collect();
+        let mut going_on = HashSet::new();
+        for work in next {
+            let before = held.iter().find(|(_, message)| follows(work, &message.work));
+            let root = before.and_then(|(_, message)| message.root.as_ref());
+            let Some(((_, message), root)) = before.zip(root) else {
+                self.append(work).await?;
+                continue;
+            };
+            self.log.publish(&next_id(root, work), &message.next(work.clone()).encode()?).await?;
+            // By the clock of this process: it only says that what follows is in the log since about now.
+            self.note_progress(root, wall_clock()).await?;
+            going_on.insert(root.id.clone());
+        }
+        let mut ended: Vec<Root> = held.into_iter().filter_map(|(_, message)| message.root).collect();
+        ended.retain(|root| !going_on.contains(&root.id));
+        together(ended.iter().map(|root| self.note_done(root))).await?;
+        self.log.acknowledge(done).await
+    }
+
+    async fn come_due(&self, now: Millis) -> Result<()> {
+        let last = now.0.div_euclid(SLOT);
+        for slot in last - SLOTS + 1..=last {
+            for (not_before, id, bytes) in
+                self.db.rows::<(i64, String, Vec<u8>)>(&DUE, (slot, now.0, DUE_AT_ONCE)).await?
+            {
+                self.log.publish(&format!("w:{id}:{not_before}"), &bytes).await?;
+                self.db.write(&CAME_DUE, (slot, not_before, &id)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn sweep(&self, now: Millis) -> Result<usize> {
+        self.sweep_once(now).await
+    }
+
+    async fn oldest(&self, now: Millis) -> Result<Position> {
+        self.oldest_kept(now).await
+    }
+
+    async fn retry(&self, task: &Task, not_before: Millis) -> Result<()> {
+        // Whoever acknowledged it meanwhile did what is to be done.
+        let Some(message) = self.held(task.position) else { return Ok(()) };
+        let work = task.work.moved_from(task.position);
+        let again = Message { ensure: None, work, attempts: task.attempts, not_before, ..message };
+        let (slot, id) = (not_before.0.div_euclid(SLOT), task.position.0.to_string());
+        self.db.write(&WAIT, (slot, not_before.0, id, again.encode()?)).await?;
+        if let Some(root) = &again.root {
+            self.note_progress(root, not_before).await?;
+        }
+        self.log.acknowledge(&[task.position]).await
+    }
+
+    async fn bury(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
+        let Some(message) = self.held(task.position) else { return Ok(()) };
+        let work = task.work.moved_from(task.position);
+        let letter = Message { ensure: None, work, attempts: 0, not_before: Millis(0), ..message };
+        let number = at.0 << 20 | (task.position.0 & 0xf_ffff).cast_signed();
+        let attempts = i32::try_from(task.attempts).unwrap_or(i32::MAX);
+        self.db.write(&BURY, (number, letter.encode()?, attempts, why, at.0)).await?;
+        // It is the operator's now.
+        if let Some(root) = &letter.root {
+            self.note_done(root).await?;
+        }
+        self.log.acknowledge(&[task.position]).await
+    }
+
+    async fn dead_letters(&self, after: Option<u64>, limit: usize) -> Result<Vec<DeadLetter>> {
+        let after = after.map_or(-1, |number| i64::try_from(number).unwrap_or(i64::MAX));
+        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
+        let rows = self.db.rows::<(i64, Vec<u8>, i32, String, i64)>(&LETTERS, (after, limit)).await?;
+        rows.into_iter()
+            .map(|(number, bytes, attempts, why, at)| {
+                Ok(DeadLetter {
+                    number: number.unsigned_abs(),
+                    work: Message::decode(&bytes)?.work,
+                    attempts: attempts.unsigned_abs(),
+                    why,
+                    at: Millis(at),
+                })
+            })
+            .collect()
+    }
+
+    async fn replay(&self, number: u64) -> Result<bool> {
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let Some((bytes,)) = self.db.row::<(Vec<u8>,)>(&LETTER, (number,)).await? else { return Ok(false) };
+        self.log.publish(&format!("l:{number}"), &bytes).await?;
+        self.db.write(&REPLAYED, (number,)).await?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,301 @@
+//! What lies in the log: a task, and everything that has to be there before it can be done.
+
+use super::db::corrupt;
+use crate::bytes::{Put, Take};
+use crate::{Acceptance, Result, SourceKey, Work};
+use model::{Account, AccountName, Activity, ActivityId, Body, Edge, Formerly, Millis, State, Uid, Version};
+
+/// The first byte of every message; another one is another form.
+const FORM: u8 = 1;
+
+/// A message of the log.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    /// What it belongs to; `None` for what nobody noted.
+    pub(super) root: Option<Root>,
+    pub(super) ensure: Option<Ensure>,
+    pub(super) work: Work,
+    pub(super) attempts: u32,
+    pub(super) not_before: Millis,
+}
+
+/// Names something that was begun: the row in which it is noted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Root {
+    pub(super) minute: i64,
+    pub(super) id: String,
+}
+
+/// Something that takes several steps: what has to be there before the work that follows it is done.
+#[derive(Clone, Debug)]
+pub(super) enum Ensure {
+    Version(Box<AcceptedVersion>),
+    Edge { follower: Uid, followee: Uid, edge: Edge },
+    Account(Account),
+    Removal { owner: Uid, id: ActivityId, received: Millis, version: Version },
+}
+
+/// A version that was accepted.
+#[derive(Clone, Debug)]
+pub(super) struct AcceptedVersion {
+    pub(super) source: SourceKey,
+    pub(super) activity: Activity,
+    /// What the version before it was.
+    pub(super) formerly: Option<Formerly>,
+    /// What all the versions before it were together.
+    pub(super) before: Option<Formerly>,
+}
+
+impl Ensure {
+    pub(super) fn version(item: &Acceptance, before: Option<Formerly>) -> Ensure {
+        Ensure::Version(Box::new(AcceptedVersion {
+            source: item.source.clone(),
+            activity: item.activity.clone(),
+            formerly: item.formerly.clone(),
+            before,
+        }))
+    }
+
+    /// The name under which it is noted and logged.
+    pub(super) fn root(&self) -> Root {
+        let (version, id) = match self {
+            Ensure::Version(one) => {
+                let State { id, version, .. } = &one.activity.state;
+                return version_root(*id, *version);
+            }
+            Ensure::Edge { follower, followee, edge } => {
+                (edge.version, format!("e:{}:{}:{}", follower.0, followee.0, edge.version.0))
+            }
+            Ensure::Account(account) => {
+                (account.version, format!("a:{}:{}", account.uid.0, account.version.0))
+            }
+            Ensure::Removal { owner, id, version, .. } => {
+                (*version, format!("r:{}:{id}:{}", owner.0, version.0))
+            }
+        };
+        Root { minute: minute(version), id }
+    }
+
+    /// What is to be done then.
+    pub(super) fn work(&self) -> Work {
+        match self {
+            Ensure::Version(one) => Work::Version {
+                id: one.activity.state.id,
+                version: one.activity.state.version,
+                formerly: one.formerly.clone(),
+                accepted: None,
+            },
+            Ensure::Edge { follower, followee, edge } => Work::Edge {
+                follower: *follower,
+                followee: *followee,
+                version: edge.version,
+                following: edge.following,
+            },
+            Ensure::Account(account) => Work::Account { uid: account.uid, after: None },
+            Ensure::Removal { owner, id, .. } => Work::Removal { owner: *owner, id: *id },
+        }
+    }
+}
+
+/// The name of an accepted version.
+pub(super) fn version_root(id: ActivityId, version: Version) -> Root {
+    Root { minute: minute(version), id: format!("v:{id}:{}", version.0) }
+}
+
+fn minute(version: Version) -> i64 {
+    version.0.div_euclid(60_000)
+}
+
+impl Message {
+    pub(super) fn first(ensure: Ensure) -> Message {
+        Message {
+            root: Some(ensure.root()),
+            work: ensure.work(),
+            ensure: Some(ensure),
+            attempts: 0,
+            not_before: Millis(0),
+        }
+    }
+
+    /// What is still to be done for the same thing.
+    pub(super) fn next(&self, work: Work) -> Message {
+        Message { root: self.root.clone(), ensure: None, work, attempts: 0, not_before: Millis(0) }
+    }
+
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
+        let put = Put::new()
+            .byte(FORM)
+            .option(self.root.as_ref(), |put, root| put.signed(root.minute).text(&root.id))
+            .number(u64::from(self.attempts))
+            .signed(self.not_before.0);
+        let put = put_work(put, &self.work);
+        match &self.ensure {
+            None => Ok(put.byte(0).finish()),
+            Some(ensure) => put_ensure(put, ensure).map(Put::finish),
+        }
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Message> {
+        let mut take = Take::new(bytes);
+        if take.byte()? != FORM {
+            return Err(corrupt("a message of an unknown form"));
+        }
+        let root = take.option(|take| Ok(Root { minute: take.signed()?, id: take.text()?.to_owned() }))?;
+        let attempts = u32::try_from(take.number()?).map_err(|_| corrupt("too many attempts"))?;
+        let not_before = take.millis()?;
+        let work = take_work(&mut take)?;
+        let ensure = take_ensure(&mut take)?;
+        Ok(Message { root, ensure, work, attempts, not_before })
+    }
+}
+
+fn put_work(put: Put, work: &Work) -> Put {
+    match work {
+        Work::Version { id, version, formerly, accepted } => put
+            .byte(0)
+            .id(*id)
+            .signed(version.0)
+            .option(formerly.as_ref(), Put::formerly)
+            .option(*accepted, |put, at| put.number(at.0)),
+        Work::Followers { id, version, formerly, accepted, after } => put
+            .byte(1)
+            .id(*id)
+            .signed(version.0)
+            .option(*formerly, Put::visibility)
+            .number(accepted.0)
+            .signed(after.0),
+        Work::Edge { follower, followee, version, following } => {
+            put.byte(2).signed(follower.0).signed(followee.0).signed(version.0).flag(*following)
+        }
+        Work::Account { uid, after } => {
+            put.byte(3).signed(uid.0).option(*after, |put, after| put.signed(after.0))
+        }
+        Work::Addressed { uid, after } => put.byte(4).signed(uid.0).option(*after, Put::spot),
+        Work::Removal { owner, id } => put.byte(5).signed(owner.0).id(*id),
+    }
+}
+
+fn take_work(take: &mut Take<'_>) -> Result<Work> {
+    Ok(match take.byte()? {
+        0 => Work::Version {
+            id: take.id()?,
+            version: take.version()?,
+            formerly: take.option(Take::formerly)?,
+            accepted: take.option(Take::position)?,
+        },
+        1 => Work::Followers {
+            id: take.id()?,
+            version: take.version()?,
+            formerly: take.option(Take::visibility)?,
+            accepted: take.position()?,
+            after: take.uid()?,
+        },
+        2 => Work::Edge {
+            follower: take.uid()?,
+            followee: take.uid()?,
+            version: take.version()?,
+            following: take.flag()?,
+        },
+        3 => Work::Account { uid: take.uid()?, after: take.option(Take::uid)? },
+        4 => Work::Addressed { uid: take.uid()?, after: take.option(Take::spot)? },
+        5 => Work::Removal { owner: take.uid()?, id: take.id()? },
+        _ => return Err(corrupt("not a kind of work")),
+    })
+}
+
+fn put_ensure(put: Put, ensure: &Ensure) -> Result<Put> {
+    Ok(match ensure {
+        Ensure::Version(one) => put
+            .byte(1)
+            .signed(one.source.actor.0)
+            .text(&one.source.service)
+            .text(&one.source.id)
+            .state(&one.activity.state)
+            .blob(&body_bytes(&one.activity.body)?)
+            .option(one.formerly.as_ref(), Put::formerly)
+            .option(one.before.as_ref(), Put::formerly),
+        Ensure::Edge { follower, followee, edge } => {
+            put_edge(put.byte(2).signed(follower.0).signed(followee.0), edge)
+        }
+        Ensure::Account(account) => put_account(put.byte(3), account),
+        Ensure::Removal { owner, id, received, version } => {
+            put.byte(4).signed(owner.0).id(*id).signed(received.0).signed(version.0)
+        }
+    })
+}
+
+fn take_ensure(take: &mut Take<'_>) -> Result<Option<Ensure>> {
+    Ok(Some(match take.byte()? {
+        0 => return Ok(None),
+        1 => {
+            let source = SourceKey {
+                actor: take.uid()?,
+                service: take.text()?.to_owned(),
+                id: take.text()?.to_owned(),
+            };
+            let activity = Activity { state: take.state()?, body: body_of(take.blob()?)? };
+            let (formerly, before) = (take.option(Take::formerly)?, take.option(Take::formerly)?);
+            Ensure::Version(Box::new(AcceptedVersion { source, activity, formerly, before }))
+        }
+        2 => Ensure::Edge { follower: take.uid()?, followee: take.uid()?, edge: take_edge(take)? },
+        3 => Ensure::Account(take_account(take)?),
+        4 => Ensure::Removal {
+            owner: take.uid()?,
+            id: take.id()?,
+            received: take.millis()?,
+            version: take.version()?,
+        },
+        _ => return Err(corrupt("not a kind of message")),
+    }))
+}
+
+pub(super) fn body_bytes(body: &Body) -> Result<Vec<u8>> {
+    serde_json::to_vec(body).map_err(|error| corrupt(error.to_string()))
+}
+
+pub(super) fn body_of(bytes: &[u8]) -> Result<Body> {
+    serde_json::from_slice(bytes).map_err(|error| corrupt(error.to_string()))
+}
+
+pub(super) fn put_edge(put: Put, edge: &Edge) -> Put {
+    put.signed(edge.version.0).flag(edge.following).signed(edge.since.0).option(edge.from, Put::spot)
+}
+
+pub(super) fn take_edge(take: &mut Take<'_>) -> Result<Edge> {
+    Ok(Edge {
+        version: take.version()?,
+        following: take.flag()?,
+        since: take.millis()?,
+        from: take.option(Take::spot)?,
+    })
+}
+
+pub(super) fn put_account(put: Put, account: &Account) -> Put {
+    let text = |put: Put, text: &String| put.text(text);
+    put.signed(account.uid.0)
+        .text(account.name.as_str())
+        .signed(account.version.0)
+        .option(account.given_name.as_ref(), text)
+        .option(account.family_name.as_ref(), text)
+        .flag(account.public)
+        .flag(account.operator)
+        .option(account.password.as_ref(), text)
+        .signed(account.created.0)
+        .flag(account.removed)
+}
+
+pub(super) fn take_account(take: &mut Take<'_>) -> Result<Account> {
+    let text = |take: &mut Take<'_>| take.text().map(str::to_owned);
+    Ok(Account {
+        uid: take.uid()?,
+        name: AccountName::parse(take.text()?).map_err(|_| corrupt("not a name"))?,
+        version: take.version()?,
+        given_name: take.option(text)?,
+        family_name: take.option(text)?,
+        public: take.flag()?,
+        operator: take.flag()?,
+        password: take.option(text)?,
+        created: take.millis()?,
+        removed: take.flag()?,
+    })
+}

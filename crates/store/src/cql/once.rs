@@ -1,0 +1,68 @@
+//! Steps of which each is taken once, by one of many who try.
+
+use super::db::{Db, Outcome, Query};
+use crate::{Result, StoreError};
+use scylla::deserialize::row::DeserializeRow;
+use scylla::serialize::row::SerializeRow;
+use std::fmt::Debug;
+use std::time::Duration;
+
+/// How often a row is looked at before its step is given up as unknown.
+const LOOKS: u32 = 10;
+/// How long after a look that failed the next one comes; each time as much longer.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The write that takes a step on a condition, and the look at its row, which finishes what is under way there.
+/// After a refusal nothing is, so that all who were refused can look without getting into each other's way.
+pub(super) struct Step {
+    take: Query,
+    look: Query,
+    look_after_refusal: Query,
+}
+
+impl Step {
+    pub(super) const fn new(take: &'static str, look: &'static str) -> Step {
+        Step {
+            take: Query::conditional(take),
+            look: Query::serial(look),
+            look_after_refusal: Query::read(look),
+        }
+    }
+}
+
+impl Db {
+    /// Takes a step; `true` for whoever took it, also when they repeat the call. `ours` says of the row whether it
+    /// was us; `None`: nobody yet. Where nobody knows what became of the write, the row tells; only when it tells
+    /// that the step was not taken is it tried again.
+    pub(super) async fn take<R>(
+        &self,
+        step: &Step,
+        values: impl SerializeRow,
+        key: impl SerializeRow + Debug,
+        ours: impl Fn(Option<R>) -> Option<bool>,
+    ) -> Result<bool>
+    where
+        R: for<'r> DeserializeRow<'r, 'r>,
+    {
+        // Many who try at once only hinder each other; of those in this process one tries at a time.
+        let _one_at_a_time = self.gate(&key).lock().await;
+        let mut outcome = self.conditional(&step.take, &values).await?;
+        let mut looks = 0;
+        while outcome != Outcome::Applied {
+            if looks == LOOKS {
+                return Err(StoreError::Unknown("who took a step that is taken once".to_owned()));
+            }
+            looks += 1;
+            let is_refused = outcome == Outcome::Refused;
+            let look = if is_refused { &step.look_after_refusal } else { &step.look };
+            match self.row::<R>(look, &key).await.map(&ours) {
+                Ok(Some(ours)) => return Ok(ours),
+                Ok(None) if is_refused => return Ok(false),
+                // A look is a round of its own, so that what was not done before it can't be done any more.
+                Ok(None) => outcome = self.conditional(&step.take, &values).await?,
+                Err(_) => tokio::time::sleep(PAUSE * looks).await,
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,115 @@
+//! The stream as it is at present, and its one consumer.
+
+use super::{Epochs, NUMBER_BITS, Servers};
+use crate::{Backlog, Result, StoreError};
+use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
+use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType, Stream};
+use async_nats::jetstream::{Context, ErrorCode};
+use model::{Millis, Position};
+use std::time::Duration;
+
+const EPOCH: &str = "epoch";
+const REPLICAS: usize = 3;
+/// For so long a message that is stored again under its identifier is known.
+pub(crate) const REMEMBERED: Duration = Duration::from_secs(120);
+/// Writes are refused when so many bytes wait.
+const MOST_BYTES: i64 = 1 << 30;
+const LARGEST_MESSAGE: i32 = 512 * 1024;
+/// Tasks that all workers together may have in hand.
+const MOST_IN_HAND: i64 = 16_384;
+
+/// A stream of one epoch.
+pub(super) struct Bound {
+    pub(super) epoch: u64,
+    pub(super) subject: String,
+    pub(super) consumer: PullConsumer,
+    stream: String,
+}
+
+impl Bound {
+    pub(super) async fn find_or_make(
+        context: &Context,
+        servers: &Servers,
+        epochs: &dyn Epochs,
+    ) -> Result<Bound> {
+        let stream = match context.get_stream(&servers.stream).await {
+            Ok(stream) => stream,
+            Err(error) if is_not_there(&error) => make(context, servers, epochs).await?,
+            Err(error) => return Err(unavailable(error)),
+        };
+        let epoch = stream.cached_info().config.metadata.get(EPOCH).and_then(|text| text.parse().ok());
+        let epoch = epoch.ok_or_else(|| {
+            StoreError::Unavailable(format!("the stream {} is not one of tofrom's", servers.stream))
+        })?;
+        let consumer = consumer(&stream, servers).await?;
+        Ok(Bound { epoch, subject: subject(servers, epoch), consumer, stream: servers.stream.clone() })
+    }
+
+    pub(super) fn position(&self, number: u64) -> Position {
+        Position(self.epoch << NUMBER_BITS | number)
+    }
+
+    pub(super) async fn backlog(&self, context: &Context) -> Result<Backlog> {
+        let stream = context.get_stream(&self.stream).await.map_err(unavailable)?;
+        let state = &stream.cached_info().state;
+        let oldest = i64::try_from(state.first_timestamp.unix_timestamp_nanos() / 1_000_000).ok();
+        Ok(Backlog {
+            tasks: usize::try_from(state.messages).unwrap_or(usize::MAX),
+            oldest: oldest.filter(|_| state.messages > 0).map(Millis),
+        })
+    }
+}
+
+fn subject(servers: &Servers, epoch: u64) -> String {
+    format!("{}.{epoch}.task", servers.stream)
+}
+
+async fn make(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Result<Stream> {
+    let epoch = epochs.next().await?;
+    let config = Config {
+        name: servers.stream.clone(),
+        subjects: vec![subject(servers, epoch)],
+        retention: RetentionPolicy::WorkQueue,
+        storage: StorageType::File,
+        num_replicas: REPLICAS,
+        discard: DiscardPolicy::New,
+        max_bytes: MOST_BYTES,
+        max_message_size: LARGEST_MESSAGE,
+        duplicate_window: REMEMBERED,
+        deny_delete: true,
+        deny_purge: true,
+        metadata: [(EPOCH.to_owned(), epoch.to_string())].into(),
+        ..Config::default()
+    };
+    match context.create_stream(config).await {
+        Ok(stream) => Ok(stream),
+        // Somebody else was faster; theirs is as good.
+        Err(error) => match context.get_stream(&servers.stream).await {
+            Ok(stream) => Ok(stream),
+            Err(_) => Err(unavailable(error)),
+        },
+    }
+}
+
+async fn consumer(stream: &Stream, servers: &Servers) -> Result<PullConsumer> {
+    let config = pull::Config {
+        durable_name: Some("worker".to_owned()),
+        ack_policy: AckPolicy::Explicit,
+        ack_wait: servers.ack_wait,
+        // The floor would pass over a message that is not delivered any more.
+        max_deliver: -1,
+        max_ack_pending: MOST_IN_HAND,
+        num_replicas: REPLICAS,
+        ..pull::Config::default()
+    };
+    stream.get_or_create_consumer("worker", config).await.map_err(unavailable)
+}
+
+fn is_not_there(error: &async_nats::jetstream::context::GetStreamError) -> bool {
+    matches!(error.kind(), GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
+}
+
+fn unavailable(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Unavailable(format!("the log: {error}"))
+}

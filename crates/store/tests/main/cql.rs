@@ -1,0 +1,67 @@
+//! Cassandra with JetStream: the suite, and what is particular to them. `scripts/engines up` starts both and says
+//! where they are; where nobody says so, the tests are skipped.
+//!
+//! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, with commas between
+//! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the log's servers and their monitors, likewise
+//! - `TOFROM_TEST_KEYSPACE`: the keyspace and the stream, `tofrom_test` unless told otherwise
+
+mod cost;
+mod divided;
+mod unfinished;
+
+use super::conformance::Engine;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use store::cql::{CqlStore, Nodes, apply_schema};
+use store::jetstream::Servers;
+use tokio::runtime::Runtime;
+use tokio::sync::OnceCell;
+
+mod conformance {
+    hold_to_the_interface!(crate::main::cql::shared_store);
+}
+
+/// The connections live here: the runtime of the test that happens to be the first ends with it.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+});
+static STORE: OnceCell<Arc<CqlStore>> = OnceCell::const_new();
+static KEYSPACE: LazyLock<String> =
+    LazyLock::new(|| std::env::var("TOFROM_TEST_KEYSPACE").unwrap_or_else(|_| "tofrom_test".to_owned()));
+
+async fn shared_store() -> Option<(Engine, ())> {
+    shared().await.map(|store| (store as Engine, ()))
+}
+
+/// One store for all tests of the process.
+#[allow(clippy::print_stdout, reason = "a test that did not run says so")]
+async fn shared() -> Option<Arc<CqlStore>> {
+    if listed("TOFROM_TEST_CQL").is_none() || listed("TOFROM_TEST_NATS").is_none() {
+        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
+        return None;
+    }
+    let opened = STORE.get_or_init(async || RUNTIME.spawn(open()).await.unwrap());
+    Some(Arc::clone(opened.await))
+}
+
+fn listed(name: &str) -> Option<Vec<String>> {
+    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+    Some(text.split(',').map(str::to_owned).collect())
+}
+
+fn addresses() -> Vec<String> {
+    listed("TOFROM_TEST_CQL").unwrap_or_default()
+}
+
+async fn open() -> Arc<CqlStore> {
+    let servers = Servers {
+        servers: listed("TOFROM_TEST_NATS").unwrap_or_default(),
+        monitor: listed("TOFROM_TEST_NATS_MONITOR").unwrap_or_default(),
+        stream: KEYSPACE.clone(),
+        ack_wait: Duration::from_secs(5),
+    };
+    let (datacenter, keyspace) = ("datacenter1".to_owned(), KEYSPACE.clone());
+    let nodes = Nodes { nodes: addresses(), datacenter, keyspace };
+    apply_schema(&nodes, &mut |_| ()).await.unwrap();
+    Arc::new(CqlStore::open(&nodes, &servers).await.unwrap())
+}

@@ -1,0 +1,105 @@
+//! `tofrom schema`
+
+use super::Global;
+use super::output::{line, note};
+use crate::config::Cluster;
+use anyhow::Context;
+use clap::Subcommand;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::time::Duration;
+use store::cql::{apply_schema, plan_schema};
+
+/// How often the spinner turns.
+const TURNS: Duration = Duration::from_millis(100);
+
+/// Shows and makes the tables of a cluster
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tofrom schema plan --config examples/cluster.toml
+  tofrom schema apply --config examples/cluster.toml
+
+Tables and columns are only ever added, so both may be run while services run. A store on one machine needs neither:
+it brings its tables up to date by itself.")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Prints the statements that apply would run
+    #[command(after_help = "Examples:\n  tofrom schema plan --config examples/cluster.toml > schema.cql
+  tofrom schema plan --config examples/cluster.toml --json")]
+    Plan,
+    /// Makes the tables that are missing; safe to run twice
+    #[command(after_help = "Example:\n  tofrom schema apply --config examples/cluster.toml")]
+    Apply,
+}
+
+pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    let Some(cluster) = global.storage()?.cluster else { return nothing_to_do(&args.command, global.json) };
+    match args.command {
+        Command::Plan => plan(&cluster, global.json).await,
+        Command::Apply => apply(&cluster, global.json).await,
+    }
+}
+
+fn nothing_to_do(command: &Command, json: bool) -> anyhow::Result<()> {
+    match command {
+        Command::Plan if json => line(json!([]))?,
+        Command::Apply if json => told(0)?,
+        Command::Plan | Command::Apply => {
+            note("there is nothing to do: a store on one machine brings its tables up to date by itself");
+        }
+    }
+    Ok(())
+}
+
+async fn plan(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
+    let statements = plan_schema(&cluster.nodes).await.with_context(|| unreachable(cluster))?;
+    if json {
+        line(json!(statements))?;
+    } else {
+        for statement in statements {
+            line(format_args!("{statement};\n"))?;
+        }
+    }
+    Ok(())
+}
+
+async fn apply(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
+    // Draws nothing where standard error is no terminal.
+    let spinner = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} {wide_msg}") {
+        spinner.set_style(style);
+    }
+    spinner.enable_steady_tick(TURNS);
+    let mut run = 0;
+    let mut progress = |statement: &str| {
+        run += 1;
+        spinner.set_position(run);
+        spinner.set_message(first_line(statement).to_owned());
+    };
+    let applied = apply_schema(&cluster.nodes, &mut progress).await;
+    spinner.finish_and_clear();
+    applied.with_context(|| unreachable(cluster))?;
+    if json {
+        told(run)?;
+    } else {
+        line(format_args!("the tables of {} are there ({run} statements)", cluster.nodes.keyspace))?;
+    }
+    Ok(())
+}
+
+fn told(statements: u64) -> std::io::Result<()> {
+    line(json!({ "statements": statements }))
+}
+
+fn unreachable(cluster: &Cluster) -> String {
+    format!("cql.nodes {}", cluster.nodes.nodes.join(", "))
+}
+
+fn first_line(statement: &str) -> &str {
+    statement.lines().next().unwrap_or_default()
+}

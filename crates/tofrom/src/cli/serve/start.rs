@@ -1,0 +1,165 @@
+//! Starts the parts of a service, in the right order.
+
+use super::background::{forget_expired, keep_up, talk};
+use super::running::stopped;
+use super::{Role, Running, Sockets};
+use crate::auth::{AuthSettings, OAuthSettings};
+use crate::clock::Clock;
+use crate::config::{Config, Engine};
+use crate::fanout;
+use crate::feed::FeedLimits;
+use crate::http::listen::{Limits, Listeners, ReloadingCertificate, serve, serve_plain};
+use crate::http::{Parts, Service, router};
+use crate::live::Hub;
+use crate::site::Site;
+use crate::telemetry::admin::Admin;
+use crate::telemetry::metrics;
+use metrics_exporter_prometheus::PrometheusHandle;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Store;
+use tokio::net::TcpListener;
+
+/// Starts everything that the role has. When this returns, requests are answered.
+pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
+    let ground = Ground::new(engine)?;
+    let service = service(&config, &ground).await?;
+    let limits = Limits { connections: config.max_connections, ..Limits::default() };
+    let listeners = listeners(&config, sockets.https, sockets.proxy)?;
+
+    let mut running = Running::default();
+    let counted = Arc::clone(&service);
+    let stopping = running.stop_public.subscribe();
+    running
+        .public
+        .spawn(async move { Ok(serve(listeners, router(service), limits, stopped(stopping)).await?) });
+    ground.watch(&mut running);
+    ground.talk(&mut running, Arc::clone(&counted)).await?;
+    if role.delivers() {
+        ground.deliver(&mut running);
+    }
+    let hashes = move || metrics::password_hashes(counted.authenticator().hashes_computed());
+    ground.tell(&mut running, sockets.admin, hashes);
+    tracing::info!(base_url = %config.base_url, version = env!("CARGO_PKG_VERSION"), ?role, "ready");
+    Ok(running)
+}
+
+/// Starts what delivers, with an admin listener and no other.
+pub fn start_worker(admin: Option<TcpListener>, engine: Engine) -> anyhow::Result<Running> {
+    let ground = Ground::new(engine)?;
+    ground.hub.tell_from_now_on();
+    let mut running = Running::default();
+    ground.deliver(&mut running);
+    ground.tell(&mut running, admin, || {});
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), role = ?Role::Worker, "ready");
+    Ok(running)
+}
+
+async fn service(config: &Config, ground: &Ground) -> anyhow::Result<Arc<Service>> {
+    // Fixed at the first start: Atom ids must not follow a later change of address.
+    let tag_host = ground.store.fix("tag-host", config.base_url.host()).await?;
+    Ok(Service::new(Parts {
+        store: Arc::clone(&ground.store),
+        hub: Arc::clone(&ground.hub),
+        site: Site::new(config.base_url.as_str(), tag_host),
+        clock: ground.clock.clone(),
+        auth: AuthSettings {
+            require_consumer_key: config.require_consumer_key,
+            oauth: OAuthSettings { token_lifetime: config.token_lifetime },
+        },
+        secret_keys: Arc::new(config.storage.secret_keys()?),
+        limits: FeedLimits {
+            retention: config.retention,
+            max_start: config.max_start,
+            ..FeedLimits::default()
+        },
+        cors_origins: config.cors_origins.clone(),
+    }))
+}
+
+fn listeners(
+    config: &Config,
+    https: Option<TcpListener>,
+    proxy: Option<TcpListener>,
+) -> anyhow::Result<Listeners> {
+    let mut listeners = Listeners::default();
+    if let (Some(socket), Some(https)) = (https, &config.https) {
+        listeners.https = Some((socket, ReloadingCertificate::load(https.files.clone())?));
+    }
+    if let (Some(socket), Some(proxy)) = (proxy, &config.proxy) {
+        listeners.proxy = Some((socket, proxy.trusted.clone()));
+    }
+    Ok(listeners)
+}
+
+/// What all parts stand on.
+struct Ground {
+    engine: Engine,
+    store: Arc<dyn Store>,
+    clock: Clock,
+    hub: Arc<Hub>,
+    metrics: PrometheusHandle,
+}
+
+impl Ground {
+    fn new(engine: Engine) -> anyhow::Result<Ground> {
+        let (metrics, store) = (metrics::start()?, engine.store());
+        Ok(Ground { engine, store, clock: Clock::system(), hub: Arc::new(Hub::default()), metrics })
+    }
+
+    /// Where streams are open: wakes them for what other processes delivered, and ends them with the rest.
+    fn watch(&self, running: &mut Running) {
+        let stopping = running.stop_background.subscribe();
+        let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
+        running.background.spawn(async move { hub.watch_others(store, stopped(stopping)).await });
+        let stopping = running.stop_public.subscribe();
+        let closing = Arc::clone(&self.hub);
+        tokio::spawn(async move {
+            stopped(stopping).await;
+            closing.close();
+        });
+    }
+
+    /// Talks with the other processes, where there are any.
+    async fn talk(&self, running: &mut Running, service: Arc<Service>) -> anyhow::Result<()> {
+        let Some(notices) = self.store.listen().await? else { return Ok(()) };
+        self.hub.tell_from_now_on();
+        let stopping = running.stop_background.subscribe();
+        let (store, hub) = (Arc::clone(&self.store), Arc::clone(&self.hub));
+        running.background.spawn(talk(store, hub, service, notices, stopped(stopping)));
+        Ok(())
+    }
+
+    /// Delivers, and sweeps away what has ended: that must be done somewhere, and need not be done everywhere.
+    fn deliver(&self, running: &mut Running) {
+        let stopping = running.stop_background.subscribe();
+        let (store, clock, hub) = (Arc::clone(&self.store), self.clock.clone(), Arc::clone(&self.hub));
+        running.background.spawn(fanout::run(store, clock, hub, stopped(stopping)));
+        let stopping = running.stop_background.subscribe();
+        let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+        running.background.spawn(forget_expired(store, clock, stopped(stopping)));
+    }
+
+    /// Keeps the numbers, and tells them and how everything is to whoever asks on the admin listener; `take_over` takes
+    /// over those that only this role has.
+    fn tell(
+        self,
+        running: &mut Running,
+        socket: Option<TcpListener>,
+        take_over: impl Fn() + Send + Sync + 'static,
+    ) {
+        let stopping = running.stop_background.subscribe();
+        running.background.spawn(keep_up(self.metrics.clone(), stopped(stopping)));
+        let Some(socket) = socket else { return };
+        let Ground { engine, store, clock, metrics, .. } = self;
+        let trusted = engine.is_trusted();
+        let take_over = Arc::new(move || {
+            metrics::store_rows(engine.rows_read());
+            take_over();
+        });
+        let admin = Admin { store, trusted, clock, metrics, take_over }.router();
+        let stopping = running.stop_background.subscribe();
+        let limits = Limits { connections: 100, drain: Duration::from_secs(1), ..Limits::default() };
+        running.background.spawn(serve_plain(socket, admin, limits, stopped(stopping)));
+    }
+}

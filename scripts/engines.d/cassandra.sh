@@ -1,0 +1,134 @@
+# shellcheck shell=bash disable=SC2154
+# A node of Cassandra: its settings and its Java.
+
+# Equal parts of the ring, fixed, so that nodes need not ask around before they join.
+tokens=(-9223372036854775808 -3074457345618258603 3074457345618258602)
+
+cassandra_host() {
+  local hosts
+  read -ra hosts <<<"${setting[hosts]}"
+  echo "${hosts[$1 - 1]}"
+}
+
+cassandra_address() { echo "$(cassandra_host "$1"):${setting[cql_port]}"; }
+
+cassandra_places() { echo "$(cassandra_address "$1") $(cassandra_host "$1"):${setting[storage_port]}"; }
+
+cassandra_settings() {
+  local number=$1 host seeds
+  host=$(cassandra_host "$number")
+  # Everybody is a seed: then each can start alone, also when the others are dead.
+  seeds=$(for one in ${setting[hosts]}; do echo "$one:${setting[storage_port]}"; done | paste -sd,)
+  cat <<YAML
+cluster_name: tofrom
+num_tokens: 1
+initial_token: "${tokens[number - 1]}"
+auto_bootstrap: false
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+endpoint_snitch: SimpleSnitch
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters: [{seeds: "$seeds"}]
+listen_address: $host
+rpc_address: $host
+storage_port: ${setting[storage_port]}
+native_transport_port: ${setting[cql_port]}
+
+# The least that is allowed: a dead node is noticed after some seconds instead of twenty.
+phi_convict_threshold: 5
+# How long one that starts waits for the others: all of them may be dead.
+block_for_peers_timeout_in_secs: 2
+
+# Few cores that others compile on: late is not lost.
+read_request_timeout: 10s
+range_request_timeout: 10s
+write_request_timeout: 10s
+cas_contention_timeout: 5s
+truncate_request_timeout: 60s
+request_timeout: 10s
+slow_query_log_timeout: 5s
+
+# A small node.
+commitlog_segment_size: 8MiB
+commitlog_total_space: 256MiB
+memtable_heap_space: 64MiB
+memtable_offheap_space: 64MiB
+key_cache_size: 8MiB
+counter_cache_size: 0MiB
+file_cache_size: 32MiB
+networking_cache_size: 16MiB
+concurrent_reads: 8
+concurrent_writes: 8
+concurrent_compactors: 1
+memtable_flush_writers: 1
+auto_snapshot: false
+
+hinted_handoff_enabled: true
+paxos_variant: v2
+materialized_views_enabled: false
+sasi_indexes_enabled: false
+storage_compatibility_mode: NONE
+commitlog_sync: ${setting[sync]}
+YAML
+  case ${setting[sync]} in
+    group) echo 'commitlog_sync_group_window: 5ms' ;;
+    periodic) echo 'commitlog_sync_period: 10000ms' ;;
+  esac
+}
+
+cassandra_logging() {
+  cat <<XML
+<configuration>
+  <appender name="file" class="ch.qos.logback.core.FileAppender">
+    <file>$1/log/system.log</file>
+    <encoder><pattern>%-5level [%thread] %date{ISO8601} %F:%L - %msg%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="file"/></root>
+</configuration>
+XML
+}
+
+# Fills `java_options`: what Cassandra's own start script gives to Java 17, as far as it matters here.
+cassandra_options() {
+  local place=$1 package
+  java_options=(
+    -javaagent:"$(echo "$jars"/jamm-*.jar)" -Djdk.attach.allowAttachSelf=true
+    -Xss256k -XX:MaxDirectMemorySize=256m -XX:+ExitOnOutOfMemoryError -XX:+PerfDisableSharedMem
+    -Djava.io.tmpdir="$place/tmp" -Djna.tmpdir="$place/tmp"
+    -Dio.netty.tryReflectionSetAccessible=true -Djava.net.preferIPv4Stack=true -Dchronicle.analytics.disable=true
+    -Dcassandra.config="file://$place/cassandra.yaml" -Dcassandra.storagedir="$place/data"
+    -Dcassandra.logdir="$place/log" -Dcassandra.triggers_dir="$place/triggers" -Dcassandra-foreground=yes
+    -Dlogback.configurationFile="file:$place/logback.xml"
+    # No waiting for a ring that is known, nor for good manners at the end.
+    -Dcassandra.ring_delay_ms=1000 -Dcassandra.skip_wait_for_gossip_to_settle=0
+    -Dcassandra.shutdown_announce_in_ms=0
+    # A node is dead after 11.5 times (that is phi 5) the mean of the pauses between its signs of life. Long pauses do
+    # not count: otherwise those of a frozen node would hide its death afterwards.
+    -Dcassandra.fd_initial_value_ms=500 -Dcassandra.fd_max_interval_ms=600
+  )
+  for package in java.base/{jdk.internal.misc,java.lang.ref} java.management.rmi/com.sun.jmx.remote.internal.rmi \
+    java.management/com.sun.jmx.remote.security java.rmi/sun.rmi.{registry,server} java.sql/java.sql \
+    jdk.unsupported/sun.misc; do
+    java_options+=(--add-exports "$package=ALL-UNNAMED")
+  done
+  for package in java.base/jdk.internal.{loader,ref,reflect,math,module,util.jar} java.base/sun.nio.ch \
+    java.base/java.{io,lang,lang.module,lang.reflect,nio,util} jdk.management/com.sun.management.internal; do
+    java_options+=(--add-opens "$package=ALL-UNNAMED")
+  done
+  case ${setting[vm]} in
+    fast) java_options+=(-Xms512m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dcassandra.available_processors=2) ;;
+    measure) java_options+=(-Xms1g -Xmx1g -XX:+UseG1GC) ;;
+  esac
+}
+
+cassandra_launch() {
+  local number=$1 node=cassandra$1 place=$dir/cassandra$1 java_options
+  mkdir -p "$place"/{data,log,triggers}
+  # Java unpacks libraries there, and leaves them there when it is killed.
+  rm -rf "$place/tmp"
+  mkdir "$place/tmp"
+  cassandra_settings "$number" >"$place/cassandra.yaml"
+  cassandra_logging "$place" >"$place/logback.xml"
+  cassandra_options "$place"
+  launch "$node" "$java" "${java_options[@]}" -cp "$jars/*" org.apache.cassandra.service.CassandraDaemon
+}
