@@ -4,7 +4,9 @@ use super::{Epochs, NUMBER_BITS, Servers};
 use crate::{Backlog, Result, StoreError};
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::context::GetStreamErrorKind;
-use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType, Stream};
+use async_nats::jetstream::stream::{
+    Config, DiscardPolicy, RawMessageErrorKind, RetentionPolicy, StorageType, Stream,
+};
 use async_nats::jetstream::{Context, ErrorCode};
 use model::{Millis, Position};
 use std::time::Duration;
@@ -48,6 +50,20 @@ impl Bound {
 
     pub(super) fn position(&self, number: u64) -> Position {
         Position(self.epoch << NUMBER_BITS | number)
+    }
+
+    /// Whether the message at that position is not in the log any more.
+    pub(super) async fn is_gone(&self, context: &Context, at: Position) -> Result<bool> {
+        if at.0 >> NUMBER_BITS != self.epoch {
+            return Ok(true);
+        }
+        let number = at.0 & ((1 << NUMBER_BITS) - 1);
+        let stream = context.get_stream_no_info(&self.stream).await.map_err(unavailable)?;
+        match stream.get_raw_message(number).await {
+            Ok(_) => Ok(false),
+            Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => Ok(true),
+            Err(error) => Err(unavailable(error)),
+        }
     }
 
     pub(super) async fn backlog(&self, context: &Context) -> Result<Backlog> {

@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use bound::Bound;
 use futures::{StreamExt, stream};
 use model::Position;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -63,6 +63,7 @@ pub(crate) struct JetStream {
     bound: RwLock<Arc<Bound>>,
     binding: tokio::sync::Mutex<()>,
     held: Arc<Mutex<BTreeMap<Position, Held>>>,
+    taking: tokio::sync::Mutex<()>,
     /// The largest position that was given for a message.
     last: AtomicU64,
 }
@@ -100,6 +101,7 @@ impl JetStream {
             bound: RwLock::new(Arc::new(bound)),
             binding: tokio::sync::Mutex::default(),
             held,
+            taking: tokio::sync::Mutex::default(),
             last: AtomicU64::new(0),
         })
     }
@@ -274,6 +276,8 @@ impl JetStream {
 
     /// Messages that are not acknowledged, oldest first: those that are held here, and others up to the limit.
     pub(crate) async fn take(&self, limit: usize) -> Result<Vec<(Position, Vec<u8>)>> {
+        // What one caller is just being given must not be missing for another.
+        let _one_at_a_time = self.taking.lock().await;
         let mut wanted = limit.saturating_sub(self.held().len());
         while wanted > 0 {
             let asked = wanted.min(TAKEN_AT_ONCE);
@@ -315,10 +319,10 @@ impl JetStream {
 
     /// Removes messages from the queue. Those that are not held here are not this process's to remove.
     pub(crate) async fn acknowledge(&self, done: &[Position]) -> Result<()> {
+        let done: BTreeSet<Position> = done.iter().copied().collect();
         let messages: Vec<(Position, Message)> = {
             let held = self.held();
-            let found = done.iter().filter_map(|at| Some((*at, held.get(at)?.message.clone())));
-            found.collect()
+            done.into_iter().filter_map(|at| Some((at, held.get(&at)?.message.clone()))).collect()
         };
         let answers = messages.into_iter().map(|(at, message)| async move {
             let answer = message.double_ack().await;
@@ -326,8 +330,12 @@ impl JetStream {
         });
         let answers: Vec<_> = stream::iter(answers).buffer_unordered(64).collect().await;
         for (at, answer) in answers {
-            // Without an answer it stays here, and comes again.
-            answer.map_err(|error| StoreError::Unknown(format!("the log: {error}")))?;
+            if let Err(error) = answer {
+                // Whoever acknowledges what somebody else has acknowledged gets no answer.
+                if !self.bound().is_gone(&self.context, at).await? {
+                    return Err(StoreError::Unknown(format!("the log: {error}")));
+                }
+            }
             self.held().remove(&at);
         }
         Ok(())
