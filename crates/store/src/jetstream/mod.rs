@@ -32,6 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const TRIES: usize = 5;
 /// How many messages are taken in one request.
 const TAKEN_AT_ONCE: usize = 500;
+/// How long somebody waits for the next message when there is none.
+const A_MOMENT: Duration = Duration::from_millis(100);
 /// How long a message is held at most; whoever is not done then has lost it.
 const HELD_AT_MOST: Duration = Duration::from_secs(600);
 
@@ -279,11 +281,16 @@ impl JetStream {
         // What one caller is just being given must not be missing for another.
         let _one_at_a_time = self.taking.lock().await;
         let mut wanted = limit.saturating_sub(self.held().len());
+        let mut waited = false;
         while wanted > 0 {
             let asked = wanted.min(TAKEN_AT_ONCE);
-            let taken = self.take_more(asked).await?;
+            let taken = self.take_more(asked, None).await?;
             wanted -= taken.min(wanted);
-            if taken < asked {
+            if taken == 0 && !waited {
+                // Not every server knows at once of what was just stored, and a worker need not ask again and again.
+                waited = true;
+                wanted -= self.take_more(1, Some(A_MOMENT)).await?.min(wanted);
+            } else if taken < asked {
                 break;
             }
         }
@@ -291,10 +298,15 @@ impl JetStream {
         Ok(held.iter().take(limit).map(|(at, held)| (*at, held.message.payload.to_vec())).collect())
     }
 
-    async fn take_more(&self, limit: usize) -> Result<usize> {
+    /// Takes as many as there are, or waits so long for as many as are wanted.
+    async fn take_more(&self, limit: usize, wait: Option<Duration>) -> Result<usize> {
         let bound = self.bound();
         let unavailable = |error: String| StoreError::Unavailable(format!("the log: {error}"));
-        let batch = match bound.consumer.fetch().max_messages(limit).messages().await {
+        let batch = match wait {
+            None => bound.consumer.fetch().max_messages(limit).messages().await,
+            Some(wait) => bound.consumer.batch().max_messages(limit).expires(wait).messages().await,
+        };
+        let batch = match batch {
             Ok(batch) => batch,
             Err(error) => {
                 self.bind_again(&bound).await?;
