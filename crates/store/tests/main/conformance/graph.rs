@@ -121,7 +121,7 @@ pub(crate) async fn an_edge_is_followed_up(store: Engine) {
     let again = store.put_edge(ada, bob, &edge(3, true)).await.unwrap().expect("it is new");
     assert!(first < ended && ended < again);
     assert_eq!(store.followers(bob, None, 9).await.unwrap(), [(ada, again)], "where it was made last");
-    let tasks = store.pending(1_000_000).await.unwrap();
+    let tasks = super::log::waiting(&*store, &[first, ended, again], 3).await;
     for (position, version, following) in [(first, 1, true), (ended, 2, false), (again, 3, true)] {
         let work = Work::Edge { follower: ada, followee: bob, version: Version(version), following };
         assert!(tasks.iter().any(|task| task.position == position && task.work == work), "{work:?}");
