@@ -235,13 +235,30 @@ impl Log for CqlStore {
 
     async fn pending(&self, limit: usize) -> Result<Vec<Task>> {
         let taken = self.log.take(limit).await?;
-        together(taken.into_iter().map(|(position, bytes)| async move {
-            let message = Message::decode(&bytes)?;
-            self.ensure_taken(&message, position).await?;
-            let Message { work, attempts, not_before, .. } = message;
-            Ok(Task { position, work, attempts, not_before })
-        }))
-        .await
+        let asked = taken.len();
+        let looked_after = taken.into_iter().map(|(position, bytes)| async move {
+            let Ok(message) = Message::decode(&bytes) else {
+                // Of a later version of this service, which others may know.
+                self.log.leave_to_others(position).await;
+                return Ok(None);
+            };
+            match self.ensure_taken(&message, position).await {
+                Ok(()) => {
+                    let Message { work, attempts, not_before, .. } = message;
+                    Ok(Some(Task { position, work, attempts, not_before }))
+                }
+                // It stays here, and one that can't be done must not keep the others from being done.
+                Err(error) => {
+                    tracing::warn!(%error, id = ?message.root, "what a task needs could not be put in place");
+                    Ok(None)
+                }
+            }
+        });
+        let tasks: Vec<Task> = together(looked_after).await?.into_iter().flatten().collect();
+        if tasks.is_empty() && asked > 0 {
+            return Err(StoreError::Unavailable("none of the log's tasks can be done now".to_owned()));
+        }
+        Ok(tasks)
     }
 
     async fn backlog(&self, most: usize) -> Result<Backlog> {

@@ -34,6 +34,8 @@ const TRIES: usize = 5;
 const TAKEN_AT_ONCE: usize = 500;
 /// How long somebody waits for the next message when there is none.
 const A_MOMENT: Duration = Duration::from_millis(100);
+/// For how long a message that was given back is left to others.
+const LEFT_FOR: Duration = Duration::from_secs(1);
 /// How long a message is held at most; whoever is not done then has lost it.
 const HELD_AT_MOST: Duration = Duration::from_secs(600);
 
@@ -322,6 +324,15 @@ impl JetStream {
             taken += 1;
         }
         Ok(taken)
+    }
+
+    /// Gives a message back, so that another process gets it.
+    pub(crate) async fn leave_to_others(&self, at: Position) {
+        let held = self.held().remove(&at);
+        if let Some(held) = held {
+            // Without an answer it comes back by itself.
+            let _ = held.message.ack_with(jetstream::AckKind::Nak(Some(LEFT_FOR))).await;
+        }
     }
 
     /// What is held at that position.
