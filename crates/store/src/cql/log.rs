@@ -29,6 +29,8 @@ const NOTED: Query =
     Query::read("SELECT message FROM feed.pending WHERE minute = ? AND shard = ? AND id = ?");
 const DONE: Query =
     Query::write("UPDATE feed.pending SET done = true WHERE minute = ? AND shard = ? AND id = ?");
+const UNDONE: Query =
+    Query::write("UPDATE feed.pending SET done = false WHERE minute = ? AND shard = ? AND id = ?");
 const PROGRESS: Query =
     Query::write("UPDATE feed.pending SET progress_ms = ? WHERE minute = ? AND shard = ? AND id = ?");
 
@@ -182,6 +184,11 @@ impl CqlStore {
         self.db.write(&DONE, (root.minute, shard(&root.id), &root.id)).await
     }
 
+    /// Takes that back.
+    async fn note_undone(&self, root: &Root) -> Result<()> {
+        self.db.write(&UNDONE, (root.minute, shard(&root.id), &root.id)).await
+    }
+
     /// Notes that it was worked on at that time.
     pub(super) async fn note_progress(&self, root: &Root, at: Millis) -> Result<()> {
         self.db.write(&PROGRESS, (at.0, root.minute, shard(&root.id), &root.id)).await
@@ -283,10 +290,13 @@ impl Log for CqlStore {
             self.note_progress(root, wall_clock()).await?;
             going_on.insert(root.id.clone());
         }
-        let mut ended: Vec<Root> = held.into_iter().filter_map(|(_, message)| message.root).collect();
-        ended.retain(|root| !going_on.contains(&root.id));
-        together(ended.iter().map(|root| self.note_done(root))).await?;
-        self.log.acknowledge(done).await
+        let ended = held.into_iter().filter_map(|(at, message)| Some((at, message.root?)));
+        let ended: Vec<(Position, Root)> = ended.filter(|(_, root)| !going_on.contains(&root.id)).collect();
+        together(ended.iter().map(|(_, root)| self.note_done(root))).await?;
+        let lost = self.log.acknowledge(done).await?;
+        // They were delivered at a place of the lost log, which whoever watches may have passed: they are delivered anew.
+        let undone = ended.iter().filter(|(at, _)| lost.contains(at));
+        together(undone.map(|(_, root)| self.note_undone(root))).await.map(drop)
     }
 
     async fn come_due(&self, now: Millis) -> Result<()> {
@@ -320,7 +330,7 @@ impl Log for CqlStore {
         if let Some(root) = &again.root {
             self.note_progress(root, not_before).await?;
         }
-        self.log.acknowledge(&[task.position]).await
+        self.log.acknowledge(&[task.position]).await.map(drop)
     }
 
     async fn bury(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
@@ -334,7 +344,7 @@ impl Log for CqlStore {
         if let Some(root) = &letter.root {
             self.note_done(root).await?;
         }
-        self.log.acknowledge(&[task.position]).await
+        self.log.acknowledge(&[task.position]).await.map(drop)
     }
 
     async fn dead_letters(&self, after: Option<u64>, limit: usize) -> Result<Vec<DeadLetter>> {

@@ -21,6 +21,10 @@ const LARGEST_MESSAGE: i32 = 512 * 1024;
 /// Tasks that all workers together may have in hand.
 const MOST_IN_HAND: i64 = 16_384;
 
+/// How often a stream that is not there is looked for again, and how long after the first look; each time as much longer.
+const LOOKS: u32 = 8;
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A stream of one epoch.
 pub(super) struct Bound {
     pub(super) epoch: u64,
@@ -29,22 +33,27 @@ pub(super) struct Bound {
     stream: String,
 }
 
+/// What became of a message.
+pub(super) enum Fate {
+    /// It is in the log.
+    There,
+    /// Somebody acknowledged it.
+    Acknowledged,
+    /// The log with it is no more.
+    Lost,
+}
+
 impl Bound {
     pub(super) async fn find_or_make(
         context: &Context,
         servers: &Servers,
         epochs: &dyn Epochs,
     ) -> Result<Bound> {
-        let stream = match context.get_stream(&servers.stream).await {
-            Ok(stream) => stream,
-            Err(error) if is_not_there(&error) => make(context, servers, epochs).await?,
-            Err(error) => return Err(unavailable(error)),
-        };
-        let epoch = stream.cached_info().config.metadata.get(EPOCH).and_then(|text| text.parse().ok());
-        let epoch = epoch.ok_or_else(|| {
+        let stream = found_or_made(context, servers, epochs).await?;
+        let epoch = epoch_of(&stream).ok_or_else(|| {
             StoreError::Unavailable(format!("the stream {} is not one of tofrom's", servers.stream))
         })?;
-        let consumer = consumer(&stream, servers).await?;
+        let consumer = consumer(&stream, servers, epoch).await?;
         Ok(Bound { epoch, subject: subject(servers, epoch), consumer, stream: servers.stream.clone() })
     }
 
@@ -52,16 +61,18 @@ impl Bound {
         Position(self.epoch << NUMBER_BITS | number)
     }
 
-    /// Whether the message at that position is not in the log any more.
-    pub(super) async fn is_gone(&self, context: &Context, at: Position) -> Result<bool> {
-        if at.0 >> NUMBER_BITS != self.epoch {
-            return Ok(true);
+    /// What became of the message at that position.
+    pub(super) async fn fate(&self, context: &Context, at: Position) -> Result<Fate> {
+        let stream = context.get_stream(&self.stream).await.map_err(unavailable)?;
+        if epoch_of(&stream) != Some(at.0 >> NUMBER_BITS) {
+            return Ok(Fate::Lost);
         }
         let number = at.0 & ((1 << NUMBER_BITS) - 1);
-        let stream = context.get_stream_no_info(&self.stream).await.map_err(unavailable)?;
         match stream.get_raw_message(number).await {
-            Ok(_) => Ok(false),
-            Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => Ok(true),
+            Ok(_) => Ok(Fate::There),
+            Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => {
+                Ok(Fate::Acknowledged)
+            }
             Err(error) => Err(unavailable(error)),
         }
     }
@@ -77,8 +88,30 @@ impl Bound {
     }
 }
 
+fn epoch_of(stream: &Stream) -> Option<u64> {
+    stream.cached_info().config.metadata.get(EPOCH).and_then(|text| text.parse().ok())
+}
+
 fn subject(servers: &Servers, epoch: u64) -> String {
     format!("{}.{epoch}.task", servers.stream)
+}
+
+async fn found_or_made(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Result<Stream> {
+    let mut looks = 0;
+    loop {
+        match context.get_stream(&servers.stream).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) if is_not_there(&error) => {}
+            Err(error) => return Err(unavailable(error)),
+        }
+        match make(context, servers, epochs).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) if looks == LOOKS => return Err(error),
+            // Of several that start at once one makes it, and the others find it soon.
+            Err(_) => looks += 1,
+        }
+        tokio::time::sleep(PAUSE * looks).await;
+    }
 }
 
 async fn make(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Result<Stream> {
@@ -108,9 +141,12 @@ async fn make(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Resu
     }
 }
 
-async fn consumer(stream: &Stream, servers: &Servers) -> Result<PullConsumer> {
+async fn consumer(stream: &Stream, servers: &Servers, epoch: u64) -> Result<PullConsumer> {
+    // One of each epoch: who does not know of the new stream yet must not take its messages for those of the old one, nor
+    // acknowledge them by their numbers.
+    let name = format!("worker-{epoch}");
     let config = pull::Config {
-        durable_name: Some("worker".to_owned()),
+        durable_name: Some(name.clone()),
         ack_policy: AckPolicy::Explicit,
         ack_wait: servers.ack_wait,
         // The floor would pass over a message that is not delivered any more.
@@ -119,7 +155,7 @@ async fn consumer(stream: &Stream, servers: &Servers) -> Result<PullConsumer> {
         num_replicas: REPLICAS,
         ..pull::Config::default()
     };
-    stream.get_or_create_consumer("worker", config).await.map_err(unavailable)
+    stream.get_or_create_consumer(&name, config).await.map_err(unavailable)
 }
 
 fn is_not_there(error: &async_nats::jetstream::context::GetStreamError) -> bool {

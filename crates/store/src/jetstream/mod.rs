@@ -15,7 +15,7 @@ use async_nats::jetstream::context::{PublishAckFuture, PublishError};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::{self, Context, Message};
 use async_trait::async_trait;
-use bound::Bound;
+use bound::{Bound, Fate};
 use futures::{StreamExt, stream};
 use model::Position;
 use std::collections::{BTreeMap, BTreeSet};
@@ -303,18 +303,20 @@ impl JetStream {
     /// Takes as many as there are, or waits so long for as many as are wanted.
     async fn take_more(&self, limit: usize, wait: Option<Duration>) -> Result<usize> {
         let bound = self.bound();
+        let taken = self.take_from(&bound, limit, wait).await;
+        if taken.is_err() {
+            self.bind_again(&bound).await?;
+        }
+        taken
+    }
+
+    async fn take_from(&self, bound: &Bound, limit: usize, wait: Option<Duration>) -> Result<usize> {
         let unavailable = |error: String| StoreError::Unavailable(format!("the log: {error}"));
         let batch = match wait {
             None => bound.consumer.fetch().max_messages(limit).messages().await,
             Some(wait) => bound.consumer.batch().max_messages(limit).expires(wait).messages().await,
         };
-        let batch = match batch {
-            Ok(batch) => batch,
-            Err(error) => {
-                self.bind_again(&bound).await?;
-                return Err(unavailable(error.to_string()));
-            }
-        };
+        let batch = batch.map_err(|error| unavailable(error.to_string()))?;
         let mut taken = 0;
         let mut batch = std::pin::pin!(batch);
         while let Some(message) = batch.next().await {
@@ -340,8 +342,9 @@ impl JetStream {
         self.held().get(&at).map(|held| held.message.payload.to_vec())
     }
 
-    /// Removes messages from the queue. Those that are not held here are not this process's to remove.
-    pub(crate) async fn acknowledge(&self, done: &[Position]) -> Result<()> {
+    /// Removes messages from the queue. Those that are not held here are not this process's to remove. Gives back those
+    /// whose log was lost meanwhile: nobody knows who was told of them.
+    pub(crate) async fn acknowledge(&self, done: &[Position]) -> Result<Vec<Position>> {
         let done: BTreeSet<Position> = done.iter().copied().collect();
         let messages: Vec<(Position, Message)> = {
             let held = self.held();
@@ -352,16 +355,19 @@ impl JetStream {
             (at, answer)
         });
         let answers: Vec<_> = stream::iter(answers).buffer_unordered(64).collect().await;
+        let mut lost = Vec::new();
         for (at, answer) in answers {
             if let Err(error) = answer {
                 // Whoever acknowledges what somebody else has acknowledged gets no answer.
-                if !self.bound().is_gone(&self.context, at).await? {
-                    return Err(StoreError::Unknown(format!("the log: {error}")));
+                match self.bound().fate(&self.context, at).await? {
+                    Fate::There => return Err(StoreError::Unknown(format!("the log: {error}"))),
+                    Fate::Acknowledged => {}
+                    Fate::Lost => lost.push(at),
                 }
             }
             self.held().remove(&at);
         }
-        Ok(())
+        Ok(lost)
     }
 }
 
