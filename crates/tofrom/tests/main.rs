@@ -11,6 +11,7 @@
 
 mod main {
     mod access;
+    mod cluster;
     mod crash;
     mod delivery;
     mod fuzz;

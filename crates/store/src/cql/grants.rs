@@ -23,7 +23,9 @@ const ADD_TEMPORARY: Step = Step::new(
     "INSERT INTO ident.temporary (key, temporary, progress) VALUES (?, ?, ?) IF NOT EXISTS",
     "SELECT key FROM ident.temporary WHERE key = ?",
 );
-const TEMPORARY: Query = Query::serial("SELECT temporary, progress, step FROM ident.temporary WHERE key = ?");
+// Whoever acts on what is read here does so on a condition, so that it need not wait for steps that are under way;
+// many who read like that would keep each other from getting on.
+const TEMPORARY: Query = Query::read("SELECT temporary, progress, step FROM ident.temporary WHERE key = ?");
 const ADVANCE: Step = Step::new(
     "UPDATE ident.temporary SET progress = ?, step = ? WHERE key = ? IF progress = ?",
     "SELECT progress, step FROM ident.temporary WHERE key = ?",

@@ -6,11 +6,18 @@ use scylla::deserialize::row::DeserializeRow;
 use scylla::serialize::row::SerializeRow;
 use std::fmt::Debug;
 use std::time::Duration;
+use uuid::Uuid;
 
 /// How often a row is looked at before its step is given up as unknown.
 const LOOKS: u32 = 10;
-/// How long after a look that failed the next one comes; each time as much longer.
+/// How long after a look that failed the next one comes at least; each time as much longer.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// A part of that pause, so that those who got into each other's way do not meet again.
+fn part_of_a_pause() -> Duration {
+    let [byte, ..] = Uuid::new_v4().into_bytes();
+    PAUSE * u32::from(byte) / 256
+}
 
 /// The write that takes a step on a condition, and the look at its row, which finishes what is under way there.
 /// After a refusal nothing is, so that all who were refused can look without getting into each other's way.
@@ -60,7 +67,7 @@ impl Db {
                 Ok(None) if is_refused => return Ok(false),
                 // A look is a round of its own, so that what was not done before it can't be done any more.
                 Ok(None) => outcome = self.conditional(&step.take, &values).await?,
-                Err(_) => tokio::time::sleep(PAUSE * looks).await,
+                Err(_) => tokio::time::sleep(PAUSE * looks + part_of_a_pause()).await,
             }
         }
         Ok(true)

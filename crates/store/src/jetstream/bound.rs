@@ -15,8 +15,6 @@ const EPOCH: &str = "epoch";
 const REPLICAS: usize = 3;
 /// For so long a message that is stored again under its identifier is known.
 pub(crate) const REMEMBERED: Duration = Duration::from_secs(120);
-/// Writes are refused when so many bytes wait.
-const MOST_BYTES: i64 = 1 << 30;
 const LARGEST_MESSAGE: i32 = 512 * 1024;
 /// Tasks that all workers together may have in hand.
 const MOST_IN_HAND: i64 = 16_384;
@@ -123,7 +121,7 @@ async fn make(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Resu
         storage: StorageType::File,
         num_replicas: REPLICAS,
         discard: DiscardPolicy::New,
-        max_bytes: MOST_BYTES,
+        max_bytes: servers.most_bytes,
         max_message_size: LARGEST_MESSAGE,
         duplicate_window: REMEMBERED,
         deny_delete: true,

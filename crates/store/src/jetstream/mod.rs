@@ -50,6 +50,8 @@ pub struct Servers {
     pub stream: String,
     /// How long a worker may show no progress before others get its tasks.
     pub ack_wait: Duration,
+    /// How many bytes may wait before more are refused. A stream that is there already keeps what it has.
+    pub most_bytes: i64,
 }
 
 /// Gives out the numbers of epochs, each once.

@@ -59,6 +59,7 @@ async fn open() -> Arc<CqlStore> {
         monitor: listed("TOFROM_TEST_NATS_MONITOR").unwrap_or_default(),
         stream: KEYSPACE.clone(),
         ack_wait: Duration::from_secs(5),
+        most_bytes: 16 << 20,
     };
     let (datacenter, keyspace) = ("datacenter1".to_owned(), KEYSPACE.clone());
     let nodes = Nodes { nodes: addresses(), datacenter, keyspace };

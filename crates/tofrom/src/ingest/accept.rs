@@ -5,7 +5,7 @@
 //! writing somebody else may write; the store then refuses, and the draft is looked at again.
 
 use super::fingerprint::fingerprint;
-use super::ids::Ids;
+use super::ids::{Ids, Randomness};
 use super::{Draft, Refused};
 use crate::clock::Clock;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -27,6 +27,7 @@ const MAX_FRUITLESS: usize = 8;
 pub struct Ingest {
     store: Arc<dyn Store>,
     clock: Clock,
+    randomness: Randomness,
 }
 
 /// What became of a draft.
@@ -51,7 +52,12 @@ enum Step {
 impl Ingest {
     /// Takes activities into that store, at the times of that clock.
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Ingest {
-        Ingest { store, clock }
+        Ingest { store, clock, randomness: Randomness::system() }
+    }
+
+    /// The same, with identifiers from there.
+    pub fn with_randomness(self, randomness: Randomness) -> Ingest {
+        Ingest { randomness, ..self }
     }
 
     /// Takes in what `actor` did: an outcome for each draft, in their order. On return all of it is durable. After an
@@ -60,7 +66,7 @@ impl Ingest {
         let names = self
             .resolve(drafts.iter().flat_map(|draft| draft.to.iter().flatten().cloned()).collect())
             .await?;
-        let mut ids = Ids::default();
+        let mut ids = Ids::new(&self.randomness);
         let mut outcomes: Vec<Option<Outcome>> = drafts.iter().map(|_| None).collect();
         let mut waiting: Vec<(usize, Draft)> = drafts.into_iter().enumerate().collect();
         let mut fruitless = 0;
@@ -110,7 +116,7 @@ impl Ingest {
         &self,
         actor: Uid,
         names: &HashMap<AccountName, Uid>,
-        ids: &mut Ids,
+        ids: &mut Ids<'_>,
         waiting: Vec<(usize, Draft)>,
         outcomes: &mut [Option<Outcome>],
     ) -> Result<Vec<(usize, Draft)>> {
@@ -191,7 +197,7 @@ fn first_version(
     draft: &Draft,
     addressed: Option<Vec<Uid>>,
     gone: Option<&Claim>,
-    ids: &mut Ids,
+    ids: &mut Ids<'_>,
     now: Millis,
 ) -> Result<Step> {
     let received = draft.received.unwrap_or(now);

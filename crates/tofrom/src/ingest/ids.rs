@@ -2,45 +2,69 @@
 
 use aws_lc_rs::rand;
 use model::{ActivityId, Millis};
+use std::sync::Arc;
 use store::{Result, StoreError};
+
+/// Where the random part of identifiers comes from. Tests hand in one of their own.
+#[derive(Clone)]
+pub struct Randomness(Arc<Fill>);
+
+type Fill = dyn Fn(&mut [u8]) -> Result<()> + Send + Sync;
+
+impl Randomness {
+    /// The machine's.
+    pub fn system() -> Randomness {
+        let none = |_| StoreError::Unavailable("no random numbers".to_owned());
+        Randomness::from(move |bytes| rand::fill(bytes).map_err(none))
+    }
+
+    /// Bytes as `fill` gives them.
+    pub fn from(fill: impl Fn(&mut [u8]) -> Result<()> + Send + Sync + 'static) -> Randomness {
+        Randomness(Arc::new(fill))
+    }
+
+    fn bytes<const N: usize>(&self) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
+        (self.0)(&mut bytes)?;
+        Ok(bytes)
+    }
+}
 
 /// Gives identifiers to what is accepted together: random, and within one millisecond ascending, so that a batch keeps
 /// its order in collections, where ties go by identifier.
-#[derive(Default)]
-pub(super) struct Ids {
+pub(super) struct Ids<'a> {
+    randomness: &'a Randomness,
     latest: Option<(Millis, [u8; 10])>,
 }
 
-impl Ids {
+impl Ids<'_> {
+    pub(super) fn new(randomness: &Randomness) -> Ids<'_> {
+        Ids { randomness, latest: None }
+    }
+
     /// The identifier of an activity received then.
     pub(super) fn next(&mut self, received: Millis) -> Result<ActivityId> {
         let random = match self.latest {
-            Some((millis, before)) if millis == received => raised(before)?,
-            _ => fresh()?,
+            Some((millis, before)) if millis == received => self.raised(before)?,
+            _ => self.fresh()?,
         };
         self.latest = Some((received, random));
         Ok(ActivityId::new(received, random))
     }
-}
 
-/// The last eight bytes carry 62 bits of an identifier; one of them is left 0, as room to count up.
-fn fresh() -> Result<[u8; 10]> {
-    let [a, b, c, rest @ ..] = random::<10>()?;
-    let [d, e, f, g, h, i, j] = rest;
-    Ok([a, b, c & 0x1f, d, e, f, g, h, i, j])
-}
+    /// The last eight bytes carry 62 bits of an identifier; one of them is left 0, as room to count up.
+    fn fresh(&self) -> Result<[u8; 10]> {
+        let [a, b, c, rest @ ..] = self.randomness.bytes::<10>()?;
+        let [d, e, f, g, h, i, j] = rest;
+        Ok([a, b, c & 0x1f, d, e, f, g, h, i, j])
+    }
 
-fn raised(before: [u8; 10]) -> Result<[u8; 10]> {
-    let [a, b, counter @ ..] = before;
-    let step = 1 + u64::from(u32::from_be_bytes(random()?));
-    let [c, d, e, f, g, h, i, j] = u64::from_be_bytes(counter).wrapping_add(step).to_be_bytes();
-    Ok([a, b, c, d, e, f, g, h, i, j])
-}
-
-fn random<const N: usize>() -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    rand::fill(&mut bytes).map_err(|_| StoreError::Unavailable("no random numbers".to_owned()))?;
-    Ok(bytes)
+    fn raised(&self, before: [u8; 10]) -> Result<[u8; 10]> {
+        let [a, b, counter @ ..] = before;
+        let step = 1 + u64::from(u32::from_be_bytes(self.randomness.bytes()?));
+        let [c, d, e, f, g, h, i, j] = u64::from_be_bytes(counter).wrapping_add(step).to_be_bytes();
+        Ok([a, b, c, d, e, f, g, h, i, j])
+    }
 }
 
 #[cfg(test)]
@@ -49,9 +73,11 @@ mod tests {
 
     #[test]
     fn a_batch_keeps_its_order() {
-        let mut ids = Ids::default();
+        let randomness = Randomness::system();
+        let mut ids = Ids::new(&randomness);
         let given: Vec<_> = (0..10_000).map(|_| ids.next(Millis(7)).unwrap()).collect();
         assert!(given.is_sorted_by(|a, b| a < b));
-        assert_ne!(Ids::default().next(Millis(7)).unwrap(), Ids::default().next(Millis(7)).unwrap());
+        let fresh = || Ids::new(&randomness).next(Millis(7)).unwrap();
+        assert_ne!(fresh(), fresh());
     }
 }

@@ -22,6 +22,7 @@ pub(crate) mod testing;
 mod xml;
 
 pub use accept::{Ingest, Outcome};
+pub use ids::Randomness;
 pub use normalise::{Draft, normalise};
 pub use raw::{RawActivity, RawObject, RawService, RawThumbnail, Said};
 pub(crate) use read::read_element;

@@ -14,19 +14,19 @@
 
 mod clients;
 mod failures;
-mod ground;
+pub(crate) mod ground;
 mod learning;
 mod looks;
-mod naive;
+pub(crate) mod naive;
 mod people;
 mod scenarios;
-mod sequence;
+pub(crate) mod sequence;
 mod shorten;
-mod steps;
-mod verdict;
+pub(crate) mod steps;
+pub(crate) mod verdict;
 mod work;
 
-use ground::Ground;
+use ground::Place;
 use sequence::Sequence;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,40 +34,65 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How many sequences are tried, unless `DELIVERY_SEQUENCES` says otherwise.
 const SEQUENCES: u64 = 5_000;
 
-/// Many sequences, on all cores. `DELIVERY_SEED` is the first seed; with `DELIVERY_REPORTS` more than one that fails is
-/// told of before the test ends.
+/// Many sequences, on all cores.
 #[test]
 fn whatever_happens_everything_is_delivered_once() {
-    let setting = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect(name));
-    let first = setting("DELIVERY_SEED").unwrap_or(0);
-    let end = first + setting("DELIVERY_SEQUENCES").unwrap_or(SEQUENCES);
-    let wanted = setting("DELIVERY_REPORTS").unwrap_or(1);
-    let (next, reports) = (AtomicU64::new(first), Mutex::new(Vec::new()));
-    let work = async || {
-        let mut ground = Ground::new();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= end || reports.lock().unwrap().len() as u64 >= wanted {
-                break;
-            }
-            let sequence = Sequence::random(seed);
-            if let Err(broken) = sequence.run(&ground).await {
-                let report = shorten::report(&sequence, &broken).await;
-                reports.lock().unwrap().push(report);
-                // What is left of it must not trouble the next one.
-                ground = Ground::new();
-            }
-        }
-    };
+    let trial = Trial::of(setting("DELIVERY_SEQUENCES").unwrap_or(SEQUENCES));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                runtime.block_on(work());
+                runtime.block_on(trial.run_on(Place::File));
             });
         }
     });
-    let reports = reports.into_inner().unwrap();
-    assert!(reports.is_empty(), "{}", reports.join("\n"));
+    trial.judge();
+}
+
+pub(crate) fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect(name))
+}
+
+/// Sequences one after the other, for any number of hands. `DELIVERY_SEED` is the first seed; with
+/// `DELIVERY_REPORTS` more than one that fails is told of before the test ends.
+pub(crate) struct Trial {
+    next: AtomicU64,
+    end: u64,
+    wanted: u64,
+    reports: Mutex<Vec<String>>,
+}
+
+impl Trial {
+    pub(crate) fn of(sequences: u64) -> Trial {
+        let first = setting("DELIVERY_SEED").unwrap_or(0);
+        let wanted = setting("DELIVERY_REPORTS").unwrap_or(1);
+        Trial { next: AtomicU64::new(first), end: first + sequences, wanted, reports: Mutex::default() }
+    }
+
+    /// Runs sequences as long as there are any.
+    pub(crate) async fn run_on(&self, place: Place) {
+        let mut ground = place.ground().await;
+        while let Some(seed) = self.next() {
+            let sequence = Sequence::random(seed, place.first());
+            if let Err(broken) = sequence.run(&ground).await {
+                // What is left of it must not trouble the next one.
+                drop(ground);
+                let report = shorten::report(&sequence, &broken, place).await;
+                self.reports.lock().unwrap().push(report);
+                ground = place.ground().await;
+            }
+        }
+    }
+
+    fn next(&self) -> Option<u64> {
+        let seed = self.next.fetch_add(1, Ordering::Relaxed);
+        let enough = self.reports.lock().unwrap().len() as u64 >= self.wanted;
+        (seed < self.end && !enough).then_some(seed)
+    }
+
+    pub(crate) fn judge(self) {
+        let reports = self.reports.into_inner().unwrap();
+        assert!(reports.is_empty(), "{}", reports.join("\n"));
+    }
 }

@@ -1,8 +1,8 @@
 //! OAuth 1.0a from outside: applications that sign, people who are asked, and whoever means harm, through the real
 //! HTTPS listener. What signs here was written apart from what verifies there.
 
-mod answers;
-mod application;
+pub(crate) mod answers;
+pub(crate) mod application;
 mod attacks;
 mod bodies;
 mod ending;
@@ -11,8 +11,8 @@ mod freshness;
 mod guessing;
 mod normalisation;
 mod pages;
-mod races;
+pub(crate) mod races;
 mod refusals;
 mod rotation;
 mod rsa;
-mod service;
+pub(crate) mod service;

@@ -8,10 +8,13 @@ use std::process::{Command, Output, Stdio};
 
 /// Runs a command on a data folder with that standard input.
 pub(crate) fn tofrom(folder: &Folder, arguments: &[&str], input: &str) -> Output {
+    tofrom_in(folder, &[arguments, &["--data", folder.path().to_str().unwrap()]].concat(), input)
+}
+
+/// Runs a command in a folder, by the settings that are there.
+pub(crate) fn tofrom_in(folder: &Folder, arguments: &[&str], input: &str) -> Output {
     let mut child = Command::new(BINARY)
         .args(arguments)
-        .arg("--data")
-        .arg(folder.path())
         .env_remove("TOFROM_BASE_URL")
         .current_dir(folder.path())
         .stdin(Stdio::piped())
@@ -25,7 +28,11 @@ pub(crate) fn tofrom(folder: &Folder, arguments: &[&str], input: &str) -> Output
 }
 
 pub(crate) fn succeed(folder: &Folder, arguments: &[&str], input: &str) -> String {
-    let output = tofrom(folder, arguments, input);
+    succeeded(tofrom(folder, arguments, input), arguments)
+}
+
+/// What a command printed that did well.
+pub(crate) fn succeeded(output: Output, arguments: &[&str]) -> String {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {told}");
     String::from_utf8(output.stdout).unwrap()

@@ -9,47 +9,47 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use tofrom::feed::Item;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(crate) enum Sort {
     Poller,
     Stream,
 }
 
 /// A version of an activity.
-pub(super) type Seen = (ActivityId, Version);
+pub(crate) type Seen = (ActivityId, Version);
 
 /// How something came into a client's sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Came {
+pub(crate) enum Came {
     /// By something that arrives: the client must be shown it.
     ByArrival,
     /// By a change of who may see what, which brings nothing: a stream is told to look anew, a poller is not.
     Silently,
 }
 
-pub(super) struct Client {
-    pub(super) sort: Sort,
-    pub(super) uid: Uid,
-    pub(super) query: FeedQuery,
+pub(crate) struct Client {
+    pub(crate) sort: Sort,
+    pub(crate) uid: Uid,
+    pub(crate) query: FeedQuery,
     /// What it may see now.
-    pub(super) visible: HashMap<Seen, Came>,
+    pub(crate) visible: HashMap<Seen, Came>,
     /// How often that came into its sight.
-    pub(super) came: HashMap<Seen, usize>,
+    pub(crate) came: HashMap<Seen, usize>,
     /// What was in the collection at some time.
     was_there: HashSet<ActivityId>,
     /// What was open to its reader at some time, had everybody been public and had they followed the owner.
     was_open: HashSet<ActivityId>,
     /// How often it was shown what.
-    pub(super) shown: HashMap<Seen, usize>,
+    pub(crate) shown: HashMap<Seen, usize>,
     /// The collection as far as it was told.
-    pub(super) view: BTreeMap<ActivityId, Version>,
+    pub(crate) view: BTreeMap<ActivityId, Version>,
     /// Where it goes on; `None` before its first look.
-    pub(super) start: Option<Start>,
+    pub(crate) start: Option<Start>,
     /// As whom it looked the last time.
-    pub(super) reader: Option<Reader>,
+    pub(crate) reader: Option<Reader>,
 }
 
 impl Client {
-    pub(super) fn new(looker: &Looker, naive: &Naive) -> Client {
+    pub(crate) fn new(looker: &Looker, naive: &Naive) -> Client {
         let query = FeedQuery {
             owner: naive.account(looker.owner).uid,
             collection: looker.collection,
@@ -75,7 +75,7 @@ impl Client {
     }
 
     /// Something changed: notes what comes into sight by it, and what goes.
-    pub(super) fn notice(&mut self, naive: &Naive, change: Change) {
+    pub(crate) fn notice(&mut self, naive: &Naive, change: Change) {
         let owner = self.query.owner;
         let came = match change {
             Change::Activity => Came::ByArrival,
@@ -109,7 +109,7 @@ impl Client {
 
     /// It is told that something is not there any more: it must have been there, and open to this reader, but perhaps not
     /// at the same time. Between two looks of a stream there may be many versions, and nobody keeps them all.
-    pub(super) fn lose(&mut self, id: ActivityId) -> Result<(), Broken> {
+    pub(crate) fn lose(&mut self, id: ActivityId) -> Result<(), Broken> {
         if !self.was_there.contains(&id) || !self.was_open.contains(&id) {
             return Err(format!("{self} is told of the end of {id}, which it never could see"));
         }
@@ -117,7 +117,7 @@ impl Client {
         Ok(())
     }
 
-    pub(super) fn see(&mut self, item: &Item) -> Result<(), Broken> {
+    pub(crate) fn see(&mut self, item: &Item) -> Result<(), Broken> {
         let seen = (item.state.id, item.state.version);
         if !self.visible.contains_key(&seen) {
             return Err(format!("{self} is shown {:?}, which is not there for it", item.state));

@@ -2,7 +2,7 @@
 //! else wait for them.
 
 use super::clients::Sort;
-use super::ground::Ground;
+use super::ground::{FIRST, Ground};
 use super::sequence::{Looker, Stage};
 use super::steps::{Deed, Step};
 use model::{Collection, Filter, Order, Visibility};
@@ -31,7 +31,7 @@ async fn stage(ground: &Ground) -> Stage<'_> {
         filter: Filter::default(),
     };
     let lookers = [looker(BOB, Collection::To), looker(CORA, Collection::From)];
-    let mut stage = Stage::new(ground, &[true; 3], &lookers).await;
+    let mut stage = Stage::new(ground, FIRST, &[true; 3], &lookers).await;
     look(&mut stage).await;
     stage
 }

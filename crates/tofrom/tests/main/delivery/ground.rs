@@ -1,74 +1,148 @@
 //! Where sequences happen: one store for many of them, with fresh accounts each.
 
+use super::super::cluster::{self, Engines};
+use super::super::support::chance::Chance;
 use super::super::support::world::Folder;
 use model::Millis;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use store::Store;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+use store::cql::CqlStore;
 use store::faulty::Faulty;
 use store::sqlite::{Options, SqliteStore};
+use store::{Log, Store};
 use tofrom::accounts::AccountCache;
 use tofrom::clock::Clock;
 use tofrom::feed::{Feed, FeedLimits};
-use tofrom::ingest::Ingest;
+use tofrom::ingest::{Ingest, Randomness};
 
 /// When every sequence begins.
-pub(super) const FIRST: i64 = 1_794_696_000_000;
+pub(crate) const FIRST: i64 = 1_794_696_000_000;
+/// On a cluster there is more than this process put there.
+static BEGAN: LazyLock<i64> = LazyLock::new(|| Clock::system().now().0);
+static GROUNDS: AtomicU64 = AtomicU64::new(0);
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+/// Which store sequences are run on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// A file for each ground.
+    File,
+    /// The cluster that all share; each lane has a log and a time of its own.
+    Cluster { lane: u8 },
+}
+
+impl Place {
+    pub(crate) async fn ground(self) -> Ground {
+        match self {
+            Place::File => Ground::new(),
+            Place::Cluster { lane } => Ground::on_cluster(&cluster::engines().unwrap(), lane).await,
+        }
+    }
+
+    /// When sequences begin there. What waits for its time in a cluster waits in one table, so that lanes must not
+    /// come near each other; and long ago nothing is that the services of other tests would look after.
+    pub(crate) fn first(self) -> i64 {
+        match self {
+            Place::File => FIRST,
+            Place::Cluster { lane } => FIRST - (1_000 - i64::from(lane)) * DAY,
+        }
+    }
+}
 
 /// A store, a node that takes in and reads, and a worker; each of the two may break by itself.
-pub(super) struct Ground {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) node: Arc<Faulty>,
-    pub(super) worker: Arc<Faulty>,
-    pub(super) accounts: AccountCache,
-    pub(super) ingest: Ingest,
-    pub(super) feed: Feed,
-    pub(super) clock: Clock,
+pub(crate) struct Ground {
+    /// As the worker has it, so that what is taken from its log can be dealt to the worker.
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) node: Arc<Faulty>,
+    pub(crate) worker: Arc<Faulty>,
+    pub(crate) accounts: AccountCache,
+    pub(crate) ingest: Ingest,
+    pub(crate) feed: Feed,
+    pub(crate) clock: Clock,
     time: Arc<AtomicI64>,
-    _folder: Folder,
+    chance: Arc<Mutex<Chance>>,
+    _folder: Option<Folder>,
 }
 
 impl Ground {
-    pub(super) fn new() -> Ground {
+    pub(crate) fn new() -> Ground {
         let folder = Folder::new();
         let options = Options { synchronous_off: true, ..Options::default() };
-        let store: Arc<dyn Store> =
-            Arc::new(SqliteStore::open(&folder.path().join("delivery.db"), options).unwrap());
-        let (node, worker) =
-            (Arc::new(Faulty::new(Arc::clone(&store))), Arc::new(Faulty::new(Arc::clone(&store))));
+        let store = Arc::new(SqliteStore::open(&folder.path().join("delivery.db"), options).unwrap());
+        Ground { _folder: Some(folder), ..Ground::over(Arc::clone(&store) as Arc<dyn Store>, store) }
+    }
+
+    /// Node and worker are processes of their own there. The log of a lane is used again by the next one, because
+    /// only the store knows how logs are made; whatever is left in it is thrown away.
+    pub(crate) async fn on_cluster(engines: &Engines, lane: u8) -> Ground {
+        let Engines { nodes, servers } = engines.on_stream(&format!("law_{lane}"));
+        let node = Arc::new(CqlStore::open(&nodes, &servers).await.unwrap());
+        let worker = Arc::new(CqlStore::open(&nodes, &servers).await.unwrap());
+        while worker.backlog(1).await.unwrap().tasks > 0 {
+            let left = worker.pending(1_000).await.unwrap();
+            let left: Vec<_> = left.iter().map(|task| task.position).collect();
+            worker.acknowledge(&left, &[]).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ground::over(node, worker)
+    }
+
+    fn over(node: Arc<dyn Store>, store: Arc<dyn Store>) -> Ground {
+        let (node, worker) = (Arc::new(Faulty::new(node)), Arc::new(Faulty::new(Arc::clone(&store))));
         let time = Arc::new(AtomicI64::new(FIRST));
         let told = Arc::clone(&time);
         let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
+        let chance = Arc::new(Mutex::new(drawn_by(GROUNDS.fetch_add(1, Ordering::Relaxed))));
+        let drawn = Arc::clone(&chance);
+        let randomness = Randomness::from(move |bytes| {
+            let mut chance = drawn.lock().unwrap();
+            bytes.iter_mut().for_each(|byte| [*byte] = chance.bytes());
+            Ok(())
+        });
         let accounts = AccountCache::new(node.clone());
+        // A machine that is busy with other tests breaks no law.
+        let limits = FeedLimits { deadline: Duration::from_secs(120), ..FeedLimits::default() };
         Ground {
-            ingest: Ingest::new(node.clone(), clock.clone()),
-            feed: Feed::new(node.clone(), accounts.clone(), clock.clone(), FeedLimits::default()),
+            ingest: Ingest::new(node.clone(), clock.clone()).with_randomness(randomness),
+            feed: Feed::new(node.clone(), accounts.clone(), clock.clone(), limits),
             store,
             node,
             worker,
             accounts,
             clock,
             time,
-            _folder: folder,
+            chance,
+            _folder: None,
         }
     }
 
-    pub(super) fn now(&self) -> Millis {
+    pub(crate) fn now(&self) -> Millis {
         self.clock.now()
     }
 
-    pub(super) fn set_time(&self, millis: i64) {
+    pub(crate) fn set_time(&self, millis: i64) {
         self.time.store(millis, Ordering::Relaxed);
     }
 
     /// The time goes on by so much, or back.
-    pub(super) fn pass(&self, millis: i64) {
+    pub(crate) fn pass(&self, millis: i64) {
         self.time.fetch_add(millis, Ordering::Relaxed);
     }
 
-    /// A name that nobody had before.
-    pub(super) fn fresh_name(&self) -> String {
-        static NAMES: AtomicU64 = AtomicU64::new(0);
-        format!("person-{}", NAMES.fetch_add(1, Ordering::Relaxed))
+    /// From now on identifiers are drawn anew: the same on every ground where this process does that with that seed.
+    pub(crate) fn draw_anew(&self, seed: u64) {
+        *self.chance.lock().unwrap() = drawn_by(u64::MAX - seed);
     }
+
+    /// A name that nobody had before.
+    pub(crate) fn fresh_name(&self) -> String {
+        static NAMES: AtomicU64 = AtomicU64::new(0);
+        format!("person-{}-{}", *BEGAN, NAMES.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Identifiers that nobody draws by another number, nor another process by any.
+fn drawn_by(number: u64) -> Chance {
+    Chance::new(number.rotate_left(44) ^ BEGAN.unsigned_abs())
 }

@@ -8,7 +8,7 @@ use model::{Account, Edge, State, Uid, Visibility};
 
 /// What changed, by how those who look learn of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// An activity: it arrives where it belongs.
     Activity,
     /// An edge of this account: what it brings arrives in the account's own collections. What else the account may

@@ -8,33 +8,33 @@ use model::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 #[derive(Default)]
-pub(super) struct Naive {
-    pub(super) accounts: Vec<Account>,
-    pub(super) edges: HashMap<(Uid, Uid), Edge>,
-    pub(super) removals: HashSet<(Uid, ActivityId)>,
+pub(crate) struct Naive {
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) edges: HashMap<(Uid, Uid), Edge>,
+    pub(crate) removals: HashSet<(Uid, ActivityId)>,
     /// The present state of every activity that ever was.
-    pub(super) states: BTreeMap<ActivityId, State>,
+    pub(crate) states: BTreeMap<ActivityId, State>,
     /// What stands, or stood last, at whose address.
-    pub(super) addresses: HashMap<(Uid, usize), ActivityId>,
+    pub(crate) addresses: HashMap<(Uid, usize), ActivityId>,
 }
 
 impl Naive {
     /// The `n`th account, counted around.
-    pub(super) fn account(&self, number: usize) -> &Account {
+    pub(crate) fn account(&self, number: usize) -> &Account {
         &self.accounts[number % self.accounts.len()]
     }
 
     /// What stood last at an address, deleted or not.
-    pub(super) fn at(&self, actor: Uid, address: usize) -> Option<&State> {
+    pub(crate) fn at(&self, actor: Uid, address: usize) -> Option<&State> {
         self.addresses.get(&(actor, address)).map(|id| &self.states[id])
     }
 
-    pub(super) fn follows(&self, follower: Uid, followee: Uid) -> bool {
+    pub(crate) fn follows(&self, follower: Uid, followee: Uid) -> bool {
         self.edges.get(&(follower, followee)).is_some_and(|edge| edge.following)
     }
 
     /// How somebody reads somebody's collections.
-    pub(super) fn reader(&self, uid: Uid, owner: Uid) -> Reader {
+    pub(crate) fn reader(&self, uid: Uid, owner: Uid) -> Reader {
         if uid == owner {
             return Reader::Owner;
         }
@@ -42,7 +42,7 @@ impl Naive {
     }
 
     /// Belong, filter, sort: what a collection has for a reader.
-    pub(super) fn collection(&self, reader: Reader, query: &FeedQuery) -> Vec<(ActivityId, Version)> {
+    pub(crate) fn collection(&self, reader: Reader, query: &FeedQuery) -> Vec<(ActivityId, Version)> {
         let time = |state: &State| match query.order {
             Order::Received => state.received,
             Order::Published => state.published,
@@ -58,7 +58,7 @@ impl Naive {
     }
 
     /// Whether a collection has it for anybody at all.
-    pub(super) fn has(&self, query: &FeedQuery, state: &State) -> bool {
+    pub(crate) fn has(&self, query: &FeedQuery, state: &State) -> bool {
         let (owner, filter) = (query.owner, &query.filter);
         let edge = self.edges.get(&(owner, state.actor));
         let removed = self.removals.contains(&(owner, state.id));
@@ -69,12 +69,12 @@ impl Naive {
     }
 
     /// Who did it.
-    pub(super) fn actor(&self, state: &State) -> &Account {
+    pub(crate) fn actor(&self, state: &State) -> &Account {
         self.accounts.iter().find(|account| account.uid == state.actor).unwrap()
     }
 
     /// The oldest that a new follower finds: the 50th newest public one, in the order of receipt.
-    pub(super) fn brought_along_from(&self, actor: Uid) -> Option<Spot> {
+    pub(crate) fn brought_along_from(&self, actor: Uid) -> Option<Spot> {
         let public =
             |state: &&State| state.actor == actor && !state.deleted && state.visibility == Visibility::Public;
         let spot = |state: &State| Spot { time: state.received, id: state.id };
@@ -84,7 +84,7 @@ impl Naive {
     }
 
     /// What reaches an account, oldest first.
-    pub(super) fn reaching(&self, owner: Uid) -> Vec<&State> {
+    pub(crate) fn reaching(&self, owner: Uid) -> Vec<&State> {
         let reaches = |state: &&State| {
             let removed = self.removals.contains(&(owner, state.id));
             belongs(state, owner, self.edges.get(&(owner, state.actor)), removed).to

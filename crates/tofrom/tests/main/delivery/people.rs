@@ -1,6 +1,5 @@
 //! What people do, through a node that may fail. What became of it `learning` finds out.
 
-use super::ground::FIRST;
 use super::sequence::{Broken, Stage, plan};
 use super::steps::{Deed, Trouble};
 use model::{Account, Millis, Uid, Version, Visibility};
@@ -15,7 +14,7 @@ const BURST: usize = 55;
 const BURST_FROM: usize = 100;
 
 impl Stage<'_> {
-    pub(super) async fn person(
+    pub(crate) async fn person(
         &mut self,
         who: usize,
         deed: &Deed,
@@ -92,7 +91,7 @@ impl Stage<'_> {
 
     /// Goes on to a time at which nothing was received yet.
     fn next_receipt(&mut self) {
-        let now = self.ground.now().0.max(self.latest_receipt + 1);
+        let now = self.ground.now().0.max(self.latest_receipt + i64::from(!self.ties));
         self.ground.set_time(now);
         self.latest_receipt = now;
     }
@@ -107,7 +106,7 @@ impl Stage<'_> {
         let name = |who: &usize| Said::text(self.naive.account(*who).name.as_str());
         // Type, verb and published time can't change any more, so the address says them.
         let (service, category, kind) = described(address);
-        let published = (address % 2 == 1).then(|| Millis(FIRST - 30 + address as i64).zulu());
+        let published = (address % 2 == 1).then(|| Millis(self.first - 30 + address as i64).zulu());
         let raw = RawActivity {
             source_id: Said::text(address.to_string()),
             title: Said::text(format!("title {title}")),
@@ -130,7 +129,7 @@ fn refuse_nothing(outcomes: Vec<Outcome>) {
 }
 
 /// The addresses that a burst writes to.
-pub(super) fn burst() -> std::ops::Range<usize> {
+pub(crate) fn burst() -> std::ops::Range<usize> {
     BURST_FROM..BURST_FROM + BURST
 }
 
@@ -143,7 +142,7 @@ fn described(address: usize) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-pub(super) fn source(actor: Uid, address: usize) -> SourceKey {
+pub(crate) fn source(actor: Uid, address: usize) -> SourceKey {
     let (service, ..) = described(address);
     SourceKey { actor, service: service.to_lowercase(), id: address.to_string() }
 }

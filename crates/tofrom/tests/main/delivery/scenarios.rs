@@ -1,7 +1,7 @@
 //! Sequences that were hard once, each as short as it can be told, and a crash at every boundary of a delivery.
 
 use super::clients::Sort;
-use super::ground::Ground;
+use super::ground::{FIRST, Ground};
 use super::sequence::{Looker, Sequence};
 use super::steps::{Deed, Pick, Step, Trouble};
 use model::Visibility::{self, Direct, Followers, Public};
@@ -15,7 +15,7 @@ const CORA: usize = 2;
 /// Runs the steps among three, of whom all but `private` are public.
 async fn holds(private: &[usize], lookers: Vec<Looker>, steps: Vec<Step>) {
     let people = (0..3).map(|who| !private.contains(&who)).collect();
-    let sequence = Sequence { seed: 0, people, lookers, steps };
+    let sequence = Sequence { seed: 0, first: FIRST, people, lookers, steps };
     if let Err(broken) = sequence.run(&Ground::new()).await {
         panic!("{broken}");
     }
@@ -255,7 +255,7 @@ async fn a_crash_at_every_boundary_of_a_delivery() {
             ];
             let lookers =
                 [poller(ANN, ANN), stream(ANN, ANN), stream(CORA, ANN), stream(CORA, CORA)].concat();
-            let sequence = Sequence { seed: 0, people: vec![true; 3], lookers, steps };
+            let sequence = Sequence { seed: 0, first: FIRST, people: vec![true; 3], lookers, steps };
             if let Err(broken) = sequence.run(&ground).await {
                 panic!("{fault:?} at call {call}: {broken}");
             }

@@ -2,7 +2,7 @@
 
 use super::super::support::chance::Chance;
 use super::clients::{Client, Sort};
-use super::ground::{FIRST, Ground};
+use super::ground::Ground;
 use super::naive::Naive;
 use super::steps::Step;
 use super::verdict;
@@ -12,37 +12,40 @@ use store::faulty::{Fault, Faulty};
 use store::{NewAccount, Task};
 
 /// A law that does not hold.
-pub(super) type Broken = String;
+pub(crate) type Broken = String;
 
 /// Who looks at what.
 #[derive(Clone, Debug)]
-pub(super) struct Looker {
-    pub(super) sort: Sort,
-    pub(super) reader: usize,
-    pub(super) owner: usize,
-    pub(super) collection: Collection,
-    pub(super) order: Order,
-    pub(super) filter: Filter,
+pub(crate) struct Looker {
+    pub(crate) sort: Sort,
+    pub(crate) reader: usize,
+    pub(crate) owner: usize,
+    pub(crate) collection: Collection,
+    pub(crate) order: Order,
+    pub(crate) filter: Filter,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Sequence {
-    pub(super) seed: u64,
+pub(crate) struct Sequence {
+    pub(crate) seed: u64,
+    /// When it begins.
+    pub(crate) first: i64,
     /// Whether each account is public at first.
-    pub(super) people: Vec<bool>,
-    pub(super) lookers: Vec<Looker>,
-    pub(super) steps: Vec<Step>,
+    pub(crate) people: Vec<bool>,
+    pub(crate) lookers: Vec<Looker>,
+    pub(crate) steps: Vec<Step>,
 }
 
 impl Sequence {
-    pub(super) fn random(seed: u64) -> Sequence {
+    pub(crate) fn random(seed: u64, first: i64) -> Sequence {
         let mut chance = Chance::new(seed);
         // The first numbers of neighbouring seeds are alike.
         for _ in 0..8 {
             chance.next();
         }
         let people: Vec<bool> = (0..4 + chance.below(3)).map(|_| !chance.one_in(3)).collect();
-        let lookers = (0..4 + chance.below(3)).map(|_| Looker::random(&mut chance, people.len())).collect();
+        let lookers =
+            (0..4 + chance.below(3)).map(|_| Looker::random(&mut chance, people.len(), first)).collect();
         let mut steps: Vec<Step> = (0..chance.below(4)).map(|_| Step::follow(&mut chance)).collect();
         for _ in 0..10 + chance.below(16) {
             if chance.one_in(2) {
@@ -50,13 +53,12 @@ impl Sequence {
             }
             steps.push(Step::random(&mut chance));
         }
-        Sequence { seed, people, lookers, steps }
+        Sequence { seed, first, people, lookers, steps }
     }
 
     /// Runs it with fresh accounts; says which law broke.
-    pub(super) async fn run(&self, ground: &Ground) -> Result<(), Broken> {
-        ground.set_time(FIRST);
-        let mut stage = Stage::new(ground, &self.people, &self.lookers).await;
+    pub(crate) async fn run(&self, ground: &Ground) -> Result<(), Broken> {
+        let mut stage = Stage::new(ground, self.first, &self.people, &self.lookers).await;
         for (number, step) in self.steps.iter().enumerate() {
             let told = |broken| format!("at step {number}, {step:?}: {broken}");
             stage.step(step).await.map_err(told)?;
@@ -68,7 +70,7 @@ impl Sequence {
 }
 
 impl Looker {
-    fn random(chance: &mut Chance, people: usize) -> Looker {
+    fn random(chance: &mut Chance, people: usize, first: i64) -> Looker {
         // Most look where most happens.
         let owner = if chance.one_in(3) { chance.below(people) } else { chance.below(2) };
         let reader = if chance.one_in(2) { owner } else { chance.below(people) };
@@ -83,49 +85,58 @@ impl Looker {
                 Collection::ToFrom,
             ]),
             order: *chance.pick(&[Order::Received, Order::Published]),
-            filter: if chance.one_in(3) { any_filter(chance) } else { Filter::default() },
+            filter: if chance.one_in(3) { any_filter(chance, first) } else { Filter::default() },
         }
     }
 }
 
-/// A filter that selects something of what is written.
-pub(super) fn any_filter(chance: &mut Chance) -> Filter {
+/// A filter that selects something of what is written from then on.
+pub(crate) fn any_filter(chance: &mut Chance, first: i64) -> Filter {
     let mut filter = Filter::default();
     match chance.below(5) {
         0 => drop(filter.services.insert("flickr".to_owned())),
         1 => drop(filter.kinds.insert("photo".to_owned())),
         2 => drop(filter.verbs.insert("share".to_owned())),
-        3 => filter.received = Range { since: Some(Millis(FIRST + 5)), before: Some(Millis(FIRST + 400)) },
-        _ => filter.published.since = Some(Millis(FIRST - 20)),
+        3 => filter.received = Range { since: Some(Millis(first + 5)), before: Some(Millis(first + 400)) },
+        _ => filter.published.since = Some(Millis(first - 20)),
     }
     filter
 }
 
 /// A sequence that is under way.
-pub(super) struct Stage<'a> {
-    pub(super) ground: &'a Ground,
-    pub(super) naive: Naive,
-    pub(super) clients: Vec<Client>,
+pub(crate) struct Stage<'a> {
+    pub(crate) ground: &'a Ground,
+    /// When it began.
+    pub(crate) first: i64,
+    pub(crate) naive: Naive,
+    pub(crate) clients: Vec<Client>,
     /// Every task that a worker took.
-    pub(super) taken: Vec<Task>,
+    pub(crate) taken: Vec<Task>,
     /// Activities and edges whose delivery was logged twice: they may be told twice.
-    pub(super) logged_twice: HashSet<Subject>,
-    /// No two activities are received at the same time.
-    pub(super) latest_receipt: i64,
+    pub(crate) logged_twice: HashSet<Subject>,
+    /// No two activities are received at the same time, unless ties are wanted.
+    pub(crate) latest_receipt: i64,
+    pub(crate) ties: bool,
     /// Accounts that wrote many at once, or tried to.
-    pub(super) bursts: HashSet<Uid>,
+    pub(crate) bursts: HashSet<Uid>,
 }
 
 /// What a delivery is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Subject {
+pub(crate) enum Subject {
     Activity(model::ActivityId),
     Edge(Uid, Uid),
 }
 
 impl<'a> Stage<'a> {
     /// Fresh accounts, and nobody has done anything yet.
-    pub(super) async fn new(ground: &'a Ground, people: &[bool], lookers: &[Looker]) -> Stage<'a> {
+    pub(crate) async fn new(
+        ground: &'a Ground,
+        first: i64,
+        people: &[bool],
+        lookers: &[Looker],
+    ) -> Stage<'a> {
+        ground.set_time(first);
         let mut naive = Naive::default();
         for public in people {
             let new = NewAccount {
@@ -143,16 +154,18 @@ impl<'a> Stage<'a> {
         let clients = lookers.iter().map(|looker| Client::new(looker, &naive)).collect();
         Stage {
             ground,
+            first,
             naive,
             clients,
             taken: Vec::new(),
             logged_twice: HashSet::new(),
-            latest_receipt: FIRST,
+            latest_receipt: first,
+            ties: false,
             bursts: HashSet::new(),
         }
     }
 
-    pub(super) async fn step(&mut self, step: &Step) -> Result<(), Broken> {
+    pub(crate) async fn step(&mut self, step: &Step) -> Result<(), Broken> {
         match step {
             Step::Time(millis) => self.ground.pass(*millis),
             Step::Person { who, deed, trouble, again } => {
@@ -170,7 +183,7 @@ impl<'a> Stage<'a> {
 }
 
 /// Plans that the calls with these numbers go wrong.
-pub(super) fn plan(store: &Faulty, troubles: Vec<super::steps::Trouble>) {
+pub(crate) fn plan(store: &Faulty, troubles: Vec<super::steps::Trouble>) {
     let mut call = 0;
     store.plan(move |_| -> Option<Fault> {
         let trouble = troubles.iter().find(|trouble| trouble.call == call);

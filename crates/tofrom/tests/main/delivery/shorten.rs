@@ -1,14 +1,14 @@
 //! Of a sequence that fails, the shortest that is left of it by leaving steps out.
 
-use super::ground::Ground;
+use super::ground::Place;
 use super::sequence::{Broken, Sequence};
 
 /// What to print of a sequence that failed.
-pub(super) async fn report(sequence: &Sequence, broken: &Broken) -> String {
-    let (shortest, why) = shortened(sequence, broken).await;
+pub(super) async fn report(sequence: &Sequence, broken: &Broken, place: Place) -> String {
+    let (shortest, why) = shortened(sequence, broken, place).await;
     let steps: Vec<String> = shortest.steps.iter().map(|step| format!("  {step:?}")).collect();
     format!(
-        "the law of delivery is broken with DELIVERY_SEED={} ({} steps): {broken}\n\
+        "the law of delivery is broken on {place:?} with DELIVERY_SEED={} ({} steps): {broken}\n\
          shortened: {why}\npublic at first: {:?}\nlookers: {:?}\n{}\n",
         sequence.seed,
         sequence.steps.len(),
@@ -18,7 +18,7 @@ pub(super) async fn report(sequence: &Sequence, broken: &Broken) -> String {
     )
 }
 
-async fn shortened(sequence: &Sequence, broken: &Broken) -> (Sequence, Broken) {
+async fn shortened(sequence: &Sequence, broken: &Broken, place: Place) -> (Sequence, Broken) {
     let (mut shortest, mut why) = (sequence.clone(), broken.clone());
     let mut at = shortest.steps.len();
     let mut shorter = false;
@@ -26,7 +26,7 @@ async fn shortened(sequence: &Sequence, broken: &Broken) -> (Sequence, Broken) {
         at -= 1;
         let mut candidate = shortest.clone();
         candidate.steps.remove(at);
-        if let Err(broken) = candidate.run(&Ground::new()).await {
+        if let Err(broken) = candidate.run(&place.ground().await).await {
             (shortest, why, shorter) = (candidate, broken, true);
         }
         if at == 0 && shorter {

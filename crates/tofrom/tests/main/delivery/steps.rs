@@ -7,14 +7,14 @@ use store::faulty::Fault;
 
 /// The `n`th call to the store during a step goes wrong.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trouble {
-    pub(super) call: usize,
-    pub(super) fault: Fault,
+pub(crate) struct Trouble {
+    pub(crate) call: usize,
+    pub(crate) fault: Fault,
 }
 
 /// What a person does, through a node that may fail.
 #[derive(Clone, Debug)]
-pub(super) enum Deed {
+pub(crate) enum Deed {
     /// Writes to one of the own addresses: something new, a new version, or the same once more.
     Write { address: usize, title: usize, to: Option<Vec<usize>>, visibility: Option<Visibility> },
     /// Writes so many new ones at once that a new follower does not find them all.
@@ -35,7 +35,7 @@ pub(super) enum Deed {
 
 /// Which task a worker takes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Pick {
+pub(crate) enum Pick {
     /// The `n`th that waits.
     Waiting(usize),
     /// The `n`th that any worker ever took, done long ago or not: a worker that was held up.
@@ -43,7 +43,7 @@ pub(super) enum Pick {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// The clock goes on, or back.
     Time(i64),
     /// Somebody does something; if it fails, they may try again.
@@ -60,7 +60,7 @@ pub(super) enum Step {
 
 impl Step {
     /// Something happens.
-    pub(super) fn random(chance: &mut Chance) -> Step {
+    pub(crate) fn random(chance: &mut Chance) -> Step {
         match chance.below(100) {
             0..4 => Step::Time(*chance.pick(&[1, 1, 50, 1_000, 300_000, -3])),
             4..68 => Step::Person {
@@ -79,7 +79,7 @@ impl Step {
     }
 
     /// Somebody looks.
-    pub(super) fn look(chance: &mut Chance) -> Step {
+    pub(crate) fn look(chance: &mut Chance) -> Step {
         Step::Look {
             client: chance.below(60),
             size: *chance.pick(&[1, 2, 3, 100]),
@@ -88,7 +88,7 @@ impl Step {
         }
     }
 
-    pub(super) fn follow(chance: &mut Chance) -> Step {
+    pub(crate) fn follow(chance: &mut Chance) -> Step {
         let deed = Deed::Follow { whom: any_account(chance) };
         Step::Person { who: any_account(chance), deed, trouble: None, again: false }
     }

@@ -6,7 +6,7 @@ use super::sequence::{Broken, Stage, Subject, any_filter};
 use model::{ActivityId, Collection, FeedQuery, Filter, Order, Reader, Start, Uid, Version};
 use std::collections::BTreeMap;
 
-const COLLECTIONS: [Collection; 3] = [Collection::To, Collection::From, Collection::ToFrom];
+pub(crate) const COLLECTIONS: [Collection; 3] = [Collection::To, Collection::From, Collection::ToFrom];
 
 /// Looks at every client and every collection.
 pub(super) async fn pronounce(stage: &mut Stage<'_>, chance: &mut Chance) -> Result<(), Broken> {
@@ -32,7 +32,7 @@ pub(super) async fn pronounce(stage: &mut Stage<'_>, chance: &mut Chance) -> Res
         let reader = stage.naive.reader(*chance.pick(&uids), *owner);
         let (collection, order) =
             (*chance.pick(&COLLECTIONS), *chance.pick(&[Order::Received, Order::Published]));
-        let filter = if chance.one_in(2) { Filter::default() } else { any_filter(chance) };
+        let filter = if chance.one_in(2) { Filter::default() } else { any_filter(chance, stage.first) };
         let query = query(*owner, collection, order, filter);
         walk(stage, chance, reader, query.clone()).await?;
         start(stage, chance, Reader::Owner, query).await?;
@@ -70,7 +70,7 @@ fn may_be_told_again(stage: &Stage<'_>, client: &Client, id: ActivityId) -> bool
         || stage.logged_twice.contains(&Subject::Edge(client.query.owner, actor))
 }
 
-fn query(owner: Uid, collection: Collection, order: Order, filter: Filter) -> FeedQuery {
+pub(crate) fn query(owner: Uid, collection: Collection, order: Order, filter: Filter) -> FeedQuery {
     FeedQuery { owner, collection, order, filter, start: Start::Skip(0), count: 1, format: None }
 }
 

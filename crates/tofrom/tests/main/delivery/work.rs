@@ -3,15 +3,20 @@
 use super::sequence::{Broken, Stage, Subject, plan};
 use super::steps::{Pick, Trouble};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use store::{Task, Work};
 use tofrom::fanout::deliver_pending;
 
 /// Longer than any failed task waits for its next attempt.
 const LONGER_THAN_ANY_PAUSE: i64 = 10 * 60 * 1_000;
 
+/// How often the log is looked at until it is empty, and how long after each other.
+const LOOKS: usize = 200;
+const PAUSE: Duration = Duration::from_millis(20);
+
 impl Stage<'_> {
     /// A worker takes tasks one by one, until it crashes.
-    pub(super) async fn work(&mut self, picks: &[Pick], troubles: &[Trouble]) {
+    pub(crate) async fn work(&mut self, picks: &[Pick], troubles: &[Trouble]) {
         let ground = self.ground;
         plan(&ground.worker, troubles.to_vec());
         for pick in picks {
@@ -39,7 +44,7 @@ impl Stage<'_> {
     }
 
     /// A worker does everything that is due, and nothing goes wrong.
-    pub(super) async fn work_all(&mut self) {
+    pub(crate) async fn work_all(&mut self) {
         let ground = self.ground;
         let dealt = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&dealt);
@@ -50,6 +55,17 @@ impl Stage<'_> {
         deliver_pending(ground.worker.as_ref(), &ground.clock).await.unwrap();
         ground.worker.calm();
         dealt.lock().unwrap().iter().for_each(|task| self.note_if_logged_twice(task));
+    }
+
+    /// Workers do everything until the log is empty. One of several servers may hold what it does not deal out yet.
+    pub(crate) async fn work_until_all_is_done(&mut self) {
+        for _ in 0..LOOKS {
+            self.work_all().await;
+            if self.ground.store.backlog(1).await.unwrap().tasks == 0 {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// A task that failed stands in the log again, elsewhere.
@@ -65,7 +81,7 @@ impl Stage<'_> {
     }
 
     /// A late write lands.
-    pub(super) async fn land(&mut self, of_worker: bool, which: usize) -> Result<(), Broken> {
+    pub(crate) async fn land(&mut self, of_worker: bool, which: usize) -> Result<(), Broken> {
         let store = if of_worker { &self.ground.worker } else { &self.ground.node };
         if store.late() > 0 {
             store.land_one(which % store.late()).await;
@@ -75,10 +91,10 @@ impl Stage<'_> {
     }
 
     /// All faults stop, what is late lands, and everything is delivered.
-    pub(super) async fn settle(&mut self) -> Result<(), Broken> {
+    pub(crate) async fn settle(&mut self) -> Result<(), Broken> {
         for late_ones_land in [true, false] {
             self.ground.pass(LONGER_THAN_ANY_PAUSE);
-            self.work_all().await;
+            self.work_until_all_is_done().await;
             if late_ones_land {
                 while self.ground.worker.late() + self.ground.node.late() > 0 {
                     self.land(true, 0).await?;

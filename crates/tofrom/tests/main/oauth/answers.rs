@@ -4,7 +4,7 @@ use super::super::support::client::Answer;
 
 /// It has that status, and tells why in both vocabularies: in ours in the document, in that of the
 /// problem-reporting extension there and in the challenge.
-pub(super) fn refused(answer: &Answer, status: u16, reason: &str, oauth_problem: &str) {
+pub(crate) fn refused(answer: &Answer, status: u16, reason: &str, oauth_problem: &str) {
     assert_eq!(answer.status, status, "{}", answer.text());
     assert_eq!(answer.header("content-type"), Some("application/problem+json"));
     let told = answer.json();
@@ -21,12 +21,12 @@ pub(super) fn refused(answer: &Answer, status: u16, reason: &str, oauth_problem:
 }
 
 /// Refused for its signature.
-pub(super) fn not_signed_by(answer: &Answer) {
+pub(crate) fn not_signed_by(answer: &Answer) {
     refused(answer, 401, "signature-invalid", "signature_invalid");
 }
 
 /// A further parameter of the extension, from the document; the challenge has the same.
-pub(super) fn reported(answer: &Answer, name: &str) -> String {
+pub(crate) fn reported(answer: &Answer, name: &str) -> String {
     let told = answer.json()[name].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
     let encoded = super::super::support::signer::encode(&told);
     let challenge = answer.all("www-authenticate").join(", ");
@@ -35,6 +35,6 @@ pub(super) fn reported(answer: &Answer, name: &str) -> String {
 }
 
 /// Everything that was sent back, for looking for what must not be in it.
-pub(super) fn whole(answer: &Answer) -> String {
+pub(crate) fn whole(answer: &Answer) -> String {
     format!("{:?}\n{}", answer.headers, String::from_utf8_lossy(&answer.body))
 }

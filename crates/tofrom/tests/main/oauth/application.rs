@@ -7,18 +7,18 @@ use super::service::{ORIGIN, Service, consent};
 use std::path::PathBuf;
 
 #[derive(Clone)]
-pub(super) struct App<'a> {
-    pub(super) service: &'a Service,
-    pub(super) pair: Pair,
-    pub(super) callback: String,
-    pub(super) how: &'static str,
-    pub(super) place: Place,
+pub(crate) struct App<'a> {
+    pub(crate) service: &'a Service,
+    pub(crate) pair: Pair,
+    pub(crate) callback: String,
+    pub(crate) how: &'static str,
+    pub(crate) place: Place,
     /// The private key with which it signs by RSA.
-    pub(super) rsa_key: Option<PathBuf>,
+    pub(crate) rsa_key: Option<PathBuf>,
 }
 
 impl<'a> App<'a> {
-    pub(super) fn register(service: &'a Service, name: &str, callback: &str, more: &[&str]) -> App<'a> {
+    pub(crate) fn register(service: &'a Service, name: &str, callback: &str, more: &[&str]) -> App<'a> {
         let arguments = [&["app", "add", name, "--callback", callback, "--json"], more].concat();
         let told: serde_json::Value = serde_json::from_str(&service.run(&arguments, "")).unwrap();
         let pair = Pair::new(told["key"].as_str().unwrap(), told["secret"].as_str().unwrap());
@@ -27,7 +27,7 @@ impl<'a> App<'a> {
     }
 
     /// A request in its own name, to an address below the prefix.
-    pub(super) fn draft(&self, method: &str, target: &str) -> Draft {
+    pub(crate) fn draft(&self, method: &str, target: &str) -> Draft {
         let draft = Draft::new(ORIGIN, method, &format!("/social{target}"), &self.pair).place(self.place);
         match &self.rsa_key {
             Some(key) => draft.rsa(key),
@@ -35,17 +35,17 @@ impl<'a> App<'a> {
         }
     }
 
-    pub(super) fn ask(&self) -> Draft {
+    pub(crate) fn ask(&self) -> Draft {
         self.draft("POST", "/oauth/request_token").set("oauth_callback", &self.callback)
     }
 
     /// Temporary credentials.
-    pub(super) fn asked(&self) -> Pair {
+    pub(crate) fn asked(&self) -> Pair {
         issued(&self.ask().send(&self.service.client))
     }
 
     /// Temporary credentials that somebody allowed, and the verifier.
-    pub(super) fn allowed(&self, name: &str) -> (Pair, String) {
+    pub(crate) fn allowed(&self, name: &str) -> (Pair, String) {
         let temporary = self.asked();
         let mut browser = self.service.browser();
         let (_, form) = consent(&mut browser, name, &temporary);
@@ -54,37 +54,37 @@ impl<'a> App<'a> {
     }
 
     /// The verifier that came to the callback.
-    pub(super) fn verifier(&self, page: &Page) -> String {
+    pub(crate) fn verifier(&self, page: &Page) -> String {
         let to = page.leads_to().unwrap_or_else(|| panic!("{} {}", page.status(), page.text()));
         assert!(to.starts_with(&self.callback), "{to}");
         parameter(to, "oauth_verifier").unwrap_or_else(|| panic!("no verifier in {to}"))
     }
 
-    pub(super) fn exchange(&self, temporary: &Pair, verifier: &str) -> Draft {
+    pub(crate) fn exchange(&self, temporary: &Pair, verifier: &str) -> Draft {
         self.draft("POST", "/oauth/access_token").token(temporary).set("oauth_verifier", verifier)
     }
 
     /// The whole way to an access token.
-    pub(super) fn token_of(&self, name: &str) -> Pair {
+    pub(crate) fn token_of(&self, name: &str) -> Pair {
         let (temporary, verifier) = self.allowed(name);
         issued(&self.exchange(&temporary, &verifier).send(&self.service.client))
     }
 
     /// What does the token stand for?
-    pub(super) fn whoami(&self, token: &Pair) -> Draft {
+    pub(crate) fn whoami(&self, token: &Pair) -> Draft {
         self.draft("GET", "/200909/whoami").token(token).header("Accept", "application/json")
     }
 }
 
 /// The credentials in the answer to one of the two steps.
-pub(super) fn issued(answer: &Answer) -> Pair {
+pub(crate) fn issued(answer: &Answer) -> Pair {
     assert_eq!(answer.status, 200, "{}", answer.text());
     let field = |name: &str| parameter(&format!("?{}", answer.text()), name).unwrap();
     Pair { key: field("oauth_token"), secret: field("oauth_token_secret") }
 }
 
 /// A parameter of an address.
-pub(super) fn parameter(address: &str, name: &str) -> Option<String> {
+pub(crate) fn parameter(address: &str, name: &str) -> Option<String> {
     let (_, query) = address.split_once('?')?;
     let found = decoded(query).into_iter().find(|(known, _)| known == name.as_bytes());
     found.map(|(_, value)| String::from_utf8(value).unwrap())

@@ -21,7 +21,7 @@ fn at_once(client: &Client, requests: &[Sent]) -> Vec<Answer> {
 }
 
 /// Likewise, in turn to each of several services.
-fn at_once_at(clients: &[&Client], requests: &[Sent]) -> Vec<Answer> {
+pub(crate) fn at_once_at(clients: &[&Client], requests: &[Sent]) -> Vec<Answer> {
     let gate = Barrier::new(requests.len());
     std::thread::scope(|scope| {
         let send = |sent: &Sent, client: &Client| {
@@ -45,7 +45,7 @@ fn at_once_at(clients: &[&Client], requests: &[Sent]) -> Vec<Answer> {
 }
 
 /// One got through; the others were refused for that reason.
-fn exactly_one(answers: Vec<Answer>, reason: &str) -> Answer {
+pub(crate) fn exactly_one(answers: Vec<Answer>, reason: &str) -> Answer {
     let (mut through, others): (Vec<_>, Vec<_>) =
         answers.into_iter().partition(|answer| answer.status == 200);
     assert_eq!(through.len(), 1, "of {}", others.len() + through.len());

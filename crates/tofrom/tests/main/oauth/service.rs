@@ -1,7 +1,7 @@
 //! `tofrom serve` for these tests: below a prefix, and known at another address than the one where it
 //! listens, because the address that it is known at is what signatures are over.
 
-use super::super::program::succeed;
+use super::super::program::{succeed, succeeded, tofrom_in};
 use super::super::support::browser::{Browser, Form, Page};
 use super::super::support::client::Client;
 use super::super::support::demo::BINARY;
@@ -9,38 +9,40 @@ use super::super::support::signer::{Pair, encode};
 use super::super::support::world::Folder;
 use super::application::App;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-pub(super) const ORIGIN: &str = "https://feeds.example";
-pub(super) const BASE: &str = "https://feeds.example/social";
+pub(crate) const ORIGIN: &str = "https://feeds.example";
+pub(crate) const BASE: &str = "https://feeds.example/social";
 
 /// Runs the service until somebody says so or is gone; then the folder goes too, unless it is to be kept.
 const SCRIPT: &str = "\"$@\" 2>\"$TEST_FOLDER/log\" & echo $!; read word; kill $!; wait $!; \
                       [ \"$word\" = keep ] || rm -rf \"$TEST_FOLDER\"";
 
-pub(super) struct Service {
-    pub(super) client: Client,
+pub(crate) struct Service {
+    pub(crate) client: Client,
     /// The service's own process.
-    pub(super) pid: u32,
+    pub(crate) pid: u32,
+    /// Whether its data are in a cluster, and not in its folder.
+    in_cluster: bool,
     folder: Folder,
     shell: Child,
 }
 
 /// What most tests need: a service with alice (private, five activities), bob (public) and two applications.
-pub(super) struct Stage {
-    pub(super) service: &'static Service,
+pub(crate) struct Stage {
+    pub(crate) service: &'static Service,
     /// Registered on loopback.
-    pub(super) app: App<'static>,
+    pub(crate) app: App<'static>,
     /// Registered at `https://app.example.org/back`.
-    pub(super) other: App<'static>,
+    pub(crate) other: App<'static>,
     /// Lets `app` read as alice.
-    pub(super) token: Pair,
+    pub(crate) token: Pair,
 }
 
-pub(super) fn stage() -> &'static Stage {
+pub(crate) fn stage() -> &'static Stage {
     static SERVICE: OnceLock<Service> = OnceLock::new();
     static STAGE: OnceLock<Stage> = OnceLock::new();
     STAGE.get_or_init(|| {
@@ -66,28 +68,34 @@ pub(super) fn stage() -> &'static Stage {
 }
 
 /// Everybody's password here is their own.
-pub(super) fn password_of(name: &str) -> String {
+pub(crate) fn password_of(name: &str) -> String {
     format!("the-very-own-word-of-{name}")
 }
 
 /// Where an application sends people to.
-pub(super) fn authorize(temporary: &Pair) -> String {
+pub(crate) fn authorize(temporary: &Pair) -> String {
     format!("{BASE}/oauth/authorize?oauth_token={}", encode(&temporary.key))
 }
 
 impl Service {
     /// Starts it on that folder. It ends with this process, whichever way that ends.
-    pub(super) fn start(folder: Folder, settings: &str, log: &str) -> Service {
-        let data = folder.path().to_owned();
-        Service::start_on(&data, folder, settings, log)
+    pub(crate) fn start(folder: Folder, settings: &str, log: &str) -> Service {
+        let data = ["--data", folder.path().to_str().unwrap()].map(str::to_owned);
+        Service::start_by(&data, folder, settings, log)
+    }
+
+    /// Starts one of several of a cluster.
+    pub(crate) fn start_as(role: &str, settings: &str) -> Service {
+        Service::start_by(&["--role", role].map(str::to_owned), Folder::new(), settings, "info")
     }
 
     /// Starts a second one on the same data.
-    pub(super) fn beside(&self) -> Service {
-        Service::start_on(self.folder.path(), Folder::new(), "", "info")
+    pub(crate) fn beside(&self) -> Service {
+        let data = ["--data", self.folder.path().to_str().unwrap()].map(str::to_owned);
+        Service::start_by(&data, Folder::new(), "", "info")
     }
 
-    fn start_on(data: &Path, folder: Folder, settings: &str, log: &str) -> Service {
+    fn start_by(arguments: &[String; 2], folder: Folder, settings: &str, log: &str) -> Service {
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
         std::fs::write(folder.path().join("key.pem"), made.signing_key.serialize_pem()).unwrap();
         std::fs::write(folder.path().join("cert.pem"), made.cert.pem()).unwrap();
@@ -100,8 +108,8 @@ impl Service {
         // What a service before it logged is not news of this one.
         let _ = std::fs::remove_file(folder.path().join("log"));
         let mut shell = Command::new("sh")
-            .args(["-c", SCRIPT, "sh", BINARY, "serve", "--data"])
-            .arg(data)
+            .args(["-c", SCRIPT, "sh", BINARY, "serve"])
+            .args(arguments)
             .current_dir(folder.path())
             .env("TEST_FOLDER", folder.path())
             .env("TOFROM_LOG", log)
@@ -113,13 +121,15 @@ impl Service {
         let mut line = String::new();
         BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let pid = line.trim().parse().unwrap();
-        let base = format!("https://{}", listens_at(&folder));
+        let listener = if arguments[1] == "worker" { "admin_listen" } else { "listen" };
+        let base = format!("https://{}", listens_at(&folder, listener));
         let client = Client::new(&base, &folder.path().join("cert.pem"));
-        Service { client, pid, folder, shell }
+        let in_cluster = arguments[0] == "--role";
+        Service { client, pid, in_cluster, folder, shell }
     }
 
     /// Ends it; gives the folder back and all that it logged.
-    pub(super) fn stop(mut self) -> (Folder, String) {
+    pub(crate) fn stop(mut self) -> (Folder, String) {
         self.shell.stdin.take().unwrap().write_all(b"keep\n").unwrap();
         self.shell.wait().unwrap();
         let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
@@ -127,25 +137,28 @@ impl Service {
     }
 
     /// Runs a command beside it.
-    pub(super) fn run(&self, arguments: &[&str], input: &str) -> String {
-        succeed(&self.folder, arguments, input)
+    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> String {
+        match self.in_cluster {
+            true => succeeded(tofrom_in(&self.folder, arguments, input), arguments),
+            false => succeed(&self.folder, arguments, input),
+        }
     }
 
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub(super) fn add_account(&self, name: &str, more: &[&str]) {
+    pub(crate) fn add_account(&self, name: &str, more: &[&str]) {
         let arguments = [&["account", "add", name, "--password-stdin"], more].concat();
         self.run(&arguments, &format!("{}\n", password_of(name)));
     }
 
-    pub(super) fn browser(&self) -> Browser {
+    pub(crate) fn browser(&self) -> Browser {
         Browser::new(&self.client, BASE)
     }
 
     /// A browser in which somebody is signed in.
-    pub(super) fn signed_in(&self, name: &str, app: &App<'_>) -> Browser {
+    pub(crate) fn signed_in(&self, name: &str, app: &App<'_>) -> Browser {
         let mut browser = self.browser();
         consent(&mut browser, name, &app.asked());
         browser
@@ -153,7 +166,7 @@ impl Service {
 }
 
 /// The page that asks for the decision, and its form; signs in where asked to.
-pub(super) fn consent(browser: &mut Browser, name: &str, temporary: &Pair) -> (Page, Form) {
+pub(crate) fn consent(browser: &mut Browser, name: &str, temporary: &Pair) -> (Page, Form) {
     let mut page = browser.visit(&authorize(temporary));
     if let Some(form) = page.form("password") {
         page = browser.submit(&form, &[("username", name), ("password", &password_of(name))]);
@@ -163,17 +176,17 @@ pub(super) fn consent(browser: &mut Browser, name: &str, temporary: &Pair) -> (P
 }
 
 /// Where it listens, from its log, once it is ready.
-fn listens_at(folder: &Folder) -> String {
+fn listens_at(folder: &Folder, listener: &str) -> String {
     let started = Instant::now();
     loop {
         let log = std::fs::read_to_string(folder.path().join("log")).unwrap_or_default();
         let lines = log.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
         let lines: Vec<_> = lines.collect();
         let said = |text: &str| lines.iter().find(|line| line["message"] == text);
-        if let (Some(listen), Some(_)) = (said("listen"), said("ready")) {
+        if let (Some(listen), Some(_)) = (said(listener), said("ready")) {
             return listen["address"].as_str().unwrap().to_owned();
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "it does not start: {log}");
+        assert!(started.elapsed() < Duration::from_secs(60), "it does not start: {log}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -1,0 +1,68 @@
+//! The service on a cluster. `scripts/engines up` starts the engines and says where they are; where nobody says so,
+//! the tests are skipped.
+//!
+//! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, with commas between
+//! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the log's servers and their monitors, likewise
+//! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` unless told otherwise; streams are named after it
+
+mod law;
+mod processes;
+mod same_page;
+
+use std::sync::LazyLock;
+use std::time::Duration;
+use store::cql::{Nodes, apply_schema};
+use store::jetstream::Servers;
+use tokio::runtime::Runtime;
+
+/// The connections live here.
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap());
+
+/// Where the engines are.
+#[derive(Clone)]
+pub(crate) struct Engines {
+    pub(crate) nodes: Nodes,
+    pub(crate) servers: Servers,
+}
+
+impl Engines {
+    /// The same with a log of its own.
+    pub(crate) fn on_stream(&self, name: &str) -> Engines {
+        let stream = format!("{}_{name}", self.nodes.keyspace);
+        Engines { servers: Servers { stream, ..self.servers.clone() }, ..self.clone() }
+    }
+}
+
+fn listed(name: &str) -> Option<Vec<String>> {
+    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+    Some(text.split(',').map(str::to_owned).collect())
+}
+
+pub(crate) fn engines() -> Option<Engines> {
+    let keyspace = std::env::var("TOFROM_TEST_KEYSPACE").unwrap_or_else(|_| "tofrom_test".to_owned());
+    let servers = Servers {
+        servers: listed("TOFROM_TEST_NATS")?,
+        monitor: listed("TOFROM_TEST_NATS_MONITOR").unwrap_or_default(),
+        stream: keyspace.clone(),
+        ack_wait: Duration::from_secs(5),
+        // The servers keep as much free for each stream.
+        most_bytes: 16 << 20,
+    };
+    let nodes = Nodes { nodes: listed("TOFROM_TEST_CQL")?, datacenter: "datacenter1".to_owned(), keyspace };
+    Some(Engines { nodes, servers })
+}
+
+/// The engines with their tables, if there are any.
+#[allow(clippy::print_stdout, reason = "a test that did not run says so")]
+fn prepared() -> Option<Engines> {
+    static ENGINES: LazyLock<Option<Engines>> = LazyLock::new(|| {
+        let engines = engines()?;
+        RUNTIME.block_on(apply_schema(&engines.nodes, &mut |_| ())).unwrap();
+        Some(engines)
+    });
+    if ENGINES.is_none() {
+        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
+    }
+    ENGINES.clone()
+}

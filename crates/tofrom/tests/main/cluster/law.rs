@@ -1,0 +1,25 @@
+//! The law of delivery on the cluster: the same sequences, the same verdict.
+
+use super::super::delivery::ground::Place;
+use super::super::delivery::{Trial, setting};
+use super::{RUNTIME, prepared};
+
+/// How many sequences are tried, unless `DELIVERY_CLUSTER_SEQUENCES` says otherwise.
+const SEQUENCES: u64 = 200;
+/// Most of the time is spent on waiting for disks, so that many can wait at once.
+const LANES: u8 = 16;
+
+#[test]
+fn the_law_of_delivery_holds_on_the_cluster() {
+    if prepared().is_none() {
+        return;
+    }
+    let trial = Trial::of(setting("DELIVERY_CLUSTER_SEQUENCES").unwrap_or(SEQUENCES));
+    std::thread::scope(|scope| {
+        for lane in 0..LANES {
+            let trial = &trial;
+            scope.spawn(move || RUNTIME.block_on(trial.run_on(Place::Cluster { lane })));
+        }
+    });
+    trial.judge();
+}

@@ -1,0 +1,328 @@
+//! Two processes that answer and two that deliver, on one cluster: whoever asks by turns can't tell that they are
+//! two.
+
+use super::super::oauth::answers::refused;
+use super::super::oauth::application::{App, issued};
+use super::super::oauth::races::{at_once_at, exactly_one};
+use super::super::oauth::service::{Service, password_of};
+use super::super::support::client::{Answer, Client};
+use super::{Engines, RUNTIME, prepared};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use model::{AccountName, Collection, FeedQuery, Filter, Mark, Order, Position, Start};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use store::Accounts;
+use store::cql::CqlStore;
+
+const JSON: &str = "application/json";
+/// How long something may take until it is so everywhere.
+const EVERYWHERE: Duration = Duration::from_secs(5);
+/// How long it may take until a stream tells of it.
+const TOLD: Duration = Duration::from_secs(2);
+/// The lines of a stream may come a little late on a busy machine; a line without an end is none.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Stage {
+    apis: [Service; 2],
+    _workers: [Service; 2],
+    engines: Engines,
+}
+
+/// Somebody, with a key that writes.
+struct Person {
+    name: String,
+    key: String,
+    key_id: String,
+}
+
+/// All tests share the processes; each has people of its own.
+fn stage() -> Option<&'static Stage> {
+    static STAGE: OnceLock<Stage> = OnceLock::new();
+    let engines = prepared()?;
+    Some(STAGE.get_or_init(|| {
+        let engines = engines.on_stream("box");
+        // A stream that is there is taken as it is; the service itself would have much room kept free for it.
+        RUNTIME.block_on(CqlStore::open(&engines.nodes, &engines.servers)).unwrap();
+        let settings = settings(&engines);
+        let start = |role| {
+            std::thread::scope(|scope| {
+                let both = [(); 2].map(|()| scope.spawn(|| Service::start_as(role, &settings)));
+                both.map(|starting| starting.join().unwrap())
+            })
+        };
+        Stage { apis: start("api"), _workers: start("worker"), engines }
+    }))
+}
+
+fn settings(engines: &Engines) -> String {
+    let Engines { nodes, servers } = engines;
+    let secret = BASE64_STANDARD.encode([7; 32]);
+    format!(
+        "store = \"cql\"\nsecret_keys = [{secret:?}]\ncql.nodes = {:?}\ncql.keyspace = {:?}\n\
+         nats.servers = {:?}\nnats.monitor = {:?}\nnats.stream = {:?}\n",
+        nodes.nodes, nodes.keyspace, servers.servers, servers.monitor, servers.stream
+    )
+}
+
+/// A name that nobody has yet on the cluster.
+fn fresh(what: &str) -> String {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let millis = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
+    format!("{what}-{millis}-{}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Waits until it is so, for as long as that may take.
+fn becomes<T: PartialEq + std::fmt::Debug>(expected: T, look: impl Fn() -> T) {
+    let started = Instant::now();
+    let mut came = look();
+    while came != expected && started.elapsed() < EVERYWHERE {
+        std::thread::sleep(Duration::from_millis(50));
+        came = look();
+    }
+    assert_eq!(came, expected);
+}
+
+impl Stage {
+    fn person(&self, what: &str, more: &[&str]) -> Person {
+        let name = fresh(what);
+        self.apis[0].add_account(&name, more);
+        let made = self.apis[1].run(&["key", "add", &name, "--scope", "write", "--json"], "");
+        let made: Value = serde_json::from_str(&made).unwrap();
+        let text = |field: &str| made[field].as_str().unwrap().to_owned();
+        Person { key: text("key"), key_id: text("id"), name }
+    }
+
+    /// One of the processes is asked; the number goes around.
+    fn ask(&self, at: usize, method: &str, target: &str, who: &Person, body: Option<&Value>) -> Answer {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let headers = [("ServicePSK", who.key.as_str()), ("Accept", JSON), ("Content-Type", JSON)];
+        let headers = if body.is_empty() { &headers[..2] } else { &headers };
+        let client = &self.apis[at % 2].client;
+        client.send(method, &format!("/social/200909{target}"), headers, body.as_bytes())
+    }
+
+    fn write(&self, at: usize, who: &Person, id: &str) {
+        let bookmark = json!({ "Title": "t", "Url": "https://example.org/" });
+        let body = json!({ "Category": "BookmarkShared", "Title": id, "Bookmark": bookmark });
+        let answer = self.ask(at, "PUT", &own(who, id), who, Some(&body));
+        assert_eq!(answer.status, 201, "{}", answer.text());
+    }
+
+    fn titles(&self, at: usize, who: &Person, collection: &str, query: &str) -> Vec<String> {
+        let target = format!("/activity/{}/{collection}?count=200&{query}", who.name);
+        titles(&self.ask(at, "GET", &target, who, None))
+    }
+
+    /// A stream of what reaches somebody, line by line.
+    fn stream(&self, at: usize, who: &Person, query: &str, last: Option<&str>) -> Receiver<String> {
+        let client: Client = self.apis[at % 2].client.clone();
+        let last = last.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default();
+        let request = format!(
+            "GET /social/200909/activity/{}/tofrom{query} HTTP/1.1\r\nHost: x\r\nServicePSK: {}\r\n\
+             Accept: text/event-stream\r\n{last}\r\n",
+            who.name, who.key
+        );
+        let (tell, told) = channel();
+        let mut stream = client.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.flush().unwrap();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                if tell.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        told
+    }
+}
+
+fn own(who: &Person, id: &str) -> String {
+    format!("/activity/{}/from/Delicious/{id}", who.name)
+}
+
+fn titles(page: &Answer) -> Vec<String> {
+    page.activities().iter().map(|one| one["Title"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Waits for a line with these words.
+fn line_with(lines: &Receiver<String>, words: &str, within: Duration) -> String {
+    let started = Instant::now();
+    let mut seen = Vec::new();
+    while let Ok(line) = lines.recv_timeout(within.saturating_sub(started.elapsed())) {
+        if line.contains(words) {
+            return line;
+        }
+        seen.push(line);
+    }
+    panic!("no {words:?} within {within:?}: {seen:?}");
+}
+
+#[test]
+fn what_is_written_at_one_is_read_at_the_other() {
+    let Some(stage) = stage() else { return };
+    let (actor, fan) = (stage.person("actor", &["--public"]), stage.person("fan", &[]));
+    let edge = format!("/user/{}/following/{}", fan.name, actor.name);
+    assert_eq!(stage.ask(0, "PUT", &edge, &fan, None).status, 204);
+    let mut newest = Vec::new();
+    for number in 0..10 {
+        let id = format!("n{number}");
+        stage.write(number, &actor, &id);
+        newest.insert(0, id);
+        for query in [
+            "",
+            "orderby=pubDate",
+            "service=delicious",
+            "type=bookmark&verb=share",
+            "orderby=pubDate&type=bookmark",
+        ] {
+            assert_eq!(stage.titles(number + 1, &actor, "from", query), newest, "{query}");
+            assert_eq!(stage.titles(number, &actor, "tofrom", query), newest, "{query}");
+        }
+        for at in 0..2 {
+            becomes(newest.clone(), || stage.titles(at, &fan, "to", "orderby=pubDate"));
+        }
+    }
+    assert_eq!(stage.ask(1, "DELETE", &own(&actor, "n3"), &actor, None).status, 204);
+    newest.retain(|id| id != "n3");
+    assert_eq!(stage.titles(0, &actor, "from", ""), newest, "what is taken back is gone at once");
+    assert_eq!(stage.titles(0, &fan, "to", ""), newest, "for everybody");
+    assert_eq!(stage.ask(1, "DELETE", &edge, &fan, None).status, 204);
+    assert_eq!(stage.titles(0, &fan, "to", ""), [""; 0]);
+}
+
+#[test]
+fn a_stream_at_one_is_told_of_what_is_written_at_the_other() {
+    let Some(stage) = stage() else { return };
+    let (actor, fan) = (stage.person("actor", &["--public"]), stage.person("fan", &[]));
+    let edge = format!("/user/{}/following/{}", fan.name, actor.name);
+    assert_eq!(stage.ask(0, "PUT", &edge, &fan, None).status, 204);
+    for at in 0..2 {
+        let (own, followers) = (stage.stream(at, &actor, "", None), stage.stream(at, &fan, "", None));
+        for lines in [&own, &followers] {
+            line_with(lines, "text/event-stream", PATIENCE);
+            line_with(lines, ":", PATIENCE);
+        }
+        std::thread::sleep(Duration::from_secs(1));
+        for round in 0..3 {
+            let id = format!("told-{at}-{round}");
+            stage.write(at + 1, &actor, &id);
+            line_with(&own, &id, TOLD);
+            line_with(&followers, &id, TOLD);
+        }
+    }
+}
+
+#[test]
+fn what_ends_at_one_ends_at_the_other() {
+    let Some(stage) = stage() else { return };
+    let (one, other) = (stage.person("one", &["--public"]), stage.person("other", &[]));
+    let page = format!("/activity/{}/from", one.name);
+    let seen = |at: usize, who: &Person| stage.ask(at, "GET", &page, who, None).status;
+    assert_eq!([seen(0, &other), seen(1, &other)], [200, 200]);
+    let private =
+        stage.ask(0, "PUT", &format!("/user/{}", one.name), &one, Some(&json!({ "Public": false })));
+    assert_eq!(private.status, 200, "{}", private.text());
+    assert_eq!(seen(0, &other), 404);
+    becomes(404, || seen(1, &other));
+
+    let app = App::register(&stage.apis[0], "App", "http://127.0.0.1/cb", &[]);
+    let token = app.token_of(&one.name);
+    let clients = stage.apis.each_ref().map(|api| &api.client);
+    let works = |at: usize| app.whoami(&token).send(clients[at]).status;
+    assert_eq!([works(0), works(1)], [200, 200]);
+    assert_eq!(app.draft("DELETE", "/200909/whoami/token").token(&token).send(clients[0]).status, 204);
+    assert_eq!(works(0), 401);
+    becomes(401, || works(1));
+
+    assert_eq!([seen(0, &one), seen(1, &one)], [200, 200]);
+    stage.apis[0].run(&["key", "revoke", &one.name, &one.key_id], "");
+    becomes([401, 401], || [seen(0, &one), seen(1, &one)]);
+}
+
+#[test]
+fn what_happens_once_happens_once_at_both_together() {
+    let Some(stage) = stage() else { return };
+    let person = stage.person("person", &[]);
+    let app = App::register(&stage.apis[0], "App", "http://127.0.0.1/cb", &[]);
+    let clients = stage.apis.each_ref().map(|api| &api.client);
+    let token = app.token_of(&person.name);
+    for round in 0..4 {
+        let request = app.whoami(&token).sign();
+        assert_eq!(request.send(clients[round % 2]).status, 200);
+        refused(&request.send(clients[(round + 1) % 2]), 401, "nonce-used", "nonce_used");
+    }
+    for _ in 0..3 {
+        let request = app.whoami(&token).sign();
+        exactly_one(at_once_at(&clients, &vec![request; 20]), "nonce-used");
+        let (temporary, verifier) = app.allowed(&person.name);
+        let requests: Vec<_> = (0..20).map(|_| app.exchange(&temporary, &verifier).sign()).collect();
+        let token = issued(&exactly_one(at_once_at(&clients, &requests), "token-used"));
+        assert_eq!(app.whoami(&token).send(clients[0]).status, 200);
+        assert_eq!(app.whoami(&token).send(clients[1]).status, 200);
+    }
+}
+
+#[test]
+fn wrong_passwords_are_held_up_at_both() {
+    let Some(stage) = stage() else { return };
+    let person = stage.person("guessed", &[]);
+    let guess = |at: usize, word: &str| {
+        let basic = format!("Basic {}", BASE64_STANDARD.encode(format!("{}:{word}", person.name)));
+        stage.apis[at % 2].client.get("/social/200909/whoami", &[("Authorization", &basic)]).status
+    };
+    let started = Instant::now();
+    let statuses: Vec<u16> = (0..100).map(|number| guess(number, &format!("wrong-{number}"))).collect();
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    for at in 0..2 {
+        let mine = statuses.iter().skip(at).step_by(2);
+        assert!(mine.clone().any(|status| *status == 429), "{statuses:?}");
+        while guess(at, "wrong") != 429 {}
+        assert_eq!(guess(at, &password_of(&person.name)), 429, "who guesses is not told of a right one");
+    }
+    assert!(statuses.iter().all(|status| [401, 429].contains(status)), "{statuses:?}");
+}
+
+#[test]
+fn a_mark_of_one_works_at_the_other_and_one_of_another_log_nowhere() {
+    let Some(stage) = stage() else { return };
+    let person = stage.person("person", &[]);
+    stage.write(0, &person, "before");
+    let target = format!("/activity/{}/tofrom", person.name);
+    let mut page = stage.ask(0, "GET", &target, &person, None);
+    for number in 0..6 {
+        let link = page.link("updates").unwrap();
+        let (_, updates) = link.split_once("/200909").unwrap();
+        let id = format!("after-{number}");
+        stage.write(number, &person, &id);
+        becomes(vec![id], || titles(&stage.ask(number + 1, "GET", updates, &person, None)));
+        page = stage.ask(number + 1, "GET", updates, &person, None);
+    }
+
+    let owner = RUNTIME.block_on(async {
+        let store = CqlStore::open(&stage.engines.nodes, &stage.engines.servers).await.unwrap();
+        store.account_by_name(&AccountName::parse(&person.name).unwrap()).await.unwrap().unwrap().uid
+    });
+    let mark = Mark::at(Position(5));
+    let old = FeedQuery {
+        owner,
+        collection: Collection::ToFrom,
+        filter: Filter::default(),
+        order: Order::Received,
+        start: Start::Updates(mark.clone()),
+        count: 20,
+        format: None,
+    };
+    for at in 0..2 {
+        let answer = stage.ask(at, "GET", &format!("{target}?{}", old.render()), &person, None);
+        assert_eq!(answer.status, 410, "{}", answer.text());
+        assert!(answer.json()["type"].as_str().unwrap().ends_with("/cursor-expired"), "{}", answer.text());
+        let lines = stage.stream(at, &person, "", Some(&old.mark_text(&mark)));
+        line_with(&lines, "event: incomplete", PATIENCE);
+    }
+}

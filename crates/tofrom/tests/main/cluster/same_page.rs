@@ -1,0 +1,200 @@
+//! The same page on both engines: what people do is done on one machine and on the cluster with the same identifiers
+//! at the same times, and whoever reads can't tell which one they read.
+
+use super::super::delivery::ground::{Ground, Place};
+use super::super::delivery::sequence::{Sequence, Stage, any_filter};
+use super::super::delivery::setting;
+use super::super::delivery::steps::Step;
+use super::super::delivery::verdict::{COLLECTIONS, query};
+use super::super::support::chance::Chance;
+use super::{RUNTIME, prepared};
+use model::{FeedQuery, Filter, Mark, Order, Reader, Start, State, Uid};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tofrom::feed::Item;
+
+/// How many sequences are tried, unless `SAME_PAGE_SEQUENCES` says otherwise.
+const SEQUENCES: u64 = 100;
+/// Lanes that no other test has.
+const LANES: std::ops::Range<u8> = 100..108;
+
+type Differs = String;
+
+#[test]
+fn one_machine_and_the_cluster_show_the_same() {
+    if prepared().is_none() {
+        return;
+    }
+    let first = setting("SAME_PAGE_SEED").unwrap_or(0);
+    let end = first + setting("SAME_PAGE_SEQUENCES").unwrap_or(SEQUENCES);
+    let (next, found) = (AtomicU64::new(first), Mutex::new(None));
+    let work = async |lane| {
+        let place = Place::Cluster { lane };
+        let grounds = [Ground::new(), place.ground().await];
+        while found.lock().unwrap().is_none() {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                break;
+            }
+            if let Err(differs) = same(seed, place.first(), &grounds).await {
+                *found.lock().unwrap() = Some(format!("SAME_PAGE_SEED={seed}: {differs}"));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for lane in LANES {
+            let work = &work;
+            scope.spawn(move || RUNTIME.block_on(work(lane)));
+        }
+    });
+    let found = found.into_inner().unwrap();
+    assert!(found.is_none(), "{}", found.unwrap());
+}
+
+/// The same done on both.
+struct Both<'a> {
+    stages: [Stage<'a>; 2],
+    chance: Chance,
+}
+
+async fn same(seed: u64, first: i64, grounds: &[Ground; 2]) -> Result<(), Differs> {
+    let sequence = Sequence::random(seed, first);
+    grounds.iter().for_each(|ground| ground.draw_anew(seed));
+    let [one, other] = grounds;
+    let mut stages = [
+        Stage::new(one, first, &sequence.people, &[]).await,
+        Stage::new(other, first, &sequence.people, &[]).await,
+    ];
+    stages.iter_mut().for_each(|stage| stage.ties = true);
+    let mut both = Both { stages, chance: Chance::new(seed) };
+    let mut marks = Vec::new();
+    for step in sequence.steps.iter().filter_map(undisturbed) {
+        for stage in &mut both.stages {
+            stage.step(&step).await.map_err(|broken| format!("{step:?}: {broken}"))?;
+        }
+        if matches!(step, Step::WorkAll) {
+            marks.extend(both.marks().await);
+        }
+    }
+    for stage in &mut both.stages {
+        stage.settle().await?;
+    }
+    both.compare_pages().await?;
+    for (owner, marks) in marks {
+        both.compare_updates(owner, marks).await?;
+    }
+    Ok(())
+}
+
+/// What people do, and nothing that goes wrong: where something does, engines may differ in what they tell twice.
+fn undisturbed(step: &Step) -> Option<Step> {
+    match step {
+        Step::Person { who, deed, .. } => {
+            Some(Step::Person { who: *who, deed: deed.clone(), trouble: None, again: false })
+        }
+        Step::Time(_) | Step::WorkAll => Some(step.clone()),
+        Step::Work { .. } => Some(Step::WorkAll),
+        Step::Land { .. } | Step::Look { .. } => None,
+    }
+}
+
+/// An item as it is on both: accounts have numbers of their own on each.
+fn told(stage: &Stage<'_>, item: &Item) -> String {
+    let account = |uid: Uid| stage.naive.accounts.iter().position(|account| account.uid == uid);
+    let State { actor, addressed, .. } = &item.state;
+    let mut addressed: Vec<_> = addressed.iter().map(|uid| account(*uid)).collect();
+    addressed.sort();
+    let state = State { actor: Uid(0), addressed: Vec::new(), ..item.state.clone() };
+    format!("{state:?} of {:?} for {addressed:?}", account(*actor))
+}
+
+impl Both<'_> {
+    /// Where updates begin for everybody, now that everything is delivered.
+    async fn marks(&mut self) -> Vec<(usize, [Mark; 2])> {
+        for stage in &mut self.stages {
+            stage.work_until_all_is_done().await;
+        }
+        let mut marks = Vec::new();
+        for number in 0..self.stages[0].naive.accounts.len() {
+            let [one, other] = &self.stages;
+            marks.push((number, [mark(one, number).await, mark(other, number).await]));
+        }
+        marks
+    }
+
+    async fn compare_pages(&mut self) -> Result<(), Differs> {
+        for owner in 0..self.stages[0].naive.accounts.len() {
+            for collection in COLLECTIONS {
+                for order in [Order::Received, Order::Published] {
+                    let filter = match self.chance.one_in(2) {
+                        true => any_filter(&mut self.chance, self.stages[0].first),
+                        false => Filter::default(),
+                    };
+                    for filter in [Filter::default(), filter] {
+                        let reader = if self.chance.one_in(2) { owner } else { self.chance.below(7) };
+                        let count = u32::try_from(*self.chance.pick(&[1, 2, 3, 20, 200])).unwrap();
+                        let start = match self.chance.one_in(3) {
+                            true => Start::Skip(u32::try_from(self.chance.below(8)).unwrap()),
+                            false => Start::Skip(0),
+                        };
+                        let asked = FeedQuery { start, count, ..query(Uid(0), collection, order, filter) };
+                        self.compare(reader, owner, [asked.clone(), asked]).await?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn compare_updates(&mut self, owner: usize, marks: [Mark; 2]) -> Result<(), Differs> {
+        let count = u32::try_from(*self.chance.pick(&[1, 2, 20])).unwrap();
+        let collection = *self.chance.pick(&COLLECTIONS);
+        let asked = query(Uid(0), collection, Order::Received, Filter::default());
+        let asked = marks.map(|mark| FeedQuery { count, start: Start::Updates(mark), ..asked.clone() });
+        self.compare(owner, owner, asked).await
+    }
+
+    /// All pages from there on, with bodies.
+    async fn compare(&self, reader: usize, owner: usize, asked: [FeedQuery; 2]) -> Result<(), Differs> {
+        let [one, other] = asked;
+        let here = walk(&self.stages[0], reader, owner, one.clone()).await?;
+        let there = walk(&self.stages[1], reader, owner, other).await?;
+        if here != there {
+            return Err(format!(
+                "{reader} reads {one:?} of {owner}: {here:#?} on one, {there:#?} on the other"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The mark of whoever has seen everything.
+async fn mark(stage: &Stage<'_>, owner: usize) -> Mark {
+    let owner = stage.naive.account(owner).uid;
+    let nothing =
+        FeedQuery { count: 0, ..query(owner, model::Collection::ToFrom, Order::Received, Filter::default()) };
+    stage.ground.feed.page(Reader::Owner, &nothing).await.unwrap().mark
+}
+
+async fn walk(
+    stage: &Stage<'_>,
+    reader: usize,
+    owner: usize,
+    asked: FeedQuery,
+) -> Result<Vec<String>, Differs> {
+    let (reader, owner) = (stage.naive.account(reader).uid, stage.naive.account(owner).uid);
+    let reader = stage.naive.reader(reader, owner);
+    let mut next = FeedQuery { owner, ..asked };
+    let mut walked = Vec::new();
+    loop {
+        let page = stage.ground.feed.page(reader, &next).await.map_err(|error| error.to_string())?;
+        let ids: Vec<_> = page.items.iter().map(|item| item.state.id).collect();
+        let bodies = stage.ground.store.bodies(&ids).await.map_err(|error| error.to_string())?;
+        let items = page.items.iter().zip(bodies);
+        walked.extend(items.map(|(item, body)| format!("{} {body:?}", told(stage, item))));
+        // Where pages end is part of what is shown.
+        walked.push("page".to_owned());
+        let Some(start) = page.next else { return Ok(walked) };
+        next = next.from(start);
+    }
+}
