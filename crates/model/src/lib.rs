@@ -23,6 +23,7 @@ pub use cursor::{Binding, Cursor, CursorError, Mark, Place};
 pub use entry::{Box, Boxes, Entry, Order, Spot};
 pub use facet::{Facet, ServiceName};
 pub use grant::{AccessToken, Progress, Session, Temporary};
+pub use hash::Fnv;
 pub use id::{AccountName, ActivityId, InvalidName, KeyId, Position, Uid, Version};
 pub use query::{
     DEFAULT_COUNT, FeedQuery, Filter, Format, MAX_PAGE, ParameterError, Range, RawQuery, Start,

@@ -2,7 +2,8 @@
 
 use crate::{Result, StoreError};
 use model::{
-    ActivityId, Facet, Formerly, Kind, Millis, Position, Spot, State, Uid, Verb, Version, Visibility,
+    Account, AccountName, ActivityId, Facet, Formerly, Kind, Millis, Position, Spot, State, Uid, Verb,
+    Version, Visibility,
 };
 
 /// Puts values one after the other.
@@ -100,6 +101,19 @@ impl Put {
             .flag(state.deleted)
             .visibility(state.visibility)
             .many(&state.addressed, |put, uid| put.signed(uid.0))
+    }
+
+    /// Everything of an account but its number.
+    pub(crate) fn account(self, account: &Account) -> Put {
+        self.text(account.name.as_str())
+            .signed(account.version.0)
+            .option(account.given_name.as_deref(), Put::text)
+            .option(account.family_name.as_deref(), Put::text)
+            .flag(account.public)
+            .flag(account.operator)
+            .option(account.password.as_deref(), Put::text)
+            .signed(account.created.0)
+            .flag(account.removed)
     }
 }
 
@@ -222,6 +236,22 @@ impl<'a> Take<'a> {
             deleted: self.flag()?,
             visibility: self.visibility()?,
             addressed: self.many(Take::uid)?,
+        })
+    }
+
+    pub(crate) fn account(&mut self, uid: Uid) -> Result<Account> {
+        let text = |take: &mut Take<'_>| take.text().map(str::to_owned);
+        Ok(Account {
+            uid,
+            name: AccountName::parse(self.text()?).map_err(|_| wrong("an account's name"))?,
+            version: self.version()?,
+            given_name: self.option(text)?,
+            family_name: self.option(text)?,
+            public: self.flag()?,
+            operator: self.flag()?,
+            password: self.option(text)?,
+            created: self.millis()?,
+            removed: self.flag()?,
         })
     }
 }

@@ -75,6 +75,24 @@ pub struct NewAccount {
     pub created: Millis,
 }
 
+impl NewAccount {
+    /// The account, once it has its number.
+    pub(crate) fn into_account(self, uid: Uid) -> Account {
+        Account {
+            uid,
+            name: self.name,
+            version: self.version,
+            given_name: self.given_name,
+            family_name: self.family_name,
+            public: self.public,
+            operator: self.operator,
+            password: self.password,
+            created: self.created,
+            removed: false,
+        }
+    }
+}
+
 /// Accounts: states with a version, found by name or number.
 #[async_trait]
 pub trait Accounts: Send + Sync {

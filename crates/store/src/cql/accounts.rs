@@ -1,15 +1,14 @@
 //! Accounts. A name is claimed once and for ever; the claim keeps the account's first state, so that whoever finds
 //! a name whose account was never written can write it.
 
-use super::db::{Query, corrupt};
+use super::db::Query;
 use super::message::Ensure;
 use super::once::Step;
 use super::scan::Scan;
-use super::{AT_ONCE, CqlStore};
+use super::{CqlStore, together};
 use crate::bytes::{Put, Take};
 use crate::{Accounts, NewAccount, Result, StoreError};
 use async_trait::async_trait;
-use futures::{StreamExt, TryStreamExt, stream};
 use model::{Account, AccountName, Uid};
 use uuid::Uuid;
 
@@ -34,34 +33,11 @@ fn new_number() -> Uid {
 }
 
 fn encoded(account: &Account) -> Vec<u8> {
-    Put::new()
-        .text(account.name.as_str())
-        .signed(account.version.0)
-        .option(account.given_name.as_deref(), Put::text)
-        .option(account.family_name.as_deref(), Put::text)
-        .flag(account.public)
-        .flag(account.operator)
-        .option(account.password.as_deref(), Put::text)
-        .signed(account.created.0)
-        .flag(account.removed)
-        .finish()
+    Put::new().account(account).finish()
 }
 
 fn decoded(uid: Uid, bytes: &[u8]) -> Result<Account> {
-    let mut take = Take::new(bytes);
-    let text = |take: &mut Take<'_>| take.text().map(str::to_owned);
-    Ok(Account {
-        uid,
-        name: AccountName::parse(take.text()?).map_err(|_| corrupt("not an account's name"))?,
-        version: take.version()?,
-        given_name: take.option(text)?,
-        family_name: take.option(text)?,
-        public: take.flag()?,
-        operator: take.flag()?,
-        password: take.option(text)?,
-        created: take.millis()?,
-        removed: take.flag()?,
-    })
+    Take::new(bytes).account(uid)
 }
 
 impl CqlStore {
@@ -79,18 +55,7 @@ impl CqlStore {
 #[async_trait]
 impl Accounts for CqlStore {
     async fn create_account(&self, new: NewAccount) -> Result<Option<Account>> {
-        let account = Account {
-            uid: new_number(),
-            name: new.name,
-            version: new.version,
-            given_name: new.given_name,
-            family_name: new.family_name,
-            public: new.public,
-            operator: new.operator,
-            password: new.password,
-            created: new.created,
-            removed: false,
-        };
+        let account = new.into_account(new_number());
         let (name, op) = (account.name.as_str(), Uuid::new_v4());
         let claim = (name, account.uid.0, encoded(&account), op);
         let ours = |found: Option<(Uuid,)>| found.map(|(by,)| by == op);
@@ -117,8 +82,7 @@ impl Accounts for CqlStore {
     }
 
     async fn accounts(&self, uids: &[Uid]) -> Result<Vec<Option<Account>>> {
-        let asked = stream::iter(uids.to_vec()).map(|uid| self.account_by_number(uid));
-        asked.buffered(AT_ONCE).try_collect().await
+        together(uids.iter().map(|uid| self.account_by_number(*uid))).await
     }
 
     async fn put_account(&self, account: &Account) -> Result<()> {

@@ -2,6 +2,7 @@
 //! state comes last, so that who finds it knows that everything else is there. What is claimed and has no state yet is
 //! finished by whoever meets it.
 
+use super::db::{activity_id, corrupt, uuid};
 use super::log::Noted;
 use super::message::{AcceptedVersion, Ensure, Message, body_bytes, body_of, version_root};
 use super::{CqlStore, Query, Step, together};
@@ -33,19 +34,9 @@ const BODY: Query = Query::read("SELECT body FROM feed.activity WHERE aid = ?");
 const PUT: Query =
     Query::write("INSERT INTO feed.activity (aid, state, body) VALUES (?, ?, ?) USING TIMESTAMP ?");
 
-pub(super) fn uuid(id: ActivityId) -> Uuid {
-    Uuid::from_bytes(*id.as_bytes())
-}
-
-pub(super) fn id_of(uuid: Uuid) -> Result<ActivityId> {
-    ActivityId::from_bytes(uuid.into_bytes())
-        .ok_or_else(|| super::db::corrupt("an identifier of another kind"))
-}
-
 fn claim_of((aid, version, fingerprint, deleted): ClaimRow) -> Result<Claim> {
-    let fingerprint =
-        fingerprint.try_into().map_err(|_| super::db::corrupt("a fingerprint of another length"))?;
-    Ok(Claim { id: id_of(aid)?, version: Version(version), fingerprint, deleted })
+    let fingerprint = fingerprint.try_into().map_err(|_| corrupt("a fingerprint of another length"))?;
+    Ok(Claim { id: activity_id(aid)?, version: Version(version), fingerprint, deleted })
 }
 
 /// The cell of a state: the state, and what the versions before it were.

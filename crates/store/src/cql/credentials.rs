@@ -6,11 +6,10 @@
 
 use super::db::{Query, corrupt};
 use super::scan::Scan;
-use super::{AT_ONCE, CqlStore, LATEST};
+use super::{CqlStore, LATEST, together};
 use crate::bytes::{Put, Take};
 use crate::{Credentials, Result};
 use async_trait::async_trait;
-use futures::{StreamExt, TryStreamExt, stream};
 use model::{Application, Key, KeyId, Millis, Scopes, Uid};
 
 const KEY: Query = Query::read("SELECT hash, key, revoked_ms, used_ms FROM ident.key WHERE hash = ?");
@@ -146,8 +145,8 @@ impl Credentials for CqlStore {
 
     async fn keys_of(&self, owner: Uid) -> Result<Vec<Key>> {
         let listed: Vec<(i64, Vec<u8>)> = self.db.rows(&KEYS_OF, (owner.0,)).await?;
-        let asked = stream::iter(listed).map(|(_, hash)| self.key(hash)).buffered(AT_ONCE);
-        asked.try_filter_map(async |key| Ok(key)).try_collect().await
+        let found = together(listed.into_iter().map(|(_, hash)| self.key(hash))).await?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     async fn revoke_key(&self, owner: Uid, id: KeyId, at: Millis) -> Result<bool> {

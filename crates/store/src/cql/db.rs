@@ -1,6 +1,7 @@
 //! The way to the database: a session, prepared statements, and what an answer or its absence means.
 
 use crate::{Result, StoreError};
+use model::{ActivityId, Fnv};
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
@@ -16,10 +17,10 @@ use scylla::statement::{Consistency, SerialConsistency, Statement};
 use scylla::value::{CqlValue, Row};
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
+use uuid::Uuid;
 
 /// How long a request may take before its outcome is unknown.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -131,9 +132,7 @@ impl Db {
 
     /// The gate before conditional writes of a row; rows may share one.
     pub(super) fn gate(&self, key: &impl Debug) -> &tokio::sync::Mutex<()> {
-        let mut hasher = DefaultHasher::new();
-        format!("{key:?}").hash(&mut hasher);
-        let at = usize::try_from(hasher.finish() % GATES as u64).unwrap_or(0);
+        let at = usize::try_from(place(format!("{key:?}").as_bytes(), GATES as u64)).unwrap_or(0);
         let [first, ..] = &self.gates;
         self.gates.get(at).unwrap_or(first)
     }
@@ -207,9 +206,7 @@ impl Db {
         let unavailable = |error| StoreError::Unavailable(format!("{error}: {}", query.text));
         let mut prepared = self.session.prepare(self.named(query.text)).await.map_err(unavailable)?;
         match query.kind {
-            Kind::Read => prepared.set_is_idempotent(true),
-            // Nothing is gained by a second try before the first has been given up.
-            Kind::Write => prepared.set_is_idempotent(true),
+            Kind::Read | Kind::Write => prepared.set_is_idempotent(true),
             Kind::Serial => prepared.set_consistency(Consistency::LocalSerial),
             Kind::Conditional => prepared.set_is_idempotent(false),
         }
@@ -319,6 +316,23 @@ fn may_have_happened(error: &ExecutionError) -> bool {
         ),
         _ => true,
     }
+}
+
+/// An identifier as the database takes it.
+pub(super) fn uuid(id: ActivityId) -> Uuid {
+    Uuid::from_bytes(*id.as_bytes())
+}
+
+/// The identifier that the database gives.
+pub(super) fn activity_id(id: Uuid) -> Result<ActivityId> {
+    ActivityId::from_bytes(id.into_bytes()).ok_or_else(|| corrupt("an identifier of no activity"))
+}
+
+/// Where something lies among so many places. What is stored is found by it, so it is the same in every build.
+pub(super) fn place(name: &[u8], places: u64) -> u64 {
+    let hash = Fnv::new().bytes(name).finish();
+    // The upper half is mixed better than the lower.
+    (hash ^ hash >> 32) % places
 }
 
 /// Something is stored that should not be.

@@ -6,11 +6,10 @@ use super::credentials::{earliest, exactly, scopes};
 use super::db::{Query, corrupt};
 use super::once::Step;
 use super::scan::Scan;
-use super::{AT_ONCE, CqlStore};
+use super::{CqlStore, together};
 use crate::bytes::{Put, Take};
 use crate::{Grants, Nonce, Result, Secret, StoreError};
 use async_trait::async_trait;
-use futures::{StreamExt, TryStreamExt, stream};
 use model::{AccessToken, Millis, Progress, Session, Temporary, Uid};
 use uuid::Uuid;
 
@@ -232,8 +231,8 @@ impl Grants for CqlStore {
 
     async fn tokens_of(&self, owner: Uid) -> Result<Vec<AccessToken>> {
         let listed: Vec<(String,)> = self.db.rows(&TOKENS_OF, (owner.0,)).await?;
-        let asked = stream::iter(listed).map(|(key,)| self.find_token(key)).buffered(AT_ONCE);
-        asked.try_filter_map(async |token| Ok(token)).try_collect().await
+        let found = together(listed.into_iter().map(|(key,)| self.find_token(key))).await?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     async fn list_tokens(&self, after: Option<&str>, limit: usize) -> Result<Vec<AccessToken>> {

@@ -1,6 +1,7 @@
 //! Edges. The follower's end has every edge that ever was; the other end has them in shards, of which there are more
 //! the more accounts follow, so that no partition grows without end. An edge knows where in the log it was made.
 
+use super::db::place;
 use super::message::{Ensure, put_edge, take_edge};
 use super::{CqlStore, Query, together};
 use crate::bytes::{Put, Take};
@@ -8,7 +9,6 @@ use crate::{Graph, Result};
 use async_trait::async_trait;
 use model::{Edge, Position, Uid};
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// From so many rows in a shard on there are more shards.
 const FULL: i64 = 12_000;
@@ -52,10 +52,9 @@ fn shard(level: i8, number: u64) -> i32 {
     i32::from(level) << 16 | i32::try_from(number).unwrap_or(0)
 }
 
-fn mixed(follower: Uid, followee: Uid) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (follower.0, followee.0).hash(&mut hasher);
-    hasher.finish()
+/// A number of that edge, of so many.
+fn mixed(follower: Uid, followee: Uid, many: u64) -> u64 {
+    place(&[follower.0.to_be_bytes(), followee.0.to_be_bytes()].concat(), many)
 }
 
 impl CqlStore {
@@ -67,12 +66,12 @@ impl CqlStore {
         edge: &Edge,
         at: Position,
     ) -> Result<()> {
-        let (cell, version, mixed) = (cell(edge, at), edge.version.0, mixed(follower, followee));
+        let (cell, version) = (cell(edge, at), edge.version.0);
         let level = self.level(followee).await?;
-        let shard = shard(level, mixed % shards(level));
+        let shard = shard(level, mixed(follower, followee, shards(level)));
         self.db.write(&PUT_FOLLOWER, (followee.0, shard, follower.0, &cell, version)).await?;
         self.db.write(&PUT_FOLLOWING, (follower.0, followee.0, &cell, version)).await?;
-        if mixed.is_multiple_of(COUNTED) && level < MOST_LEVELS {
+        if mixed(follower, followee, COUNTED) == 0 && level < MOST_LEVELS {
             let count = self.db.row::<(i64,)>(&COUNT, (followee.0, shard)).await?;
             if count.is_some_and(|(rows,)| rows >= FULL) {
                 let level = level + 1;

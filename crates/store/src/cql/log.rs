@@ -4,6 +4,7 @@
 //! is sent. So it does not matter where whoever began it stopped: a worker that takes the message puts the rest in
 //! place before it does the work, and what never reached the log is found in `pending`.
 
+use super::db::place;
 use super::message::{Ensure, Message, Root};
 use super::{CqlStore, Db, Outcome, Query, together};
 use crate::jetstream::{Epochs, JetStream, Servers};
@@ -11,7 +12,6 @@ use crate::{Backlog, DeadLetter, Log, Result, StoreError, Task, Work};
 use async_trait::async_trait;
 use model::{Millis, Position};
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
@@ -99,9 +99,7 @@ impl Epochs for Counter {
 }
 
 pub(super) fn shard(id: &str) -> i16 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    i16::try_from(hasher.finish() % SHARDS).unwrap_or(0)
+    i16::try_from(place(id.as_bytes(), SHARDS)).unwrap_or(0)
 }
 
 impl CqlStore {
@@ -195,7 +193,7 @@ impl CqlStore {
     }
 }
 
-fn wall_clock() -> Millis {
+pub(super) fn wall_clock() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     Millis(i64::try_from(since).unwrap_or(0))
 }

@@ -3,7 +3,7 @@
 use super::db::corrupt;
 use crate::bytes::{Put, Take};
 use crate::{Acceptance, Result, SourceKey, Work};
-use model::{Account, AccountName, Activity, ActivityId, Body, Edge, Formerly, Millis, State, Uid, Version};
+use model::{Account, Activity, ActivityId, Body, Edge, Formerly, Millis, State, Uid, Version};
 
 /// The first byte of every message; another one is another form.
 const FORM: u8 = 1;
@@ -217,7 +217,7 @@ fn put_ensure(put: Put, ensure: &Ensure) -> Result<Put> {
         Ensure::Edge { follower, followee, edge } => {
             put_edge(put.byte(2).signed(follower.0).signed(followee.0), edge)
         }
-        Ensure::Account(account) => put_account(put.byte(3), account),
+        Ensure::Account(account) => put.byte(3).signed(account.uid.0).account(account),
         Ensure::Removal { owner, id, received, version } => {
             put.byte(4).signed(owner.0).id(*id).signed(received.0).signed(version.0)
         }
@@ -238,7 +238,10 @@ fn take_ensure(take: &mut Take<'_>) -> Result<Option<Ensure>> {
             Ensure::Version(Box::new(AcceptedVersion { source, activity, formerly, before }))
         }
         2 => Ensure::Edge { follower: take.uid()?, followee: take.uid()?, edge: take_edge(take)? },
-        3 => Ensure::Account(take_account(take)?),
+        3 => {
+            let uid = take.uid()?;
+            Ensure::Account(take.account(uid)?)
+        }
         4 => Ensure::Removal {
             owner: take.uid()?,
             id: take.id()?,
@@ -267,35 +270,5 @@ pub(super) fn take_edge(take: &mut Take<'_>) -> Result<Edge> {
         following: take.flag()?,
         since: take.millis()?,
         from: take.option(Take::spot)?,
-    })
-}
-
-pub(super) fn put_account(put: Put, account: &Account) -> Put {
-    let text = |put: Put, text: &String| put.text(text);
-    put.signed(account.uid.0)
-        .text(account.name.as_str())
-        .signed(account.version.0)
-        .option(account.given_name.as_ref(), text)
-        .option(account.family_name.as_ref(), text)
-        .flag(account.public)
-        .flag(account.operator)
-        .option(account.password.as_ref(), text)
-        .signed(account.created.0)
-        .flag(account.removed)
-}
-
-pub(super) fn take_account(take: &mut Take<'_>) -> Result<Account> {
-    let text = |take: &mut Take<'_>| take.text().map(str::to_owned);
-    Ok(Account {
-        uid: take.uid()?,
-        name: AccountName::parse(take.text()?).map_err(|_| corrupt("not a name"))?,
-        version: take.version()?,
-        given_name: take.option(text)?,
-        family_name: take.option(text)?,
-        public: take.flag()?,
-        operator: take.flag()?,
-        password: take.option(text)?,
-        created: take.millis()?,
-        removed: take.flag()?,
     })
 }

@@ -26,8 +26,9 @@ use crate::{Notice, Notices, Result, Store};
 use async_trait::async_trait;
 use db::{Db, Outcome, Query, corrupt};
 use futures::{StreamExt, TryStreamExt, stream};
+use model::Position;
 use once::Step;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
 /// Above every time that there is: a number that grows as a time falls is this less the time.
@@ -51,6 +52,8 @@ pub struct CqlStore {
     db: Arc<Db>,
     log: JetStream,
     directory: feed::Directory,
+    /// Where arrivals began that were kept, and up to which hour that was asked for.
+    oldest: Mutex<Option<(i64, Position)>>,
     /// By which leases tell this process from others.
     name: String,
 }
@@ -61,7 +64,8 @@ impl CqlStore {
         let db = Arc::new(Db::connect(nodes).await?);
         let log = log::connect(&db, servers).await?;
         sweep::prepare(&db).await?;
-        Ok(CqlStore { db, log, directory: feed::Directory::default(), name: Uuid::now_v7().to_string() })
+        let name = Uuid::now_v7().to_string();
+        Ok(CqlStore { db, log, directory: feed::Directory::default(), oldest: Mutex::default(), name })
     }
 
     /// How many statements were sent, and how many rows came back, since it was opened.

@@ -3,13 +3,14 @@
 //! One process does it at a time. What it does needs no guard, because everything may be put into the log twice; only
 //! how far it has come is written under the lease's fence.
 
-use super::activities::uuid;
-use super::log::SHARDS;
+use super::db::uuid;
+use super::log::{SHARDS, wall_clock};
 use super::message::{Ensure, Message, Root};
 use super::{CqlStore, Db, Outcome, Query, together};
 use crate::Result;
+use crate::jetstream::FIRST;
 use model::{Millis, Position};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::PoisonError;
 use uuid::Uuid;
 
 /// How long whoever sweeps is alone, in milliseconds.
@@ -25,8 +26,6 @@ const AHEAD: i64 = 2;
 const AT_MOST: i64 = 600;
 /// For how many hours arrivals are kept for sure.
 const KEPT: i64 = 7 * 24 + 1;
-/// The first position of the first epoch: what comes before is of another log.
-const FIRST: Position = Position(1 << 44);
 
 const LEASED: Query =
     Query::serial("SELECT owner, fence, until_ms, mark FROM ident.lease WHERE name = 'sweep'");
@@ -50,8 +49,7 @@ type Begun = (String, Option<Vec<u8>>, Option<i64>, Option<bool>, Option<i64>);
 
 /// Notes once from when on there can be anything to sweep.
 pub(super) async fn prepare(db: &Db) -> Result<()> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    let minute = i64::try_from(now / 60_000).unwrap_or(0);
+    let minute = wall_clock().0.div_euclid(60_000);
     db.conditional(&PREPARE, (minute - BACK,)).await.map(drop)
 }
 
@@ -146,7 +144,14 @@ impl CqlStore {
     /// Where the arrivals begin that are kept for sure.
     pub(super) async fn oldest_kept(&self, now: Millis) -> Result<Position> {
         let hour = now.0.div_euclid(3_600_000) - KEPT;
+        // Hours that are past do not change, and every poll asks.
+        let known = *self.oldest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, position)) = known.filter(|(of, _)| *of == hour) {
+            return Ok(position);
+        }
         let found = self.db.row::<(i64,)>(&HOUR, (hour,)).await?;
-        Ok(found.map_or(FIRST, |(position,)| Position(position.unsigned_abs())))
+        let position = found.map_or(FIRST, |(position,)| Position(position.unsigned_abs()));
+        *self.oldest.lock().unwrap_or_else(PoisonError::into_inner) = Some((hour, position));
+        Ok(position)
     }
 }

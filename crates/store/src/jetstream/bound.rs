@@ -14,7 +14,7 @@ use std::time::Duration;
 const EPOCH: &str = "epoch";
 const REPLICAS: usize = 3;
 /// For so long a message that is stored again under its identifier is known.
-pub(crate) const REMEMBERED: Duration = Duration::from_secs(120);
+const REMEMBERED: Duration = Duration::from_secs(120);
 const LARGEST_MESSAGE: i32 = 512 * 1024;
 /// Tasks that all workers together may have in hand.
 const MOST_IN_HAND: i64 = 16_384;

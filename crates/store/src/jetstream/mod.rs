@@ -19,12 +19,13 @@ use bound::{Bound, Fate};
 use futures::{StreamExt, stream};
 use model::Position;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// How many bits of a position are the message's number; the others are the epoch.
 const NUMBER_BITS: u32 = 44;
+/// Before everything in the first epoch: what comes before is of another log.
+pub(crate) const FIRST: Position = Position(1 << NUMBER_BITS);
 
 /// How long a message may take to be stored.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -70,8 +71,6 @@ pub(crate) struct JetStream {
     binding: tokio::sync::Mutex<()>,
     held: Arc<Mutex<BTreeMap<Position, Held>>>,
     taking: tokio::sync::Mutex<()>,
-    /// The largest position that was given for a message.
-    last: AtomicU64,
 }
 
 struct Held {
@@ -90,13 +89,12 @@ impl JetStream {
             .connect(&servers.servers)
             .await
             .map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))?;
-        let mut context = jetstream::ContextBuilder::new()
+        let context = jetstream::ContextBuilder::new()
             .timeout(PATIENCE)
             .ack_timeout(PATIENCE)
             .max_ack_inflight(10_000)
             .backpressure_on_inflight(true)
             .build(client);
-        context.set_timeout(PATIENCE);
         let bound = Bound::find_or_make(&context, servers, epochs.as_ref()).await?;
         let held = Arc::default();
         tokio::spawn(show_progress(Arc::downgrade(&held), servers.ack_wait / 3));
@@ -108,7 +106,6 @@ impl JetStream {
             binding: tokio::sync::Mutex::default(),
             held,
             taking: tokio::sync::Mutex::default(),
-            last: AtomicU64::new(0),
         })
     }
 
@@ -176,7 +173,7 @@ impl JetStream {
                 Err(error) => Err(error),
             };
             positions.push(match stored {
-                Ok(ack) => self.given(&bound, ack.sequence),
+                Ok(ack) => bound.position(ack.sequence),
                 Err(_) => self.publish(id, payload).await?,
             });
         }
@@ -190,7 +187,7 @@ impl JetStream {
         payload: &[u8],
     ) -> std::result::Result<Position, PublishError> {
         let ack = self.send(bound, id, payload).await?.await?;
-        Ok(self.given(bound, ack.sequence))
+        Ok(bound.position(ack.sequence))
     }
 
     async fn send(
@@ -201,12 +198,6 @@ impl JetStream {
     ) -> std::result::Result<PublishAckFuture, PublishError> {
         let message = PublishMessage::build().payload(payload.to_vec().into()).message_id(id);
         self.context.send_publish(bound.subject.clone(), message).await
-    }
-
-    fn given(&self, bound: &Bound, number: u64) -> Position {
-        let position = bound.position(number);
-        self.last.fetch_max(position.0, Ordering::Relaxed);
-        position
     }
 
     /// Tells the other processes; nobody makes sure that it arrives.

@@ -65,18 +65,7 @@ impl Accounts for SqliteStore {
                     |row| row.get(0).map(Uid),
                 )
                 .optional()?;
-            Ok(uid.map(|uid| Account {
-                uid,
-                name: new.name,
-                version: new.version,
-                given_name: new.given_name,
-                family_name: new.family_name,
-                public: new.public,
-                operator: new.operator,
-                password: new.password,
-                created: new.created,
-                removed: false,
-            }))
+            Ok(uid.map(|uid| new.into_account(uid)))
         })
         .await
     }

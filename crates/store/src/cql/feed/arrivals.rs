@@ -5,9 +5,10 @@
 //! anything to an account is listed by era, which is many segments, and which eras did as if they were the segments
 //! of one: whoever was away for long finds what there is without asking for every segment of the time.
 
+use super::super::db::uuid;
 use super::super::{AT_ONCE, CqlStore, Query};
 use super::buckets::Bucket;
-use super::row::{Columns, box_number, entry, later, uuid};
+use super::row::{Columns, box_number, entry, later};
 use super::tables::table;
 use crate::entries::joined;
 use crate::{Arrival, Result};

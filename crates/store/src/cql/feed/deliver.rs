@@ -1,8 +1,9 @@
 //! Delivering: rows in both orders, by facet too where filters are to be cheap, and the arrivals.
 
 use super::super::CqlStore;
+use super::super::db::uuid;
 use super::directory::Line;
-use super::row::{box_number, cell, facet_name, uuid};
+use super::row::{box_number, cell, facet_name};
 use super::tables::{runs, table};
 use crate::Result;
 use futures::future::{try_join, try_join_all};

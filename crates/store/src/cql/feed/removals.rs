@@ -1,7 +1,7 @@
 //! What owners took out of what reaches them.
 
+use super::super::db::uuid;
 use super::super::{AT_ONCE, CqlStore, Query};
-use super::row::uuid;
 use crate::Result;
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{ActivityId, Millis, Uid, Version};

@@ -4,7 +4,7 @@
 //! the later timestamp, and where they are equal the one with the larger bytes. These begin with the position and
 //! with who could see what was before, the wider the larger: what the engine keeps is what the interface promises.
 
-use super::super::db::corrupt;
+use super::super::db::{activity_id, corrupt};
 use crate::Result;
 use crate::bytes::{Put, Take, visibility_number, visibility_of};
 use model::{ActivityId, Box, Boxes, Entry, Facet, Kind, Millis, Order, Position, Spot, Verb, Visibility};
@@ -98,14 +98,6 @@ pub(super) fn facet(name: &str) -> Result<Facet> {
         })
     })();
     found.ok_or_else(|| corrupt("a name of no facet"))
-}
-
-pub(super) fn activity_id(id: Uuid) -> Result<ActivityId> {
-    ActivityId::from_bytes(id.into_bytes()).ok_or_else(|| corrupt("an identifier of no activity"))
-}
-
-pub(super) fn uuid(id: ActivityId) -> Uuid {
-    Uuid::from_bytes(*id.as_bytes())
 }
 
 /// Below every row of that time or a later one.

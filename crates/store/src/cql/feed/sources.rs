@@ -1,8 +1,9 @@
 //! What a slice is read from: those of the account's buckets that can have something of it, whole or by facet.
 
 use super::super::CqlStore;
+use super::super::db::uuid;
 use super::buckets::Bucket;
-use super::row::{before, box_number, entry, facet, uuid};
+use super::row::{before, box_number, entry, facet};
 use super::tables::{runs, table};
 use crate::{Result, Slice};
 use model::{ActivityId, Box, Entry, Filter, Order, Range, Spot};
