@@ -13,6 +13,7 @@
 
 mod activities;
 mod bytes;
+mod copying;
 pub mod cql;
 mod entries;
 mod error;
@@ -24,6 +25,7 @@ mod notices;
 pub mod sqlite;
 
 pub use activities::{Acceptance, Accepted, Claim, SourceKey};
+pub use copying::{Copying, Removal, Whole};
 pub use error::{Result, StoreError};
 pub use grants::{Grants, Nonce, Secret};
 pub use log::{Backlog, DeadLetter, Log, Task, Work};

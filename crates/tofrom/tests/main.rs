@@ -12,6 +12,7 @@
 mod main {
     mod access;
     mod cluster;
+    mod copying;
     mod crash;
     mod delivery;
     mod fuzz;

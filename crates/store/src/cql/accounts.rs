@@ -18,6 +18,8 @@ const CLAIM: Step = Step::new(
 );
 const BY_NAME: Query = Query::read("SELECT uid, first FROM ident.username WHERE name = ?");
 const BY_NUMBER: Query = Query::read("SELECT account FROM ident.account WHERE uid = ?");
+const COPY_NAME: Query =
+    Query::write("INSERT INTO ident.username (name, uid, first, op) VALUES (?, ?, ?, ?) USING TIMESTAMP 1");
 const WRITE: Query = Query::write("INSERT INTO ident.account (uid, account) VALUES (?, ?) USING TIMESTAMP ?");
 const ALL: Scan = Scan::new(
     "SELECT uid, account FROM ident.account LIMIT ?",
@@ -44,6 +46,27 @@ impl CqlStore {
     /// Writes an account's state; of several the latest version stays.
     pub(super) async fn write_account(&self, account: &Account) -> Result<()> {
         self.db.write(&WRITE, (account.uid.0, encoded(account), account.version.0)).await
+    }
+
+    /// Writes an account that was made elsewhere, with its name, before anybody else writes there.
+    pub(super) async fn copy_named_account(&self, account: &Account) -> Result<()> {
+        let name = (account.name.as_str(), account.uid.0, encoded(account), Uuid::nil());
+        self.db.write(&COPY_NAME, name).await?;
+        self.write_account(account).await
+    }
+
+    /// A page of all accounts that `wanted` wants.
+    pub(super) async fn scan_accounts(
+        &self,
+        after: Option<Uid>,
+        limit: usize,
+        wanted: impl Fn(&Account) -> bool,
+    ) -> Result<Vec<Account>> {
+        let read = |(uid, account): (i64, Vec<u8>)| {
+            let account = decoded(Uid(uid), &account)?;
+            Ok((uid, Some(account).filter(&wanted)))
+        };
+        self.db.scan(&ALL, after.map(|uid| uid.0), limit, read).await
     }
 
     async fn account_by_number(&self, uid: Uid) -> Result<Option<Account>> {
@@ -102,10 +125,6 @@ impl Accounts for CqlStore {
     }
 
     async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>> {
-        let read = |(uid, account): (i64, Vec<u8>)| {
-            let account = decoded(Uid(uid), &account)?;
-            Ok((uid, Some(account).filter(|account| !account.removed)))
-        };
-        self.db.scan(&ALL, after.map(|uid| uid.0), limit, read).await
+        self.scan_accounts(after, limit, |account| !account.removed).await
     }
 }

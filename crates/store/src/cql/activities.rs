@@ -7,9 +7,9 @@ use super::log::Noted;
 use super::message::{AcceptedVersion, Ensure, Message, body_bytes, body_of, version_root};
 use super::{CqlStore, Query, Step, together};
 use crate::bytes::{Put, Take};
-use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, StoreError};
+use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, StoreError, Whole};
 use async_trait::async_trait;
-use model::{ActivityId, Body, Entry, Formerly, Position, State, Version};
+use model::{Activity, ActivityId, Body, Entry, Formerly, Position, State, Version};
 use std::collections::HashMap;
 use uuid::Uuid;
 
@@ -29,6 +29,10 @@ const MOVE_CLAIM: Step = Step::new(
     CLAIMED_BY,
 );
 const CLAIMED_BY: &str = "SELECT ver, op FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?";
+const COPY_CLAIM: Query = Query::write(
+    "INSERT INTO ident.claim (actor, service, source_id, aid, ver, fingerprint, deleted, op)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP 1",
+);
 const STATE: Query = Query::read("SELECT state FROM feed.activity WHERE aid = ?");
 const BODY: Query = Query::read("SELECT body FROM feed.activity WHERE aid = ?");
 const PUT: Query =
@@ -79,9 +83,28 @@ impl CqlStore {
         let own = Entry::of(state, model::Box::From, state.deleted);
         let formerly = one.formerly.as_ref().map(|before| before.visibility);
         self.deliver_entries(at, &[(state.actor, Entry { formerly, ..own })]).await?;
-        let body = Put::new().signed(state.version.0).blob(&body_bytes(&one.activity.body)?).finish();
-        let cells = (uuid(state.id), state_cell(state, one.before.as_ref()), body, state.version.0);
-        self.db.write(&PUT, cells).await
+        self.write_activity(&one.activity, one.before.as_ref()).await
+    }
+
+    /// State and body of an activity; the later version stays.
+    async fn write_activity(
+        &self,
+        Activity { state, body }: &Activity,
+        before: Option<&Formerly>,
+    ) -> Result<()> {
+        let body = Put::new().signed(state.version.0).blob(&body_bytes(body)?).finish();
+        self.db.write(&PUT, (uuid(state.id), state_cell(state, before), body, state.version.0)).await
+    }
+
+    /// Writes an activity that was taken in elsewhere, with its claim, before anybody else writes there.
+    pub(super) async fn copy_claimed_activity(&self, whole: &Whole) -> Result<()> {
+        if let Some((SourceKey { actor, service, id }, claim)) = &whole.claim {
+            let Claim { id: aid, version, fingerprint, deleted } = claim;
+            let found = (uuid(*aid), version.0, fingerprint.as_slice(), deleted, Uuid::nil());
+            let values = (actor.0, service, id, found.0, found.1, found.2, found.3, found.4);
+            self.db.write(&COPY_CLAIM, values).await?;
+        }
+        self.write_activity(&whole.activity, whole.formerly.as_ref()).await
     }
 
     /// Claims the address of an acceptance that is noted already. `None`: it is this one's.

@@ -164,7 +164,7 @@ impl CqlStore {
     }
 
     /// Writes a token, listed first, so that none works that its owner can't see. Again, it changes nothing.
-    async fn write_token(&self, token: &AccessToken) -> Result<()> {
+    pub(super) async fn write_token(&self, token: &AccessToken) -> Result<()> {
         let AccessToken { key, sealed_secret, .. } = token;
         self.db.write(&LIST_TOKEN, (token.owner.0, token.created.0, key)).await?;
         if let Some(at) = token.revoked {

@@ -81,6 +81,17 @@ impl CqlStore {
         Ok(())
     }
 
+    /// The edges of a follower after `after`, those that ended too.
+    pub(super) async fn edges_after(
+        &self,
+        follower: Uid,
+        after: i64,
+        limit: i32,
+    ) -> Result<Vec<(Uid, Edge)>> {
+        let rows = self.db.rows::<(i64, Vec<u8>)>(&FOLLOWING, (follower.0, after, limit)).await?;
+        rows.into_iter().map(|(followee, cell)| Ok((Uid(followee), read(&cell)?.1))).collect()
+    }
+
     async fn level(&self, followee: Uid) -> Result<i8> {
         Ok(self.db.row::<(i8,)>(&LEVEL, (followee.0,)).await?.map_or(0, |(level,)| level))
     }
@@ -129,15 +140,10 @@ impl Graph for CqlStore {
         while found.len() < limit {
             // Edges that ended are passed over.
             let asked = i32::try_from(limit - found.len()).unwrap_or(i32::MAX).clamp(100, 5_000);
-            let rows = self.db.rows::<(i64, Vec<u8>)>(&FOLLOWING, (follower.0, after, asked)).await?;
-            let ended = rows.len() < asked.unsigned_abs() as usize;
-            for (followee, cell) in rows {
-                after = followee;
-                let (_, edge) = read(&cell)?;
-                if edge.following {
-                    found.push((Uid(followee), edge));
-                }
-            }
+            let edges = self.edges_after(follower, after, asked).await?;
+            let ended = edges.len() < asked.unsigned_abs() as usize;
+            after = edges.last().map_or(after, |(followee, _)| followee.0);
+            found.extend(edges.into_iter().filter(|(_, edge)| edge.following));
             if ended {
                 break;
             }

@@ -66,14 +66,35 @@ pub(super) struct Noted {
 }
 
 pub(super) async fn connect(db: &Arc<Db>, servers: &Servers) -> Result<JetStream> {
-    let counter = Counter { db: Arc::clone(db), name: format!("log {}", servers.stream) };
-    JetStream::connect(servers, Arc::new(counter)).await
+    JetStream::connect(servers, Arc::new(counter(db, &servers.stream))).await
+}
+
+fn counter(db: &Arc<Db>, stream: &str) -> Counter {
+    Counter { db: Arc::clone(db), name: format!("log {stream}") }
 }
 
 /// Counts epochs in a row of the database.
 struct Counter {
     db: Arc<Db>,
     name: String,
+}
+
+impl Counter {
+    /// The next epoch that is given is a later one than this.
+    async fn raise(&self, epoch: u64) -> Result<()> {
+        let (db, name, op) = (&self.db, &self.name, Uuid::new_v4());
+        let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
+        let last = db.row::<(i64, Uuid)>(&EPOCH, (name,)).await?.map(|(fence, _)| fence);
+        let outcome = match last {
+            Some(last) if last >= epoch => return Ok(()),
+            Some(last) => db.conditional(&NEXT_EPOCH, (epoch, op, name, last)).await?,
+            None => db.conditional(&FIRST_EPOCH, (name, epoch, op)).await?,
+        };
+        match outcome {
+            Outcome::Applied => Ok(()),
+            _ => Err(StoreError::Unavailable("the log is being made by somebody else".to_owned())),
+        }
+    }
 }
 
 #[async_trait]
@@ -171,6 +192,15 @@ impl CqlStore {
             Some(Ensure::Account(_) | Ensure::Removal { .. }) => false,
         };
         if there { Ok(()) } else { self.ensure(message, at).await }
+    }
+
+    /// The log begins above `last`: anew, in an epoch that is, if it must. There must be nothing in it.
+    pub(super) async fn begin_log_above(&self, last: Position) -> Result<()> {
+        if last >= self.log.first() {
+            counter(&self.db, self.log.stream()).raise(JetStream::epoch_of(last)).await?;
+            self.log.begin_anew().await?;
+        }
+        self.note_beginning(self.log.first()).await
     }
 
     fn held(&self, at: Position) -> Option<Message> {

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod activities;
+mod copying;
 mod credentials;
 mod db;
 mod feed;

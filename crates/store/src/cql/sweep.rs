@@ -43,6 +43,9 @@ const CLAIMED: Query =
     Query::serial("SELECT aid, ver FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?");
 const NOTE_HOUR: Query =
     Query::write("INSERT INTO feed.log_hour (era, hour, position) VALUES (0, ?, ?) USING TIMESTAMP 1");
+const NOTE_BEGINNING: Query = Query::write(
+    "INSERT INTO feed.log_hour (era, hour, position) VALUES (0, 0, ?) USING TIMESTAMP 1 AND TTL 0",
+);
 const HOUR: Query = Query::read("SELECT position FROM feed.log_hour WHERE era = 0 AND hour <= ? LIMIT 1");
 
 type Begun = (String, Option<Vec<u8>>, Option<i64>, Option<bool>, Option<i64>);
@@ -139,6 +142,11 @@ impl CqlStore {
     async fn note_hour(&self, now: Millis) -> Result<()> {
         let floor = self.log.floor().await?;
         self.db.write(&NOTE_HOUR, (now.0.div_euclid(3_600_000), floor.0.cast_signed())).await
+    }
+
+    /// Notes where the log begins, for good: before every hour in which it was.
+    pub(super) async fn note_beginning(&self, first: Position) -> Result<()> {
+        self.db.write(&NOTE_BEGINNING, (first.0.cast_signed(),)).await
     }
 
     /// Where the arrivals begin that are kept for sure.

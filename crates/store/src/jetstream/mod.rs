@@ -133,6 +133,28 @@ impl JetStream {
         Ok(())
     }
 
+    /// The name of the stream.
+    pub(crate) fn stream(&self) -> &str {
+        &self.servers.stream
+    }
+
+    /// The epoch that a position is of.
+    pub(crate) fn epoch_of(position: Position) -> u64 {
+        position.0 >> NUMBER_BITS
+    }
+
+    /// Before every position of the present stream.
+    pub(crate) fn first(&self) -> Position {
+        self.bound().position(0)
+    }
+
+    /// Throws the stream away and makes a new one, of the next epoch.
+    pub(crate) async fn begin_anew(&self) -> Result<()> {
+        let deleted = self.context.delete_stream(&self.servers.stream).await;
+        deleted.map_err(|error| StoreError::Unavailable(format!("the log: {error}")))?;
+        self.bind_again(&self.bound()).await
+    }
+
     fn held(&self) -> MutexGuard<'_, BTreeMap<Position, Held>> {
         // Nothing that is done under the lock can leave it half done.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)

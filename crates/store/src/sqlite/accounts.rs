@@ -17,7 +17,7 @@ const AFTER: &str =
     "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed
      FROM account WHERE uid > ?1 AND NOT removed ORDER BY uid LIMIT ?2";
 
-fn account(row: &Row<'_>) -> Result<Account> {
+pub(super) fn account(row: &Row<'_>) -> Result<Account> {
     let name = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
     Ok(Account {
         uid: Uid(row.get(0)?),

@@ -15,7 +15,8 @@ use std::sync::Arc;
 const CLAIM: &str = "SELECT aid, ver, fingerprint, deleted FROM claim
      WHERE actor = ?1 AND service = ?2 AND source_id = ?3";
 
-const PUT_CLAIM: &str = "INSERT INTO claim (actor, service, source_id, aid, ver, fingerprint, deleted)
+pub(super) const PUT_CLAIM: &str =
+    "INSERT INTO claim (actor, service, source_id, aid, ver, fingerprint, deleted)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
      ON CONFLICT (actor, service, source_id) DO UPDATE
      SET aid = excluded.aid, ver = excluded.ver, fingerprint = excluded.fingerprint,
@@ -87,7 +88,7 @@ fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result
     Ok(Accepted::Stored(position))
 }
 
-fn put_activity(
+pub(super) fn put_activity(
     connection: &Connection,
     facets: &Facets,
     activity: &Activity,

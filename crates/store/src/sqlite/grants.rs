@@ -50,6 +50,28 @@ fn token(row: &Row<'_>) -> Result<AccessToken> {
     })
 }
 
+/// Writes a token. To do so again changes nothing, and keeps a revocation that came between.
+pub(super) fn put_token(connection: &Connection, token: &AccessToken) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO token
+             (key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            token.key,
+            token.sealed_secret,
+            token.consumer,
+            token.owner.0,
+            token.scopes.can_write(),
+            token.created.0,
+            token.expires.map(|at| at.0),
+            token.revoked.map(|at| at.0),
+            token.used.map(|at| at.0)
+        ])?;
+    Ok(())
+}
+
 fn session(row: &Row<'_>) -> Result<Session> {
     Ok(Session {
         hash: row.get(0)?,
@@ -124,28 +146,14 @@ impl Grants for SqliteStore {
         let (key, token) = (key.to_owned(), token.clone());
         self.write(move |connection| {
             let taken = connection
-                .prepare_cached("UPDATE temporary SET progress = ?3, token = ?2 WHERE key = ?1 AND progress = ?4")?
+                .prepare_cached(
+                    "UPDATE temporary SET progress = ?3, token = ?2 WHERE key = ?1 AND progress = ?4",
+                )?
                 .execute(params![key, token.key, EXCHANGED, ALLOWED])?;
             if taken == 0 {
                 return has_come_to(connection, &key, &Progress::Exchanged { token: token.key });
             }
-            connection
-                .prepare_cached(
-                    "INSERT INTO token
-                     (key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                )?
-                .execute(params![
-                    token.key,
-                    token.sealed_secret,
-                    token.consumer,
-                    token.owner.0,
-                    token.scopes.can_write(),
-                    token.created.0,
-                    token.expires.map(|at| at.0),
-                    token.revoked.map(|at| at.0),
-                    token.used.map(|at| at.0)
-                ])?;
+            put_token(connection, &token)?;
             Ok(true)
         })
         .await

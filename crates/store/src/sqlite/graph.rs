@@ -8,14 +8,15 @@ use async_trait::async_trait;
 use model::{Edge, Position, Spot, Uid};
 use rusqlite::{Row, params};
 
-const PUT: &str = "INSERT INTO following (follower, followee, ver, follows, since_ms, from_ms, from_aid)
+pub(super) const PUT: &str =
+    "INSERT INTO following (follower, followee, ver, follows, since_ms, from_ms, from_aid)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
      ON CONFLICT (follower, followee) DO UPDATE SET ver = excluded.ver, follows = excluded.follows,
      since_ms = excluded.since_ms, from_ms = excluded.from_ms, from_aid = excluded.from_aid
      WHERE excluded.ver > following.ver";
 
 /// From the columns ver, follows, since_ms, from_ms, from_aid.
-fn edge(row: &Row<'_>) -> Result<Edge> {
+pub(super) fn edge(row: &Row<'_>) -> Result<Edge> {
     let from = match (optional_millis(row, 3)?, row.get_ref(4)?) {
         (Some(time), _) => Some(Spot { time, id: activity_id(row, 4)? }),
         (None, rusqlite::types::ValueRef::Null) => None,

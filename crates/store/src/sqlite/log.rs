@@ -1,6 +1,7 @@
 //! The delivery log: rows that wait to be acknowledged.
 
 use super::SqliteStore;
+use super::copying::OLDEST;
 use super::values::{
     activity_id, corrupt, count, millis, pack_uids, position, seq, unpack_uids, unpack_visibility, version,
     visibility_number,
@@ -247,10 +248,10 @@ impl Log for SqliteStore {
 
     async fn oldest(&self, _now: Millis) -> Result<Position> {
         // Nothing is forgotten; what was copied here from elsewhere says where it begins.
-        let text = "SELECT value FROM fact WHERE name = 'oldest position'";
+        let text = "SELECT value FROM fact WHERE name = ?1";
         let found: Option<String> = self
             .read(|connection| {
-                Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0)).optional()?)
+                Ok(connection.prepare_cached(text)?.query_row([OLDEST], |row| row.get(0)).optional()?)
             })
             .await?;
         Ok(Position(found.and_then(|text| text.parse().ok()).unwrap_or(0)))

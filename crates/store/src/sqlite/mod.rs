@@ -13,6 +13,7 @@ mod accounts;
 mod activities;
 mod backup;
 mod connect;
+mod copying;
 mod credentials;
 mod entries;
 mod facets;

@@ -47,6 +47,22 @@ pub async fn reseal(store: &dyn Store, keys: &SecretKeys) -> Result<Resealed, Re
     }
 }
 
+/// Whether the keys open what is kept: the secrets of all applications, and of the first access tokens.
+pub async fn check_opens(store: &dyn Store, keys: &SecretKeys) -> Result<(), ResealError> {
+    let opens = |key: String, sealed: &[u8], context: &str| {
+        keys.open(sealed, context).map(drop).map_err(|error| ResealError::Sealed(key, error))
+    };
+    for found in store.applications().await? {
+        let context = application::context(&found.key);
+        opens(found.key, &found.sealed_secret, &context)?;
+    }
+    for found in store.list_tokens(None, PAGE).await? {
+        let context = oauth::token_context(&found.key);
+        opens(found.key, &found.sealed_secret, &context)?;
+    }
+    Ok(())
+}
+
 impl Resealed {
     fn count(&mut self, anew: bool) {
         self.all += 1;

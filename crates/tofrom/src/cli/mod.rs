@@ -8,6 +8,7 @@ mod app;
 mod backup;
 mod check;
 mod completions;
+mod copy;
 mod deadletter;
 mod demo;
 mod export;
@@ -64,6 +65,7 @@ enum Command {
     Import(import::Args),
     Export(export::Args),
     Backup(backup::Args),
+    Copy(copy::Args),
     Deadletter(deadletter::Args),
     Reseal(reseal::Args),
     Schema(schema::Args),
@@ -122,6 +124,7 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Import(args) => import::run(args, &global).await,
         Command::Export(args) => export::run(args, &global).await,
         Command::Backup(args) => backup::run(args, &global).await,
+        Command::Copy(args) => copy::run(args, &global).await,
         Command::Deadletter(args) => deadletter::run(args, &global).await,
         Command::Reseal(args) => reseal::run(args, &global).await,
         Command::Schema(args) => schema::run(args, &global).await,

@@ -12,6 +12,7 @@ pub use sockets::Sockets;
 pub use start::{start, start_worker};
 
 use super::Global;
+use super::copy::demand_whole;
 
 /// Runs the service
 #[derive(Debug, clap::Args)]
@@ -65,11 +66,13 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if args.role == Role::Worker {
         let config = settings.resolve_worker()?;
         let engine = config.storage.open().await?;
+        demand_whole(&engine).await?;
         let admin = sockets::bind("admin_listen", Some(config.admin_listen)).await?;
         return start_worker(admin, engine)?.until(stop).await;
     }
     let config = settings.resolve()?;
     let engine = config.storage.open().await?;
+    demand_whole(&engine).await?;
     let sockets = Sockets::bind(&config).await?;
     start(config, sockets, engine, args.role).await?.until(stop).await
 }

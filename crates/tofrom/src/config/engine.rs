@@ -1,9 +1,9 @@
 //! The store that is in use.
 
 use std::sync::Arc;
-use store::Store;
 use store::cql::CqlStore;
 use store::sqlite::SqliteStore;
+use store::{Copying, Store};
 
 /// A store that is open: what all engines offer, and what each says of itself.
 #[derive(Clone)]
@@ -20,6 +20,14 @@ impl Engine {
         match self {
             Engine::Sqlite(store) => Arc::clone(store) as Arc<dyn Store>,
             Engine::Cql(store, _) => Arc::clone(store) as Arc<dyn Store>,
+        }
+    }
+
+    /// The same with what it takes to copy all of it.
+    pub fn copying(&self) -> Arc<dyn Copying> {
+        match self {
+            Engine::Sqlite(store) => Arc::clone(store) as Arc<dyn Copying>,
+            Engine::Cql(store, _) => Arc::clone(store) as Arc<dyn Copying>,
         }
     }
 

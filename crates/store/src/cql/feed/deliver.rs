@@ -25,15 +25,31 @@ impl CqlStore {
         stream::iter(all).buffer_unordered(UNDER_WAY).try_collect().await
     }
 
+    /// Writes entries into a collection without their arriving there.
+    pub(in crate::cql) async fn put_entries(
+        &self,
+        at: Position,
+        owner: Uid,
+        entries: &[Entry],
+    ) -> Result<()> {
+        let all: Vec<_> = entries.iter().map(|entry| self.put_rows(at, owner, entry)).collect();
+        stream::iter(all).buffer_unordered(UNDER_WAY).try_collect().await
+    }
+
     async fn deliver_entry(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
+        self.put_rows(at, owner, entry).await?;
+        // Whoever finds the arrival finds the entry.
+        let arrival = |one: Box| self.put_arrival(owner, at, uuid(entry.id), box_number(one), entry.received);
+        try_join_all(entry.boxes.iter().map(arrival)).await?;
+        Ok(())
+    }
+
+    async fn put_rows(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
         let facet = facet_name(&entry.facet);
         let line = |one, order| Line { owner, order, one };
         let in_both_orders = |one| [line(one, Order::Received), line(one, Order::Published)];
         let rows = entry.boxes.iter().flat_map(in_both_orders);
         try_join_all(rows.map(|line| self.put_row(at, line, entry, &facet))).await?;
-        // Whoever finds the arrival finds the entry.
-        let arrival = |one: Box| self.put_arrival(owner, at, uuid(entry.id), box_number(one), entry.received);
-        try_join_all(entry.boxes.iter().map(arrival)).await?;
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! What owners took out of what reaches them.
 
-use super::super::db::uuid;
+use super::super::db::{activity_id, uuid};
 use super::super::{AT_ONCE, CqlStore, Query};
 use crate::Result;
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{ActivityId, Millis, Uid, Version};
-use std::collections::{BTreeMap, HashSet};
+use model::{ActivityId, Millis, Order, Uid, Version};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use uuid::Uuid;
 
 /// A year on average: partitions need the same number for the same time, not the calendar's.
@@ -19,6 +19,8 @@ const NOTE: Query =
     Query::write("INSERT INTO feed.removal (uid, year, aid, ver) VALUES (?, ?, ?, ?) USING TIMESTAMP ?");
 const AMONG: Query = Query::read("SELECT aid FROM feed.removal WHERE uid = ? AND year = ? AND aid IN ?");
 
+const OF_A_YEAR: Query = Query::read("SELECT aid, ver FROM feed.removal WHERE uid = ? AND year = ?");
+
 impl CqlStore {
     /// Notes that the owner took an activity out; the later version stays.
     pub(in crate::cql) async fn write_removal(
@@ -29,6 +31,22 @@ impl CqlStore {
         version: Version,
     ) -> Result<()> {
         self.db.write(&NOTE, (owner.0, year(received), uuid(id), version.0, version.0)).await
+    }
+
+    /// All of them. What somebody took out is in their collection, so it is of the years of which that has anything.
+    pub(in crate::cql) async fn every_removal(&self, owner: Uid) -> Result<Vec<(ActivityId, Version)>> {
+        let mut years = BTreeSet::new();
+        for (_, bucket) in self.buckets(owner, Order::Received).await? {
+            years.extend(year(Millis(bucket.first()))..=year(Millis(bucket.last())));
+        }
+        let mut found = Vec::new();
+        for year in years {
+            let rows: Vec<(Uuid, i64)> = self.db.rows(&OF_A_YEAR, (owner.0, year)).await?;
+            for (id, version) in rows {
+                found.push((activity_id(id)?, Version(version)));
+            }
+        }
+        Ok(found)
     }
 
     /// The latest version in which that was noted.

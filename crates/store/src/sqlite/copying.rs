@@ -1,0 +1,195 @@
+//! A whole service out of this file, or into it.
+
+use super::credentials::all;
+use super::values::{activity_id, count, seq, version};
+use super::{SqliteStore, accounts, activities, entries, grants, graph};
+use crate::copying::{BEFORE_ALL, PROGRESS};
+use crate::{Copying, Removal, Result, Whole};
+use async_trait::async_trait;
+use model::{AccessToken, Account, ActivityId, Edge, Entry, Millis, Position, Uid, Version};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::sync::Arc;
+
+/// The fact that says where the log of this file begins.
+pub(super) const OLDEST: &str = "oldest position";
+
+const EVERY_ACCOUNT: &str =
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed
+     FROM account WHERE uid > ?1 ORDER BY uid LIMIT ?2";
+
+const PUT_ACCOUNT: &str = "INSERT INTO account
+     (uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+     ON CONFLICT (uid) DO UPDATE SET ver = excluded.ver, given_name = excluded.given_name,
+     family_name = excluded.family_name, public = excluded.public, operator = excluded.operator,
+     password = excluded.password, removed = excluded.removed WHERE excluded.ver > account.ver";
+
+const EVERY_EDGE: &str = "SELECT ver, follows, since_ms, from_ms, from_aid, followee FROM following
+     WHERE follower = ?1 AND followee > ?2 ORDER BY followee LIMIT ?3";
+
+const PUT_FACT: &str = "INSERT INTO fact (name, value) VALUES (?1, ?2)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+
+fn put_edge(connection: &Connection, follower: Uid, followee: Uid, edge: &Edge) -> Result<()> {
+    connection.prepare_cached(graph::PUT)?.execute(params![
+        follower.0,
+        followee.0,
+        edge.version.0,
+        edge.following,
+        edge.since.0,
+        edge.from.map(|spot| spot.time.0),
+        edge.from.map(|spot| *spot.id.as_bytes())
+    ])?;
+    if edge.following {
+        connection
+            .prepare_cached(
+                "INSERT INTO follower (followee, follower, seq) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            )?
+            .execute([followee.0, follower.0, seq(BEFORE_ALL)])?;
+    }
+    Ok(())
+}
+
+fn put_claim(connection: &Connection, whole: &Whole) -> Result<()> {
+    let Some((source, claim)) = &whole.claim else { return Ok(()) };
+    connection.prepare_cached(activities::PUT_CLAIM)?.execute(params![
+        source.actor.0,
+        source.service,
+        source.id,
+        claim.id.as_bytes(),
+        claim.version.0,
+        claim.fingerprint,
+        claim.deleted
+    ])?;
+    Ok(())
+}
+
+/// Where the log is, waiting tasks counted too.
+fn end_of_log(connection: &Connection) -> Result<i64> {
+    let last = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'task'), 0)";
+    Ok(connection.prepare_cached(last)?.query_row([], |row| row.get(0))?)
+}
+
+#[async_trait]
+impl Copying for SqliteStore {
+    async fn is_settled(&self, _now: Millis) -> Result<bool> {
+        let any = "SELECT 1 FROM task UNION ALL SELECT 1 FROM waiting LIMIT 1";
+        self.read(|connection| Ok(!connection.prepare_cached(any)?.exists([])?)).await
+    }
+
+    async fn facts(&self) -> Result<Vec<(String, String)>> {
+        // These are of this file alone.
+        let fixed = "SELECT name, value FROM fact WHERE name NOT IN (?1, ?2) ORDER BY name";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        self.read_long(move |connection| all(connection, fixed, [PROGRESS, OLDEST], read)).await
+    }
+
+    async fn every_account(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>> {
+        let from = [after.map_or(i64::MIN, |uid| uid.0), count(limit)];
+        self.read_long(move |connection| all(connection, EVERY_ACCOUNT, from, accounts::account)).await
+    }
+
+    async fn every_edge(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>> {
+        let from = [follower.0, after.map_or(i64::MIN, |uid| uid.0), count(limit)];
+        let read = |row: &rusqlite::Row<'_>| Ok((Uid(row.get(5)?), graph::edge(row)?));
+        self.read_long(move |connection| all(connection, EVERY_EDGE, from, read)).await
+    }
+
+    async fn removals(&self, owner: Uid) -> Result<Vec<(ActivityId, Version)>> {
+        let noted = "SELECT aid, ver FROM removal WHERE uid = ?1 ORDER BY aid";
+        let read = |row: &rusqlite::Row<'_>| Ok((activity_id(row, 0)?, version(row, 1)?));
+        self.read_long(move |connection| all(connection, noted, [owner.0], read)).await
+    }
+
+    async fn copy_account(&self, account: &Account) -> Result<()> {
+        let account = account.clone();
+        self.write(move |connection| {
+            connection.prepare_cached(PUT_ACCOUNT)?.execute(params![
+                account.uid.0,
+                account.name.as_str(),
+                account.version.0,
+                account.given_name,
+                account.family_name,
+                account.public,
+                account.operator,
+                account.password,
+                account.created.0,
+                account.removed
+            ])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn copy_token(&self, token: &AccessToken) -> Result<()> {
+        let token = token.clone();
+        self.write(move |connection| grants::put_token(connection, &token)).await
+    }
+
+    async fn copy_edges(&self, follower: Uid, edges: Vec<(Uid, Edge)>) -> Result<()> {
+        self.write(move |connection| {
+            edges.iter().try_for_each(|(followee, edge)| put_edge(connection, follower, *followee, edge))
+        })
+        .await
+    }
+
+    async fn copy_activities(&self, all: Vec<Whole>) -> Result<()> {
+        let facets = Arc::clone(&self.facets);
+        self.write(move |connection| {
+            all.iter().try_for_each(|whole| {
+                activities::put_activity(connection, &facets, &whole.activity, whole.formerly.as_ref())?;
+                put_claim(connection, whole)
+            })
+        })
+        .await
+    }
+
+    async fn copy_removals(&self, owner: Uid, removals: Vec<Removal>) -> Result<()> {
+        self.write(move |connection| {
+            let mut note = connection.prepare_cached(
+                "INSERT INTO removal (uid, aid, ver) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            )?;
+            removals.iter().try_for_each(|Removal { id, version, .. }| {
+                Ok(note.execute(params![owner.0, id.as_bytes(), version.0]).map(drop)?)
+            })
+        })
+        .await
+    }
+
+    async fn copy_entries(&self, owner: Uid, all: Vec<Entry>) -> Result<()> {
+        let facets = Arc::clone(&self.facets);
+        self.write(move |connection| {
+            all.iter().try_for_each(|entry| entries::put(connection, &facets, owner, entry, BEFORE_ALL))
+        })
+        .await
+    }
+
+    async fn copied(&self) -> Result<Option<String>> {
+        self.read(|connection| {
+            let mut noted = connection.prepare_cached("SELECT value FROM fact WHERE name = ?1")?;
+            Ok(noted.query_row([PROGRESS], |row| row.get(0)).optional()?)
+        })
+        .await
+    }
+
+    async fn note_copied(&self, progress: &str) -> Result<()> {
+        let progress = progress.to_owned();
+        self.write(move |connection| {
+            Ok(connection.prepare_cached(PUT_FACT)?.execute([PROGRESS, &progress]).map(drop)?)
+        })
+        .await
+    }
+
+    async fn go_on_above(&self, last: Position) -> Result<()> {
+        self.write(move |connection| {
+            // The first position that is this file's own counts as given: whoever begins to read now has seen it.
+            let next = seq(last).saturating_add(1).max(end_of_log(connection)?);
+            connection.prepare_cached("DELETE FROM sqlite_sequence WHERE name = 'task'")?.execute([])?;
+            connection
+                .prepare_cached("INSERT INTO sqlite_sequence (name, seq) VALUES ('task', ?1)")?
+                .execute([next])?;
+            Ok(connection.prepare_cached(PUT_FACT)?.execute([OLDEST, &next.to_string()]).map(drop)?)
+        })
+        .await
+    }
+}

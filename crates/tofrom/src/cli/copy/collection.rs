@@ -1,0 +1,152 @@
+//! An account with all that is its own: credentials, edges, activities, and its collection.
+
+use super::sides::Sides;
+use futures::{StreamExt, TryStreamExt, stream};
+use indicatif::ProgressBar;
+use model::{Account, Activity, ActivityId, Box, Boxes, Entry, Filter, Order, Uid};
+use std::collections::HashMap;
+use std::fmt;
+use std::time::Duration;
+use store::{Removal, Result, Slice, SourceKey, StoreError, Whole};
+
+/// Entries, and edges, that are read and written at once.
+const PAGE: usize = 500;
+/// Claims that are looked up at once.
+const AT_ONCE: usize = 32;
+/// How often a page is tried, and how long after a failure it is tried again; each time twice as long.
+const TRIES: u32 = 6;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What was copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) accounts: u64,
+    pub(super) activities: u64,
+    pub(super) entries: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: Counts) {
+        self.accounts += other.accounts;
+        self.activities += other.activities;
+        self.entries += other.entries;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counts { accounts, activities, entries } = self;
+        write!(f, "{accounts} accounts, {activities} activities, {entries} entries")
+    }
+}
+
+impl Sides {
+    /// Copies an account. It is there itself when all that is its own is.
+    pub(super) async fn copy_account(&self, account: &Account, bar: &ProgressBar) -> Result<Counts> {
+        let uid = account.uid;
+        for key in self.source.keys_of(uid).await? {
+            self.put(|| self.target.add_key(&key)).await?;
+        }
+        for token in self.source.tokens_of(uid).await? {
+            self.put(|| self.target.copy_token(&token)).await?;
+        }
+        self.copy_edges(uid).await?;
+        let mut counts = Counts { accounts: 1, ..Counts::default() };
+        for one in Box::ALL {
+            self.copy_box(uid, one, &mut counts, bar).await?;
+        }
+        self.copy_removals(uid).await?;
+        self.put(|| self.target.copy_account(account)).await?;
+        Ok(counts)
+    }
+
+    /// Puts something, again where it did not work: to do so is safe, and a cluster that has much to do is not gone.
+    async fn put<F: Future<Output = Result<()>>>(&self, put: impl Fn() -> F) -> Result<()> {
+        let mut pause = PAUSE;
+        for _ in 1..TRIES {
+            match self.put_once(&put).await {
+                Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
+                    tracing::warn!(%error, "the target did not take something; it is tried again");
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                other => return other,
+            }
+        }
+        self.put_once(&put).await
+    }
+
+    async fn put_once<F: Future<Output = Result<()>>>(&self, put: impl Fn() -> F) -> Result<()> {
+        // Nobody closes it.
+        let _room = self.room.acquire().await;
+        put().await
+    }
+
+    async fn copy_edges(&self, follower: Uid) -> Result<()> {
+        let mut after = None;
+        loop {
+            let edges = self.source.every_edge(follower, after, PAGE).await?;
+            let Some((last, _)) = edges.last() else { return Ok(()) };
+            after = Some(*last);
+            self.put(|| self.target.copy_edges(follower, edges.clone())).await?;
+        }
+    }
+
+    /// Copies a box's entries, and with those of what the account did the activities: each is of one account.
+    async fn copy_box(&self, owner: Uid, one: Box, counts: &mut Counts, bar: &ProgressBar) -> Result<()> {
+        let filter = Filter::default();
+        let mut after = None;
+        loop {
+            let boxes = Boxes::default().with(one);
+            let slice = Slice { owner, boxes, order: Order::Received, filter: &filter, after, limit: PAGE };
+            let entries = self.source.slice(&slice).await?;
+            let Some(last) = entries.last() else { return Ok(()) };
+            after = Some(last.spot(Order::Received));
+            if one == Box::From {
+                let all = self.whole_activities(&entries).await?;
+                counts.activities += all.len() as u64;
+                self.put(|| self.target.copy_activities(all.clone())).await?;
+            }
+            counts.entries += entries.len() as u64;
+            bar.inc(entries.len() as u64);
+            self.put(|| self.target.copy_entries(owner, entries.clone())).await?;
+        }
+    }
+
+    /// Everything that is known of these. What has an entry only is shown nowhere.
+    async fn whole_activities(&self, entries: &[Entry]) -> Result<Vec<Whole>> {
+        let ids: Vec<ActivityId> = entries.iter().map(|entry| entry.id).collect();
+        let states = self.source.states(&ids).await?;
+        let bodies = self.source.bodies(&ids).await?;
+        let formerly = self.source.formerly(&ids).await?;
+        let found = states.into_iter().zip(bodies).zip(formerly).filter_map(|((state, body), formerly)| {
+            let (state, (_, body)) = (state?, body?);
+            Some(Whole { activity: Activity { state, body }, formerly, claim: None })
+        });
+        let claimed = found.map(|whole| async move {
+            let state = &whole.activity.state;
+            let (service, id) = (state.facet.service.clone(), whole.activity.body.source_id.clone());
+            let source = SourceKey { actor: state.actor, service, id };
+            // What was deleted may have given its address to another activity.
+            let claim = self.source.claim(&source).await?.filter(|claim| claim.id == state.id);
+            Ok(Whole { claim: claim.map(|claim| (source, claim)), ..whole })
+        });
+        let claimed: Vec<_> = claimed.collect();
+        stream::iter(claimed).buffered(AT_ONCE).try_collect().await
+    }
+
+    async fn copy_removals(&self, owner: Uid) -> Result<()> {
+        let noted = self.source.removals(owner).await?;
+        for page in noted.chunks(PAGE) {
+            let ids: Vec<ActivityId> = page.iter().map(|(id, _)| *id).collect();
+            let states = self.source.states(&ids).await?.into_iter().flatten();
+            let received: HashMap<ActivityId, _> = states.map(|state| (state.id, state.received)).collect();
+            let removal = |(id, version): &_| {
+                Some(Removal { id: *id, received: *received.get(id)?, version: *version })
+            };
+            let removals: Vec<Removal> = page.iter().filter_map(removal).collect();
+            self.put(|| self.target.copy_removals(owner, removals.clone())).await?;
+        }
+        Ok(())
+    }
+}

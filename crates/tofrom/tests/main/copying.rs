@@ -1,0 +1,193 @@
+//! A whole service moves to another store, and nobody who reads can tell.
+//!
+//! The test with a cluster needs the engines that `scripts/engines up` starts and says where they are; where nobody says
+//! so, it is skipped. It makes a keyspace of its own each time.
+
+mod place;
+mod same;
+
+use super::support::demo::BINARY;
+use super::support::world::World;
+use model::{AccessToken, Account, Application, Key, KeyId, Millis, Scopes, Uid, Version};
+use place::Place;
+use std::process::Command;
+use store::{Accounts, Copying, Credentials, Log, NewAccount, Store, Work};
+
+/// Runs the command; gives what it says, in the end or of what is wrong.
+fn copy(from: &Place, to: &Place) -> Result<String, String> {
+    let output = Command::new(BINARY)
+        .args(["copy", "--from"])
+        .arg(from.settings())
+        .arg("--to")
+        .arg(to.settings())
+        .env_remove("TOFROM_SECRET_KEYS")
+        .output()
+        .unwrap();
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(said) } else { Err(said) }
+}
+
+/// A service of some people who do, change, delete and remove things, with keys, an application and access tokens.
+async fn origin(seed: u64) -> Place {
+    let mut world = World::new(seed, 12).await;
+    for number in 0..240 {
+        world.happen().await;
+        if number % 12 == 0 {
+            world.remove().await;
+        }
+    }
+    let gone = world.accounts.last().unwrap();
+    let gone = Account { removed: true, version: Version(gone.version.0 + 1), ..gone.clone() };
+    world.store.put_account(&gone).await.unwrap();
+    let told: Vec<_> = world.store.pending(10).await.unwrap().iter().map(|task| task.position).collect();
+    world.store.acknowledge(&told, &[]).await.unwrap();
+    for (number, account) in (0..).zip(&world.accounts) {
+        let at = Millis(1_000 + number);
+        let (used, revoked) =
+            ((number % 2 == 0).then_some(at), (number % 3 == 0).then_some(Millis(at.0 + 1)));
+        let key = Key {
+            id: KeyId(7 + at.0.cast_unsigned()),
+            hash: [u8::try_from(number).unwrap(); 32],
+            owner: account.uid,
+            name: format!("key {number}"),
+            scopes: Scopes::Read,
+            created: at,
+            expires: None,
+            revoked,
+            used,
+        };
+        world.store.add_key(&key).await.unwrap();
+        let token = AccessToken {
+            key: format!("tft_{number}"),
+            sealed_secret: place::sealed(&format!("access-token-secret tft_{number}")),
+            consumer: "tfc_app".to_owned(),
+            owner: account.uid,
+            scopes: Scopes::ReadWrite,
+            created: at,
+            expires: Some(Millis(at.0 * 2)),
+            revoked,
+            used,
+        };
+        if number < 4 {
+            world.store.copy_token(&token).await.unwrap();
+        }
+    }
+    let application = Application {
+        key: "tfc_app".to_owned(),
+        sealed_secret: place::sealed("application-secret tfc_app"),
+        name: "Photo wall".to_owned(),
+        callback: "https://wall.example.org/back".to_owned(),
+        rsa_key: None,
+        created: Millis(5),
+        removed: Some(Millis(6)),
+    };
+    world.store.add_application(&application).await.unwrap();
+    world.store.fix("tag-host", "feed.example").await.unwrap();
+    let place = Place::folder();
+    world.store.backup(&place.folder_path().join("tofrom.db"), |_, _| {}).await.unwrap();
+    place
+}
+
+/// The name of somebody who is gone is not given again, and numbers go on.
+async fn names_stay_taken(target: &dyn Copying) {
+    let taken = target.every_account(None, 1).await.unwrap().remove(0);
+    let new = |name| NewAccount {
+        name,
+        version: Version(1),
+        given_name: None,
+        family_name: None,
+        public: false,
+        operator: false,
+        password: None,
+        created: Millis(1),
+    };
+    assert_eq!(target.create_account(new(taken.name)).await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn from_one_machine_to_another() {
+    let (from, to) = (origin(7_000).await, Place::folder());
+    let said = copy(&from, &to).unwrap();
+    assert!(said.contains("12 accounts, "), "{said}");
+    let (source, target) = (from.open().await, to.open().await);
+    same::assert_same(&source, &target).await;
+    names_stay_taken(target.as_ref()).await;
+    let said = copy(&from, &to).unwrap();
+    assert!(said.contains("nothing to do"), "{said}");
+
+    // What comes then comes after everything that the source had.
+    let last = source.floor().await.unwrap();
+    let next = target.append(&Work::Account { uid: Uid(1), after: None }).await.unwrap();
+    assert!(next > last && next > target.oldest(Millis(0)).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_was_stopped_goes_on() {
+    let (from, to) = (origin(7_001).await, Place::folder());
+    copy(&from, &to).unwrap();
+    let target = to.open().await;
+    let done = target.copied().await.unwrap().unwrap();
+    // As if it had been stopped after the third account.
+    let third = target.every_account(None, 3).await.unwrap().pop().unwrap().uid.0;
+    let mut noted: serde_json::Value = serde_json::from_str(&done).unwrap();
+    (noted["done"], noted["finished"]) = (third.into(), false.into());
+    target.note_copied(&noted.to_string()).await.unwrap();
+    let served = Command::new(BINARY)
+        .args(["serve", "--config"])
+        .arg(to.settings())
+        .envs([("TOFROM_BASE_URL", "https://feed.example"), ("TOFROM_ADMIN_LISTEN", "127.0.0.1:0")])
+        .envs([("TOFROM_PROXY__LISTEN", "127.0.0.1:0"), ("TOFROM_PROXY__TRUSTED", "127.0.0.1")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&served.stderr);
+    assert!(!served.status.success() && said.contains("a copy into this store is not done"), "{said}");
+
+    let said = copy(&from, &to).unwrap();
+    assert!(said.contains("9 accounts, "), "{said}");
+    same::assert_same(&from.open().await, &target).await;
+    assert_eq!(target.copied().await.unwrap(), Some(done));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_not_be_copied() {
+    let (from, to) = (origin(7_002).await, Place::folder());
+    let complaint = |to: &Place, said: &str| {
+        let text = copy(&from, to).unwrap_err();
+        assert!(text.contains(said) && text.lines().count() == 1, "{text:?} does not say {said:?}");
+    };
+    std::fs::write(to.folder_path().join("secret.key"), place::OTHER_KEY).unwrap();
+    complaint(&to, "--to has other secret_keys than the source");
+    std::fs::remove_file(to.folder_path().join("secret.key")).unwrap();
+    complaint(&to, "--to has no secret_keys");
+    complaint(&from, "the target is not empty");
+
+    let (source, to) = (from.open().await, Place::folder());
+    let at = source.append(&Work::Account { uid: Uid(1), after: None }).await.unwrap();
+    complaint(&to, "still has deliveries under way");
+    source.acknowledge(&[at], &[]).await.unwrap();
+    copy(&from, &to).unwrap();
+
+    let nowhere = Place::folder();
+    assert!(copy(&nowhere, &to).unwrap_err().contains("--from: there is no store in"));
+    let both =
+        Command::new(BINARY).args(["copy", "--from", "a", "--to", "b", "--data", "c"]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn to_a_cluster_and_back() {
+    let Some(cluster) = Place::cluster().await else {
+        eprintln!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
+        return;
+    };
+    let (from, back) = (origin(7_003).await, Place::folder());
+    copy(&from, &cluster).unwrap();
+    let (source, target) = (from.open().await, cluster.open().await);
+    same::assert_same(&source, &target).await;
+    names_stay_taken(target.as_ref()).await;
+    copy(&cluster, &back).unwrap();
+    let end = back.open().await;
+    same::assert_same(&target, &end).await;
+    same::assert_same(&source, &end).await;
+}

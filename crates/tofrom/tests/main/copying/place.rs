@@ -1,0 +1,70 @@
+//! Where a service can be: a folder or a keyspace, with a file of settings.
+
+use super::super::support::world::Folder;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::Copying;
+use tofrom::auth::SecretKeys;
+use tofrom::config::RawConfig;
+
+const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+pub(super) const OTHER_KEY: &str = "ISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0A=";
+
+/// A secret sealed with the key that all places have.
+pub(super) fn sealed(context: &str) -> Vec<u8> {
+    SecretKeys::parse([KEY]).unwrap().seal(b"secret", context).unwrap()
+}
+
+pub(super) struct Place {
+    folder: Folder,
+}
+
+impl Place {
+    /// A folder that becomes a store, with the secret key in it.
+    pub(super) fn folder() -> Place {
+        let folder = Folder::new();
+        std::fs::write(folder.path().join("settings.toml"), "data_dir = \".\"\n").unwrap();
+        let key = folder.path().join("secret.key");
+        std::fs::write(&key, KEY).unwrap();
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        Place { folder }
+    }
+
+    /// A keyspace of its own, with its tables; `None` where there is no cluster.
+    pub(super) async fn cluster() -> Option<Place> {
+        let listed = |name: &str| {
+            let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+            Some(text.split(',').map(str::to_owned).collect::<Vec<_>>())
+        };
+        let (nodes, servers) = (listed("TOFROM_TEST_CQL")?, listed("TOFROM_TEST_NATS")?);
+        let prefix = std::env::var("TOFROM_TEST_KEYSPACE").unwrap_or_else(|_| "tofrom_test".to_owned());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let text = format!(
+            "store = \"cql\"\nsecret_keys = [{KEY:?}]\n\
+             [cql]\nnodes = {nodes:?}\nkeyspace = \"{prefix}_copy_{now}\"\n[nats]\nservers = {servers:?}\n"
+        );
+        let place = Place { folder: Folder::new() };
+        std::fs::write(place.settings(), text).unwrap();
+        let cluster = place.storage().cluster.unwrap();
+        store::cql::apply_schema(&cluster.nodes, &mut |_| ()).await.unwrap();
+        Some(place)
+    }
+
+    pub(super) fn folder_path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(super) fn settings(&self) -> PathBuf {
+        self.folder.path().join("settings.toml")
+    }
+
+    fn storage(&self) -> tofrom::config::Storage {
+        RawConfig::gather(Some(&self.settings()), std::iter::empty()).unwrap().storage().unwrap()
+    }
+
+    pub(super) async fn open(&self) -> Arc<dyn Copying> {
+        self.storage().open().await.unwrap().copying()
+    }
+}

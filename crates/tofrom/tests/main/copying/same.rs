@@ -1,0 +1,180 @@
+//! Whether two stores are the same service to everybody.
+
+use super::super::support::world::{FIRST, SPAN};
+use model::{
+    Account, ActivityId, Box, Boxes, Collection, Entry, FeedQuery, Filter, Format, Mark, Millis, Order,
+    Reader, Spot, Start, Uid,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Copying, Slice, SourceKey, Store};
+use tofrom::accounts::AccountCache;
+use tofrom::clock::Clock;
+use tofrom::feed::{Bodies, Feed, FeedLimits, Page};
+use tofrom::render::{PageView, Renderer};
+use tofrom::site::Site;
+
+/// Small, so that there are many pages.
+const COUNT: u32 = 7;
+
+pub(super) async fn assert_same(source: &Arc<dyn Copying>, target: &Arc<dyn Copying>) {
+    let (accounts, others) = (everybody(source.as_ref()).await, everybody(target.as_ref()).await);
+    assert!(accounts == others && accounts.iter().any(|account| account.removed));
+    assert_eq!(source.facts().await.unwrap(), target.facts().await.unwrap());
+    assert!(source.applications().await.unwrap() == target.applications().await.unwrap());
+    let (one, other) = (Shown::new(source), Shown::new(target));
+    let mut pages = 0;
+    for account in &accounts {
+        assert_eq!(own(source.as_ref(), account.uid).await, own(target.as_ref(), account.uid).await);
+        for collection in [Collection::To, Collection::From, Collection::ToFrom] {
+            for order in [Order::Received, Order::Published] {
+                pages += same_walk(&one, &other, account, collection, order).await;
+            }
+        }
+    }
+    assert!(pages > 100, "only {pages}");
+}
+
+async fn everybody(store: &dyn Copying) -> Vec<Account> {
+    let mut all = Vec::new();
+    loop {
+        let after = all.last().map(|account: &Account| account.uid);
+        let page = store.every_account(after, 5).await.unwrap();
+        if page.is_empty() {
+            all.sort_by_key(|account| account.uid);
+            return all;
+        }
+        all.extend(page);
+    }
+}
+
+/// Everything that the store has of an account, in words.
+async fn own(store: &dyn Copying, uid: Uid) -> Vec<String> {
+    let mut all = vec![format!("{:?}", store.keys_of(uid).await.unwrap())];
+    for token in store.tokens_of(uid).await.unwrap() {
+        assert_eq!(store.token(&token.key).await.unwrap().as_ref(), Some(&token));
+        let (key, secret, times) = (token.key, token.sealed_secret, (token.created, token.expires));
+        all.push(format!(
+            "{key} {secret:?} {times:?} {:?} {:?} {:?}",
+            token.scopes, token.revoked, token.used
+        ));
+    }
+    all.push(format!("{:?}", store.every_edge(uid, None, 100).await.unwrap()));
+    let followers = store.followers(uid, None, 100).await.unwrap();
+    all.push(format!("{:?}", followers.iter().map(|(uid, _)| uid).collect::<Vec<_>>()));
+    for one in Box::ALL {
+        for entry in entries(store, uid, one).await {
+            if one == Box::From {
+                all.push(activity(store, entry.id).await);
+            }
+            all.push(format!("{one:?} {entry:?}"));
+        }
+    }
+    // Those that there is an entry of: no others can be.
+    let ids: Vec<_> = entries(store, uid, Box::Followed).await.iter().map(|e| (e.id, e.received)).collect();
+    all.push(format!("{:?}", store.removed(uid, &ids).await.unwrap()));
+    all
+}
+
+async fn entries(store: &dyn Copying, owner: Uid, one: Box) -> Vec<Entry> {
+    let (boxes, filter) = (Boxes::default().with(one), Filter::default());
+    let slice = Slice { owner, boxes, order: Order::Received, filter: &filter, after: None, limit: 10_000 };
+    let found = store.slice(&slice).await.unwrap();
+    found.into_iter().map(|entry| Entry { arrived: None, ..entry }).collect()
+}
+
+async fn activity(store: &dyn Copying, id: ActivityId) -> String {
+    let state = store.states(&[id]).await.unwrap().remove(0).unwrap();
+    let (version, body) = store.bodies(&[id]).await.unwrap().remove(0).unwrap();
+    let formerly = store.formerly(&[id]).await.unwrap();
+    let source =
+        SourceKey { actor: state.actor, service: state.facet.service.clone(), id: body.source_id.clone() };
+    let claim = store.claim(&source).await.unwrap();
+    assert!(claim.is_some());
+    format!("{state:?} {version:?} {body:?} {formerly:?} {claim:?}")
+}
+
+/// Shows pages of a store.
+struct Shown {
+    feed: Feed,
+    bodies: Bodies,
+    renderer: Renderer,
+}
+
+impl Shown {
+    fn new(store: &Arc<dyn Copying>) -> Shown {
+        let store = Arc::clone(store) as Arc<dyn Store>;
+        let now = Clock::from(|| Millis(FIRST + i64::try_from(SPAN).unwrap()));
+        let accounts = AccountCache::new(Arc::clone(&store));
+        // A cluster of tests may be slow, and that is not what is tested here.
+        let limits = FeedLimits { deadline: Duration::from_secs(300), ..FeedLimits::default() };
+        Shown {
+            feed: Feed::new(Arc::clone(&store), accounts, now, limits),
+            bodies: Bodies::new(store),
+            renderer: Renderer::new(Site::new("https://feed.example", "feed.example")),
+        }
+    }
+
+    async fn page(&self, query: &FeedQuery) -> Page {
+        self.feed.page(Reader::Owner, query).await.unwrap()
+    }
+
+    async fn written(&self, owner: &Account, query: &FeedQuery, page: &Page, format: Format) -> Vec<u8> {
+        let mut items = page.items.clone();
+        let remembered = self.renderer.remembered(&items, format);
+        let bodies = self.bodies.of(&mut items, |at| remembered[at].is_none()).await.unwrap();
+        // Links carry marks, and those are each store's own.
+        let links = vec![("self", format!("https://feed.example/{}", query.collection.as_str()))];
+        let view = PageView { owner, collection: query.collection, links: &links };
+        self.renderer.page(&view, &items, remembered, &bodies, format)
+    }
+}
+
+/// Walks through a collection in both stores, in the second one once more by the links that the first one gave.
+async fn same_walk(
+    one: &Shown,
+    other: &Shown,
+    owner: &Account,
+    collection: Collection,
+    order: Order,
+) -> usize {
+    let start = |start| FeedQuery {
+        owner: owner.uid,
+        collection,
+        filter: Filter::default(),
+        order,
+        start,
+        count: COUNT,
+        format: None,
+    };
+    let (mut query, mut own_query) = (start(Start::Skip(0)), start(Start::Skip(0)));
+    for pages in 1.. {
+        let page = one.page(&query).await;
+        let (by_link, by_own) = (other.page(&query).await, other.page(&own_query).await);
+        for format in Format::ALL {
+            let written = one.written(owner, &query, &page, format).await;
+            for copied in [&by_link, &by_own] {
+                assert!(
+                    other.written(owner, &query, copied, format).await == written,
+                    "{format:?} {query:?}"
+                );
+            }
+        }
+        assert_eq!(spot(&page), spot(&by_own));
+        assert_eq!(spot(&page), spot(&by_link));
+        // What was seen of the one store says nothing of the other.
+        assert!(other.feed.has_expired(&page.mark).await.unwrap(), "{:?}", page.mark);
+        assert!(!other.feed.has_expired(&by_own.mark).await.unwrap(), "{:?}", by_own.mark);
+        assert!(by_own.mark != Mark::default());
+        let (Some(next), Some(own_next)) = (page.next, by_own.next) else { return pages };
+        (query, own_query) = (start(next), start(own_next));
+    }
+    0
+}
+
+fn spot(page: &Page) -> Option<Spot> {
+    match &page.next {
+        Some(Start::After { spot, .. }) => Some(*spot),
+        _ => None,
+    }
+}
