@@ -45,23 +45,32 @@ impl Bodies {
             if missing.is_empty() {
                 return Ok(found);
             }
-            let states = self.store.states(&missing).await?;
+            let mut overtaken = Vec::new();
             let bodies = self.store.bodies(&missing).await?;
-            for ((id, state), body) in missing.iter().zip(states).zip(bodies) {
-                let (Some(state), Some((version, body))) = (state, body) else {
-                    return Err(StoreError::Corrupt(format!("activity {id} has no body")).into());
-                };
+            for (id, body) in missing.into_iter().zip(bodies) {
+                let (version, body) = body.ok_or_else(|| bodiless(id))?;
                 let body = Arc::new(body);
-                self.known.insert((*id, version), Arc::clone(&body));
-                if state.version == version {
-                    found.insert(*id, body);
-                    items
-                        .iter_mut()
-                        .filter(|item| item.state.id == *id)
-                        .for_each(|item| item.state = state.clone());
+                self.known.insert((id, version), Arc::clone(&body));
+                if items.iter().any(|item| (item.state.id, item.state.version) == (id, version)) {
+                    found.insert(id, body);
+                } else {
+                    overtaken.push(id);
                 }
+            }
+            // Mostly none: then the state that is known is the one that the body belongs to.
+            let states = self.store.states(&overtaken).await?;
+            for (id, state) in overtaken.into_iter().zip(states) {
+                let state = state.ok_or_else(|| bodiless(id))?;
+                items
+                    .iter_mut()
+                    .filter(|item| item.state.id == id)
+                    .for_each(|item| item.state = state.clone());
             }
         }
         Err(StoreError::Unavailable("an activity changed faster than it could be read".to_owned()).into())
     }
+}
+
+fn bodiless(id: ActivityId) -> StoreError {
+    StoreError::Corrupt(format!("activity {id} has no body"))
 }

@@ -1,17 +1,46 @@
-//! What reading collections costs: statements and rows.
+//! What collections cost, however much is in them: partitions stay bounded, and a page takes what it takes where there
+//! is little.
+//!
+//! `TOFROM_TEST_ENTRIES` says how many entries an account gets, and `--nocapture` shows the figures:
+//!
+//! ```sh
+//! TOFROM_TEST_ENTRIES=1000000 cargo test --release -p tofrom-store --test main cql::cost -- --nocapture
+//! ```
 
 #![allow(clippy::print_stdout, reason = "it measures")]
 
 use super::super::conformance::fresh;
-use super::{KEYSPACE, addresses, shared};
+use super::{KEYSPACE, addresses, open, shared};
 use model::{ActivityId, Box, Boxes, Entry, Filter, Millis, Order, Place, Position, Uid, Version};
+use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
-use std::collections::HashSet;
+use std::cmp::Reverse;
 use store::cql::CqlStore;
 use store::{Feeds, Slice};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
+const YEARS: u64 = 5 * 364 * DAY;
+
+/// How many entries are few, for comparison, and how many there are unless told otherwise: enough for a box to be divided,
+/// and no more, because every one is three rows or five on three disks.
+const FEW: u64 = 1_000;
+const MANY: u64 = 16_000;
+/// One in so many is a song.
+const RARE: u64 = 1_000;
+/// How many are delivered together.
+const TOGETHER: u64 = 500;
+
+/// No partition has more rows than this.
+const LARGEST_PARTITION: i64 = 50_000;
+/// Items of a page, with the one that says whether there is another.
+const PAGE: usize = 21;
+/// Statements that a page of everything may take beyond those where there is little: where buckets were divided, what came
+/// later is merged with what lies in the wider ones, of which each of three boxes has four.
+const FOR_DIVIDED: u64 = 12;
+/// Rows that a page of a rare selection may take for each item, and for each box whose facet it reads.
+const ROWS_PER_ITEM: u64 = 4;
+const BLOCK: u64 = 100;
 
 /// Numbers that look random.
 struct Dice(u64);
@@ -23,126 +52,168 @@ impl Dice {
     }
 }
 
-/// Delivers so many, received in order within an hour, published within a day before. One in ten addresses the
-/// account, one in ten is its own; one in a thousand is a song.
-async fn fill(store: &CqlStore, owner: Uid, number: u64) -> Vec<Entry> {
-    let mut dice = Dice(fresh::number());
-    let mut all = Vec::new();
-    for batch in 0..number / 500 {
-        let entry = |index: u64| {
-            let received = fresh::NOON + ((batch * 500 + index) * HOUR / number) as i64;
-            let mut random = [0; 10];
-            random[..4].copy_from_slice(&(dice.roll(1 << 31) as u32).to_be_bytes());
-            random[4..8].copy_from_slice(&(dice.roll(1 << 31) as u32).to_be_bytes());
-            let one = match dice.roll(10) {
-                0 => Box::Addressed,
-                1 => Box::From,
-                _ => Box::Followed,
-            };
-            let facet = if index.is_multiple_of(250) {
-                fresh::facet("last.fm", "song", "play")
-            } else {
-                fresh::photo()
-            };
-            Entry {
-                id: ActivityId::new(Millis(received), random),
-                version: Version(received),
-                facet,
-                ..fresh::entry(received, received - dice.roll(DAY) as i64, &[one])
-            }
-        };
-        let entries: Vec<Entry> = (0..500).map(entry).collect();
-        let deliveries = entries.iter().map(|entry| (owner, entry.clone())).collect();
-        store.deliver(Position(batch + 1), deliveries).await.unwrap();
-        all.extend(entries.into_iter().map(|entry| Entry { arrived: Some(Position(batch + 1)), ..entry }));
+/// An account with entries.
+struct Filled {
+    store: CqlStore,
+    owner: Uid,
+    entries: Vec<Entry>,
+}
+
+/// What something took.
+#[derive(Clone, Copy)]
+struct Cost {
+    statements: u64,
+    rows: u64,
+}
+
+impl std::fmt::Display for Cost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} statements, {} rows", self.statements, self.rows)
     }
-    all
 }
 
-async fn measured<T>(store: &CqlStore, what: &str, doing: impl Future<Output = T>) -> T {
-    let before = store.counted();
-    let done = doing.await;
-    let after = store.counted();
-    println!("    {what}: {} statements, {} rows", after.0 - before.0, after.1 - before.1);
-    done
+impl Filled {
+    /// Delivers so many, received in order over that time, each published within a day before. One in twenty addresses
+    /// the account, one in twenty is its own, the others are followed.
+    async fn new(number: u64, over: u64) -> Filled {
+        let store = std::sync::Arc::into_inner(open().await).unwrap();
+        let owner = fresh::uid(&store).await;
+        let mut dice = Dice(fresh::number());
+        let mut entries = Vec::new();
+        for batch in 0..number / TOGETHER {
+            let at = Position(batch + 1);
+            let made = (0..TOGETHER).map(|index| {
+                let index = batch * TOGETHER + index;
+                let received = fresh::NOON + (index * over / number) as i64;
+                entry(&mut dice, received, index.is_multiple_of(RARE))
+            });
+            let made: Vec<Entry> = made.collect();
+            let deliveries = made.iter().map(|entry| (owner, entry.clone())).collect();
+            store.deliver(at, deliveries).await.unwrap();
+            entries.extend(made.into_iter().map(|entry| Entry { arrived: Some(at), ..entry }));
+        }
+        Filled { store, owner, entries }
+    }
+
+    async fn measured<T>(&self, doing: impl Future<Output = store::Result<T>>) -> (T, Cost) {
+        let before = self.store.counted();
+        let done = doing.await.unwrap();
+        let after = self.store.counted();
+        (done, Cost { statements: after.0 - before.0, rows: after.1 - before.1 })
+    }
+
+    /// Reads a page, sees that it is the right one, and gives what it took.
+    async fn page(&self, filter: &Filter, boxes: Boxes, order: Order, from: usize) -> Cost {
+        self.slice(filter, boxes, order, from, PAGE).await
+    }
+
+    async fn slice(&self, filter: &Filter, boxes: Boxes, order: Order, from: usize, limit: usize) -> Cost {
+        let wanted =
+            |entry: &&Entry| filter.matches(entry) && entry.boxes.iter().all(|one| boxes.contains(one));
+        let mut expected: Vec<&Entry> = self.entries.iter().filter(wanted).collect();
+        expected.sort_by_key(|entry| Reverse(entry.spot(order)));
+        let after = from.checked_sub(1).map(|last| expected[last].spot(order));
+        let slice = Slice { owner: self.owner, boxes, order, filter, after, limit };
+        let (page, cost) = self.measured(self.store.slice(&slice)).await;
+        assert!(page.iter().eq(expected.into_iter().skip(from).take(limit)), "something else");
+        cost
+    }
 }
 
-/// The account's partitions, and how many rows each has.
-async fn partitions(owner: Uid) -> Vec<(i8, i8, i64, i64)> {
-    let session = SessionBuilder::new().known_nodes(addresses()).build().await.unwrap();
-    let directory = format!("SELECT ord, box, bucket FROM {}.directory WHERE uid = {}", *KEYSPACE, owner.0);
-    let listed = session.query_unpaged(directory, &[]).await.unwrap().into_rows_result().unwrap();
+fn entry(dice: &mut Dice, received: i64, rare: bool) -> Entry {
+    let mut random = [0; 10];
+    random[..4].copy_from_slice(&(dice.roll(1 << 31) as u32).to_be_bytes());
+    random[4..8].copy_from_slice(&(dice.roll(1 << 31) as u32).to_be_bytes());
+    let one = match dice.roll(20) {
+        0 => Box::Addressed,
+        1 => Box::From,
+        _ => Box::Followed,
+    };
+    Entry {
+        id: ActivityId::new(Millis(received), random),
+        version: Version(received),
+        facet: if rare { fresh::facet("last.fm", "song", "play") } else { fresh::photo() },
+        ..fresh::entry(received, received - dice.roll(DAY) as i64, &[one])
+    }
+}
+
+fn number_of_entries() -> u64 {
+    std::env::var("TOFROM_TEST_ENTRIES").map_or(MANY, |text| text.parse().expect("how many entries?"))
+}
+
+/// How many rows each of the account's partitions has in an order, as the engine counts them.
+async fn partitions(owner: Uid, order: Order) -> Vec<(i8, i64)> {
+    let session: Session = SessionBuilder::new().known_nodes(addresses()).build().await.unwrap();
+    let (number, by) = if order == Order::Received { (0, "received") } else { (1, "published") };
+    let listed =
+        format!("SELECT box, bucket FROM {}.directory WHERE uid = {} AND ord = {number}", *KEYSPACE, owner.0);
+    let listed = session.query_unpaged(listed, &[]).await.unwrap().into_rows_result().unwrap();
     let mut sizes = Vec::new();
-    for row in listed.rows::<(i8, i8, i64)>().unwrap() {
-        let (order, number, bucket) = row.unwrap();
-        let table = if number == 2 { "followed" } else { "own" };
-        let by = if order == 0 { "received" } else { "published" };
+    for row in listed.rows::<(i8, i64)>().unwrap() {
+        let (one, bucket) = row.unwrap();
+        let table = if one == 2 { "followed" } else { "own" };
         let count = format!(
-            "SELECT COUNT(*) FROM {}.{table}_{by} WHERE uid = {} AND box = {number} AND bucket = {bucket}",
+            "SELECT COUNT(*) FROM {}.{table}_{by} WHERE uid = {} AND box = {one} AND bucket = {bucket}",
             *KEYSPACE, owner.0
         );
         let rows = session.query_unpaged(count, &[]).await.unwrap().into_rows_result().unwrap();
-        sizes.push((order, number, bucket, rows.first_row::<(i64,)>().unwrap().0));
+        sizes.push((one, rows.first_row::<(i64,)>().unwrap().0));
     }
     sizes
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes, and must run alone to count"]
-async fn a_page_costs_the_same_however_much_there_is() {
-    let Some(store) = shared().await else { return };
-    for number in [1_000, 30_000, 60_000] {
-        let owner = fresh::uid(&*store).await;
-        println!("{number} entries of {owner:?}");
-        let started = std::time::Instant::now();
-        let all = measured(&store, "filling", fill(&store, owner, number)).await;
-        println!("    {:?}", started.elapsed());
-        let sizes = partitions(owner).await;
-        println!("    partitions (order, box, bucket, rows): {sizes:?}");
-        assert!(sizes.iter().all(|(_, _, _, rows)| *rows <= 20_000), "none grows without end");
-        let everything = Filter::default();
-        let songs = Filter { services: fresh::words(&["last.fm"]), ..Filter::default() };
-        for order in [Order::Received, Order::Published] {
-            let mut expected = all.clone();
-            expected.sort_by_key(|entry| std::cmp::Reverse(entry.spot(order)));
-            let slice =
-                Slice { owner, boxes: Boxes::ALL, order, filter: &everything, after: None, limit: 21 };
-            let page = measured(&store, &format!("{order:?} first page"), store.slice(&slice)).await.unwrap();
-            assert_eq!(page, expected[..21]);
-            let middle = Some(expected[expected.len() / 2].spot(order));
-            let slice = Slice { after: middle, ..slice };
-            let page = measured(&store, "page in the middle", store.slice(&slice)).await.unwrap();
-            assert_eq!(page, expected[expected.len() / 2 + 1..][..21]);
-            let slice = Slice { after: None, filter: &songs, ..slice };
-            let own = Slice { boxes: [Box::From, Box::Addressed].into_iter().collect(), ..slice.clone() };
-            measured(&store, "rare, own and addressed", store.slice(&own)).await.unwrap();
-            let page = measured(&store, "rare, all boxes", store.slice(&slice)).await.unwrap();
-            let rare: Vec<Entry> =
-                expected.iter().filter(|entry| songs.matches(entry)).take(21).cloned().collect();
-            assert_eq!(page, rare);
-            let slice = Slice { filter: &everything, limit: 100_000, ..slice };
-            let found = measured(&store, "everything", store.slice(&slice)).await.unwrap();
-            assert!(found == expected);
-        }
-        let (first, last) = (Place::default(), Position(number));
-        let arrivals =
-            measured(&store, "all arrivals", store.arrivals(owner, first, last, 100_000)).await.unwrap();
-        let ids: HashSet<_> = arrivals
-            .iter()
-            .map(|arrival| match arrival {
-                store::Arrival::Entry(entry) => entry.id,
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        assert_eq!(ids.len() as u64, number);
-        let late = Place::whole(Position(number / 500 - 1));
-        measured(&store, "a poll", store.arrivals(owner, late, last, 50)).await.unwrap();
-        measured(
-            &store,
-            "a poll that finds nothing",
-            store.arrivals(owner, Place::whole(Position(number)), Position(number + 5), 50),
-        )
-        .await
-        .unwrap();
+/// Fills an account over that time, and holds what reading it takes to the bounds.
+async fn stays_bounded(over: u64) {
+    if shared().await.is_none() {
+        return;
     }
+    let number = number_of_entries();
+    let few = Filled::new(FEW, over).await;
+    let started = std::time::Instant::now();
+    let many = Filled::new(number, over).await;
+    println!("{number} entries over {} h, filled in {:?}", over / HOUR, started.elapsed());
+    let everything = Filter::default();
+    let songs = Filter { services: fresh::words(&["last.fm"]), ..Filter::default() };
+    let own: Boxes = [Box::From, Box::Addressed].into_iter().collect();
+    for order in [Order::Received, Order::Published] {
+        let sizes = partitions(many.owner, order).await;
+        let largest = sizes.iter().map(|(_, rows)| *rows).max().unwrap_or(0);
+        println!("  by {order:?}: {} partitions, the largest with {largest} rows", sizes.len());
+        assert!(largest <= LARGEST_PARTITION);
+        for (what, from) in [("first page", 0), ("page in the middle", 1)] {
+            let at = |filled: &Filled| filled.entries.len() / 2 * from;
+            let little = few.page(&everything, Boxes::ALL, order, at(&few)).await;
+            let much = many.page(&everything, Boxes::ALL, order, at(&many)).await;
+            println!("    {what}: {much}; of {FEW} entries {little}");
+            assert!(much.statements <= little.statements + FOR_DIVIDED);
+            assert!(much.rows <= little.rows + sizes.len() as u64 + FOR_DIVIDED * PAGE as u64);
+        }
+        let rare = many.page(&songs, own, order, 0).await;
+        println!("    rare, own and addressed: {rare}");
+        let crossed = sizes.iter().filter(|(one, _)| *one < 2).count() as u64;
+        assert!(rare.statements <= 4 + 2 + crossed);
+        assert!(rare.rows <= ROWS_PER_ITEM * PAGE as u64 + 2 * BLOCK + sizes.len() as u64);
+        println!("    rare, followed too: {}", many.page(&songs, Boxes::ALL, order, 0).await);
+        let all = many.slice(&everything, Boxes::ALL, order, 0, many.entries.len()).await;
+        println!("    everything: {all}");
+    }
+    let last = Position(number / TOGETHER);
+    let all = many.store.arrivals(many.owner, Place::default(), last, many.entries.len());
+    assert_eq!(all.await.unwrap().len(), many.entries.len());
+    let late = Place::whole(Position(last.0 - 1));
+    let (_, cost) = many.measured(many.store.arrivals(many.owner, late, last, 50)).await;
+    println!("  a poll that finds 50: {cost}");
+    let nothing = many.store.arrivals(many.owner, Place::whole(last), Position(last.0 + 5), 50);
+    let (_, cost) = many.measured(nothing).await;
+    assert_eq!((cost.statements, cost.rows), (1, 0), "a poll that finds nothing");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_within_an_hour_stays_bounded() {
+    stays_bounded(HOUR).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_over_years_stays_bounded() {
+    stays_bounded(YEARS).await;
 }

@@ -1,0 +1,192 @@
+//! What a program without a service around it sends: the same statements with the same values.
+
+use super::cluster::Cluster;
+use futures::future::{join_all, try_join_all};
+use futures::{StreamExt, TryStreamExt, stream};
+use model::{ActivityId, Box, Entry, Uid};
+use scylla::client::execution_profile::ExecutionProfile;
+use scylla::client::session::Session;
+use scylla::client::session_builder::SessionBuilder;
+use scylla::serialize::row::SerializeRow;
+use scylla::statement::Consistency;
+use scylla::statement::prepared::PreparedStatement;
+use uuid::Uuid;
+
+/// Rows that are written at once; the service has as many under way.
+const WRITTEN_AT_ONCE: usize = 256;
+
+/// A session and nothing more.
+pub(crate) struct Bare {
+    session: Session,
+    keyspace: String,
+}
+
+impl Bare {
+    pub(crate) async fn connect(cluster: &Cluster) -> Bare {
+        let profile = ExecutionProfile::builder().consistency(Consistency::LocalQuorum).build();
+        let builder = SessionBuilder::new().known_nodes(&cluster.nodes.nodes);
+        let session = builder.default_execution_profile_handle(profile.into_handle()).build().await.unwrap();
+        Bare { session, keyspace: cluster.nodes.keyspace.clone() }
+    }
+
+    /// Prepares a statement; `feed.` stands for the keyspace.
+    pub(crate) async fn prepare(&self, text: &str) -> PreparedStatement {
+        let text = text.replace("feed.", &format!("{}.", self.keyspace));
+        let mut prepared = self.session.prepare(text).await.unwrap();
+        prepared.set_is_idempotent(true);
+        prepared.set_use_cached_result_metadata(true);
+        prepared
+    }
+
+    /// Runs a statement; gives how many rows came.
+    pub(crate) async fn run(&self, statement: &PreparedStatement, values: impl SerializeRow) -> usize {
+        let answer = self.session.execute_unpaged(statement, values).await.unwrap();
+        answer.into_rows_result().map_or(0, |rows| rows.rows_num())
+    }
+
+    /// The first row that a statement gives.
+    pub(crate) async fn first<R>(&self, text: &str, values: impl SerializeRow) -> R
+    where
+        R: for<'r> scylla::deserialize::row::DeserializeRow<'r, 'r>,
+    {
+        let statement = self.prepare(text).await;
+        let answer = self.session.execute_unpaged(&statement, values).await.unwrap();
+        answer.into_rows_result().unwrap().first_row().unwrap()
+    }
+
+    /// Writes these rows.
+    pub(crate) async fn write<V: SerializeRow>(&self, rows: impl Iterator<Item = (&PreparedStatement, V)>) {
+        let writes = rows.map(|(statement, values)| async move {
+            self.session.execute_unpaged(statement, values).await.map(drop)
+        });
+        stream::iter(writes).buffer_unordered(WRITTEN_AT_ONCE).try_collect::<()>().await.unwrap();
+    }
+}
+
+/// A page of somebody's, of which everything is known beforehand.
+pub(crate) struct BarePage {
+    owner: i64,
+    boxes: Vec<(i8, i64)>,
+    actors: Vec<i64>,
+    ids: Vec<Uuid>,
+    year: i32,
+    directory: PreparedStatement,
+    slices: [PreparedStatement; 2],
+    edges: PreparedStatement,
+    removals: PreparedStatement,
+    state: PreparedStatement,
+}
+
+/// Rows that the service asks each of three boxes for at first.
+const PORTION: i32 = 28;
+const YEAR: i64 = 31_556_952_000;
+
+impl BarePage {
+    /// The first page of somebody who has these entries on it and after it.
+    pub(crate) async fn new(bare: &Bare, owner: Uid, entries: &[Entry]) -> BarePage {
+        let slice = |table: &str| {
+            format!(
+                "SELECT received_ms, aid, entry FROM feed.{table} WHERE uid = ? AND box = ? AND bucket = ?
+                 AND (received_ms, aid) < (?, ?) AND (received_ms, aid) >= (?, ?) LIMIT ?"
+            )
+        };
+        let followed = entries.iter().filter(|entry| entry.boxes.contains(Box::Followed));
+        let mut actors: Vec<i64> = followed.map(|entry| entry.actor.0).collect();
+        actors.sort_unstable();
+        actors.dedup();
+        let directory =
+            bare.prepare("SELECT box, bucket FROM feed.directory WHERE uid = ? AND ord = ?").await;
+        let listed = bare.session.execute_unpaged(&directory, (owner.0, 0_i8)).await.unwrap();
+        let listed = listed.into_rows_result().unwrap();
+        BarePage {
+            owner: owner.0,
+            boxes: listed.rows::<(i8, i64)>().unwrap().map(Result::unwrap).collect(),
+            actors,
+            ids: entries.iter().map(|entry| Uuid::from_bytes(*entry.id.as_bytes())).collect(),
+            year: i32::try_from(entries[0].received.0 / YEAR).unwrap(),
+            directory,
+            slices: [
+                bare.prepare(&slice("own_received")).await,
+                bare.prepare(&slice("followed_received")).await,
+            ],
+            edges: bare
+                .prepare("SELECT followee, edge FROM feed.following WHERE uid = ? AND followee IN ?")
+                .await,
+            removals: bare
+                .prepare("SELECT aid FROM feed.removal WHERE uid = ? AND year = ? AND aid IN ?")
+                .await,
+            state: bare.prepare("SELECT state FROM feed.activity WHERE aid = ?").await,
+        }
+    }
+
+    /// Reads it, step by step as the service does; gives how many statements that took.
+    pub(crate) async fn read(&self, bare: &Bare) -> usize {
+        let (least, owner) = (Uuid::from_bytes(*ActivityId::MIN.as_bytes()), self.owner);
+        bare.run(&self.directory, (owner, 0_i8)).await;
+        join_all(self.boxes.iter().map(|(one, bucket)| {
+            let slice = &self.slices[usize::from(*one == 2)];
+            bare.run(slice, (owner, one, bucket, i64::MAX, least, i64::MIN, least, PORTION))
+        }))
+        .await;
+        bare.run(&self.edges, (owner, &self.actors)).await;
+        bare.run(&self.removals, (owner, self.year, &self.ids)).await;
+        let found = join_all(self.ids.iter().map(|id| bare.run(&self.state, (id,)))).await;
+        assert!(found.iter().all(|rows| *rows == 1));
+        3 + self.boxes.len() + self.ids.len()
+    }
+}
+
+/// Writes the rows of deliveries.
+pub(crate) struct BareDelivery {
+    received: PreparedStatement,
+    published: PreparedStatement,
+    arrival: PreparedStatement,
+}
+
+/// A row of a followed activity, as the service writes it.
+#[derive(Clone)]
+pub(crate) struct Row {
+    pub(crate) bucket: i64,
+    pub(crate) time: i64,
+    pub(crate) id: Uuid,
+    pub(crate) cell: Vec<u8>,
+    pub(crate) version: i64,
+    pub(crate) position: i64,
+}
+
+impl BareDelivery {
+    pub(crate) async fn new(bare: &Bare) -> BareDelivery {
+        let entry = |order: &str| {
+            format!(
+                "INSERT INTO feed.followed_{order} (uid, box, bucket, {order}_ms, aid, entry)
+                 VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?"
+            )
+        };
+        BareDelivery {
+            received: bare.prepare(&entry("received")).await,
+            published: bare.prepare(&entry("published")).await,
+            arrival: bare
+                .prepare(
+                    "INSERT INTO feed.arrival (uid, segment, position, aid, box, received_ms)
+                     VALUES (?, ?, ?, ?, ?, ?)",
+                )
+                .await,
+        }
+    }
+
+    /// Brings it to these.
+    pub(crate) async fn deliver(&self, bare: &Bare, followers: &[i64], row: &Row) {
+        let each = followers.iter().map(|uid| async move {
+            let Row { bucket, time, id, cell, version, position } = row;
+            let entry = (*uid, 2_i8, *bucket, *time, *id, cell, *version);
+            try_join_all([
+                bare.session.execute_unpaged(&self.received, &entry),
+                bare.session.execute_unpaged(&self.published, &entry),
+            ])
+            .await?;
+            let arrival = (*uid, *position >> 15, *position, *id, 2_i8, *time);
+            bare.session.execute_unpaged(&self.arrival, &arrival).await.map(drop)
+        });
+        stream::iter(each).buffer_unordered(WRITTEN_AT_ONCE / 2).try_collect::<()>().await.unwrap();
+    }
+}

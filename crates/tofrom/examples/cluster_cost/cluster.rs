@@ -1,0 +1,91 @@
+//! The engines, and what is put into them for all measurements.
+
+use futures::{StreamExt, TryStreamExt, stream};
+use model::{Account, AccountName, Millis, Version};
+use std::sync::Arc;
+use std::time::Duration;
+use store::cql::{CqlStore, Nodes, apply_schema};
+use store::jetstream::Servers;
+use store::{Accounts, NewAccount};
+use tofrom::clock::Clock;
+use tofrom::ingest::{Draft, json, normalise};
+
+const KEYSPACE: &str = "tofrom_cost";
+/// Accounts that are made at once.
+const AT_ONCE: usize = 64;
+
+/// Where the engines are.
+pub(crate) struct Cluster {
+    pub(crate) nodes: Nodes,
+    pub(crate) servers: Servers,
+}
+
+impl Cluster {
+    /// The engines that the environment names, with their tables.
+    pub(crate) async fn prepared() -> Cluster {
+        let nodes = Nodes {
+            nodes: listed("TOFROM_TEST_CQL"),
+            datacenter: "datacenter1".to_owned(),
+            keyspace: KEYSPACE.to_owned(),
+        };
+        let servers = Servers {
+            servers: listed("TOFROM_TEST_NATS"),
+            monitor: listed("TOFROM_TEST_NATS_MONITOR"),
+            stream: KEYSPACE.to_owned(),
+            ack_wait: Duration::from_secs(30),
+            most_bytes: 256 << 20,
+        };
+        apply_schema(&nodes, &mut |_| ()).await.unwrap();
+        Cluster { nodes, servers }
+    }
+
+    /// A store that remembers nothing yet.
+    pub(crate) async fn open(&self) -> Arc<CqlStore> {
+        Arc::new(CqlStore::open(&self.nodes, &self.servers).await.unwrap())
+    }
+}
+
+fn listed(name: &str) -> Vec<String> {
+    let text = std::env::var(name).expect("scripts/engines variables says where the engines are");
+    text.split(',').map(str::to_owned).collect()
+}
+
+/// Accounts with that name and a number behind it, which nobody had before.
+pub(crate) async fn accounts(store: &CqlStore, name: &str, many: usize) -> Vec<Account> {
+    let now = Clock::system().now();
+    let made = (0..many).map(|number| async move {
+        let new = NewAccount {
+            name: AccountName::parse(&format!("{name}-{}-{number}", now.0)).unwrap(),
+            version: Version(now.0),
+            given_name: Some("Ada".to_owned()),
+            family_name: None,
+            public: true,
+            operator: false,
+            password: None,
+            created: now,
+        };
+        store.create_account(new).await.map(Option::unwrap)
+    });
+    stream::iter(made).buffered(AT_ONCE).try_collect().await.unwrap()
+}
+
+/// A bookmark for these, received then.
+pub(crate) fn draft(number: usize, received: Millis, to: &[AccountName]) -> Draft {
+    let text = serde_json::json!({
+        "SourceId": format!("{}-{number}", received.0),
+        "SourceService": {"Name": "delicious"},
+        "Title": "Ada shared a bookmark",
+        "Category": "BookmarkShared",
+        "Bookmark": {"Title": "A page that is worth a look", "Url": "https://example.org/"},
+    });
+    let draft = normalise(&json::read(text.to_string().as_bytes()).unwrap(), received).unwrap();
+    Draft { to: Some(to.to_vec()), received: Some(received), ..draft }
+}
+
+/// User and system time of a process with all its threads.
+pub(crate) fn cpu_seconds(process: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks: f64 = fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap();
+    ticks / 100.0
+}

@@ -1,0 +1,41 @@
+//! Followers by the hundred thousand.
+
+use super::bare::Bare;
+use model::{Account, Edge, Uid, Version};
+use store::Graph;
+use store::cql::CqlStore;
+use tofrom::clock::Clock;
+use tofrom::fanout::deliver_pending;
+
+/// From so many followers on the store has them in 16 shards.
+const ONE_SHARD: usize = 12_000;
+
+/// Has all of these follow the actor. The first edge is made by the store; what it wrote is copied for the others, because
+/// each of them would be a task in the log.
+pub(crate) async fn follow_all(store: &CqlStore, bare: &Bare, actor: &Account, followers: &[i64]) {
+    let clock = Clock::system();
+    let now = clock.now();
+    let edge = Edge { following: true, version: Version(now.0), since: now, from: None };
+    store.put_edge(Uid(followers[0]), actor.uid, &edge).await.unwrap();
+    deliver_pending(store, &clock).await.unwrap();
+    let made = "SELECT edge FROM feed.following WHERE uid = ? AND followee = ?";
+    let (cell,): (Vec<u8>,) = bare.first(made, (followers[0], actor.uid.0)).await;
+    if followers.len() >= ONE_SHARD {
+        let level =
+            bare.prepare("INSERT INTO feed.followers (uid, level) VALUES (?, 1) USING TIMESTAMP 1").await;
+        bare.run(&level, (actor.uid.0,)).await;
+    }
+    let shard = |at: usize| if followers.len() < ONE_SHARD { 0 } else { 1 << 16 | (at % 16) as i32 };
+    let follower = bare
+        .prepare(
+            "INSERT INTO feed.follower (uid, shard, follower, edge) VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
+        )
+        .await;
+    let rows = followers.iter().enumerate();
+    let ends = rows.map(|(at, uid)| (&follower, (actor.uid.0, shard(at), *uid, &cell, edge.version.0)));
+    bare.write(ends).await;
+    let following = bare
+        .prepare("INSERT INTO feed.following (uid, followee, edge) VALUES (?, ?, ?) USING TIMESTAMP ?")
+        .await;
+    bare.write(followers.iter().map(|uid| (&following, (*uid, actor.uid.0, &cell, edge.version.0)))).await;
+}

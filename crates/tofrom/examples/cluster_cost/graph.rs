@@ -1,0 +1,133 @@
+//! An actor whom very many accounts follow, and what others notice while something of it is delivered to all of them.
+
+use super::bare::Bare;
+use super::cluster::{Cluster, accounts, draft};
+use super::edges::follow_all;
+use super::reader::first_page;
+use model::{Account, Reader, Start, Uid};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::cql::CqlStore;
+use tofrom::accounts::AccountCache;
+use tofrom::clock::Clock;
+use tofrom::fanout::deliver_pending;
+use tofrom::feed::{Feed, FeedLimits};
+use tofrom::ingest::Ingest;
+
+/// Others who read meanwhile, each page and poll so long after the one before.
+const READERS: usize = 8;
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long they are watched while nothing is delivered.
+const QUIET: Duration = Duration::from_secs(20);
+
+pub(crate) async fn measure(cluster: &Cluster, many: usize) {
+    let (store, bare, clock) = (cluster.open().await, Bare::connect(cluster).await, Clock::system());
+    let start = Instant::now();
+    let followers = accounts(&store, "follower", many).await;
+    println!("{many} accounts made in {:.0} s", start.elapsed().as_secs_f64());
+    let actor = accounts(&store, "actor", 1).await.remove(0);
+    let start = Instant::now();
+    let numbers: Vec<i64> = followers.iter().map(|account| account.uid.0).collect();
+    follow_all(&store, &bare, &actor, &numbers).await;
+    println!("{many} edges written in {:.0} s\n", start.elapsed().as_secs_f64());
+
+    // Requests are answered by one process and deliveries done by another.
+    let api = cluster.open().await;
+    let ingest = Ingest::new(api.clone(), clock.clone());
+    let last = Uid(numbers.iter().copied().max().unwrap());
+    println!(
+        "| | acknowledged, ms | all have it, s | page, ms: half, 99 %, slowest | poll, ms: half, 99 %, slowest |"
+    );
+    println!("|---|--:|--:|--:|--:|");
+    let quiet = watched(&api, &followers, tokio::time::sleep(QUIET)).await.1;
+    println!("| nothing delivered | | | {} | {} |", quiet.pages.told(), quiet.polls.told());
+    for number in 0..3 {
+        let start = Instant::now();
+        ingest.accept(&actor, vec![draft(number, clock.now(), &[])]).await.unwrap();
+        let acknowledged = start.elapsed();
+        let delivering = deliver_pending(store.as_ref(), &clock);
+        let (_, noticed) = watched(&api, &followers, delivering).await;
+        let all = start.elapsed();
+        let page = feed(&api)
+            .page(Reader::Owner, &first_page(&Account { uid: last, ..actor.clone() }))
+            .await
+            .unwrap();
+        assert_eq!(page.items.len(), number + 1, "the last one has it");
+        println!(
+            "| activity {} | {:.0} | {:.1} | {} | {} |",
+            number + 1,
+            acknowledged.as_secs_f64() * 1e3,
+            all.as_secs_f64(),
+            noticed.pages.told(),
+            noticed.polls.told()
+        );
+    }
+}
+
+fn feed(store: &Arc<CqlStore>) -> Feed {
+    Feed::new(store.clone(), AccountCache::new(store.clone()), Clock::system(), FeedLimits::default())
+}
+
+/// How long something took each time, in milliseconds.
+#[derive(Default)]
+struct Times(Vec<f64>);
+
+impl Times {
+    fn told(&self) -> String {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at =
+            |part: usize| sorted.get(sorted.len() * part / 100).or(sorted.last()).copied().unwrap_or(0.0);
+        format!("{:.0}, {:.0}, {:.0}", at(50), at(99), at(100))
+    }
+}
+
+/// What readers noticed.
+#[derive(Default)]
+struct Noticed {
+    pages: Times,
+    polls: Times,
+}
+
+/// Has some of the followers read pages and poll for updates for as long as something is done.
+async fn watched<T>(
+    store: &Arc<CqlStore>,
+    followers: &[Account],
+    doing: impl Future<Output = T>,
+) -> (T, Noticed) {
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let readers: Vec<_> = (0..READERS)
+        .map(|number| {
+            let feed = feed(store);
+            let some: Vec<Account> = followers.iter().skip(number).step_by(READERS).cloned().collect();
+            let stopped = stopped.clone();
+            tokio::spawn(async move {
+                let mut noticed = Noticed::default();
+                for account in some.iter().cycle() {
+                    if *stopped.borrow() {
+                        break;
+                    }
+                    let query = first_page(account);
+                    let start = Instant::now();
+                    let page = feed.page(Reader::Owner, &query).await.unwrap();
+                    noticed.pages.0.push(start.elapsed().as_secs_f64() * 1e3);
+                    tokio::time::sleep(PAUSE).await;
+                    let start = Instant::now();
+                    feed.page(Reader::Owner, &query.from(Start::Updates(page.mark))).await.unwrap();
+                    noticed.polls.0.push(start.elapsed().as_secs_f64() * 1e3);
+                    tokio::time::sleep(PAUSE).await;
+                }
+                noticed
+            })
+        })
+        .collect();
+    let done = doing.await;
+    stop.send(true).unwrap();
+    let mut all = Noticed::default();
+    for reader in readers {
+        let noticed = reader.await.unwrap();
+        all.pages.0.extend(noticed.pages.0);
+        all.polls.0.extend(noticed.polls.0);
+    }
+    (done, all)
+}

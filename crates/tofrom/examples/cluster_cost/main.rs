@@ -1,0 +1,64 @@
+//! What the cluster costs, against a bare driver that sends the same statements. `scripts/measure-cluster` starts a
+//! cluster for it; with one that runs already:
+//!
+//! ```sh
+//! eval "$(scripts/engines variables)"
+//! cargo run --release -p tofrom --example cluster_cost -- statements fanout 10000 graph 100000
+//! cargo run --release -p tofrom --example cluster_cost -- reads path/to/tofrom
+//! ```
+//!
+//! - `statements`: how many a page takes, cold and warm;
+//! - `reads`: CPU of the service for a page, and pages a second, in turns with the bare driver;
+//! - `fanout`: rows a second that are delivered to so many followers, in turns with the bare driver;
+//! - `graph`: so many accounts that follow one, and what others notice while all of them are delivered to.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a measurement may end in a panic, and prints its table"
+)]
+
+mod bare;
+mod cluster;
+mod edges;
+mod fanout;
+mod graph;
+mod reader;
+mod reads;
+mod service;
+mod statements;
+
+use cluster::Cluster;
+
+#[tokio::main]
+async fn main() {
+    let mut parts = std::env::args().skip(1);
+    let cluster = Cluster::prepared().await;
+    while let Some(part) = parts.next() {
+        match part.as_str() {
+            "statements" => statements::measure(&cluster).await,
+            "reads" => reads::measure(&cluster, &parts.next().expect("where is tofrom?")).await,
+            "fanout" => fanout::measure(&cluster, followers(parts.next())).await,
+            "graph" => graph::measure(&cluster, followers(parts.next())).await,
+            other => panic!("there is no part {other}"),
+        }
+    }
+}
+
+fn followers(number: Option<String>) -> usize {
+    number.and_then(|text| text.parse().ok()).filter(|number| *number > 0).expect("how many followers?")
+}
+
+/// The middle one, and what lies around it.
+fn summary(values: &[f64]) -> (f64, f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    (sorted[sorted.len() / 2], sorted[0], sorted[sorted.len() - 1])
+}
+
+fn median(values: &[f64]) -> f64 {
+    summary(values).0
+}

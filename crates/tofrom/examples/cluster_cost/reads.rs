@@ -1,0 +1,100 @@
+//! What a page costs the service beyond what its statements cost any program.
+
+use super::bare::{Bare, BarePage};
+use super::cluster::{Cluster, cpu_seconds};
+use super::reader::{filled, first_page, first_slice};
+use super::service::Service;
+use super::{median, summary};
+use futures::future::join_all;
+use model::Reader;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::Feeds;
+use tofrom::accounts::AccountCache;
+use tofrom::clock::Clock;
+use tofrom::feed::{Feed, FeedLimits};
+
+const ROUNDS: usize = 7;
+const TURN: Duration = Duration::from_secs(4);
+const AT_ONCE: usize = 16;
+/// Milliseconds of CPU.
+const AIM: f64 = 0.6;
+
+/// Pages a second, and milliseconds of CPU for each.
+struct Turn {
+    rate: f64,
+    cpu: f64,
+}
+
+pub(crate) async fn measure(cluster: &Cluster, program: &str) {
+    let (store, account) = filled(cluster).await;
+    let query = first_page(&account);
+    let service = Service::start(cluster, program, &account).await;
+    let bare = Bare::connect(cluster).await;
+    let entries = store.slice(&first_slice(account.uid, &query.filter)).await.unwrap();
+    let page = BarePage::new(&bare, account.uid, &entries).await;
+    let feed =
+        Feed::new(store.clone(), AccountCache::new(store.clone()), Clock::system(), FeedLimits::default());
+    feed.page(Reader::Owner, &query).await.unwrap();
+    let before = store.counted().0;
+    feed.page(Reader::Owner, &query).await.unwrap();
+    let statements = store.counted().0 - before;
+    assert_eq!(statements, page.read(&bare).await as u64, "the bare driver sends as many");
+
+    let wires =
+        join_all((0..AT_ONCE).map(|_| async { Arc::new(tokio::sync::Mutex::new(service.connect().await)) }))
+            .await;
+    let (mut served, mut read, mut sent) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        let one = turn(service.process(), |at| {
+            let wire = Arc::clone(&wires[at]);
+            let service = &service;
+            async move { service.read(&mut *wire.lock().await).await }
+        })
+        .await;
+        let this = std::process::id();
+        let other = turn(this, |_| async { drop(feed.page(Reader::Owner, &query).await.unwrap()) }).await;
+        let third = turn(this, |_| async { assert!(page.read(&bare).await > 0) }).await;
+        // The first round warms everything up.
+        if round > 0 {
+            served.push(one);
+            read.push(other);
+            sent.push(third);
+        }
+    }
+    println!("| a page of {statements} statements | pages/s | ms of CPU |\n|---|--:|--:|");
+    for (what, turns) in
+        [("the service, over HTTP", &served), ("its feed alone", &read), ("the bare driver", &sent)]
+    {
+        let rates: Vec<f64> = turns.iter().map(|turn| turn.rate).collect();
+        let costs: Vec<f64> = turns.iter().map(|turn| turn.cpu).collect();
+        println!("| {what} | {:.0} | {:.2} |", median(&rates), median(&costs));
+    }
+    let pairs = || served.iter().zip(&sent);
+    let more: Vec<f64> = pairs().map(|(ours, theirs)| ours.cpu - theirs.cpu).collect();
+    let ratios: Vec<f64> = pairs().map(|(ours, theirs)| ours.rate / theirs.rate).collect();
+    let (difference, least, most) = summary(&more);
+    println!("\nCPU beyond the bare driver's: {difference:.2} ms ({least:.2} to {most:.2}), aim {AIM}");
+    let (ratio, least, most) = summary(&ratios);
+    println!("pages a second against the bare driver: {ratio:.2} ({least:.2} to {most:.2})");
+}
+
+/// Has so many at once do it again and again; counts the CPU of that process.
+async fn turn<F: Future<Output = ()>>(process: u32, doing: impl Fn(usize) -> F) -> Turn {
+    let (start, before) = (Instant::now(), cpu_seconds(process));
+    let many = join_all((0..AT_ONCE).map(|at| {
+        let doing = &doing;
+        async move {
+            let mut done = 0_u32;
+            while start.elapsed() < TURN {
+                doing(at).await;
+                done += 1;
+            }
+            done
+        }
+    }))
+    .await;
+    let spent = cpu_seconds(process) - before;
+    let done = f64::from(many.iter().sum::<u32>());
+    Turn { rate: done / start.elapsed().as_secs_f64(), cpu: spent * 1e3 / done }
+}
