@@ -26,9 +26,16 @@ pub struct Account {
     pub created: Millis,
     /// Removed: it has no collection, no credential and no visible activity any more.
     pub removed: bool,
+    /// An operator disabled it: no credential of it opens anything. Its collection and activities stay as they are.
+    pub disabled: bool,
 }
 
 impl Account {
+    /// Whether its credentials open anything.
+    pub fn may_act(&self) -> bool {
+        !self.removed && !self.disabled
+    }
+
     /// Given and family name, or the account's name where neither is told.
     pub fn display_name(&self) -> String {
         match (&self.given_name, &self.family_name) {
@@ -128,11 +135,50 @@ pub struct Application {
     pub created: Millis,
     /// When it was removed.
     pub removed: Option<Millis>,
+    /// Who registered it; `None`: an operator, by the command line.
+    pub owner: Option<Uid>,
 }
 
 impl fmt::Debug for Application {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Application({} {:?})", self.key, self.name)
+    }
+}
+
+/// How many pixels wide and high an account's picture is, in each of its sizes.
+pub const PICTURE_SIZES: [u32; 3] = [80, 120, 200];
+
+/// An account's picture.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// Which of several stays: the latest.
+    pub version: Version,
+    /// PNG, in each of [`PICTURE_SIZES`]. All are empty: there is no picture any more.
+    pub sizes: [Vec<u8>; 3],
+}
+
+impl Picture {
+    /// What says from then on that there is no picture any more.
+    pub fn none(version: Version) -> Picture {
+        Picture { version, sizes: [const { Vec::new() }; 3] }
+    }
+
+    /// Whether it says that there is none.
+    pub fn is_none(&self) -> bool {
+        self.sizes.iter().all(Vec::is_empty)
+    }
+
+    /// The PNG that many pixels wide, if there is that size.
+    pub fn sized(&self, pixels: u32) -> Option<&[u8]> {
+        let at = PICTURE_SIZES.iter().position(|size| *size == pixels)?;
+        self.sizes.get(at).map(Vec::as_slice)
+    }
+}
+
+impl fmt::Debug for Picture {
+    /// Without thousands of numbers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Picture({:?} {:?})", self.version, self.sizes.each_ref().map(Vec::len))
     }
 }
 

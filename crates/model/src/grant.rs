@@ -1,4 +1,5 @@
-//! What a person grants to an application, step by step (OAuth 1.0a), and the sessions in which they do so.
+//! What a person grants to an application, step by step (OAuth 1.0a), the sessions in which they do so, and tickets that
+//! let somebody in once.
 
 use crate::{Millis, Scopes, Uid};
 use std::fmt;
@@ -98,4 +99,32 @@ pub struct Session {
     pub created: Millis,
     /// When it ends.
     pub expires: Millis,
+    /// What the browser called itself: at most 200 characters, none of them a control character.
+    pub device: String,
+    /// About when it was last used.
+    pub used: Millis,
+}
+
+/// What somebody is given as a link, to be used once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// SHA-256 of the ticket itself, which has 256 random bits.
+    pub hash: [u8; 32],
+    /// What it is good for.
+    pub purpose: Purpose,
+    /// Who made it; `None`: an operator, by the command line.
+    pub by: Option<Uid>,
+    /// When it was made.
+    pub created: Millis,
+    /// From when on it opens nothing.
+    pub expires: Millis,
+}
+
+/// What a ticket is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Making an account.
+    Invitation,
+    /// Giving this account a new password.
+    Reset(Uid),
 }

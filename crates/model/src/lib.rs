@@ -16,13 +16,13 @@ mod query;
 mod time;
 mod vocabulary;
 
-pub use account::{Account, Application, Key, Scopes};
+pub use account::{Account, Application, Key, PICTURE_SIZES, Picture, Scopes};
 pub use activity::{Activity, Body, Comments, Formerly, Object, Service, State, Thumbnail, Visibility};
 pub use belonging::{Collection, Edge, Membership, Reader, belongs, entry_belongs, may_see};
 pub use cursor::{Binding, Cursor, CursorError, Mark, Place};
 pub use entry::{Box, Boxes, Entry, Order, Spot};
 pub use facet::{Facet, ServiceName};
-pub use grant::{AccessToken, Progress, Session, Temporary};
+pub use grant::{AccessToken, Progress, Purpose, Session, Temporary, Ticket};
 pub use hash::Fnv;
 pub use id::{AccountName, ActivityId, InvalidName, KeyId, Position, Uid, Version};
 pub use query::{

@@ -73,6 +73,11 @@ impl Verb {
         format!("{SCHEMA}{}", self.0)
     }
 
+    /// `shared`, as a sentence has it; a word outside the table stays as it is.
+    pub fn past_tense(&self) -> &str {
+        self.past().unwrap_or(&self.0)
+    }
+
     fn past(&self) -> Option<&'static str> {
         PAST_OF.get(self.0.as_str()).copied()
     }

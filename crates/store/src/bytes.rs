@@ -103,7 +103,8 @@ impl Put {
             .many(&state.addressed, |put, uid| put.signed(uid.0))
     }
 
-    /// Everything of an account but its number.
+    /// Everything of an account but its number. It comes last in whatever it is part of, because what was written before
+    /// an account had something more ends before that.
     pub(crate) fn account(self, account: &Account) -> Put {
         self.text(account.name.as_str())
             .signed(account.version.0)
@@ -114,6 +115,7 @@ impl Put {
             .option(account.password.as_deref(), Put::text)
             .signed(account.created.0)
             .flag(account.removed)
+            .flag(account.disabled)
     }
 }
 
@@ -203,6 +205,11 @@ impl<'a> Take<'a> {
         if self.flag()? { take(self).map(Some) } else { Ok(None) }
     }
 
+    /// What was not written yet by older nodes: `None` where the value ends before it.
+    pub(crate) fn unless_ended<T>(&mut self, take: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
+        if self.0.is_empty() { Ok(None) } else { take(self).map(Some) }
+    }
+
     pub(crate) fn many<T>(&mut self, take: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let number = self.number()?;
         (0..number).map(|_| take(self)).collect()
@@ -252,6 +259,7 @@ impl<'a> Take<'a> {
             password: self.option(text)?,
             created: self.millis()?,
             removed: self.flag()?,
+            disabled: self.unless_ended(Take::flag)?.unwrap_or(false),
         })
     }
 }
@@ -280,4 +288,31 @@ fn cut() -> StoreError {
 
 fn wrong(what: &str) -> StoreError {
     StoreError::Corrupt(format!("a value that is not {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_of_an_older_node_is_not_disabled() {
+        let account = Account {
+            uid: Uid(7),
+            name: AccountName::parse("ada").unwrap(),
+            version: Version(9),
+            given_name: Some("Ada".to_owned()),
+            family_name: None,
+            public: true,
+            operator: false,
+            password: None,
+            created: Millis(5),
+            removed: false,
+            disabled: true,
+        };
+        let bytes = Put::new().account(&account).finish();
+        assert!(Take::new(&bytes).account(account.uid).unwrap() == account);
+        let (_, older) = bytes.split_last().unwrap();
+        let read = Take::new(older).account(account.uid).unwrap();
+        assert!(read == Account { disabled: false, ..account });
+    }
 }

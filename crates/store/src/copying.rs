@@ -6,7 +6,8 @@
 use crate::{Claim, Result, SourceKey, Store};
 use async_trait::async_trait;
 use model::{
-    AccessToken, Account, Activity, ActivityId, Edge, Entry, Formerly, Millis, Position, Uid, Version,
+    AccessToken, Account, Activity, ActivityId, Edge, Entry, Formerly, Millis, Picture, Position, Uid,
+    Version,
 };
 
 /// Where entries and edges that were copied have arrived: before everything that the target's own log brings.
@@ -60,6 +61,11 @@ pub trait Copying: Store {
 
     /// Puts an access token.
     async fn copy_token(&self, token: &AccessToken) -> Result<()>;
+
+    /// Puts an account's picture.
+    async fn copy_picture(&self, uid: Uid, picture: &Picture) -> Result<()> {
+        self.put_picture(uid, picture).await
+    }
 
     /// Puts edges of a follower.
     async fn copy_edges(&self, follower: Uid, edges: Vec<(Uid, Edge)>) -> Result<()>;

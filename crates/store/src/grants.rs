@@ -6,7 +6,7 @@
 
 use crate::Result;
 use async_trait::async_trait;
-use model::{AccessToken, Millis, Progress, Session, Temporary, Uid};
+use model::{AccessToken, Millis, Progress, Session, Temporary, Ticket, Uid};
 
 /// A nonce that may be used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Secret {
     Token(String),
 }
 
-/// Temporary credentials, access tokens, nonces and sessions.
+/// Temporary credentials, access tokens, nonces, sessions and tickets.
 #[async_trait]
 pub trait Grants: Send + Sync {
     /// Keeps temporary credentials. Their key is random, so it is new.
@@ -69,10 +69,26 @@ pub trait Grants: Send + Sync {
     /// The session with that hash, expired or not.
     async fn session(&self, hash: &[u8; 32]) -> Result<Option<Session>>;
 
+    /// The sessions of an account, newest first. Those that were ended are not among them; those whose time is over may
+    /// be.
+    async fn sessions_of(&self, owner: Uid) -> Result<Vec<Session>>;
+
+    /// Notes that a session was used; the latest time wins.
+    async fn touch_session(&self, hash: &[u8; 32], at: Millis) -> Result<()>;
+
     /// Ends a session.
     async fn end_session(&self, hash: &[u8; 32]) -> Result<()>;
 
-    /// Forgets temporary credentials, nonces and sessions that ended before `now`. An engine that forgets by itself has
+    /// Keeps a ticket. Its hash is random, so it is new.
+    async fn add_ticket(&self, ticket: &Ticket) -> Result<()>;
+
+    /// The ticket with that hash, expired or not, as long as nobody has used it.
+    async fn ticket(&self, hash: &[u8; 32]) -> Result<Option<Ticket>>;
+
+    /// Uses a ticket up. Exactly one call ever gives `true`; so whoever does not learn the answer has to do without it.
+    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<bool>;
+
+    /// Forgets temporary credentials, nonces, sessions and tickets that ended before `now`. An engine that forgets by itself has
     /// nothing to do here; whoever reads looks at the end all the same.
     async fn forget_expired(&self, now: Millis) -> Result<()>;
 }

@@ -34,7 +34,7 @@ pub use notices::{Notice, Notices};
 use async_trait::async_trait;
 use model::{
     Account, AccountName, ActivityId, Application, Body, Boxes, Edge, Entry, Filter, Formerly, Key, KeyId,
-    Millis, Order, Place, Position, Spot, State, Uid, Version,
+    Millis, Order, Picture, Place, Position, Spot, State, Uid, Version,
 };
 
 /// Everything that a store offers.
@@ -91,6 +91,7 @@ impl NewAccount {
             password: self.password,
             created: self.created,
             removed: false,
+            disabled: false,
         }
     }
 }
@@ -114,6 +115,13 @@ pub trait Accounts: Send + Sync {
 
     /// A page of all accounts, removed ones left out, in an order of the store's own: those after `after`.
     async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>>;
+
+    /// The account's picture.
+    async fn picture(&self, uid: Uid) -> Result<Option<Picture>>;
+
+    /// Replaces the account's picture, unless the stored version is as late or later. One without any size says that there
+    /// is no picture any more.
+    async fn put_picture(&self, uid: Uid, picture: &Picture) -> Result<()>;
 }
 
 /// Pre-shared keys and applications.
@@ -142,6 +150,9 @@ pub trait Credentials: Send + Sync {
 
     /// All applications, oldest first.
     async fn applications(&self) -> Result<Vec<Application>>;
+
+    /// The applications that an account registered, oldest first, also removed ones.
+    async fn applications_of(&self, owner: Uid) -> Result<Vec<Application>>;
 
     /// Removes an application for good; the first removal's time stays. `false`: there is none.
     async fn remove_application(&self, key: &str, at: Millis) -> Result<bool>;

@@ -3,7 +3,8 @@
 
 use crate::clock::Clock;
 use crate::following;
-use model::{Account, Uid, Version};
+use infoset::first_illegal;
+use model::{Account, Picture, Uid, Version};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +35,37 @@ pub async fn remove(store: &dyn Store, clock: &Clock, account: &Account) -> Resu
     for token in store.tokens_of(account.uid).await? {
         store.revoke_token(&token.key, now).await?;
     }
+    if store.picture(account.uid).await?.is_some() {
+        store.put_picture(account.uid, &Picture::none(removed.version)).await?;
+    }
     following::leave(store, clock, account.uid).await?;
     Ok(removed)
+}
+
+/// Characters of a given or family name.
+const MOST_OF_A_NAME: usize = 100;
+
+/// That can't be a given or family name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPersonName {
+    /// It is too long.
+    #[error("a given or family name has at most {MOST_OF_A_NAME} characters")]
+    TooLong,
+    /// It has characters that can't be shown.
+    #[error("a given or family name can't have control characters")]
+    ControlCharacter,
+}
+
+/// A given or family name as somebody typed it; empty is none.
+pub fn person_name(typed: &str) -> std::result::Result<Option<String>, BadPersonName> {
+    let name = typed.trim();
+    if name.chars().count() > MOST_OF_A_NAME {
+        return Err(BadPersonName::TooLong);
+    }
+    if first_illegal(name).is_some() || name.chars().any(char::is_control) {
+        return Err(BadPersonName::ControlCharacter);
+    }
+    Ok(Some(name.to_owned()).filter(|name| !name.is_empty()))
 }
 
 /// How long a changed account may still look as before on a node that did not change it.
@@ -86,6 +116,15 @@ impl AccountCache {
         let account = Arc::new(account);
         self.known.insert(account.uid, Arc::clone(&account));
         account
+    }
+
+    /// Disables an account, or enables it again. Here that counts at once, on other nodes within seconds: streams of a
+    /// disabled account end when they next look whether their credential still opens anything.
+    pub async fn set_disabled(&self, clock: &Clock, account: &Account, disabled: bool) -> Result<Account> {
+        let after = Account { disabled, ..account.clone() };
+        let changed = change(self.store.as_ref(), clock, account, after).await?;
+        self.forget(account.uid);
+        Ok(changed)
     }
 
     /// Forgets an account that was just changed.

@@ -11,6 +11,7 @@
 
 mod main {
     mod access;
+    mod avatars;
     mod cluster;
     mod copying;
     mod crash;
@@ -20,6 +21,7 @@ mod main {
     mod interop;
     mod laws;
     mod oauth;
+    mod people;
     mod program;
     mod reading;
     mod representations;

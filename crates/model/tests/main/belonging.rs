@@ -40,6 +40,7 @@ fn account(uid: Uid, public: bool) -> Account {
         password: None,
         created: Millis(0),
         removed: false,
+        disabled: false,
     }
 }
 

@@ -9,7 +9,7 @@ use super::{CqlStore, together};
 use crate::bytes::{Put, Take};
 use crate::{Accounts, NewAccount, Result, StoreError};
 use async_trait::async_trait;
-use model::{Account, AccountName, Uid};
+use model::{Account, AccountName, Picture, Uid};
 use uuid::Uuid;
 
 const CLAIM: Step = Step::new(
@@ -26,6 +26,10 @@ const ALL: Scan = Scan::new(
     "SELECT uid, account FROM ident.account WHERE token(uid) > token(?) LIMIT ?",
 );
 
+const PICTURE: Query = Query::read("SELECT picture FROM ident.picture WHERE uid = ?");
+const PUT_PICTURE: Query =
+    Query::write("INSERT INTO ident.picture (uid, picture) VALUES (?, ?) USING TIMESTAMP ?");
+
 /// A positive number that nobody has: random, so that nobody needs to be asked.
 fn new_number() -> Uid {
     let (high, low) = Uuid::new_v4().as_u64_pair();
@@ -40,6 +44,18 @@ fn encoded(account: &Account) -> Vec<u8> {
 
 fn decoded(uid: Uid, bytes: &[u8]) -> Result<Account> {
     Take::new(bytes).account(uid)
+}
+
+fn encoded_picture(picture: &Picture) -> Vec<u8> {
+    let put = Put::new().signed(picture.version.0);
+    picture.sizes.iter().fold(put, |put, size| put.blob(size)).finish()
+}
+
+fn decoded_picture(bytes: &[u8]) -> Result<Picture> {
+    let mut take = Take::new(bytes);
+    let version = take.version()?;
+    let mut size = || take.blob().map(<[u8]>::to_vec);
+    Ok(Picture { version, sizes: [size()?, size()?, size()?] })
 }
 
 impl CqlStore {
@@ -126,5 +142,15 @@ impl Accounts for CqlStore {
 
     async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>> {
         self.scan_accounts(after, limit, |account| !account.removed).await
+    }
+
+    async fn picture(&self, uid: Uid) -> Result<Option<Picture>> {
+        let found: Option<(Vec<u8>,)> = self.db.row(&PICTURE, (uid.0,)).await?;
+        let found = found.map(|(picture,)| decoded_picture(&picture)).transpose()?;
+        Ok(found.filter(|picture| !picture.is_none()))
+    }
+
+    async fn put_picture(&self, uid: Uid, picture: &Picture) -> Result<()> {
+        self.db.write(&PUT_PICTURE, (uid.0, encoded_picture(picture), picture.version.0)).await
     }
 }

@@ -31,6 +31,10 @@ const APPLICATIONS: Scan = Scan::new(
 const ADD_APPLICATION: Query = Query::write(
     "INSERT INTO ident.application (key, application, secret) VALUES (?, ?, ?) USING TIMESTAMP 1",
 );
+const APPLICATIONS_OF: Query = Query::read("SELECT key FROM ident.application_of WHERE owner = ?");
+const LIST_APPLICATION: Query = Query::write(
+    "INSERT INTO ident.application_of (owner, created_ms, key) VALUES (?, ?, ?) USING TIMESTAMP 1",
+);
 const REMOVE_APPLICATION: Query =
     Query::write("UPDATE ident.application USING TIMESTAMP ? SET removed_ms = ? WHERE key = ?");
 
@@ -90,6 +94,7 @@ fn encoded_application(application: &Application) -> Vec<u8> {
         .text(&application.callback)
         .option(application.rsa_key.as_deref(), Put::blob)
         .signed(application.created.0)
+        .option(application.owner, |put, uid| put.signed(uid.0))
         .finish()
 }
 
@@ -106,6 +111,7 @@ fn decoded_application((key, application, secret, removed): ApplicationRow) -> R
         rsa_key: take.option(|take| take.blob().map(<[u8]>::to_vec))?,
         created: take.millis()?,
         removed: removed.map(Millis),
+        owner: take.unless_ended(|take| take.option(Take::uid))?.flatten(),
     }))
 }
 
@@ -169,6 +175,10 @@ impl Credentials for CqlStore {
 
     async fn add_application(&self, application: &Application) -> Result<()> {
         let Application { key, sealed_secret, .. } = application;
+        if let Some(owner) = application.owner {
+            // Listed first, as keys are.
+            self.db.write(&LIST_APPLICATION, (owner.0, application.created.0, key)).await?;
+        }
         if let Some(at) = application.removed {
             self.note_removal(key, at).await?;
         }
@@ -191,6 +201,12 @@ impl Credentials for CqlStore {
         Ok(all)
     }
 
+    async fn applications_of(&self, owner: Uid) -> Result<Vec<Application>> {
+        let listed: Vec<(String,)> = self.db.rows(&APPLICATIONS_OF, (owner.0,)).await?;
+        let found = together(listed.iter().map(|(key,)| self.application(key))).await?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
     async fn remove_application(&self, key: &str, at: Millis) -> Result<bool> {
         let Some(found) = self.application(key).await? else {
             return Ok(false);
@@ -199,5 +215,17 @@ impl Credentials for CqlStore {
             self.note_removal(key, at).await?;
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_application_of_an_older_node_has_no_owner() {
+        let older = Put::new().text("Reader").text("oob").byte(0).signed(5).finish();
+        let read = decoded_application(("app".to_owned(), Some(older), Some(Vec::new()), None));
+        assert_eq!(read.unwrap().unwrap().owner, None);
     }
 }

@@ -1,5 +1,5 @@
-//! Temporary credentials, access tokens, nonces and sessions. Temporary credentials and nonces are only ever
-//! written on a condition; the rest is plain rows, whose cells have timestamps as those of keys do. What has an end
+//! Temporary credentials, access tokens, nonces, sessions and tickets. Temporary credentials, nonces and tickets are only
+//! ever written on a condition; the rest is plain rows, whose cells have timestamps as those of keys do. What has an end
 //! is forgotten by the database itself.
 
 use super::credentials::{earliest, exactly, scopes};
@@ -10,7 +10,7 @@ use super::{CqlStore, together};
 use crate::bytes::{Put, Take};
 use crate::{Grants, Nonce, Result, Secret, StoreError};
 use async_trait::async_trait;
-use model::{AccessToken, Millis, Progress, Session, Temporary, Uid};
+use model::{AccessToken, Millis, Progress, Purpose, Session, Temporary, Ticket, Uid};
 use uuid::Uuid;
 
 const ASKED: i8 = 0;
@@ -68,6 +68,23 @@ const ADD_SESSION: Query =
 const SESSION: Query = Query::read("SELECT session, ended FROM ident.session WHERE hash = ?");
 const END_SESSION: Query =
     Query::write("UPDATE ident.session USING TIMESTAMP 1 SET ended = true WHERE hash = ?");
+const SESSIONS_OF: Query = Query::read("SELECT hash FROM ident.session_of WHERE owner = ?");
+const LIST_SESSION: Query =
+    Query::write("INSERT INTO ident.session_of (owner, created_ms, hash) VALUES (?, ?, ?) USING TIMESTAMP 1");
+const SESSION_USE: Query = Query::read("SELECT used_ms FROM ident.session_use WHERE hash = ?");
+const TOUCH_SESSION: Query =
+    Query::write("UPDATE ident.session_use USING TIMESTAMP ? SET used_ms = ? WHERE hash = ?");
+
+const ADD_TICKET: Step = Step::new(
+    "INSERT INTO ident.ticket (hash, ticket, used) VALUES (?, ?, false) IF NOT EXISTS",
+    "SELECT hash FROM ident.ticket WHERE hash = ?",
+);
+// Whoever acts on what is read here does so on a condition.
+const TICKET: Query = Query::read("SELECT ticket, used FROM ident.ticket WHERE hash = ?");
+const USE_TICKET: Step = Step::new(
+    "UPDATE ident.ticket SET used = true, op = ? WHERE hash = ? IF used = false",
+    "SELECT used, op FROM ident.ticket WHERE hash = ?",
+);
 
 /// The credentials themselves, how far they have come, and who came there how.
 type TemporaryRow = (Option<Vec<u8>>, Option<i8>, Option<Vec<u8>>);
@@ -149,6 +166,52 @@ fn decoded_token((key, token, secret, revoked, used): TokenRow) -> Result<Option
         revoked: revoked.map(Millis),
         used: used.map(Millis),
     }))
+}
+
+fn encoded_session(session: &Session) -> Vec<u8> {
+    Put::new()
+        .signed(session.owner.0)
+        .blob(&session.password)
+        .signed(session.created.0)
+        .signed(session.expires.0)
+        .text(&session.device)
+        .signed(session.used.0)
+        .finish()
+}
+
+fn decoded_session(hash: [u8; 32], session: &[u8], used: Option<Millis>) -> Result<Session> {
+    let mut take = Take::new(session);
+    let owner = take.uid()?;
+    let password = exactly(take.blob()?)?;
+    let (created, expires) = (take.millis()?, take.millis()?);
+    let device = take.unless_ended(Take::text)?.unwrap_or_default().to_owned();
+    let first_used = take.unless_ended(Take::millis)?.unwrap_or(created);
+    let used = used.map_or(first_used, |used| used.max(first_used));
+    Ok(Session { hash, owner, password, created, expires, device, used })
+}
+
+fn encoded_ticket(ticket: &Ticket) -> Vec<u8> {
+    let reset = match ticket.purpose {
+        Purpose::Invitation => None,
+        Purpose::Reset(uid) => Some(uid),
+    };
+    Put::new()
+        .option(reset, |put, uid| put.signed(uid.0))
+        .option(ticket.by, |put, uid| put.signed(uid.0))
+        .signed(ticket.created.0)
+        .signed(ticket.expires.0)
+        .finish()
+}
+
+fn decoded_ticket(hash: [u8; 32], ticket: &[u8]) -> Result<Ticket> {
+    let mut take = Take::new(ticket);
+    Ok(Ticket {
+        hash,
+        purpose: take.option(Take::uid)?.map_or(Purpose::Invitation, Purpose::Reset),
+        by: take.option(Take::uid)?,
+        created: take.millis()?,
+        expires: take.millis()?,
+    })
 }
 
 impl CqlStore {
@@ -278,36 +341,81 @@ impl Grants for CqlStore {
     }
 
     async fn add_session(&self, session: &Session) -> Result<()> {
-        let encoded = Put::new()
-            .signed(session.owner.0)
-            .blob(&session.password)
-            .signed(session.created.0)
-            .signed(session.expires.0)
-            .finish();
-        self.db.write(&ADD_SESSION, (session.hash.as_slice(), encoded)).await
+        // Listed first, so that nobody is signed in where the account can't see it.
+        let hash = session.hash.as_slice();
+        self.db.write(&LIST_SESSION, (session.owner.0, session.created.0, hash)).await?;
+        self.db.write(&ADD_SESSION, (hash, encoded_session(session))).await
     }
 
     async fn session(&self, hash: &[u8; 32]) -> Result<Option<Session>> {
-        let found: Option<(Option<Vec<u8>>, Option<bool>)> =
-            self.db.row(&SESSION, (hash.as_slice(),)).await?;
+        let key = (hash.as_slice(),);
+        let (found, used) = futures::try_join!(
+            self.db.row::<(Option<Vec<u8>>, Option<bool>)>(&SESSION, key),
+            self.db.row::<(Option<i64>,)>(&SESSION_USE, key)
+        )?;
         let Some((Some(session), None | Some(false))) = found else {
             return Ok(None);
         };
-        let mut take = Take::new(&session);
-        Ok(Some(Session {
-            hash: *hash,
-            owner: take.uid()?,
-            password: exactly(take.blob()?)?,
-            created: take.millis()?,
-            expires: take.millis()?,
-        }))
+        let used = used.and_then(|(used,)| used).map(Millis);
+        decoded_session(*hash, &session, used).map(Some)
+    }
+
+    async fn sessions_of(&self, owner: Uid) -> Result<Vec<Session>> {
+        let listed: Vec<(Vec<u8>,)> = self.db.rows(&SESSIONS_OF, (owner.0,)).await?;
+        let hashes = listed.iter().map(|(hash,)| exactly(hash)).collect::<Result<Vec<[u8; 32]>>>()?;
+        let found = together(hashes.iter().map(|hash| self.session(hash))).await?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    async fn touch_session(&self, hash: &[u8; 32], at: Millis) -> Result<()> {
+        self.db.write(&TOUCH_SESSION, (at.0, at.0, hash.as_slice())).await
     }
 
     async fn end_session(&self, hash: &[u8; 32]) -> Result<()> {
         self.db.write(&END_SESSION, (hash.as_slice(),)).await
     }
 
+    async fn add_ticket(&self, ticket: &Ticket) -> Result<()> {
+        let hash = ticket.hash.as_slice();
+        let there = |found: Option<(Vec<u8>,)>| found.map(|_| true);
+        self.db.take(&ADD_TICKET, (hash, encoded_ticket(ticket)), (hash,), there).await?;
+        Ok(())
+    }
+
+    async fn ticket(&self, hash: &[u8; 32]) -> Result<Option<Ticket>> {
+        let found: Option<(Option<Vec<u8>>, Option<bool>)> = self.db.row(&TICKET, (hash.as_slice(),)).await?;
+        match found {
+            Some((Some(ticket), Some(false))) => decoded_ticket(*hash, &ticket).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<bool> {
+        let (hash, op) = (hash.as_slice(), Uuid::new_v4());
+        let ours = |found: Option<(Option<bool>, Option<Uuid>)>| {
+            let (used, by) = found?;
+            used.filter(|used| *used).map(|_| by == Some(op))
+        };
+        self.db.take(&USE_TICKET, (op, hash), (hash,), ours).await
+    }
+
     async fn forget_expired(&self, _now: Millis) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_of_an_older_node_was_used_when_it_began() {
+        let (created, expires) = (Millis(5), Millis(9));
+        let older = Put::new().signed(7).blob(&[1; 32]).signed(created.0).signed(expires.0).finish();
+        let (owner, password, device) = (Uid(7), [1; 32], String::new());
+        let read = Session { hash: [2; 32], owner, password, created, expires, device, used: created };
+        assert_eq!(decoded_session([2; 32], &older, None).unwrap(), read);
+        let used = decoded_session([2; 32], &older, Some(Millis(8))).unwrap().used;
+        assert_eq!(used, Millis(8));
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 use async_trait::async_trait;
 use model::{
     AccessToken, Account, AccountName, ActivityId, Application, Body, Edge, Entry, Formerly, Key, KeyId,
-    Millis, Place, Position, Progress, Session, State, Temporary, Uid, Version,
+    Millis, Picture, Place, Position, Progress, Session, State, Temporary, Ticket, Uid, Version,
 };
 use std::sync::Arc;
 
@@ -51,10 +51,12 @@ hands_on! { Accounts
         account_by_name(name: &AccountName) -> Option<Account>;
         accounts(uids: &[Uid]) -> Vec<Option<Account>>;
         list_accounts(after: Option<Uid>, limit: usize) -> Vec<Account>;
+        picture(uid: Uid) -> Option<Picture>;
     }
     writes {
         create_account(new: NewAccount) as (new) -> Option<Account>;
         put_account(account: &Account) as (&account) -> ();
+        put_picture(uid: Uid, picture: &Picture) as (uid, &picture) -> ();
     }
 }
 
@@ -64,6 +66,7 @@ hands_on! { Credentials
         keys_of(owner: Uid) -> Vec<Key>;
         application(key: &str) -> Option<Application>;
         applications() -> Vec<Application>;
+        applications_of(owner: Uid) -> Vec<Application>;
     }
     writes {
         add_key(key: &Key) as (&key) -> ();
@@ -81,6 +84,8 @@ hands_on! { Grants
         tokens_of(owner: Uid) -> Vec<AccessToken>;
         list_tokens(after: Option<&str>, limit: usize) -> Vec<AccessToken>;
         session(hash: &[u8; 32]) -> Option<Session>;
+        sessions_of(owner: Uid) -> Vec<Session>;
+        ticket(hash: &[u8; 32]) -> Option<Ticket>;
     }
     writes {
         add_temporary(temporary: &Temporary) as (&temporary) -> ();
@@ -91,7 +96,10 @@ hands_on! { Grants
         reseal(which: &Secret, before: &[u8], after: &[u8]) as (&which, &before, &after) -> bool;
         claim_nonce(nonce: &Nonce) as (&nonce) -> bool;
         add_session(session: &Session) as (&session) -> ();
+        touch_session(hash: &[u8; 32], at: Millis) as (&hash, at) -> ();
         end_session(hash: &[u8; 32]) as (&hash) -> ();
+        add_ticket(ticket: &Ticket) as (&ticket) -> ();
+        use_ticket(hash: &[u8; 32]) as (&hash) -> bool;
         forget_expired(now: Millis) as (now) -> ();
     }
 }

@@ -1,20 +1,20 @@
-//! Accounts.
+//! Accounts and their pictures.
 
 use super::values::{corrupt, count, millis, version};
 use super::{SqliteStore, log};
 use crate::{Accounts, NewAccount, Result, Work};
 use async_trait::async_trait;
-use model::{Account, AccountName, Uid};
+use model::{Account, AccountName, Picture, Uid};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
 
 const BY_NAME: &str =
-    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled
      FROM account WHERE name = ?1";
 const BY_NUMBER: &str =
-    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled
      FROM account WHERE uid = ?1";
 const AFTER: &str =
-    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled
      FROM account WHERE uid > ?1 AND NOT removed ORDER BY uid LIMIT ?2";
 
 pub(super) fn account(row: &Row<'_>) -> Result<Account> {
@@ -30,7 +30,12 @@ pub(super) fn account(row: &Row<'_>) -> Result<Account> {
         password: row.get(7)?,
         created: millis(row, 8)?,
         removed: row.get(9)?,
+        disabled: row.get(10)?,
     })
+}
+
+fn picture(row: &Row<'_>) -> Result<Picture> {
+    Ok(Picture { version: version(row, 0)?, sizes: [row.get(1)?, row.get(2)?, row.get(3)?] })
 }
 
 pub(super) fn by_number(connection: &Connection, uid: Uid) -> Result<Option<Account>> {
@@ -93,7 +98,7 @@ impl Accounts for SqliteStore {
             let newer = connection
                 .prepare_cached(
                     "UPDATE account SET ver = ?2, given_name = ?3, family_name = ?4, public = ?5,
-                     operator = ?6, password = ?7, removed = ?8 WHERE uid = ?1 AND ver < ?2",
+                     operator = ?6, password = ?7, removed = ?8, disabled = ?9 WHERE uid = ?1 AND ver < ?2",
                 )?
                 .execute(params![
                     account.uid.0,
@@ -103,7 +108,8 @@ impl Accounts for SqliteStore {
                     account.public,
                     account.operator,
                     account.password,
-                    account.removed
+                    account.removed,
+                    account.disabled
                 ])?;
             let shows_as = |account: &Account| (account.public, account.removed);
             if newer > 0 && before.as_ref().map(shows_as) != Some(shows_as(&account)) {
@@ -124,6 +130,31 @@ impl Accounts for SqliteStore {
                 accounts.push(account(row)?);
             }
             Ok(accounts)
+        })
+        .await
+    }
+
+    async fn picture(&self, uid: Uid) -> Result<Option<Picture>> {
+        self.read(|connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT ver, small, medium, large FROM picture WHERE uid = ?1")?;
+            let found = statement.query([uid.0])?.next()?.map(picture).transpose()?;
+            Ok(found.filter(|picture| !picture.is_none()))
+        })
+        .await
+    }
+
+    async fn put_picture(&self, uid: Uid, picture: &Picture) -> Result<()> {
+        let Picture { version, sizes: [small, medium, large] } = picture.clone();
+        self.write(move |connection| {
+            connection
+                .prepare_cached(
+                    "INSERT INTO picture (uid, ver, small, medium, large) VALUES (?1, ?2, ?3, ?4, ?5)
+                     ON CONFLICT (uid) DO UPDATE SET ver = excluded.ver, small = excluded.small,
+                     medium = excluded.medium, large = excluded.large WHERE excluded.ver > picture.ver",
+                )?
+                .execute(params![uid.0, version.0, small, medium, large])?;
+            Ok(())
         })
         .await
     }

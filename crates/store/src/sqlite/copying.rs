@@ -14,15 +14,16 @@ use std::sync::Arc;
 pub(super) const OLDEST: &str = "oldest position";
 
 const EVERY_ACCOUNT: &str =
-    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled
      FROM account WHERE uid > ?1 ORDER BY uid LIMIT ?2";
 
 const PUT_ACCOUNT: &str = "INSERT INTO account
-     (uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+     (uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
      ON CONFLICT (uid) DO UPDATE SET ver = excluded.ver, given_name = excluded.given_name,
      family_name = excluded.family_name, public = excluded.public, operator = excluded.operator,
-     password = excluded.password, removed = excluded.removed WHERE excluded.ver > account.ver";
+     password = excluded.password, removed = excluded.removed, disabled = excluded.disabled
+     WHERE excluded.ver > account.ver";
 
 const EVERY_EDGE: &str = "SELECT ver, follows, since_ms, from_ms, from_aid, followee FROM following
      WHERE follower = ?1 AND followee > ?2 ORDER BY followee LIMIT ?3";
@@ -114,7 +115,8 @@ impl Copying for SqliteStore {
                 account.operator,
                 account.password,
                 account.created.0,
-                account.removed
+                account.removed,
+                account.disabled
             ])?;
             Ok(())
         })

@@ -36,6 +36,7 @@ fn application(row: &Row<'_>) -> Result<Application> {
         rsa_key: row.get(4)?,
         created: millis(row, 5)?,
         removed: optional_millis(row, 6)?,
+        owner: row.get::<_, Option<i64>>(7)?.map(Uid),
     })
 }
 
@@ -128,8 +129,8 @@ impl Credentials for SqliteStore {
             connection
                 .prepare_cached(
                     "INSERT INTO application
-                     (key, sealed_secret, name, callback, rsa_key, created_ms, removed_ms)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                     (key, sealed_secret, name, callback, rsa_key, created_ms, removed_ms, owner)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
                 )?
                 .execute(params![
                     new.key,
@@ -138,7 +139,8 @@ impl Credentials for SqliteStore {
                     new.callback,
                     new.rsa_key,
                     new.created.0,
-                    new.removed.map(|at| at.0)
+                    new.removed.map(|at| at.0),
+                    new.owner.map(|uid| uid.0)
                 ])?;
             Ok(())
         })
@@ -148,7 +150,7 @@ impl Credentials for SqliteStore {
     async fn application(&self, key: &str) -> Result<Option<Application>> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT key, sealed_secret, name, callback, rsa_key, created_ms, removed_ms
+                "SELECT key, sealed_secret, name, callback, rsa_key, created_ms, removed_ms, owner
                  FROM application WHERE key = ?1",
             )?;
             statement.query([key])?.next()?.map(application).transpose()
@@ -157,9 +159,15 @@ impl Credentials for SqliteStore {
     }
 
     async fn applications(&self) -> Result<Vec<Application>> {
-        let statement = "SELECT key, sealed_secret, name, callback, rsa_key, created_ms, removed_ms
+        let statement = "SELECT key, sealed_secret, name, callback, rsa_key, created_ms, removed_ms, owner
              FROM application ORDER BY created_ms, key";
         self.read_long(move |connection| all(connection, statement, [], application)).await
+    }
+
+    async fn applications_of(&self, owner: Uid) -> Result<Vec<Application>> {
+        let statement = "SELECT key, sealed_secret, name, callback, rsa_key, created_ms, removed_ms, owner
+             FROM application WHERE owner = ?1 ORDER BY created_ms, key";
+        self.read_long(move |connection| all(connection, statement, [owner.0], application)).await
     }
 
     async fn remove_application(&self, key: &str, at: Millis) -> Result<bool> {

@@ -1,4 +1,4 @@
-//! Temporary credentials, access tokens, nonces and sessions. There is one writer, so a condition in an UPDATE is all
+//! Temporary credentials, access tokens, nonces, sessions and tickets. There is one writer, so a condition in an UPDATE is all
 //! that a step that is taken once needs.
 
 use super::SqliteStore;
@@ -6,7 +6,7 @@ use super::credentials::{all, scopes};
 use super::values::{corrupt, count, millis, optional_millis};
 use crate::{Grants, Nonce, Result, Secret};
 use async_trait::async_trait;
-use model::{AccessToken, Millis, Progress, Session, Temporary, Uid};
+use model::{AccessToken, Millis, Progress, Purpose, Session, Temporary, Ticket, Uid};
 use rusqlite::{Connection, Row, params};
 
 const ASKED: i64 = 0;
@@ -77,6 +77,19 @@ fn session(row: &Row<'_>) -> Result<Session> {
         hash: row.get(0)?,
         owner: Uid(row.get(1)?),
         password: row.get(2)?,
+        created: millis(row, 3)?,
+        expires: millis(row, 4)?,
+        device: row.get(5)?,
+        used: millis(row, 6)?,
+    })
+}
+
+fn ticket(row: &Row<'_>) -> Result<Ticket> {
+    let reset = row.get::<_, Option<i64>>(1)?;
+    Ok(Ticket {
+        hash: row.get(0)?,
+        purpose: reset.map_or(Purpose::Invitation, |uid| Purpose::Reset(Uid(uid))),
+        by: row.get::<_, Option<i64>>(2)?.map(Uid),
         created: millis(row, 3)?,
         expires: millis(row, 4)?,
     })
@@ -245,10 +258,18 @@ impl Grants for SqliteStore {
         self.write(move |connection| {
             connection
                 .prepare_cached(
-                    "INSERT INTO session (hash, owner, password, created_ms, expires_ms)
-                     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+                    "INSERT INTO session (hash, owner, password, created_ms, expires_ms, device, used_ms)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
                 )?
-                .execute(params![new.hash, new.owner.0, new.password, new.created.0, new.expires.0])?;
+                .execute(params![
+                    new.hash,
+                    new.owner.0,
+                    new.password,
+                    new.created.0,
+                    new.expires.0,
+                    new.device,
+                    new.used.0
+                ])?;
             Ok(())
         })
         .await
@@ -257,9 +278,27 @@ impl Grants for SqliteStore {
     async fn session(&self, hash: &[u8; 32]) -> Result<Option<Session>> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT hash, owner, password, created_ms, expires_ms FROM session WHERE hash = ?1",
+                "SELECT hash, owner, password, created_ms, expires_ms, device, used_ms
+                 FROM session WHERE hash = ?1",
             )?;
             statement.query([hash])?.next()?.map(session).transpose()
+        })
+        .await
+    }
+
+    async fn sessions_of(&self, owner: Uid) -> Result<Vec<Session>> {
+        let statement = "SELECT hash, owner, password, created_ms, expires_ms, device, used_ms
+             FROM session WHERE owner = ?1 ORDER BY created_ms DESC, hash DESC";
+        self.read_long(move |connection| all(connection, statement, [owner.0], session)).await
+    }
+
+    async fn touch_session(&self, hash: &[u8; 32], at: Millis) -> Result<()> {
+        let hash = *hash;
+        self.write(move |connection| {
+            connection
+                .prepare_cached("UPDATE session SET used_ms = max(used_ms, ?2) WHERE hash = ?1")?
+                .execute(params![hash, at.0])?;
+            Ok(())
         })
         .await
     }
@@ -273,6 +312,45 @@ impl Grants for SqliteStore {
         .await
     }
 
+    async fn add_ticket(&self, ticket: &Ticket) -> Result<()> {
+        let new = ticket.clone();
+        let reset = match new.purpose {
+            Purpose::Invitation => None,
+            Purpose::Reset(uid) => Some(uid.0),
+        };
+        self.write(move |connection| {
+            connection
+                .prepare_cached(
+                    "INSERT INTO ticket (hash, reset, made_by, created_ms, expires_ms)
+                     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+                )?
+                .execute(params![new.hash, reset, new.by.map(|uid| uid.0), new.created.0, new.expires.0])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn ticket(&self, hash: &[u8; 32]) -> Result<Option<Ticket>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT hash, reset, made_by, created_ms, expires_ms FROM ticket WHERE hash = ?1 AND NOT used",
+            )?;
+            statement.query([hash])?.next()?.map(ticket).transpose()
+        })
+        .await
+    }
+
+    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<bool> {
+        let hash = *hash;
+        self.write(move |connection| {
+            let used = connection
+                .prepare_cached("UPDATE ticket SET used = 1 WHERE hash = ?1 AND NOT used")?
+                .execute([hash])?;
+            Ok(used > 0)
+        })
+        .await
+    }
+
     async fn forget_expired(&self, now: Millis) -> Result<()> {
         for statement in [
             "DELETE FROM nonces.nonce WHERE (until_ms, hash) IN
@@ -281,6 +359,8 @@ impl Grants for SqliteStore {
              (SELECT key FROM temporary WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
             "DELETE FROM session WHERE hash IN
              (SELECT hash FROM session WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
+            "DELETE FROM ticket WHERE hash IN
+             (SELECT hash FROM ticket WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
         ] {
             loop {
                 let forget = move |connection: &Connection| {

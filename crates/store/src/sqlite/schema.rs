@@ -8,8 +8,12 @@ const APPLICATION: i32 = 0x746f_6672;
 
 /// The first makes an empty file version 1, the next would make that version 2, and so on. What was released
 /// is never edited.
-const STEPS: &[&str] =
-    &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// Whether the file is one that this program may write to: new, or of a version that it knows.
 pub(super) fn check(connection: &Connection) -> Result<()> {

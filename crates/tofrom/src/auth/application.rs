@@ -4,8 +4,11 @@
 use super::CHANGES_COUNT_AFTER;
 use super::primitives::{self, NoRandomness};
 use super::seal::{SealError, SecretKeys};
+use aws_lc_rs::signature::{ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256};
 use model::Application;
 use moka::sync::Cache;
+use rustls::pki_types::SubjectPublicKeyInfoDer;
+use rustls::pki_types::pem::PemObject;
 use std::sync::Arc;
 use store::Store;
 use zeroize::Zeroizing;
@@ -33,6 +36,12 @@ impl GeneratedConsumer {
 pub fn generate() -> Result<GeneratedConsumer, NoRandomness> {
     let key = primitives::random_text::<16>(PREFIX)?.to_string();
     Ok(GeneratedConsumer { key, secret: primitives::random_text::<32>("")? })
+}
+
+/// A public RSA key in PEM (`BEGIN PUBLIC KEY`) as it is stored, if it has from 2048 to 8192 bits.
+pub fn rsa_key(pem: &[u8]) -> Option<Vec<u8>> {
+    let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
+    ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &der).is_ok().then(|| der.to_vec())
 }
 
 /// Ties a sealed secret to its application, so that one can't be put in another's place.

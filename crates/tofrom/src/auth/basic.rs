@@ -9,6 +9,7 @@
 
 use super::Denied;
 use super::hashing::{Busy, Hashing};
+use super::password::{self, PasswordError};
 use super::primitives;
 use super::throttle::{Exhausted, Guesses, Throttle};
 use crate::accounts::AccountCache;
@@ -147,6 +148,14 @@ impl Passwords {
         Ok(self.accounts.get(then.uid).await?.filter(same))
     }
 
+    /// The hash of a new password, made where passwords are checked and in the same queue; or what is wrong with it.
+    pub(super) async fn hash_new(&self, password: &str) -> Result<Result<String, PasswordError>, Denied> {
+        if let Err(wrong) = password::check(password) {
+            return Ok(Err(wrong));
+        }
+        self.hashing.hash(password).await.map_err(|Busy| Denied::Busy)
+    }
+
     /// How many passwords were hashed.
     pub(super) fn hashes_computed(&self) -> u64 {
         self.hashing.computed()
@@ -164,7 +173,7 @@ impl Passwords {
     }
 }
 
-/// The hash that a password must open; a removed account has none any more.
+/// The hash that a password must open; for a removed or disabled account there is none.
 fn stored_hash(account: &Account) -> Option<&str> {
-    account.password.as_deref().filter(|_| !account.removed)
+    account.password.as_deref().filter(|_| account.may_act())
 }

@@ -1,6 +1,6 @@
-//! Checking passwords without hurting anybody else: off the request threads, few at once, in a queue with an end.
+//! Checking and hashing passwords without hurting anybody else: off the request threads, few at once, in a queue with an end.
 
-use super::password;
+use super::password::{self, PasswordError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Semaphore;
@@ -38,18 +38,28 @@ impl Hashing {
 
     /// Whether that is the password to the stored hash. Without one it never is, and finding out takes as long.
     pub(super) async fn is_right(&self, password: &str, stored: Option<&str>) -> Result<bool, Busy> {
-        let place = Arc::clone(&self.queue).try_acquire_owned().map_err(|_| Busy)?;
-        let turn = Arc::clone(&self.running).acquire_owned().await.map_err(|_| Busy)?;
         let (password, exists) = (Zeroizing::new(password.to_owned()), stored.is_some());
         let hash = stored.unwrap_or(NOBODYS).to_owned();
+        Ok(self.in_turn(move || password::verify(&password, &hash)).await? && exists)
+    }
+
+    /// The hash to store for a password.
+    pub(super) async fn hash(&self, password: &str) -> Result<Result<String, PasswordError>, Busy> {
+        let password = Zeroizing::new(password.to_owned());
+        self.in_turn(move || password::hash(&password)).await
+    }
+
+    async fn in_turn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Busy> {
+        let place = Arc::clone(&self.queue).try_acquire_owned().map_err(|_| Busy)?;
+        let turn = Arc::clone(&self.running).acquire_owned().await.map_err(|_| Busy)?;
         self.computed.fetch_add(1, Ordering::Relaxed);
-        let checked = tokio::task::spawn_blocking(move || {
+        let done = tokio::task::spawn_blocking(move || {
             // Held here and not by the request: when the client goes away, the work goes on.
             let _held = (place, turn);
-            password::verify(&password, &hash)
+            work()
         });
         // It fails only where the runtime is shutting down.
-        Ok(checked.await.map_err(|_| Busy)? && exists)
+        done.await.map_err(|_| Busy)
     }
 
     /// How many passwords were hashed.

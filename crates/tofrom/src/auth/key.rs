@@ -90,7 +90,7 @@ impl Keys {
         let Some(key) = self.key(hash).await?.filter(|key| key.is_live(now)) else {
             return Ok(None);
         };
-        let Some(account) = self.accounts.get(key.owner).await?.filter(|account| !account.removed) else {
+        let Some(account) = self.accounts.get(key.owner).await?.filter(|account| account.may_act()) else {
             return Ok(None);
         };
         self.note_use(&key, now);

@@ -2,8 +2,9 @@
 //! [`Principal`], or not at all ([`Denied`]).
 //!
 //! `basic`, `key` and `oauth` each know one kind of credential, `throttle` stands before guesses at any of them, and
-//! `application` knows the programs that people use. `session` is for pages: people who signed in with a browser. What
-//! a caller may then see or do is not decided here.
+//! `application` knows the programs that people use. `session` is for pages: people who signed in with a browser;
+//! `joining`, `changing` and `ticket` are how they get accounts and new passwords. What a caller may then see or do is not
+//! decided here.
 //!
 //! Nothing in this room is remembered longer than it may count after a change: accounts, keys and applications for
 //! seconds, and a remembered password only together with the account as it is. Only what was found is remembered, so
@@ -11,8 +12,10 @@
 
 pub mod application;
 mod basic;
+mod changing;
 mod denied;
 mod hashing;
+mod joining;
 pub mod key;
 mod key_file;
 mod last_use;
@@ -25,8 +28,11 @@ pub mod reseal;
 mod seal;
 pub mod session;
 mod throttle;
+pub mod ticket;
 
+pub use changing::{PasswordChange, PasswordReset};
 pub use denied::Denied;
+pub use joining::Joining;
 pub use key_file::KeyFileError;
 pub use presented::{Credential, Presented, credentials_of};
 pub use primitives::NoRandomness;
@@ -39,7 +45,7 @@ use application::Applications;
 use basic::Passwords;
 use http::{HeaderMap, HeaderValue};
 use key::Keys;
-use model::{AccessToken, Account, Application, Scopes};
+use model::{AccessToken, Account, Application, Purpose, Scopes, Session, Ticket, Uid};
 use oauth::{Asked, Issued, OAuth, Refusal};
 use oauth1::Signed;
 use session::{Sessions, SignedIn};
@@ -58,6 +64,8 @@ const CHANGES_COUNT_AFTER: Duration = Duration::from_secs(3);
 pub struct AuthSettings {
     /// Whether every request must name its application.
     pub require_consumer_key: bool,
+    /// Whether people may make accounts without an invitation.
+    pub open_registration: bool,
     /// About OAuth.
     pub oauth: OAuthSettings,
 }
@@ -116,9 +124,13 @@ pub struct Authenticated {
 
 /// Finds out who asks.
 pub struct Authenticator {
+    store: Arc<dyn Store>,
+    accounts: AccountCache,
+    clock: Clock,
     passwords: Passwords,
     keys: Keys,
     applications: Arc<Applications>,
+    secret_keys: Arc<SecretKeys>,
     oauth: OAuth,
     sessions: Sessions,
     throttle: Arc<Throttle>,
@@ -141,17 +153,21 @@ impl Authenticator {
             keys: Keys::new(Arc::clone(&store), accounts.clone(), Arc::clone(&throttle), clock.clone()),
             sessions: Sessions::new(Arc::clone(&store), accounts.clone(), clock.clone()),
             oauth: OAuth::new(
-                store,
-                accounts,
+                Arc::clone(&store),
+                accounts.clone(),
                 Arc::clone(&applications),
                 Arc::clone(&throttle),
-                clock,
-                secret_keys,
+                clock.clone(),
+                Arc::clone(&secret_keys),
                 settings.oauth,
             ),
+            secret_keys,
             applications,
             throttle,
             settings,
+            store,
+            accounts,
+            clock,
         }
     }
 
@@ -205,6 +221,7 @@ impl Authenticator {
             Method::Basic => self.passwords.still(&principal.account).await?,
             Method::Psk(key) => self.keys.still(key).await?,
             Method::OAuth(token) => self.oauth.still(token).await?,
+            Method::Session(cookie) => self.sessions.open(cookie).await?.map(|person| person.account),
         };
         Ok(account.map(|account| Principal { account, ..principal.clone() }))
     }
@@ -239,15 +256,31 @@ impl Authenticator {
         self.oauth.revoke(token).await
     }
 
-    /// Signs a browser in; gives the cookie of its session.
+    /// Signs a browser in, which calls itself `device`; gives the cookie of its session.
     pub async fn sign_in(
         &self,
         name: &str,
         password: &str,
+        device: &str,
         remote: IpAddr,
     ) -> Result<Zeroizing<String>, Denied> {
         let account = self.passwords.open(name, password, remote).await?;
-        self.sessions.begin(&account).await
+        self.sessions.begin(&account, device).await
+    }
+
+    /// Whether that is the password of that account.
+    pub async fn check_password(&self, name: &str, password: &str, remote: IpAddr) -> Result<(), Denied> {
+        self.passwords.open(name, password, remote).await.map(drop)
+    }
+
+    /// The live application with that consumer key, as it is remembered for seconds.
+    pub async fn application(&self, key: &str) -> Result<Option<Arc<Application>>, Denied> {
+        Ok(self.applications.live(key).await?)
+    }
+
+    /// An application's secret as it is stored.
+    pub fn seal(&self, generated: &application::GeneratedConsumer) -> Result<Vec<u8>, SealError> {
+        generated.sealed_secret(&self.secret_keys)
     }
 
     /// Who is signed in with that cookie.
@@ -258,6 +291,43 @@ impl Authenticator {
     /// Ends the session with that cookie.
     pub async fn sign_out(&self, cookie: &str) -> Result<(), Denied> {
         self.sessions.end(cookie).await
+    }
+
+    /// The sessions in which somebody is signed in as that account, newest first.
+    pub async fn sessions_of(&self, account: &Account) -> Result<Vec<Session>, Denied> {
+        self.sessions.of(account).await
+    }
+
+    /// Ends the account's session that [`session::public_id`] calls so. `false`: it has none.
+    pub async fn end_session_of(&self, account: &Account, id: &str) -> Result<bool, Denied> {
+        self.sessions.end_of(account, id).await
+    }
+
+    /// Makes an invitation: its text, which goes into a link, and what is kept of it.
+    pub async fn invite(&self, by: Option<Uid>) -> Result<(Zeroizing<String>, Ticket), Denied> {
+        self.make_ticket(Purpose::Invitation, by).await
+    }
+
+    /// Makes a ticket for a new password: its text, which goes into a link, and what is kept of it.
+    pub async fn reset_link(&self, uid: Uid, by: Option<Uid>) -> Result<(Zeroizing<String>, Ticket), Denied> {
+        self.make_ticket(Purpose::Reset(uid), by).await
+    }
+
+    /// The ticket with that text, if it is good for something now.
+    pub async fn ticket(&self, text: &str) -> Result<Option<Ticket>, Denied> {
+        let Some(hash) = ticket::hash_of(text) else { return Ok(None) };
+        let now = self.clock.now();
+        Ok(self.store.ticket(&hash).await?.filter(|ticket| now < ticket.expires))
+    }
+
+    async fn make_ticket(
+        &self,
+        purpose: Purpose,
+        by: Option<Uid>,
+    ) -> Result<(Zeroizing<String>, Ticket), Denied> {
+        let (text, ticket) = ticket::generate(purpose, by, self.clock.now())?;
+        self.store.add_ticket(&ticket).await?;
+        Ok((text, ticket))
     }
 
     /// How many passwords were hashed since the start.

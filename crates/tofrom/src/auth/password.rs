@@ -29,8 +29,8 @@ pub enum PasswordError {
     Failed(String),
 }
 
-/// The hash to store for a password.
-pub fn hash(password: &str) -> Result<String, PasswordError> {
+/// What every password must be like, wherever it comes from.
+pub fn check(password: &str) -> Result<(), PasswordError> {
     if password.is_empty() {
         return Err(PasswordError::Empty);
     }
@@ -40,6 +40,12 @@ pub fn hash(password: &str) -> Result<String, PasswordError> {
     if password.bytes().any(|byte| byte.is_ascii_control()) {
         return Err(PasswordError::ControlCharacter);
     }
+    Ok(())
+}
+
+/// The hash to store for a password.
+pub fn hash(password: &str) -> Result<String, PasswordError> {
+    check(password)?;
     let (memory, passes, lanes) = COST;
     let cost =
         Params::new(memory, passes, lanes, None).map_err(|error| PasswordError::Failed(error.to_string()))?;

@@ -1,7 +1,9 @@
 //! Who asks, once they have proved it.
 
 use model::{AccessToken, Account, Application, Key, Scopes};
+use std::fmt;
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// An authenticated caller. There is none without a credential that held, so whoever is handed one need not ask.
 #[derive(Clone, Debug)]
@@ -21,14 +23,14 @@ impl Principal {
     /// one that was lent to an application does not carry it.
     pub fn is_operator(&self) -> bool {
         match self.method {
-            Method::Basic | Method::Psk(_) => self.account.operator,
+            Method::Basic | Method::Psk(_) | Method::Session(_) => self.account.operator,
             Method::OAuth(_) => false,
         }
     }
 }
 
 /// How a caller proved who they are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Method {
     /// Name and password.
     Basic,
@@ -36,6 +38,15 @@ pub enum Method {
     Psk(Arc<Key>),
     /// A request that an application signed with this token.
     OAuth(Arc<AccessToken>),
+    /// A session of a browser, on pages only: its cookie.
+    Session(Arc<Zeroizing<String>>),
+}
+
+impl fmt::Debug for Method {
+    /// The word alone: some hold what is secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 impl Method {
@@ -45,6 +56,7 @@ impl Method {
             Method::Basic => "basic",
             Method::Psk(_) => "psk",
             Method::OAuth(_) => "oauth",
+            Method::Session(_) => "session",
         }
     }
 }

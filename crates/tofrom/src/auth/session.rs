@@ -1,15 +1,16 @@
 //! Sessions of browsers: whoever signed in with name and password on a page of ours. The API never takes one.
 //!
 //! The cookie holds 256 random bits, the store their hash. A session counts as long as the account's password is the
-//! one that opened it. Forms carry a field that only whoever has the cookie can make, for one purpose each.
+//! one that opened it, and the account may act. Forms carry a field that only whoever has the cookie can make, for one purpose each.
 
-use super::{Denied, primitives};
+use super::last_use::LastUse;
+use super::{Denied, Method, Principal, primitives};
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use model::{Account, Millis, Session};
+use model::{Account, Millis, Scopes, Session};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
@@ -17,6 +18,25 @@ use zeroize::Zeroizing;
 
 /// How long somebody stays signed in.
 pub const LIVES: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// Characters of a browser's own words about itself.
+const MOST_OF_DEVICE: usize = 200;
+/// Bytes of a session's hash that are its public name.
+const PUBLIC: usize = 8;
+
+/// What a session is called on pages: the beginning of its hash, which opens nothing.
+pub fn public_id(session: &Session) -> String {
+    beginning_of(&session.hash)
+}
+
+fn beginning_of(hash: &[u8; 32]) -> String {
+    hash.iter().take(PUBLIC).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What a browser calls itself, as it is kept.
+fn device(said: &str) -> String {
+    said.chars().filter(|one| !one.is_control()).take(MOST_OF_DEVICE).collect()
+}
 
 /// Somebody who is signed in.
 pub struct SignedIn {
@@ -37,6 +57,21 @@ impl SignedIn {
         hmac::verify(&self.form_key(), purpose.as_bytes(), &tag).is_ok()
     }
 
+    /// The same as whoever asks. Pages only: no address of a program takes a cookie.
+    pub fn principal(&self) -> Principal {
+        Principal {
+            account: Arc::clone(&self.account),
+            method: Method::Session(Arc::new(self.cookie.clone())),
+            scopes: Scopes::ReadWrite,
+            consumer: None,
+        }
+    }
+
+    /// What [`public_id`] says of the session that this is.
+    pub fn session_id(&self) -> String {
+        beginning_of(&primitives::sha256(self.cookie.as_bytes()))
+    }
+
     fn form_key(&self) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, self.cookie.as_bytes())
     }
@@ -47,15 +82,16 @@ pub(super) struct Sessions {
     store: Arc<dyn Store>,
     accounts: AccountCache,
     clock: Clock,
+    uses: LastUse<[u8; 32]>,
 }
 
 impl Sessions {
     pub(super) fn new(store: Arc<dyn Store>, accounts: AccountCache, clock: Clock) -> Sessions {
-        Sessions { store, accounts, clock }
+        Sessions { store, accounts, clock, uses: LastUse::new() }
     }
 
     /// Begins a session; gives the cookie's value. It is always a new one: what a browser had before counts for nothing.
-    pub(super) async fn begin(&self, account: &Account) -> Result<Zeroizing<String>, Denied> {
+    pub(super) async fn begin(&self, account: &Account, said: &str) -> Result<Zeroizing<String>, Denied> {
         let cookie = primitives::random_text::<32>("")?;
         let now = self.clock.now();
         let session = Session {
@@ -64,6 +100,8 @@ impl Sessions {
             password: password_mark(account),
             created: now,
             expires: Millis(now.0.saturating_add(i64::try_from(LIVES.as_millis()).unwrap_or(i64::MAX))),
+            device: device(said),
+            used: now,
         };
         self.store.add_session(&session).await?;
         Ok(cookie)
@@ -71,14 +109,55 @@ impl Sessions {
 
     /// Who has that cookie.
     pub(super) async fn open(&self, cookie: &str) -> Result<Option<SignedIn>, Denied> {
+        let now = self.clock.now();
         let found = self.store.session(&primitives::sha256(cookie.as_bytes())).await?;
-        let Some(session) = found.filter(|session| self.clock.now() < session.expires) else {
+        let Some(session) = found.filter(|session| now < session.expires) else {
             return Ok(None);
         };
-        let account = self.accounts.get(session.owner).await?;
-        let still = |account: &Arc<Account>| !account.removed && password_mark(account) == session.password;
-        let signed_in = |account| SignedIn { account, cookie: Zeroizing::new(cookie.to_owned()) };
-        Ok(account.filter(still).map(signed_in))
+        let mut account = self.accounts.get(session.owner).await?;
+        if account.as_ref().is_some_and(|account| password_mark(account) != session.password) {
+            // Whoever just changed the password has a session that is newer than what is remembered of the account.
+            self.accounts.forget(session.owner);
+            account = self.accounts.get(session.owner).await?;
+        }
+        let Some(account) = account.filter(|account| counts(&session, account, now)) else {
+            return Ok(None);
+        };
+        self.note_use(&session, now);
+        Ok(Some(SignedIn { account, cookie: Zeroizing::new(cookie.to_owned()) }))
+    }
+
+    /// The sessions with which somebody is signed in as that account, newest first.
+    pub(super) async fn of(&self, account: &Account) -> Result<Vec<Session>, Denied> {
+        let now = self.clock.now();
+        let mut sessions = self.store.sessions_of(account.uid).await?;
+        sessions.retain(|session| counts(session, account, now));
+        Ok(sessions)
+    }
+
+    /// Ends the account's session with that public name. `false`: it has none.
+    pub(super) async fn end_of(&self, account: &Account, id: &str) -> Result<bool, Denied> {
+        let mut ended = false;
+        for session in self.store.sessions_of(account.uid).await? {
+            if public_id(&session) == id {
+                self.store.end_session(&session.hash).await?;
+                ended = true;
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Notes that the session was used, now and then and beside the request.
+    fn note_use(&self, session: &Session, now: Millis) {
+        if !self.uses.is_due(session.hash, Some(session.used), now) {
+            return;
+        }
+        let (store, hash) = (Arc::clone(&self.store), session.hash);
+        tokio::spawn(async move {
+            if let Err(error) = store.touch_session(&hash, now).await {
+                tracing::warn!(%error, "could not note that a session was used");
+            }
+        });
     }
 
     /// Ends the session with that cookie.
@@ -87,7 +166,24 @@ impl Sessions {
     }
 }
 
+/// Whether somebody is signed in with that session as the account is now.
+fn counts(session: &Session, account: &Account, now: Millis) -> bool {
+    now < session.expires && account.may_act() && password_mark(account) == session.password
+}
+
 /// Changes whenever the password does: each stored hash has a salt of its own.
 fn password_mark(account: &Account) -> [u8; 32] {
     primitives::sha256(account.password.as_deref().unwrap_or_default().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_browser_says_is_kept_short() {
+        assert_eq!(device("Firefox/128\r\n\u{7f}\u{9b}"), "Firefox/128");
+        assert_eq!(device(&"\u{1f98a}".repeat(300)).chars().count(), 200);
+        assert_eq!(device(""), "");
+    }
 }

@@ -1,5 +1,7 @@
 //! The whole way from headers to a principal, on a store of its own.
 
+mod people;
+
 use super::*;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -92,6 +94,7 @@ impl World {
             rsa_key: None,
             created: START,
             removed: None,
+            owner: None,
         };
         self.store.add_application(&application).await.unwrap();
         made.key

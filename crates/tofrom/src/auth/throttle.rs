@@ -1,4 +1,5 @@
-//! Against guessing: wrong passwords are limited per account and address, wrong credentials of any kind per address.
+//! Against guessing: wrong passwords are limited per account and address, wrong credentials of any kind per address. So
+//! are new accounts where everybody may make one.
 //!
 //! Each limit is a bucket that refills steadily (the generic cell rate algorithm: all that is kept is the time at
 //! which the bucket will be full again). Nothing limits an account as such, so nobody can lock another one out: who
@@ -25,6 +26,9 @@ const PASSWORDS: Rate = Rate { refill_millis: 3_000, burst: 30 };
 /// Wrong credentials from one address: ten times as many.
 const ADDRESSES: Rate = Rate { refill_millis: 300, burst: 300 };
 
+/// New accounts from one address: 20 tries at once, then one every 2 minutes.
+const REGISTRATIONS: Rate = Rate { refill_millis: 120_000, burst: 20 };
+
 /// The bucket is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted {
@@ -38,14 +42,20 @@ pub(super) struct Throttle {
     /// `None` is every name that no account can have.
     passwords: Cache<(Option<AccountName>, IpAddr), Arc<Bucket>>,
     addresses: Cache<IpAddr, Arc<Bucket>>,
+    registrations: Cache<IpAddr, Arc<Bucket>>,
     /// Where other processes are told of wrong credentials, if there are any.
     others: OnceLock<Sender<Vec<u8>>>,
 }
 
 impl Throttle {
     pub(super) fn new(clock: Clock) -> Throttle {
-        let (passwords, addresses) = (buckets(PASSWORDS), buckets(ADDRESSES));
-        Throttle { clock, passwords, addresses, others: OnceLock::new() }
+        Throttle {
+            clock,
+            passwords: buckets(PASSWORDS),
+            addresses: buckets(ADDRESSES),
+            registrations: buckets(REGISTRATIONS),
+            others: OnceLock::new(),
+        }
     }
 
     /// From now on other processes are told of wrong credentials, through what comes out here.
@@ -91,6 +101,11 @@ impl Throttle {
     pub(super) fn wrong_key(&self, remote: IpAddr) -> Result<(), Exhausted> {
         self.tell(None, remote);
         self.addresses.get_with(network_of(remote), Arc::default).take(ADDRESSES, self.clock.now())
+    }
+
+    /// Counts somebody who wants an account without an invitation, whether they get one or not.
+    pub(super) fn registration(&self, remote: IpAddr) -> Result<(), Exhausted> {
+        self.registrations.get_with(network_of(remote), Arc::default).take(REGISTRATIONS, self.clock.now())
     }
 }
 

@@ -1,16 +1,18 @@
 //! `tofrom account`
 
-use super::output::{Listing, line, moment};
+use super::output::{Listing, line, moment, note};
 use super::{Global, password};
 use crate::accounts;
+use crate::auth::ticket;
 use crate::clock::Clock;
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::Subcommand;
-use model::{Account, AccountName, InvalidName, Version};
+use model::{Account, AccountName, InvalidName, Purpose, Version};
 use serde_json::{Value, json};
-use store::{Accounts, NewAccount};
+use store::{Accounts, NewAccount, Store};
+use zeroize::Zeroizing;
 
-/// Adds, changes, lists and removes accounts
+/// Adds, invites, changes, lists and removes accounts
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  tofrom account add alice --given-name Alice --public --data ./data")]
 pub(super) struct Args {
@@ -29,9 +31,22 @@ enum Command {
     Add(Add),
     /// Changes an account; what is not named stays
     #[command(
-        after_help = "Examples:\n  tofrom account set alice --private\n  tofrom account set alice --password"
+        after_help = "Examples:\n  tofrom account set alice --private\n  tofrom account set alice --password\n  \
+                            tofrom account set alice --disabled   (nothing opens it until --enabled)"
     )]
     Set(Set),
+    /// Makes an invitation: a link with which somebody makes an account, once, within 7 days
+    #[command(after_help = "Example:\n  tofrom account invite --config /etc/tofrom/tofrom.toml\n\n\
+                            The link begins with base_url. Whoever has it can use it.")]
+    Invite,
+    /// Makes a link with which an account gets a new password, once, within 24 hours
+    #[command(after_help = "Example:\n  tofrom account reset alice --config /etc/tofrom/tofrom.toml\n\n\
+                            The link begins with base_url. Whoever has it can use it; the old password counts until then.")]
+    Reset {
+        /// The account
+        #[arg(value_parser = name)]
+        name: AccountName,
+    },
     /// Lists the accounts
     #[command(after_help = "Example:\n  tofrom account list --json")]
     List,
@@ -85,6 +100,12 @@ struct Set {
     /// Acts for itself only
     #[arg(long)]
     no_operator: bool,
+    /// No credential of it opens anything; what it has stays as it is
+    #[arg(long, conflicts_with = "enabled")]
+    disabled: bool,
+    /// Its credentials open it again
+    #[arg(long)]
+    enabled: bool,
     /// Asks for a new password
     #[arg(long, conflicts_with_all = ["password_stdin", "no_password"])]
     password: bool,
@@ -97,13 +118,15 @@ struct Set {
 }
 
 /// At least one of these, or there is nothing to set.
-const CHANGES: [&str; 9] = [
+const CHANGES: [&str; 11] = [
     "given_name",
     "family_name",
     "public",
     "private",
     "operator",
     "no_operator",
+    "disabled",
+    "enabled",
     "password",
     "password_stdin",
     "no_password",
@@ -127,6 +150,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     match args.command {
         Command::Add(args) => add(args, global).await,
         Command::Set(args) => set(args, global).await,
+        Command::Invite => invite(global).await,
+        Command::Reset { name } => reset(&name, global).await,
         Command::List => list(global).await,
         Command::Remove { name } => remove(&name, global).await,
     }
@@ -185,9 +210,40 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
     }
     account.public = (account.public || args.public) && !args.private;
     account.operator = (account.operator || args.operator) && !args.no_operator;
+    account.disabled = (account.disabled || args.disabled) && !args.enabled;
     account.password = password.unwrap_or(account.password);
     let account = accounts::change(store.as_ref(), &Clock::system(), &before, account).await?;
     tell(&account, "changed", global)
+}
+
+async fn invite(global: &Global) -> anyhow::Result<()> {
+    let base = global.settings()?.public_address()?;
+    let store = global.open_store().await?;
+    give(store.as_ref(), Purpose::Invitation, &format!("{}/join", base.as_str()), global).await
+}
+
+async fn reset(name: &AccountName, global: &Global) -> anyhow::Result<()> {
+    let base = global.settings()?.public_address()?;
+    let store = global.open_store().await?;
+    let account = find(store.as_ref(), name).await?;
+    if account.disabled {
+        bail!("the account {name} is disabled; tofrom account set {name} --enabled comes first");
+    }
+    give(store.as_ref(), Purpose::Reset(account.uid), &format!("{}/reset", base.as_str()), global).await
+}
+
+/// Makes a ticket and shows the link to where it is used.
+async fn give(store: &dyn Store, purpose: Purpose, place: &str, global: &Global) -> anyhow::Result<()> {
+    let (text, ticket) = ticket::generate(purpose, None, Clock::system().now())?;
+    store.add_ticket(&ticket).await?;
+    let link = Zeroizing::new(format!("{place}/{}", text.as_str()));
+    if global.json {
+        line(json!({ "link": link.as_str(), "expires": ticket.expires.zulu() }))?;
+    } else {
+        line(link.as_str())?;
+        note(format_args!("works once, until {}; it is shown only this once", moment(ticket.expires)));
+    }
+    Ok(())
 }
 
 async fn remove(name: &AccountName, global: &Global) -> anyhow::Result<()> {
@@ -209,7 +265,7 @@ fn tell(account: &Account, what: &str, global: &Global) -> anyhow::Result<()> {
 async fn list(global: &Global) -> anyhow::Result<()> {
     const PAGE: usize = 1_000;
     let store = global.open_store().await?;
-    let columns = &["name", "shown as", "visible", "role", "password", "created"];
+    let columns = &["name", "shown as", "visible", "role", "password", "state", "created"];
     let mut listing = Listing::new(global.json, columns);
     let mut after = None;
     loop {
@@ -233,6 +289,7 @@ fn as_row(account: &Account) -> Vec<String> {
         either(account.public, "public", "private"),
         either(account.operator, "operator", "-"),
         either(account.password.is_some(), "yes", "no"),
+        either(account.disabled, "disabled", "-"),
         moment(account.created),
     ]
 }
@@ -245,6 +302,7 @@ fn as_json(account: &Account) -> Value {
         "public": account.public,
         "operator": account.operator,
         "password": account.password.is_some(),
+        "disabled": account.disabled,
         "created": account.created.zulu(),
     })
 }

@@ -1,15 +1,12 @@
 //! `tofrom app`
 
-use super::Global;
 use super::output::{Listing, line, moment, note};
+use super::{Global, account};
 use crate::auth;
 use crate::clock::Clock;
 use anyhow::{Context, bail};
-use aws_lc_rs::signature::{ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256};
 use clap::Subcommand;
-use model::{Application, Millis};
-use rustls::pki_types::SubjectPublicKeyInfoDer;
-use rustls::pki_types::pem::PemObject;
+use model::{AccountName, Application, Millis};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -53,6 +50,9 @@ struct Add {
     /// A public RSA key of 2048 bits or more that it signs with, in PEM (BEGIN PUBLIC KEY)
     #[arg(long, value_name = "FILE")]
     rsa_key: Option<PathBuf>,
+    /// The account that registers it, and may remove it on its pages
+    #[arg(long, value_name = "NAME", value_parser = account::name)]
+    owner: Option<AccountName>,
 }
 
 /// Scheme, host and port are compared when somebody is sent back, so there must be a host.
@@ -75,6 +75,10 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     }
     let rsa_key = args.rsa_key.as_deref().map(read_rsa_key).transpose()?;
     let store = global.open_store().await?;
+    let owner = match &args.owner {
+        Some(name) => Some(account::find(store.as_ref(), name).await?.uid),
+        None => None,
+    };
     let secret_keys = global.secret_keys()?;
     let generated = auth::application::generate()?;
     let application = Application {
@@ -85,6 +89,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         rsa_key,
         created: Clock::system().now(),
         removed: None,
+        owner,
     };
     store.add_application(&application).await?;
     if global.json {
@@ -102,16 +107,9 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
 
 fn read_rsa_key(file: &Path) -> anyhow::Result<Vec<u8>> {
     let named = || format!("--rsa-key {}", file.display());
-    let der = SubjectPublicKeyInfoDer::from_pem_file(file)
-        .map_err(|error| anyhow::anyhow!("{error}; right would be a PEM file with BEGIN PUBLIC KEY"))
-        .with_context(named)?;
-    if ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &der).is_err() {
-        bail!(
-            "{}: no public RSA key of 2048 to 8192 bits; openssl rsa -in private.pem -pubout writes one",
-            named()
-        );
-    }
-    Ok(der.to_vec())
+    let pem = std::fs::read(file).with_context(named)?;
+    let right = "no public RSA key of 2048 to 8192 bits; right would be a PEM file with BEGIN PUBLIC KEY, as openssl rsa -in private.pem -pubout writes it";
+    auth::application::rsa_key(&pem).with_context(|| format!("{}: {right}", named()))
 }
 
 async fn list(global: &Global) -> anyhow::Result<()> {

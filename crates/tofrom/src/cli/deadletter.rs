@@ -2,10 +2,11 @@
 
 use super::Global;
 use super::output::{Listing, line, moment};
+use crate::fanout::described;
 use anyhow::bail;
 use clap::Subcommand;
 use serde_json::json;
-use store::{DeadLetter, Store, Work};
+use store::{DeadLetter, Store};
 
 /// How many are read at once.
 const PAGE: usize = 500;
@@ -100,16 +101,4 @@ async fn replay(numbers: &[u64], all: bool, global: &Global) -> anyhow::Result<(
         }
     }
     Ok(())
-}
-
-fn described(work: &Work) -> String {
-    match work {
-        Work::Version { id, .. } => format!("activity {id}"),
-        Work::Followers { id, after, .. } => format!("activity {id} to followers after account {}", after.0),
-        Work::Edge { follower, followee, .. } => {
-            format!("account {} follows account {}", follower.0, followee.0)
-        }
-        Work::Account { uid, .. } | Work::Addressed { uid, .. } => format!("changes of account {}", uid.0),
-        Work::Removal { owner, id } => format!("activity {id} removed by account {}", owner.0),
-    }
 }

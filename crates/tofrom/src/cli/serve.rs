@@ -35,6 +35,7 @@ Settings (file, environment):
   secret_keys           what seals secrets: 32 bytes each in base64 or hexadecimal, the first one seals
                         [the file secret.key in the data folder; a cluster must name them]
   require_consumer_key  every request must name its application [false]
+  registration          who may make an account on the pages: invitation or open [invitation]
   retention             how long activities are shown: 90d [forever]
   token_lifetime        how long OAuth access tokens live: 90d [forever]
   cors_origins          origins whose scripts may read [none]

@@ -87,6 +87,8 @@ pub struct Config {
     pub storage: Storage,
     /// Whether every request must name its application.
     pub require_consumer_key: bool,
+    /// Whether people may make accounts without an invitation.
+    pub open_registration: bool,
     /// How long activities are kept; for ever if nothing is said.
     pub retention: Option<Duration>,
     /// How long OAuth access tokens live; for ever if nothing is said.
@@ -136,6 +138,7 @@ impl Config {
             admin_listen: None,
             storage,
             require_consumer_key: false,
+            open_registration: false,
             retention: None,
             token_lifetime: None,
             cors_origins: Vec::new(),
@@ -168,23 +171,38 @@ impl RawConfig {
         })
     }
 
-    /// The settings of a service.
-    pub fn resolve(&self) -> Result<Config, ConfigError> {
-        let storage = self.storage()?;
-        storage.demand_shared_keys()?;
+    /// The public address that everything is built from.
+    pub fn public_address(&self) -> Result<BaseUrl, ConfigError> {
         let base_url = self.base_url.as_deref().ok_or_else(|| {
             let why =
                 "is not set; right would be the address that clients use, like https://feeds.example.org";
             ConfigError::value("base_url", why)
         })?;
-        let base_url =
-            BaseUrl::parse(base_url).map_err(|why| ConfigError::value("base_url", why.to_string()))?;
-        let defaults = Config::new(base_url, storage);
+        BaseUrl::parse(base_url).map_err(|why| ConfigError::value("base_url", why.to_string()))
+    }
+
+    fn open_registration(&self) -> Result<bool, ConfigError> {
+        match self.registration.as_deref() {
+            None | Some("invitation") => Ok(false),
+            Some("open") => Ok(true),
+            Some(other) => {
+                let why = format!("{other:?} is none; right would be invitation or open");
+                Err(ConfigError::value("registration", why))
+            }
+        }
+    }
+
+    /// The settings of a service.
+    pub fn resolve(&self) -> Result<Config, ConfigError> {
+        let storage = self.storage()?;
+        storage.demand_shared_keys()?;
+        let defaults = Config::new(self.public_address()?, storage);
         let config = Config {
             https: self.https()?,
             proxy: self.proxy()?,
             admin_listen: Some(self.admin_listen()?),
             require_consumer_key: self.require_consumer_key.unwrap_or(defaults.require_consumer_key),
+            open_registration: self.open_registration()?,
             retention: age_or_forever("retention", self.retention.as_deref())?,
             token_lifetime: age_or_forever("token_lifetime", self.token_lifetime.as_deref())?,
             cors_origins: self.cors_origins()?,

@@ -34,6 +34,8 @@ pub struct RawConfig {
     pub secret_keys: Option<Vec<String>>,
     /// Whether every request must name its application.
     pub require_consumer_key: Option<bool>,
+    /// Who may make an account on the pages: whoever has an `invitation`, or everybody (`open`).
+    pub registration: Option<String>,
     /// How long activities are kept: `90d`, or `forever`.
     pub retention: Option<String>,
     /// How long OAuth access tokens live: `90d`, or `forever`.
@@ -101,7 +103,7 @@ enum Shape {
 }
 
 /// Every setting's name. A test holds it to the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 24] = [
+const SETTINGS: [(&str, Shape); 25] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -121,6 +123,7 @@ const SETTINGS: [(&str, Shape); 24] = [
     ("vouch_for_durability", Shape::Single),
     ("secret_keys", Shape::List),
     ("require_consumer_key", Shape::Single),
+    ("registration", Shape::Single),
     ("retention", Shape::Single),
     ("token_lifetime", Shape::Single),
     ("cors_origins", Shape::List),

@@ -50,6 +50,7 @@ fn the_environment_counts_more_than_the_file() {
         ("TOFROM_LISTEN", "0.0.0.0:8443"),
         ("TOFROM_TLS__CERTIFICATE", "other.pem"),
         ("TOFROM_REQUIRE_CONSUMER_KEY", "true"),
+        ("TOFROM_REGISTRATION", "open"),
         ("TOFROM_PROXY__LISTEN", "127.0.0.1:8080"),
         ("TOFROM_PROXY__TRUSTED", "127.0.0.1, 10.0.0.0/8"),
         ("TOFROM_SECRET_KEYS", "12345,67890"),
@@ -62,6 +63,7 @@ fn the_environment_counts_more_than_the_file() {
     assert_eq!(https.listen, DEFAULT_LISTEN);
     assert_eq!(https.files.certificate, PathBuf::from("other.pem"), "from the working folder");
     assert!(config.require_consumer_key);
+    assert!(config.open_registration);
     assert!(config.proxy.unwrap().trusted.contains("10.1.1.1".parse().unwrap()));
     assert_eq!(config.storage.secret_keys, ["12345", "67890"]);
     assert_eq!(config.max_start, 5, "an empty variable is none");

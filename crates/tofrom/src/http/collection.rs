@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, LINK};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use model::{Account, AccountName, Collection, FeedQuery, Format, Reader, Start, Uid};
+use model::{Account, AccountName, Collection, FeedQuery, Format, RawQuery, Reader, Start, Uid};
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
@@ -56,23 +56,7 @@ async fn read(
     if live::is_asked(&headers) {
         return live::open(service, caller, owner, reader, collection, &raw, &headers).await;
     }
-    let query = FeedQuery::resolve(&raw, owner.uid, collection)?;
-    let format = match query.format {
-        Some(format) => format,
-        None => {
-            Accept::of(&headers).choose(&Format::ALL).ok_or_else(|| Problem::not_acceptable(&Format::ALL))?
-        }
-    };
-    for _ in 0..ATTEMPTS {
-        let page = match service.feed.page(reader, &query).await {
-            Err(ReadError::Expired) => return Err(service.expired(&owner, &query)),
-            page => page?,
-        };
-        if let Some(response) = service.answer(&owner, &query, page, format, &headers).await? {
-            return Ok(response);
-        }
-    }
-    Err(Problem::busy())
+    service.read_collection(&owner, reader, collection, &raw, &headers).await
 }
 
 /// Name and collection in a path (below the base address's prefix, which the router took off); what can't be a name
@@ -104,6 +88,34 @@ pub(super) fn percent_decode(text: &str) -> Option<String> {
 }
 
 impl Service {
+    /// The page of a collection that was asked for, in the representation that was.
+    pub(super) async fn read_collection(
+        &self,
+        owner: &Account,
+        reader: Reader,
+        collection: Collection,
+        raw: &RawQuery,
+        headers: &HeaderMap,
+    ) -> Result<Response, Problem> {
+        let query = FeedQuery::resolve(raw, owner.uid, collection)?;
+        let format = match query.format {
+            Some(format) => format,
+            None => Accept::of(headers)
+                .choose(&Format::ALL)
+                .ok_or_else(|| Problem::not_acceptable(&Format::ALL))?,
+        };
+        for _ in 0..ATTEMPTS {
+            let page = match self.feed.page(reader, &query).await {
+                Err(ReadError::Expired) => return Err(self.expired(owner, &query)),
+                page => page?,
+            };
+            if let Some(response) = self.answer(owner, &query, page, format, headers).await? {
+                return Ok(response);
+            }
+        }
+        Err(Problem::busy())
+    }
+
     /// The account whose collection is asked for, and as whom the caller reads it. A private account is to others
     /// what an absent one is, and both take one look-up.
     pub(super) async fn open_collection(

@@ -5,6 +5,7 @@
 
 mod assets;
 mod authenticated;
+mod avatar;
 mod body;
 mod coding;
 mod collection;
@@ -16,6 +17,7 @@ pub mod listen;
 mod live;
 pub mod negotiate;
 mod oauth;
+mod people;
 mod problem;
 mod query;
 mod router;
@@ -35,6 +37,7 @@ use crate::ingest::Ingest;
 use crate::live::Hub;
 use crate::render::Renderer;
 use crate::site::Site;
+use crate::telemetry::history::History;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
@@ -75,6 +78,8 @@ pub struct Service {
     renderer: Renderer,
     written: written::Written,
     cors: cors::Cors,
+    /// The last hours of this process.
+    history: History,
     under_way: tokio::sync::Semaphore,
     /// Turns of those who write many activities at once.
     batches: tokio::sync::Semaphore,
@@ -106,12 +111,18 @@ impl Service {
             clock: parts.clock,
             written: written::Written::new(),
             cors: cors::Cors::new(parts.cors_origins),
+            history: History::default(),
             under_way: tokio::sync::Semaphore::new(MOST_UNDER_WAY),
             batches: tokio::sync::Semaphore::new(MOST_BATCHES),
             site: parts.site,
             hub: parts.hub,
             store: parts.store,
         })
+    }
+
+    /// Remembers how things are now, for the operator's page.
+    pub async fn take_sample(&self) {
+        self.history.take(self.store.as_ref(), &self.clock).await;
     }
 
     /// Who tells callers apart.

@@ -13,6 +13,11 @@ pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../../assets/style.css"))
 });
 
+/// What makes pages nicer.
+pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("page", "js", "text/javascript; charset=utf-8", include_str!("../../assets/page.js"))
+});
+
 /// Two arrows, to and fro: the icon, and what stands before the name.
 pub static MARK: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("mark", "svg", "image/svg+xml", include_str!("../../assets/mark.svg")));
@@ -34,7 +39,7 @@ impl Asset {
 
     /// The asset of that name, if there is one now.
     pub fn find(name: &str) -> Option<&'static Asset> {
-        [&STYLE, &MARK].into_iter().map(|asset| &**asset).find(|asset| asset.name == name)
+        [&STYLE, &SCRIPT, &MARK].into_iter().map(|asset| &**asset).find(|asset| asset.name == name)
     }
 
     /// Its name, with the hash.

@@ -1,12 +1,24 @@
-//! What people see: pages from templates, without script.
+//! What people see: pages from templates. They work without script; a little of our own makes some of them nicer.
 //!
 //! A page is a struct with what it shows and a template below `templates` that extends `layout.html`; the
 //! layout needs a field `site`. All text is escaped by the templates, so a page's fields hold text, never
 //! markup. Handlers answer with [`html`], which sets what a browser may do with the page.
 
+pub mod activity;
 pub mod assets;
 pub mod authorize;
+pub mod entry;
 mod explanation;
+pub mod feed;
+pub mod frame;
+pub mod group;
+pub mod item;
+pub mod join;
+mod moment;
+pub mod operator;
+pub mod person;
+pub mod plot;
+pub mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -31,9 +43,36 @@ pub enum FormTargets<'a> {
     OwnThen(&'a str),
 }
 
+/// What a browser may do with a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy<'a> {
+    forms: FormTargets<'a>,
+    /// Whether our own script runs.
+    script: bool,
+    /// Whether pictures of other sites are shown.
+    pictures: bool,
+}
+
+impl Policy<'_> {
+    /// Our forms and our script, and nothing of others.
+    pub const OURS: Policy<'static> = Policy { forms: FormTargets::Own, script: true, pictures: false };
+
+    /// Also pictures of others, which somebody has asked for: those see that.
+    #[must_use]
+    pub fn with_pictures(self, pictures: bool) -> Self {
+        Policy { pictures, ..self }
+    }
+}
+
+impl<'a> From<FormTargets<'a>> for Policy<'a> {
+    fn from(forms: FormTargets<'a>) -> Policy<'a> {
+        Policy { forms, script: false, pictures: false }
+    }
+}
+
 /// The page as an answer that is not kept, not framed, loads nothing from elsewhere and sends its forms only
 /// where they belong.
-pub fn html(status: StatusCode, page: &impl Template, forms: FormTargets<'_>) -> Response {
+pub fn html<'a>(status: StatusCode, page: &impl Template, may: impl Into<Policy<'a>>) -> Response {
     let text = match page.render() {
         Ok(text) => text,
         Err(error) => {
@@ -44,7 +83,7 @@ pub fn html(status: StatusCode, page: &impl Template, forms: FormTargets<'_>) ->
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (CONTENT_SECURITY_POLICY, policy(forms)),
+        (CONTENT_SECURITY_POLICY, policy(may.into())),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         // With no-referrer browsers would send `Origin: null` with our own forms.
         (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
@@ -52,16 +91,18 @@ pub fn html(status: StatusCode, page: &impl Template, forms: FormTargets<'_>) ->
     (status, headers, text).into_response()
 }
 
-fn policy(forms: FormTargets<'_>) -> HeaderValue {
-    let targets = match forms {
+fn policy(may: Policy<'_>) -> HeaderValue {
+    let targets = match may.forms {
         FormTargets::None => "'none'".to_owned(),
         FormTargets::Own => "'self'".to_owned(),
         FormTargets::OwnThen(source) if is_one_source(source) => format!("'self' {source}"),
         // A text that could add to the policy is left out: the redirect fails, and nothing is opened.
         FormTargets::OwnThen(_) => "'self'".to_owned(),
     };
+    let pictures = if may.pictures { " https:" } else { "" };
+    let script = if may.script { "script-src 'self'; connect-src 'self'; " } else { "" };
     let policy = format!(
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action {targets}; \
+        "default-src 'none'; style-src 'self'; img-src 'self'{pictures}; {script}form-action {targets}; \
          frame-ancestors 'none'; base-uri 'none'"
     );
     HeaderValue::from_str(&policy)

@@ -28,6 +28,7 @@ fn account() -> Account {
         password: None,
         created: Millis(0),
         removed: false,
+        disabled: false,
     }
 }
 
@@ -179,8 +180,8 @@ fn an_answer_is_kept_by_nobody_and_framed_by_nobody() {
 
 #[test]
 fn forms_go_where_they_may_and_nothing_else_is_let_into_the_policy() {
-    let targets = |forms| {
-        let policy = policy(forms);
+    let targets = |forms: FormTargets<'_>| {
+        let policy = policy(forms.into());
         let policy = policy.to_str().unwrap();
         let directives: Vec<&str> = policy.split("; ").collect();
         assert_eq!(directives.len(), 6, "{policy}");

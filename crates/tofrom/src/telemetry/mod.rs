@@ -2,6 +2,7 @@
 //! admin listener.
 
 pub mod admin;
+pub mod history;
 mod log;
 pub mod metrics;
 

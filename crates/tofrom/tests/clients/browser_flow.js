@@ -7,20 +7,10 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { execFileSync } = require('node:child_process');
-const fs = require('node:fs');
 const http = require('node:http');
-const path = require('node:path');
 const { OAuth } = require('oauth');
-const { chromium } = require('playwright-core');
+const { complaints, DESK, launch, look, newPerson, PHONE, signIn } = require('./browser.js');
 const { identifiers, told } = require('./service.js');
-
-const [home, pictures] = process.argv.slice(2);
-const PHONE = { width: 360, height: 740 };
-const DESK = { width: 1100, height: 800 };
-
-// What the browser complained of, in all pages.
-const complaints = [];
 
 // An application with a callback of its own on loopback.
 class Application {
@@ -59,52 +49,6 @@ class Application {
       this.oauth[name](...given, (error, ...results) => (error ? reject(new Error(error.data)) : resolve(results)));
     });
   }
-}
-
-// A browser that trusts the demo's authority, and nothing else that is not trusted anyway.
-async function launch() {
-  const database = path.join(home, '.pki/nssdb');
-  fs.mkdirSync(database, { recursive: true });
-  execFileSync('certutil', ['-d', `sql:${database}`, '-N', '--empty-password']);
-  execFileSync('certutil', ['-d', `sql:${database}`, '-A', '-t', 'C,,', '-n', 'demo', '-i', told.ca]);
-  return chromium.launch({
-    executablePath: execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim(),
-    env: { ...process.env, HOME: home },
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  });
-}
-
-// A person's own browser, with nothing remembered.
-async function newPerson(browser, viewport, colorScheme = 'light') {
-  const context = await browser.newContext({ viewport, colorScheme });
-  const page = await context.newPage();
-  await page.addInitScript(() => {
-    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
-      console.error(`policy: ${violatedDirective} ${blockedURI}`);
-    });
-  });
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${message.location().url}`);
-  });
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure().errorText}`));
-  return page;
-}
-
-// Looks at the page: it has to fit, and somebody may want to see it.
-async function look(page, name) {
-  const { wide, room } = await page.evaluate(() => {
-    const { scrollWidth, clientWidth } = document.documentElement;
-    return { wide: scrollWidth, room: clientWidth };
-  });
-  assert.ok(wide <= room, `${name}: ${wide} wide on ${room}`);
-  await page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage: true });
-}
-
-async function signIn(page, account, password) {
-  await page.getByLabel('Username').fill(account);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
 const consent = (page) => page.getByRole('heading', { level: 1, name: /asks for access to your account/ }).waitFor();

@@ -8,7 +8,7 @@ mod same;
 
 use super::support::demo::BINARY;
 use super::support::world::World;
-use model::{AccessToken, Account, Application, Key, KeyId, Millis, Scopes, Uid, Version};
+use model::{AccessToken, Account, Application, Key, KeyId, Millis, Picture, Scopes, Uid, Version};
 use place::Place;
 use std::process::Command;
 use store::{Accounts, Copying, Credentials, Log, NewAccount, Store, Work};
@@ -40,6 +40,11 @@ async fn origin(seed: u64) -> Place {
     let gone = world.accounts.last().unwrap();
     let gone = Account { removed: true, version: Version(gone.version.0 + 1), ..gone.clone() };
     world.store.put_account(&gone).await.unwrap();
+    let [first, ..] = world.accounts.as_mut_slice() else { panic!("there are accounts") };
+    *first = Account { disabled: true, version: Version(first.version.0 + 1), ..first.clone() };
+    world.store.put_account(first).await.unwrap();
+    let sizes = [vec![1], vec![2; 2_000], vec![3; 30_000]];
+    world.store.put_picture(first.uid, &Picture { version: Version(9), sizes }).await.unwrap();
     let told: Vec<_> = world.store.pending(10).await.unwrap().iter().map(|task| task.position).collect();
     world.store.acknowledge(&told, &[]).await.unwrap();
     for (number, account) in (0..).zip(&world.accounts) {
@@ -81,6 +86,7 @@ async fn origin(seed: u64) -> Place {
         rsa_key: None,
         created: Millis(5),
         removed: Some(Millis(6)),
+        owner: Some(Uid(1)),
     };
     world.store.add_application(&application).await.unwrap();
     world.store.fix("tag-host", "feed.example").await.unwrap();

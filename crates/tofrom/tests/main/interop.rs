@@ -8,6 +8,7 @@ mod fast_infoset;
 mod feed_readers;
 mod live_clients;
 mod oauth_clients;
+mod pages;
 
 use super::support::client::Answer;
 use super::support::demo::Demo;

@@ -49,6 +49,32 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
 }
 
+/// Links are whole, and what they carry is known to the store.
+#[test]
+fn invitations_and_resets() {
+    let folder = Folder::new();
+    succeed(&folder, &["account", "add", "alice", "--no-password"], "");
+    let told = fail(&folder, &["account", "invite"], "", 1);
+    assert!(told.contains("base_url"), "{told}");
+    let settings = format!("base_url = \"https://feeds.example/social\"\ndata_dir = {:?}\n", folder.path());
+    std::fs::write(folder.path().join("tofrom.toml"), settings).unwrap();
+    for (arguments, place) in [
+        (&["account", "invite"][..], "https://feeds.example/social/join/tfl_"),
+        (&["account", "reset", "alice"][..], "https://feeds.example/social/reset/tfl_"),
+    ] {
+        let link = succeeded(tofrom_in(&folder, arguments, ""), arguments);
+        let ticket = link.trim_end().strip_prefix(place).unwrap_or_else(|| panic!("{link}"));
+        assert_eq!(ticket.len(), 43);
+        let arguments = [arguments, &["--json"]].concat();
+        let told = json(&succeeded(tofrom_in(&folder, &arguments, ""), &arguments));
+        assert!(told["link"].as_str().unwrap().starts_with(place) && told["expires"].is_string());
+    }
+    let told = fail(&folder, &["account", "reset", "nobody"], "", 1);
+    assert!(told.contains("nobody"), "{told}");
+    succeed(&folder, &["account", "set", "alice", "--disabled"], "");
+    assert!(fail(&folder, &["account", "reset", "alice"], "", 1).contains("--enabled"));
+}
+
 #[test]
 fn accounts() {
     let folder = Folder::new();
@@ -63,6 +89,10 @@ fn accounts() {
     assert_eq!(names, ["alice", "ops"]);
     assert!(!listed.to_string().contains("argon2"), "no hash in a listing");
     succeed(&folder, &["account", "set", "alice", "--public"], "");
+    for (flag, disabled) in [("--disabled", true), ("--enabled", false)] {
+        let told = json(&succeed(&folder, &["account", "set", "alice", flag, "--json"], ""));
+        assert_eq!(told["disabled"], disabled);
+    }
     assert!(fail(&folder, &["account", "add", "alice", "--no-password"], "", 1).contains("alice"));
     assert!(fail(&folder, &["account", "set", "nobody", "--public"], "", 1).contains("nobody"));
     fail(&folder, &["account", "add", "-x"], "", 2);
@@ -116,6 +146,8 @@ fn every_command_has_help_with_an_example() {
         &["demo"],
         &["account", "add"],
         &["account", "set"],
+        &["account", "invite"],
+        &["account", "reset"],
         &["account", "list"],
         &["account", "remove"],
         &["key", "add"],

@@ -1,7 +1,7 @@
-//! Accounts.
+//! Accounts and their pictures.
 
 use super::{Engine, fresh};
-use model::{Account, AccountName, Millis, Uid, Version};
+use model::{Account, AccountName, Millis, Picture, Uid, Version};
 use std::collections::HashSet;
 use store::Store;
 
@@ -23,6 +23,7 @@ pub(crate) async fn a_new_account_is_found(store: Engine) {
         password: Some("$argon2id$…".to_owned()),
         created: Millis(fresh::NOON),
         removed: false,
+        disabled: false,
     };
     assert!(made == expected);
     assert!(store.account_by_name(&name).await.unwrap() == Some(expected.clone()));
@@ -104,6 +105,52 @@ pub(crate) async fn a_removed_account_is_found_by_name(store: Engine) {
     assert!(store.account_by_name(&made.name).await.unwrap() == Some(removed.clone()));
     assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(removed)]);
     assert!(!listed(&*store, 100).await.iter().any(|account| account.uid == made.uid));
+}
+
+pub(crate) async fn a_disabled_account_stays_where_it_is(store: Engine) {
+    let made = fresh::account(&*store).await;
+    assert!(made.may_act());
+    let disabled = Account { disabled: true, version: Version(made.version.0 + 1), ..made.clone() };
+    store.put_account(&disabled).await.unwrap();
+    assert!(store.account_by_name(&made.name).await.unwrap() == Some(disabled.clone()));
+    assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(disabled.clone())]);
+    assert!(listed(&*store, 100).await.contains(&disabled));
+    let enabled = Account { version: Version(made.version.0 + 2), ..made };
+    store.put_account(&enabled).await.unwrap();
+    assert!(store.accounts(&[enabled.uid]).await.unwrap() == [Some(enabled)]);
+}
+
+/// A picture whose sizes are as different as they can be.
+fn picture(version: i64) -> Picture {
+    let byte = version.to_le_bytes()[0];
+    Picture { version: Version(version), sizes: [vec![byte], vec![0, 255, byte], vec![byte; 100_000]] }
+}
+
+pub(crate) async fn the_later_picture_stays(store: Engine) {
+    for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
+        let uid = fresh::uid(&*store).await;
+        assert_eq!(store.picture(uid).await.unwrap(), None);
+        for number in order {
+            let one = picture(fresh::NOON + number);
+            store.put_picture(uid, &one).await.unwrap();
+            store.put_picture(uid, &one).await.unwrap();
+        }
+        assert_eq!(store.picture(uid).await.unwrap(), Some(picture(fresh::NOON + 3)), "{order:?}");
+    }
+}
+
+pub(crate) async fn a_picture_without_sizes_is_none(store: Engine) {
+    let (uid, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    for one in [uid, other] {
+        store.put_picture(one, &picture(10)).await.unwrap();
+    }
+    store.put_picture(uid, &Picture::none(Version(20))).await.unwrap();
+    assert_eq!(store.picture(uid).await.unwrap(), None);
+    store.put_picture(uid, &picture(15)).await.unwrap();
+    assert_eq!(store.picture(uid).await.unwrap(), None, "an earlier one does not bring it back");
+    store.put_picture(uid, &picture(30)).await.unwrap();
+    assert_eq!(store.picture(uid).await.unwrap(), Some(picture(30)));
+    assert_eq!(store.picture(other).await.unwrap(), Some(picture(10)));
 }
 
 pub(crate) async fn listing_gives_each_once(store: Engine) {

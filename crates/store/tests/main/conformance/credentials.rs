@@ -30,6 +30,7 @@ fn application(created: i64) -> Application {
         rsa_key: None,
         created: Millis(created),
         removed: None,
+        owner: None,
     }
 }
 
@@ -108,4 +109,19 @@ pub(crate) async fn a_removal_of_an_application_is_for_good(store: Engine) {
     let removed = Application { removed: Some(Millis(10)), ..one };
     assert_eq!(store.application(&removed.key).await.unwrap(), Some(removed.clone()));
     assert!(store.applications().await.unwrap().contains(&removed));
+}
+
+pub(crate) async fn applications_of_an_account_are_listed_oldest_first(store: Engine) {
+    let (owner, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    assert_eq!(store.applications_of(owner).await.unwrap(), []);
+    let of = |owner, created| Application { owner: Some(owner), ..application(created) };
+    let (late, early, foreign, nobodys) = (of(owner, 300), of(owner, 200), of(other, 100), application(50));
+    for one in [&late, &early, &foreign, &nobodys, &late] {
+        store.add_application(one).await.unwrap();
+    }
+    assert_eq!(store.application(&late.key).await.unwrap(), Some(late.clone()));
+    assert!(store.remove_application(&early.key, Millis(400)).await.unwrap());
+    let removed = Application { removed: Some(Millis(400)), ..early };
+    assert_eq!(store.applications_of(owner).await.unwrap(), [removed, late], "also those that were removed");
+    assert_eq!(store.applications_of(other).await.unwrap(), [foreign]);
 }

@@ -1,7 +1,7 @@
-//! Temporary credentials, access tokens, nonces and sessions, and that a step which is taken once is taken once.
+//! Temporary credentials, access tokens, nonces, sessions and tickets, and that a step which is taken once is taken once.
 
 use super::{Engine, fresh};
-use model::{AccessToken, Application, Millis, Progress, Scopes, Session, Temporary, Uid};
+use model::{AccessToken, Application, Millis, Progress, Purpose, Scopes, Session, Temporary, Ticket, Uid};
 use std::sync::Arc;
 use store::{Nonce, Secret};
 
@@ -49,6 +49,23 @@ fn nonce() -> Nonce {
     let mut short = [0; 16];
     short.copy_from_slice(&hash()[..16]);
     Nonce { hash: short, until: Millis(fresh::NOON) }
+}
+
+fn session(owner: Uid, created: i64) -> Session {
+    Session {
+        hash: hash(),
+        owner,
+        password: hash(),
+        created: Millis(created),
+        expires: Millis(created + 5),
+        device: "Firefox/128 \u{1f98a}".to_owned(),
+        used: Millis(created),
+    }
+}
+
+fn ticket(purpose: Purpose) -> Ticket {
+    let (created, expires) = (Millis(fresh::NOON), Millis(fresh::NOON + 900_000));
+    Ticket { hash: hash(), purpose, by: None, created, expires }
 }
 
 /// Temporary credentials that somebody allowed.
@@ -229,6 +246,7 @@ pub(crate) async fn a_secret_is_sealed_anew_where_it_was_read(store: Engine) {
         rsa_key: None,
         created: Millis(1),
         removed: None,
+        owner: None,
     };
     store.add_application(&application).await.unwrap();
     let old = token.sealed_secret.clone();
@@ -263,13 +281,7 @@ pub(crate) async fn of_many_claims_of_a_nonce_one_wins(store: Engine) {
 
 pub(crate) async fn sessions_are_kept_until_they_are_ended(store: Engine) {
     let owner = fresh::uid(&*store).await;
-    let one = Session {
-        hash: hash(),
-        owner,
-        password: hash(),
-        created: Millis(fresh::NOON),
-        expires: Millis(fresh::NOON + 5),
-    };
+    let one = session(owner, fresh::NOON);
     assert_eq!(store.session(&one.hash).await.unwrap(), None);
     store.add_session(&one).await.unwrap();
     store.add_session(&one).await.unwrap();
@@ -279,17 +291,80 @@ pub(crate) async fn sessions_are_kept_until_they_are_ended(store: Engine) {
     assert_eq!(store.session(&one.hash).await.unwrap(), None);
 }
 
+pub(crate) async fn sessions_are_listed_newest_first(store: Engine) {
+    let (owner, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    assert_eq!(store.sessions_of(owner).await.unwrap(), []);
+    let (early, late, ended) = (session(owner, 200), session(owner, 300), session(owner, 400));
+    let foreign = Session { device: String::new(), ..session(other, 100) };
+    for one in [&early, &late, &ended, &foreign, &early] {
+        store.add_session(one).await.unwrap();
+    }
+    store.end_session(&ended.hash).await.unwrap();
+    assert_eq!(store.sessions_of(owner).await.unwrap(), [late, early], "not those that were ended");
+    assert_eq!(store.sessions_of(other).await.unwrap(), [foreign]);
+}
+
+pub(crate) async fn the_latest_use_of_a_session_stays(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let one = session(owner, 5);
+    store.add_session(&one).await.unwrap();
+    for at in [10, 30, 20] {
+        store.touch_session(&one.hash, Millis(at)).await.unwrap();
+    }
+    let used = Session { used: Millis(30), ..one };
+    assert_eq!(store.session(&used.hash).await.unwrap(), Some(used.clone()));
+    assert_eq!(store.sessions_of(owner).await.unwrap(), std::slice::from_ref(&used));
+    store.end_session(&used.hash).await.unwrap();
+    store.touch_session(&used.hash, Millis(40)).await.unwrap();
+    assert_eq!(store.session(&used.hash).await.unwrap(), None, "using a session does not bring it back");
+    let unknown = hash();
+    store.touch_session(&unknown, Millis(40)).await.unwrap();
+    assert_eq!(store.session(&unknown).await.unwrap(), None, "nor does it make one");
+}
+
+pub(crate) async fn a_ticket_is_used_once(store: Engine) {
+    let uid = fresh::uid(&*store).await;
+    for one in [ticket(Purpose::Invitation), Ticket { by: Some(uid), ..ticket(Purpose::Reset(uid)) }] {
+        assert_eq!(store.ticket(&one.hash).await.unwrap(), None);
+        assert!(!store.use_ticket(&one.hash).await.unwrap(), "there is nothing to use");
+        assert_eq!(store.ticket(&one.hash).await.unwrap(), None, "nor does that make one");
+        store.add_ticket(&one).await.unwrap();
+        store.add_ticket(&one).await.unwrap();
+        assert_eq!(store.ticket(&one.hash).await.unwrap(), Some(one.clone()));
+        assert!(store.use_ticket(&one.hash).await.unwrap());
+        assert!(!store.use_ticket(&one.hash).await.unwrap());
+        assert_eq!(store.ticket(&one.hash).await.unwrap(), None);
+        store.add_ticket(&one).await.unwrap();
+        assert_eq!(store.ticket(&one.hash).await.unwrap(), None, "keeping it again does not bring it back");
+        assert!(!store.use_ticket(&one.hash).await.unwrap());
+    }
+}
+
+pub(crate) async fn of_many_uses_of_a_ticket_one_wins(store: Engine) {
+    for _ in 0..ROUNDS {
+        let one = ticket(Purpose::Invitation);
+        store.add_ticket(&one).await.unwrap();
+        let calls = (0..AT_ONCE).map(|_| {
+            let (store, hash) = (Arc::clone(&store), one.hash);
+            async move { store.use_ticket(&hash).await }
+        });
+        assert_eq!(winners(calls.collect()).await, 1);
+    }
+}
+
 /// What has not ended is never forgotten; what has may be.
 pub(crate) async fn nothing_is_forgotten_before_its_end(store: Engine) {
     let owner = fresh::uid(&*store).await;
-    let session =
-        Session { hash: hash(), owner, password: hash(), created: Millis(1), expires: Millis(fresh::NOON) };
+    let session = Session { expires: Millis(fresh::NOON), ..session(owner, 1) };
+    let ticket = Ticket { expires: Millis(fresh::NOON), ..ticket(Purpose::Invitation) };
     let (asked, used) = (temporary(), nonce());
+    store.add_ticket(&ticket).await.unwrap();
     store.add_session(&session).await.unwrap();
     store.add_temporary(&asked).await.unwrap();
     assert!(store.claim_nonce(&used).await.unwrap());
     store.forget_expired(Millis(fresh::NOON)).await.unwrap();
     assert_eq!(store.session(&session.hash).await.unwrap(), Some(session));
     assert_eq!(store.temporary(&asked.key).await.unwrap(), Some(asked));
+    assert_eq!(store.ticket(&ticket.hash).await.unwrap(), Some(ticket));
     assert!(!store.claim_nonce(&used).await.unwrap());
 }

@@ -27,14 +27,18 @@ macro_rules! hold_to_the_interface {
     ($open:path) => {
         hold_to_the_interface! { $open,
             accounts: a_new_account_is_found, a_name_is_given_once, of_many_claims_of_a_name_one_wins,
-                the_later_state_wins, a_removed_account_is_found_by_name, listing_gives_each_once;
+                the_later_state_wins, a_removed_account_is_found_by_name, a_disabled_account_stays_where_it_is,
+                the_later_picture_stays, a_picture_without_sizes_is_none, listing_gives_each_once;
             credentials: a_key_is_found_by_its_hash, keys_are_listed_oldest_first, a_revocation_is_for_good,
-                the_latest_use_of_a_key_stays, applications_are_kept, a_removal_of_an_application_is_for_good;
+                the_latest_use_of_a_key_stays, applications_are_kept, a_removal_of_an_application_is_for_good,
+                applications_of_an_account_are_listed_oldest_first;
             grants: temporary_credentials_are_kept, the_first_decision_counts, of_many_decisions_one_counts,
                 only_what_was_allowed_is_exchanged, of_many_exchanges_one_wins, tokens_are_listed_oldest_first,
                 all_tokens_are_paged, a_revoked_token_stays_revoked, the_latest_use_of_a_token_stays,
                 a_secret_is_sealed_anew_where_it_was_read, a_nonce_is_claimed_once,
                 of_many_claims_of_a_nonce_one_wins, sessions_are_kept_until_they_are_ended,
+                sessions_are_listed_newest_first, the_latest_use_of_a_session_stays, a_ticket_is_used_once,
+                of_many_uses_of_a_ticket_one_wins,
                 nothing_is_forgotten_before_its_end;
             graph: an_edge_is_seen_from_both_ends, an_edge_is_followed_up, the_later_edge_wins, edges_line_up, following_pages,
                 followers_page;

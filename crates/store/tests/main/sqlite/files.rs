@@ -3,13 +3,13 @@
 use super::super::conformance::fresh;
 use super::super::scratch::Scratch;
 use super::{open, quick};
-use model::{Millis, Uid};
+use model::{Millis, Purpose, Ticket, Uid};
 use rusqlite::Connection;
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::sqlite::{Options, SqliteStore};
-use store::{Accounts, Activities, Grants, Graph, Log, Nonce, Store, StoreError};
+use store::{Accounts, Activities, Credentials, Grants, Graph, Log, Nonce, Store, StoreError};
 
 fn refusal(scratch: &Scratch) -> String {
     match SqliteStore::open(&scratch.file("store.db"), quick()) {
@@ -210,6 +210,29 @@ async fn a_file_of_the_first_schema_is_migrated() {
     assert_eq!(store.followers(Uid(7), None, 9).await.unwrap(), [(Uid(8), model::Position(0))]);
 }
 
+/// What there was before sessions, applications and accounts had more to them.
+#[tokio::test]
+async fn a_file_of_the_third_schema_is_migrated() {
+    let scratch = Scratch::new();
+    let old = Connection::open(scratch.file("store.db")).unwrap();
+    old.execute_batch(include_str!("../../../src/sqlite/schema/1.sql")).unwrap();
+    old.execute_batch(include_str!("../../../src/sqlite/schema/2.sql")).unwrap();
+    old.execute_batch(include_str!("../../../src/sqlite/schema/3.sql")).unwrap();
+    old.execute_batch(
+        "PRAGMA application_id = 0x746f6672; PRAGMA user_version = 3;
+         INSERT INTO account (uid, name, ver, public, operator, created_ms, removed) VALUES (7, 'ada', 1, 0, 0, 0, 0);
+         INSERT INTO application VALUES ('app', x'00', 'App', 'oob', NULL, 5, NULL);
+         INSERT INTO session VALUES (zeroblob(32), 7, zeroblob(32), 5, 9);",
+    )
+    .unwrap();
+    drop(old);
+    let store = open(&scratch);
+    assert!(store.accounts(&[Uid(7)]).await.unwrap()[0].as_ref().unwrap().may_act());
+    assert_eq!(store.application("app").await.unwrap().unwrap().owner, None);
+    let sessions = store.sessions_of(Uid(7)).await.unwrap();
+    assert_eq!((sessions[0].used, sessions[0].device.as_str()), (Millis(5), ""));
+}
+
 #[tokio::test]
 async fn what_has_ended_is_forgotten() {
     let scratch = Scratch::new();
@@ -220,7 +243,15 @@ async fn what_has_ended_is_forgotten() {
         let nonce = Nonce { hash, until: Millis(if number < 100 { 2_000 } else { 1_000 }) };
         assert!(store.claim_nonce(&nonce).await.unwrap());
     }
+    for (byte, end) in [(1, 1_000), (2, 2_000)] {
+        let (hash, end) = ([byte; 32], Millis(end));
+        let ticket =
+            Ticket { hash, purpose: Purpose::Invitation, by: None, created: Millis(0), expires: end };
+        store.add_ticket(&ticket).await.unwrap();
+    }
     store.forget_expired(Millis(1_500)).await.unwrap();
+    assert_eq!(store.ticket(&[1; 32]).await.unwrap(), None);
+    assert!(store.ticket(&[2; 32]).await.unwrap().is_some());
     let file = Connection::open(scratch.file("store.db-nonces")).unwrap();
     let left: i64 = file.query_row("SELECT count(*) FROM nonce", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 100);

@@ -145,7 +145,7 @@ impl OAuth {
         if verify_slices_are_equal(&primitives::sha256(brought.as_bytes()), verifier).is_err() {
             return Err(self.wrong(Refusal::VerifierInvalid, remote));
         }
-        match self.accounts.get(by).await?.filter(|account| !account.removed) {
+        match self.accounts.get(by).await?.filter(|account| account.may_act()) {
             Some(account) => Ok(account.uid),
             None => Err(Refusal::TokenRejected.into()),
         }

@@ -80,7 +80,7 @@ impl OAuth {
         self.verify(signed, &application, &secret, remote).await?;
         // Only who signed rightly learns what became of the token.
         let now = self.clock.now();
-        let account = self.accounts.get(token.owner).await?.filter(|account| !account.removed);
+        let account = self.accounts.get(token.owner).await?.filter(|account| account.may_act());
         let Some(account) = account.filter(|_| token.revoked.is_none()) else {
             return Err(Refusal::TokenRevoked.into());
         };
@@ -100,7 +100,7 @@ impl OAuth {
         if self.applications.live(&token.consumer).await?.is_none() {
             return Ok(None);
         }
-        Ok(self.accounts.get(token.owner).await?.filter(|account| !account.removed))
+        Ok(self.accounts.get(token.owner).await?.filter(|account| account.may_act()))
     }
 
     /// Ends an access token, here at once.

@@ -50,6 +50,9 @@ impl Sides {
         for token in self.source.tokens_of(uid).await? {
             self.put(|| self.target.copy_token(&token)).await?;
         }
+        if let Some(picture) = self.source.picture(uid).await? {
+            self.put(|| self.target.copy_picture(uid, &picture)).await?;
+        }
         self.copy_edges(uid).await?;
         let mut counts = Counts { accounts: 1, ..Counts::default() };
         for one in Box::ALL {

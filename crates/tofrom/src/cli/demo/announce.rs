@@ -74,6 +74,7 @@ pub(super) fn help(base_url: &str, ca_cert: &Path, secrets: &Secrets) -> anyhow:
     ] {
         writeln!(text, "  # {what}\n  {curl} {arguments}\n")?;
     }
+    writeln!(text, "Or open {base_url} in a browser and sign in; it has to trust the authority below.\n")?;
     writeln!(text, "Accounts:\n")?;
     writeln!(text, "  {:8} {:9} {:22} key", "name", "", "password")?;
     for person in PEOPLE {

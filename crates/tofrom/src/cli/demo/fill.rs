@@ -153,6 +153,7 @@ async fn application(
         rsa_key: None,
         created: now,
         removed: None,
+        owner: None,
     };
     Ok(store.add_application(&application).await?)
 }

@@ -21,7 +21,7 @@ async fn import(place: &Place, account: &Account, text: &str) -> Vec<Value> {
 
 async fn exported(place: &Place, account: &Account) -> String {
     let mut out = Vec::new();
-    export(place.store.as_ref(), account, &mut out).await.unwrap();
+    export(place.store.clone(), account, &mut out).await.unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::http::Service;
 use crate::live::Hub;
+use crate::telemetry::history;
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,6 +66,21 @@ pub(super) async fn keep_up(handle: PrometheusHandle, stopped: impl Future<Outpu
         loop {
             ticks.tick().await;
             handle.run_upkeep();
+        }
+    };
+    tokio::select! {
+        () = stopped => {}
+        () = for_ever => {}
+    }
+}
+
+/// Remembers how things are, again and again.
+pub(super) async fn take_samples(service: Arc<Service>, stopped: impl Future<Output = ()>) {
+    let mut ticks = tokio::time::interval(history::EVERY);
+    let for_ever = async {
+        loop {
+            ticks.tick().await;
+            service.take_sample().await;
         }
     };
     tokio::select! {

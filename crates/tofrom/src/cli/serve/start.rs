@@ -1,6 +1,6 @@
 //! Starts the parts of a service, in the right order.
 
-use super::background::{forget_expired, keep_up, talk};
+use super::background::{forget_expired, keep_up, take_samples, talk};
 use super::running::stopped;
 use super::{Role, Running, Sockets};
 use crate::auth::{AuthSettings, OAuthSettings};
@@ -33,7 +33,7 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     running
         .public
         .spawn(async move { Ok(serve(listeners, router(service), limits, stopped(stopping)).await?) });
-    ground.watch(&mut running);
+    ground.watch(&mut running, Arc::clone(&counted));
     ground.talk(&mut running, Arc::clone(&counted)).await?;
     if role.delivers() {
         ground.deliver(&mut running);
@@ -65,6 +65,7 @@ async fn service(config: &Config, ground: &Ground) -> anyhow::Result<Arc<Service
         clock: ground.clock.clone(),
         auth: AuthSettings {
             require_consumer_key: config.require_consumer_key,
+            open_registration: config.open_registration,
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
         },
         secret_keys: Arc::new(config.storage.secret_keys()?),
@@ -108,10 +109,12 @@ impl Ground {
     }
 
     /// Where streams are open: wakes them for what other processes delivered, and ends them with the rest.
-    fn watch(&self, running: &mut Running) {
+    fn watch(&self, running: &mut Running, service: Arc<Service>) {
         let stopping = running.stop_background.subscribe();
         let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
         running.background.spawn(async move { hub.watch_others(store, stopped(stopping)).await });
+        let stopping = running.stop_background.subscribe();
+        running.background.spawn(take_samples(service, stopped(stopping)));
         let stopping = running.stop_public.subscribe();
         let closing = Arc::clone(&self.hub);
         tokio::spawn(async move {

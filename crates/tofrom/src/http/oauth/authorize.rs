@@ -3,19 +3,20 @@
 //! A page is shown by GET, every form is sent by POST: signing in, deciding, using another account. What a form does
 //! needs a field that only this session's pages have; a form of another site is not even looked at.
 
-use super::cookie;
 use crate::auth::oauth::{Asked, callback};
 use crate::auth::session::SignedIn;
 use crate::auth::{Authenticator, Denied};
 use crate::http::listen::Peer;
+use crate::http::people::form::{device, field, is_from_here};
+use crate::http::people::{cookie, redirect};
 use crate::http::{Problem, Service, body};
 use crate::pages::authorize::{Consent, Declined, SignIn, Verifier};
 use crate::pages::{Failure, FormTargets, html};
 use crate::site::Site;
 use axum::extract::{Extension, Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{MethodRouter, get};
-use http::header::{CACHE_CONTROL, LOCATION, ORIGIN, RETRY_AFTER, SET_COOKIE};
+use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -47,11 +48,6 @@ async fn submit(
     done.unwrap_or_else(|problem| problem.page(&service.site))
 }
 
-/// The first field of that name in a query or a form.
-fn field(form: &[u8], name: &str) -> Option<String> {
-    url::form_urlencoded::parse(form).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
-}
-
 /// One request of a browser.
 struct Visit<'a> {
     authenticator: &'a Authenticator,
@@ -75,7 +71,7 @@ impl<'a> Visit<'a> {
     }
 
     async fn submit(&self, form: &[u8], remote: IpAddr) -> Result<Response, Problem> {
-        if !self.is_from_here() || !body::is_form(self.headers) {
+        if !is_from_here(self.headers, self.site) || !body::is_form(self.headers) {
             return Ok(self.not_ours());
         }
         let Some(asked) = self.asked().await? else { return Ok(self.nothing_to_decide()) };
@@ -114,16 +110,6 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// Browsers say where a form comes from. One that says nothing is old or no browser; then the field in the form
-    /// decides alone, and signing somebody in needs their password in any case.
-    fn is_from_here(&self) -> bool {
-        let said = |name: &str| self.headers.get(name).map(|value| value.to_str().unwrap_or_default());
-        let origin =
-            said(ORIGIN.as_str()).is_none_or(|origin| origin.eq_ignore_ascii_case(self.site.origin()));
-        let fetched = said("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
-        origin && fetched
-    }
-
     async fn sign_in(
         &self,
         asked: &Asked,
@@ -132,7 +118,8 @@ impl<'a> Visit<'a> {
         remote: IpAddr,
     ) -> Result<Response, Problem> {
         let complain = |status, complaint: &str| self.sign_in_page(status, asked, name, Some(complaint));
-        match self.authenticator.sign_in(name, password, remote).await {
+        let device = &device(self.headers);
+        match self.authenticator.sign_in(name, password, device, remote).await {
             Ok(session) => {
                 // What the browser had before counts for nothing, and is not left behind either.
                 if let Some(before) = cookie::of(self.headers) {
@@ -261,10 +248,4 @@ impl<'a> Visit<'a> {
 /// What the field in the forms of this page is made for.
 fn purpose(asked: &Asked) -> String {
     format!("authorize {}", asked.temporary.key)
-}
-
-fn redirect(address: &str) -> Response {
-    let Ok(address) = HeaderValue::from_str(address) else { return Problem::internal().into_response() };
-    let headers = [(LOCATION, address), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-    (StatusCode::SEE_OTHER, headers).into_response()
 }

@@ -1,5 +1,4 @@
 //! OAuth 1.0a over HTTP: the two steps of an application, and the page between them.
 
 pub(super) mod authorize;
-mod cookie;
 pub(super) mod steps;

@@ -121,7 +121,7 @@ impl Service {
         Ok(self.store.create_account(new).await?.is_some())
     }
 
-    async fn change(&self, before: Account, changes: Changes) -> Result<(), Problem> {
+    pub(in crate::http) async fn change(&self, before: Account, changes: Changes) -> Result<(), Problem> {
         let mut account = before.clone();
         account.given_name = changes.given_name.unwrap_or(account.given_name);
         account.family_name = changes.family_name.unwrap_or(account.family_name);
@@ -136,7 +136,7 @@ impl Service {
     }
 
     /// Removes an account with its credentials and edges, for good.
-    async fn remove_account(&self, uid: Uid) -> Result<(), Problem> {
+    pub(in crate::http) async fn remove_account(&self, uid: Uid) -> Result<(), Problem> {
         let found = self.store.accounts(&[uid]).await?.into_iter().flatten().next();
         let account = found.filter(|account| !account.removed).ok_or_else(Problem::not_found)?;
         accounts::remove(self.store.as_ref(), &self.clock, &account).await?;

@@ -7,5 +7,5 @@ pub(super) mod account;
 mod cursor;
 pub(super) mod edge;
 pub(super) mod listing;
-mod profile;
+pub(super) mod profile;
 mod representation;

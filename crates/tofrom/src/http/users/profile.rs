@@ -2,24 +2,22 @@
 //! is, an empty name is taken away, and all else is passed over, so that what a read gives can be put back.
 
 use super::super::Problem;
+use crate::accounts::person_name;
 use crate::ingest::{Refused, read_element};
-use infoset::{Element, first_illegal};
+use infoset::Element;
 use model::Format;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// Characters of a name.
-const MAX_NAME: usize = 100;
-
 /// What is to be changed: `None` is what stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Changes {
+pub(in crate::http) struct Changes {
     /// The given name, or that there is none.
-    pub(super) given_name: Option<Option<String>>,
+    pub(in crate::http) given_name: Option<Option<String>>,
     /// The family name, or that there is none.
-    pub(super) family_name: Option<Option<String>>,
+    pub(in crate::http) family_name: Option<Option<String>>,
     /// Whether every authenticated caller may read its public activities.
-    pub(super) public: Option<bool>,
+    pub(in crate::http) public: Option<bool>,
 }
 
 /// Reads what a body says.
@@ -71,14 +69,8 @@ fn from_elements(body: &[u8], form: Format) -> Result<Texts, Problem> {
 
 /// A name of a person, or that there is none.
 fn name(field: &str, said: &Option<String>) -> Result<Option<String>, Refused> {
-    let text = said.as_deref().ok_or_else(|| refused(field, "expected a text"))?.trim();
-    if text.chars().count() > MAX_NAME {
-        return Err(refused(field, &format!("at most {MAX_NAME} characters")));
-    }
-    if first_illegal(text).is_some() || text.chars().any(char::is_control) {
-        return Err(refused(field, "expected a text without control characters"));
-    }
-    Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
+    let text = said.as_deref().ok_or_else(|| refused(field, "expected a text"))?;
+    person_name(text).map_err(|why| refused(field, &why.to_string()))
 }
 
 fn flag(field: &str, said: &Option<String>) -> Result<Option<bool>, Refused> {

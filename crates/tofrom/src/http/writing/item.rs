@@ -87,7 +87,7 @@ async fn read(
 
 impl Service {
     /// Whether what was received then is still shown.
-    fn retains(&self, received: Millis) -> bool {
+    pub(in crate::http) fn retains(&self, received: Millis) -> bool {
         let age = self.clock.now().0.saturating_sub(received.0);
         self.retention.is_none_or(|longest| u128::try_from(age).unwrap_or(0) <= longest.as_millis())
     }

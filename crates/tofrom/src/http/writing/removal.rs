@@ -30,7 +30,11 @@ async fn remove(
 
 impl Service {
     /// An activity that is in `to` of that account now.
-    async fn reaching(&self, owner: &Account, id: ActivityId) -> Result<ActivityState, Problem> {
+    pub(in crate::http) async fn reaching(
+        &self,
+        owner: &Account,
+        id: ActivityId,
+    ) -> Result<ActivityState, Problem> {
         let found = self.store.states(&[id]).await?.into_iter().flatten().next();
         let state = found.ok_or_else(Problem::not_found)?;
         let edge = self.store.edges(owner.uid, &[state.actor]).await?.into_iter().flatten().next();

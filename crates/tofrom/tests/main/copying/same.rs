@@ -20,6 +20,8 @@ const COUNT: u32 = 7;
 pub(super) async fn assert_same(source: &Arc<dyn Copying>, target: &Arc<dyn Copying>) {
     let (accounts, others) = (everybody(source.as_ref()).await, everybody(target.as_ref()).await);
     assert!(accounts == others && accounts.iter().any(|account| account.removed));
+    let disabled = accounts.iter().find(|account| account.disabled).unwrap();
+    assert!(source.picture(disabled.uid).await.unwrap().is_some());
     assert_eq!(source.facts().await.unwrap(), target.facts().await.unwrap());
     assert!(source.applications().await.unwrap() == target.applications().await.unwrap());
     let (one, other) = (Shown::new(source), Shown::new(target));
@@ -51,6 +53,8 @@ async fn everybody(store: &dyn Copying) -> Vec<Account> {
 /// Everything that the store has of an account, in words.
 async fn own(store: &dyn Copying, uid: Uid) -> Vec<String> {
     let mut all = vec![format!("{:?}", store.keys_of(uid).await.unwrap())];
+    all.push(format!("{:?}", store.picture(uid).await.unwrap().map(|one| (one.version, one.sizes))));
+    all.push(format!("{:?}", store.applications_of(uid).await.unwrap()));
     for token in store.tokens_of(uid).await.unwrap() {
         assert_eq!(store.token(&token.key).await.unwrap().as_ref(), Some(&token));
         let (key, secret, times) = (token.key, token.sealed_secret, (token.created, token.expires));

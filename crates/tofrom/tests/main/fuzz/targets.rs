@@ -324,6 +324,7 @@ pub(crate) fn all_written(draft: &Draft) -> Vec<(Format, Vec<u8>)> {
         password: None,
         created: NOW,
         removed: false,
+        disabled: false,
     };
     let state = State {
         id: ActivityId::new(NOW, [7; 10]),

@@ -17,7 +17,7 @@ const METHODS: [&str; 4] = ["HMAC-SHA1", "HMAC-SHA256", "RSA-SHA1", "PLAINTEXT"]
 const PLACES: [&str; 3] = ["header", "query", "body"];
 
 /// Where scripts/setup puts what the clients need.
-fn cached(path: &str) -> PathBuf {
+pub(super) fn cached(path: &str) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
     let path = cache.join("tofrom").join(path);
@@ -34,13 +34,18 @@ fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
 
 /// A program of `tests/clients`, in Python or JavaScript, that trusts the demo's authority.
 pub(super) fn client(file: &str) -> Command {
+    client_of(Demo::shared(), file)
+}
+
+/// The same for another demo.
+pub(super) fn client_of(demo: &Demo, file: &str) -> Command {
     let mut command =
         if file.ends_with(".py") { command(cached("python/bin/python")) } else { command("node") };
     if file.ends_with(".py") {
         command.arg("-B");
     }
     for variable in ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"] {
-        command.env(variable, Demo::shared().told["ca_cert"].as_str().unwrap());
+        command.env(variable, demo.told["ca_cert"].as_str().unwrap());
     }
     command.arg(format!("{}/tests/clients/{file}", env!("CARGO_MANIFEST_DIR")));
     command

@@ -126,12 +126,17 @@ impl Page {
         self.forms().into_iter().find(|form| has(&form.fields) || has(&form.buttons))
     }
 
+    /// The forms that do something.
     pub(crate) fn forms(&self) -> Vec<Form> {
         let mut forms = Vec::new();
         for piece in self.html().split("<form").skip(1) {
             let inside = piece.split("</form>").next().unwrap();
             let (own, inside) = inside.split_once('>').unwrap();
-            assert_eq!(attribute(own, "method").as_deref(), Some("post"), "forms are sent by POST");
+            match attribute(own, "method").as_deref() {
+                // It asks and changes nothing.
+                Some("get") => continue,
+                method => assert_eq!(method, Some("post"), "{own}"),
+            }
             let pairs = |tag: &str| -> Vec<(String, String)> {
                 let tags = inside.split(tag).skip(1).map(|rest| rest.split('>').next().unwrap());
                 let pair =

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue};
 const NAME: &str = "__Host-session";
 
 /// The cookie's value, if the request brings one.
-pub(super) fn of(headers: &HeaderMap) -> Option<&str> {
+pub(in crate::http) fn of(headers: &HeaderMap) -> Option<&str> {
     headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok()).find_map(|line| {
         let mut pairs = line.split(';').filter_map(|pair| pair.trim().split_once('='));
         pairs.find(|(name, _)| *name == NAME).map(|(_, value)| value)
@@ -15,13 +15,13 @@ pub(super) fn of(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Gives a browser the cookie.
-pub(super) fn set(value: &str) -> Option<HeaderValue> {
+pub(in crate::http) fn set(value: &str) -> Option<HeaderValue> {
     let age = session::LIVES.as_secs();
     cookie(value, age)
 }
 
 /// Takes the cookie away from a browser.
-pub(super) fn clear() -> Option<HeaderValue> {
+pub(in crate::http) fn clear() -> Option<HeaderValue> {
     cookie("", 0)
 }
 

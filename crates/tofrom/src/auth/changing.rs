@@ -1,0 +1,118 @@
+//! New passwords: somebody who is signed in changes theirs, or a ticket lets them set one.
+
+use super::password::PasswordError;
+use super::session::SignedIn;
+use super::{Authenticator, Denied};
+use crate::accounts;
+use model::{Account, Purpose, Uid};
+use std::net::IpAddr;
+use zeroize::Zeroizing;
+
+/// Why a password was not changed.
+#[derive(Debug)]
+pub enum PasswordChange {
+    /// The old password is not the one.
+    Wrong,
+    /// The new one can't be a password.
+    Weak(PasswordError),
+    /// Something else; also too many wrong ones.
+    Denied(Denied),
+}
+
+/// Why a link did not set a new password.
+#[derive(Debug)]
+pub enum PasswordReset {
+    /// The ticket is unknown, used, expired or not for this; or its account can't act any more.
+    NoTicket,
+    /// The new one can't be a password. The ticket is still good.
+    Weak(PasswordError),
+    /// Something else.
+    Denied(Denied),
+}
+
+impl Authenticator {
+    /// Changes the password of somebody who is signed in. All their sessions end by that; gives the cookie of a new one.
+    pub async fn change_password(
+        &self,
+        person: &SignedIn,
+        old: &str,
+        new: &str,
+        device: &str,
+        remote: IpAddr,
+    ) -> Result<Zeroizing<String>, PasswordChange> {
+        // Before anything costs a guess or a hash.
+        super::password::check(new)?;
+        let opened = self.passwords.open(person.account.name.as_str(), old, remote).await;
+        opened.map_err(|denied| match denied {
+            Denied::BadCredentials => PasswordChange::Wrong,
+            other => PasswordChange::Denied(other),
+        })?;
+        let hash = self.passwords.hash_new(new).await??;
+        let changed = self.set_password(person.account.uid, hash).await?.ok_or(PasswordChange::Wrong)?;
+        Ok(self.sessions.begin(&changed, device).await?)
+    }
+
+    /// Sets a new password by a ticket for that; gives the cookie of a session.
+    pub async fn reset_password(
+        &self,
+        text: &str,
+        new: &str,
+        device: &str,
+    ) -> Result<Zeroizing<String>, PasswordReset> {
+        let Some((ticket, Purpose::Reset(uid))) =
+            self.ticket(text).await?.map(|ticket| (ticket.hash, ticket.purpose))
+        else {
+            return Err(PasswordReset::NoTicket);
+        };
+        let hash = self.passwords.hash_new(new).await??;
+        if self.acting(uid).await?.is_none() {
+            return Err(PasswordReset::NoTicket);
+        }
+        // Used up before it has any effect: one ticket never sets two passwords. If what follows fails, another ticket
+        // can be made.
+        if !self.store.use_ticket(&ticket).await.map_err(Denied::from)? {
+            return Err(PasswordReset::NoTicket);
+        }
+        let changed = self.set_password(uid, hash).await?.ok_or(PasswordReset::NoTicket)?;
+        Ok(self.sessions.begin(&changed, device).await?)
+    }
+
+    /// Writes a password's hash into the account as it is; `None`: there is no account any more that may act.
+    pub(super) async fn set_password(&self, uid: Uid, hash: String) -> Result<Option<Account>, Denied> {
+        let Some(before) = self.acting(uid).await? else { return Ok(None) };
+        let after = Account { password: Some(hash), ..before.clone() };
+        let changed = accounts::change(self.store.as_ref(), &self.clock, &before, after).await?;
+        self.accounts.forget(uid);
+        Ok(Some(changed))
+    }
+
+    /// The account as the store has it, if it may act.
+    async fn acting(&self, uid: Uid) -> Result<Option<Account>, Denied> {
+        let found = self.store.accounts(&[uid]).await?.into_iter().flatten().next();
+        Ok(found.filter(Account::may_act))
+    }
+}
+
+impl From<PasswordError> for PasswordChange {
+    fn from(error: PasswordError) -> PasswordChange {
+        PasswordChange::Weak(error)
+    }
+}
+
+impl From<Denied> for PasswordChange {
+    fn from(denied: Denied) -> PasswordChange {
+        PasswordChange::Denied(denied)
+    }
+}
+
+impl From<PasswordError> for PasswordReset {
+    fn from(error: PasswordError) -> PasswordReset {
+        PasswordReset::Weak(error)
+    }
+}
+
+impl From<Denied> for PasswordReset {
+    fn from(denied: Denied) -> PasswordReset {
+        PasswordReset::Denied(denied)
+    }
+}

@@ -1,0 +1,125 @@
+//! New accounts that people make themselves: by an invitation, or, where the installation allows it, without one.
+
+use super::password::{self, PasswordError};
+use super::{Authenticator, Denied};
+use crate::accounts::{self, BadPersonName, person_name};
+use model::{Account, AccountName, InvalidName, Millis, Purpose, Version};
+use std::net::IpAddr;
+use store::NewAccount;
+use zeroize::Zeroizing;
+
+/// Why somebody did not get an account.
+#[derive(Debug)]
+pub enum Joining {
+    /// This installation takes invitations only.
+    Closed,
+    /// The ticket is unknown, used, expired or not an invitation.
+    NoTicket,
+    /// No account can have that name.
+    BadName(InvalidName),
+    /// The name is taken, or was once.
+    NameTaken,
+    /// That can't be a given or family name.
+    BadPersonName(BadPersonName),
+    /// That can't be a password.
+    Weak(PasswordError),
+    /// Something else; also too many new accounts from one address.
+    Denied(Denied),
+}
+
+/// An account without a password, of names that are right: what can be judged without looking anywhere.
+fn judged(name: &str, given: &str, family: &str, now: Millis) -> Result<NewAccount, Joining> {
+    Ok(NewAccount {
+        name: AccountName::parse(name).map_err(Joining::BadName)?,
+        version: Version::next(now, None),
+        given_name: person_name(given).map_err(Joining::BadPersonName)?,
+        family_name: person_name(family).map_err(Joining::BadPersonName)?,
+        public: false,
+        operator: false,
+        password: None,
+        created: now,
+    })
+}
+
+impl Authenticator {
+    /// Whether people may make accounts without an invitation.
+    pub fn is_registration_open(&self) -> bool {
+        self.settings.open_registration
+    }
+
+    /// Makes an account by an invitation (an empty given or family name is none); gives the cookie of its first session. Whatever is told as wrong, the ticket is
+    /// still good, unless it was the ticket.
+    pub async fn accept_invitation(
+        &self,
+        text: &str,
+        name: &str,
+        given: &str,
+        family: &str,
+        password: &str,
+        device: &str,
+    ) -> Result<Zeroizing<String>, Joining> {
+        let invitation = self.ticket(text).await?.filter(|ticket| ticket.purpose == Purpose::Invitation);
+        let ticket = invitation.ok_or(Joining::NoTicket)?;
+        let new = judged(name, given, family, self.clock.now())?;
+        password::check(password)?;
+        self.demand_free(&new.name).await?;
+        let hash = self.passwords.hash_new(password).await??;
+        // The name first, so that a name that somebody else takes meanwhile does not cost the ticket; without a password,
+        // so that nothing opens the account before the ticket is used up for it. Of many who bring one ticket at once one
+        // gets a password, and the accounts of the others are removed: were they not, nobody could use them either.
+        let account = self.create(new).await?;
+        if !self.store.use_ticket(&ticket.hash).await.map_err(Denied::from)? {
+            let removed = accounts::remove(self.store.as_ref(), &self.clock, &account).await;
+            removed.map_err(Denied::from)?;
+            return Err(Joining::NoTicket);
+        }
+        let account = self.set_password(account.uid, hash).await?.ok_or(Joining::NoTicket)?;
+        Ok(self.sessions.begin(&account, device).await?)
+    }
+
+    /// Makes an account where no invitation is asked for; gives the cookie of its first session.
+    pub async fn register(
+        &self,
+        name: &str,
+        given: &str,
+        family: &str,
+        password: &str,
+        remote: IpAddr,
+        device: &str,
+    ) -> Result<Zeroizing<String>, Joining> {
+        if !self.is_registration_open() {
+            return Err(Joining::Closed);
+        }
+        let new = judged(name, given, family, self.clock.now())?;
+        password::check(password)?;
+        self.throttle.registration(remote).map_err(Denied::from)?;
+        self.demand_free(&new.name).await?;
+        let hash = self.passwords.hash_new(password).await??;
+        let account = self.create(NewAccount { password: Some(hash), ..new }).await?;
+        Ok(self.sessions.begin(&account, device).await?)
+    }
+
+    /// Before a password is hashed for nothing.
+    async fn demand_free(&self, name: &AccountName) -> Result<(), Joining> {
+        match self.store.account_by_name(name).await.map_err(Denied::from)? {
+            Some(_) => Err(Joining::NameTaken),
+            None => Ok(()),
+        }
+    }
+
+    async fn create(&self, new: NewAccount) -> Result<Account, Joining> {
+        self.store.create_account(new).await.map_err(Denied::from)?.ok_or(Joining::NameTaken)
+    }
+}
+
+impl From<PasswordError> for Joining {
+    fn from(error: PasswordError) -> Joining {
+        Joining::Weak(error)
+    }
+}
+
+impl From<Denied> for Joining {
+    fn from(denied: Denied) -> Joining {
+        Joining::Denied(denied)
+    }
+}

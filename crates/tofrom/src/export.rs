@@ -1,0 +1,105 @@
+//! What an account did, oldest first, as lines that `import` takes.
+//!
+//! The store tells collections newest first. So the whole is walked once for the identifiers, 16 bytes each, and
+//! then written from its end, a batch at a time.
+
+use crate::ingest::json::Written;
+use axum::body::Bytes;
+use futures::{Stream, stream};
+use model::{AccountName, Activity, ActivityId, Box, Boxes, Filter, Order, Uid};
+use std::collections::HashMap;
+use std::sync::Arc;
+use store::{Result, Slice, Store, StoreError};
+
+/// Entries that are read at once.
+const PAGE: usize = 1_000;
+/// Activities that are read and written at once.
+const BATCH: usize = 200;
+
+/// A line for everything that the account did, a batch of lines at a time.
+pub fn lines(store: Arc<dyn Store>, owner: Uid) -> impl Stream<Item = Result<Bytes>> + Send {
+    let walk = Walk { store, owner, ids: None, names: HashMap::new() };
+    stream::try_unfold(walk, |mut walk| async move {
+        Ok(walk.next().await?.map(|lines| (Bytes::from(lines), walk)))
+    })
+}
+
+/// How far the lines have come.
+struct Walk {
+    store: Arc<dyn Store>,
+    owner: Uid,
+    /// What is still to be written, newest first; `None` before anything was looked at.
+    ids: Option<Vec<ActivityId>>,
+    /// Who was addressed, as far as that is known; somebody who is not there any more has no name.
+    names: HashMap<Uid, Option<AccountName>>,
+}
+
+impl Walk {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut ids = match self.ids.take() {
+            Some(ids) => ids,
+            None => self.all_ids().await?,
+        };
+        let batch = ids.split_off(ids.len().saturating_sub(BATCH));
+        self.ids = Some(ids);
+        if batch.is_empty() {
+            return Ok(None);
+        }
+        let activities = self.activities(&batch).await?;
+        self.learn_names(&activities).await?;
+        let mut lines = Vec::new();
+        for activity in activities.iter().rev() {
+            let addressed = &activity.state.addressed;
+            let to: Vec<AccountName> =
+                addressed.iter().filter_map(|uid| self.names.get(uid)?.clone()).collect();
+            serde_json::to_writer(&mut lines, &Written { activity, to: &to })
+                .map_err(|error| StoreError::Corrupt(error.to_string()))?;
+            lines.push(b'\n');
+        }
+        Ok(Some(lines))
+    }
+
+    /// Newest first.
+    async fn all_ids(&self) -> Result<Vec<ActivityId>> {
+        let (filter, order) = (Filter::default(), Order::Received);
+        let mut ids = Vec::new();
+        let mut after = None;
+        loop {
+            let boxes = Boxes::default().with(Box::From);
+            let slice = Slice { owner: self.owner, boxes, order, filter: &filter, after, limit: PAGE };
+            let entries = self.store.slice(&slice).await?;
+            ids.extend(entries.iter().filter(|entry| !entry.gone).map(|entry| entry.id));
+            if entries.len() < PAGE {
+                return Ok(ids);
+            }
+            after = entries.last().map(|entry| entry.spot(order));
+        }
+    }
+
+    /// Those that are still there.
+    async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Activity>> {
+        let states = self.store.states(ids).await?;
+        let bodies = self.store.bodies(ids).await?;
+        let both = states.into_iter().zip(bodies).filter_map(|(state, body)| {
+            let (state, (_, body)) = state.zip(body)?;
+            (!state.deleted).then_some(Activity { state, body })
+        });
+        Ok(both.collect())
+    }
+
+    async fn learn_names(&mut self, activities: &[Activity]) -> Result<()> {
+        let mut unknown: Vec<Uid> =
+            activities.iter().flat_map(|one| one.state.addressed.iter().copied()).collect();
+        unknown.retain(|uid| !self.names.contains_key(uid));
+        unknown.sort_unstable();
+        unknown.dedup();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let accounts = self.store.accounts(&unknown).await?;
+        for (uid, account) in unknown.into_iter().zip(accounts) {
+            self.names.insert(uid, account.filter(|account| !account.removed).map(|account| account.name));
+        }
+        Ok(())
+    }
+}

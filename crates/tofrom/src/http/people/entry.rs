@@ -1,0 +1,130 @@
+//! Coming in and going out: `/`, `/sign-in`, `/sign-out`.
+
+use super::super::listen::Peer;
+use super::super::{Problem, Service, body};
+use super::form::{Fields, Sent, device, field, is_from_here, not_ours};
+use super::{Visitor, cookie};
+use crate::auth::Denied;
+use crate::pages::entry::SignIn;
+use crate::pages::{FormTargets, html};
+use axum::extract::{Extension, Request, State};
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, post};
+use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::{StatusCode, Uri};
+use std::sync::Arc;
+
+pub(in crate::http) fn front_methods() -> MethodRouter<Arc<Service>> {
+    get(front).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+pub(in crate::http) fn sign_in_methods() -> MethodRouter<Arc<Service>> {
+    get(show).post(submit).fallback(|| async { Problem::method_not_allowed("GET, HEAD, POST") })
+}
+
+pub(in crate::http) fn sign_out_methods() -> MethodRouter<Arc<Service>> {
+    post(sign_out).fallback(|| async { Problem::method_not_allowed("POST") })
+}
+
+/// The first page is the feed; who is not signed in is asked to on the way.
+async fn front(State(service): State<Arc<Service>>) -> Response {
+    service.go("/feed")
+}
+
+async fn show(State(service): State<Arc<Service>>, Visitor(person): Visitor, uri: Uri) -> Response {
+    let then = destination(field(uri.query().unwrap_or_default().as_bytes(), "then"));
+    match person {
+        Some(_) => service.go(&then),
+        None => service.sign_in_page(StatusCode::OK, &then, "", None),
+    }
+}
+
+async fn submit(
+    State(service): State<Arc<Service>>,
+    Extension(Peer(remote)): Extension<Peer>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (head, sent) = request.into_parts();
+    if !is_from_here(&head.headers, &service.site) || !body::is_form(&head.headers) {
+        return Ok(not_ours(&service.site));
+    }
+    let fields = Fields::read(sent).await?;
+    let (name, then) = (fields.get("username").unwrap_or_default(), destination(fields.get("then")));
+    let complain = |status, text: &str| service.sign_in_page(status, &then, &name, Some(text));
+    match service
+        .authenticator
+        .sign_in(&name, &fields.secret("password"), &device(&head.headers), remote)
+        .await
+    {
+        Ok(session) => {
+            // What the browser had before counts for nothing, and is not left behind either.
+            if let Some(before) = cookie::of(&head.headers) {
+                service.authenticator.sign_out(before).await?;
+            }
+            let mut response = service.go(&then);
+            response.headers_mut().extend(cookie::set(&session).map(|cookie| (SET_COOKIE, cookie)));
+            Ok(response)
+        }
+        Err(Denied::BadCredentials) => {
+            Ok(complain(StatusCode::FORBIDDEN, "Name and password do not fit together. Try again."))
+        }
+        Err(Denied::Throttled { retry_after_seconds }) => {
+            let text = format!("That was wrong too often. Try again in {retry_after_seconds} seconds.");
+            let mut page = complain(StatusCode::TOO_MANY_REQUESTS, &text);
+            page.headers_mut().insert(RETRY_AFTER, retry_after_seconds.into());
+            Ok(page)
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+async fn sign_out(
+    State(service): State<Arc<Service>>,
+    headers: http::HeaderMap,
+    _: Sent,
+) -> Result<Response, Problem> {
+    if let Some(session) = cookie::of(&headers) {
+        service.authenticator.sign_out(session).await?;
+    }
+    let mut response = service.go("/sign-in");
+    response.headers_mut().extend(cookie::clear().map(|cookie| (SET_COOKIE, cookie)));
+    Ok(response)
+}
+
+impl Service {
+    fn sign_in_page(
+        &self,
+        status: StatusCode,
+        then: &str,
+        username: &str,
+        complaint: Option<&str>,
+    ) -> Response {
+        let open = self.authenticator.is_registration_open();
+        html(status, &SignIn { site: &self.site, then, username, open, complaint }, FormTargets::Own)
+    }
+}
+
+/// Where somebody goes who has signed in: to a page of ours and nowhere else.
+fn destination(wanted: Option<String>) -> String {
+    let ours = |path: &String| {
+        let plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        path.starts_with('/') && !path.starts_with("//") && plain
+    };
+    wanted.filter(ours).unwrap_or_else(|| "/feed".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::destination;
+
+    #[test]
+    fn nobody_is_sent_elsewhere() {
+        for ours in ["/feed", "/user/alice?cursor=x", "/"] {
+            assert_eq!(destination(Some(ours.to_owned())), ours);
+        }
+        for not in ["", "https://evil.example/", "//evil.example", "/\\evil.example", "/\nx", "feed", "/é"] {
+            assert_eq!(destination(Some(not.to_owned())), "/feed", "{not:?}");
+        }
+        assert_eq!(destination(None), "/feed");
+    }
+}

@@ -1,0 +1,102 @@
+//! What a form brought, once it is sure that it was ours.
+
+use super::super::{Problem, Service, body};
+use super::Person;
+use crate::auth::session::SignedIn;
+use crate::pages::{Failure, FormTargets, html};
+use crate::site::Site;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::response::{IntoResponse, Response};
+use http::header::{ORIGIN, USER_AGENT};
+use http::{HeaderMap, StatusCode};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// The fields of a form. They may hold a password, so they are wiped away afterwards.
+pub(in crate::http) struct Fields(Zeroizing<Vec<u8>>);
+
+impl Fields {
+    /// Those of a form that nobody has sent yet.
+    pub(in crate::http) fn none() -> Fields {
+        Fields(Zeroizing::new(Vec::new()))
+    }
+
+    /// Those of a form that was sent as the body.
+    pub(in crate::http) async fn read(body: axum::body::Body) -> Result<Fields, Problem> {
+        Ok(Fields(Zeroizing::new(body::read(body, body::MAX_FORM).await?.to_vec())))
+    }
+
+    /// The first field of that name.
+    pub(in crate::http) fn get(&self, name: &str) -> Option<String> {
+        field(&self.0, name)
+    }
+
+    /// The same without space around it; nothing where it is empty.
+    pub(in crate::http) fn text(&self, name: &str) -> Option<String> {
+        self.get(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// A secret.
+    pub(in crate::http) fn secret(&self, name: &str) -> Zeroizing<String> {
+        Zeroizing::new(self.get(name).unwrap_or_default())
+    }
+}
+
+/// The first field of that name in a query or a form.
+pub(in crate::http) fn field(form: &[u8], name: &str) -> Option<String> {
+    url::form_urlencoded::parse(form).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
+}
+
+/// A form that a page of this person's session sent to where it goes.
+pub(in crate::http) struct Sent {
+    /// Who.
+    pub(in crate::http) person: SignedIn,
+    /// What.
+    pub(in crate::http) fields: Fields,
+}
+
+impl FromRequest<Arc<Service>> for Sent {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, service: &Arc<Service>) -> Result<Sent, Response> {
+        let (mut head, sent) = request.into_parts();
+        if !is_from_here(&head.headers, &service.site) || !body::is_form(&head.headers) {
+            return Err(not_ours(&service.site));
+        }
+        let Person(person) = Person::from_request_parts(&mut head, service).await?;
+        let fields = Fields::read(sent).await.map_err(IntoResponse::into_response)?;
+        let proof = fields.get("csrf").unwrap_or_default();
+        if !person.is_ours(head.uri.path(), &proof) {
+            return Err(not_ours(&service.site));
+        }
+        Ok(Sent { person, fields })
+    }
+}
+
+/// What a browser calls itself.
+pub(in crate::http) fn device(headers: &HeaderMap) -> String {
+    headers
+        .get(USER_AGENT)
+        .map(|said| String::from_utf8_lossy(said.as_bytes()).into_owned())
+        .unwrap_or_default()
+}
+
+/// Browsers say where a form comes from. One that says nothing is old or no browser; then the field in the form decides
+/// alone, and signing somebody in needs their password in any case.
+pub(in crate::http) fn is_from_here(headers: &HeaderMap, site: &Site) -> bool {
+    let said = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let origin = said(ORIGIN.as_str()).is_none_or(|origin| origin.eq_ignore_ascii_case(site.origin()));
+    let fetched = said("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
+    origin && fetched
+}
+
+/// What whoever sent a form that is not ours gets to see.
+pub(in crate::http) fn not_ours(site: &Site) -> Response {
+    let page = Failure {
+        site,
+        title: "This did not come from our page",
+        text: "What was sent does not belong to a page that we showed you, so nothing was done. Go back, load the \
+               page anew, and try again.",
+    };
+    html(StatusCode::FORBIDDEN, &page, FormTargets::None)
+}

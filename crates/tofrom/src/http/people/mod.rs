@@ -1,0 +1,101 @@
+//! Pages for people. Whoever comes here has a browser and, but for the first pages, a session; programs have addresses of
+//! their own, and none of those takes a cookie.
+//!
+//! A page is shown by GET. Whatever changes something is a form, sent by POST with a field that only this session's
+//! pages have, made for the address that the form goes to; its answer is the way back to a page, so that reloading
+//! repeats nothing.
+
+mod activity;
+pub(super) mod cookie;
+mod entry;
+mod feed;
+pub(super) mod form;
+mod join;
+pub(super) mod operator;
+mod person;
+pub(super) mod settings;
+
+pub(super) use activity::{delete_methods, remove_methods, show_methods as activity_methods};
+pub(super) use entry::{front_methods, sign_in_methods, sign_out_methods};
+pub(super) use feed::{live_methods, page_methods as feed_methods, raw_methods};
+pub(super) use join::{invited_methods, open_methods as join_methods, reset_methods};
+pub(super) use person::{follow_methods, show_methods as person_methods, unfollow_methods};
+
+use super::{Problem, Service};
+use crate::auth::session::SignedIn;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, LOCATION};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use model::encode_component;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// Somebody who is signed in. Everybody else is sent to sign in, and comes back afterwards.
+pub(super) struct Person(pub(super) SignedIn);
+
+/// Somebody who may be signed in.
+pub(super) struct Visitor(pub(super) Option<SignedIn>);
+
+impl FromRequestParts<Arc<Service>> for Person {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Person, Response> {
+        match signed_in(service, &parts.headers).await {
+            Ok(Some(person)) => Ok(Person(person)),
+            Ok(None) => {
+                // A form is not sent again by signing in.
+                let wanted = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
+                let then = wanted.map(|wanted| format!("?then={}", encode_component(wanted.as_str())));
+                Err(service.go(&format!("/sign-in{}", then.unwrap_or_default())))
+            }
+            Err(problem) => Err(problem.into_response()),
+        }
+    }
+}
+
+impl FromRequestParts<Arc<Service>> for Visitor {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Visitor, Infallible> {
+        // A page for everybody is shown to everybody, whatever is wrong with a session.
+        Ok(Visitor(signed_in(service, &parts.headers).await.unwrap_or_default()))
+    }
+}
+
+/// Who is signed in with the cookie that the headers bring.
+pub(super) async fn signed_in(service: &Service, headers: &HeaderMap) -> Result<Option<SignedIn>, Problem> {
+    match cookie::of(headers) {
+        Some(cookie) => Ok(service.authenticator.signed_in(cookie).await?),
+        None => Ok(None),
+    }
+}
+
+/// People get a page for a problem, not a document for programs.
+pub(super) async fn problems_as_pages(
+    State(service): State<Arc<Service>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut response = next.run(request).await;
+    match response.extensions_mut().remove::<Problem>() {
+        Some(problem) => problem.page(&service.site),
+        None => response,
+    }
+}
+
+impl Service {
+    /// Sends a browser to a page of ours.
+    pub(super) fn go(&self, path: &str) -> Response {
+        redirect(&format!("{}{path}", self.site.base()))
+    }
+}
+
+/// Sends a browser somewhere, with a GET.
+pub(super) fn redirect(address: &str) -> Response {
+    let Ok(address) = HeaderValue::from_str(address) else { return Problem::internal().into_response() };
+    let headers = [(LOCATION, address), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (StatusCode::SEE_OTHER, headers).into_response()
+}

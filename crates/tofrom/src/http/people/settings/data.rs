@@ -1,0 +1,78 @@
+//! Taking everything along, and leaving for good.
+
+use super::super::super::listen::Peer;
+use super::super::super::{Problem, Service};
+use super::super::form::Sent;
+use super::super::{Person, cookie};
+use crate::auth::Denied;
+use crate::auth::session::SignedIn;
+use crate::export;
+use crate::pages::settings::DataPage;
+use crate::pages::{Policy, html};
+use axum::body::Body;
+use axum::extract::{Extension, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, SET_COOKIE};
+use http::{StatusCode, Uri};
+use std::sync::Arc;
+
+pub(super) async fn show(State(service): State<Arc<Service>>, Person(person): Person, uri: Uri) -> Response {
+    service.data_page(&person, &uri, StatusCode::OK, None)
+}
+
+/// Everything that the person did, as `tofrom import` and the batch take it again.
+pub(super) async fn export(State(service): State<Arc<Service>>, Person(person): Person) -> Response {
+    let lines = export::lines(Arc::clone(&service.store), person.account.uid);
+    let name = format!("attachment; filename=\"{}.ndjson\"", person.account.name);
+    let headers = [
+        (CONTENT_TYPE, "application/x-ndjson".to_owned()),
+        (CONTENT_DISPOSITION, name),
+        (CACHE_CONTROL, "no-store".to_owned()),
+    ];
+    (headers, Body::from_stream(lines)).into_response()
+}
+
+/// Needs the password once more: a browser that somebody left open must not be enough.
+pub(super) async fn delete(
+    State(service): State<Arc<Service>>,
+    Extension(Peer(remote)): Extension<Peer>,
+    uri: Uri,
+    Sent { person, fields }: Sent,
+) -> Result<Response, Problem> {
+    let name = person.account.name.as_str();
+    let complain = |status, text: &str| service.data_page(&person, &uri, status, Some(text));
+    match service.authenticator.check_password(name, &fields.secret("password"), remote).await {
+        Ok(()) => {}
+        Err(Denied::BadCredentials) => {
+            return Ok(complain(StatusCode::FORBIDDEN, "That is not your password. Nothing was deleted."));
+        }
+        Err(Denied::Throttled { retry_after_seconds }) => {
+            let text = format!("That was wrong too often. Try again in {retry_after_seconds} seconds.");
+            return Ok(complain(StatusCode::TOO_MANY_REQUESTS, &text));
+        }
+        Err(other) => return Err(other.into()),
+    }
+    let uid = person.account.uid;
+    // Whoever asked may be gone before everything is cleared away.
+    let removed = tokio::spawn({
+        let service = Arc::clone(&service);
+        async move { service.remove_account(uid).await }
+    });
+    removed.await.map_err(|_| Problem::internal())??;
+    let mut response = service.go("/sign-in");
+    response.headers_mut().extend(cookie::clear().map(|cookie| (SET_COOKIE, cookie)));
+    Ok(response)
+}
+
+impl Service {
+    fn data_page(
+        &self,
+        person: &SignedIn,
+        uri: &Uri,
+        status: StatusCode,
+        complaint: Option<&str>,
+    ) -> Response {
+        let frame = self.settings_frame(person, uri);
+        html(status, &DataPage { site: &self.site, frame, complaint }, Policy::OURS)
+    }
+}

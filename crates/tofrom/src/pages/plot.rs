@@ -1,0 +1,85 @@
+//! A line over time, drawn by us.
+
+use crate::telemetry::history::{EVERY, Sample};
+
+/// The size of a plot, in its own units.
+const WIDTH: f64 = 600.0;
+const HEIGHT: f64 = 120.0;
+/// Samples that fit: six hours.
+const ACROSS: f64 = 720.0;
+
+/// A line.
+#[derive(Debug, PartialEq)]
+pub struct Plot {
+    /// What it shows.
+    pub title: &'static str,
+    /// Points of the line, as SVG has them.
+    pub points: String,
+    /// The largest value, in words.
+    pub most: String,
+    /// The last value, in words.
+    pub last: String,
+}
+
+impl Plot {
+    /// A value of each sample.
+    pub fn of(title: &'static str, unit: &str, samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Plot {
+        let values: Vec<f64> = samples.iter().map(value).collect();
+        let most = values.iter().copied().fold(0.0, f64::max);
+        let scale = if most > 0.0 { (HEIGHT - 4.0) / most } else { 0.0 };
+        let step = WIDTH / ACROSS;
+        #[expect(clippy::cast_precision_loss, reason = "there are 720 of them")]
+        let begin = WIDTH - values.len() as f64 * step;
+        let mut x = begin;
+        let point = |value: &f64| {
+            x += step;
+            format!("{x:.1},{:.1}", HEIGHT - 2.0 - value * scale)
+        };
+        let points: Vec<String> = values.iter().map(point).collect();
+        let words = |value: f64| format!("{} {unit}", number(value));
+        Plot {
+            title,
+            points: points.join(" "),
+            most: words(most),
+            last: words(values.last().copied().unwrap_or_default()),
+        }
+    }
+
+    /// The four of the operator's page.
+    pub fn all(samples: &[Sample]) -> Vec<Plot> {
+        let a_minute = 60.0 / EVERY.as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "a plot is not exact to the last of 2^53 requests")]
+        let per_minute = move |count: u64| count as f64 * a_minute;
+        #[expect(clippy::cast_precision_loss, reason = "counted up to a thousand")]
+        let waiting = |sample: &Sample| sample.pending.unwrap_or_default() as f64;
+        vec![
+            Plot::of("Requests", "a minute", samples, move |sample| per_minute(sample.requests)),
+            Plot::of("Failures", "a minute", samples, move |sample| per_minute(sample.failures)),
+            Plot::of("Deliveries that wait", "tasks", samples, waiting),
+            Plot::of("The oldest of them", "seconds", samples, |sample| sample.lag.as_secs_f64()),
+        ]
+    }
+}
+
+/// Without what nobody reads behind the point.
+fn number(value: f64) -> String {
+    if value >= 10.0 || value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Millis;
+    use std::time::Duration;
+
+    #[test]
+    fn lines() {
+        let sample =
+            |requests| Sample { at: Millis(0), requests, failures: 0, pending: Some(1), lag: Duration::ZERO };
+        let plots = Plot::all(&[sample(1), sample(4)]);
+        let first = plots.first().unwrap();
+        assert_eq!((first.most.as_str(), first.last.as_str()), ("8 a minute", "8 a minute"));
+        assert_eq!(first.points, "599.2,89.0 600.0,2.0");
+        assert!(Plot::all(&[]).iter().all(|plot| plot.points.is_empty()));
+    }
+}

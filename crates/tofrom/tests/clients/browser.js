@@ -1,0 +1,68 @@
+// A real browser, and what every test of pages does with it.
+'use strict';
+
+const assert = require('node:assert/strict');
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+const { chromium } = require('playwright-core');
+const { told } = require('./service.js');
+
+// HOME is a folder for the browser, PICTURES one for pictures of the pages.
+const [home, pictures] = process.argv.slice(2);
+const PHONE = { width: 360, height: 740 };
+const DESK = { width: 1100, height: 800 };
+// As much of a page as a picture shows.
+const TALLEST = 1200;
+
+// What the browser complained of, in all pages.
+const complaints = [];
+
+// A browser that trusts the demo's authority, and nothing else that is not trusted anyway.
+async function launch() {
+  const database = path.join(home, '.pki/nssdb');
+  fs.mkdirSync(database, { recursive: true });
+  execFileSync('certutil', ['-d', `sql:${database}`, '-N', '--empty-password']);
+  execFileSync('certutil', ['-d', `sql:${database}`, '-A', '-t', 'C,,', '-n', 'demo', '-i', told.ca]);
+  return chromium.launch({
+    executablePath: execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim(),
+    env: { ...process.env, HOME: home },
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  });
+}
+
+// A person's own browser, with nothing remembered.
+async function newPerson(browser, viewport, colorScheme = 'light', more = {}) {
+  const context = await browser.newContext({ viewport, colorScheme, ...more });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+      console.error(`policy: ${violatedDirective} ${blockedURI}`);
+    });
+  });
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${message.location().url}`);
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure().errorText}`));
+  return page;
+}
+
+// Looks at the page: it has to fit, and somebody may want to see it.
+async function look(page, name) {
+  const { wide, room, tall } = await page.evaluate(() => {
+    const { scrollWidth, clientWidth, scrollHeight } = document.documentElement;
+    return { wide: scrollWidth, room: clientWidth, tall: scrollHeight };
+  });
+  assert.ok(wide <= room, `${name}: ${wide} wide on ${room}`);
+  const clip = { x: 0, y: 0, width: room, height: Math.min(tall, TALLEST) };
+  await page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage: true, clip });
+}
+
+async function signIn(page, account, password) {
+  await page.getByLabel('Username').fill(account);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+module.exports = { complaints, DESK, home, launch, look, newPerson, PHONE, signIn };

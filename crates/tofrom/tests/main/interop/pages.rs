@@ -1,0 +1,56 @@
+//! The pages for people in Debian's Chromium, driven by playwright: see `tests/clients/pages_flow.js`; and their markup
+//! before the validator of the W3C.
+//!
+//! `PAGE_PICTURES` names a folder that pictures of the pages are left in.
+
+use super::super::support::demo::Demo;
+use super::super::support::world::Folder;
+use super::oauth_clients::{cached, client_of, lines};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "frank", "ops"];
+
+#[test]
+fn the_pages_work_in_a_browser() {
+    let folder = Folder::new();
+    // One of its own: people change things there.
+    let demo = Demo::start(folder.path().join("demo").as_path(), &[]);
+    let (home, markup) = (folder.path().join("home"), folder.path().join("markup"));
+    let pictures = std::env::var_os("PAGE_PICTURES").map(PathBuf::from);
+    let pictures = pictures.unwrap_or_else(|| folder.path().join("pictures"));
+    for made in [&home, &markup, &pictures] {
+        std::fs::create_dir_all(made).unwrap();
+    }
+    let passwords: Value =
+        PEOPLE.iter().map(|name| ((*name).to_owned(), json!(demo.password(name)))).collect();
+    let told = json!({
+        "base": demo.told["base_url"],
+        "ca": demo.told["ca_cert"],
+        "passwords": passwords,
+        "write_key": demo.key("alice"),
+    });
+    let printed = lines(client_of(&demo, "pages_flow.js").arg(&home).arg(&pictures).arg(&markup), &told);
+    let wanted = [
+        "every page",
+        "a key",
+        "an application",
+        "a profile",
+        "an account, from its beginning to its end",
+        "live",
+        "hostile words",
+        "by keyboard",
+        "without script",
+    ];
+    assert_eq!(printed, wanted.map(str::to_owned).into());
+    assert_valid(&markup);
+}
+
+/// Has the validator of the W3C read all pages in that folder.
+fn assert_valid(markup: &Path) {
+    let validator = cached("clients/node_modules/vnu-jar/build/dist/vnu.jar");
+    let run =
+        Command::new("java").arg("-jar").arg(validator).arg("--errors-only").arg(markup).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}

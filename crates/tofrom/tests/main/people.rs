@@ -1,0 +1,172 @@
+//! Pages for people: whose forms count, whose sessions, and who sees what. How they look and work is shown in a browser
+//! (`interop/pages.rs`).
+
+use super::access::example;
+use super::support::browser::{Browser, Page};
+use super::support::demo::Demo;
+use super::support::world::Folder;
+use tofrom::http::{Access, ROUTES};
+
+fn browser(demo: &Demo) -> Browser {
+    Browser::new(&demo.client, &demo.client.base)
+}
+
+fn at(demo: &Demo, path: &str) -> String {
+    format!("{}{path}", demo.client.base)
+}
+
+/// A browser in which somebody is signed in, and the page that came first.
+fn signed_in(demo: &Demo, name: &str) -> (Browser, Page) {
+    let mut browser = browser(demo);
+    let form = browser.visit(&at(demo, "/sign-in")).form("username").unwrap();
+    let page = browser.submit(&form, &[("username", name), ("password", demo.password(name))]);
+    assert_eq!(page.status(), 200, "{}", page.text());
+    (browser, page)
+}
+
+#[test]
+fn no_form_does_anything_without_its_proof() {
+    let folder = Folder::new();
+    let demo = Demo::start(folder.path(), &[]);
+    let (person, page) = signed_in(&demo, "ops");
+    let other = page.form("csrf").unwrap();
+    let cookie = person.cookie.clone().unwrap();
+    let (mut forms, kind) = (0, ("Content-Type", "application/x-www-form-urlencoded"));
+    for route in ROUTES.iter().filter(|route| route.access == Access::Page) {
+        let target = example(route.path);
+        let send = |body: &str, headers: &[(&str, &str)]| {
+            let all: Vec<_> = [&[kind, ("Cookie", cookie.as_str())][..], headers].concat();
+            demo.client.send("POST", &target, &all, body.as_bytes()).status
+        };
+        let proof = format!("csrf={}", other.field("csrf").unwrap());
+        // A field that is missing, one that is made up, one for another form (where that is another), and another site.
+        let mut tries =
+            vec![send("", &[]), send("csrf=AAAA", &[]), send(&proof, &[("Origin", "https://evil.example")])];
+        if other.action != target {
+            tries.push(send(&proof, &[]));
+        }
+        let refused = tries.iter().all(|status| matches!(status, 400 | 403 | 404 | 405 | 422));
+        assert!(refused, "{target}: {tries:?}");
+        forms += usize::from(tries.iter().all(|status| *status != 405));
+    }
+    assert!(forms > 25, "{forms} forms");
+    // After all of this nothing has happened: the session is there, and so is everybody.
+    let mut person = person;
+    let accounts = person.visit(&at(&demo, "/operator/accounts")).text();
+    assert!(accounts.contains("alice") && !accounts.contains("disabled"), "{accounts}");
+}
+
+#[test]
+fn a_session_is_never_one_that_somebody_brought_along() {
+    let demo = Demo::shared();
+    let mut victim = browser(demo);
+    let planted = "__Host-session=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    let form = victim.visit(&at(demo, "/sign-in")).form("username").unwrap();
+    victim.cookie = Some(planted.to_owned());
+    let page = victim.submit(&form, &[("username", "bob"), ("password", demo.password("bob"))]);
+    assert_eq!(page.status(), 200);
+    assert_ne!(victim.cookie.as_deref(), Some(planted));
+    let line = page.set_cookies.last().unwrap();
+    for part in ["Secure", "HttpOnly", "SameSite=Lax", "Path=/"] {
+        assert!(line.contains(part), "{line}");
+    }
+    let mut attacker = browser(demo);
+    attacker.cookie = Some(planted.to_owned());
+    assert!(attacker.visit(&at(demo, "/feed")).form("password").is_some());
+
+    // What it had before ends with signing in again.
+    let before = victim.cookie.clone();
+    let page = victim.submit(&form, &[("username", "bob"), ("password", demo.password("bob"))]);
+    assert_eq!(page.status(), 200);
+    let mut old = browser(demo);
+    old.cookie = before;
+    assert!(old.visit(&at(demo, "/feed")).form("password").is_some());
+}
+
+#[test]
+fn a_wrong_password_is_told_and_nobody_is_sent_elsewhere() {
+    let demo = Demo::shared();
+    let mut person = browser(demo);
+    let form = person.visit(&at(demo, "/settings/keys?x=1")).form("username").unwrap();
+    let page = person.submit(&form, &[("username", "bob"), ("password", "not bob's")]);
+    assert_eq!(page.status(), 403);
+    assert!(page.text().contains("Name and password do not fit together"));
+    assert_eq!(person.cookie, None);
+    let page = person.submit(&form, &[("username", "bob"), ("password", demo.password("bob"))]);
+    assert!(page.text().contains("Keys that work"), "back to where they wanted to go");
+    let mut person = browser(demo);
+    let elsewhere =
+        [("then", "https://evil.example/"), ("username", "bob"), ("password", demo.password("bob"))];
+    let page = person.submit(&form, &elsewhere);
+    assert_eq!((page.status(), page.leads_to()), (200, None));
+}
+
+#[test]
+fn a_page_shows_what_the_api_would_and_no_more() {
+    let demo = Demo::shared();
+    let (mut bob, _) = signed_in(demo, "bob");
+    // Alice is private, and ops is nobody's business.
+    for hidden in
+        ["/user/alice", "/user/dave", "/user/nobody", "/operator", "/operator/accounts", "/activity/x"]
+    {
+        assert_eq!(bob.visit(&at(demo, hidden)).status(), 404, "{hidden}");
+    }
+    let own = demo.read("alice", "alice", "from", "count=200");
+    let (reaching, own) = (demo.read("bob", "bob", "tofrom", "count=200").ids(), own.ids());
+    for id in own.iter().take(20) {
+        let wanted = if reaching.contains(id) { 200 } else { 404 };
+        assert_eq!(bob.visit(&at(demo, &format!("/activity/{id}"))).status(), wanted, "{id}");
+    }
+    let (mut alice, feed) = signed_in(demo, "alice");
+    let shown = demo.alice("");
+    for id in shown.ids() {
+        assert!(feed.html().contains(&format!("id=\"a-{id}\"")), "{id}");
+    }
+    for filter in ["type=photo", "verb=liked&orderby=pubDate", "service=flickr&count=5"] {
+        let page = alice.visit(&at(demo, &format!("/feed?{filter}")));
+        let ids = demo.alice(filter).ids();
+        assert_eq!(page.html().matches("<article").count(), ids.len(), "{filter}");
+        assert!(ids.iter().all(|id| page.html().contains(&format!("id=\"a-{id}\""))), "{filter}");
+        for format in ["json", "xml", "atom", "fastinfoset"] {
+            let target = format!("/feed/raw?{filter}&format={format}");
+            let cookie = alice.cookie.clone().unwrap();
+            let raw = demo.client.get(&target, &[("Cookie", &cookie)]);
+            let api = demo.client.get(
+                &format!("/200909/activity/alice/tofrom?{filter}&format={format}"),
+                &[("ServicePSK", demo.key("alice"))],
+            );
+            assert_eq!((raw.status, raw.header("content-type")), (200, api.header("content-type")));
+            assert_eq!(raw.header("etag"), api.header("etag"), "{target}");
+        }
+    }
+    // A cookie opens pages and nothing else.
+    let cookie = alice.cookie.clone().unwrap();
+    assert_eq!(demo.client.get("/200909/whoami", &[("Cookie", &cookie)]).status, 401);
+}
+
+#[test]
+fn pages_walk_by_cursor_and_show_each_once() {
+    let demo = Demo::shared();
+    let (mut alice, mut page) = signed_in(demo, "alice");
+    let mut seen = Vec::new();
+    loop {
+        let ids = page.html().split("<article class=\"item\" id=\"a-").skip(1);
+        seen.extend(ids.map(|rest| rest.split('"').next().unwrap().to_owned()));
+        let Some((before, _)) = page.html().split_once("\" rel=\"next\">Older") else { break };
+        let link = before.rsplit("href=\"").next().unwrap().replace("&#38;", "&");
+        page = alice.visit(&at(demo, &link));
+        assert_eq!(page.status(), 200);
+    }
+    let mut all = Vec::new();
+    let mut answer = demo.alice("count=200");
+    loop {
+        all.extend(answer.ids());
+        let Some(next) = answer.link("next") else { break };
+        answer =
+            demo.client.follow(&next, &[("ServicePSK", demo.key("alice")), ("Accept", "application/json")]);
+    }
+    let (mut seen_sorted, mut all_sorted) = (seen.clone(), all);
+    seen_sorted.sort_unstable();
+    all_sorted.sort_unstable();
+    assert_eq!(seen_sorted, all_sorted);
+}
