@@ -43,7 +43,7 @@ pub async fn remove(store: &dyn Store, clock: &Clock, account: &Account) -> Resu
 }
 
 /// Characters of a given or family name.
-const MOST_OF_A_NAME: usize = 100;
+pub(crate) const MOST_OF_A_NAME: usize = 100;
 
 /// That can't be a given or family name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

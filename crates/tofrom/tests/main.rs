@@ -16,6 +16,7 @@ mod main {
     mod copying;
     mod crash;
     mod delivery;
+    mod developers;
     mod fuzz;
     mod http2;
     mod interop;

@@ -1,13 +1,30 @@
-//! The pages that problem types and the category scheme lead to.
+//! What developers read: the description for programs, the same as a page, and the pages that problem types and the
+//! category scheme lead to.
 
-use super::{KINDS, Problem, Service};
-use crate::pages::{self, Explanation, FormTargets};
+use super::negotiate::Coding;
+use super::people::Visitor;
+use super::{KINDS, Problem, Service, coding};
+use crate::pages::docs::{Asked, Reference};
+use crate::pages::frame::{Frame, Here};
+use crate::pages::{self, Explanation, FormTargets, Policy};
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
-use http::header::CACHE_CONTROL;
-use http::{HeaderValue, StatusCode};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use std::sync::Arc;
+
+/// For how long what is the same for everybody may be kept.
+const KEPT: &str = "public, max-age=3600";
+
+pub(super) fn openapi_methods() -> MethodRouter<Arc<Service>> {
+    get(openapi).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+pub(super) fn reference_methods() -> MethodRouter<Arc<Service>> {
+    get(reference).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
 
 pub(super) fn problem_methods() -> MethodRouter<Arc<Service>> {
     get(problem).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
@@ -17,7 +34,28 @@ pub(super) fn category_methods() -> MethodRouter<Arc<Service>> {
     get(categories).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
 }
 
-async fn problem(State(service): State<Arc<Service>>, Path(slug): Path<String>) -> Result<Response, Problem> {
+async fn openapi(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
+    let (coding, body) = coding::encode(Coding::choose(&headers), service.openapi.to_vec());
+    let mut response = ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, KEPT)], body).into_response();
+    if coding != Coding::Identity {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding.as_str()));
+    }
+    response
+}
+
+/// It has another frame, and a form more, for who is signed in; so it is not kept.
+async fn reference(State(service): State<Arc<Service>>, Visitor(person): Visitor, uri: Uri) -> Response {
+    let frame = Frame::of_visitor(&service.site, person.as_ref(), Here::Docs, &uri);
+    let page = Reference::new(&service.site, frame, Asked::default());
+    pages::html(StatusCode::OK, &page, Policy::OURS)
+}
+
+async fn problem(
+    State(service): State<Arc<Service>>,
+    slug: Result<Path<String>, PathRejection>,
+) -> Result<Response, Problem> {
+    // What is no text is the name of nothing.
+    let Path(slug) = slug.map_err(|_| Problem::not_found())?;
     let kind = KINDS.iter().find(|kind| kind.slug == slug).ok_or_else(Problem::not_found)?;
     Ok(answer(&Explanation {
         site: &service.site,
@@ -47,7 +85,7 @@ async fn categories(State(service): State<Arc<Service>>) -> Response {
 fn answer(page: &Explanation<'_>) -> Response {
     let mut response = pages::html(StatusCode::OK, page, FormTargets::None);
     if response.status() == StatusCode::OK {
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(KEPT));
     }
     response
 }

@@ -26,7 +26,7 @@ mod whoami;
 mod writing;
 mod written;
 
-pub use problem::{KINDS, Problem};
+pub use problem::{KINDS, Kind, Problem};
 pub use router::{Access, ROUTES, Route, router};
 
 use crate::accounts::AccountCache;
@@ -35,9 +35,11 @@ use crate::clock::Clock;
 use crate::feed::{Bodies, Feed, FeedLimits};
 use crate::ingest::Ingest;
 use crate::live::Hub;
+use crate::openapi;
 use crate::render::Renderer;
 use crate::site::Site;
 use crate::telemetry::history::History;
+use axum::body::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
@@ -83,6 +85,8 @@ pub struct Service {
     under_way: tokio::sync::Semaphore,
     /// Turns of those who write many activities at once.
     batches: tokio::sync::Semaphore,
+    /// The description for programs. It never changes while the service runs.
+    openapi: Bytes,
 }
 
 /// How many requests may be under way at once.
@@ -114,6 +118,7 @@ impl Service {
             history: History::default(),
             under_way: tokio::sync::Semaphore::new(MOST_UNDER_WAY),
             batches: tokio::sync::Semaphore::new(MOST_BATCHES),
+            openapi: openapi::document(&parts.site).to_string().into(),
             site: parts.site,
             hub: parts.hub,
             store: parts.store,

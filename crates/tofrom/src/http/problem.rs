@@ -8,7 +8,7 @@
 mod from;
 mod kinds;
 
-pub use kinds::KINDS;
+pub use kinds::{KINDS, Kind};
 
 use crate::pages::{Failure, FormTargets, html};
 use crate::render::Renderer;
@@ -17,8 +17,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue};
 use kinds::{
-    BODY, HEADERS_TOO_LARGE, INTERNAL, Kind, MEDIA_TYPE, METHOD, NAME_GONE, NOT_ACCEPTABLE, NOT_FOUND,
-    STREAMS, TOO_LARGE, UNAVAILABLE, URI_TOO_LONG,
+    BODY, HEADERS_TOO_LARGE, INTERNAL, MEDIA_TYPE, METHOD, NAME_GONE, NOT_ACCEPTABLE, NOT_FOUND, STREAMS,
+    TOO_LARGE, UNAVAILABLE, URI_TOO_LONG,
 };
 use model::Format;
 

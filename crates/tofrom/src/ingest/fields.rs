@@ -5,11 +5,11 @@ use infoset::first_illegal;
 use url::Url;
 
 /// Characters of a title.
-pub(super) const MAX_TITLE: usize = 1_000;
+pub(crate) const MAX_TITLE: usize = 1_000;
 /// Bytes of a description.
-pub(super) const MAX_DESCRIPTION: usize = 16 * 1024;
+pub(crate) const MAX_DESCRIPTION: usize = 16 * 1024;
 /// Bytes of an address.
-const MAX_URL: usize = 2_048;
+pub(crate) const MAX_URL: usize = 2_048;
 
 /// What was said, if anything, and if it can be shown in every representation.
 pub(super) fn text<'a>(field: &str, said: &'a Said) -> Result<Option<&'a str>, Refused> {

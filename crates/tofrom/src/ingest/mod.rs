@@ -22,8 +22,10 @@ pub(crate) mod testing;
 mod xml;
 
 pub use accept::{Ingest, Outcome};
+pub(crate) use fields::{MAX_DESCRIPTION, MAX_TITLE, MAX_URL};
 pub use ids::Randomness;
 pub use normalise::{Draft, normalise};
+pub(crate) use normalise::{MAX_SOURCE_ID, MAX_TO};
 pub use raw::{RawActivity, RawObject, RawService, RawThumbnail, Said};
 pub(crate) use read::read_element;
 pub use read::{MAX_ENTRIES, MAX_FEED, Unreadable, counts_after, form_of, read_activity, read_feed};

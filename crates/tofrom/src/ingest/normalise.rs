@@ -10,9 +10,9 @@ use model::{
 };
 
 /// Bytes of a source's identifier.
-const MAX_SOURCE_ID: usize = 512;
+pub(crate) const MAX_SOURCE_ID: usize = 512;
 /// Accounts that one activity addresses.
-const MAX_TO: usize = 100;
+pub(crate) const MAX_TO: usize = 100;
 /// How far ahead of the clock something may be published: clocks differ, and some people live in tomorrow.
 const MAX_AHEAD: i64 = 24 * 60 * 60 * 1_000;
 

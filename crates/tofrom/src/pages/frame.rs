@@ -1,4 +1,4 @@
-//! What stands around every page of somebody who is signed in.
+//! What stands around every page of somebody who is signed in, and around those that others see too.
 
 use crate::auth::session::SignedIn;
 use crate::site::Site;
@@ -38,7 +38,7 @@ const DONE: &[(&str, &str)] = &[
 /// The frame of a page.
 pub struct Frame<'a> {
     site: &'a Site,
-    person: &'a SignedIn,
+    person: Option<&'a SignedIn>,
     here: Here,
     notice: Option<&'static str>,
 }
@@ -46,6 +46,11 @@ pub struct Frame<'a> {
 impl<'a> Frame<'a> {
     /// The frame of the page at that address.
     pub fn new(site: &'a Site, person: &'a SignedIn, here: Here, uri: &Uri) -> Frame<'a> {
+        Frame::of_visitor(site, Some(person), here, uri)
+    }
+
+    /// The same of a page that everybody sees.
+    pub fn of_visitor(site: &'a Site, person: Option<&'a SignedIn>, here: Here, uri: &Uri) -> Frame<'a> {
         let query = uri.query().unwrap_or_default().as_bytes();
         let done = url::form_urlencoded::parse(query).find(|(name, _)| name == "done");
         let notice = done.and_then(|(_, word)| DONE.iter().find(|(known, _)| *known == word));
@@ -59,17 +64,22 @@ impl<'a> Frame<'a> {
 
     /// What a form that goes there has to carry.
     pub fn proof(&self, path: impl AsRef<str>) -> String {
-        self.person.csrf(path.as_ref())
+        self.person.map_or_else(String::new, |person| person.csrf(path.as_ref()))
+    }
+
+    /// Whether somebody is signed in.
+    pub fn is_signed_in(&self) -> bool {
+        self.person.is_some()
     }
 
     /// The account's name.
     pub fn name(&self) -> &str {
-        self.person.account.name.as_str()
+        self.person.map_or("", |person| person.account.name.as_str())
     }
 
     /// Whether the account may see what operators see.
     pub fn operator(&self) -> bool {
-        self.person.account.operator
+        self.person.is_some_and(|person| person.account.operator)
     }
 
     /// Whether that is where the page is.

@@ -7,6 +7,7 @@
 pub mod activity;
 pub mod assets;
 pub mod authorize;
+pub mod docs;
 pub mod entry;
 mod explanation;
 pub mod feed;
@@ -18,6 +19,7 @@ mod moment;
 pub mod operator;
 pub mod person;
 pub mod plot;
+mod readable;
 pub mod settings;
 #[cfg(test)]
 mod tests;

@@ -53,8 +53,9 @@ const PAGES = {
     ['/settings/people', 'people'],
     ['/settings/security', 'security'],
     ['/settings/data', 'data'],
-    // ['/docs', 'docs'],
-    // ['/docs/problems/not-found', 'problem'],
+    ['/docs', 'docs'],
+    ['/docs/try?collection=tofrom&type=photo&count=2&format=json', 'docs-try'],
+    ['/docs/problems/not-found', 'problem'],
     ['/activity/nothing', 'nothing', 404],
   ],
   ops: [

@@ -1,5 +1,6 @@
 //! Other people's eyes on what we write: the Fast Infoset reference, feed readers, libxml2, OAuth clients, a browser,
-//! the programs of `examples/live`, and a shell that runs the commands of the manual.
+//! the programs of `examples/live`, a shell that runs the commands of the manual, and schemathesis, which holds us to our
+//! description.
 
 mod browser;
 mod commands;
@@ -9,6 +10,7 @@ mod feed_readers;
 mod live_clients;
 mod oauth_clients;
 mod pages;
+mod schemathesis;
 
 use super::support::client::Answer;
 use super::support::demo::Demo;

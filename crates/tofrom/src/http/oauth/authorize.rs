@@ -3,11 +3,11 @@
 //! A page is shown by GET, every form is sent by POST: signing in, deciding, using another account. What a form does
 //! needs a field that only this session's pages have; a form of another site is not even looked at.
 
+use crate::auth::Authenticator;
 use crate::auth::oauth::{Asked, callback};
 use crate::auth::session::SignedIn;
-use crate::auth::{Authenticator, Denied};
 use crate::http::listen::Peer;
-use crate::http::people::form::{device, field, is_from_here};
+use crate::http::people::form::{come_again, device, field, is_from_here, wrong_password};
 use crate::http::people::{cookie, redirect};
 use crate::http::{Problem, Service, body};
 use crate::pages::authorize::{Consent, Declined, SignIn, Verifier};
@@ -16,7 +16,7 @@ use crate::site::Site;
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
-use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -117,7 +117,6 @@ impl<'a> Visit<'a> {
         password: &str,
         remote: IpAddr,
     ) -> Result<Response, Problem> {
-        let complain = |status, complaint: &str| self.sign_in_page(status, asked, name, Some(complaint));
         let device = &device(self.headers);
         match self.authenticator.sign_in(name, password, device, remote).await {
             Ok(session) => {
@@ -127,16 +126,11 @@ impl<'a> Visit<'a> {
                 }
                 Ok(self.to_the_page(asked, cookie::set(&session)))
             }
-            Err(Denied::BadCredentials) => {
-                Ok(complain(StatusCode::FORBIDDEN, "Name and password do not fit together. Try again."))
+            Err(denied) => {
+                let wrong = "Name and password do not fit together. Try again.";
+                let (status, text, after) = wrong_password(denied, wrong)?;
+                Ok(come_again(self.sign_in_page(status, asked, name, Some(&text)), after))
             }
-            Err(Denied::Throttled { retry_after_seconds }) => {
-                let text = format!("That was wrong too often. Try again in {retry_after_seconds} seconds.");
-                let mut page = complain(StatusCode::TOO_MANY_REQUESTS, &text);
-                page.headers_mut().insert(RETRY_AFTER, retry_after_seconds.into());
-                Ok(page)
-            }
-            Err(other) => Err(other.into()),
         }
     }
 

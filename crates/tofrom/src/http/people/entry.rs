@@ -2,15 +2,14 @@
 
 use super::super::listen::Peer;
 use super::super::{Problem, Service, body};
-use super::form::{Fields, Sent, device, field, is_from_here, not_ours};
+use super::form::{Fields, Sent, come_again, device, field, is_from_here, not_ours, wrong_password};
 use super::{Visitor, cookie};
-use crate::auth::Denied;
 use crate::pages::entry::SignIn;
 use crate::pages::{FormTargets, html};
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
-use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::header::SET_COOKIE;
 use http::{StatusCode, Uri};
 use std::sync::Arc;
 
@@ -50,7 +49,6 @@ async fn submit(
     }
     let fields = Fields::read(sent).await?;
     let (name, then) = (fields.get("username").unwrap_or_default(), destination(fields.get("then")));
-    let complain = |status, text: &str| service.sign_in_page(status, &then, &name, Some(text));
     match service
         .authenticator
         .sign_in(&name, &fields.secret("password"), &device(&head.headers), remote)
@@ -65,16 +63,11 @@ async fn submit(
             response.headers_mut().extend(cookie::set(&session).map(|cookie| (SET_COOKIE, cookie)));
             Ok(response)
         }
-        Err(Denied::BadCredentials) => {
-            Ok(complain(StatusCode::FORBIDDEN, "Name and password do not fit together. Try again."))
+        Err(denied) => {
+            let wrong = "Name and password do not fit together. Try again.";
+            let (status, text, after) = wrong_password(denied, wrong)?;
+            Ok(come_again(service.sign_in_page(status, &then, &name, Some(&text)), after))
         }
-        Err(Denied::Throttled { retry_after_seconds }) => {
-            let text = format!("That was wrong too often. Try again in {retry_after_seconds} seconds.");
-            let mut page = complain(StatusCode::TOO_MANY_REQUESTS, &text);
-            page.headers_mut().insert(RETRY_AFTER, retry_after_seconds.into());
-            Ok(page)
-        }
-        Err(other) => Err(other.into()),
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::super::{Problem, Service, body};
 use super::Person;
+use crate::auth::Denied;
 use crate::auth::session::SignedIn;
 use crate::pages::{Failure, FormTargets, html};
 use crate::site::Site;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
-use http::header::{ORIGIN, USER_AGENT};
+use http::header::{ORIGIN, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -88,6 +89,28 @@ pub(in crate::http) fn is_from_here(headers: &HeaderMap, site: &Site) -> bool {
     let origin = said(ORIGIN.as_str()).is_none_or(|origin| origin.eq_ignore_ascii_case(site.origin()));
     let fetched = said("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
     origin && fetched
+}
+
+/// What somebody is told whose password was not taken, with the status and when to come again; what is not about the
+/// password is a problem.
+pub(in crate::http) fn wrong_password(
+    denied: Denied,
+    wrong: &str,
+) -> Result<(StatusCode, String, Option<u64>), Problem> {
+    match denied {
+        Denied::BadCredentials => Ok((StatusCode::FORBIDDEN, wrong.to_owned(), None)),
+        Denied::Throttled { retry_after_seconds: seconds } => {
+            let text = format!("That was wrong too often. Try again in {seconds} seconds.");
+            Ok((StatusCode::TOO_MANY_REQUESTS, text, Some(seconds)))
+        }
+        other => Err(other.into()),
+    }
+}
+
+/// The page with that complaint, which says when to come again.
+pub(in crate::http) fn come_again(mut page: Response, after: Option<u64>) -> Response {
+    page.headers_mut().extend(after.map(|seconds| (RETRY_AFTER, seconds.into())));
+    page
 }
 
 /// What whoever sent a form that is not ours gets to see.

@@ -14,19 +14,21 @@ mod join;
 pub(super) mod operator;
 mod person;
 pub(super) mod settings;
+mod trying;
 
 pub(super) use activity::{delete_methods, remove_methods, show_methods as activity_methods};
 pub(super) use entry::{front_methods, sign_in_methods, sign_out_methods};
 pub(super) use feed::{live_methods, page_methods as feed_methods, raw_methods};
 pub(super) use join::{invited_methods, open_methods as join_methods, reset_methods};
 pub(super) use person::{follow_methods, show_methods as person_methods, unfollow_methods};
+pub(super) use trying::methods as try_methods;
 
 use super::{Problem, Service};
 use crate::auth::session::SignedIn;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, LOCATION};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use model::encode_component;
@@ -82,8 +84,17 @@ pub(super) async fn problems_as_pages(
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Problem>() {
         Some(problem) => problem.page(&service.site),
+        // A path that is no text is refused before any of us sees it.
+        None if response.status() == StatusCode::BAD_REQUEST && !is_page(&response) => {
+            Problem::not_found().page(&service.site)
+        }
         None => response,
     }
+}
+
+fn is_page(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes());
+    kind.is_some_and(|kind| kind.starts_with(b"text/html"))
 }
 
 impl Service {

@@ -2,9 +2,8 @@
 
 use super::super::super::listen::Peer;
 use super::super::super::{Problem, Service};
-use super::super::form::Sent;
+use super::super::form::{Sent, come_again, wrong_password};
 use super::super::{Person, cookie};
-use crate::auth::Denied;
 use crate::auth::session::SignedIn;
 use crate::export;
 use crate::pages::settings::DataPage;
@@ -40,17 +39,11 @@ pub(super) async fn delete(
     Sent { person, fields }: Sent,
 ) -> Result<Response, Problem> {
     let name = person.account.name.as_str();
-    let complain = |status, text: &str| service.data_page(&person, &uri, status, Some(text));
-    match service.authenticator.check_password(name, &fields.secret("password"), remote).await {
-        Ok(()) => {}
-        Err(Denied::BadCredentials) => {
-            return Ok(complain(StatusCode::FORBIDDEN, "That is not your password. Nothing was deleted."));
-        }
-        Err(Denied::Throttled { retry_after_seconds }) => {
-            let text = format!("That was wrong too often. Try again in {retry_after_seconds} seconds.");
-            return Ok(complain(StatusCode::TOO_MANY_REQUESTS, &text));
-        }
-        Err(other) => return Err(other.into()),
+    if let Err(denied) = service.authenticator.check_password(name, &fields.secret("password"), remote).await
+    {
+        let wrong = "That is not your password. Nothing was deleted.";
+        let (status, text, after) = wrong_password(denied, wrong)?;
+        return Ok(come_again(service.data_page(&person, &uri, status, Some(&text)), after));
     }
     let uid = person.account.uid;
     // Whoever asked may be gone before everything is cleared away.

@@ -1,0 +1,154 @@
+//! What is said is what there is.
+
+use super::{Operation, Place, document, operations, problems};
+use crate::http::{Access, KINDS, ROUTES};
+use crate::site::Site;
+use model::{Collection, FeedQuery, Filter, Format, Mark, Millis, Order, Range, RawQuery, Start, Uid};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+fn site() -> Site {
+    Site::new("https://feed.example:8443/social", "feed.example")
+}
+
+/// Whether a path of the document is one that the route's template stands for.
+fn fits(route: &str, path: &str) -> bool {
+    let (route, path): (Vec<&str>, Vec<&str>) = (route.split('/').collect(), path.split('/').collect());
+    let segment = |(route, path): (&&str, &&str)| route == path || *route == "{collection}";
+    route.len() == path.len() && route.iter().zip(&path).all(segment)
+}
+
+#[test]
+fn every_address_for_programs_is_there_and_no_other() {
+    let operations = operations();
+    for route in
+        ROUTES.iter().filter(|route| matches!(route.access, Access::Credential | Access::Application))
+    {
+        let told: Vec<&Operation> =
+            operations.iter().filter(|operation| fits(route.path, operation.path)).collect();
+        assert!(!told.is_empty(), "{} is not told of", route.path);
+        assert!(told.iter().all(|operation| operation.access == route.access), "{}", route.path);
+    }
+    for operation in &operations {
+        let route = ROUTES.iter().find(|route| fits(route.path, operation.path));
+        let route = route.unwrap_or_else(|| panic!("there is no {}", operation.path));
+        assert_eq!(route.access, operation.access, "{}", operation.path);
+    }
+    let collections = [Collection::To, Collection::From, Collection::ToFrom];
+    for path in collections.map(|collection| format!("/200909/activity/{{user}}/{}", collection.as_str())) {
+        assert!(operations.iter().any(|operation| operation.path == path), "{path}");
+    }
+}
+
+#[test]
+fn every_operation_is_told_whole() {
+    let mut ids = BTreeSet::new();
+    for operation in operations() {
+        let id = operation.id;
+        assert!(ids.insert(id), "{id} is there twice");
+        assert!(!operation.summary.is_empty() && !operation.about.is_empty(), "{id}");
+        assert!(operation.curl(&site()).starts_with("curl "), "{id}");
+        assert!(operation.curl(&site()).contains("https://feed.example:8443/social/"), "{id}");
+        assert!(operation.answers.iter().any(|answer| answer.status < 300), "{id}");
+        let in_path = operation.parameters.iter().filter(|parameter| parameter.place == Place::Path);
+        assert_eq!(in_path.count(), operation.path.matches('{').count(), "{id}");
+        let mut names = BTreeSet::new();
+        assert!(operation.parameters.iter().all(|parameter| names.insert(parameter.name)), "{id}");
+    }
+}
+
+/// Whatever a question can say, its own rendering says.
+#[test]
+fn every_parameter_of_collections_is_there_and_no_other() {
+    let words = || BTreeSet::from(["x".to_owned()]);
+    let all = Range { since: Some(Millis(0)), before: Some(Millis(1)) };
+    let filter = Filter { services: words(), kinds: words(), verbs: words(), received: all, published: all };
+    let query = |start| FeedQuery {
+        owner: Uid(1),
+        collection: Collection::ToFrom,
+        filter: filter.clone(),
+        order: Order::Published,
+        start,
+        count: 7,
+        format: Some(Format::Json),
+    };
+    let rendered = [Start::Skip(1), Start::Updates(Mark::default())].map(|start| query(start).render());
+    let known: BTreeSet<&str> =
+        rendered.iter().flat_map(|text| text.split('&')).filter_map(|pair| pair.split('=').next()).collect();
+    for operation in operations().iter().filter(|operation| operation.id.starts_with("readTo")) {
+        let queries = operation.parameters.iter().filter(|parameter| parameter.place == Place::Query);
+        assert_eq!(
+            queries.map(|parameter| parameter.name).collect::<BTreeSet<_>>(),
+            known,
+            "{}",
+            operation.id
+        );
+    }
+    // And each is one that the parser has an opinion about.
+    for name in known.iter().filter(|name| !["service", "type", "verb"].contains(name)) {
+        let raw = RawQuery::parse(format!("{name}=?").as_bytes());
+        let error = FeedQuery::resolve(&raw, Uid(1), Collection::To).unwrap_err();
+        assert_eq!(error.parameter, *name);
+    }
+}
+
+#[test]
+fn every_kind_of_problem_is_an_answer_that_something_has() {
+    let (site, operations) = (site(), operations());
+    let document = document(&site);
+    for kind in KINDS {
+        let response = &document["components"]["responses"][kind.slug];
+        assert!(response["description"].as_str().unwrap().contains(kind.title), "{}", kind.slug);
+        let schema = &document["components"]["schemas"][format!("Problem.{}", kind.slug)];
+        let own = &schema["allOf"][1]["properties"];
+        assert_eq!(own["type"]["const"], site.problem_url(kind.slug));
+        assert_eq!(own["status"]["const"], kind.status());
+        let has = |operation: &Operation| problems::of(operation).values().flatten().any(|one| one == kind);
+        // Another method is none of the operations.
+        assert_eq!(operations.iter().any(has), kind.slug != "method", "{}", kind.slug);
+    }
+    for operation in operations {
+        assert_eq!(operation.own_problems().len(), operation.problems.len(), "{}", operation.id);
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
+        match value {
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str));
+                fields.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+    let document = document(&site());
+    let mut found = BTreeSet::new();
+    references(&document, &mut found);
+    assert!(found.len() > 50, "{found:?}");
+    for reference in &found {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+    for section in ["schemas", "headers"] {
+        for name in document["components"][section].as_object().unwrap().keys() {
+            let reference = format!("#/components/{section}/{name}");
+            let unused = !found.contains(reference.as_str());
+            assert!(!unused, "nothing refers to {reference}");
+        }
+    }
+}
+
+#[test]
+fn representations_are_those_of_the_code() {
+    let document = document(&site());
+    let content = &document["paths"]["/200909/activity/{user}/tofrom"]["get"]["responses"]["200"]["content"];
+    let told: BTreeSet<&str> = content.as_object().unwrap().keys().map(String::as_str).collect();
+    let ours = Format::ALL.into_iter().map(Format::media_type);
+    assert_eq!(told, ours.chain(["text/event-stream"]).collect());
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["servers"][0]["url"], "https://feed.example:8443/social");
+    assert_eq!(document["components"]["securitySchemes"]["key"]["name"], "ServicePSK");
+}
