@@ -12,7 +12,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use http::{StatusCode, Uri};
-use model::{Account, Activity, ActivityId, Version, belongs, may_see};
+use model::{Account, Activity, ActivityId, Reader, Version, belongs, may_see};
 use std::sync::Arc;
 use store::SourceKey;
 
@@ -91,13 +91,15 @@ impl Service {
         let me = person.account.uid;
         let edge = self.store.edges(me, &[state.actor]).await?.into_iter().flatten().next();
         let mine = belongs(&state, me, edge.as_ref(), false);
-        let by_them = || async {
-            match self.open_collection(&person.principal(), &actor.name).await {
-                Ok((owner, reader)) => may_see(reader, owner.uid, &state, &actor),
-                Err(_) => false,
-            }
+        // As whom they would read the collection of who did it, with what is known of both already.
+        let follows_owner = edge.is_some_and(|edge| edge.following);
+        let reader = match (person.account.operator, actor.public) {
+            (true, _) => Some(Reader::Owner),
+            (false, true) => Some(Reader::Other { uid: me, follows_owner }),
+            (false, false) => None,
         };
-        if !(mine.from || mine.to || by_them().await) {
+        let theirs = reader.is_some_and(|reader| may_see(reader, actor.uid, &state, &actor));
+        if !(mine.from || mine.to || theirs) {
             return Err(Problem::not_found());
         }
         let found = self.store.bodies(&[id]).await?.into_iter().flatten().next();
