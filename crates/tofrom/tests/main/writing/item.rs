@@ -130,7 +130,8 @@ fn what_a_later_put_does_not_say_stays() {
         let answer = stage.put("bob", &service, "1", &with(bare.clone(), more));
         assert_eq!(refusal(&answer, "field"), (422, field.to_owned()));
     }
-    let nobody = with(bare, json!({ "To": [], "Visibility": "public" }));
+    // It stays direct: were it public, she would get it because she follows bob.
+    let nobody = with(bare, json!({ "To": [] }));
     assert_eq!(stage.put("bob", &service, "1", &nobody).status, 200);
     becomes(Vec::new(), || stage.titles("alice", "alice", "to", &service));
 }
