@@ -359,6 +359,11 @@ async function withoutScript(browser) {
     const button = page.getByRole('button', { name: word, exact: true });
     if (await button.count()) await button.click();
   }
+  for (const [address, name, status = 200] of PAGES.alice) {
+    const answer = await page.goto(`${told.base}${address}`);
+    assert.equal(answer.status(), status, address);
+    await look(page, `without-script-${name}`);
+  }
   await page.goto(`${told.base}/settings/keys`);
   await page.getByLabel('Name', { exact: true }).fill('Without script');
   await page.getByRole('button', { name: 'Make a key' }).click();
