@@ -32,15 +32,7 @@ const PUT_FACT: &str = "INSERT INTO fact (name, value) VALUES (?1, ?2)
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 fn put_edge(connection: &Connection, follower: Uid, followee: Uid, edge: &Edge) -> Result<()> {
-    connection.prepare_cached(graph::PUT)?.execute(params![
-        follower.0,
-        followee.0,
-        edge.version.0,
-        edge.following,
-        edge.since.0,
-        edge.from.map(|spot| spot.time.0),
-        edge.from.map(|spot| *spot.id.as_bytes())
-    ])?;
+    graph::put(connection, follower, followee, edge)?;
     if edge.following {
         connection
             .prepare_cached(

@@ -6,10 +6,9 @@ use super::{SqliteStore, log};
 use crate::{Graph, Result, Work};
 use async_trait::async_trait;
 use model::{Edge, Position, Spot, Uid};
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 
-pub(super) const PUT: &str =
-    "INSERT INTO following (follower, followee, ver, follows, since_ms, from_ms, from_aid)
+const PUT: &str = "INSERT INTO following (follower, followee, ver, follows, since_ms, from_ms, from_aid)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
      ON CONFLICT (follower, followee) DO UPDATE SET ver = excluded.ver, follows = excluded.follows,
      since_ms = excluded.since_ms, from_ms = excluded.from_ms, from_aid = excluded.from_aid
@@ -25,21 +24,26 @@ pub(super) fn edge(row: &Row<'_>) -> Result<Edge> {
     Ok(Edge { version: version(row, 0)?, following: row.get(1)?, since: millis(row, 2)?, from })
 }
 
+/// Writes an edge's state. `false`: the stored version is as late or later.
+pub(super) fn put(connection: &Connection, follower: Uid, followee: Uid, edge: &Edge) -> Result<bool> {
+    let newer = connection.prepare_cached(PUT)?.execute(params![
+        follower.0,
+        followee.0,
+        edge.version.0,
+        edge.following,
+        edge.since.0,
+        edge.from.map(|spot| spot.time.0),
+        edge.from.map(|spot| *spot.id.as_bytes())
+    ])?;
+    Ok(newer > 0)
+}
+
 #[async_trait]
 impl Graph for SqliteStore {
     async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<Option<Position>> {
         let edge = *edge;
         self.write(move |connection| {
-            let newer = connection.prepare_cached(PUT)?.execute(params![
-                follower.0,
-                followee.0,
-                edge.version.0,
-                edge.following,
-                edge.since.0,
-                edge.from.map(|spot| spot.time.0),
-                edge.from.map(|spot| *spot.id.as_bytes())
-            ])?;
-            if newer == 0 {
+            if !put(connection, follower, followee, &edge)? {
                 return Ok(None);
             }
             let Edge { version, following, .. } = edge;

@@ -91,8 +91,7 @@ impl<'a> Selection<'a> {
     }
 
     fn with_pictures(&self, pictures: bool) -> String {
-        Selection { pictures, ..Selection::new(self.site, self.name, &self.query, pictures) }
-            .address("/feed", &self.query)
+        Selection::new(self.site, self.name, &self.query, pictures).address("/feed", &self.query)
     }
 
     fn other(&self, collection: &str) -> String {
@@ -158,8 +157,7 @@ impl<'a> Selection<'a> {
         };
         let address = |format: Format| {
             let query = FeedQuery { format: Some(format), ..self.query.clone() };
-            Selection { pictures: false, ..Selection::new(self.site, self.name, &query, false) }
-                .address("/feed/raw", &query)
+            Selection::new(self.site, self.name, &query, false).address("/feed/raw", &query)
         };
         Format::ALL.into_iter().map(|format| (label(format), address(format))).collect()
     }

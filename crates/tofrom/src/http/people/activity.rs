@@ -1,8 +1,8 @@
 //! `/activity/{id}`: one activity, and what its reader can do with it.
 
 use super::super::{Problem, Service};
-use super::Person;
 use super::form::Sent;
+use super::{Person, sent, shown};
 use crate::auth::session::SignedIn;
 use crate::pages::activity::ActivityPage;
 use crate::pages::frame::{Frame, Here};
@@ -17,15 +17,15 @@ use std::sync::Arc;
 use store::SourceKey;
 
 pub(in crate::http) fn show_methods() -> MethodRouter<Arc<Service>> {
-    get(show).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    shown(get(show))
 }
 
 pub(in crate::http) fn remove_methods() -> MethodRouter<Arc<Service>> {
-    post(remove).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(remove))
 }
 
 pub(in crate::http) fn delete_methods() -> MethodRouter<Arc<Service>> {
-    post(delete).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(delete))
 }
 
 async fn show(

@@ -3,26 +3,25 @@
 use super::super::listen::Peer;
 use super::super::{Problem, Service, body};
 use super::form::{Fields, Sent, come_again, device, field, is_from_here, not_ours, wrong_password};
-use super::{Visitor, cookie};
+use super::{Visitor, both, cookie, sent, shown};
 use crate::pages::entry::SignIn;
 use crate::pages::{FormTargets, html};
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
-use http::header::SET_COOKIE;
 use http::{StatusCode, Uri};
 use std::sync::Arc;
 
 pub(in crate::http) fn front_methods() -> MethodRouter<Arc<Service>> {
-    get(front).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    shown(get(front))
 }
 
 pub(in crate::http) fn sign_in_methods() -> MethodRouter<Arc<Service>> {
-    get(show).post(submit).fallback(|| async { Problem::method_not_allowed("GET, HEAD, POST") })
+    both(get(show).post(submit))
 }
 
 pub(in crate::http) fn sign_out_methods() -> MethodRouter<Arc<Service>> {
-    post(sign_out).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(sign_out))
 }
 
 /// The first page is the feed; who is not signed in is asked to on the way.
@@ -59,9 +58,7 @@ async fn submit(
             if let Some(before) = cookie::of(&head.headers) {
                 service.authenticator.sign_out(before).await?;
             }
-            let mut response = service.go(&then);
-            response.headers_mut().extend(cookie::set(&session).map(|cookie| (SET_COOKIE, cookie)));
-            Ok(response)
+            Ok(service.go_with(&then, cookie::set(&session)))
         }
         Err(denied) => {
             let wrong = "Name and password do not fit together. Try again.";
@@ -79,9 +76,7 @@ async fn sign_out(
     if let Some(session) = cookie::of(&headers) {
         service.authenticator.sign_out(session).await?;
     }
-    let mut response = service.go("/sign-in");
-    response.headers_mut().extend(cookie::clear().map(|cookie| (SET_COOKIE, cookie)));
-    Ok(response)
+    Ok(service.go_with("/sign-in", cookie::clear()))
 }
 
 impl Service {

@@ -2,8 +2,8 @@
 //! and for whoever wants to see what programs get. All three take the parameters of the API, and `collection`.
 
 use super::super::{Problem, Service, live};
-use super::Person;
 use super::form::field;
+use super::{Person, shown};
 use crate::auth::session::SignedIn;
 use crate::feed::{Page, ReadError};
 use crate::pages::feed::{FeedPage, Selection};
@@ -25,15 +25,15 @@ const ATTEMPTS: usize = 5;
 const TIMES: [&str; 4] = ["receivedsince", "receivedbefore", "publishedsince", "publishedbefore"];
 
 pub(in crate::http) fn page_methods() -> MethodRouter<Arc<Service>> {
-    get(page).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    shown(get(page))
 }
 
 pub(in crate::http) fn live_methods() -> MethodRouter<Arc<Service>> {
-    get(watch).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    shown(get(watch))
 }
 
 pub(in crate::http) fn raw_methods() -> MethodRouter<Arc<Service>> {
-    get(raw).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    shown(get(raw))
 }
 
 /// What the address of a page asks for.

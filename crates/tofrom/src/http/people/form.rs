@@ -13,6 +13,9 @@ use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
+/// Characters of a name.
+const LONGEST_NAME: usize = 100;
+
 /// The fields of a form. They may hold a password, so they are wiped away afterwards.
 pub(in crate::http) struct Fields(Zeroizing<Vec<u8>>);
 
@@ -35,6 +38,15 @@ impl Fields {
     /// The same without space around it; nothing where it is empty.
     pub(in crate::http) fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// What somebody calls something of theirs; else what is wrong with it, `missing` if nothing is there.
+    pub(in crate::http) fn name(&self, missing: &'static str) -> Result<String, &'static str> {
+        let name = self.text("name").ok_or(missing)?;
+        if name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+            return Err("A name has at most 100 characters, on one line.");
+        }
+        Ok(name)
     }
 
     /// A secret.

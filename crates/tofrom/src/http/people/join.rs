@@ -1,11 +1,11 @@
 //! How somebody gets an account or a new password: `/join/{ticket}`, `/join` where everybody may, `/reset/{ticket}`.
 //!
-//! The ticket is in the address, which is why these pages send no referrer and no such address is logged.
+//! The ticket is in the address, which is why no such address is logged. As on all pages, other sites get no referrer.
 
 use super::super::listen::Peer;
 use super::super::{Problem, Service, body};
-use super::cookie;
 use super::form::{Fields, device, is_from_here, not_ours};
+use super::{both, cookie};
 use crate::auth::{Denied, Joining, PasswordReset};
 use crate::pages::join::{JoinPage, ResetPage};
 use crate::pages::{Failure, FormTargets, html};
@@ -13,25 +13,20 @@ use axum::extract::{Extension, Path, Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
 use http::StatusCode;
-use http::header::SET_COOKIE;
 use model::Purpose;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
 pub(in crate::http) fn invited_methods() -> MethodRouter<Arc<Service>> {
-    get(show_invited).post(join_invited).fallback(wrong_method)
+    both(get(show_invited).post(join_invited))
 }
 
 pub(in crate::http) fn open_methods() -> MethodRouter<Arc<Service>> {
-    get(show_open).post(join_open).fallback(wrong_method)
+    both(get(show_open).post(join_open))
 }
 
 pub(in crate::http) fn reset_methods() -> MethodRouter<Arc<Service>> {
-    get(show_reset).post(reset).fallback(wrong_method)
-}
-
-async fn wrong_method() -> Problem {
-    Problem::method_not_allowed("GET, HEAD, POST")
+    both(get(show_reset).post(reset))
 }
 
 async fn show_invited(
@@ -165,9 +160,7 @@ impl Service {
     }
 
     fn welcome(&self, session: &str) -> Response {
-        let mut response = self.go("/feed");
-        response.headers_mut().extend(cookie::set(session).map(|cookie| (SET_COOKIE, cookie)));
-        response
+        self.go_with("/feed", cookie::set(session))
     }
 
     fn join_page(&self, status: StatusCode, fields: &Fields, complaint: Option<&str>) -> Response {

@@ -28,12 +28,28 @@ use crate::auth::session::SignedIn;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use axum::routing::MethodRouter;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use model::encode_component;
+use model::{Account, AccountName, encode_component};
 use std::convert::Infallible;
 use std::sync::Arc;
+
+/// The methods of an address that is looked at.
+fn shown(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
+    methods.fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+/// The methods of an address that forms go to.
+fn sent(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
+    methods.fallback(|| async { Problem::method_not_allowed("POST") })
+}
+
+/// The methods of an address that is both.
+fn both(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
+    methods.fallback(|| async { Problem::method_not_allowed("GET, HEAD, POST") })
+}
 
 /// Somebody who is signed in. Everybody else is sent to sign in, and comes back afterwards.
 pub(super) struct Person(pub(super) SignedIn);
@@ -101,6 +117,20 @@ impl Service {
     /// Sends a browser to a page of ours.
     pub(super) fn go(&self, path: &str) -> Response {
         redirect(&format!("{}{path}", self.site.base()))
+    }
+
+    /// The same, and gives the browser a cookie or takes it away.
+    fn go_with(&self, path: &str, cookie: Option<HeaderValue>) -> Response {
+        let mut response = self.go(path);
+        response.headers_mut().extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+        response
+    }
+
+    /// The account of that name, if it is there.
+    async fn account_named(&self, name: &str) -> Result<Account, Problem> {
+        let name = AccountName::parse(name).map_err(|_| Problem::not_found())?;
+        let found = self.store.account_by_name(&name).await?.filter(|account| !account.removed);
+        found.ok_or_else(Problem::not_found)
     }
 }
 

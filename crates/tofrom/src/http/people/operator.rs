@@ -5,7 +5,7 @@ mod applications;
 mod overview;
 
 use super::super::{Problem, Service};
-use super::{Person, form};
+use super::{Person, both, form, sent, shown};
 use crate::auth::session::SignedIn;
 use crate::pages::frame::{Frame, Here};
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -16,41 +16,39 @@ use http::request::Parts;
 use std::sync::Arc;
 
 pub(in crate::http) fn overview_methods() -> MethodRouter<Arc<Service>> {
-    get(overview::show).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    shown(get(overview::show))
 }
 
 pub(in crate::http) fn replay_methods() -> MethodRouter<Arc<Service>> {
-    post(overview::replay).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(overview::replay))
 }
 
 pub(in crate::http) fn accounts_methods() -> MethodRouter<Arc<Service>> {
-    get(accounts::show)
-        .post(accounts::create)
-        .fallback(|| async { Problem::method_not_allowed("GET, HEAD, POST") })
+    both(get(accounts::show).post(accounts::create))
 }
 
 pub(in crate::http) fn invite_methods() -> MethodRouter<Arc<Service>> {
-    post(accounts::invite).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(accounts::invite))
 }
 
 pub(in crate::http) fn reset_methods() -> MethodRouter<Arc<Service>> {
-    post(accounts::reset).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(accounts::reset))
 }
 
 pub(in crate::http) fn disable_methods() -> MethodRouter<Arc<Service>> {
-    post(accounts::disable).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(accounts::disable))
 }
 
 pub(in crate::http) fn enable_methods() -> MethodRouter<Arc<Service>> {
-    post(accounts::enable).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(accounts::enable))
 }
 
 pub(in crate::http) fn applications_methods() -> MethodRouter<Arc<Service>> {
-    get(applications::show).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    shown(get(applications::show))
 }
 
 pub(in crate::http) fn remove_application_methods() -> MethodRouter<Arc<Service>> {
-    post(applications::remove).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(applications::remove))
 }
 
 /// An operator who is signed in.

@@ -1,8 +1,8 @@
 //! `/user/{name}`: one person and what they did, to follow or not.
 
 use super::super::{Problem, Service};
-use super::Person;
 use super::form::{Sent, field};
+use super::{Person, sent, shown};
 use crate::following;
 use crate::pages::frame::{Frame, Here};
 use crate::pages::person::PersonPage;
@@ -15,15 +15,15 @@ use model::{Account, AccountName, Collection, FeedQuery, RawQuery, Reader};
 use std::sync::Arc;
 
 pub(in crate::http) fn show_methods() -> MethodRouter<Arc<Service>> {
-    get(show).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    shown(get(show))
 }
 
 pub(in crate::http) fn follow_methods() -> MethodRouter<Arc<Service>> {
-    post(follow).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(follow))
 }
 
 pub(in crate::http) fn unfollow_methods() -> MethodRouter<Arc<Service>> {
-    post(unfollow).fallback(|| async { Problem::method_not_allowed("POST") })
+    sent(post(unfollow))
 }
 
 async fn show(
@@ -67,7 +67,7 @@ async fn follow(
     Path(name): Path<String>,
     sent: Sent,
 ) -> Result<Response, Problem> {
-    let other = service.other(&name).await?;
+    let other = service.account_named(&name).await?;
     let may = other.public || sent.person.account.operator;
     if !may || other.uid == sent.person.account.uid {
         return Err(Problem::not_found());
@@ -82,7 +82,7 @@ async fn unfollow(
     Path(name): Path<String>,
     sent: Sent,
 ) -> Result<Response, Problem> {
-    let other = service.other(&name).await?;
+    let other = service.account_named(&name).await?;
     let edge = following::edge(service.store.as_ref(), sent.person.account.uid, other.uid).await?;
     if edge.is_none() {
         return Err(Problem::not_found());
@@ -99,13 +99,5 @@ fn back(sent: &Sent, other: &Account) -> String {
         // Somebody private has no page for others once nobody follows them.
         _ if other.public => format!("/user/{}", other.name),
         _ => "/feed".to_owned(),
-    }
-}
-
-impl Service {
-    async fn other(&self, name: &str) -> Result<Account, Problem> {
-        let name = AccountName::parse(name).map_err(|_| Problem::not_found())?;
-        let found = self.store.account_by_name(&name).await?.filter(|account| !account.removed);
-        found.ok_or_else(Problem::not_found)
     }
 }

@@ -1,7 +1,7 @@
 //! `/docs/try`: a read with the person's own rights, shown as a program would send it and get it answered.
 
 use super::super::{Problem, Service, body};
-use super::Person;
+use super::{Person, shown};
 use crate::pages::docs::{Asked, Told, Trial};
 use crate::pages::frame::{Frame, Here};
 use crate::pages::{Policy, html};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const MOST: usize = 64 << 20;
 
 pub(in crate::http) fn methods() -> MethodRouter<Arc<Service>> {
-    get(try_it).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    shown(get(try_it))
 }
 
 async fn try_it(

@@ -31,15 +31,14 @@ pub(super) async fn create(
     uri: Uri,
     Ordered(sent): Ordered,
 ) -> Result<Response, Problem> {
-    let complain =
-        |status, complaint: String| async move { (status, Told { complaint: Some(complaint), link: None }) };
+    let complain = |status, complaint| (status, Told { complaint: Some(complaint), link: None });
     let wrong = StatusCode::UNPROCESSABLE_ENTITY;
     let text = |name: &str| sent.fields.get(name).unwrap_or_default();
     let named = AccountName::parse(text("name").trim());
     let (given, family) = (person_name(&text("given")), person_name(&text("family")));
     let (status, told) = match (named, given, family) {
-        (Err(why), _, _) => complain(wrong, why.to_string()).await,
-        (_, Err(why), _) | (_, _, Err(why)) => complain(wrong, why.to_string()).await,
+        (Err(why), _, _) => complain(wrong, why.to_string()),
+        (_, Err(why), _) | (_, _, Err(why)) => complain(wrong, why.to_string()),
         (Ok(name), Ok(given_name), Ok(family_name)) => {
             let now = service.clock.now();
             let new = NewAccount {
@@ -53,9 +52,7 @@ pub(super) async fn create(
                 created: now,
             };
             match service.store.create_account(new).await? {
-                None => {
-                    complain(StatusCode::CONFLICT, format!("The name {name} is taken, or was once.")).await
-                }
+                None => complain(StatusCode::CONFLICT, format!("The name {name} is taken, or was once.")),
                 Some(account) => (
                     StatusCode::CREATED,
                     Told { complaint: None, link: Some(service.reset_link(&sent.person, &account).await?) },
@@ -124,12 +121,6 @@ struct Told {
 }
 
 impl Service {
-    async fn account_named(&self, name: &str) -> Result<Account, Problem> {
-        let name = AccountName::parse(name).map_err(|_| Problem::not_found())?;
-        let found = self.store.account_by_name(&name).await?.filter(|account| !account.removed);
-        found.ok_or_else(Problem::not_found)
-    }
-
     async fn set_disabled(&self, account: &Account, disabled: bool) -> Result<Response, Problem> {
         self.accounts.set_disabled(&self.clock, account, disabled).await?;
         Ok(self.go(&format!("/operator/accounts?name={}&done=account", account.name)))

@@ -16,8 +16,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use store::Secret;
 
-/// Characters of an application's name.
-const LONGEST_NAME: usize = 100;
 /// Live applications of an account.
 const MOST: usize = 50;
 
@@ -112,10 +110,7 @@ struct Asked {
 
 impl Asked {
     fn read(fields: &Fields) -> Result<Asked, &'static str> {
-        let name = fields.text("name").ok_or("Give the application the name that people are to see.")?;
-        if name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
-            return Err("A name has at most 100 characters, on one line.");
-        }
+        let name = fields.name("Give the application the name that people are to see.")?;
         let callback = fields.text("callback").unwrap_or_else(|| "oob".to_owned());
         if !callback::can_be_registered(&callback) {
             return Err(

@@ -11,7 +11,7 @@ use crate::pages::{Policy, html};
 use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, SET_COOKIE};
+use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{StatusCode, Uri};
 use std::sync::Arc;
 
@@ -52,9 +52,7 @@ pub(super) async fn delete(
         async move { service.remove_account(uid).await }
     });
     removed.await.map_err(|_| Problem::internal())??;
-    let mut response = service.go("/sign-in");
-    response.headers_mut().extend(cookie::clear().map(|cookie| (SET_COOKIE, cookie)));
-    Ok(response)
+    Ok(service.go_with("/sign-in", cookie::clear()))
 }
 
 impl Service {

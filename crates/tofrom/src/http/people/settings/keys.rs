@@ -13,8 +13,6 @@ use http::{StatusCode, Uri};
 use model::{Key, KeyId, Millis, Scopes};
 use std::sync::Arc;
 
-/// Characters of a key's name.
-const LONGEST_NAME: usize = 100;
 /// Live keys of an account: more than anybody has programs, and few enough to be listed.
 const MOST: usize = 200;
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -78,10 +76,7 @@ pub(super) async fn revoke(
 
 /// The name and the end of a key that a form asks for.
 fn asked(fields: &Fields, now: Millis) -> Result<(String, Option<Millis>), &'static str> {
-    let name = fields.text("name").ok_or("Give the key a name, so that you know it again.")?;
-    if name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
-        return Err("A name has at most 100 characters, on one line.");
-    }
+    let name = fields.name("Give the key a name, so that you know it again.")?;
     let days = match fields.get("days").as_deref() {
         None | Some("") => None,
         Some(days) => Some(days.parse::<u16>().map_err(|_| "Choose when it ends from the list.")?),

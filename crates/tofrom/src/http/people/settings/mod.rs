@@ -8,14 +8,15 @@ mod picture;
 mod profile;
 mod security;
 
-use super::super::{Problem, Service};
+use super::super::Service;
+use super::{both, sent, shown};
 use crate::auth::session::SignedIn;
 use crate::pages::frame::{Frame, Here};
 use axum::routing::{MethodRouter, get, post};
 use http::Uri;
 use std::sync::Arc;
 
-/// A page of settings, with the form that adds to it where there is one.
+/// What each address of the settings takes.
 macro_rules! pages {
     ($($name:ident = $methods:expr;)*) => {
         $(pub(in crate::http) fn $name() -> MethodRouter<Arc<Service>> { $methods })*
@@ -39,18 +40,6 @@ pages! {
     data_methods = shown(get(data::show));
     export_methods = shown(get(data::export));
     delete_account_methods = sent(post(data::delete));
-}
-
-fn shown(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
-    methods.fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
-}
-
-fn sent(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
-    methods.fallback(|| async { Problem::method_not_allowed("POST") })
-}
-
-fn both(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
-    methods.fallback(|| async { Problem::method_not_allowed("GET, HEAD, POST") })
 }
 
 impl Service {

@@ -3,12 +3,14 @@
 use super::super::super::{Problem, Service};
 use super::super::Person;
 use super::super::form::{is_from_here, not_ours};
+use crate::auth::session::SignedIn;
 use crate::pages::settings::ProfilePage;
 use crate::pages::{Policy, html};
 use crate::pictures;
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Multipart, Request, State};
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use http_body_util::Limited;
 use model::{Picture, Version};
 use std::sync::Arc;
@@ -27,49 +29,55 @@ pub(super) async fn change(
     }
     let Person(person) = Person::from_request_parts(&mut head, &service).await?;
     let uri = head.uri.clone();
-    let limited = Request::from_parts(head, axum::body::Body::new(Limited::new(sent, MAX_FORM)));
-    let broken = |_| Problem::body("The form broke off, or is larger than 8 MiB.").into_response();
-    let mut parts = Multipart::from_request(limited, &service).await.map_err(broken)?;
-    let (mut proven, mut remove, mut bytes) = (false, false, None);
-    let broken = |_| Problem::body("The form broke off, or is larger than 8 MiB.").into_response();
-    while let Some(part) = parts.next_field().await.map_err(broken)? {
-        match part.name() {
-            Some("csrf") => proven = person.is_ours(uri.path(), &part.text().await.map_err(broken)?),
-            Some("remove") => remove = true,
-            // Nothing of somebody else's is read.
-            Some("picture") if proven => bytes = Some(part.bytes().await.map_err(broken)?),
-            _ => {}
+    let limited = Request::from_parts(head, Body::new(Limited::new(sent, MAX_FORM)));
+    service.change_picture(&person, &uri, limited).await.map_err(IntoResponse::into_response)
+}
+
+fn broken<E>(_: E) -> Problem {
+    Problem::body("The form broke off, or is larger than 8 MiB.")
+}
+
+impl Service {
+    async fn change_picture(
+        &self,
+        person: &SignedIn,
+        uri: &Uri,
+        request: Request,
+    ) -> Result<Response, Problem> {
+        let mut parts = Multipart::from_request(request, self).await.map_err(broken)?;
+        let (mut proven, mut remove, mut bytes) = (false, false, None);
+        while let Some(part) = parts.next_field().await.map_err(broken)? {
+            match part.name() {
+                Some("csrf") => proven = person.is_ours(uri.path(), &part.text().await.map_err(broken)?),
+                Some("remove") => remove = true,
+                // Nothing of somebody else's is read.
+                Some("picture") if proven => bytes = Some(part.bytes().await.map_err(broken)?),
+                _ => {}
+            }
         }
-    }
-    if !proven {
-        return Err(not_ours(&service.site));
-    }
-    let before = service
-        .store
-        .picture(person.account.uid)
-        .await
-        .map_err(|error| Problem::from(error).into_response())?;
-    let version = Version::next(service.clock.now(), before.map(|picture| picture.version));
-    let picture = match (remove, bytes) {
-        (true, _) => Ok(Picture::none(version)),
-        (false, bytes) => pictures::read_in_turn(bytes.unwrap_or_default().to_vec())
-            .await
-            .map(|sizes| Picture { version, sizes }),
-    };
-    match picture {
-        Ok(picture) => {
-            let put = service.store.put_picture(person.account.uid, &picture).await;
-            put.map_err(|error| Problem::from(error).into_response())?;
-            Ok(service.go("/settings?done=picture"))
+        if !proven {
+            return Ok(not_ours(&self.site));
         }
-        Err(why) => {
-            let page = ProfilePage {
-                site: &service.site,
-                frame: service.settings_frame(&person, &uri),
-                account: &person.account,
-                complaint: Some(&why.to_string()),
-            };
-            Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page, Policy::OURS))
-        }
+        let uid = person.account.uid;
+        let before = self.store.picture(uid).await?;
+        let version = Version::next(self.clock.now(), before.map(|picture| picture.version));
+        let picture = if remove {
+            Picture::none(version)
+        } else {
+            match pictures::read_in_turn(bytes.unwrap_or_default().to_vec()).await {
+                Ok(sizes) => Picture { version, sizes },
+                Err(why) => {
+                    let page = ProfilePage {
+                        site: &self.site,
+                        frame: self.settings_frame(person, uri),
+                        account: &person.account,
+                        complaint: Some(&why.to_string()),
+                    };
+                    return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page, Policy::OURS));
+                }
+            }
+        };
+        self.store.put_picture(uid, &picture).await?;
+        Ok(self.go("/settings?done=picture"))
     }
 }

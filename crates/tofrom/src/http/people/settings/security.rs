@@ -10,7 +10,6 @@ use crate::pages::settings::{SecurityPage, SessionView};
 use crate::pages::{Policy, html};
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
-use http::header::SET_COOKIE;
 use http::{HeaderMap, StatusCode, Uri};
 use std::sync::Arc;
 
@@ -37,9 +36,7 @@ pub(super) async fn change_password(
     let changed = service.authenticator.change_password(&person, &old, &new, &device(&headers), remote).await;
     let (status, complaint) = match changed {
         Ok(session) => {
-            let mut response = service.go("/settings/security?done=password");
-            response.headers_mut().extend(cookie::set(&session).map(|cookie| (SET_COOKIE, cookie)));
-            return Ok(response);
+            return Ok(service.go_with("/settings/security?done=password", cookie::set(&session)));
         }
         Err(PasswordChange::Wrong) => {
             (StatusCode::FORBIDDEN, "That is not your present password. Nothing was changed.".to_owned())
