@@ -113,6 +113,9 @@ pub struct Body {
     pub comments: Comments,
     /// What the activity was done with.
     pub object: Object,
+    /// Which of the account's connections brought it, by its name; nothing where somebody wrote it. Nobody is shown it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brought_by: Option<String>,
 }
 
 /// A source service as it is shown.

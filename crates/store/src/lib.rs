@@ -33,8 +33,8 @@ pub use notices::{Notice, Notices};
 
 use async_trait::async_trait;
 use model::{
-    Account, AccountName, ActivityId, Application, Body, Boxes, Edge, Entry, Filter, Formerly, Key, KeyId,
-    Millis, Order, Picture, Place, Position, Spot, State, Uid, Version,
+    Account, AccountName, Activity, ActivityId, Application, Boxes, Edge, Entry, Filter, Formerly, Key,
+    KeyId, Millis, Order, Picture, Place, Position, Spot, State, Uid, Version,
 };
 
 /// Everything that a store offers.
@@ -199,8 +199,8 @@ pub trait Activities: Send + Sync {
     /// and everybody whom they addressed. `None`: there was none before.
     async fn formerly(&self, ids: &[ActivityId]) -> Result<Vec<Option<Formerly>>>;
 
-    /// The present bodies of these activities, each with its version.
-    async fn bodies(&self, ids: &[ActivityId]) -> Result<Vec<Option<(Version, Body)>>>;
+    /// The present states of these activities with their bodies, both of one version.
+    async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>>;
 }
 
 /// An ordered part of an account's entries.

@@ -78,13 +78,8 @@ impl Walk {
 
     /// Those that are still there.
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Activity>> {
-        let states = self.store.states(ids).await?;
-        let bodies = self.store.bodies(ids).await?;
-        let both = states.into_iter().zip(bodies).filter_map(|(state, body)| {
-            let (state, (_, body)) = state.zip(body)?;
-            (!state.deleted).then_some(Activity { state, body })
-        });
-        Ok(both.collect())
+        let found = self.store.activities(ids).await?.into_iter().flatten();
+        Ok(found.filter(|activity| !activity.state.deleted).collect())
     }
 
     async fn learn_names(&mut self, activities: &[Activity]) -> Result<()> {

@@ -9,7 +9,7 @@ use super::{CqlStore, Query, Step, together};
 use crate::bytes::{Put, Take};
 use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, StoreError, Whole};
 use async_trait::async_trait;
-use model::{Activity, ActivityId, Body, Entry, Formerly, Position, State, Version};
+use model::{Activity, ActivityId, Entry, Formerly, Position, State, Version};
 use std::collections::HashMap;
 use uuid::Uuid;
 
@@ -34,7 +34,7 @@ const COPY_CLAIM: Query = Query::write(
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP 1",
 );
 const STATE: Query = Query::read("SELECT state FROM feed.activity WHERE aid = ?");
-const BODY: Query = Query::read("SELECT body FROM feed.activity WHERE aid = ?");
+const ACTIVITY: Query = Query::read("SELECT state, body FROM feed.activity WHERE aid = ?");
 const PUT: Query =
     Query::write("INSERT INTO feed.activity (aid, state, body) VALUES (?, ?, ?) USING TIMESTAMP ?");
 
@@ -64,12 +64,16 @@ impl CqlStore {
         together(ids.iter().map(|id| self.state_row(*id))).await
     }
 
-    async fn body(&self, id: ActivityId) -> Result<Option<(Version, Body)>> {
-        let row = self.db.row::<(Option<Vec<u8>>,)>(&BODY, (uuid(id),)).await?;
-        let Some(cell) = row.and_then(|(cell,)| cell) else { return Ok(None) };
-        let mut take = Take::new(&cell);
-        let version = take.version()?;
-        Ok(Some((version, body_of(take.blob()?)?)))
+    /// State and body are written together with one timestamp, so that a row has both of one version.
+    async fn activity(&self, id: ActivityId) -> Result<Option<Activity>> {
+        let row = self.db.row::<(Option<Vec<u8>>, Option<Vec<u8>>)>(&ACTIVITY, (uuid(id),)).await?;
+        let Some((Some(state), Some(body))) = row else { return Ok(None) };
+        let (state, _) = read_state(&state)?;
+        let mut take = Take::new(&body);
+        if take.version()? != state.version {
+            return Err(corrupt("a body of another version than its state"));
+        }
+        Ok(Some(Activity { state, body: body_of(take.blob()?)? }))
     }
 
     /// Whether a version, or a later one, is in place with everything that belongs to it.
@@ -221,7 +225,7 @@ impl Activities for CqlStore {
         Ok(rows.into_iter().map(|row| row.and_then(|(_, formerly)| formerly)).collect())
     }
 
-    async fn bodies(&self, ids: &[ActivityId]) -> Result<Vec<Option<(Version, Body)>>> {
-        together(ids.iter().map(|id| self.body(*id))).await
+    async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {
+        together(ids.iter().map(|id| self.activity(*id))).await
     }
 }

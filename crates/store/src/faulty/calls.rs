@@ -7,7 +7,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use model::{
-    AccessToken, Account, AccountName, ActivityId, Application, Body, Edge, Entry, Formerly, Key, KeyId,
+    AccessToken, Account, AccountName, Activity, ActivityId, Application, Edge, Entry, Formerly, Key, KeyId,
     Millis, Picture, Place, Position, Progress, Session, State, Temporary, Ticket, Uid, Version,
 };
 use std::sync::Arc;
@@ -120,7 +120,7 @@ hands_on! { Activities
         claim(source: &SourceKey) -> Option<Claim>;
         states(ids: &[ActivityId]) -> Vec<Option<State>>;
         formerly(ids: &[ActivityId]) -> Vec<Option<Formerly>>;
-        bodies(ids: &[ActivityId]) -> Vec<Option<(Version, Body)>>;
+        activities(ids: &[ActivityId]) -> Vec<Option<Activity>>;
     }
     writes {
         accept(batch: Vec<Acceptance>) as (batch) -> Vec<Accepted>;

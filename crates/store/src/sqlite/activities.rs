@@ -1,6 +1,6 @@
 //! Activities: claims, states, bodies.
 
-use super::facets::Facets;
+use super::facets::{Facets, View};
 use super::values::{
     activity_id, corrupt, flags, millis, pack_uids, unpack_flags, unpack_uids, unpack_visibility, version,
     visibility_number,
@@ -8,8 +8,8 @@ use super::values::{
 use super::{SqliteStore, entries, log};
 use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, Work};
 use async_trait::async_trait;
-use model::{Activity, ActivityId, Body, Entry, Formerly, State, Uid, Version};
-use rusqlite::{Connection, OptionalExtension, params};
+use model::{Activity, ActivityId, Entry, Formerly, State, Uid};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::sync::Arc;
 
 const CLAIM: &str = "SELECT aid, ver, fingerprint, deleted FROM claim
@@ -37,8 +37,26 @@ const STATE: &str = "SELECT aid, ver, actor, facet, received_ms, published_ms, u
 const FORMERLY: &str = "SELECT formerly_visibility, formerly_addressed FROM activity
      WHERE aid = ?1 AND formerly_visibility IS NOT NULL";
 
-const BODY: &str = "SELECT activity.ver, body.json FROM activity JOIN body ON body.id = activity.body
-     WHERE activity.aid = ?1";
+const ACTIVITY: &str =
+    "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, json
+     FROM activity JOIN body ON body.id = activity.body WHERE aid = ?1";
+
+/// The state in a row of [`STATE`] or [`ACTIVITY`].
+fn state(connection: &Connection, facets: &mut View<'_>, row: &Row<'_>) -> Result<State> {
+    let (visibility, deleted) = unpack_flags(row.get(7)?)?;
+    Ok(State {
+        id: activity_id(row, 0)?,
+        version: version(row, 1)?,
+        actor: Uid(row.get(2)?),
+        facet: facets.one(connection, row.get(3)?)?.as_ref().clone(),
+        received: millis(row, 4)?,
+        published: millis(row, 5)?,
+        updated: millis(row, 6)?,
+        deleted,
+        visibility,
+        addressed: unpack_uids(row, 8)?,
+    })
+}
 
 fn claim(connection: &Connection, source: &SourceKey) -> Result<Option<Claim>> {
     let mut statement = connection.prepare_cached(CLAIM)?;
@@ -146,24 +164,11 @@ impl Activities for SqliteStore {
         self.read_together(|connection| {
             let mut statement = connection.prepare_cached(STATE)?;
             let mut facets = self.facets.view();
-            let mut state = |id: &ActivityId| {
+            let mut find = |id: &ActivityId| {
                 let mut rows = statement.query([id.as_bytes()])?;
-                let Some(row) = rows.next()? else { return Ok(None) };
-                let (visibility, deleted) = unpack_flags(row.get(7)?)?;
-                Ok(Some(State {
-                    id: activity_id(row, 0)?,
-                    version: version(row, 1)?,
-                    actor: Uid(row.get(2)?),
-                    facet: facets.one(connection, row.get(3)?)?.as_ref().clone(),
-                    received: millis(row, 4)?,
-                    published: millis(row, 5)?,
-                    updated: millis(row, 6)?,
-                    deleted,
-                    visibility,
-                    addressed: unpack_uids(row, 8)?,
-                }))
+                rows.next()?.map(|row| state(connection, &mut facets, row)).transpose()
             };
-            ids.iter().map(&mut state).collect()
+            ids.iter().map(&mut find).collect()
         })
         .await
     }
@@ -172,18 +177,19 @@ impl Activities for SqliteStore {
         self.read_together(|connection| ids.iter().map(|id| formerly(connection, id)).collect()).await
     }
 
-    async fn bodies(&self, ids: &[ActivityId]) -> Result<Vec<Option<(Version, Body)>>> {
+    async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {
         self.read_together(|connection| {
-            let mut statement = connection.prepare_cached(BODY)?;
-            let mut body = |id: &ActivityId| {
+            let mut statement = connection.prepare_cached(ACTIVITY)?;
+            let mut facets = self.facets.view();
+            let mut find = |id: &ActivityId| {
                 let mut rows = statement.query([id.as_bytes()])?;
                 let Some(row) = rows.next()? else { return Ok(None) };
-                let json = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                let json = row.get_ref(9)?.as_blob().map_err(rusqlite::Error::from)?;
                 let body =
                     serde_json::from_slice(json).map_err(|error| corrupt(&format!("a body: {error}")))?;
-                Ok(Some((version(row, 0)?, body)))
+                Ok(Some(Activity { state: state(connection, &mut facets, row)?, body }))
             };
-            ids.iter().map(&mut body).collect()
+            ids.iter().map(&mut find).collect()
         })
         .await
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use store::{Feeds, Store};
 use tofrom::accounts::AccountCache;
 use tofrom::clock::Clock;
-use tofrom::feed::{Bodies, Feed, FeedLimits};
+use tofrom::feed::{Feed, FeedLimits};
 
 const AIM_COLD: u64 = 30;
 const AIM_WARM: u64 = 28;
@@ -23,7 +23,6 @@ pub(crate) async fn measure(cluster: &Cluster) {
     let store: Arc<dyn Store> = counted.clone();
     let accounts = AccountCache::new(Arc::clone(&store));
     let feed = Feed::new(Arc::clone(&store), accounts.clone(), Clock::system(), FeedLimits::default());
-    let bodies = Bodies::new(Arc::clone(&store));
     let since = |before: (u64, u64)| counted.counted().0 - before.0;
     println!("| a page of 20 | entries and states | bodies | together | aim | profiles of actors |");
     println!("|---|--:|--:|--:|--:|--:|");
@@ -33,7 +32,7 @@ pub(crate) async fn measure(cluster: &Cluster) {
         let all = since(before);
         assert_eq!(page.items.len(), 20);
         let before = counted.counted();
-        bodies.of(&mut page.items, |_| true).await.unwrap();
+        feed.bodies().of(&mut page.items, |_| true).await.unwrap();
         let bodies = since(before);
         let own = all - profiles;
         println!("| {what} | {own} | {bodies} | {} | {aim} | {profiles} |", own + bodies);

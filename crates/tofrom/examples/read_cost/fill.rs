@@ -149,6 +149,7 @@ fn activity(
         service: Service { name, icon: None, website: None },
         comments: Comments::Available(true),
         object: Object { title: Some("An object".to_owned()), ..Object::default() },
+        brought_by: None,
     };
     Ok(Activity { state, body })
 }

@@ -80,6 +80,7 @@ impl Default for FeedLimits {
 pub struct Feed {
     store: Arc<dyn Store>,
     accounts: AccountCache,
+    bodies: Arc<Bodies>,
     clock: Clock,
     limits: FeedLimits,
 }
@@ -87,7 +88,13 @@ pub struct Feed {
 impl Feed {
     /// A reader of that store's collections.
     pub fn new(store: Arc<dyn Store>, accounts: AccountCache, clock: Clock, limits: FeedLimits) -> Feed {
-        Feed { store, accounts, clock, limits }
+        let bodies = Arc::new(Bodies::new(Arc::clone(&store)));
+        Feed { store, accounts, bodies, clock, limits }
+    }
+
+    /// The bodies of what it shows.
+    pub fn bodies(&self) -> &Bodies {
+        &self.bodies
     }
 
     /// The page that `reader` gets for `query`.

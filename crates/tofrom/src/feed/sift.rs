@@ -123,11 +123,10 @@ impl Feed {
         query: &FeedQuery,
         candidates: Vec<Candidate>,
     ) -> Result<Vec<Option<Item>>, ReadError> {
-        let ids: Vec<_> = candidates.iter().map(|candidate| candidate.entry.id).collect();
-        if ids.is_empty() {
+        if candidates.is_empty() {
             return Ok(Vec::new());
         }
-        let states = self.store.states(&ids).await?;
+        let states = self.bodies.states(candidates.iter().map(|candidate| &candidate.entry)).await?;
         let shown = candidates.into_iter().zip(states).map(|(candidate, state)| {
             let state = state?;
             let fits =

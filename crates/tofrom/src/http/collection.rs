@@ -203,7 +203,7 @@ impl Service {
         let remembered = self.renderer.remembered(&page.items, format);
         let lacking = |at: usize| remembered.get(at).is_none_or(Option::is_none);
         let versions: Vec<_> = page.items.iter().map(|item| item.state.version).collect();
-        let bodies = self.bodies.of(&mut page.items, lacking).await?;
+        let bodies = self.feed.bodies().of(&mut page.items, lacking).await?;
         if page.items.iter().zip(versions).any(|(item, version)| item.state.version != version) {
             return Ok(None);
         }

@@ -125,7 +125,7 @@ impl Service {
     /// Items as JSON, each on a line; those of which there is a later version by now are left out.
     async fn written_as_json(&self, items: &mut [Item]) -> Result<Vec<(ActivityId, String)>, ReadError> {
         let versions: Vec<_> = items.iter().map(|item| item.state.version).collect();
-        let bodies = self.bodies.of(items, |_| true).await?;
+        let bodies = self.feed.bodies().of(items, |_| true).await?;
         let current = items.iter().zip(versions).filter(|(item, version)| item.state.version == *version);
         let written = current.filter_map(|(item, _)| {
             let body = bodies.get(&item.state.id)?;

@@ -32,7 +32,7 @@ pub use router::{Access, ROUTES, Route, router};
 use crate::accounts::AccountCache;
 use crate::auth::{AuthSettings, Authenticator, SecretKeys};
 use crate::clock::Clock;
-use crate::feed::{Bodies, Feed, FeedLimits};
+use crate::feed::{Feed, FeedLimits};
 use crate::ingest::Ingest;
 use crate::live::Hub;
 use crate::openapi;
@@ -76,7 +76,6 @@ pub struct Service {
     /// What was received longer ago is not shown.
     retention: Option<Duration>,
     feed: Feed,
-    bodies: Bodies,
     renderer: Renderer,
     written: written::Written,
     cors: cors::Cors,
@@ -100,7 +99,6 @@ impl Service {
         let accounts = AccountCache::new(Arc::clone(&parts.store));
         Arc::new(Service {
             feed: Feed::new(Arc::clone(&parts.store), accounts.clone(), parts.clock.clone(), parts.limits),
-            bodies: Bodies::new(Arc::clone(&parts.store)),
             renderer: Renderer::new(parts.site.clone()),
             authenticator: Authenticator::new(
                 Arc::clone(&parts.store),

@@ -43,6 +43,13 @@ pub enum Outcome {
     Refused(Refused),
 }
 
+/// Who brings a draft.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bringer {
+    Person,
+    Source,
+}
+
 /// What is to be done for a draft.
 enum Step {
     Done(Outcome),
@@ -63,6 +70,16 @@ impl Ingest {
     /// Takes in what `actor` did: an outcome for each draft, in their order. On return all of it is durable. After an
     /// error some of it may be; to accept the same again is safe.
     pub async fn accept(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
+        self.take_in(actor, drafts, Bringer::Person).await
+    }
+
+    /// The same from a source, which says again and again what it knows: what was deleted stays deleted, and what the
+    /// first version fixed stays as it is.
+    pub async fn bring(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
+        self.take_in(actor, drafts, Bringer::Source).await
+    }
+
+    async fn take_in(&self, actor: &Account, drafts: Vec<Draft>, by: Bringer) -> Result<Vec<Outcome>> {
         let names = self
             .resolve(drafts.iter().flat_map(|draft| draft.to.iter().flatten().cloned()).collect())
             .await?;
@@ -75,7 +92,7 @@ impl Ingest {
                 return Err(StoreError::Unavailable("others keep writing the same activities".to_owned()));
             }
             let before = waiting.len();
-            waiting = self.round(actor.uid, &names, &mut ids, waiting, &mut outcomes).await?;
+            waiting = self.round((actor.uid, by), &names, &mut ids, waiting, &mut outcomes).await?;
             fruitless = if waiting.len() < before { 0 } else { fruitless + 1 };
         }
         Ok(outcomes.into_iter().flatten().collect())
@@ -87,19 +104,14 @@ impl Ingest {
             let Some(claim) = self.store.claim(source).await?.filter(|claim| !claim.deleted) else {
                 return Ok(false);
             };
-            let (state, body) = self.activity(claim.id).await?;
-            let deletion = deletion(source, &claim, state, body, self.clock.now());
+            let activity = self.store.activities(&[claim.id]).await?.into_iter().flatten().next();
+            let activity = activity.ok_or_else(|| claimed_but_missing(claim.id))?;
+            let deletion = deletion(source, &claim, activity, self.clock.now());
             if let Some(Accepted::Stored(_)) = self.store.accept(vec![deletion]).await?.first() {
                 return Ok(true);
             }
         }
         Err(StoreError::Unavailable("others keep writing the same activity".to_owned()))
-    }
-
-    async fn activity(&self, id: ActivityId) -> Result<(State, Body)> {
-        let state = self.store.states(&[id]).await?.into_iter().flatten().next();
-        let body = self.store.bodies(&[id]).await?.into_iter().flatten().next();
-        state.zip(body.map(|(_, body)| body)).ok_or_else(|| claimed_but_missing(id))
     }
 
     /// The numbers of the names that somebody has.
@@ -114,7 +126,7 @@ impl Ingest {
     /// One look and one write for the first draft of each address; gives back those that still wait.
     async fn round(
         &self,
-        actor: Uid,
+        (actor, by): (Uid, Bringer),
         names: &HashMap<AccountName, Uid>,
         ids: &mut Ids<'_>,
         waiting: Vec<(usize, Draft)>,
@@ -142,8 +154,9 @@ impl Ingest {
             let step = match claim {
                 Some(claim) if !claim.deleted => {
                     let state = states.remove(&claim.id).ok_or_else(|| claimed_but_missing(claim.id))?;
-                    another_version(&source, &draft, addressed, &claim, state, now)?
+                    another_version(&source, &draft, addressed, &claim, state, by, now)?
                 }
+                Some(deleted) if by == Bringer::Source => Step::Done(Outcome::Unchanged(deleted.id)),
                 gone => first_version(&source, &draft, addressed, gone.as_ref(), ids, now)?,
             };
             match step {
@@ -229,9 +242,10 @@ fn another_version(
     addressed: Option<Vec<Uid>>,
     claim: &Claim,
     state: State,
+    by: Bringer,
     now: Millis,
 ) -> Result<Step> {
-    if let Some(refused) = changes_what_is_fixed(draft, &state) {
+    if let Some(refused) = changes_what_is_fixed(draft, &state).filter(|_| by == Bringer::Person) {
         return Ok(Step::Done(Outcome::Refused(refused)));
     }
     let visibility = draft.visibility.unwrap_or(state.visibility);
@@ -277,7 +291,8 @@ fn later_than(before: Millis, now: Millis) -> Millis {
 }
 
 /// The version that takes an activity back. What it said is not kept.
-fn deletion(source: &SourceKey, claim: &Claim, state: State, body: Body, now: Millis) -> Acceptance {
+fn deletion(source: &SourceKey, claim: &Claim, activity: Activity, now: Millis) -> Acceptance {
+    let Activity { state, body } = activity;
     let formerly = Some(Formerly::from(&state));
     let state = State {
         version: Version::next(now, Some(claim.version)),

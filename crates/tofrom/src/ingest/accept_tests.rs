@@ -82,8 +82,8 @@ async fn what_was_deleted_is_gone_and_comes_again_as_another() {
     assert!(place.ingest.delete(&source).await.unwrap());
     assert!(!place.ingest.delete(&source).await.unwrap(), "once");
     assert!(state(&place, id).await.deleted);
-    let bodies = place.store.bodies(&[id]).await.unwrap();
-    assert!(bodies.iter().flatten().all(|(_, body)| body.title.is_empty()), "what it said is not kept");
+    let kept = place.store.activities(&[id]).await.unwrap();
+    assert!(kept.iter().flatten().all(|one| one.body.title.is_empty()), "what it said is not kept");
     place.tick();
     let next = created(&put(&place, &alice, "1", json!({})).await);
     assert_ne!(next, id);
@@ -128,4 +128,30 @@ async fn of_two_at_once_one_makes_it() {
         made += usize::from(matches!(task.await.unwrap(), Outcome::Created(_)));
     }
     assert_eq!((made, place.ids(&alice, Collection::From.boxes()).await.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_source_changes_what_is_said_and_nothing_else() {
+    let place = Place::new();
+    let alice = place.account("alice").await;
+    let id = created(&put(&place, &alice, "1", json!({})).await);
+    let before = state(&place, id).await;
+    place.tick();
+    let again = |title: &str| Draft {
+        published: Some(Millis(1)),
+        verb: model::Verb::parse("liked").unwrap(),
+        body: Body { title: title.to_owned(), ..draft("1", json!({})).body },
+        ..draft("1", json!({}))
+    };
+    let bring = |title: &'static str| {
+        let (ingest, alice, draft) = (place.ingest.clone(), alice.clone(), again(title));
+        async move { ingest.bring(&alice, vec![draft]).await.unwrap().remove(0) }
+    };
+    assert_eq!(bring("Corrected").await, Outcome::Updated(id));
+    assert_eq!(bring("Corrected").await, Outcome::Unchanged(id), "new dates are no news");
+    let after = state(&place, id).await;
+    assert_eq!((after.published, &after.facet), (before.published, &before.facet));
+    assert!(place.ingest.delete(&source_of(alice.uid, &draft("1", json!({})))).await.unwrap());
+    assert_eq!(bring("Once more").await, Outcome::Unchanged(id), "what was deleted stays deleted");
+    assert!(state(&place, id).await.deleted);
 }

@@ -13,7 +13,9 @@ pub(super) fn fingerprint(
 ) -> Result<[u8; 16], StoreError> {
     // The fields of a body are written in a fixed order and with their lengths told by the quoting, so equal bodies
     // and only those have equal texts.
-    let body = serde_json::to_vec(body).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+    // Who brought it is no content: of two connections that bring the same, the one would forever change the other's.
+    let body = Body { brought_by: None, ..body.clone() };
+    let body = serde_json::to_vec(&body).map_err(|error| StoreError::Corrupt(error.to_string()))?;
     let mut context = Context::new(&SHA256);
     context.update(&body);
     context.update(visibility.as_str().as_bytes());

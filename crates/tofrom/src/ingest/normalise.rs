@@ -51,6 +51,7 @@ pub fn normalise(raw: &RawActivity, now: Millis) -> Result<Draft, Refused> {
             },
             comments: comments(raw)?,
             object,
+            brought_by: None,
         },
         kind,
         verb,

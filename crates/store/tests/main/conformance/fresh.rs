@@ -92,6 +92,7 @@ pub(crate) fn body(title: &str) -> Body {
         service: Service { name: ServiceName::parse("Flickr").unwrap(), icon: None, website: None },
         comments: Comments::Available(false),
         object: Object::default(),
+        brought_by: None,
     }
 }
 

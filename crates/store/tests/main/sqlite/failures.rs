@@ -92,7 +92,7 @@ async fn what_is_stored_wrongly_is_told_and_panics_nobody() {
     let id = item.activity.state.id;
     let vandal = Connection::open(scratch.file("store.db")).unwrap();
     vandal.execute_batch("UPDATE body SET json = x'7b'").unwrap();
-    assert!(matches!(store.bodies(&[id]).await, Err(StoreError::Corrupt(_))));
+    assert!(matches!(store.activities(&[id]).await, Err(StoreError::Corrupt(_))));
     for damage in ["flags = 3", "addressed = x'00'"] {
         vandal.execute_batch(&format!("UPDATE activity SET {damage}")).unwrap();
         assert!(matches!(store.states(&[id]).await, Err(StoreError::Corrupt(_))), "{damage}");

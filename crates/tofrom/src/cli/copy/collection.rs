@@ -3,7 +3,7 @@
 use super::sides::Sides;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
-use model::{Account, Activity, ActivityId, Box, Boxes, Entry, Filter, Order, Uid};
+use model::{Account, ActivityId, Box, Boxes, Entry, Filter, Order, Uid};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
@@ -119,13 +119,12 @@ impl Sides {
     /// Everything that is known of these. What has an entry only is shown nowhere.
     async fn whole_activities(&self, entries: &[Entry]) -> Result<Vec<Whole>> {
         let ids: Vec<ActivityId> = entries.iter().map(|entry| entry.id).collect();
-        let states = self.source.states(&ids).await?;
-        let bodies = self.source.bodies(&ids).await?;
+        let activities = self.source.activities(&ids).await?;
         let formerly = self.source.formerly(&ids).await?;
-        let found = states.into_iter().zip(bodies).zip(formerly).filter_map(|((state, body), formerly)| {
-            let (state, (_, body)) = (state?, body?);
-            Some(Whole { activity: Activity { state, body }, formerly, claim: None })
-        });
+        let found = activities
+            .into_iter()
+            .zip(formerly)
+            .filter_map(|(activity, formerly)| Some(Whole { activity: activity?, formerly, claim: None }));
         let claimed = found.map(|whole| async move {
             let state = &whole.activity.state;
             let (service, id) = (state.facet.service.clone(), whole.activity.body.source_id.clone());

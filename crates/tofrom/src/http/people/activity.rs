@@ -83,9 +83,9 @@ impl Service {
     /// collection they may read.
     async fn visible(&self, person: &SignedIn, id: &str) -> Result<(Activity, Arc<Account>), Problem> {
         let id = ActivityId::parse(id).ok_or_else(Problem::not_found)?;
-        let state = self.store.states(&[id]).await?.into_iter().flatten().next();
-        let state = state.filter(|state| !state.deleted && self.retains(state.received));
-        let state = state.ok_or_else(Problem::not_found)?;
+        let found = self.store.activities(&[id]).await?.into_iter().flatten().next();
+        let found = found.filter(|one| !one.state.deleted && self.retains(one.state.received));
+        let Activity { state, body } = found.ok_or_else(Problem::not_found)?;
         let actor = self.accounts.get(state.actor).await?.filter(|actor| !actor.removed);
         let actor = actor.ok_or_else(Problem::not_found)?;
         let me = person.account.uid;
@@ -102,8 +102,6 @@ impl Service {
         if !(mine.from || mine.to || theirs) {
             return Err(Problem::not_found());
         }
-        let found = self.store.bodies(&[id]).await?.into_iter().flatten().next();
-        let (_, body) = found.ok_or_else(Problem::not_found)?;
         Ok((Activity { state, body }, actor))
     }
 }

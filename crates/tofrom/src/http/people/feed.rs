@@ -137,7 +137,7 @@ impl Service {
         for _ in 0..ATTEMPTS {
             let mut page = self.feed.page(reader, query).await?;
             let versions: Vec<_> = page.items.iter().map(|item| item.state.version).collect();
-            let bodies = self.bodies.of(&mut page.items, |_| true).await?;
+            let bodies = self.feed.bodies().of(&mut page.items, |_| true).await?;
             if page.items.iter().zip(versions).any(|(item, version)| item.state.version != version) {
                 continue;
             }

@@ -5,45 +5,25 @@ use crate::ingest::{RawActivity, Said};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::Activity;
 use std::collections::HashMap;
-use store::{Claim, Result, SourceKey, StoreError};
+use store::{Claim, Result, SourceKey};
 
 /// How many look-ups are under way at once.
 const AT_ONCE: usize = 16;
-/// How often a body may overtake its state before that is taken for a fault.
-const ATTEMPTS: usize = 4;
 
 impl Service {
-    /// What stands at these addresses, each as of one version; nothing where it was taken back.
+    /// What stands at these addresses; nothing where it was taken back.
     pub(super) async fn standing(&self, sources: &[SourceKey]) -> Result<HashMap<SourceKey, Activity>> {
-        let mut found = HashMap::with_capacity(sources.len());
-        let mut wanted = sources.to_vec();
-        for _ in 0..ATTEMPTS {
-            let look_ups: Vec<_> = wanted.iter().map(|source| self.store.claim(source)).collect();
-            let claims: Vec<Option<Claim>> = stream::iter(look_ups).buffered(AT_ONCE).try_collect().await?;
-            let claimed = wanted.into_iter().zip(claims);
-            let live = claimed.filter_map(|(source, claim)| Some((source, claim?)));
-            let live: Vec<_> = live.filter(|(_, claim)| !claim.deleted).collect();
-            if live.is_empty() {
-                return Ok(found);
-            }
-            let ids: Vec<_> = live.iter().map(|(_, claim)| claim.id).collect();
-            let (states, bodies) = (self.store.states(&ids).await?, self.store.bodies(&ids).await?);
-            wanted = Vec::new();
-            for (((source, _), state), body) in live.into_iter().zip(states).zip(bodies) {
-                match (state, body) {
-                    (Some(state), Some((version, body))) if version == state.version => {
-                        if !state.deleted {
-                            found.insert(source, Activity { state, body });
-                        }
-                    }
-                    _ => wanted.push(source),
-                }
-            }
-            if wanted.is_empty() {
-                return Ok(found);
-            }
-        }
-        Err(StoreError::Unavailable("an activity changed faster than it could be read".to_owned()))
+        let look_ups: Vec<_> = sources.iter().map(|source| self.store.claim(source)).collect();
+        let claims: Vec<Option<Claim>> = stream::iter(look_ups).buffered(AT_ONCE).try_collect().await?;
+        let claimed = sources.iter().zip(claims).filter_map(|(source, claim)| Some((source, claim?)));
+        let live: Vec<_> = claimed.filter(|(_, claim)| !claim.deleted).collect();
+        let ids: Vec<_> = live.iter().map(|(_, claim)| claim.id).collect();
+        let activities = self.store.activities(&ids).await?;
+        let there = live.into_iter().zip(activities).filter_map(|((source, _), activity)| {
+            let activity = activity.filter(|activity| !activity.state.deleted)?;
+            Some((source.clone(), activity))
+        });
+        Ok(there.collect())
     }
 }
 

@@ -2,15 +2,15 @@
 
 use super::super::support::world::{FIRST, SPAN};
 use model::{
-    Account, ActivityId, Box, Boxes, Collection, Entry, FeedQuery, Filter, Format, Mark, Millis, Order,
-    Reader, Spot, Start, Uid,
+    Account, Activity, ActivityId, Box, Boxes, Collection, Entry, FeedQuery, Filter, Format, Mark, Millis,
+    Order, Reader, Spot, Start, Uid,
 };
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Copying, Slice, SourceKey, Store};
 use tofrom::accounts::AccountCache;
 use tofrom::clock::Clock;
-use tofrom::feed::{Bodies, Feed, FeedLimits, Page};
+use tofrom::feed::{Feed, FeedLimits, Page};
 use tofrom::render::{PageView, Renderer};
 use tofrom::site::Site;
 
@@ -88,20 +88,18 @@ async fn entries(store: &dyn Copying, owner: Uid, one: Box) -> Vec<Entry> {
 }
 
 async fn activity(store: &dyn Copying, id: ActivityId) -> String {
-    let state = store.states(&[id]).await.unwrap().remove(0).unwrap();
-    let (version, body) = store.bodies(&[id]).await.unwrap().remove(0).unwrap();
+    let Activity { state, body } = store.activities(&[id]).await.unwrap().remove(0).unwrap();
     let formerly = store.formerly(&[id]).await.unwrap();
     let source =
         SourceKey { actor: state.actor, service: state.facet.service.clone(), id: body.source_id.clone() };
     let claim = store.claim(&source).await.unwrap();
     assert!(claim.is_some());
-    format!("{state:?} {version:?} {body:?} {formerly:?} {claim:?}")
+    format!("{state:?} {body:?} {formerly:?} {claim:?}")
 }
 
 /// Shows pages of a store.
 struct Shown {
     feed: Feed,
-    bodies: Bodies,
     renderer: Renderer,
 }
 
@@ -113,8 +111,7 @@ impl Shown {
         // A cluster of tests may be slow, and that is not what is tested here.
         let limits = FeedLimits { deadline: Duration::from_secs(300), ..FeedLimits::default() };
         Shown {
-            feed: Feed::new(Arc::clone(&store), accounts, now, limits),
-            bodies: Bodies::new(store),
+            feed: Feed::new(store, accounts, now, limits),
             renderer: Renderer::new(Site::new("https://feed.example", "feed.example")),
         }
     }
@@ -126,7 +123,7 @@ impl Shown {
     async fn written(&self, owner: &Account, query: &FeedQuery, page: &Page, format: Format) -> Vec<u8> {
         let mut items = page.items.clone();
         let remembered = self.renderer.remembered(&items, format);
-        let bodies = self.bodies.of(&mut items, |at| remembered[at].is_none()).await.unwrap();
+        let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
         // Links carry marks, and those are each store's own.
         let links = vec![("self", format!("https://feed.example/{}", query.collection.as_str()))];
         let view = PageView { owner, collection: query.collection, links: &links };

@@ -10,7 +10,7 @@ use model::{
 use std::collections::BTreeSet;
 use tofrom::accounts::AccountCache;
 use tofrom::clock::Clock;
-use tofrom::feed::{Bodies, Feed, FeedLimits, Item};
+use tofrom::feed::{Feed, FeedLimits, Item};
 use tofrom::render::{Links, PageView, Renderer};
 use tofrom::site::Site;
 
@@ -19,7 +19,6 @@ pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) site: Site,
     feed: Feed,
-    bodies: Bodies,
     renderer: Renderer,
 }
 
@@ -71,7 +70,6 @@ impl Scene {
         let accounts = AccountCache::new(world.as_store());
         Scene {
             feed: Feed::new(world.as_store(), accounts, now, FeedLimits::default()),
-            bodies: Bodies::new(world.as_store()),
             renderer: Renderer::new(site.clone()),
             site,
             world,
@@ -117,7 +115,7 @@ impl Scene {
     async fn render(&self, renderer: &Renderer, shown: &Shown, format: Format) -> Vec<u8> {
         let mut items = shown.items.clone();
         let remembered = renderer.remembered(&items, format);
-        let bodies = self.bodies.of(&mut items, |at| remembered[at].is_none()).await.unwrap();
+        let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
         let view = PageView { owner: &shown.owner, collection: shown.query.collection, links: &shown.links };
         renderer.page(&view, &items, remembered, &bodies, format)
     }

@@ -328,5 +328,6 @@ pub(crate) fn any_body(chance: &mut Chance, service: &str, source_id: String) ->
             thumbnail: chance.one_in(2).then_some(thumbnail),
             url: object_url,
         },
+        brought_by: None,
     }
 }
