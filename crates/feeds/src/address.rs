@@ -1,0 +1,75 @@
+//! Addresses: made absolute, and only those that a browser may be sent to.
+
+use crate::limits::MAX_URL;
+use url::Url;
+
+/// The absolute address, if it is one of the web.
+pub(crate) fn resolved(written: &str, base: &Url) -> Option<Url> {
+    let written = written.trim();
+    if written.is_empty() || written.len() > MAX_URL {
+        return None;
+    }
+    base.join(written).ok().filter(is_web)
+}
+
+/// The absolute address as text that can be put into any document: what no IRI has is escaped.
+pub(crate) fn absolute(written: &str, base: &Url) -> Option<String> {
+    let text = escaped(resolved(written, base)?.as_str());
+    (text.len() <= MAX_URL).then_some(text)
+}
+
+/// Whether it is an address of the web, without a name or password in it.
+pub(crate) fn is_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+        && url.host_str().is_some_and(|host| !host.is_empty())
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.as_str().len() <= MAX_URL
+}
+
+/// Browsers let some characters stand in queries and fragments that no IRI may have.
+fn escaped(address: &str) -> String {
+    let mut text = String::with_capacity(address.len());
+    for c in address.chars() {
+        match c {
+            '"' => text.push_str("%22"),
+            '<' => text.push_str("%3C"),
+            '>' => text.push_str("%3E"),
+            '\\' => text.push_str("%5C"),
+            '^' => text.push_str("%5E"),
+            '`' => text.push_str("%60"),
+            '{' => text.push_str("%7B"),
+            '|' => text.push_str("%7C"),
+            '}' => text.push_str("%7D"),
+            _ => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_web_survives() {
+        let base = Url::parse("https://example.org/blog/feed.xml").unwrap();
+        for (written, expected) in [
+            ("post", Some("https://example.org/blog/post")),
+            (" /a b ", Some("https://example.org/a%20b")),
+            ("//cdn.example.net/x", Some("https://cdn.example.net/x")),
+            ("HTTP://Example.COM:80/A", Some("http://example.com/A")),
+            ("?q={a|b}^`#\\", Some("https://example.org/blog/feed.xml?q=%7Ba%7Cb%7D%5E%60#%5C")),
+            ("", None),
+            ("javascript:alert(1)", None),
+            ("data:text/html,x", None),
+            ("mailto:jo@example.org", None),
+            ("https://jo:secret@example.org/", None),
+            ("https://jo@example.org/", None),
+            ("http://", None),
+        ] {
+            assert_eq!(absolute(written, &base).as_deref(), expected, "{written}");
+        }
+        assert_eq!(absolute(&"x".repeat(3_000), &base), None);
+    }
+}

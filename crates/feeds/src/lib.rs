@@ -1,0 +1,37 @@
+#![doc = include_str!("../README.md")]
+
+mod address;
+mod atom;
+mod atom_object;
+pub mod catalogue;
+mod charset;
+mod discover;
+mod element;
+mod feed;
+mod html;
+mod identity;
+mod json;
+mod json_raw;
+mod limits;
+mod links;
+mod media;
+mod microformats;
+mod microformats_entry;
+mod namespace;
+pub mod opml;
+mod plain;
+mod read;
+mod references;
+mod rss;
+mod times;
+mod tree;
+mod unreadable;
+mod words;
+mod xml;
+
+pub use discover::{Found, discover, rel_me};
+pub use feed::{Feed, Format, Item, ItemObject, Medium, Picture, Provider};
+pub use limits::{MAX_BYTES, MAX_ID, MAX_ITEMS, MAX_TEXT, MAX_TITLE, MAX_URL};
+pub use links::{Link, links};
+pub use read::read;
+pub use unreadable::Unreadable;

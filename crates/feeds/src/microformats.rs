@@ -1,0 +1,234 @@
+//! Pages as feeds: h-feed and h-entry of microformats2.
+//!
+//! Classes with a prefix say what is what: `h-` begins a thing, `p-`, `u-`, `dt-` and `e-` its properties. What
+//! belongs to a thing inside a thing is not the outer one's.
+
+use crate::Unreadable;
+use crate::element::Element;
+use crate::feed::{Feed, Format};
+use crate::identity::each_once;
+use crate::limits::{MAX_ITEMS_LOOKED_AT, MAX_LINKS};
+use crate::microformats_entry::item;
+use crate::namespace::Ns;
+use crate::{address, plain, tree};
+use url::Url;
+
+/// The feed of a page: its first h-feed, else the page itself. Without an entry it is none.
+pub(crate) fn feed(html: &str, address: &Url) -> Result<Feed, Unreadable> {
+    let page = tree::page(html)?;
+    let mut head = Vec::new();
+    named(&page, &["base", "link", "title"], &mut head);
+    let base = head.iter().find(|one| one.is(Ns::Xhtml, "base")).and_then(|base| base.get("href"));
+    let base = &base.and_then(|base| address::resolved(base, address)).unwrap_or_else(|| address.clone());
+
+    let mut things = Vec::new();
+    things_in(&page, &mut things);
+    let feed = things.iter().copied().find(|thing| has_class(thing, "h-feed"));
+    let entries = match feed {
+        Some(feed) => {
+            let mut inside = Vec::new();
+            for child in feed.elements() {
+                things_in_or_at(child, &mut inside);
+            }
+            inside
+        }
+        None => things,
+    };
+    let entries: Vec<_> = entries.into_iter().filter(|thing| has_class(thing, "h-entry")).collect();
+    if feed.is_none() && entries.is_empty() {
+        return Err(Unreadable::NotAFeed);
+    }
+    let items = entries.into_iter().take(MAX_ITEMS_LOOKED_AT).map(|entry| item(entry, base));
+    let link = |rel: &'static str| {
+        head.iter()
+            .filter(move |link| link.is(Ns::Xhtml, "link") && has_word(link.get("rel"), rel))
+            .filter_map(|link| address::absolute(link.get("href")?, base))
+    };
+    let properties = feed.map(|feed| Properties::of(feed, base));
+    let of_feed = |name| properties.as_ref().and_then(|properties| properties.url(name));
+    let name = properties.as_ref().and_then(|properties| plain::title(&properties.text("name")?));
+    let title_of_page =
+        || head.iter().find(|one| one.is(Ns::Xhtml, "title")).and_then(|one| plain::title(&one.text()));
+    Ok(Feed {
+        format: Format::Html,
+        title: name.or_else(title_of_page),
+        site: of_feed("url").or_else(|| address::absolute(address.as_str(), address)),
+        icon: of_feed("photo").or_else(|| link("icon").next()),
+        hubs: link("hub").take(MAX_LINKS).collect(),
+        own_address: link("self").next(),
+        every: None,
+        provider: None,
+        items: each_once(items.collect()),
+    })
+}
+
+fn named<'a>(element: &'a Element, names: &[&str], found: &mut Vec<&'a Element>) {
+    for inner in element.elements() {
+        if names.contains(&&*inner.name) {
+            found.push(inner);
+        }
+        named(inner, names, found);
+    }
+}
+
+/// The outermost things inside.
+fn things_in<'a>(element: &'a Element, found: &mut Vec<&'a Element>) {
+    element.elements().for_each(|inner| things_in_or_at(inner, found));
+}
+
+fn things_in_or_at<'a>(element: &'a Element, found: &mut Vec<&'a Element>) {
+    if is_thing(element) { found.push(element) } else { things_in(element, found) }
+}
+
+pub(crate) fn is_thing(element: &Element) -> bool {
+    classes(element).any(|class| {
+        class.strip_prefix("h-").is_some_and(|name| {
+            !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        })
+    })
+}
+
+/// How many classes of an element are looked at.
+const MAX_CLASSES: usize = 64;
+
+fn classes(element: &Element) -> impl Iterator<Item = &str> {
+    element.get("class").unwrap_or_default().split_ascii_whitespace().take(MAX_CLASSES)
+}
+
+fn has_class(element: &Element, class: &str) -> bool {
+    classes(element).any(|one| one == class)
+}
+
+fn has_word(list: Option<&str>, word: &str) -> bool {
+    list.is_some_and(|list| list.split_ascii_whitespace().any(|one| one.eq_ignore_ascii_case(word)))
+}
+
+/// What a thing says of itself, in the order in which it does. Values are worked out when they are asked for: there
+/// may be many, and each costs a walk through what it holds.
+pub(crate) struct Properties<'a> {
+    found: Vec<Property<'a>>,
+    /// It has things inside that belong to it: then nothing is implied.
+    has_things: bool,
+    base: &'a Url,
+}
+
+struct Property<'a> {
+    prefix: &'a str,
+    name: &'a str,
+    element: &'a Element,
+}
+
+/// How often a property may be given before the rest is ignored, as far as one value is looked for.
+const MAX_TRIES: usize = 4;
+
+impl<'a> Properties<'a> {
+    pub(crate) fn of(thing: &'a Element, base: &'a Url) -> Properties<'a> {
+        let mut properties = Properties { found: Vec::new(), has_things: false, base };
+        properties.collect(thing);
+        properties
+    }
+
+    fn collect(&mut self, element: &'a Element) {
+        for inner in element.elements() {
+            for class in classes(inner) {
+                if let Some((prefix @ ("p" | "u" | "dt" | "e"), name)) = class.split_once('-') {
+                    self.found.push(Property { prefix, name, element: inner });
+                }
+            }
+            if is_thing(inner) {
+                self.has_things = true;
+            } else {
+                self.collect(inner);
+            }
+        }
+    }
+
+    pub(crate) fn element(&self, name: &str) -> Option<&'a Element> {
+        self.found.iter().find(|one| one.name == name).map(|one| one.element)
+    }
+
+    fn values(&self, name: &str) -> impl Iterator<Item = String> {
+        let named = self.found.iter().filter(move |one| one.name == name).take(MAX_TRIES);
+        named.filter_map(|one| value(one.prefix, one.element, self.base))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.values(name).next()
+    }
+
+    /// What a property is called, also where it is given as an address.
+    pub(crate) fn name_of(&self, name: &str) -> Option<String> {
+        value("p", self.element(name)?, self.base)
+    }
+
+    /// The value of a property that is an address, whatever its prefix.
+    pub(crate) fn url(&self, name: &str) -> Option<String> {
+        let is_address = |text: &str| text.starts_with("http://") || text.starts_with("https://");
+        self.values(name)
+            .find(|value| is_address(value))
+            .and_then(|value| address::absolute(&value, self.base))
+    }
+
+    /// Whether a name, or an address, may be taken from the thing itself.
+    pub(crate) fn implies(&self, prefixes: &[&str]) -> bool {
+        !self.has_things && !self.found.iter().any(|one| prefixes.contains(&one.prefix))
+    }
+}
+
+/// What a property's element says, by the rules for its prefix. A thing says its own name or address.
+fn value(prefix: &str, element: &Element, base: &Url) -> Option<String> {
+    let name = &*element.name;
+    let by_value = || {
+        let value = parts(element);
+        value.or_else(|| match name {
+            "abbr" | "link" => element.get("title").map(str::to_owned),
+            "data" | "input" => element.get("value").map(str::to_owned),
+            _ => None,
+        })
+    };
+    match prefix {
+        "u" if is_thing(element) => {
+            let inner = Properties::of(element, base);
+            inner.url("url").or_else(|| linked(element, base))
+        }
+        "u" => linked(element, base)
+            .or_else(|| address::absolute(&by_value().unwrap_or_else(|| element.text()), base)),
+        "dt" => {
+            let time = matches!(name, "time" | "ins" | "del").then(|| element.get("datetime")).flatten();
+            time.map(str::to_owned).or_else(by_value).or_else(|| Some(element.text()))
+        }
+        "e" => plain::text_of_element(element),
+        _ if is_thing(element) => {
+            let inner = Properties::of(element, base);
+            inner.text("name").or_else(|| plain::text_of_element(element))
+        }
+        _ if matches!(name, "img" | "area") => element.get("alt").map(str::to_owned),
+        _ => by_value().or_else(|| plain::text_of_element(element)),
+    }
+}
+
+/// The values that a property is put together from, where a person reads something else.
+fn parts(element: &Element) -> Option<String> {
+    let values: Vec<String> = element
+        .elements()
+        .filter(|part| has_class(part, "value") || has_class(part, "value-title"))
+        .map(|part| {
+            let told = part.get("datetime").or_else(|| part.get("title")).or_else(|| part.get("alt"));
+            told.map_or_else(|| part.text().trim().to_owned(), str::to_owned)
+        })
+        .collect();
+    (!values.is_empty()).then(|| values.join(" "))
+}
+
+/// The address that an element leads to.
+pub(crate) fn linked(element: &Element, base: &Url) -> Option<String> {
+    let attributes: &[&str] = match &*element.name {
+        "a" | "area" | "link" => &["href"],
+        "img" | "audio" | "source" | "iframe" => &["src"],
+        "video" => &["src", "poster"],
+        "object" => &["data"],
+        _ => &[],
+    };
+    attributes.iter().find_map(|name| address::absolute(element.get(name)?, base))
+}

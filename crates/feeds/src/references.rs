@@ -1,0 +1,83 @@
+//! Character references: numbers, and the names that HTML has. A feed can't define others.
+
+use std::borrow::Cow;
+
+/// The longest name that stands for something has 31 letters.
+const MAX_REFERENCE: usize = 32;
+
+/// The text with its references resolved. What stands for nothing, a bare ampersand among it, stays as it is.
+pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('&') {
+        plain.push_str(before);
+        // Only a name is searched for its end, or many ampersands would cost the square of their number.
+        let of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'#';
+        let length = after.bytes().take(MAX_REFERENCE).take_while(of_name).count();
+        let name = after.get(..length).filter(|_| after.as_bytes().get(length) == Some(&b';'));
+        match name.and_then(|name| Some((name, meaning(name)?))) {
+            Some((name, meaning)) => {
+                plain.push_str(&meaning);
+                rest = after.get(name.len() + 1..).unwrap_or_default();
+            }
+            None => {
+                plain.push('&');
+                rest = after;
+            }
+        }
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+/// What `&name;` stands for.
+pub(crate) fn meaning(name: &str) -> Option<Cow<'static, str>> {
+    match name.strip_prefix('#') {
+        Some(digits) => numbered(digits).map(|c| Cow::Owned(c.to_string())),
+        // XML has this one, and HTML of old does not.
+        None if name == "apos" => Some(Cow::Borrowed("'")),
+        None => quick_xml::escape::resolve_html5_entity(name).map(Cow::Borrowed),
+    }
+}
+
+fn numbered(digits: &str) -> Option<char> {
+    let (digits, radix) = digits.strip_prefix(['x', 'X']).map_or((digits, 10), |digits| (digits, 16));
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
+        return None;
+    }
+    let number = u32::from_str_radix(digits, radix).unwrap_or(u32::MAX);
+    Some(match u8::try_from(number) {
+        // Who writes such a number means a letter of Windows: there is nothing else to see at these places.
+        Ok(byte @ 0x80..=0x9f) => {
+            let byte = [byte];
+            let (text, ..) = encoding_rs::WINDOWS_1252.decode(&byte);
+            text.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
+        _ => char::from_u32(number).filter(|c| *c != '\0').unwrap_or(char::REPLACEMENT_CHARACTER),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_and_unknown() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("a &amp; b &lt;c&gt; &quot;d&quot; &apos;e&apos;", "a & b <c> \"d\" 'e'"),
+            ("caf&eacute;&nbsp;&hellip;", "café\u{a0}…"),
+            ("&#233;&#xE9;&#XE9;", "ééé"),
+            ("it&#146;s &#8217;", "it’s ’"),
+            ("AT&T & Sons; &unknown; &;", "AT&T & Sons; &unknown; &;"),
+            ("&#0;&#x110000;&#xD800;&#99999999999;", "\u{fffd}\u{fffd}\u{fffd}\u{fffd}"),
+            ("&#;&#x;&#+65;&#x-1;", "&#;&#x;&#+65;&#x-1;"),
+            ("?a=1&copy=2&é;", "?a=1&copy=2&é;"),
+        ] {
+            assert_eq!(resolved(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Reading documents where it matters little where they are from.
+
+use feeds::{Feed, Item, Unreadable};
+use url::Url;
+
+pub(crate) fn address() -> Url {
+    Url::parse("https://example.org/blog/feed").unwrap()
+}
+
+pub(crate) fn try_read(document: &str) -> Result<Feed, Unreadable> {
+    feeds::read(document.as_bytes(), None, &address())
+}
+
+#[track_caller]
+pub(crate) fn read(document: &str) -> Feed {
+    try_read(document).unwrap_or_else(|wrong| panic!("{wrong}: {document}"))
+}
+
+/// The only item of a feed.
+#[track_caller]
+pub(crate) fn only(document: &str) -> Item {
+    let mut items = read(document).items;
+    assert_eq!(items.len(), 1, "{items:?}");
+    items.remove(0)
+}
+
+/// An Atom feed with that in its only entry.
+pub(crate) fn entry(inside: &str) -> Item {
+    only(&atom(&format!("<entry><id>1</id>{inside}</entry>")))
+}
+
+/// An Atom feed with that in it; every prefix is another than usual, because prefixes mean nothing.
+pub(crate) fn atom(inside: &str) -> String {
+    format!(
+        r#"<a:feed xmlns:a="http://www.w3.org/2005/Atom" xmlns="http://www.w3.org/2005/Atom"
+            xmlns:act="http://activitystrea.ms/spec/1.0/" xmlns:sp="http://activitystrea.ms/service-provider"
+            xmlns:t="http://purl.org/syndication/thread/1.0" xmlns:am="http://purl.org/syndication/atommedia"
+            xmlns:y="http://search.yahoo.com/mrss/">{inside}</a:feed>"#
+    )
+}
+
+/// An RSS feed with that in its only item.
+pub(crate) fn rss_item(inside: &str) -> Item {
+    only(&rss(&format!("<item>{inside}</item>")))
+}
+
+/// An RSS feed with that in its channel.
+pub(crate) fn rss(inside: &str) -> String {
+    format!(
+        r#"<rss version="2.0" xmlns:d="http://purl.org/dc/elements/1.1/" xmlns:a="http://www.w3.org/2005/Atom"
+            xmlns:c="http://purl.org/rss/1.0/modules/content/" xmlns:s="http://purl.org/rss/1.0/modules/slash/"
+            xmlns:y="http://search.yahoo.com/mrss/" xmlns:i="http://www.itunes.com/dtds/podcast-1.0.dtd"
+            xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"><channel>{inside}</channel></rss>"#
+    )
+}
