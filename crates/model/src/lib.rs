@@ -13,6 +13,7 @@ mod grant;
 mod hash;
 mod id;
 mod query;
+mod source;
 mod time;
 mod vocabulary;
 
@@ -29,5 +30,6 @@ pub use query::{
     DEFAULT_COUNT, FeedQuery, Filter, Format, MAX_PAGE, ParameterError, Range, RawQuery, Start,
     encode_component,
 };
+pub use source::SourceId;
 pub use time::{InvalidTime, Millis};
 pub use vocabulary::{Kind, Verb, category, category_label, parse_category};

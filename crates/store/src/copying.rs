@@ -3,7 +3,7 @@
 //! What the rest of the interface tells is not told here again. Whatever is put is put as it is given: nothing is logged,
 //! nothing arrives anywhere, and to put it twice changes nothing. Nobody else may use the target meanwhile.
 
-use crate::{Claim, Result, SourceKey, Store};
+use crate::{Claim, Connection, Result, SourceKey, Store};
 use async_trait::async_trait;
 use model::{
     AccessToken, Account, Activity, ActivityId, Edge, Entry, Formerly, Millis, Picture, Position, Uid,
@@ -55,6 +55,9 @@ pub trait Copying: Store {
 
     /// What the account took out of what reaches it, each with its version.
     async fn removals(&self, owner: Uid) -> Result<Vec<(ActivityId, Version)>>;
+
+    /// The account's connections, also those that were removed, by name.
+    async fn every_connection(&self, owner: Uid) -> Result<Vec<Connection>>;
 
     /// Puts an account under its number; its name is its own from then on.
     async fn copy_account(&self, account: &Account) -> Result<()>;

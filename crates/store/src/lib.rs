@@ -22,6 +22,7 @@ mod grants;
 pub mod jetstream;
 mod log;
 mod notices;
+mod sources;
 pub mod sqlite;
 
 pub use activities::{Acceptance, Accepted, Claim, SourceKey};
@@ -30,6 +31,7 @@ pub use error::{Result, StoreError};
 pub use grants::{Grants, Nonce, Secret};
 pub use log::{Backlog, DeadLetter, Log, Task, Work};
 pub use notices::{Notice, Notices};
+pub use sources::{Connection, SHARDS, Source, Sources};
 
 use async_trait::async_trait;
 use model::{
@@ -39,7 +41,7 @@ use model::{
 
 /// Everything that a store offers.
 #[async_trait]
-pub trait Store: Accounts + Credentials + Grants + Graph + Activities + Feeds + Log {
+pub trait Store: Accounts + Credentials + Grants + Graph + Activities + Feeds + Sources + Log {
     /// Answers when the store can be read.
     async fn ping(&self) -> Result<()>;
 

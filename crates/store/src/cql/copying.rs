@@ -6,7 +6,7 @@
 use super::scan::Scan;
 use super::{CqlStore, Query, together};
 use crate::copying::{BEFORE_ALL, PROGRESS};
-use crate::{Copying, Log, Removal, Result, Whole};
+use crate::{Connection, Copying, Log, Removal, Result, Whole};
 use async_trait::async_trait;
 use model::{AccessToken, Account, ActivityId, Edge, Entry, Millis, Position, Uid, Version};
 
@@ -46,6 +46,10 @@ impl Copying for CqlStore {
 
     async fn removals(&self, owner: Uid) -> Result<Vec<(ActivityId, Version)>> {
         self.every_removal(owner).await
+    }
+
+    async fn every_connection(&self, owner: Uid) -> Result<Vec<Connection>> {
+        self.listed_connections(owner).await
     }
 
     async fn copy_account(&self, account: &Account) -> Result<()> {

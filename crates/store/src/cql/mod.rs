@@ -7,17 +7,21 @@
 
 mod accounts;
 mod activities;
+mod connections;
 mod copying;
 mod credentials;
 mod db;
 mod feed;
 mod grants;
 mod graph;
+mod leases;
 mod log;
 mod message;
 mod once;
+mod polling;
 mod scan;
 mod schema;
+mod sources;
 mod sweep;
 
 pub use db::Nodes;
@@ -55,6 +59,7 @@ pub struct CqlStore {
     directory: feed::Directory,
     /// Where arrivals began that were kept, and up to which hour that was asked for.
     oldest: Mutex<Option<(i64, Position)>>,
+    polling: polling::Walks,
     /// By which leases tell this process from others.
     name: String,
 }
@@ -65,8 +70,16 @@ impl CqlStore {
         let db = Arc::new(Db::connect(nodes).await?);
         let log = log::connect(&db, servers).await?;
         sweep::prepare(&db).await?;
+        polling::prepare(&db).await?;
         let name = Uuid::now_v7().to_string();
-        Ok(CqlStore { db, log, directory: feed::Directory::default(), oldest: Mutex::default(), name })
+        Ok(CqlStore {
+            db,
+            log,
+            directory: feed::Directory::default(),
+            oldest: Mutex::default(),
+            polling: polling::Walks::default(),
+            name,
+        })
     }
 
     /// How many statements were sent, and how many rows came back, since it was opened.

@@ -64,7 +64,7 @@ struct Minute {
 
 impl CqlStore {
     /// Takes the lease; gives its fence and how far the last one came. `None`: somebody else has it.
-    async fn lease(&self, now: Millis) -> Result<Option<(i64, i64)>> {
+    async fn lease_sweep(&self, now: Millis) -> Result<Option<(i64, i64)>> {
         let row = self.db.row::<(String, i64, i64, i64)>(&LEASED, ()).await?;
         let Some((owner, fence, until, mark)) = row else { return Ok(None) };
         if until > now.0 && owner != self.name {
@@ -76,7 +76,7 @@ impl CqlStore {
 
     /// One pass, if this process is the one that does it.
     pub(super) async fn sweep_once(&self, now: Millis) -> Result<usize> {
-        let Some((fence, mark)) = self.lease(now).await? else { return Ok(0) };
+        let Some((fence, mark)) = self.lease_sweep(now).await? else { return Ok(0) };
         self.note_hour(now).await?;
         let oldest = self.log.backlog().await?.oldest;
         let present = now.0.div_euclid(60_000);

@@ -2,13 +2,14 @@
 
 use super::Faulty;
 use crate::{
-    Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Credentials, DeadLetter, Feeds, Grants,
-    Graph, Log, NewAccount, Nonce, Notice, Notices, Result, Secret, Slice, SourceKey, Store, Task, Work,
+    Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter, Feeds,
+    Grants, Graph, Log, NewAccount, Nonce, Notice, Notices, Result, Secret, Slice, Source, SourceKey,
+    Sources, Store, Task, Work,
 };
 use async_trait::async_trait;
 use model::{
     AccessToken, Account, AccountName, Activity, ActivityId, Application, Edge, Entry, Formerly, Key, KeyId,
-    Millis, Picture, Place, Position, Progress, Session, State, Temporary, Ticket, Uid, Version,
+    Millis, Picture, Place, Position, Progress, Session, SourceId, State, Temporary, Ticket, Uid, Version,
 };
 use std::sync::Arc;
 
@@ -138,6 +139,22 @@ hands_on! { Feeds
         note_changes(at: Position, owners: &[Uid]) as (at, &owners) -> ();
         remove(owner: Uid, id: ActivityId, received: Millis, version: Version)
             as (owner, id, received, version) -> Option<Position>;
+    }
+}
+
+hands_on! { Sources
+    reads {
+        source(id: SourceId) -> Option<Source>;
+        due_sources(shard: u16, now: Millis, limit: usize) -> Vec<SourceId>;
+        connection(owner: Uid, name: &str) -> Option<Connection>;
+        connections_of(owner: Uid) -> Vec<Connection>;
+        connections_to(source: SourceId, after: Option<(Uid, String)>, limit: usize) -> Vec<Connection>;
+    }
+    writes {
+        put_source(source: &Source) as (&source) -> ();
+        put_connection(connection: &Connection) as (&connection) -> ();
+        lease(name: &str, holder: &str, now: Millis, until: Millis) as (&name, &holder, now, until) -> bool;
+        release(name: &str, holder: &str) as (&name, &holder) -> ();
     }
 }
 

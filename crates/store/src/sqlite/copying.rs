@@ -2,7 +2,7 @@
 
 use super::credentials::all;
 use super::values::{activity_id, count, seq, version};
-use super::{SqliteStore, accounts, activities, entries, grants, graph};
+use super::{SqliteStore, accounts, activities, entries, grants, graph, sources};
 use crate::copying::{BEFORE_ALL, PROGRESS};
 use crate::{Copying, Removal, Result, Whole};
 use async_trait::async_trait;
@@ -92,6 +92,11 @@ impl Copying for SqliteStore {
         let noted = "SELECT aid, ver FROM removal WHERE uid = ?1 ORDER BY aid";
         let read = |row: &rusqlite::Row<'_>| Ok((activity_id(row, 0)?, version(row, 1)?));
         self.read_long(move |connection| all(connection, noted, [owner.0], read)).await
+    }
+
+    async fn every_connection(&self, owner: Uid) -> Result<Vec<crate::Connection>> {
+        let every = sources::EVERY_CONNECTION;
+        self.read_long(move |connection| all(connection, every, [owner.0], sources::connection)).await
     }
 
     async fn copy_account(&self, account: &Account) -> Result<()> {

@@ -25,6 +25,7 @@ mod log;
 mod measure;
 mod pool;
 mod schema;
+mod sources;
 mod values;
 mod writer;
 

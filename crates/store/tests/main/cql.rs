@@ -7,6 +7,7 @@
 
 mod cost;
 mod divided;
+mod polling;
 mod unfinished;
 
 use super::conformance::Engine;

@@ -8,10 +8,10 @@ mod same;
 
 use super::support::demo::BINARY;
 use super::support::world::World;
-use model::{AccessToken, Account, Application, Key, KeyId, Millis, Picture, Scopes, Uid, Version};
+use model::{AccessToken, Account, Application, Key, KeyId, Millis, Picture, Scopes, SourceId, Uid, Version};
 use place::Place;
 use std::process::Command;
-use store::{Accounts, Copying, Credentials, Log, NewAccount, Store, Work};
+use store::{Accounts, Connection, Copying, Credentials, Log, NewAccount, Source, Store, Work};
 
 /// Runs the command; gives what it says, in the end or of what is wrong.
 fn copy(from: &Place, to: &Place) -> Result<String, String> {
@@ -28,7 +28,35 @@ fn copy(from: &Place, to: &Place) -> Result<String, String> {
     if output.status.success() { Ok(said) } else { Err(said) }
 }
 
-/// A service of some people who do, change, delete and remove things, with keys, an application and access tokens.
+/// A source that everybody is connected to, one for each account, and connections that were removed or moved on.
+async fn connect(store: &dyn Store, accounts: &[Account]) {
+    let source = |number: u8, due| Source {
+        id: SourceId([number; 16]),
+        version: Version(5),
+        shard: number.into(),
+        due,
+        state: vec![number; 300],
+    };
+    let shared = source(63, Some(Millis(1_000)));
+    store.put_source(&shared).await.unwrap();
+    for (number, account) in (0..).zip(accounts) {
+        let own = source(number, (number % 2 == 0).then_some(Millis(i64::MAX / 2)));
+        store.put_source(&own).await.unwrap();
+        for (name, source, version, removed) in [
+            ("everybody", shared.id, 1, false),
+            ("mine", shared.id, 1, false),
+            ("mine", own.id, 2, false),
+            ("no-more", own.id, 7, true),
+        ] {
+            let (owner, name, version) = (account.uid, name.to_owned(), Version(version));
+            let connection = Connection { owner, name, version, source, removed, state: vec![number] };
+            store.put_connection(&connection).await.unwrap();
+        }
+    }
+}
+
+/// A service of some people who do, change, delete and remove things, with keys, an application, access tokens and
+/// connections.
 async fn origin(seed: u64) -> Place {
     let mut world = World::new(seed, 12).await;
     for number in 0..240 {
@@ -89,6 +117,7 @@ async fn origin(seed: u64) -> Place {
         owner: Some(Uid(1)),
     };
     world.store.add_application(&application).await.unwrap();
+    connect(world.store.as_ref(), &world.accounts).await;
     world.store.fix("tag-host", "feed.example").await.unwrap();
     let place = Place::folder();
     world.store.backup(&place.folder_path().join("tofrom.db"), |_, _| {}).await.unwrap();

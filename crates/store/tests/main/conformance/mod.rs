@@ -6,6 +6,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod activities;
+pub(crate) mod connections;
 pub(crate) mod credentials;
 pub(crate) mod deliveries;
 pub(crate) mod facts;
@@ -15,6 +16,7 @@ pub(crate) mod grants;
 pub(crate) mod graph;
 pub(crate) mod log;
 mod naive;
+pub(crate) mod sources;
 
 use std::sync::Arc;
 
@@ -56,6 +58,11 @@ macro_rules! hold_to_the_interface {
                 many_at_one_position_are_paged, changes_come_behind_the_entries_of_their_position,
                 arrivals_end_at_the_floor, of_one_place_the_wider_account_of_what_was_before_stays, a_new_version_arrives_anew,
                 arrivals_are_what_a_naive_model_gives;
+            sources: a_source_is_kept, the_later_source_stays, a_source_is_given_when_its_time_has_come,
+                what_is_due_comes_in_portions, sources_are_what_a_naive_model_gives,
+                of_many_takers_of_a_lease_one_has_it, a_lease_ends;
+            connections: a_connection_is_seen_from_both_ends, connections_to_a_source_are_paged,
+                connections_are_what_a_naive_model_gives;
             log: tasks_wait_until_they_are_acknowledged, the_floor_waits_for_the_oldest_task,
                 acknowledging_twice_is_once, concurrent_acceptances_are_all_logged,
                 every_kind_of_work_comes_back_unchanged, what_follows_a_task_waits_before_it_is_acknowledged,

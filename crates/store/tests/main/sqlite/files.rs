@@ -1,15 +1,18 @@
 //! The file: what it may be, who may read it, copies, damage.
 
-use super::super::conformance::fresh;
+use super::super::conformance::{fresh, sources};
 use super::super::scratch::Scratch;
 use super::{open, quick};
-use model::{Millis, Purpose, Ticket, Uid};
+use model::{Millis, Purpose, Ticket, Uid, Version};
 use rusqlite::Connection;
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::sqlite::{Options, SqliteStore};
-use store::{Accounts, Activities, Credentials, Grants, Graph, Log, Nonce, Store, StoreError};
+use store::{
+    Accounts, Activities, Connection as Connected, Credentials, Grants, Graph, Log, Nonce, Source, Sources,
+    Store, StoreError,
+};
 
 fn refusal(scratch: &Scratch) -> String {
     match SqliteStore::open(&scratch.file("store.db"), quick()) {
@@ -39,6 +42,25 @@ async fn what_was_answered_is_there_after_reopening() {
     for account in made {
         assert!(store.account_by_name(&account.name).await.unwrap() == Some(account));
     }
+}
+
+#[tokio::test]
+async fn sources_connections_and_leases_are_there_after_reopening() {
+    let scratch = Scratch::new();
+    let (id, owner, version, state) = (sources::id(), Uid(1), Version(1), vec![1, 2]);
+    let source = Source { id, version, shard: 5, due: Some(Millis(10)), state: state.clone() };
+    let name = "photos".to_owned();
+    let connection = Connected { owner, name, version, source: id, removed: false, state };
+    let store = open(&scratch);
+    store.put_source(&source).await.unwrap();
+    store.put_connection(&connection).await.unwrap();
+    assert!(store.lease("shard 5", "ada", Millis(10), Millis(20)).await.unwrap());
+    drop(store);
+    let store = open(&scratch);
+    assert_eq!(store.source(id).await.unwrap(), Some(source));
+    assert_eq!(store.due_sources(5, Millis(10), 10).await.unwrap(), [id]);
+    assert_eq!(store.connections_to(id, None, 10).await.unwrap(), [connection]);
+    assert!(!store.lease("shard 5", "bob", Millis(19), Millis(30)).await.unwrap());
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! An account with all that is its own: credentials, edges, activities, and its collection.
+//! An account with all that is its own: credentials, edges, connections, activities, and its collection.
 
 use super::sides::Sides;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -54,6 +54,7 @@ impl Sides {
             self.put(|| self.target.copy_picture(uid, &picture)).await?;
         }
         self.copy_edges(uid).await?;
+        self.copy_connections(uid).await?;
         let mut counts = Counts { accounts: 1, ..Counts::default() };
         for one in Box::ALL {
             self.copy_box(uid, one, &mut counts, bar).await?;
@@ -93,6 +94,20 @@ impl Sides {
             after = Some(*last);
             self.put(|| self.target.copy_edges(follower, edges.clone())).await?;
         }
+    }
+
+    /// Copies an account's connections, behind the sources that they are to. One that several share is put again for each
+    /// of them, which changes nothing; one that nobody is connected to is not missed.
+    async fn copy_connections(&self, owner: Uid) -> Result<()> {
+        for connection in self.source.every_connection(owner).await? {
+            if !connection.removed
+                && let Some(source) = self.source.source(connection.source).await?
+            {
+                self.put(|| self.target.put_source(&source)).await?;
+            }
+            self.put(|| self.target.put_connection(&connection)).await?;
+        }
+        Ok(())
     }
 
     /// Copies a box's entries, and with those of what the account did the activities: each is of one account.

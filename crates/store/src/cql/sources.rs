@@ -1,0 +1,110 @@
+//! Sources. A state is one cell; when it is to be fetched is told by a row in a slot besides (see [`super::polling`]).
+
+use super::credentials::exactly;
+use super::polling::Slot;
+use super::{CqlStore, Query};
+use crate::bytes::{Put, Take};
+use crate::{Connection, Result, Source, Sources};
+use async_trait::async_trait;
+use model::{Millis, SourceId, Uid};
+
+const SOURCE: Query = Query::read("SELECT source FROM feed.source WHERE id = ?");
+const PUT: Query = Query::write("INSERT INTO feed.source (id, source) VALUES (?, ?) USING TIMESTAMP ?");
+
+/// A source, and where it is found when its time has come.
+pub(super) struct Filed {
+    pub(super) source: Source,
+    pub(super) slot: Option<Slot>,
+}
+
+fn encoded(source: &Source, slot: Option<Slot>) -> Vec<u8> {
+    Put::new()
+        .signed(source.version.0)
+        .number(source.shard.into())
+        .option(source.due, |put, due| put.signed(due.0))
+        .option(slot, |put, slot| put.signed(slot.at.0))
+        .blob(&source.state)
+        .finish()
+}
+
+fn decoded(id: SourceId, cell: &[u8]) -> Result<Filed> {
+    let mut take = Take::new(cell);
+    let version = take.version()?;
+    let shard = u16::try_from(take.number()?).map_err(|_| super::corrupt("not a shard"))?;
+    let due = take.option(Take::millis)?;
+    let slot = take.option(Take::millis)?.map(|at| Slot { shard, at });
+    let state = take.blob()?.to_vec();
+    Ok(Filed { source: Source { id, version, shard, due, state }, slot })
+}
+
+/// An identifier that the database gives.
+pub(super) fn source_id(id: &[u8]) -> Result<SourceId> {
+    exactly(id).map(SourceId)
+}
+
+impl CqlStore {
+    pub(super) async fn filed_source(&self, id: SourceId) -> Result<Option<Filed>> {
+        let found: Option<(Vec<u8>,)> = self.db.row(&SOURCE, (id.0.as_slice(),)).await?;
+        found.map(|(cell,)| decoded(id, &cell)).transpose()
+    }
+}
+
+#[async_trait]
+impl Sources for CqlStore {
+    async fn source(&self, id: SourceId) -> Result<Option<Source>> {
+        Ok(self.filed_source(id).await?.map(|filed| filed.source))
+    }
+
+    /// In the slot first and out of the old one last, so that it is found whenever this ends.
+    async fn put_source(&self, source: &Source) -> Result<()> {
+        let (before, mark) = futures::try_join!(self.filed_source(source.id), self.mark(source.shard))?;
+        if before.as_ref().is_some_and(|before| before.source.version >= source.version) {
+            return Ok(());
+        }
+        let slot = source.due.map(|due| Slot::of(source.shard, due, mark));
+        if let Some(slot) = slot {
+            self.file(source.id, slot, source.version).await?;
+        }
+        let cell = encoded(source, slot);
+        self.db.write(&PUT, (source.id.0.as_slice(), cell, source.version.0)).await?;
+        match before.and_then(|before| before.slot) {
+            Some(old) if Some(old) != slot => self.unfile(source.id, old, source.version).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn due_sources(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>> {
+        self.walk(shard, now, limit).await
+    }
+
+    async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
+        self.take_lease(name, holder, now, until).await
+    }
+
+    async fn release(&self, name: &str, holder: &str) -> Result<()> {
+        self.give_lease_back(name, holder).await
+    }
+
+    async fn connection(&self, owner: Uid, name: &str) -> Result<Option<Connection>> {
+        self.find_connection(owner, name.to_owned()).await
+    }
+
+    async fn connections_of(&self, owner: Uid) -> Result<Vec<Connection>> {
+        let mut all = self.listed_connections(owner).await?;
+        all.retain(|connection| !connection.removed);
+        Ok(all)
+    }
+
+    async fn connections_to(
+        &self,
+        source: SourceId,
+        after: Option<(Uid, String)>,
+        limit: usize,
+    ) -> Result<Vec<Connection>> {
+        self.connections_after(source, after, limit).await
+    }
+
+    async fn put_connection(&self, connection: &Connection) -> Result<()> {
+        self.write_connection(connection).await
+    }
+}

@@ -1,0 +1,132 @@
+//! Sources and connections, found by what they are asked for through indexes; and leases, for which there is one writer.
+
+use super::SqliteStore;
+use super::credentials::all;
+use super::values::{count, optional_millis, version};
+use crate::{Connection, Result, Source, Sources};
+use async_trait::async_trait;
+use model::{Millis, SourceId, Uid};
+use rusqlite::{Row, params};
+
+const SOURCE: &str = "SELECT id, ver, shard, due_ms, state FROM source WHERE id = ?1";
+const PUT_SOURCE: &str = "INSERT INTO source (id, ver, shard, due_ms, state) VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT (id) DO UPDATE SET ver = excluded.ver, shard = excluded.shard, due_ms = excluded.due_ms,
+     state = excluded.state WHERE excluded.ver > source.ver";
+const DUE: &str = "SELECT id FROM source WHERE shard = ?1 AND due_ms <= ?2 ORDER BY due_ms, id LIMIT ?3";
+
+const TAKE: &str = "INSERT INTO lease (name, holder, until_ms) VALUES (?1, ?2, ?3)
+     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder,
+     until_ms = iif(lease.holder = excluded.holder, max(lease.until_ms, excluded.until_ms), excluded.until_ms)
+     WHERE lease.holder = excluded.holder OR lease.until_ms <= ?4";
+const RELEASE: &str = "DELETE FROM lease WHERE name = ?1 AND holder = ?2";
+
+const CONNECTION: &str = "SELECT owner, name, ver, source, removed, state FROM connection
+     WHERE owner = ?1 AND name = ?2";
+const CONNECTIONS_OF: &str = "SELECT owner, name, ver, source, removed, state FROM connection
+     WHERE owner = ?1 AND NOT removed ORDER BY name";
+const CONNECTIONS_TO: &str = "SELECT owner, name, ver, source, removed, state FROM connection
+     WHERE source = ?1 AND (owner, name) > (?2, ?3) AND NOT removed ORDER BY owner, name LIMIT ?4";
+const PUT_CONNECTION: &str = "INSERT INTO connection (owner, name, ver, source, removed, state)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+     ON CONFLICT (owner, name) DO UPDATE SET ver = excluded.ver, source = excluded.source,
+     removed = excluded.removed, state = excluded.state WHERE excluded.ver > connection.ver";
+
+/// Removed ones too.
+pub(super) const EVERY_CONNECTION: &str = "SELECT owner, name, ver, source, removed, state FROM connection
+     WHERE owner = ?1 ORDER BY name";
+
+fn source(row: &Row<'_>) -> Result<Source> {
+    Ok(Source {
+        id: SourceId(row.get(0)?),
+        version: version(row, 1)?,
+        shard: row.get(2)?,
+        due: optional_millis(row, 3)?,
+        state: row.get(4)?,
+    })
+}
+
+pub(super) fn connection(row: &Row<'_>) -> Result<Connection> {
+    Ok(Connection {
+        owner: Uid(row.get(0)?),
+        name: row.get(1)?,
+        version: version(row, 2)?,
+        source: SourceId(row.get(3)?),
+        removed: row.get(4)?,
+        state: row.get(5)?,
+    })
+}
+
+#[async_trait]
+impl Sources for SqliteStore {
+    async fn source(&self, id: SourceId) -> Result<Option<Source>> {
+        self.read(|file| file.prepare_cached(SOURCE)?.query([id.0])?.next()?.map(source).transpose()).await
+    }
+
+    async fn put_source(&self, source: &Source) -> Result<()> {
+        let Source { id, version, shard, due, state } = source.clone();
+        self.writer
+            .write_one(move |file| {
+                let due = due.map(|due| due.0);
+                file.prepare_cached(PUT_SOURCE)?.execute(params![id.0, version.0, shard, due, state])?;
+                Ok(())
+            })
+            .await
+    }
+
+    async fn due_sources(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>> {
+        let read = |row: &Row<'_>| Ok(SourceId(row.get(0)?));
+        let asked = [i64::from(shard), now.0, count(limit)];
+        self.read_long(move |file| all(file, DUE, asked, read)).await
+    }
+
+    async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        self.writer
+            .write_one(move |file| {
+                let taken = file.prepare_cached(TAKE)?.execute(params![name, holder, until.0, now.0])?;
+                Ok(taken > 0)
+            })
+            .await
+    }
+
+    async fn release(&self, name: &str, holder: &str) -> Result<()> {
+        let lease = [name.to_owned(), holder.to_owned()];
+        self.writer.write_one(move |file| Ok(file.prepare_cached(RELEASE)?.execute(lease).map(drop)?)).await
+    }
+
+    async fn connection(&self, owner: Uid, name: &str) -> Result<Option<Connection>> {
+        self.read(|file| {
+            let mut statement = file.prepare_cached(CONNECTION)?;
+            statement.query(params![owner.0, name])?.next()?.map(connection).transpose()
+        })
+        .await
+    }
+
+    async fn connections_of(&self, owner: Uid) -> Result<Vec<Connection>> {
+        self.read_long(move |file| all(file, CONNECTIONS_OF, [owner.0], connection)).await
+    }
+
+    async fn connections_to(
+        &self,
+        source: SourceId,
+        after: Option<(Uid, String)>,
+        limit: usize,
+    ) -> Result<Vec<Connection>> {
+        let (owner, name) = after.map_or((i64::MIN, String::new()), |(owner, name)| (owner.0, name));
+        self.read_long(move |file| {
+            all(file, CONNECTIONS_TO, params![source.0, owner, name, count(limit)], connection)
+        })
+        .await
+    }
+
+    async fn put_connection(&self, connection: &Connection) -> Result<()> {
+        let Connection { owner, name, version, source, removed, state } = connection.clone();
+        self.writer
+            .write_one(move |file| {
+                let mut put = file.prepare_cached(PUT_CONNECTION)?;
+                put.execute(params![owner.0, name, version.0, source.0, removed, state])?;
+                Ok(())
+            })
+            .await
+    }
+}
