@@ -52,6 +52,8 @@ struct State {
     subscriptions: Mutex<Vec<Subscription>>,
     changed: Notify,
     challenges: AtomicU64,
+    /// What it grants instead of what it is asked for, in seconds.
+    granted: Mutex<Option<u64>>,
 }
 
 impl Hub {
@@ -63,10 +65,16 @@ impl Hub {
             subscriptions: Mutex::default(),
             changed: Notify::new(),
             challenges: AtomicU64::new(1),
+            granted: Mutex::default(),
         });
         let taking = state.clone();
         server.on(path, Manner::By(Arc::new(move |asked| taking.clone().take(asked).into())));
         Hub { state }
+    }
+
+    /// From now on subscriptions hold for so many seconds, whatever they were asked for.
+    pub fn grant(&self, seconds: u64) {
+        *self.state.granted.lock().unwrap() = Some(seconds);
     }
 
     /// Everything that was wanted so far.
@@ -127,7 +135,8 @@ impl State {
         ) else {
             return Answer::status(400);
         };
-        let lease = field("hub.lease_seconds").and_then(|lease| lease.parse().ok()).unwrap_or(864_000);
+        let wanted = field("hub.lease_seconds").and_then(|lease| lease.parse().ok());
+        let lease = self.granted.lock().unwrap().or(wanted).unwrap_or(864_000);
         let secret = field("hub.secret");
         let subscription = Subscription { mode, callback, topic, secret, lease, verified: None };
         let place = {

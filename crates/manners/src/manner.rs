@@ -51,6 +51,12 @@ impl Answer {
         answer.with("Content-Type", "application/atom+xml; charset=utf-8")
     }
 
+    /// A page.
+    pub fn page(body: impl Into<Vec<u8>>) -> Answer {
+        let answer = Answer { body: body.into(), ..Answer::status(200) };
+        answer.with("Content-Type", "text/html; charset=utf-8")
+    }
+
     /// Leads elsewhere.
     pub fn redirect(status: u16, to: impl Into<String>) -> Answer {
         Answer::status(status).with("Location", to)
@@ -60,6 +66,12 @@ impl Answer {
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Answer {
         self.headers.push((name.to_owned(), value.into()));
         self
+    }
+
+    /// With another `Content-Type`.
+    pub fn retyped(mut self, content_type: &str) -> Answer {
+        self.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+        self.with("Content-Type", content_type)
     }
 
     /// Compressed; twice if it is said twice.

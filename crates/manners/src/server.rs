@@ -47,7 +47,12 @@ impl Server {
 
     /// A server on 127.0.0.1 that speaks TLS.
     pub async fn secure(certificate: &Certificate) -> Server {
-        Server::listen("127.0.0.1:0", Some(certificate.acceptor())).await
+        Server::secure_at("127.0.0.1:0", certificate).await
+    }
+
+    /// A server at that address that speaks TLS.
+    pub async fn secure_at(address: &str, certificate: &Certificate) -> Server {
+        Server::listen(address, Some(certificate.acceptor())).await
     }
 
     async fn listen(address: &str, tls: Option<TlsAcceptor>) -> Server {

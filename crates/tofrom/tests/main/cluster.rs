@@ -6,6 +6,7 @@
 //! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` unless told otherwise; streams are named after it
 
 mod law;
+mod lost_log;
 mod processes;
 mod same_page;
 

@@ -118,7 +118,8 @@ fn texts_are_text() {
         ("<title type='html'>Tom &amp;amp; &amp;#74;erry</title>", Some(text("Tom & Jerry"))),
         ("<title type='html'/>", Some(Said::Nothing)),
         ("<title type='html'>&lt;b>x</title>", None),
-        ("<title type='html'>a &amp;hellip; b</title>", None),
+        ("<title type='html'>a &amp;hellip; b</title>", Some(text("a … b"))),
+        ("<title type='html'>a &amp;nonsense; b</title>", None),
         ("<title type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>x</div></title>", None),
         ("<title type='image/png'>x</title>", None),
     ] {

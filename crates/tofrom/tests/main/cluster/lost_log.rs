@@ -1,0 +1,103 @@
+//! The log loses everything while nobody works on it: that costs time, never an activity.
+
+use super::{Engines, RUNTIME, prepared};
+use model::{Account, AccountName, Boxes, Filter, Millis, Order, Uid, Version};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::cql::{CqlStore, Nodes, apply_schema};
+use store::jetstream::Servers;
+use store::{Accounts, Feeds, Log, NewAccount, Slice};
+use tofrom::clock::Clock;
+use tofrom::fanout::deliver_pending;
+use tofrom::following;
+use tofrom::ingest::{Draft, Ingest, json, normalise};
+
+const ACTIVITIES: usize = 60;
+const FOLLOWERS: usize = 3;
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+/// More passes of the sweeper than a day takes.
+const PASSES: usize = 20;
+
+#[test]
+fn what_was_lost_while_workers_were_away_for_a_day_is_delivered() {
+    let Some(engines) = prepared() else { return };
+    RUNTIME.block_on(lose(own(&engines)));
+}
+
+/// Tables and a log of its own: the sweeper takes up whatever it finds in them.
+fn own(engines: &Engines) -> Engines {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let keyspace = format!("{}_lost_{seconds}", engines.nodes.keyspace);
+    Engines {
+        servers: Servers { stream: keyspace.clone(), ..engines.servers.clone() },
+        nodes: Nodes { keyspace, ..engines.nodes.clone() },
+    }
+}
+
+async fn lose(Engines { nodes, servers }: Engines) {
+    apply_schema(&nodes, &mut |_| ()).await.unwrap();
+    let store = Arc::new(CqlStore::open(&nodes, &servers).await.unwrap());
+    let clock = Clock::system();
+    let actor = account(&store, "actor", clock.now()).await;
+    let mut followers = Vec::new();
+    for number in 0..FOLLOWERS {
+        let follower = account(&store, &format!("follower-{number}"), clock.now()).await;
+        following::follow(&*store, &clock, follower.uid, &actor).await.unwrap();
+        followers.push(follower.uid);
+    }
+    deliver_pending(&*store, &clock).await.unwrap();
+
+    // The workers are away, and what comes in is acknowledged all the same.
+    let ingest = Ingest::new(store.clone(), clock.clone());
+    let drafts = (0..ACTIVITIES).map(draft).collect();
+    let outcomes = ingest.accept(&actor, drafts).await.unwrap();
+    assert_eq!(outcomes.len(), ACTIVITIES);
+    drop((store, ingest));
+    let client = async_nats::connect(&servers.servers).await.unwrap();
+    assert!(async_nats::jetstream::new(client).delete_stream(&servers.stream).await.unwrap().success);
+
+    let store = CqlStore::open(&nodes, &servers).await.unwrap();
+    let a_day_later = Clock::from(move || Millis(Clock::system().now().0 + DAY));
+    let mut put_back = 0;
+    for _ in 0..PASSES {
+        put_back += store.sweep(a_day_later.now()).await.unwrap();
+        deliver_pending(&store, &a_day_later).await.unwrap();
+    }
+    assert!(put_back >= ACTIVITIES, "{put_back} were put back");
+    for follower in followers {
+        assert_eq!(followed(&store, follower).await, ACTIVITIES, "of follower {follower:?}");
+    }
+    assert_eq!(store.sweep(a_day_later.now()).await.unwrap(), 0, "and then there is nothing to put back");
+}
+
+fn draft(number: usize) -> Draft {
+    let text = format!(
+        r#"{{"SourceId":"{number}","Title":"Something","Category":"NotePosted","Note":{{"Title":"A note"}},
+            "SourceService":{{"Name":"Elsewhere"}}}}"#
+    );
+    normalise(&json::read(text.as_bytes()).unwrap(), Clock::system().now()).unwrap()
+}
+
+async fn account(store: &CqlStore, name: &str, now: Millis) -> Account {
+    let new = NewAccount {
+        name: AccountName::parse(name).unwrap(),
+        version: Version::next(now, None),
+        given_name: None,
+        family_name: None,
+        public: true,
+        operator: false,
+        password: None,
+        created: now,
+    };
+    store.create_account(new).await.unwrap().unwrap()
+}
+
+async fn followed(store: &CqlStore, owner: Uid) -> usize {
+    let (filter, boxes) = (Filter::default(), Boxes::default().with(model::Box::Followed));
+    let slice = Slice { owner, boxes, order: Order::Received, filter: &filter, after: None, limit: 1_000 };
+    let entries = store.slice(&slice).await.unwrap();
+    let ids: HashSet<_> = entries.iter().map(|entry| entry.id).collect();
+    assert_eq!(ids.len(), entries.len(), "each once");
+    ids.len()
+}
