@@ -8,7 +8,7 @@ use model::{Account, Picture, Uid, Version};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Result, Store};
+use store::{Connection, Result, Store};
 
 /// Replaces an account's state by one that is made of it; whoever watches collections that it is in is told if that
 /// changes what they may see.
@@ -23,7 +23,7 @@ pub async fn change(
     Ok(after)
 }
 
-/// Removes an account with its credentials and edges, for good.
+/// Removes an account with its credentials, sources and edges, for good.
 pub async fn remove(store: &dyn Store, clock: &Clock, account: &Account) -> Result<Account> {
     // The state first: from then on no credential opens anything and nothing is shown, whatever becomes of the rest.
     let removed = Account { removed: true, password: None, ..account.clone() };
@@ -37,6 +37,10 @@ pub async fn remove(store: &dyn Store, clock: &Clock, account: &Account) -> Resu
     }
     if store.picture(account.uid).await?.is_some() {
         store.put_picture(account.uid, &Picture::none(removed.version)).await?;
+    }
+    for connection in store.connections_of(account.uid).await? {
+        let version = Version::next(now, Some(connection.version));
+        store.put_connection(&Connection { removed: true, version, ..connection }).await?;
     }
     following::leave(store, clock, account.uid).await?;
     Ok(removed)

@@ -1,7 +1,8 @@
 //! The service: the rooms are in the order of a request's way through them.
 //!
 //! `http` takes a request in, `auth` says who asks, `feed` reads, `render` answers. `ingest` takes activities in and
-//! `fanout` brings them to whom they reach; `following` says who follows whom. `cli` is the command line, `config` the settings;
+//! `fanout` brings them to whom they reach; `following` says who follows whom;
+//! `sources` collects what people do elsewhere. `cli` is the command line, `config` the settings;
 //! `openapi` tells programs what there is.
 
 pub mod accounts;
@@ -21,4 +22,5 @@ pub mod pages;
 pub mod pictures;
 pub mod render;
 pub mod site;
+pub mod sources;
 pub mod telemetry;

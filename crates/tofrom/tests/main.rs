@@ -28,6 +28,7 @@ mod main {
     mod representations;
     mod round_trip;
     mod serving;
+    mod sources;
     mod support;
     mod writing;
 }

@@ -21,6 +21,7 @@ mod password;
 mod reseal;
 mod schema;
 pub mod serve;
+mod source;
 mod token;
 mod usage;
 
@@ -62,6 +63,7 @@ enum Command {
     App(app::Args),
     Token(token::Args),
     Follow(follow::Args),
+    Source(source::Args),
     Import(import::Args),
     Export(export::Args),
     Backup(backup::Args),
@@ -121,6 +123,7 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::App(args) => app::run(args, &global).await,
         Command::Token(args) => token::run(args, &global).await,
         Command::Follow(args) => follow::run(args, &global).await,
+        Command::Source(args) => source::run(args, &global).await,
         Command::Import(args) => import::run(args, &global).await,
         Command::Export(args) => export::run(args, &global).await,
         Command::Backup(args) => backup::run(args, &global).await,

@@ -41,6 +41,8 @@ Settings (file, environment):
   cors_origins          origins whose scripts may read [none]
   max_start             how far start reaches [20000]
   max_connections       open connections at once [20000]
+  sources.networks      networks of one's own that sources may be fetched from: 10.1.0.0/16 [none]
+  sources.ports         ports that they may be fetched from besides 80 and 443 [none]
 
 Settings of a cluster (store = cql):
   cql.nodes             nodes of Cassandra or ScyllaDB to begin with: host:port; needed
@@ -69,7 +71,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         let engine = config.storage.open().await?;
         demand_whole(&engine).await?;
         let admin = sockets::bind("admin_listen", Some(config.admin_listen)).await?;
-        return start_worker(admin, engine)?.until(stop).await;
+        return start_worker(admin, engine, config.sources)?.until(stop).await;
     }
     let config = settings.resolve()?;
     let engine = config.storage.open().await?;

@@ -10,6 +10,7 @@ mod cluster;
 mod demo_folder;
 mod engine;
 mod raw;
+mod sources;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -18,10 +19,11 @@ pub use address::{BaseUrl, InvalidBaseUrl};
 pub use age::{InvalidAge, parse_age};
 pub use cluster::Cluster;
 pub use engine::Engine;
-pub use raw::{RawConfig, RawCql, RawNats, RawProxy, RawTls};
+pub use raw::{RawConfig, RawCql, RawNats, RawProxy, RawSources, RawTls};
 pub use storage::Storage;
 
 use crate::http::listen::{InvalidNetwork, Network, TlsFiles, Trusted};
+use crate::sources::SourceSettings;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -99,6 +101,8 @@ pub struct Config {
     pub max_start: u32,
     /// How many connections may be open.
     pub max_connections: u32,
+    /// How sources are fetched.
+    pub sources: SourceSettings,
 }
 
 /// What a process needs to know that only delivers.
@@ -108,6 +112,8 @@ pub struct WorkerConfig {
     pub admin_listen: SocketAddr,
     /// Where everything is kept.
     pub storage: Storage,
+    /// How sources are fetched.
+    pub sources: SourceSettings,
 }
 
 /// The HTTPS listener.
@@ -131,6 +137,8 @@ pub struct Proxy {
 impl Config {
     /// A service that listens nowhere yet, with defaults for everything else.
     pub fn new(base_url: BaseUrl, storage: Storage) -> Config {
+        let sources =
+            SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..SourceSettings::default() };
         Config {
             base_url,
             https: None,
@@ -144,6 +152,7 @@ impl Config {
             cors_origins: Vec::new(),
             max_start: 20_000,
             max_connections: 20_000,
+            sources,
         }
     }
 }
@@ -208,6 +217,7 @@ impl RawConfig {
             cors_origins: self.cors_origins()?,
             max_start: self.max_start.unwrap_or(defaults.max_start),
             max_connections: self.max_connections()?.unwrap_or(defaults.max_connections),
+            sources: self.sources()?,
             ..defaults
         };
         if config.https.is_none() && config.proxy.is_none() {
@@ -222,7 +232,7 @@ impl RawConfig {
     pub fn resolve_worker(&self) -> Result<WorkerConfig, ConfigError> {
         let storage = self.storage()?;
         storage.demand_shared_keys()?;
-        Ok(WorkerConfig { admin_listen: self.admin_listen()?, storage })
+        Ok(WorkerConfig { admin_listen: self.admin_listen()?, storage, sources: self.sources()? })
     }
 
     fn admin_listen(&self) -> Result<SocketAddr, ConfigError> {

@@ -46,6 +46,18 @@ pub struct RawConfig {
     pub max_start: Option<u32>,
     /// How many connections may be open.
     pub max_connections: Option<u32>,
+    /// What is fetched elsewhere.
+    pub sources: RawSources,
+}
+
+/// `sources.…`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawSources {
+    /// Networks of one's own that sources may be fetched from: `10.1.0.0/16`.
+    pub networks: Option<Vec<String>>,
+    /// Ports that sources may be fetched from besides 80 and 443.
+    pub ports: Option<Vec<String>>,
 }
 
 /// `tls.…`
@@ -103,7 +115,7 @@ enum Shape {
 }
 
 /// Every setting's name. A test holds it to the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 25] = [
+const SETTINGS: [(&str, Shape); 27] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -129,6 +141,8 @@ const SETTINGS: [(&str, Shape); 25] = [
     ("cors_origins", Shape::List),
     ("max_start", Shape::Single),
     ("max_connections", Shape::Single),
+    ("sources.networks", Shape::List),
+    ("sources.ports", Shape::List),
 ];
 
 const PREFIX: &str = "TOFROM_";

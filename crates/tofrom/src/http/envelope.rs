@@ -32,8 +32,9 @@ pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Reque
     let method = request.method().clone();
     let origin = service.cors.origin_of(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("-", |path| known_route(path.as_str()));
-    // What stands in the place of a ticket is nobody's business.
-    let shown = if route.contains("{ticket}") { route } else { request.uri().path() };
+    // What stands in the place of a ticket or a subscription is nobody's business.
+    let secret = ["{ticket}", "{subscription}"].iter().any(|part| route.contains(part));
+    let shown = if secret { route } else { request.uri().path() };
     let path: String = shown.chars().take(LOGGED_PATH).collect();
     let id = request_id();
 

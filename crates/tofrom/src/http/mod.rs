@@ -22,6 +22,7 @@ mod problem;
 mod query;
 mod router;
 mod users;
+mod websub;
 mod whoami;
 mod writing;
 mod written;
@@ -38,6 +39,7 @@ use crate::live::Hub;
 use crate::openapi;
 use crate::render::Renderer;
 use crate::site::Site;
+use crate::sources::Sources;
 use crate::telemetry::history::History;
 use axum::body::Bytes;
 use std::sync::Arc;
@@ -62,6 +64,8 @@ pub struct Parts {
     pub limits: FeedLimits,
     /// Origins whose scripts may read.
     pub cors_origins: Vec<String>,
+    /// What people do elsewhere.
+    pub sources: Sources,
 }
 
 /// The service as its handlers share it.
@@ -73,6 +77,7 @@ pub struct Service {
     accounts: AccountCache,
     authenticator: Authenticator,
     ingest: Ingest,
+    sources: Sources,
     /// What was received longer ago is not shown.
     retention: Option<Duration>,
     feed: Feed,
@@ -108,6 +113,7 @@ impl Service {
                 parts.auth,
             ),
             ingest: Ingest::new(Arc::clone(&parts.store), parts.clock.clone()),
+            sources: parts.sources,
             retention: parts.limits.retention,
             accounts,
             clock: parts.clock,

@@ -18,7 +18,7 @@ use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHEN
 use http::{HeaderName, HeaderValue};
 use kinds::{
     BODY, HEADERS_TOO_LARGE, INTERNAL, MEDIA_TYPE, METHOD, NAME_GONE, NOT_ACCEPTABLE, NOT_FOUND, STREAMS,
-    TOO_LARGE, UNAVAILABLE, URI_TOO_LONG,
+    TOO_LARGE, TOO_OFTEN, UNAVAILABLE, URI_TOO_LONG,
 };
 use model::Format;
 
@@ -59,6 +59,11 @@ impl Problem {
     /// The account has as many streams as it may have.
     pub fn too_many_streams() -> Problem {
         Problem::new(STREAMS, "32 streams of this account are open already.").retry_after(10)
+    }
+
+    /// Somebody has the service do something too often.
+    pub fn too_often() -> Problem {
+        Problem::new(TOO_OFTEN, "That was often: try again in a minute.").retry_after(60)
     }
 
     /// The method is not for this address.

@@ -3,9 +3,9 @@
 use super::envelope::{self, envelope};
 use super::oauth::{authorize, steps};
 use super::people::{operator, settings};
-use super::users::{account, edge, listing};
+use super::users::{account, edge, listing, sources};
 use super::writing::{item, removal};
-use super::{Service, assets, authenticated, avatar, collection, docs, people, whoami};
+use super::{Service, assets, authenticated, avatar, collection, docs, people, websub, whoami};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::MethodRouter;
@@ -61,6 +61,8 @@ pub const ROUTES: &[Route] = &[
     program("/200909/user/{user}/following", listing::methods),
     program("/200909/user/{user}/followers", listing::methods),
     program("/200909/user/{user}/following/{other}", edge::methods),
+    program("/200909/user/{user}/sources", sources::all_methods),
+    program("/200909/user/{user}/sources/{name}", sources::one_methods),
     program("/200909/whoami", whoami::methods),
     program("/200909/whoami/token", whoami::token_methods),
     // Applications that ask for access, and the people whom they ask.
@@ -93,6 +95,13 @@ pub const ROUTES: &[Route] = &[
     page("/settings/applications/{key}/remove", settings::remove_application_methods),
     page("/settings/grants/{token}/end", settings::end_grant_methods),
     page("/settings/people", settings::people_methods),
+    page("/settings/sources", settings::sources_methods),
+    page("/settings/sources/preview", settings::preview_source_methods),
+    page("/settings/sources/opml", settings::opml_methods),
+    page("/settings/sources/{name}/check", settings::check_source_methods),
+    page("/settings/sources/{name}/pause", settings::pause_source_methods),
+    page("/settings/sources/{name}/resume", settings::resume_source_methods),
+    page("/settings/sources/{name}/remove", settings::remove_source_methods),
     page("/settings/security", settings::security_methods),
     page("/settings/password", settings::change_password_methods),
     page("/settings/sessions/{id}/end", settings::end_session_methods),
@@ -109,6 +118,8 @@ pub const ROUTES: &[Route] = &[
     page("/operator/accounts/{name}/enable", operator::enable_methods),
     page("/operator/applications", operator::applications_methods),
     page("/operator/applications/{key}/remove", operator::remove_application_methods),
+    // Hubs that were asked to tell of news.
+    open("/websub/{subscription}", websub::methods),
     // Developers, and people who met a problem or a category.
     open("/openapi.json", docs::openapi_methods),
     open("/docs", docs::reference_methods),

@@ -1,7 +1,7 @@
 //! What is sent and what is told, in JSON and XML. What a read tells is all text; what is sent may have natural types.
 
 use super::Schema;
-use super::parameter::{ACCOUNT_NAME, IDENTIFIER};
+use super::parameter::{ACCOUNT_NAME, IDENTIFIER, SOURCE_NAME};
 use crate::accounts::MOST_OF_A_NAME;
 use crate::ingest::{MAX_DESCRIPTION, MAX_SOURCE_ID, MAX_TITLE, MAX_TO, MAX_URL};
 
@@ -10,6 +10,7 @@ pub(super) fn all() -> Vec<(&'static str, Schema)> {
     let mut all = told();
     all.extend(people());
     all.extend(sent());
+    all.extend(sources());
     all.extend(tokens());
     all
 }
@@ -188,6 +189,56 @@ fn sent() -> Vec<(&'static str, Schema)> {
         ("NewObject", object),
         ("NewSourceService", service),
         ("NewThumbnail", thumbnail),
+    ]
+}
+
+/// What is told of sources and sent for them.
+fn sources() -> Vec<(&'static str, Schema)> {
+    let time = || Schema::text().format("date-time");
+    let state = Schema::object()
+        .element("Source")
+        .about("A source, and how it is. What is unknown is left out.")
+        .needs("Name", Schema::text().pattern(SOURCE_NAME))
+        .needs("Address", Schema::text().about("Where it is fetched."))
+        .needs("Service", Schema::text().length(1, 64).about("What its activities are done on."))
+        .field("Title", Schema::text().about("What it calls itself."))
+        .field("Page", Schema::text().format("uri").about("The page that it is about."))
+        .needs("Verified", truth().about("Whether that page says by `rel=me` that it is the account's."))
+        .needs("Paused", truth().about("Whether nothing is brought for now."))
+        .needs("Well", truth().about("Whether nobody needs to look at it."))
+        .needs("Health", Schema::text().about("How it is, in a sentence for people."))
+        .field("CheckedDate", time().about("When it was last looked at."))
+        .field("NextDate", time().about("When it is looked at next; not there if it is not any more."));
+    let previewed = Schema::object()
+        .element("Activity")
+        .about("An activity that would come in.")
+        .needs("Title", Schema::text().length(1, MAX_TITLE))
+        .needs("Category", Schema::text().example("ArticlePosted"))
+        .needs("Service", Schema::text().length(1, 64))
+        .field("Url", address())
+        .needs("PublishedDate", time())
+        .needs("SourceId", Schema::text().length(1, MAX_SOURCE_ID))
+        .needs("Address", Schema::text().format("uri").about("Where the feed is."));
+    let wanted = Schema::text()
+        .about("The address of a page or a feed, or a name like `@alice@example.social`.")
+        .example("https://example.org/blog");
+    let paused = Schema::types(&["string", "boolean"]).about("Whether nothing is brought for now.");
+    let listed = |element: &str, one: &str, schema: &str| {
+        Schema::object().element(element).needs(one, Schema::list(Schema::named(schema)))
+    };
+    vec![
+        ("Preview", Schema::object().needs("Preview", Schema::named("PreviewList"))),
+        ("PreviewList", listed("Preview", "Activity", "PreviewedActivity")),
+        ("PreviewedActivity", previewed),
+        ("Source", Schema::object().needs("Source", Schema::named("SourceState"))),
+        ("SourceAddress", Schema::object().element("Source").needs("Address", wanted.clone())),
+        (
+            "SourceChanges",
+            Schema::object().element("Source").field("Address", wanted).field("Paused", paused),
+        ),
+        ("SourceList", listed("Sources", "Source", "SourceState")),
+        ("SourceState", state),
+        ("Sources", Schema::object().needs("Sources", Schema::named("SourceList"))),
     ]
 }
 

@@ -18,6 +18,8 @@ pub enum Group {
     Accounts,
     /// Who follows whom.
     Following,
+    /// What accounts do elsewhere.
+    Sources,
     /// Who asks.
     Caller,
     /// The steps of OAuth.
@@ -28,11 +30,12 @@ pub enum Group {
 
 impl Group {
     /// All of them, in their order.
-    pub const ALL: [Group; 7] = [
+    pub const ALL: [Group; 8] = [
         Group::Collections,
         Group::Activities,
         Group::Accounts,
         Group::Following,
+        Group::Sources,
         Group::Caller,
         Group::OAuth,
         Group::About,
@@ -45,6 +48,7 @@ impl Group {
             Group::Activities => "Activities",
             Group::Accounts => "Accounts",
             Group::Following => "Following",
+            Group::Sources => "Sources",
             Group::Caller => "Who asks",
             Group::OAuth => "OAuth",
             Group::About => "About",
@@ -73,6 +77,11 @@ impl Group {
             Group::Following => {
                 "What an account follows comes into its `to` and `tofrom`. An account follows public accounts; \
                  operators make any edge."
+            }
+            Group::Sources => {
+                "What an account does elsewhere comes in by itself: a source is a feed that the service looks at. An \
+                 account's sources are there for itself and for operators. An account may have 30 addresses a minute \
+                 looked at, and has at most 200 sources."
             }
             Group::Caller => "What a credential stands for, and how an application gives its own back.",
             Group::OAuth => {

@@ -48,6 +48,9 @@ pub(super) const ACCOUNT_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 /// What an activity's identifier looks like.
 pub(super) const IDENTIFIER: &str = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$";
 
+/// What a source's name looks like.
+pub(super) const SOURCE_NAME: &str = "^[a-z0-9][a-z0-9._-]{0,63}$";
+
 impl Parameter {
     fn new(name: &'static str, place: Place, about: impl Into<String>, schema: Schema) -> Parameter {
         Parameter { name, place, about: about.into(), schema, example: None }
@@ -109,6 +112,13 @@ fn segment(name: &str) -> Option<Parameter> {
             Schema::text().pattern(IDENTIFIER),
         )
         .like("01a1dc1e-de01-7f0f-88b3-717cbb004bb1"),
+        "name" => Parameter::new(
+            "name",
+            Place::Path,
+            "What the account calls the source.",
+            Schema::text().pattern(SOURCE_NAME),
+        )
+        .like("blog"),
         "kind" => Parameter::new(
             "kind",
             Place::Path,
@@ -186,6 +196,17 @@ pub(super) fn format(offers: &[Format]) -> Parameter {
     let about = "The representation, in any case; it beats `Accept`. Without both it is XML.";
     let words = Schema::text().words(offers.iter().map(|format| format.as_str()));
     Parameter::new("format", Place::Query, about, words)
+}
+
+/// Whether what a source brought goes with it.
+pub(super) fn activities() -> Parameter {
+    let about = "Whether everything that it brought is deleted too.";
+    Parameter::new(
+        "activities",
+        Place::Query,
+        about,
+        Schema::text().words(["true", "false"]).default_to("false"),
+    )
 }
 
 /// What the caller has already.

@@ -28,6 +28,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("unauthorized", "WWW-Authenticate"),
     ("method", "Allow"),
     ("throttled", "Retry-After"),
+    ("too-often", "Retry-After"),
     ("streams", "Retry-After"),
     ("too-broad", "Retry-After"),
     ("unavailable", "Retry-After"),

@@ -21,6 +21,7 @@ pub mod person;
 pub mod plot;
 mod readable;
 pub mod settings;
+pub mod sources;
 #[cfg(test)]
 mod tests;
 

@@ -2,6 +2,7 @@
 
 use super::frame::Frame;
 use super::group::Group;
+use super::sources::Link;
 use crate::site::Site;
 use askama::Template;
 use model::{Account, FeedQuery};
@@ -20,6 +21,8 @@ pub struct PersonPage<'a> {
     pub itself: bool,
     /// Whether the reader follows them.
     pub followed: bool,
+    /// Pages elsewhere that say to be theirs.
+    pub verified: Vec<Link>,
     /// What they did.
     pub groups: Vec<Group>,
     /// Where it goes on.

@@ -50,6 +50,7 @@ const PAGES = {
     ['/settings', 'profile'],
     ['/settings/keys', 'keys'],
     ['/settings/applications', 'applications'],
+    ['/settings/sources', 'sources-none'],
     ['/settings/people', 'people'],
     ['/settings/security', 'security'],
     ['/settings/data', 'data'],
@@ -232,6 +233,72 @@ async function joining(browser) {
   console.log('an account, from its beginning to its end');
 }
 
+// A page that can't be asked for again, in all shapes. Colours change at once where nothing is to move.
+async function everyShape(page, name) {
+  for (const [viewport, prefix] of [[NARROW, 'narrow-'], [DESK, '']]) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['dark', 'light']) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await examine(page, `${prefix}${name}`);
+    }
+    await look(page, `${prefix}${name}`);
+  }
+  fs.writeFileSync(path.join(markup, `${name}.html`), await page.content());
+}
+
+// Where somebody is active: seen, connected, looked at, paused, brought along, and removed with what it brought.
+async function sources(browser) {
+  const { page: home, feed } = told.elsewhere;
+  const page = await newPerson(browser, DESK);
+  stayHome(page);
+  await enter(page, 'frank', '/settings/sources');
+  await page.getByLabel('Where are you active?').fill('http://127.0.0.3/');
+  await page.getByRole('button', { name: 'Look what is there' }).click();
+  await page.getByRole('alert').waitFor();
+  assert.equal(await page.getByLabel('Where are you active?').inputValue(), 'http://127.0.0.3/');
+  await examine(page, 'sources-complaint');
+  await page.getByLabel('Where are you active?').fill(home);
+  await page.getByRole('button', { name: 'Look what is there' }).click();
+  await page.getByText('And 3 more.').waitFor();
+  await everyShape(page, 'source-preview');
+  await page.getByLabel('What to call it').fill('low-tide');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.getByRole('status').getByText('Connected').waitFor();
+  await page.getByText('✓ verified').waitFor();
+  const list = { name: 'feeds.opml', mimeType: 'text/x-opml', buffer: Buffer.from(`<opml version="2.0"><body>
+    <outline text="Photos" xmlUrl="${feed}?photos"/><outline text="Lost" xmlUrl="http://127.0.0.2:1/"/></body></opml>`) };
+  await page.getByLabel('A list of your own feeds').setInputFiles(list);
+  await page.getByRole('button', { name: 'Import' }).click();
+  await page.getByRole('status').getByText('1 connected, 1 could not be').waitFor();
+  await examine(page, 'sources-imported');
+  fs.writeFileSync(path.join(markup, 'sources-imported.html'), await page.content());
+  await page.getByRole('button', { name: /^Pause 127/ }).click();
+  await page.getByRole('status').getByText('Paused').waitFor();
+  await everyShape(page, 'settings-sources');
+  await page.getByRole('button', { name: /^Go on 127/ }).click();
+  await page.getByRole('status').getByText('It goes on').waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export' }).click()]);
+  assert.equal(download.suggestedFilename(), 'frank.opml');
+  await page.goto(`${told.base}/user/frank`);
+  assert.equal(await page.getByRole('link', { name: new URL(home).hostname }).getAttribute('rel'), 'me nofollow');
+  await page.context().close();
+
+  // The rest by keyboard, without script.
+  const plain = await newPerson(browser, PHONE, 'light', { javaScriptEnabled: false });
+  stayHome(plain);
+  await enter(plain, 'frank', '/settings/sources');
+  await plain.getByRole('button', { name: 'Check now low-tide' }).press('Enter');
+  await plain.getByRole('status').getByText('nothing new').waitFor();
+  const item = plain.getByRole('listitem').filter({ hasText: 'low-tide' });
+  await item.locator('summary').press('Enter');
+  await look(plain, 'without-script-source-removal');
+  await item.getByRole('radio', { name: 'Delete it too' }).press('Space');
+  await item.getByRole('button', { name: 'Remove low-tide now' }).press('Enter');
+  await plain.getByRole('status').getByText('with everything that it brought').waitFor();
+  await plain.context().close();
+  console.log('sources');
+}
+
 const put = (source, title, more = {}) => send(
   'PUT',
   `${told.base}/200909/activity/alice/from/Pages/${source}`,
@@ -377,7 +444,7 @@ async function withoutScript(browser) {
 
 async function main() {
   const browser = await launch();
-  const parts = [everyPage, keys, applications, profile, joining, live, hostile, byKeyboard, withoutScript];
+  const parts = [everyPage, keys, applications, profile, joining, sources, live, hostile, byKeyboard, withoutScript];
   for (const part of parts.filter(({ name }) => !process.env.ONLY || process.env.ONLY === name)) {
     await part(browser);
     // Chromium itself notes every page that comes with a status of an error, and what was under way when a page is left.

@@ -11,6 +11,8 @@ from jsonschema import Draft202012Validator
 SPARED, REMOVED = "alice", "erin"
 USER, ITEM, RECEIVED = "/200909/user/{user}", "/200909/activity/{user}/from/{service}/{source}", "/200909/activity/{user}/to/{activity}"
 
+SOURCES, SOURCE = "/200909/user/{user}/sources", "/200909/user/{user}/sources/{name}"
+
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
@@ -22,6 +24,13 @@ def before_call(context, case, kwargs):
         names |= {"service": "Delicious", "source": "kept"}
     elif path == RECEIVED and names["user"] == SPARED:
         names["activity"] = os.environ["RECEIVED"]
+    elif path == SOURCE and method in ("GET", "HEAD") and names["user"] == SPARED:
+        names["name"] = "kept"
+    # Whatever address it makes up would be asked: only that of the test's own server is.
+    if path in (SOURCES, SOURCE) and isinstance(case.body, dict):
+        for fields in (case.body, case.body.get("Source")):
+            if isinstance(fields, dict) and isinstance(fields.get("Address"), str):
+                fields["Address"] = os.environ["FEED"]
 
 
 @schemathesis.hook

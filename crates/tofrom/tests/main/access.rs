@@ -19,6 +19,7 @@ pub(super) fn example(path: &str) -> String {
         .replace("{token}", "tft_x")
         .replace("{number}", "7")
         .replace("{kind}", "parameter")
+        .replace("{subscription}", "00000000000000000000000000000000")
         .replace("{asset}", tofrom::pages::assets::STYLE.name())
 }
 
@@ -33,6 +34,15 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
             let answer = demo.client.send(method, &target, &[], &[]);
             match route.access {
                 Access::Credential => assert_eq!(answer.status, 401, "{method} {target}"),
+                // A hub that nobody asked finds nothing, and nobody wants what it brings.
+                Access::Open if target.starts_with("/websub/") => {
+                    let wanted = match method {
+                        "GET" | "HEAD" => 404,
+                        "POST" => 410,
+                        _ => 405,
+                    };
+                    assert_eq!(answer.status, wanted, "{method} {target}");
+                }
                 Access::Open if matches!(method, "GET" | "HEAD") => {
                     assert_eq!(answer.status, 200, "{method} {target}")
                 }

@@ -3,6 +3,8 @@
 use super::support::browser::{Browser, Page};
 use super::support::client::Answer;
 use super::support::demo::Demo;
+use feeds::catalogue::{Service, services};
+use model::{Kind, Verb, category};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use tofrom::http::KINDS;
@@ -23,6 +25,7 @@ fn example(path: &str) -> String {
         .replace("{source}", "1")
         .replace("{activity}", "018bcfe5-6800-7000-8000-000000000000")
         .replace("{other}", "bob")
+        .replace("{name}", "blog")
         .replace("{kind}", "parameter")
 }
 
@@ -178,4 +181,16 @@ fn whatever_a_program_would_be_told_is_shown() {
     let stranger = Demo::shared().client.get("/docs/try?count=1", &[]);
     assert_eq!(stranger.status, 303);
     assert!(stranger.header("location").unwrap().ends_with("/sign-in?then=%2Fdocs%2Ftry%3Fcount%3D1"));
+}
+
+#[test]
+fn the_manual_has_a_line_for_every_service() {
+    let manual = include_str!("../../../../docs/sources.md");
+    let (_, table) = manual.split_once("| service | what to give |").unwrap();
+    let told: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    let line = |service: &Service| {
+        let (kind, verb) = (Kind::parse(&service.kind).unwrap(), Verb::parse(&service.verb).unwrap());
+        format!("| {} | {} | `{}` |", service.title, service.asks, category(&kind, &verb))
+    };
+    assert_eq!(told, services().iter().map(line).collect::<Vec<_>>());
 }

@@ -1,6 +1,6 @@
 //! Other people's eyes on what we write: the Fast Infoset reference, feed readers, libxml2, OAuth clients, a browser,
 //! the programs of `examples/live`, a shell that runs the commands of the manual, and schemathesis, which holds us to our
-//! description.
+//! description; and somebody else's hub.
 
 mod browser;
 mod commands;
@@ -11,6 +11,7 @@ mod live_clients;
 mod oauth_clients;
 mod pages;
 mod schemathesis;
+mod websub;
 
 use super::support::client::Answer;
 use super::support::demo::Demo;

@@ -4,6 +4,7 @@
 use super::access::example;
 use super::support::browser::{Browser, Page};
 use super::support::demo::Demo;
+use super::support::elsewhere::Elsewhere;
 use super::support::world::Folder;
 use tofrom::http::{Access, ROUTES};
 
@@ -49,7 +50,7 @@ fn no_form_does_anything_without_its_proof() {
         assert!(refused, "{target}: {tries:?}");
         forms += usize::from(tries.iter().all(|status| *status != 405));
     }
-    assert!(forms > 25, "{forms} forms");
+    assert!(forms > 32, "{forms} forms");
     // After all of this nothing has happened: the session is there, and so is everybody.
     let mut person = person;
     let accounts = person.visit(&at(&demo, "/operator/accounts")).text();
@@ -169,4 +170,103 @@ fn pages_walk_by_cursor_and_show_each_once() {
     seen_sorted.sort_unstable();
     all_sorted.sort_unstable();
     assert_eq!(seen_sorted, all_sorted);
+}
+
+#[test]
+fn a_source_is_shown_connected_paused_and_removed() {
+    let elsewhere = Elsewhere::open();
+    let demo = elsewhere.demo();
+    elsewhere.belongs_to(&demo, "bob");
+    let (mut bob, _) = signed_in(&demo, "bob");
+    let list = |bob: &mut Browser| bob.visit(&at(&demo, "/settings/sources"));
+    let form_to = |page: &Page, action: &str| {
+        page.forms().into_iter().find(|form| form.action == action).unwrap_or_else(|| panic!("{action}"))
+    };
+    let look = form_to(&list(&mut bob), "/settings/sources/preview");
+    // What can't be says why, and what was typed is still there.
+    for (typed, why) in [
+        ("nonsense", "This is not the address of a page or a feed"),
+        ("http://127.0.0.3/x", "public"),
+        ("ftp://example.org/", "http"),
+    ] {
+        let page = bob.submit(&look, &[("address", typed)]);
+        assert_eq!(page.status(), 422, "{typed}: {}", page.text());
+        assert!(page.text().contains(why), "{typed}: {}", page.element("complaint").unwrap());
+        assert_eq!(form_to(&page, "/settings/sources/preview").field("address"), Some(typed));
+    }
+    let page = bob.submit(&look, &[("service", "GitHub"), ("person", "a/b")]);
+    assert_eq!(page.status(), 422);
+    assert!(page.text().contains("GitHub needs your name on GitHub."), "{}", page.text());
+
+    let page = bob.submit(&look, &[("address", &elsewhere.page())]);
+    assert_eq!(page.status(), 200, "{}", page.text());
+    assert!(page.text().contains("Low tide") && page.text().contains("And 3 more."), "{}", page.text());
+    let connect = form_to(&page, "/settings/sources");
+    let page = bob.submit(&connect, &[("name", "No Name")]);
+    assert_eq!(page.status(), 422);
+    assert!(page.text().contains("1 to 64 of a-z"), "{}", page.text());
+    let page = bob.submit(&connect, &[("name", "tide")]);
+    assert_eq!(page.status(), 200, "{}", page.text());
+    for said in ["Connected.", "Low tide", "✓ verified", "tide"] {
+        assert!(page.text().contains(said), "{said}: {}", page.text());
+    }
+    let feed = bob.visit(&at(&demo, "/user/bob"));
+    assert!(feed.text().contains("Day 13 at the sea"));
+    assert!(feed.html().contains(&format!("<a href=\"{}\" rel=\"me nofollow\">", elsewhere.page())));
+    // Again it is what it is, and under another name it is told.
+    let page = bob.submit(&look, &[("address", &elsewhere.feed())]);
+    assert!(page.text().contains("connected to this already"), "{}", page.text());
+
+    let act = |bob: &mut Browser, what: &str, fields: &[(&str, &str)]| {
+        let form = form_to(&list(bob), &format!("/settings/sources/tide/{what}"));
+        let page = bob.submit(&form, fields);
+        assert_eq!(page.status(), 200, "{what}: {}", page.text());
+        page.text()
+    };
+    assert!(act(&mut bob, "check", &[]).contains("nothing new"));
+    assert!(act(&mut bob, "pause", &[]).contains("‖ paused"));
+    assert!(act(&mut bob, "resume", &[]).contains("It goes on."));
+    assert!(act(&mut bob, "remove", &[("brought", "delete")]).contains("Nothing yet."));
+    assert!(!bob.visit(&at(&demo, "/user/bob")).text().contains("at the sea"));
+    for gone in ["check", "pause", "resume", "remove"] {
+        let form = form_to(&list(&mut bob), "/settings/sources/preview");
+        // The proof of another form is none for this one.
+        let form = super::support::browser::Form { action: format!("/settings/sources/tide/{gone}"), ..form };
+        assert_eq!(bob.submit(&form, &[]).status(), 403, "{gone}");
+    }
+}
+
+#[test]
+fn lists_of_feeds_go_out_and_come_in() {
+    let elsewhere = Elsewhere::open();
+    let demo = elsewhere.demo();
+    let (mut bob, page) = signed_in(&demo, "bob");
+    let elsewhere_proof = page.form("csrf").unwrap().field("csrf").unwrap().to_owned();
+    let page = bob.visit(&at(&demo, "/settings/sources"));
+    let forms = page.forms();
+    let form = forms.iter().find(|form| form.action == "/settings/sources/opml").unwrap();
+    let cookie = bob.cookie.clone().unwrap();
+    let send = |proof: &str, list: &str| {
+        let part = |name: &str, text: &str| {
+            format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n")
+        };
+        let body = format!("{}{}--x--\r\n", part("csrf", proof), part("list", list));
+        let headers = [("Cookie", cookie.as_str()), ("Content-Type", "multipart/form-data; boundary=x")];
+        demo.client.send("POST", &form.action, &headers, body.as_bytes())
+    };
+    let outline = |address: &str| format!("<outline type=\"rss\" text=\"x\" xmlUrl=\"{address}\"/>");
+    let many: String = (0..120).map(|number| outline(&format!("{}?{number}", elsewhere.feed()))).collect();
+    let list = format!("<opml version=\"2.0\"><body>{}{many}</body></opml>", outline("http://10.0.0.1/feed"));
+    assert_eq!(send(&elsewhere_proof, &list).status, 403);
+    assert_eq!(send(form.field("csrf").unwrap(), "no list").status, 422);
+    let answer = send(form.field("csrf").unwrap(), &list);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.text().contains("99 connected, 1 could not be"), "{}", answer.text());
+    assert!(answer.text().contains("21 more were left out"), "{}", answer.text());
+    let again = send(form.field("csrf").unwrap(), &list);
+    assert!(again.text().contains("0 connected, 99 were so before"), "{}", again.text());
+    let exported = demo.client.get("/settings/sources/opml", &[("Cookie", &cookie)]);
+    assert_eq!(exported.header("content-type"), Some("text/x-opml; charset=utf-8"));
+    assert_eq!(exported.header("content-disposition"), Some("attachment; filename=\"bob.opml\""));
+    assert_eq!(exported.text().matches("xmlUrl=").count(), 99, "{}", exported.text());
 }

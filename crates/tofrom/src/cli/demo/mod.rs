@@ -19,6 +19,7 @@ use super::output::note;
 use super::serve::{self, Role, Sockets};
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config, Engine, Https, Storage};
+use crate::sources::SourceSettings;
 use anyhow::{Context, bail};
 use secrets::Secrets;
 use std::io::Write;
@@ -78,7 +79,10 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     // Before the store is touched: if somebody listens there already, it is most likely this very demo.
     let sockets = Sockets::bind(&config).await?;
     let port = sockets.https_address().context("the listener has no address")?.port();
-    let config = Config { base_url: BaseUrl::parse(&format!("https://127.0.0.1:{port}"))?, ..config };
+    let base_url = BaseUrl::parse(&format!("https://127.0.0.1:{port}"))?;
+    let sources =
+        SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..global.settings()?.sources()? };
+    let config = Config { base_url, sources, ..config };
 
     if kept.is_none() && !global.json {
         note(format_args!("making the demo in {} ...", folder.display()));

@@ -12,6 +12,7 @@ use crate::http::listen::{Limits, Listeners, ReloadingCertificate, serve, serve_
 use crate::http::{Parts, Service, router};
 use crate::live::Hub;
 use crate::site::Site;
+use crate::sources::{self, SourceSettings, Sources};
 use crate::telemetry::admin::Admin;
 use crate::telemetry::metrics;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -19,11 +20,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use tokio::net::TcpListener;
+use uuid::Uuid;
 
 /// Starts everything that the role has. When this returns, requests are answered.
 pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
     let ground = Ground::new(engine)?;
-    let service = service(&config, &ground).await?;
+    let sources = ground.sources(config.sources.clone())?;
+    let service = service(&config, &ground, sources.clone()).await?;
     let limits = Limits { connections: config.max_connections, ..Limits::default() };
     let listeners = listeners(&config, sockets.https, sockets.proxy)?;
 
@@ -37,6 +40,7 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     ground.talk(&mut running, Arc::clone(&counted)).await?;
     if role.delivers() {
         ground.deliver(&mut running);
+        ground.collect(&mut running, sources);
     }
     let hashes = move || metrics::password_hashes(counted.authenticator().hashes_computed());
     ground.tell(&mut running, sockets.admin, hashes);
@@ -45,17 +49,22 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
 }
 
 /// Starts what delivers, with an admin listener and no other.
-pub fn start_worker(admin: Option<TcpListener>, engine: Engine) -> anyhow::Result<Running> {
+pub fn start_worker(
+    admin: Option<TcpListener>,
+    engine: Engine,
+    sources: SourceSettings,
+) -> anyhow::Result<Running> {
     let ground = Ground::new(engine)?;
     ground.hub.tell_from_now_on();
     let mut running = Running::default();
     ground.deliver(&mut running);
+    ground.collect(&mut running, ground.sources(sources)?);
     ground.tell(&mut running, admin, || {});
     tracing::info!(version = env!("CARGO_PKG_VERSION"), role = ?Role::Worker, "ready");
     Ok(running)
 }
 
-async fn service(config: &Config, ground: &Ground) -> anyhow::Result<Arc<Service>> {
+async fn service(config: &Config, ground: &Ground, sources: Sources) -> anyhow::Result<Arc<Service>> {
     // Fixed at the first start: Atom ids must not follow a later change of address.
     let tag_host = ground.store.fix("tag-host", config.base_url.host()).await?;
     Ok(Service::new(Parts {
@@ -75,6 +84,7 @@ async fn service(config: &Config, ground: &Ground) -> anyhow::Result<Arc<Service
             ..FeedLimits::default()
         },
         cors_origins: config.cors_origins.clone(),
+        sources,
     }))
 }
 
@@ -141,6 +151,20 @@ impl Ground {
         let stopping = running.stop_background.subscribe();
         let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
         running.background.spawn(forget_expired(store, clock, stopped(stopping)));
+    }
+
+    fn sources(&self, settings: SourceSettings) -> anyhow::Result<Sources> {
+        Sources::new(Arc::clone(&self.store), self.clock.clone(), Arc::clone(&self.hub), settings)
+    }
+
+    /// Fetches sources when their time has come.
+    fn collect(&self, running: &mut Running, sources: Sources) {
+        let stopping = running.stop_background.subscribe();
+        let holder = match self.engine {
+            Engine::Sqlite(_) => "the only one".to_owned(),
+            Engine::Cql(..) => Uuid::new_v4().to_string(),
+        };
+        running.background.spawn(sources::worker::run(sources, holder, stopped(stopping)));
     }
 
     /// Keeps the numbers, and tells them and how everything is to whoever asks on the admin listener; `take_over` takes

@@ -15,6 +15,7 @@ pub(super) mod operator;
 mod person;
 pub(super) mod settings;
 mod trying;
+mod upload;
 
 pub(super) use activity::{delete_methods, remove_methods, show_methods as activity_methods};
 pub(super) use entry::{front_methods, sign_in_methods, sign_out_methods};

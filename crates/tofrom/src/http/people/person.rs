@@ -6,6 +6,7 @@ use super::{Person, sent, shown};
 use crate::following;
 use crate::pages::frame::{Frame, Here};
 use crate::pages::person::PersonPage;
+use crate::pages::sources::Link;
 use crate::pages::{Policy, group, html};
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -49,12 +50,14 @@ async fn show(
             edge.is_some_and(|edge| edge.following)
         }
     };
+    let verified = service.sources.verified_pages(&owner).await?;
     let shown = PersonPage {
         site: &service.site,
         frame: Frame::new(&service.site, &person, if itself { Here::Me } else { Here::Elsewhere }, &uri),
         owner: &owner,
         itself,
         followed,
+        verified: verified.iter().filter_map(Link::to).collect(),
         groups: group::of(items),
         next: page.next.map(|next| query.from(next)),
         pictures,

@@ -9,6 +9,7 @@ use crate::auth::Denied;
 use crate::auth::oauth::Refusal;
 use crate::feed::ReadError;
 use crate::ingest::{MAX_BODY, MAX_ENTRIES, Refused, Unreadable};
+use crate::sources::NotConnected;
 use http::header::WWW_AUTHENTICATE;
 use model::ParameterError;
 use std::fmt::Write;
@@ -42,6 +43,19 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::Corrupt(_) => Problem::internal(),
             _ => Problem::new(UNAVAILABLE, "The store can't be reached.").retry_after(5),
+        }
+    }
+}
+
+impl From<NotConnected> for Problem {
+    fn from(error: NotConnected) -> Problem {
+        match error {
+            NotConnected::Store(error) => error.into(),
+            NotConnected::TooOften => Problem::too_often(),
+            NotConnected::BadName | NotConnected::NameTaken(_) => {
+                Problem::new(UNPROCESSABLE, error.to_string()).member("field", "Name")
+            }
+            _ => Problem::new(UNPROCESSABLE, error.to_string()).member("field", "Address"),
         }
     }
 }

@@ -79,6 +79,9 @@ kinds! {
     THROTTLED = "throttled", TOO_MANY_REQUESTS, "Too many wrong credentials",
         "Wrong credentials came too often from one address. The header `Retry-After` says how many seconds to wait; a \
          right credential from elsewhere is not held up.";
+    TOO_OFTEN = "too-often", TOO_MANY_REQUESTS, "That was asked for too often",
+        "Looking at addresses elsewhere takes other people's servers: an account may have 30 a minute looked at, and a \
+         hub may tell of news 60 times a minute. The header `Retry-After` says how many seconds to wait.";
     STREAMS = "streams", TOO_MANY_REQUESTS, "Too many streams",
         "An account may have 32 streams open at once. Close one, or read several collections by their `updates` links.";
     TOO_BROAD = "too-broad", SERVICE_UNAVAILABLE, "The selection takes too long to find",

@@ -2,12 +2,10 @@
 //! is, an empty name is taken away, and all else is passed over, so that what a read gives can be put back.
 
 use super::super::Problem;
+use super::texts::{flag, refused, texts};
 use crate::accounts::person_name;
-use crate::ingest::{Refused, read_element};
-use infoset::Element;
+use crate::ingest::Refused;
 use model::Format;
-use serde_json::{Map, Value};
-use std::collections::HashMap;
 
 /// What is to be changed: `None` is what stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +20,7 @@ pub(in crate::http) struct Changes {
 
 /// Reads what a body says.
 pub(super) fn read(body: &[u8], form: Format) -> Result<Changes, Problem> {
-    let fields = if form == Format::Json { from_json(body)? } else { from_elements(body, form)? };
+    let fields = texts(body, form, "User")?;
     Ok(Changes {
         given_name: fields.get("GivenName").map(|said| name("GivenName", said)).transpose()?,
         family_name: fields.get("FamilyName").map(|said| name("FamilyName", said)).transpose()?,
@@ -30,60 +28,10 @@ pub(super) fn read(body: &[u8], form: Format) -> Result<Changes, Problem> {
     })
 }
 
-/// A text for each field; `None` where something stands that is no text.
-type Texts = HashMap<String, Option<String>>;
-
-/// The object alone, or under its name, as a read gives it.
-fn from_json(body: &[u8]) -> Result<Texts, Problem> {
-    let object = serde_json::from_slice::<Map<String, Value>>(body);
-    let mut fields = object.map_err(|error| Problem::body(format!("expected one JSON object: {error}")))?;
-    if let Some(Value::Object(inner)) = fields.remove("User") {
-        fields = inner;
-    }
-    let text = |value| match value {
-        Value::Null => Some(String::new()),
-        Value::String(text) => Some(text),
-        Value::Bool(flag) => Some(flag.to_string()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Array(_) | Value::Object(_) => None,
-    };
-    Ok(fields.into_iter().map(|(name, value)| (name, text(value))).collect())
-}
-
-/// `User` at the root, with an element for each field.
-fn from_elements(body: &[u8], form: Format) -> Result<Texts, Problem> {
-    let root = read_element(body, form)?;
-    if !root.name.is("", "User") {
-        return Err(Problem::body("expected User, without a namespace, at the root"));
-    }
-    let text = |element: &Element| element.elements().next().is_none().then(|| element.text());
-    let mut fields = Texts::new();
-    for element in root.elements().filter(|element| element.name.namespace.is_empty()) {
-        let name = &element.name.local;
-        if fields.insert(name.clone(), text(element)).is_some() {
-            return Err(Problem::body(format!("{name} is there twice")));
-        }
-    }
-    Ok(fields)
-}
-
 /// A name of a person, or that there is none.
 fn name(field: &str, said: &Option<String>) -> Result<Option<String>, Refused> {
     let text = said.as_deref().ok_or_else(|| refused(field, "expected a text"))?;
     person_name(text).map_err(|why| refused(field, &why.to_string()))
-}
-
-fn flag(field: &str, said: &Option<String>) -> Result<Option<bool>, Refused> {
-    match said.as_deref() {
-        Some("") => Ok(None),
-        Some(text) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
-        Some(text) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
-        _ => Err(refused(field, "expected true or false")),
-    }
-}
-
-fn refused(field: &str, detail: &str) -> Refused {
-    Refused { field: field.to_owned(), detail: detail.to_owned() }
 }
 
 #[cfg(test)]

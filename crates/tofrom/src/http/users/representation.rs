@@ -23,48 +23,56 @@ impl Fields for Said {
 }
 
 /// What is said of an account.
-pub(super) fn fields(site: &Site, account: &Account) -> Vec<(String, String)> {
+pub(super) fn fields(site: &Site, account: &Account) -> Row {
     let mut said = Said::default();
     document::user(site, account, &mut said);
     said.0
 }
 
+/// The fields of something, in their order.
+pub(super) type Row = Vec<(String, String)>;
+
 /// A list of accounts.
 pub(super) fn users(site: &Site, accounts: &[Account], format: Format) -> Vec<u8> {
     let users: Vec<_> = accounts.iter().map(|account| fields(site, account)).collect();
+    list(("Users", "User"), &users, format)
+}
+
+/// A list of things: what it is called, and what each of them is.
+pub(super) fn list(names: (&str, &str), rows: &[Row], format: Format) -> Vec<u8> {
     match format {
-        Format::Json => json(&users),
+        Format::Json => json(names, rows),
         Format::FastInfoset => {
             let mut writer = FastInfosetWriter::new();
-            elements(&users, &mut writer);
+            elements(names, rows, &mut writer);
             writer.finish()
         }
         Format::Xml | Format::Atom => {
             let mut writer = XmlWriter::new();
-            elements(&users, &mut writer);
+            elements(names, rows, &mut writer);
             writer.finish()
         }
     }
 }
 
-fn elements(users: &[Vec<(String, String)>], sink: &mut impl Sink) {
-    sink.open(Name::local("Users"));
-    for user in users {
-        sink.open(Name::local("User"));
-        user.iter().for_each(|(name, value)| sink.leaf(Name::local(name), value));
+fn elements((all, one): (&str, &str), rows: &[Row], sink: &mut impl Sink) {
+    sink.open(Name::local(all));
+    for row in rows {
+        sink.open(Name::local(one));
+        row.iter().for_each(|(name, value)| sink.leaf(Name::local(name), value));
         sink.end();
     }
     sink.end();
 }
 
 /// By hand, for the fields come in the order of the contract.
-fn json(users: &[Vec<(String, String)>]) -> Vec<u8> {
+fn json((all, one): (&str, &str), rows: &[Row]) -> Vec<u8> {
     let text = |text: &str| serde_json::Value::from(text).to_string();
     let member = |(name, value): &(String, String)| format!("{}:{}", text(name), text(value));
-    let object = |user: &Vec<(String, String)>| {
-        let members: Vec<String> = user.iter().map(member).collect();
+    let object = |row: &Row| {
+        let members: Vec<String> = row.iter().map(member).collect();
         format!("{{{}}}", members.join(","))
     };
-    let objects: Vec<String> = users.iter().map(object).collect();
-    format!("{{\"Users\":{{\"User\":[{}]}}}}", objects.join(",")).into_bytes()
+    let objects: Vec<String> = rows.iter().map(object).collect();
+    format!("{{{}:{{{}:[{}]}}}}", text(all), text(one), objects.join(",")).into_bytes()
 }

@@ -43,6 +43,16 @@ impl Parameters {
         self.scalar(parameter)?.map(number).transpose()
     }
 
+    /// The value of a parameter that is true or false.
+    pub(in crate::http) fn flag(&self, parameter: &'static str) -> Result<Option<bool>, ParameterError> {
+        let flag = |text: &str| match text {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(ParameterError { parameter, detail: "expected true or false".to_owned() }),
+        };
+        self.scalar(parameter)?.map(flag).transpose()
+    }
+
     /// The representation that the address asks for.
     pub(in crate::http) fn format(&self) -> Result<Option<Format>, ParameterError> {
         let named = |word: &str| {

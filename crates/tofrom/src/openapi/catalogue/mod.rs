@@ -5,6 +5,7 @@ mod accounts;
 mod activities;
 mod callers;
 mod collections;
+mod sources;
 
 use super::Operation;
 use model::Format;
@@ -17,6 +18,7 @@ pub fn operations() -> Vec<Operation> {
     let mut all = collections::operations();
     all.extend(activities::operations());
     all.extend(accounts::operations());
+    all.extend(sources::operations());
     all.extend(callers::operations());
     all.extend(about::operations());
     all

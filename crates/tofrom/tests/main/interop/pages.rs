@@ -3,7 +3,7 @@
 //!
 //! `PAGE_PICTURES` names a folder that pictures of the pages are left in.
 
-use super::super::support::demo::Demo;
+use super::super::support::elsewhere::Elsewhere;
 use super::super::support::world::Folder;
 use super::oauth_clients::{cached, client_of, lines};
 use serde_json::{Value, json};
@@ -15,8 +15,10 @@ const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "frank", "ops"];
 #[test]
 fn the_pages_work_in_a_browser() {
     let folder = Folder::new();
-    // One of its own: people change things there.
-    let demo = Demo::start(folder.path().join("demo").as_path(), &[]);
+    // One of its own: people change things there. So is the place that some of it comes from.
+    let elsewhere = Elsewhere::open();
+    let demo = elsewhere.demo();
+    elsewhere.belongs_to(&demo, "frank");
     let (home, markup) = (folder.path().join("home"), folder.path().join("markup"));
     let pictures = std::env::var_os("PAGE_PICTURES").map(PathBuf::from);
     let pictures = pictures.unwrap_or_else(|| folder.path().join("pictures"));
@@ -30,6 +32,7 @@ fn the_pages_work_in_a_browser() {
         "ca": demo.told["ca_cert"],
         "passwords": passwords,
         "write_key": demo.key("alice"),
+        "elsewhere": { "page": elsewhere.page(), "feed": elsewhere.feed() },
     });
     let printed = lines(client_of(&demo, "pages_flow.js").arg(&home).arg(&pictures).arg(&markup), &told);
     let wanted = [
@@ -38,6 +41,7 @@ fn the_pages_work_in_a_browser() {
         "an application",
         "a profile",
         "an account, from its beginning to its end",
+        "sources",
         "live",
         "hostile words",
         "by keyboard",

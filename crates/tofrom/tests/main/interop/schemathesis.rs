@@ -1,21 +1,21 @@
 //! schemathesis asks for everything that `/openapi.json` describes: see `tests/clients/schemathesis_run.py`. It writes,
 //! so the demo is its own. It prints how many cases it made up.
 
-use super::super::support::demo::Demo;
-use super::super::support::world::Folder;
+use super::super::support::elsewhere::Elsewhere;
 use super::oauth_clients::{client_of, lines};
 use serde_json::json;
 
 #[test]
 fn every_operation_answers_as_described() {
-    let folder = Folder::new();
-    let demo = Demo::start(folder.path(), &[]);
+    let elsewhere = Elsewhere::open();
+    let demo = elsewhere.demo();
     let told = json!({
         "base": demo.client.base,
         "ca": demo.told["ca_cert"],
         // An operator comes further than others.
         "key": demo.key("ops"),
         "consumer": demo.told["consumer"],
+        "feed": elsewhere.feed(),
     });
     let mut printed = lines(&mut client_of(&demo, "schemathesis_run.py"), &told);
     let cases: Vec<String> = printed.extract_if(.., |line| line.contains(" cases, ")).collect();

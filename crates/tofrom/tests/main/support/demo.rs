@@ -30,6 +30,11 @@ impl Demo {
     /// Starts a demo on that folder. It ends with this process, whichever way that ends: the shell's standard input
     /// is a pipe of ours.
     pub(crate) fn start(folder: &std::path::Path, more: &[&str]) -> Demo {
+        Demo::start_with(folder, more, &[])
+    }
+
+    /// The same with those settings.
+    pub(crate) fn start_with(folder: &std::path::Path, more: &[&str], settings: &[(&str, &str)]) -> Demo {
         let mut shell = Command::new("sh")
             .arg("-c")
             .arg("\"$@\" & pid=$!; cat >/dev/null; kill $pid; wait $pid; rm -rf \"$TOFROM_TEST_FOLDER\"")
@@ -38,6 +43,7 @@ impl Demo {
             .args(more)
             .env("TOFROM_TEST_FOLDER", if more.is_empty() { folder.as_os_str() } else { "".as_ref() })
             .env("TOFROM_LOG", "error")
+            .envs(settings.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -4,6 +4,7 @@ pub(crate) mod browser;
 pub(crate) mod chance;
 pub(crate) mod client;
 pub(crate) mod demo;
+pub(crate) mod elsewhere;
 pub(crate) mod pages;
 pub(crate) mod signer;
 pub(crate) mod tree;

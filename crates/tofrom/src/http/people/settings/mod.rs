@@ -3,10 +3,12 @@
 mod applications;
 mod data;
 mod keys;
+mod opml;
 mod people;
 mod picture;
 mod profile;
 mod security;
+mod sources;
 
 use super::super::Service;
 use super::{both, sent, shown};
@@ -34,6 +36,13 @@ pages! {
     remove_application_methods = sent(post(applications::remove));
     end_grant_methods = sent(post(applications::end_grant));
     people_methods = both(get(people::show).post(people::follow));
+    sources_methods = both(get(sources::show).post(sources::connect));
+    preview_source_methods = sent(post(sources::preview));
+    check_source_methods = sent(post(sources::check));
+    pause_source_methods = sent(post(sources::pause));
+    resume_source_methods = sent(post(sources::resume));
+    remove_source_methods = sent(post(sources::remove));
+    opml_methods = both(get(opml::export).post(opml::import));
     security_methods = shown(get(security::show));
     change_password_methods = sent(post(security::change_password));
     end_session_methods = sent(post(security::end_session));

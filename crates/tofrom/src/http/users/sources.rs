@@ -1,0 +1,194 @@
+//! `/200909/user/{user}/sources` and `/200909/user/{user}/sources/{name}`: what an account does elsewhere.
+
+use super::super::authenticated::Caller;
+use super::super::writing::address::{segments, user};
+use super::super::writing::incoming;
+use super::super::writing::parameters::Parameters;
+use super::super::{Problem, Service, body};
+use super::representation::{OFFERS, Row, list};
+use super::texts::{Texts, flag, refused, texts};
+use crate::auth::Principal;
+use crate::ingest::{Draft, MAX_BODY, form_of};
+use crate::render::Renderer;
+use crate::sources::{Listed, NotConnected, Preview};
+use axum::extract::{Extension, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, StatusCode, Uri};
+use model::{Account, Format, Millis, category};
+use std::sync::Arc;
+
+/// What a source may be written in, for whoever sends something else.
+const ACCEPTS: &str = "application/xml, application/json, application/fastinfoset";
+
+pub(in crate::http) fn all_methods() -> MethodRouter<Arc<Service>> {
+    get(show_all).post(preview).fallback(|| async { Problem::method_not_allowed("GET, HEAD, POST") })
+}
+
+pub(in crate::http) fn one_methods() -> MethodRouter<Arc<Service>> {
+    get(show)
+        .put(put)
+        .delete(remove)
+        .fallback(|| async { Problem::method_not_allowed("GET, HEAD, PUT, DELETE") })
+}
+
+/// Where an account is active is nobody else's business, whatever its collections are.
+async fn show_all(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let account = service.open_sources(&caller, request.uri()).await?;
+    let format = Parameters::of(request.uri()).choose(request.headers(), OFFERS)?;
+    let rows: Vec<Row> = service.sources.list(&account).await?.iter().map(row).collect();
+    Ok(answer(list(("Sources", "Source"), &rows, format), format))
+}
+
+async fn show(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let account = service.open_sources(&caller, request.uri()).await?;
+    let format = Parameters::of(request.uri()).choose(request.headers(), OFFERS)?;
+    let name = name_in(request.uri()).ok_or_else(Problem::not_found)?;
+    let found = service.sources.one(&account, &name).await?.ok_or_else(Problem::not_found)?;
+    let row = row(&found);
+    let body =
+        Renderer::fields("Source", format, |field| row.iter().for_each(|(name, value)| field(name, value)));
+    Ok(answer(body.ok_or_else(|| Problem::not_acceptable(OFFERS))?, format))
+}
+
+/// What would come in from an address. Nothing is kept.
+async fn preview(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let account = service.open_for_writing(&caller, user(request.uri().path())).await?;
+    let format = Parameters::of(request.uri()).choose(request.headers(), OFFERS)?;
+    let (head, sent) = request.into_parts();
+    let fields = fields(&head.headers, sent).await?;
+    let address =
+        address(&fields)?.ok_or_else(|| refused("Address", "is needed: the address of a page or a feed"))?;
+    let now = service.clock.now();
+    let found = service.sources.preview(&account, &address).await?;
+    let rows: Vec<Row> = found.activities.iter().map(|draft| previewed(&found, draft, now)).collect();
+    Ok(answer(list(("Preview", "Activity"), &rows, format), format))
+}
+
+/// Connects the account, or changes how it is connected.
+async fn put(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let account = service.open_for_writing(&caller, user(request.uri().path())).await?;
+    let name = name_in(request.uri()).ok_or(NotConnected::BadName)?;
+    let (head, sent) = request.into_parts();
+    let fields = fields(&head.headers, sent).await?;
+    let paused = fields.get("Paused").map(|said| flag("Paused", said)).transpose()?.flatten();
+    let there = service.sources.one(&account, &name).await?;
+    let address = address(&fields)?;
+    let is_same = |there: &Listed| address.as_ref().is_none_or(|address| there.is_at(address));
+    let is_new = match &there {
+        Some(there) if is_same(there) => false,
+        _ => {
+            let address =
+                address.ok_or_else(|| refused("Address", "is needed: the address of a page or a feed"))?;
+            service.sources.connect(&account, Some(&name), &address).await?.is_new
+        }
+    };
+    if let Some(paused) = paused {
+        service.sources.pause(&account, &name, paused).await?;
+    }
+    service.hub.wrote();
+    if is_new {
+        let address = format!("{}/200909/user/{}/sources/{name}", service.site.base(), account.name);
+        return Ok((StatusCode::CREATED, [(LOCATION, address)]).into_response());
+    }
+    Ok(StatusCode::OK.into_response())
+}
+
+/// Disconnects the account; `activities=true` takes along what the source brought.
+async fn remove(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Caller,
+    request: Request,
+) -> Result<StatusCode, Problem> {
+    let account = service.open_for_writing(&caller, user(request.uri().path())).await?;
+    let name = name_in(request.uri()).ok_or_else(Problem::not_found)?;
+    let said = Parameters::of(request.uri()).flag("activities")?.unwrap_or(false);
+    let gone = service.sources.disconnect(&account, &name, said).await?;
+    service.hub.wrote();
+    gone.map(|_| StatusCode::NO_CONTENT).ok_or_else(Problem::not_found)
+}
+
+impl Service {
+    /// The account whose sources the caller may see: its own, or any for an operator.
+    async fn open_sources(&self, caller: &Principal, uri: &Uri) -> Result<Arc<Account>, Problem> {
+        let name = user(uri.path()).ok_or_else(Problem::not_found)?;
+        if caller.account.name == name {
+            return Ok(Arc::clone(&caller.account));
+        }
+        let found = self.store.account_by_name(&name).await?.filter(|account| !account.removed);
+        found.filter(|_| caller.is_operator()).map(Arc::new).ok_or_else(Problem::not_found)
+    }
+}
+
+/// The name of the source in an address, if it can be one.
+fn name_in(uri: &Uri) -> Option<String> {
+    segments(uri.path()).nth(2).flatten()
+}
+
+async fn fields(headers: &HeaderMap, sent: axum::body::Body) -> Result<Texts, Problem> {
+    let offered = |essence: &str| form_of(essence).ok().flatten().filter(|form| OFFERS.contains(form));
+    let form = incoming::kind_of(headers, ACCEPTS, offered)?;
+    texts(&body::read(sent, MAX_BODY).await?, form, "Source")
+}
+
+fn address(fields: &Texts) -> Result<Option<String>, Problem> {
+    let Some(said) = fields.get("Address") else { return Ok(None) };
+    let text = said.as_deref().ok_or_else(|| refused("Address", "expected a text"))?;
+    Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+}
+
+fn answer(body: Vec<u8>, format: Format) -> Response {
+    ([(CONTENT_TYPE, format.media_type()), (CACHE_CONTROL, "private, no-cache")], body).into_response()
+}
+
+/// What is said of a source.
+fn row(listed: &Listed) -> Row {
+    let wish = &listed.connection.wish;
+    let known = listed.source.as_ref().map(|source| &source.known);
+    let time = |at: Option<Millis>| at.map(Millis::with_offset);
+    let said = [
+        ("Name", Some(listed.connection.name.clone())),
+        ("Address", Some(listed.address())),
+        ("Service", Some(wish.service.clone())),
+        ("Title", known.and_then(|known| known.title.clone())),
+        ("Page", wish.page.as_ref().map(ToString::to_string)),
+        ("Verified", Some(wish.verified.is_some().to_string())),
+        ("Paused", Some(wish.paused.to_string())),
+        ("Well", Some(listed.health.well.to_string())),
+        ("Health", Some(listed.health.words.clone())),
+        ("CheckedDate", time(known.and_then(|known| known.checked))),
+        ("NextDate", time(listed.source.as_ref().and_then(|source| source.due))),
+    ];
+    said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// What would come in, with where it would come from.
+fn previewed(found: &Preview, draft: &Draft, now: Millis) -> Row {
+    let said = [
+        ("Title", Some(draft.body.title.clone())),
+        ("Category", Some(category(&draft.kind, &draft.verb))),
+        ("Service", Some(found.service.clone())),
+        ("Url", draft.body.object.url.clone()),
+        ("PublishedDate", Some(draft.published.unwrap_or(now).with_offset())),
+        ("SourceId", Some(draft.body.source_id.clone())),
+        ("Address", Some(found.address.to_string())),
+    ];
+    said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}

@@ -1,0 +1,64 @@
+//! A body of a few fields, in any of the representations without Atom: what is said of each, as text.
+
+use super::super::Problem;
+use crate::ingest::{Refused, read_element};
+use infoset::Element;
+use model::Format;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+/// A text for each field; `None` where something stands that is no text.
+pub(super) type Texts = HashMap<String, Option<String>>;
+
+/// The fields of a body that is called `root`.
+pub(super) fn texts(body: &[u8], form: Format, root: &str) -> Result<Texts, Problem> {
+    if form == Format::Json { from_json(body, root) } else { from_elements(body, form, root) }
+}
+
+/// The object alone, or under its name, as a read gives it.
+fn from_json(body: &[u8], root: &str) -> Result<Texts, Problem> {
+    let object = serde_json::from_slice::<Map<String, Value>>(body);
+    let mut fields = object.map_err(|error| Problem::body(format!("expected one JSON object: {error}")))?;
+    if let Some(Value::Object(inner)) = fields.remove(root) {
+        fields = inner;
+    }
+    let text = |value| match value {
+        Value::Null => Some(String::new()),
+        Value::String(text) => Some(text),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Array(_) | Value::Object(_) => None,
+    };
+    Ok(fields.into_iter().map(|(name, value)| (name, text(value))).collect())
+}
+
+/// An element for each field, below the root.
+fn from_elements(body: &[u8], form: Format, root: &str) -> Result<Texts, Problem> {
+    let found = read_element(body, form)?;
+    if !found.name.is("", root) {
+        return Err(Problem::body(format!("expected {root}, without a namespace, at the root")));
+    }
+    let text = |element: &Element| element.elements().next().is_none().then(|| element.text());
+    let mut fields = Texts::new();
+    for element in found.elements().filter(|element| element.name.namespace.is_empty()) {
+        let name = &element.name.local;
+        if fields.insert(name.clone(), text(element)).is_some() {
+            return Err(Problem::body(format!("{name} is there twice")));
+        }
+    }
+    Ok(fields)
+}
+
+/// `true` or `false`; an empty text says nothing.
+pub(super) fn flag(field: &str, said: &Option<String>) -> Result<Option<bool>, Refused> {
+    match said.as_deref() {
+        Some("") => Ok(None),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
+        _ => Err(refused(field, "expected true or false")),
+    }
+}
+
+pub(super) fn refused(field: &str, detail: &str) -> Refused {
+    Refused { field: field.to_owned(), detail: detail.to_owned() }
+}

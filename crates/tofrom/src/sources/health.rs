@@ -1,0 +1,76 @@
+//! How a source is, in words.
+
+use super::connection::Connection;
+use super::source::Source;
+use model::Millis;
+
+/// How a source is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// Whether somebody should look at it.
+    pub well: bool,
+    /// In a sentence.
+    pub words: String,
+}
+
+impl Health {
+    /// How a connection and its source are at that time; `is_told`: a hub tells of its news.
+    pub fn of(connection: &Connection, source: Option<&Source>, is_told: bool, now: Millis) -> Health {
+        let well = |words: String| Health { well: true, words };
+        if connection.wish.paused {
+            return well("Paused: nothing is brought until it goes on.".to_owned());
+        }
+        let Some(source) = source else { return well("Waits for its first look.".to_owned()) };
+        let known = &source.known;
+        let next = source.due.map_or_else(String::new, |due| match due.0 - now.0 {
+            ahead if ahead <= 0 => "; next now".to_owned(),
+            ahead => format!("; next in {}", span(ahead)),
+        });
+        if let Some(trouble) = &known.trouble {
+            let since = span(now.0 - trouble.since.0);
+            let words = match (known.ended, trouble.times) {
+                (true, _) => format!("Ended: {}", trouble.what),
+                (false, 1) => format!("{} Asked {} ago{next}.", trouble.what, ago(known.checked, now)),
+                (false, times) => format!("{} For {since}, {times} times in a row{next}.", trouble.what),
+            };
+            return Health { well: false, words };
+        }
+        let Some(checked) = known.checked else { return well(format!("Waits for its first look{next}.")) };
+        let found = match known.news {
+            Some((at, count)) if at == checked => format!("{count} new"),
+            _ => "nothing new".to_owned(),
+        };
+        let mut words = format!("Checked {} ago, {found}{next}.", span(now.0 - checked.0));
+        if let Some((to, _)) = &known.moving {
+            words.push_str(&format!(" Its server says that the address has moved to {to}."));
+        }
+        if is_told {
+            words.push_str(" A hub tells of news at once.");
+        }
+        well(words)
+    }
+}
+
+/// What is wrong with a feed that can't be read, as a sentence of its own.
+pub(super) fn sentence(unreadable: &feeds::Unreadable) -> String {
+    let words = unreadable.to_string();
+    let mut letters = words.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+fn ago(at: Option<Millis>, now: Millis) -> String {
+    span(at.map_or(0, |at| now.0 - at.0))
+}
+
+/// A time span, as people say it.
+fn span(millis: i64) -> String {
+    let seconds = millis.max(0) / 1_000;
+    let (count, unit) = match seconds {
+        0..90 => (seconds, "second"),
+        90..5_400 => ((seconds + 30) / 60, "minute"),
+        5_400..129_600 => ((seconds + 1_800) / 3_600, "hour"),
+        _ => ((seconds + 43_200) / 86_400, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,110 @@
+//! What pages ask for besides: looks that are counted, names that are free, lists of feed readers, and the pages that
+//! say whose they are.
+
+use super::connection::{Connection, MOST_CONNECTIONS, Wish, name_for};
+use super::source::{Source, id_of};
+use super::{Address, Looked, NotConnected, Sources};
+use feeds::catalogue;
+use feeds::opml::Outline;
+use feeds::{Feed, Format};
+use model::{Account, Millis};
+use store::StoreError;
+use url::Url;
+
+/// When a source of a list is looked at: the connection has to be written before.
+const SOON: i64 = 5_000;
+
+impl Sources {
+    /// Looks at a connection's source now, as often as the account may have something looked at. `None`: there is none
+    /// of that name.
+    pub async fn check_again(&self, account: &Account, name: &str) -> Result<Option<Looked>, NotConnected> {
+        if self.asked.as_ref().is_some_and(|asked| !asked.once_more(account.uid)) {
+            return Err(NotConnected::TooOften);
+        }
+        Ok(self.check(account, name).await?)
+    }
+
+    /// The pages that said, when they were last looked at, that they are the account's; each once.
+    pub async fn verified_pages(&self, account: &Account) -> Result<Vec<Url>, StoreError> {
+        let mut pages: Vec<Url> = Vec::new();
+        for stored in self.store.connections_of(account.uid).await? {
+            let Wish { page, verified, .. } = Connection::read(stored)?.wish;
+            let page = page.filter(|_| verified.is_some()).map(|page| (*page).clone());
+            pages.extend(page.filter(|page| !pages.contains(page)));
+        }
+        Ok(pages)
+    }
+
+    /// Connects an account to a feed of a list, unseen: a list is long, so its feeds are looked at in their turn. Gives
+    /// whether that is new.
+    pub async fn connect_unseen(&self, account: &Account, outline: &Outline) -> Result<bool, NotConnected> {
+        let mut address = self.fetcher.check(outline.address.as_str())?;
+        address.set_fragment(None);
+        let there = self.store.connections_of(account.uid).await?;
+        let source = id_of(&address);
+        if there.iter().any(|one| one.source == source) {
+            return Ok(false);
+        }
+        if there.len() >= MOST_CONNECTIONS {
+            return Err(NotConnected::TooMany);
+        }
+        let name = free_name(&name_for(&address), |name| there.iter().any(|one| one.name == name));
+        let before = self.store.connection(account.uid, &name).await?;
+        let known = catalogue::recognise(address.as_str()).and_then(|recognised| recognised.service);
+        let service =
+            catalogue::source(known, &nothing_yet(), &address).ok_or(NotConnected::NotUnderstood)?;
+        let page = outline.site.as_ref().and_then(|site| self.fetcher.check(site.as_str()).ok());
+        let now = self.clock.now();
+        let wish = Wish {
+            service: service.name.as_str().to_owned(),
+            icon: service.icon,
+            site: service.website,
+            typed: address.to_string(),
+            page: page.map(Address::from),
+            made: now,
+            paused: false,
+            verified: None,
+            awaits: true,
+        };
+        self.await_look(address).await?;
+        let version = before.map(|before| before.version);
+        let connection = Connection { owner: account.uid, name, version, source, removed: false, wish };
+        self.store.put_connection(&connection.written(now)?).await?;
+        Ok(true)
+    }
+
+    /// Has a source looked at soon, for somebody who is about to be connected to it.
+    async fn await_look(&self, address: Url) -> Result<(), StoreError> {
+        let mut source = match self.store.source(id_of(&address)).await? {
+            Some(stored) => Source::read(stored)?,
+            None => Source::new(address),
+        };
+        source.known.ended = false;
+        source.known.awaited = true;
+        let soon = Millis(self.clock.now().0 + SOON);
+        source.due = Some(source.due.map_or(soon, |due| due.min(soon)));
+        self.keep(&mut source).await
+    }
+}
+
+/// That name, or with a number after it if it is taken.
+pub fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| !is_taken(name)).unwrap_or_default()
+}
+
+/// A feed that nobody has read.
+fn nothing_yet() -> Feed {
+    Feed {
+        format: Format::Atom,
+        title: None,
+        site: None,
+        icon: None,
+        hubs: Vec::new(),
+        own_address: None,
+        every: None,
+        provider: None,
+        items: Vec::new(),
+    }
+}

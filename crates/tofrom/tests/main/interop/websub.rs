@@ -1,0 +1,15 @@
+//! Somebody else's hub tells the service of news.
+
+use super::super::support::demo::BINARY;
+use super::super::support::world::Folder;
+use super::SET_UP;
+use super::feed_readers::python;
+use std::process::Command;
+
+#[test]
+fn flask_websub_tells_of_news() {
+    let folder = Folder::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/websub.py");
+    let run = Command::new(python()).arg("-B").arg(script).arg(BINARY).arg(folder.path()).output().unwrap();
+    assert!(run.status.success(), "{}\n{SET_UP}", String::from_utf8_lossy(&run.stderr));
+}

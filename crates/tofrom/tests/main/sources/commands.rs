@@ -1,0 +1,126 @@
+//! `tofrom source`, as operators meet it.
+
+use super::stage::{atom, becomes, host, post, stage, url};
+use manners::Answer;
+use serde_json::{Value, json};
+
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+}
+
+#[test]
+fn from_the_first_to_the_last() {
+    let (stage, server) = (stage(), stage().server());
+    server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
+    let person = stage.person("command");
+    let (name, address, service) = (person.name.as_str(), url(&server, "/feed"), host(&server));
+    assert_eq!(read(&stage.tell(&["source", "list", name, "--json"])), json!([]));
+
+    let preview = read(&stage.tell(&["source", "add", name, &address, "--preview", "--json"]));
+    let would_come = |number: usize| {
+        json!({ "title": format!("Gil posted an article: Post {number}"), "category": "ArticlePosted",
+                "url": format!("https://blog.example/{number}"), "published": "2026-01-02T03:04:05.000Z" })
+    };
+    let expected = json!({ "address": address, "title": "A blog", "service": service, "name": service,
+                           "activities": [would_come(2), would_come(1)] });
+    assert_eq!(preview, expected);
+    assert!(
+        stage.tell(&["source", "add", name, &address, "--preview"]).contains("Gil posted an article: Post 1")
+    );
+    assert_eq!(person.activities().len(), 0, "nothing was kept");
+
+    let added = read(&stage.tell(&["source", "add", name, &address, "--name", "blog", "--json"]));
+    assert_eq!(added, json!({ "name": "blog", "service": service, "new": true, "activities": 2 }));
+    becomes(2, || person.activities().len());
+    person.settled("blog");
+    let again = stage.tell(&["source", "add", name, &address]);
+    assert_eq!(again, format!("{name} is connected to it already, as blog\n"));
+
+    let listed = read(&stage.tell(&["source", "list", name, "--json"]))[0].clone();
+    let health = listed["health"].as_str().unwrap();
+    assert!(health.starts_with("Checked "), "{health}");
+    let expected = json!({ "name": "blog", "service": service, "address": address, "paused": false,
+                           "verified": false, "well": true, "health": health });
+    assert_eq!(listed, expected);
+
+    server.on("/feed", Answer::feed(atom(&[post(3), post(2), post(1)])));
+    assert_eq!(stage.tell(&["source", "check", name, "blog"]), "blog: 1 new\n");
+    assert_eq!(stage.tell(&["source", "check", name, "blog"]), "blog: nothing new\n");
+    assert_eq!(stage.tell(&["source", "pause", name, "blog"]), "blog is paused\n");
+    assert_eq!(person.source("blog")["Paused"], "true");
+    let resumed = read(&stage.tell(&["source", "resume", name, "blog", "--json"]));
+    assert_eq!(resumed, json!({ "name": "blog", "paused": false }));
+    let removed = read(&stage.tell(&["source", "remove", name, "blog", "--with-activities", "--json"]));
+    assert_eq!(removed, json!({ "name": "blog", "removed": true, "activities": 3 }));
+    becomes(0, || person.activities().len());
+    assert_eq!(read(&stage.tell(&["source", "list", name, "--json"])), json!([]));
+}
+
+#[test]
+fn lists_come_and_go_as_opml() {
+    let (stage, person, other) = (stage(), stage().person("list"), stage().person("list"));
+    // More than an account may have fetched in a minute through the service, each at a host of its own.
+    let servers: Vec<_> = (0..31).map(|_| stage.server()).collect();
+    let mut outlines = String::new();
+    for (number, server) in servers.iter().enumerate() {
+        server.on("/feed", Answer::feed(atom(&[post(number)])));
+        outlines.push_str(&format!("<outline><outline xmlUrl=\"{}\"/></outline>", url(server, "/feed")));
+    }
+    let bad = url(&servers[0], "/nothing");
+    let list = |more: &str| format!("<opml version=\"2.0\"><body>{more}{outlines}</body></opml>");
+    let with_bad = list(&format!("<outline text=\"bad\" xmlUrl=\"{bad}\"/>"));
+    let output = stage.run(&["source", "import", &person.name, "-", "--json"], &with_bad);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("1 of 32 feeds could not be connected"), "{told}");
+    let lines: Vec<Value> = std::str::from_utf8(&output.stdout).unwrap().lines().map(read).collect();
+    let error = "Nothing is found at this address: check how it is written.";
+    assert_eq!(lines[0], json!({ "address": bad, "name": null, "error": error }));
+    for (line, server) in lines[1..].iter().zip(&servers) {
+        assert_eq!(*line, json!({ "address": url(server, "/feed"), "name": host(server), "error": null }));
+    }
+    becomes(31, || person.activities().len());
+
+    let exported = stage.tell(&["source", "export", &person.name]);
+    let output = stage.run(&["source", "import", &other.name, "-"], &exported);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let again = stage.tell(&["source", "export", &other.name]);
+    assert_eq!(again.replace(&other.name, &person.name), exported);
+    for no_list in ["", "<rss/>", "<opml><body>"] {
+        let output = stage.run(&["source", "import", &other.name, "-"], no_list);
+        assert_eq!(output.status.code(), Some(1), "{no_list}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_would_be_right() {
+    let (stage, person) = (stage(), stage().person("wrong"));
+    let name = person.name.as_str();
+    for command in ["check", "pause", "resume", "remove"] {
+        let told = stage.fail(&["source", command, name, "none"]);
+        let right =
+            format!("{name} has no source none; tofrom source list {name} shows those that there are");
+        assert!(told.contains(&right), "{told}");
+        let told = stage.fail(&["source", command, "nobody-at-all", "none"]);
+        assert!(told.contains("there is no account nobody-at-all; tofrom account list"), "{told}");
+    }
+    for arguments in [&["list"][..], &["export"], &["import"], &["add"]] {
+        let more: &[&str] = match arguments[0] {
+            "import" => &["-"],
+            "add" => &["https://example.org/"],
+            _ => &[],
+        };
+        let output =
+            stage.run(&[&["source"], arguments, &["nobody-at-all"], more].concat(), "<opml><body/></opml>");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("there is no account nobody-at-all"));
+    }
+    let told = stage.fail(&["source", "add", name, "https://example.org/", "--name", "Bad Name"]);
+    assert!(told.contains("A source's name has 1 to 64 of a-z 0-9 . _ -"), "{told}");
+    let server = stage.server();
+    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    server.on("/other", Answer::feed(atom(&[post(2)])));
+    person.connect("blog", &url(&server, "/feed"));
+    let told = stage.fail(&["source", "add", name, &url(&server, "/other"), "--name", "blog"]);
+    assert!(told.contains("There is another source of that name, blog: remove it first"), "{told}");
+}

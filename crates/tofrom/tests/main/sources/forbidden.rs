@@ -1,0 +1,172 @@
+//! Nothing leads to where it must not: not what somebody types, not a redirect, not a page's link, not a hub, not an icon.
+
+use super::super::support::demo::BINARY;
+use super::stage::{Stage, asked, atom, becomes, post, stage, url};
+use manners::{Answer, Server};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// Hosts as somebody may write them. The fetcher's own tests have more of them, and what names lead to.
+#[rustfmt::skip]
+const LITERALS: &[&str] = &[
+    "127.0.0.1", "127.0.0.2", "127.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1",
+    "127.0.0.1.", "１２７.０.０.１", "127。0。0。1", "%31%32%37.0.0.1", "0", "0.0.0.0", "localhost", "LOCALHOST.",
+    "a.localhost", "loc%61lhost", "10.0.0.1", "0xa.1", "100.64.0.1", "169.254.169.254", "0xa9fea9fe",
+    "172.16.0.1", "192.168.0.1", "198.18.0.1", "224.0.0.1", "255.255.255.255", "[::]", "[::1]",
+    "[::ffff:127.0.0.1]", "[::ffff:169.254.169.254]", "[::127.0.0.1]", "[64:ff9b::127.0.0.1]",
+    "[2002:7f00:1::]", "[2001:0:7f00:1::f7f7:f7f7]", "[fe80::1]", "[fd00:ec2::254]", "[ff02::1]",
+];
+
+/// How many of these an account may ask for within a minute.
+const AT_ONCE: usize = 14;
+
+/// Listeners where nobody may come, on the port that may be asked.
+fn traps(stage: &Stage) -> Vec<Server> {
+    let hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3", "[::1]"].map(|host| format!("{host}:{}", stage.port));
+    // Not every machine has version 6.
+    let free = hosts.iter().filter(|host| std::net::TcpListener::bind(host.as_str()).is_ok());
+    let traps: Vec<Server> = free.map(|host| stage.runtime.block_on(Server::at(host))).collect();
+    assert!(traps.len() >= 3);
+    traps
+}
+
+fn caught(traps: &[Server]) -> usize {
+    traps.iter().map(Server::connections).sum()
+}
+
+/// A command of somebody who allows no network of their own, but all ports.
+fn without_networks(stage: &Stage, arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(BINARY)
+        .args(arguments)
+        .arg("--data")
+        .arg(stage.folder.path())
+        .env("TOFROM_SOURCES__PORTS", stage.port.to_string())
+        .env_remove("TOFROM_BASE_URL")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn is_refusal(words: &str) -> bool {
+    [
+        "The address is not one of the public internet, or leads to none: ",
+        "No public server is found for the host name in this address: ",
+        "The address is one of this service itself, or leads to one: ",
+    ]
+    .iter()
+    .any(|refusal| words.contains(refusal))
+}
+
+/// One test has all of it, for there is one port to set traps on.
+#[test]
+fn nothing_leads_where_it_must_not() {
+    let stage = stage();
+    let traps = traps(stage);
+    typed(stage);
+    redirected(stage);
+    linked(stage, &traps);
+    assert_eq!(caught(&traps), 0);
+}
+
+fn typed(stage: &'static Stage) {
+    let address = |host: &str| format!("http://{host}:{}/feed", stage.port);
+    for some in LITERALS.chunks(AT_ONCE) {
+        let person = stage.person("typed");
+        for host in some {
+            for (method, target) in
+                [("PUT", person.target("blog")), ("POST", format!("/200909/user/{}/sources", person.name))]
+            {
+                let refused = person.ask(method, &target, &json!({ "Address": address(host) }));
+                let told = refused.json();
+                assert_eq!(
+                    (refused.status, told["field"].as_str()),
+                    (422, Some("Address")),
+                    "{host}: {told}"
+                );
+                assert!(is_refusal(told["detail"].as_str().unwrap()), "{host}: {told}");
+            }
+        }
+    }
+    let person = stage.person("typed");
+    for host in ["127.9.0.1", "127.1", "localhost", "[::ffff:127.0.0.1]"] {
+        for more in [&[][..], &["--preview"]] {
+            let address = address(host);
+            let arguments = [&["source", "add", &person.name, &address], more].concat();
+            let output = without_networks(stage, &arguments, "");
+            let told = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{host}");
+            assert!(is_refusal(&told), "{host}: {told}");
+        }
+    }
+    let outlines = LITERALS.iter().map(|host| format!("<outline xmlUrl=\"{}\"/>", address(host)));
+    let list = format!("<opml version=\"2.0\"><body>{}</body></opml>", outlines.collect::<String>());
+    let output = without_networks(stage, &["source", "import", &person.name, "-", "--json"], &list);
+    assert_eq!(output.status.code(), Some(1));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert!(lines.lines().count() > LITERALS.len() / 2, "many are ways to write the same: {lines}");
+    for line in lines.lines() {
+        let told: Value = serde_json::from_str(line).unwrap();
+        assert!(is_refusal(told["error"].as_str().unwrap()), "{told}");
+    }
+}
+
+/// From a server that may be asked to one that may not.
+fn redirected(stage: &'static Stage) {
+    let person = stage.person("redirected");
+    let server = stage.server();
+    for (number, to) in
+        ["127.0.0.3", "127.0.0.1", "169.254.169.254", "10.0.0.1", "localhost"].iter().enumerate()
+    {
+        let (lure, to) = (format!("/{number}"), format!("http://{to}:{}/feed", stage.port));
+        server.on(&lure, Answer::redirect(if number % 2 == 0 { 301 } else { 302 }, to));
+        let refused = person.put("blog", json!({ "Address": url(&server, &lure) }));
+        assert_eq!(refused.status, 422);
+        assert!(is_refusal(refused.json()["detail"].as_str().unwrap()), "{}", refused.text());
+    }
+    // A feed that leads there later.
+    let server = stage.server();
+    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    person.connect("blog", &url(&server, "/feed"));
+    person.settled("blog");
+    server.on("/feed", Answer::redirect(301, format!("http://127.0.0.3:{}/feed", stage.port)));
+    for _ in 0..3 {
+        assert!(is_refusal(&person.check_fails("blog")));
+    }
+    let said = person.source("blog");
+    assert!(is_refusal(said["Health"].as_str().unwrap()), "{said}");
+    assert_eq!(said["Address"], url(&server, "/feed"));
+}
+
+fn linked(stage: &'static Stage, traps: &[Server]) {
+    let (person, server) = (stage.person("linked"), stage.server());
+    let trap = |path: &str| format!("http://127.0.0.3:{}{path}", stage.port);
+    let page =
+        format!("<!doctype html><link rel=alternate type=application/atom+xml href=\"{}\">", trap("/feed"));
+    server.on("/page", Answer::page(page));
+    let refused = person.put("blog", json!({ "Address": url(&server, "/page") }));
+    assert_eq!(refused.status, 422, "{}", refused.text());
+    assert!(is_refusal(refused.json()["detail"].as_str().unwrap()), "{}", refused.text());
+
+    let links = format!(
+        "<link rel=\"hub\" href=\"{}\"/><link rel=\"self\" href=\"{}\"/><link rel=\"alternate\" href=\"{}\"/>\
+         <icon>{}</icon><logo>/logo.png</logo>",
+        trap("/hub"),
+        url(&server, "/feed"),
+        trap("/page"),
+        trap("/icon.png")
+    );
+    let feed = atom(&[post(1).replace("<published>", "<media:thumbnail url=\"/thumb.png\"/><published>")]);
+    let feed = feed.replace("<title>A blog</title>", &format!("<title>A blog</title>{links}"));
+    server.on("/feed", Answer::feed(feed).with("Link", format!("<{}>; rel=hub", trap("/hub-by-header"))));
+    person.connect("blog", &url(&server, "/feed"));
+    becomes(vec!["Post 1".to_owned()], || person.titles());
+    let said = person.settled("blog");
+    assert!(!said["Health"].as_str().unwrap().contains("A hub tells"), "{said}");
+    assert_eq!(caught(traps), 0);
+    assert_eq!(asked(&server, "/logo.png") + asked(&server, "/thumb.png"), 0, "pictures are not fetched");
+}

@@ -1,0 +1,147 @@
+//! Servers with bad manners: people are told what is wrong in a sentence, what was there stays, and it goes on once the
+//! server has better ones.
+
+use super::stage::{Person, atom, becomes, post, stage, url};
+use manners::{Answer, Authority, Coding, Manner};
+use serde_json::json;
+
+const TOO_LARGE: &str = "There is more at this address than is read: give one of a shorter feed.";
+const TOO_SLOW: &str = "The server took too long to answer: try again later.";
+const LOOP: &str = "This address leads to another one too many times: give the one where it ends.";
+const ENDS_EARLY: &str = "The server's answer cannot be read: it ended too early.";
+const NOT_A_FEED: &str = "This is not a feed: expected Atom, RSS, JSON Feed or a page with h-entry.";
+
+fn status(status: u16) -> String {
+    format!("The server answered with status {status}, where 200 is expected.")
+}
+
+/// Each manner with what is said of it.
+fn manners() -> Vec<(Manner, String)> {
+    let bomb = Answer::feed("").with_coded_body(Coding::Gzip, Coding::Gzip.bomb(50));
+    let no_feed = Answer::feed("<?xml version='1.0'?><recipe/>");
+    let broken = Answer::feed(atom(&[post(1)]).replace("</title>", ""));
+    let bytes = |text: &str| Manner::Raw(text.as_bytes().to_vec());
+    let sign_in =
+        "This address is not open to everybody (status 403): give one that can be read without signing in.";
+    vec![
+        (Answer::status(404).into(), "Nothing is found at this address: check how it is written.".to_owned()),
+        (Answer::status(403).into(), sign_in.to_owned()),
+        (Answer::status(500).into(), status(500)),
+        (Answer::redirect(302, "/feed").into(), LOOP.to_owned()),
+        (Manner::Endless, TOO_LARGE.to_owned()),
+        (bomb.into(), TOO_LARGE.to_owned()),
+        (Manner::EndlessHead, "The server's answer cannot be read: its head is too long.".to_owned()),
+        (Manner::HangsUp, ENDS_EARLY.to_owned()),
+        (bytes("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n<feed>"), ENDS_EARLY.to_owned()),
+        (
+            bytes("220 mail.example ESMTP\r\n"),
+            "The server's answer cannot be read: it is not HTTP.".to_owned(),
+        ),
+        (no_feed.into(), NOT_A_FEED.to_owned()),
+        (broken.into(), "The feed is broken: ".to_owned()),
+        (Manner::Silent, TOO_SLOW.to_owned()),
+    ]
+}
+
+#[test]
+fn people_are_told_what_is_wrong() {
+    let (stage, person) = (stage(), stage().person("ill"));
+    let cases: Vec<_> = manners()
+        .into_iter()
+        .enumerate()
+        .map(|(number, (manner, words))| {
+            let server = stage.server();
+            server.on("/feed", Answer::feed(atom(&[post(number)])));
+            let source = format!("s{number}");
+            person.connect(&source, &url(&server, "/feed"));
+            (server, source, manner, words)
+        })
+        .collect();
+    let settle = |person: &Person| cases.iter().for_each(|(_, source, _, _)| drop(person.settled(source)));
+    settle(&person);
+    let count = cases.len();
+    std::thread::scope(|scope| {
+        for (server, source, manner, words) in &cases {
+            let person = &person;
+            scope.spawn(move || {
+                let before = server.connections();
+                server.on("/feed", manner.clone());
+                let told = person.check_fails(source);
+                assert!(told.contains(words), "{source}: {told}");
+                let said = person.source(source);
+                let health = said["Health"].as_str().unwrap();
+                assert!(health.starts_with(words), "{source}: {health}");
+                assert!(
+                    health.contains(" Asked ") && health.contains(" ago; next in "),
+                    "{source}: {health}"
+                );
+                assert_eq!(said["Well"], "false", "{source}");
+                assert_eq!(server.connections(), before + 1, "{source}: nothing is tried twice");
+            });
+        }
+    });
+    assert_eq!(person.activities().len(), count, "what was there stays");
+    for (server, source, _, _) in &cases {
+        server.on("/feed", Answer::feed(atom(&[post(999)])));
+        person.check(source);
+        assert_eq!(person.source(source)["Well"], "true");
+    }
+}
+
+#[test]
+fn nothing_is_connected_that_cannot_be_read() {
+    let (stage, person, server) = (stage(), stage().person("unread"), stage().server());
+    let before_tls = "The server's certificate is ";
+    let wrong_name = stage.secure_server(|_| stage.authority.certificate("other.example"));
+    let expired = stage.secure_server(|host| stage.authority.expired(host));
+    let own = stage.secure_server(Authority::self_signed);
+    server.on("/no-feed", Answer::page("<p>Nothing here."));
+    server.on("/broken", Answer::feed("<feed xmlns=\"http://www.w3.org/2005/Atom\"><entry>"));
+    server.on("/gone", Answer::status(410));
+    let no_feed = "There is no feed at this address, and the page there points to none: give the address of the feed itself.";
+    for (address, words) in [
+        (
+            url(&wrong_name, "/"),
+            format!("{before_tls}for another host name: check how the address is written."),
+        ),
+        (
+            url(&expired, "/"),
+            format!("{before_tls}not valid at this time: who runs the server has to renew it."),
+        ),
+        (
+            url(&own, "/"),
+            format!("{before_tls}from an authority that is not known: who runs the server has to change it."),
+        ),
+        (url(&server, "/no-feed"), no_feed.to_owned()),
+        (url(&server, "/broken"), "The feed is broken: ".to_owned()),
+        (url(&server, "/gone"), "What was there is gone for good, ".to_owned()),
+        ("not an address".to_owned(), "This is not the address of a page or a feed: ".to_owned()),
+    ] {
+        let refused = person.put("blog", json!({ "Address": address }));
+        let told = refused.json();
+        assert_eq!((refused.status, told["field"].as_str()), (422, Some("Address")), "{told}");
+        let detail = told["detail"].as_str().unwrap();
+        assert!(detail.starts_with(&words) && detail.ends_with('.'), "{detail}");
+        assert_eq!(person.ask("GET", &person.target("blog"), &json!(null)).status, 404);
+    }
+}
+
+#[test]
+fn a_secure_server_is_read_and_so_are_odd_characters() {
+    let stage = stage();
+    let server = stage.secure_server(|host| stage.authority.certificate(host));
+    let greeting = |encoding: &str| atom(&[post(1).replace("Post 1", "Grüße")]).replace("utf-8", encoding);
+    let latin: Vec<u8> =
+        greeting("iso-8859-1").chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    let person = stage.person("odd");
+    for (source, body, kind) in [
+        ("latin", latin, "application/atom+xml"),
+        ("lies", greeting("utf-16").into_bytes(), "text/xml"),
+        ("unknown", greeting("utf-8").into_bytes(), "application/atom+xml; charset=utf8mb4"),
+    ] {
+        let answer = Answer::page(body);
+        server.on(&format!("/{source}"), answer.retyped(kind));
+        person.connect(source, &url(&server, &format!("/{source}")));
+    }
+    becomes(vec!["Grüße".to_owned()], || person.titles());
+}

@@ -1,0 +1,154 @@
+//! Servers' wishes are heard: what did not change is not fetched, who wants to be left alone is, and who moves is found.
+
+use super::stage::{asked, atom, becomes, now, post, seconds_until, stage, url};
+use manners::{Answer, Manner};
+use model::{AccountName, Millis, Version};
+use serde_json::{Value, json};
+use store::{Accounts, Source, Sources};
+
+const TAG: &str = "W/\"a strange, tag\"";
+const TIME: &str = "Sat, 14 Nov 2026 10:00:00 GMT";
+
+#[test]
+fn validators_go_back_as_they_came() {
+    let (stage, server) = (stage(), stage().server());
+    server.on("/feed", Answer::feed(atom(&[post(1)])).with("ETag", TAG).with("Last-Modified", TIME));
+    let person = stage.person("tags");
+    person.connect("blog", &url(&server, "/feed"));
+    person.settled("blog");
+    let before = asked(&server, "/feed");
+    assert_eq!(person.check("blog"), 0);
+    assert_eq!(asked(&server, "/feed"), before + 1);
+    let last = server.asked().pop().unwrap();
+    assert_eq!((last.header("if-none-match"), last.header("if-modified-since")), (Some(TAG), Some(TIME)));
+    let health = person.health("blog");
+    assert!(health.starts_with("Checked ") && health.contains("nothing new; next in "), "{health}");
+    assert_eq!(person.titles(), ["Post 1"]);
+}
+
+#[test]
+fn how_long_it_stays_as_it_is_is_heard() {
+    let (stage, server) = (stage(), stage().server());
+    server.on("/feed", Answer::feed(atom(&[post(1)])).with("Cache-Control", "max-age=86000"));
+    let person = stage.person("fresh");
+    person.connect("blog", &url(&server, "/feed"));
+    let next = seconds_until(&person.settled("blog")["NextDate"]);
+    assert!((85_000..=86_400).contains(&next), "{next} s");
+}
+
+/// A server that asks to come later is not asked before, whatever people do with their connections.
+#[test]
+fn who_asks_to_come_later_is_left_alone() {
+    let (stage, server) = (stage(), stage().server());
+    let busy = Manner::from(Answer::status(429).with("Retry-After", "7200"));
+    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    let person = stage.person("later");
+    person.connect("blog", &url(&server, "/feed"));
+    person.settled("blog");
+    server.on("/feed", busy);
+    let words = "The server is busy and asks to come later: nothing has to be done here.";
+    assert!(person.check_fails("blog").contains(words));
+    let before = asked(&server, "/feed");
+    let said = person.source("blog");
+    let health = said["Health"].as_str().unwrap();
+    let is_told =
+        health.starts_with(&format!("{words} Asked ")) && health.ends_with(" ago; next in 2 hours.");
+    assert!(is_told, "{health}");
+    assert_eq!(said["Well"], "false");
+    assert!((7_190..=7_920).contains(&seconds_until(&said["NextDate"])), "{said}");
+    person.pause("blog", true);
+    person.pause("blog", false);
+    assert_eq!(person.source("blog")["NextDate"], said["NextDate"], "nobody hurries it");
+    assert_eq!(asked(&server, "/feed"), before);
+    assert_eq!(person.titles(), ["Post 1"]);
+}
+
+#[test]
+fn what_is_gone_is_not_asked_for_again() {
+    let (stage, server) = (stage(), stage().server());
+    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    let (person, waiting) = (stage.person("gone"), stage.person("gone"));
+    person.connect("blog", &url(&server, "/feed"));
+    waiting.connect("blog", &url(&server, "/feed"));
+    waiting.settled("blog");
+    server.on("/feed", Answer::status(410));
+    let words = "What was there is gone for good, its server says: give its new address, if it has one.";
+    assert!(person.check_fails("blog").contains(words));
+    person.pause("blog", true);
+    person.pause("blog", false);
+    let said = person.source("blog");
+    assert_eq!((&said["Health"], &said["NextDate"]), (&json!(format!("Ended: {words}")), &Value::Null));
+    assert_eq!(person.titles(), ["Post 1"], "what it brought stays");
+    // It comes back to life with whoever connects to it then.
+    server.on("/feed", Answer::feed(atom(&[post(2)])));
+    let other = stage.person("gone");
+    other.connect("blog", &url(&server, "/feed"));
+    other.settled("blog");
+    for earlier in [&person, &waiting] {
+        becomes(vec!["Post 1".to_owned(), "Post 2".to_owned()], || earlier.titles());
+    }
+    assert_eq!(person.source("blog")["Well"], "true");
+}
+
+#[test]
+fn nothing_is_fetched_for_accounts_that_are_no_more() {
+    let (stage, server) = (stage(), stage().server());
+    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    let person = stage.person("leaves");
+    person.connect("blog", &url(&server, "/feed"));
+    person.settled("blog");
+    let before = asked(&server, "/feed");
+    let store = stage.store();
+    let account = AccountName::parse(&person.name).unwrap();
+    let owner = stage.runtime.block_on(store.account_by_name(&account)).unwrap().unwrap().uid;
+    let connection = stage.runtime.block_on(store.connection(owner, "blog")).unwrap().unwrap();
+    let gone =
+        stage.by_key("DELETE", &format!("/200909/user/{}", person.name), stage.demo.key("ops"), &Value::Null);
+    assert_eq!(gone.status, 204, "{}", gone.text());
+    let source = || stage.runtime.block_on(store.source(connection.source)).unwrap().unwrap();
+    let at_once = Source { due: Some(Millis(now())), version: Version(now()), ..source() };
+    stage.runtime.block_on(store.put_source(&at_once)).unwrap();
+    becomes(None, || source().due);
+    assert_eq!(asked(&server, "/feed"), before);
+}
+
+#[test]
+fn a_feed_that_moves_is_followed_once_it_is_certain() {
+    let (stage, old, new) = (stage(), stage().server(), stage().server());
+    old.on("/feed", Answer::feed(atom(&[post(1)])));
+    let people = [stage.person("moves"), stage.person("moves")];
+    for person in &people {
+        person.connect("blog", &url(&old, "/feed"));
+    }
+    people.iter().for_each(|person| drop(person.settled("blog")));
+    old.on("/feed", Answer::redirect(301, url(&new, "/feed")));
+    new.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
+    assert_eq!(people[0].check("blog"), 1);
+    let said = people[1].source("blog");
+    assert_eq!(said["Address"], url(&old, "/feed"), "once may be a mistake");
+    let words = format!(" Its server says that the address has moved to {}.", url(&new, "/feed"));
+    assert!(said["Health"].as_str().unwrap().ends_with(&words), "{said}");
+    people[0].check("blog");
+    people[0].check("blog");
+    let before = asked(&old, "/feed");
+    new.on("/feed", Answer::feed(atom(&[post(3), post(2), post(1)])));
+    people[0].check("blog");
+    for person in &people {
+        assert_eq!(person.source("blog")["Address"], url(&new, "/feed"));
+        becomes(["Post 1", "Post 2", "Post 3"].map(str::to_owned).to_vec(), || person.titles());
+    }
+    assert_eq!(asked(&old, "/feed"), before, "where it was nobody asks any more");
+}
+
+#[test]
+fn where_it_leads_for_now_is_not_where_it_is() {
+    let (stage, server) = (stage(), stage().server());
+    server.on("/feed", Answer::redirect(302, "/today"));
+    server.on("/today", Answer::feed(atom(&[post(1)])));
+    let person = stage.person("leads");
+    person.connect("blog", &url(&server, "/feed"));
+    assert_eq!(person.source("blog")["Address"], url(&server, "/feed"));
+    server.on("/moved", Answer::redirect(301, "/feed"));
+    person.connect("moved", &url(&server, "/moved"));
+    assert_eq!(person.source("moved")["Address"], url(&server, "/feed"));
+}

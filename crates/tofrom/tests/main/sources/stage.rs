@@ -1,0 +1,274 @@
+//! A demo that may fetch from a part of this machine, servers for it to fetch from, and short words for what people ask
+//! of it.
+
+use super::super::support::client::Answer;
+use super::super::support::demo::{BINARY, Demo};
+use super::super::support::world::Folder;
+use manners::{Authority, Certificate, Server};
+use model::Millis;
+use serde_json::{Value, json};
+use std::fmt::Debug;
+use std::io::Write;
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use store::sqlite::SqliteStore;
+use tokio::runtime::Runtime;
+
+/// What the demo may fetch besides the public internet. All else of this machine is forbidden.
+const NETWORK: &str = "127.9.0.0/16";
+const JSON: &str = "application/json";
+
+pub(super) struct Stage {
+    pub(super) demo: Demo,
+    pub(super) folder: Folder,
+    /// Where the servers run.
+    pub(super) runtime: Runtime,
+    pub(super) authority: Authority,
+    /// All servers listen on it, each at an address of its own.
+    pub(super) port: u16,
+    settings: Vec<(&'static str, String)>,
+}
+
+pub(super) fn stage() -> &'static Stage {
+    static STAGE: OnceLock<Stage> = OnceLock::new();
+    STAGE.get_or_init(|| {
+        let folder = Folder::new();
+        let authority = Authority::new();
+        let trusted = folder.path().join("trusted.pem");
+        std::fs::write(&trusted, authority.pem()).unwrap();
+        let port = TcpListener::bind("127.9.0.1:0").unwrap().local_addr().unwrap().port();
+        let settings = vec![
+            ("TOFROM_SOURCES__NETWORKS", NETWORK.to_owned()),
+            ("TOFROM_SOURCES__PORTS", port.to_string()),
+            ("SSL_CERT_FILE", trusted.to_str().unwrap().to_owned()),
+        ];
+        let told: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let demo = Demo::start_with(folder.path(), &[], &told);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        Stage { demo, folder, runtime: runtime.unwrap(), authority, port, settings }
+    })
+}
+
+/// Waits until it is so.
+pub(super) fn becomes<T: PartialEq + Debug>(expected: T, look: impl Fn() -> T) {
+    let came = wait_for(look, |came| *came == expected);
+    assert_eq!(came, expected);
+}
+
+/// Waits until what is seen is enough, and gives what was seen last.
+pub(super) fn wait_for<T>(look: impl Fn() -> T, enough: impl Fn(&T) -> bool) -> T {
+    let started = Instant::now();
+    let mut came = look();
+    while !enough(&came) && started.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(50));
+        came = look();
+    }
+    came
+}
+
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_millis()).unwrap()
+}
+
+/// How many seconds from now a date of a source is.
+pub(super) fn seconds_until(date: &Value) -> i64 {
+    (Millis::parse(date.as_str().unwrap()).unwrap().0 - now()) / 1_000
+}
+
+/// An entry of a feed; `more` is what else it says.
+pub(super) fn entry(id: &str, title: &str, published: &str, more: &str) -> String {
+    format!("<entry><id>{id}</id><title>{title}</title><published>{published}</published>{more}</entry>")
+}
+
+/// An entry like many.
+pub(super) fn post(number: usize) -> String {
+    let link = format!("<link href=\"https://blog.example/{number}\"/>");
+    entry(
+        &format!("tag:blog.example,2026:{number}"),
+        &format!("Post {number}"),
+        "2026-01-02T03:04:05Z",
+        &link,
+    )
+}
+
+/// A feed of these.
+pub(super) fn atom(entries: &[String]) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?><feed xmlns=\"http://www.w3.org/2005/Atom\" \
+         xmlns:media=\"http://search.yahoo.com/mrss/\" xmlns:thr=\"http://purl.org/syndication/thread/1.0\">\
+         <id>tag:blog.example,2026:feed</id><title>A blog</title>{}</feed>",
+        entries.concat()
+    )
+}
+
+pub(super) fn host(server: &Server) -> String {
+    server.address().ip().to_string()
+}
+
+pub(super) fn url(server: &Server, path: &str) -> String {
+    server.url(&host(server), path)
+}
+
+/// How often somebody asked for that path.
+pub(super) fn asked(server: &Server, path: &str) -> usize {
+    server.asked().iter().filter(|asked| asked.path == path).count()
+}
+
+impl Stage {
+    fn address(&self) -> String {
+        static COUNT: AtomicUsize = AtomicUsize::new(1);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        format!("127.9.{}.{}", count / 200, count % 200 + 1)
+    }
+
+    /// What the demo keeps.
+    pub(super) fn store(&self) -> SqliteStore {
+        SqliteStore::open(&self.folder.path().join("tofrom.db"), Default::default()).unwrap()
+    }
+
+    /// A server at an address of its own, so that no test waits for the turn of another's.
+    pub(super) fn server(&self) -> Server {
+        let address = format!("{}:{}", self.address(), self.port);
+        self.runtime.block_on(Server::at(&address))
+    }
+
+    /// One that speaks TLS, with a certificate for its address.
+    pub(super) fn secure_server(&self, certificate: impl FnOnce(&str) -> Certificate) -> Server {
+        let host = self.address();
+        let address = format!("{host}:{}", self.port);
+        self.runtime.block_on(Server::secure_at(&address, &certificate(&host)))
+    }
+
+    /// A command beside the running demo, by the same settings.
+    pub(super) fn run(&self, arguments: &[&str], input: &str) -> Output {
+        let mut child = Command::new(BINARY)
+            .args(arguments)
+            .arg("--data")
+            .arg(self.folder.path())
+            .env_remove("TOFROM_BASE_URL")
+            .envs(self.settings.iter().map(|(name, value)| (*name, value.as_str())))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+
+    /// What a command printed that did well.
+    pub(super) fn tell(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments, "");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What a command said that did not do well.
+    pub(super) fn fail(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments, "");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(output.stdout.is_empty(), "errors go to standard error");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    pub(super) fn by_key(&self, method: &str, target: &str, key: &str, body: &Value) -> Answer {
+        let headers = [("ServicePSK", key), ("Accept", JSON), ("Content-Type", JSON)];
+        match body {
+            Value::Null => self.demo.client.send(method, target, &headers[..2], &[]),
+            body => self.demo.client.send(method, target, &headers, body.to_string().as_bytes()),
+        }
+    }
+
+    /// Somebody who was not there before.
+    pub(super) fn person(&'static self, what: &str) -> Person {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("{what}{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let account = json!({ "Public": "false", "GivenName": "Gil" });
+        let made = self.by_key("PUT", &format!("/200909/user/{name}"), self.demo.key("ops"), &account);
+        assert_eq!(made.status, 201, "{}", made.text());
+        let told = self.tell(&["key", "add", &name, "--scope", "write", "--json"]);
+        let told: Value = serde_json::from_str(&told).unwrap();
+        Person { stage: self, name, key: told["key"].as_str().unwrap().to_owned() }
+    }
+}
+
+pub(super) struct Person {
+    stage: &'static Stage,
+    pub(super) name: String,
+    pub(super) key: String,
+}
+
+impl Person {
+    pub(super) fn ask(&self, method: &str, target: &str, body: &Value) -> Answer {
+        self.stage.by_key(method, target, &self.key, body)
+    }
+
+    pub(super) fn target(&self, source: &str) -> String {
+        format!("/200909/user/{}/sources/{source}", self.name)
+    }
+
+    pub(super) fn put(&self, source: &str, body: Value) -> Answer {
+        self.ask("PUT", &self.target(source), &body)
+    }
+
+    /// Makes a connection.
+    pub(super) fn connect(&self, source: &str, address: &str) {
+        let made = self.put(source, json!({ "Address": address }));
+        assert_eq!(made.status, 201, "{address}: {}", made.text());
+    }
+
+    /// What the service says of a source.
+    pub(super) fn source(&self, source: &str) -> Value {
+        let answer = self.ask("GET", &self.target(source), &Value::Null);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()["Source"].clone()
+    }
+
+    pub(super) fn health(&self, source: &str) -> String {
+        self.source(source)["Health"].as_str().unwrap().to_owned()
+    }
+
+    /// The same once the service has looked at it after it was connected or went on.
+    pub(super) fn settled(&self, source: &str) -> Value {
+        let is_planned =
+            |source: &Value| source["NextDate"].is_null() || seconds_until(&source["NextDate"]) > 30;
+        let source = wait_for(|| self.source(source), is_planned);
+        assert!(is_planned(&source), "{source}");
+        source
+    }
+
+    /// Has it looked at by a command: how much is new.
+    pub(super) fn check(&self, source: &str) -> u64 {
+        let told = self.stage.tell(&["source", "check", &self.name, source, "--json"]);
+        let told: Value = serde_json::from_str(&told).unwrap();
+        told["new"].as_u64().unwrap()
+    }
+
+    /// The same where that does not work: what is said then.
+    pub(super) fn check_fails(&self, source: &str) -> String {
+        self.stage.fail(&["source", "check", &self.name, source])
+    }
+
+    pub(super) fn pause(&self, source: &str, paused: bool) {
+        let answer = self.put(source, json!({ "Paused": paused.to_string() }));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+
+    /// What the person did, latest first.
+    pub(super) fn activities(&self) -> Vec<Value> {
+        let target = format!("/200909/activity/{}/from?count=200", self.name);
+        self.ask("GET", &target, &Value::Null).activities()
+    }
+
+    /// The titles of what that was about, in their order.
+    pub(super) fn titles(&self) -> Vec<String> {
+        let title = |one: Value| one["Article"]["Title"].as_str().unwrap_or_default().to_owned();
+        let mut titles: Vec<String> = self.activities().into_iter().map(title).collect();
+        titles.sort();
+        titles
+    }
+}

@@ -1,0 +1,66 @@
+//! Where people do things that come in from there: a web server of the test's own, and a demo that may ask it.
+
+use super::demo::Demo;
+use super::world::Folder;
+use manners::{Answer, Server};
+use tokio::runtime::Runtime;
+
+/// A server on 127.0.0.2, with a feed of thirteen articles and a page that points to it.
+pub(crate) struct Elsewhere {
+    server: Server,
+    // After the server: its tasks run here.
+    _runtime: Runtime,
+    folder: Folder,
+}
+
+impl Elsewhere {
+    pub(crate) fn open() -> Elsewhere {
+        let runtime = Runtime::new().unwrap();
+        let server = runtime.block_on(Server::at("127.0.0.2:0"));
+        server.on("/feed", Answer::feed(feed(&server.url("127.0.0.2", "/"))));
+        Elsewhere { server, _runtime: runtime, folder: Folder::new() }
+    }
+
+    /// A demo that may ask this server and nobody else, whose profiles the page links to by `rel=me`.
+    pub(crate) fn demo(&self) -> Demo {
+        let port = self.server.address().port().to_string();
+        let settings =
+            [("TOFROM_SOURCES__NETWORKS", "127.0.0.2/32"), ("TOFROM_SOURCES__PORTS", port.as_str())];
+        Demo::start_with(self.folder.path(), &[], &settings)
+    }
+
+    /// The page, which says that it is this account's.
+    pub(crate) fn belongs_to(&self, demo: &Demo, account: &str) {
+        let me = format!("{}/user/{account}", demo.client.base);
+        let page = format!(
+            "<!doctype html><title>Low tide</title><link rel=alternate type=application/atom+xml href=/feed>\
+             <a rel=me href=\"{me}\">tofrom</a>"
+        );
+        let answer = Answer::feed(page).with("Content-Type", "text/html; charset=utf-8");
+        self.server.on("/", answer);
+    }
+
+    pub(crate) fn page(&self) -> String {
+        self.server.url("127.0.0.2", "/")
+    }
+
+    pub(crate) fn feed(&self) -> String {
+        self.server.url("127.0.0.2", "/feed")
+    }
+}
+
+fn feed(page: &str) -> String {
+    let entry = |number: u32| {
+        format!(
+            "<entry><id>{page}{number}</id><title>Day {number} at the sea</title><link href=\"{page}{number}\"/>\
+             <published>2026-11-{number:02}T08:00:00Z</published><updated>2026-11-{number:02}T08:00:00Z</updated>\
+             <content type=\"text\">Wind, waves, and a walk.</content></entry>"
+        )
+    };
+    let entries: String = (1..=13).rev().map(entry).collect();
+    format!(
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\"><id>{page}</id><title>Low tide</title>\
+         <provider xmlns=\"http://activitystrea.ms/service-provider\"><name xmlns=\"http://www.w3.org/2005/Atom\">Seaside\
+         </name></provider><link rel=\"alternate\" href=\"{page}\"/><updated>2026-11-13T08:00:00Z</updated>{entries}</feed>"
+    )
+}
