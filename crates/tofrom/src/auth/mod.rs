@@ -36,6 +36,7 @@ pub use joining::Joining;
 pub use key_file::KeyFileError;
 pub use presented::{Credential, Presented, credentials_of};
 pub use primitives::NoRandomness;
+pub(crate) use primitives::{random, random_text};
 pub use principal::{Method, Principal};
 pub use seal::{SealError, SecretKeys};
 

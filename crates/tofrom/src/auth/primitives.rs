@@ -11,14 +11,14 @@ use zeroize::Zeroizing;
 pub struct NoRandomness;
 
 /// Random bytes that nobody can guess.
-pub(super) fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>, NoRandomness> {
+pub(crate) fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>, NoRandomness> {
     let mut bytes = Zeroizing::new([0; N]);
     rand::fill(bytes.as_mut()).map_err(|_| NoRandomness)?;
     Ok(bytes)
 }
 
 /// `N` random bytes in base64url behind a prefix that tells what they are.
-pub(super) fn random_text<const N: usize>(prefix: &str) -> Result<Zeroizing<String>, NoRandomness> {
+pub(crate) fn random_text<const N: usize>(prefix: &str) -> Result<Zeroizing<String>, NoRandomness> {
     // Room for everything at once: a growing string would leave parts of the secret behind.
     let mut text = Zeroizing::new(String::with_capacity(prefix.len() + N * 2));
     text.push_str(prefix);

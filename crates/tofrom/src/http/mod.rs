@@ -41,7 +41,10 @@ use crate::render::Renderer;
 use crate::site::Site;
 use crate::sources::Sources;
 use crate::telemetry::history::History;
+use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::body::Bytes;
+use axum::response::{IntoResponse, Response};
+use model::Format;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
@@ -138,4 +141,14 @@ impl Service {
     pub fn authenticator(&self) -> &Authenticator {
         &self.authenticator
     }
+}
+
+/// Does something whole, though whoever asked for it may be gone before.
+async fn to_the_end<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Result<T, Problem> {
+    tokio::spawn(work).await.map_err(|_| Problem::internal())
+}
+
+/// A document that is the caller's alone.
+fn answer(body: Vec<u8>, format: Format) -> Response {
+    ([(CONTENT_TYPE, format.media_type()), (CACHE_CONTROL, "private, no-cache")], body).into_response()
 }

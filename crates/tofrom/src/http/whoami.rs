@@ -2,14 +2,13 @@
 
 use super::authenticated::Caller;
 use super::negotiate::Accept;
-use super::{Problem, Service};
+use super::{Problem, Service, answer};
 use crate::auth::{Denied, Method};
 use crate::render::Renderer;
 use axum::extract::{Extension, Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{MethodRouter, delete, get};
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use model::Format;
 use std::sync::Arc;
 
@@ -45,5 +44,5 @@ async fn tell(Extension(caller): Caller, request: Request) -> Result<Response, P
         }
     });
     let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
-    Ok(([(CONTENT_TYPE, format.media_type()), (CACHE_CONTROL, "private, no-cache")], body).into_response())
+    Ok(answer(body, format))
 }

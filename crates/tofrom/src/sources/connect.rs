@@ -117,9 +117,7 @@ impl Listed {
 impl Sources {
     /// Finds the feed behind what somebody typed, and what it would bring to that account. Nothing is kept.
     pub async fn preview(&self, account: &Arc<Account>, typed: &str) -> Result<Preview, NotConnected> {
-        if self.asked.as_ref().is_some_and(|asked| !asked.once_more(account.uid)) {
-            return Err(NotConnected::TooOften);
-        }
+        self.may_ask(account)?;
         let typed = typed.trim();
         // Before anything is made of it: what may not be asked is told as what it is.
         if typed.contains("://") {
@@ -146,17 +144,8 @@ impl Sources {
         let page = Some(page)
             .filter(|page| *page != address)
             .or_else(|| read.site.as_deref().and_then(|site| Url::parse(site).ok()));
-        let wish = Wish {
-            service: shown.name.as_str().to_owned(),
-            icon: shown.icon,
-            site: shown.website,
-            typed: typed.to_owned(),
-            page: page.map(Address::from),
-            made: self.clock.now(),
-            paused: false,
-            verified: None,
-            awaits: true,
-        };
+        let now = self.clock.now();
+        let wish = Wish::new(shown, typed.to_owned(), page, now);
         let connection = Connection {
             owner: account.uid,
             name: name.clone(),
@@ -165,7 +154,6 @@ impl Sources {
             removed: false,
             wish,
         };
-        let now = self.clock.now();
         let drafts =
             newest(&read).into_iter().filter_map(|item| draft(account, &connection, &read, item, now));
         let activities = drafts.collect();
@@ -179,6 +167,14 @@ impl Sources {
             wish: connection.wish,
             feed: read,
         })
+    }
+
+    /// Counts that an account has something fetched; an error if that is too often.
+    pub(super) fn may_ask(&self, account: &Account) -> Result<(), NotConnected> {
+        match &self.asked {
+            Some(asked) if !asked.once_more(account.uid) => Err(NotConnected::TooOften),
+            _ => Ok(()),
+        }
     }
 
     /// What is at an address if it is a feed, else the feed that the page there points to; and where that was asked for.
@@ -270,13 +266,8 @@ impl Sources {
 
     /// The source at an address, which somebody is about to be connected to.
     async fn prepare(&self, address: &Url) -> Result<Source, StoreError> {
-        let mut source = match self.store.source(id_of(address)).await? {
-            Some(stored) => Source::read(stored)?,
-            None => Source::new(address.clone()),
-        };
-        let by = Millis(self.clock.now().0 + TO_CONNECT);
-        source.known.awaited = true;
-        source.due = Some(source.due.map_or(by, |due| due.min(by)));
+        let mut source = self.source_at(address).await?;
+        source.is_awaited_by(Millis(self.clock.now().0 + TO_CONNECT));
         self.keep(&mut source).await?;
         Ok(source)
     }
@@ -336,7 +327,7 @@ impl Sources {
     }
 
     async fn listed(&self, connection: Connection) -> Result<Listed, StoreError> {
-        let source = self.store.source(connection.source).await?.map(Source::read).transpose()?;
+        let source = self.source(connection.source).await?;
         let now = self.clock.now();
         let subscription = match &source {
             Some(source) => self.subscription_of(source).await?,
@@ -390,8 +381,7 @@ impl Sources {
         connection.wish.awaits |= !paused;
         let now = self.clock.now();
         self.store.put_connection(&connection.written(now)?).await?;
-        if !paused && let Some(stored) = self.store.source(connection.source).await? {
-            let mut source = Source::read(stored)?;
+        if !paused && let Some(mut source) = self.source(connection.source).await? {
             // A server that failed, or asked to come later, is left alone until the time that was planned.
             let is_planned = source.known.ended || source.due.is_some();
             if source.known.trouble.is_some() && is_planned {

@@ -51,6 +51,23 @@ pub struct Wish {
     pub(super) awaits: bool,
 }
 
+impl Wish {
+    /// A wish that is made now, for activities that are done on that service.
+    pub(super) fn new(service: model::Service, typed: String, page: Option<Url>, now: Millis) -> Wish {
+        Wish {
+            service: service.name.as_str().to_owned(),
+            icon: service.icon,
+            site: service.website,
+            typed,
+            page: page.map(Address::from),
+            made: now,
+            paused: false,
+            verified: None,
+            awaits: true,
+        }
+    }
+}
+
 impl Connection {
     pub(super) fn read(stored: store::Connection) -> Result<Connection> {
         let wish = serde_json::from_slice(&stored.state)

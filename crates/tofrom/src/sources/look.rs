@@ -6,7 +6,7 @@
 use super::connection::Connection;
 use super::health::sentence;
 use super::moving::note_move;
-use super::source::{Seen, Source, Trouble, hash_of};
+use super::source::{Seen, Source, Trouble, hash_of, id_of};
 use super::{Sources, chance};
 use feeds::{Feed, Item};
 use fetcher::plan::{Again, Hints, Pace, again};
@@ -14,10 +14,11 @@ use fetcher::{Answer, Content, FEED, Failure, Get};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{Millis, SourceId, Uid};
 use store::Result;
+use url::Url;
 
 /// The shortest time between two looks that a hub can bring about.
-const LEAST_WAIT: i64 = 60_000;
-/// How many connections are brought something at once.
+pub(super) const LEAST_WAIT: i64 = 60_000;
+/// How many connections are read at once.
 pub(super) const PAGE: usize = 200;
 /// How many of them are brought something at once.
 const AT_ONCE: usize = 16;
@@ -52,8 +53,7 @@ pub(super) struct Fetched {
 impl Sources {
     /// Looks at a source if its time has come, or all the same if `anyway`.
     pub async fn look(&self, id: SourceId, anyway: bool) -> Result<Looked> {
-        let Some(stored) = self.store.source(id).await? else { return Ok(Looked::NotDue) };
-        let mut source = Source::read(stored)?;
+        let Some(mut source) = self.source(id).await? else { return Ok(Looked::NotDue) };
         let is_due = source.due.is_some_and(|due| due <= self.clock.now());
         if !(is_due || anyway) {
             return Ok(Looked::NotDue);
@@ -69,6 +69,16 @@ impl Sources {
         self.note(&mut source).await?;
         self.move_on(source).await?;
         Ok(looked)
+    }
+
+    /// What is known of a source.
+    pub(super) async fn source(&self, id: SourceId) -> Result<Option<Source>> {
+        self.store.source(id).await?.map(Source::read).transpose()
+    }
+
+    /// The source at an address, known or new.
+    pub(super) async fn source_at(&self, address: &Url) -> Result<Source> {
+        Ok(self.source(id_of(address)).await?.unwrap_or_else(|| Source::new(address.clone())))
     }
 
     /// Remembers a source.
@@ -131,11 +141,8 @@ impl Sources {
                 return Ok(self.note_failure(source, &failure, Some(sentence(&unreadable))));
             }
         }) else {
-            source
-                .known
-                .pace
-                .get_or_insert_with(|| Pace::first(&[], self.clock.now().0))
-                .nothing(self.clock.now().0);
+            let now = self.clock.now().0;
+            source.known.pace.get_or_insert_with(|| Pace::first(&[], now)).nothing(now);
             self.plan_next(source, Hints { fresh_for, ..Hints::default() }, 0).await?;
             return Ok(Looked::Found(0));
         };

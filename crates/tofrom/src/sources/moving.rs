@@ -19,7 +19,7 @@ impl Sources {
         if sightings < SIGHTINGS || target == source.id {
             return Ok(());
         }
-        let mut there = match self.store.source(target).await?.map(Source::read).transpose()? {
+        let mut there = match self.source(target).await? {
             Some(there) if there.due.is_some() => there,
             before => {
                 let known = Known { address: to, moving: None, subscription: None, ..source.known.clone() };

@@ -2,8 +2,8 @@
 //! say whose they are.
 
 use super::connection::{Connection, MOST_CONNECTIONS, Wish, name_for};
-use super::source::{Source, id_of};
-use super::{Address, Looked, NotConnected, Sources};
+use super::source::id_of;
+use super::{Looked, NotConnected, Sources};
 use feeds::catalogue;
 use feeds::opml::Outline;
 use feeds::{Feed, Format};
@@ -18,9 +18,7 @@ impl Sources {
     /// Looks at a connection's source now, as often as the account may have something looked at. `None`: there is none
     /// of that name.
     pub async fn check_again(&self, account: &Account, name: &str) -> Result<Option<Looked>, NotConnected> {
-        if self.asked.as_ref().is_some_and(|asked| !asked.once_more(account.uid)) {
-            return Err(NotConnected::TooOften);
-        }
+        self.may_ask(account)?;
         Ok(self.check(account, name).await?)
     }
 
@@ -55,18 +53,8 @@ impl Sources {
             catalogue::source(known, &nothing_yet(), &address).ok_or(NotConnected::NotUnderstood)?;
         let page = outline.site.as_ref().and_then(|site| self.fetcher.check(site.as_str()).ok());
         let now = self.clock.now();
-        let wish = Wish {
-            service: service.name.as_str().to_owned(),
-            icon: service.icon,
-            site: service.website,
-            typed: address.to_string(),
-            page: page.map(Address::from),
-            made: now,
-            paused: false,
-            verified: None,
-            awaits: true,
-        };
-        self.await_look(address).await?;
+        let wish = Wish::new(service, address.to_string(), page, now);
+        self.await_look(&address).await?;
         let version = before.map(|before| before.version);
         let connection = Connection { owner: account.uid, name, version, source, removed: false, wish };
         self.store.put_connection(&connection.written(now)?).await?;
@@ -74,15 +62,10 @@ impl Sources {
     }
 
     /// Has a source looked at soon, for somebody who is about to be connected to it.
-    async fn await_look(&self, address: Url) -> Result<(), StoreError> {
-        let mut source = match self.store.source(id_of(&address)).await? {
-            Some(stored) => Source::read(stored)?,
-            None => Source::new(address),
-        };
+    async fn await_look(&self, address: &Url) -> Result<(), StoreError> {
+        let mut source = self.source_at(address).await?;
         source.known.ended = false;
-        source.known.awaited = true;
-        let soon = Millis(self.clock.now().0 + SOON);
-        source.due = Some(source.due.map_or(soon, |due| due.min(soon)));
+        source.is_awaited_by(Millis(self.clock.now().0 + SOON));
         self.keep(&mut source).await
     }
 }

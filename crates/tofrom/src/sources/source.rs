@@ -111,6 +111,12 @@ impl Source {
         self.written(Millis(0))
     }
 
+    /// Has it looked at by then, and brought to somebody who has not got what is there.
+    pub(super) fn is_awaited_by(&mut self, by: Millis) {
+        self.known.awaited = true;
+        self.due = Some(self.due.map_or(by, |due| due.min(by)));
+    }
+
     pub(super) fn host(&self) -> &str {
         self.known.address.host_str().unwrap_or_default()
     }

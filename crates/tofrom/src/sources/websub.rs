@@ -5,11 +5,11 @@
 //! Whether a hub is to be relied on, looks tell: if one finds news that the hub kept to itself, the source is asked as
 //! often as if there were none, until the hub is heard again.
 
+use super::look::{LEAST_WAIT, compare};
 use super::source::Source;
 use super::{Address, Sources};
-use aws_lc_rs::{hmac, rand};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use crate::auth::{NoRandomness, random, random_text};
+use aws_lc_rs::hmac;
 use feeds::Feed;
 use fetcher::{Answer, Content};
 use model::{Millis, SourceId, Version};
@@ -118,7 +118,7 @@ impl Sources {
         let (id, before, mut one) = match known {
             Some((id, version, one)) => (id, Some(version), one),
             None => {
-                let secret = URL_SAFE_NO_PAD.encode(random::<32>()?);
+                let secret = random_text::<32>("").map_err(no_randomness)?.to_string();
                 let one = Subscription {
                     source: source.id,
                     hub: Address::from(hub),
@@ -128,14 +128,14 @@ impl Sources {
                     lease: None,
                     quiet: false,
                 };
-                (SourceId(random::<16>()?), None, one)
+                (SourceId(*random().map_err(no_randomness)?), None, one)
             }
         };
         one.asked = now;
         // Kept first: the hub may verify before it answers.
         self.keep_subscription(id, before, &one).await?;
         source.known.subscription = Some(id);
-        let callback = format!("{base}/websub/{id}");
+        let callback = callback(base, id);
         let lease = LEASE_SECONDS.to_string();
         let form = [
             ("hub.mode", "subscribe"),
@@ -157,7 +157,7 @@ impl Sources {
         let (Some((_, one)), Some(base)) = (self.subscription(id).await?, &self.base_url) else {
             return Ok(());
         };
-        let callback = format!("{base}/websub/{id}");
+        let callback = callback(base, id);
         let form = [("hub.mode", "unsubscribe"), ("hub.topic", &one.topic), ("hub.callback", &callback)];
         // If it does not hear it, it is told 410 when it sends.
         let _ = self.fetcher.post_form(&one.hub, &form).await;
@@ -210,9 +210,8 @@ impl Sources {
 
     /// Has a source looked at in time to ask its hub again.
     async fn come_again_by(&self, id: SourceId, by: Millis) -> Result<()> {
-        let Some(stored) = self.store.source(id).await? else { return Ok(()) };
-        let mut source = Source::read(stored)?;
-        let by = Millis(by.0.max(self.clock.now().0 + 60_000));
+        let Some(mut source) = self.source(id).await? else { return Ok(()) };
+        let by = Millis(by.0.max(self.clock.now().0 + LEAST_WAIT));
         if source.due.is_some_and(|due| due > by) {
             source.due = Some(by);
             self.keep(&mut source).await?;
@@ -237,15 +236,14 @@ impl Sources {
         if !signature.is_some_and(|signature| is_signed(&one.secret, signature, body)) {
             return Ok(Told::Dropped);
         }
-        let Some(stored) = self.store.source(one.source).await? else { return Ok(Told::Nobody) };
-        let source = Source::read(stored)?;
+        let Some(source) = self.source(one.source).await? else { return Ok(Told::Nobody) };
         if self.store.connections_to(source.id, None, 1).await?.is_empty() {
             return Ok(Told::Nobody);
         }
         let Ok(feed) = feeds::read(body, content_type, &source.known.address) else {
             return Ok(Told::Dropped);
         };
-        let fetched = super::look::compare(&source, feed);
+        let fetched = compare(&source, feed);
         // What the source had at the last look is left as it is: a hub may send only a part of it.
         let brought = self.bring_to_all(&source, &fetched, None).await?;
         if one.quiet {
@@ -266,10 +264,13 @@ fn offered(source: &Source, feed: &Feed, answer: &Answer) -> Option<(Url, String
     Some((Url::parse(&hub).ok()?, topic.unwrap_or_else(|| source.known.address.to_string())))
 }
 
-fn random<const N: usize>() -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    rand::fill(&mut bytes).map_err(|_| StoreError::Unavailable("no random numbers".to_owned()))?;
-    Ok(bytes)
+/// Where a hub tells its news.
+fn callback(base: &str, id: SourceId) -> String {
+    format!("{base}/websub/{id}")
+}
+
+fn no_randomness(none: NoRandomness) -> StoreError {
+    StoreError::Unavailable(none.to_string())
 }
 
 /// Whether a signature (`sha256=…`) of a body was made with that secret.

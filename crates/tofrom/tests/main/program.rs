@@ -13,9 +13,20 @@ pub(crate) fn tofrom(folder: &Folder, arguments: &[&str], input: &str) -> Output
 
 /// Runs a command in a folder, by the settings that are there.
 pub(crate) fn tofrom_in(folder: &Folder, arguments: &[&str], input: &str) -> Output {
+    tofrom_with(folder, arguments, &[], input)
+}
+
+/// The same with these settings in the environment.
+pub(crate) fn tofrom_with(
+    folder: &Folder,
+    arguments: &[&str],
+    settings: &[(&str, &str)],
+    input: &str,
+) -> Output {
     let mut child = Command::new(BINARY)
         .args(arguments)
         .env_remove("TOFROM_BASE_URL")
+        .envs(settings.iter().copied())
         .current_dir(folder.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

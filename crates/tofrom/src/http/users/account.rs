@@ -2,26 +2,23 @@
 
 use super::super::authenticated::Caller;
 use super::super::writing::address::user;
-use super::super::writing::incoming;
 use super::super::writing::parameters::Parameters;
-use super::super::{Problem, Service, body};
+use super::super::{Problem, Service, answer, body, to_the_end};
 use super::profile::{self, Changes};
 use super::representation::{OFFERS, fields};
+use super::texts;
 use crate::accounts;
 use crate::auth::{Denied, Method, Principal};
-use crate::ingest::{MAX_BODY, form_of};
+use crate::ingest::MAX_BODY;
 use crate::render::Renderer;
 use axum::extract::{Extension, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::header::LOCATION;
 use model::{Account, AccountName, Uid, Version};
 use std::sync::Arc;
 use store::NewAccount;
-
-/// What an account may be written in, for whoever sends something else.
-const ACCEPTS: &str = "application/xml, application/json, application/fastinfoset";
 
 pub(in crate::http) fn methods() -> MethodRouter<Arc<Service>> {
     get(show)
@@ -45,7 +42,7 @@ async fn show(
         field("Public", if account.public { "true" } else { "false" });
     });
     let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
-    Ok(([(CONTENT_TYPE, format.media_type()), (CACHE_CONTROL, "private, no-cache")], body).into_response())
+    Ok(answer(body, format))
 }
 
 /// Operators make and change any account; an account changes itself.
@@ -59,8 +56,7 @@ async fn put(
     let (head, sent) = request.into_parts();
     // Rights before the body: who may not write need not send it.
     service.to_change(&caller, &name).await?;
-    let offered = |essence: &str| form_of(essence).ok().flatten().filter(|form| OFFERS.contains(form));
-    let form = incoming::kind_of(&head.headers, ACCEPTS, offered)?;
+    let form = texts::form(&head.headers)?;
     let changes = profile::read(&body::read(sent, MAX_BODY).await?, form)?;
     if service.to_change(&caller, &name).await?.is_none() && service.create(&name, &changes).await? {
         let address = format!("{}/200909/user/{name}", service.site.base());
@@ -82,12 +78,7 @@ async fn remove(
     if matches!(caller.method, Method::OAuth(_)) {
         return Err(Denied::Lent.into());
     }
-    let removed = tokio::spawn({
-        let service = Arc::clone(&service);
-        // Whoever asked may be gone before everything is cleared away.
-        async move { service.remove_account(account.uid).await }
-    });
-    removed.await.map_err(|_| Problem::internal())??;
+    to_the_end(async move { service.remove_account(account.uid).await }).await??;
     Ok(StatusCode::NO_CONTENT)
 }
 

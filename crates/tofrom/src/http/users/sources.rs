@@ -2,25 +2,21 @@
 
 use super::super::authenticated::Caller;
 use super::super::writing::address::{segments, user};
-use super::super::writing::incoming;
 use super::super::writing::parameters::Parameters;
-use super::super::{Problem, Service, body};
+use super::super::{Problem, Service, answer, body};
 use super::representation::{OFFERS, Row, list};
-use super::texts::{Texts, flag, refused, texts};
+use super::texts::{Texts, flag, form, refused, texts};
 use crate::auth::Principal;
-use crate::ingest::{Draft, MAX_BODY, form_of};
+use crate::ingest::{Draft, MAX_BODY};
 use crate::render::Renderer;
 use crate::sources::{Listed, NotConnected, Preview};
 use axum::extract::{Extension, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::header::LOCATION;
 use http::{HeaderMap, StatusCode, Uri};
-use model::{Account, Format, Millis, category};
+use model::{Account, Millis, category};
 use std::sync::Arc;
-
-/// What a source may be written in, for whoever sends something else.
-const ACCEPTS: &str = "application/xml, application/json, application/fastinfoset";
 
 pub(in crate::http) fn all_methods() -> MethodRouter<Arc<Service>> {
     get(show_all).post(preview).fallback(|| async { Problem::method_not_allowed("GET, HEAD, POST") })
@@ -70,8 +66,7 @@ async fn preview(
     let format = Parameters::of(request.uri()).choose(request.headers(), OFFERS)?;
     let (head, sent) = request.into_parts();
     let fields = fields(&head.headers, sent).await?;
-    let address =
-        address(&fields)?.ok_or_else(|| refused("Address", "is needed: the address of a page or a feed"))?;
+    let address = needed(address(&fields)?)?;
     let now = service.clock.now();
     let found = service.sources.preview(&account, &address).await?;
     let rows: Vec<Row> = found.activities.iter().map(|draft| previewed(&found, draft, now)).collect();
@@ -94,11 +89,7 @@ async fn put(
     let is_same = |there: &Listed| address.as_ref().is_none_or(|address| there.is_at(address));
     let is_new = match &there {
         Some(there) if is_same(there) => false,
-        _ => {
-            let address =
-                address.ok_or_else(|| refused("Address", "is needed: the address of a page or a feed"))?;
-            service.sources.connect(&account, Some(&name), &address).await?.is_new
-        }
+        _ => service.sources.connect(&account, Some(&name), &needed(address)?).await?.is_new,
     };
     if let Some(paused) = paused {
         service.sources.pause(&account, &name, paused).await?;
@@ -143,19 +134,19 @@ fn name_in(uri: &Uri) -> Option<String> {
 }
 
 async fn fields(headers: &HeaderMap, sent: axum::body::Body) -> Result<Texts, Problem> {
-    let offered = |essence: &str| form_of(essence).ok().flatten().filter(|form| OFFERS.contains(form));
-    let form = incoming::kind_of(headers, ACCEPTS, offered)?;
+    let form = form(headers)?;
     texts(&body::read(sent, MAX_BODY).await?, form, "Source")
+}
+
+/// The address that was given, where one is needed.
+fn needed(address: Option<String>) -> Result<String, Problem> {
+    Ok(address.ok_or_else(|| refused("Address", "is needed: the address of a page or a feed"))?)
 }
 
 fn address(fields: &Texts) -> Result<Option<String>, Problem> {
     let Some(said) = fields.get("Address") else { return Ok(None) };
     let text = said.as_deref().ok_or_else(|| refused("Address", "expected a text"))?;
     Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
-}
-
-fn answer(body: Vec<u8>, format: Format) -> Response {
-    ([(CONTENT_TYPE, format.media_type()), (CACHE_CONTROL, "private, no-cache")], body).into_response()
 }
 
 /// What is said of a source.

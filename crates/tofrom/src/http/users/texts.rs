@@ -1,11 +1,23 @@
 //! A body of a few fields, in any of the representations without Atom: what is said of each, as text.
 
 use super::super::Problem;
-use crate::ingest::{Refused, read_element};
+use super::super::writing::incoming;
+use super::representation::OFFERS;
+use crate::ingest::{Refused, form_of, read_element};
+use http::HeaderMap;
 use infoset::Element;
 use model::Format;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+
+/// What such a body may be written in, for whoever sends something else.
+const ACCEPTS: &str = "application/xml, application/json, application/fastinfoset";
+
+/// What the headers say that a body is written in.
+pub(super) fn form(headers: &HeaderMap) -> Result<Format, Problem> {
+    let offered = |essence: &str| form_of(essence).ok().flatten().filter(|form| OFFERS.contains(form));
+    incoming::kind_of(headers, ACCEPTS, offered)
+}
 
 /// A text for each field; `None` where something stands that is no text.
 pub(super) type Texts = HashMap<String, Option<String>>;

@@ -1,16 +1,16 @@
 //! A demo that may fetch from a part of this machine, servers for it to fetch from, and short words for what people ask
 //! of it.
 
+use super::super::program::tofrom_with;
 use super::super::support::client::Answer;
-use super::super::support::demo::{BINARY, Demo};
+use super::super::support::demo::Demo;
 use super::super::support::world::Folder;
 use manners::{Authority, Certificate, Server};
 use model::Millis;
 use serde_json::{Value, json};
 use std::fmt::Debug;
-use std::io::Write;
 use std::net::TcpListener;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -145,19 +145,9 @@ impl Stage {
 
     /// A command beside the running demo, by the same settings.
     pub(super) fn run(&self, arguments: &[&str], input: &str) -> Output {
-        let mut child = Command::new(BINARY)
-            .args(arguments)
-            .arg("--data")
-            .arg(self.folder.path())
-            .env_remove("TOFROM_BASE_URL")
-            .envs(self.settings.iter().map(|(name, value)| (*name, value.as_str())))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        child.wait_with_output().unwrap()
+        let arguments = [arguments, &["--data", self.folder.path().to_str().unwrap()]].concat();
+        let settings: Vec<_> = self.settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        tofrom_with(&self.folder, &arguments, &settings, input)
     }
 
     /// What a command printed that did well.

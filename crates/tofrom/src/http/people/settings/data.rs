@@ -1,7 +1,7 @@
 //! Taking everything along, and leaving for good.
 
 use super::super::super::listen::Peer;
-use super::super::super::{Problem, Service};
+use super::super::super::{Problem, Service, to_the_end};
 use super::super::form::{Sent, come_again, wrong_password};
 use super::super::{Person, cookie};
 use crate::auth::session::SignedIn;
@@ -46,12 +46,8 @@ pub(super) async fn delete(
         return Ok(come_again(service.data_page(&person, &uri, status, Some(&text)), after));
     }
     let uid = person.account.uid;
-    // Whoever asked may be gone before everything is cleared away.
-    let removed = tokio::spawn({
-        let service = Arc::clone(&service);
-        async move { service.remove_account(uid).await }
-    });
-    removed.await.map_err(|_| Problem::internal())??;
+    let removing = Arc::clone(&service);
+    to_the_end(async move { removing.remove_account(uid).await }).await??;
     Ok(service.go_with("/sign-in", cookie::clear()))
 }
 

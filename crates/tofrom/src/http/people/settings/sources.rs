@@ -1,6 +1,6 @@
 //! What somebody does elsewhere: which sources there are, what one would bring, and whether it may.
 
-use super::super::super::{Problem, Service};
+use super::super::super::{Problem, Service, to_the_end};
 use super::super::Person;
 use super::super::form::{Fields, Sent, come_again};
 use crate::auth::session::SignedIn;
@@ -112,11 +112,6 @@ pub(super) async fn remove(
     service.hub.wrote();
     gone.ok_or_else(Problem::not_found)?;
     Ok(service.go(if all { "/settings/sources?done=emptied" } else { "/settings/sources?done=disconnected" }))
-}
-
-/// Does something whole, though whoever asked for it may be gone before.
-async fn to_the_end<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Result<T, Problem> {
-    tokio::spawn(work).await.map_err(|_| Problem::internal())
 }
 
 fn asked(fields: &Fields) -> Asked {
