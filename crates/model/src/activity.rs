@@ -98,6 +98,8 @@ pub struct State {
     pub visibility: Visibility,
     /// The accounts that it addresses.
     pub addressed: Vec<Uid>,
+    /// It is not pushed to followers who are prepared for that: they find it among what the actor did.
+    pub pulled: bool,
 }
 
 /// What is shown of an activity.

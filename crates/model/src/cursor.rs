@@ -65,18 +65,26 @@ impl Mark {
         Mark { place: Place::whole(floor), seen: Vec::new() }
     }
 
-    /// Remembers that an item was shown. What had arrived by the mark's place needs no remembering.
-    pub fn shown(&mut self, id: ActivityId, version: Version, arrived: Option<Position>) {
+    /// Remembers that an item was shown, and by which version of an edge if it is there by one: what comes over a later
+    /// edge comes anew. What had arrived by the mark's place needs no remembering.
+    pub fn shown(
+        &mut self,
+        id: ActivityId,
+        version: Version,
+        edge: Option<Version>,
+        arrived: Option<Position>,
+    ) {
         let settled = arrived.is_some_and(|position| !self.place.is_before(position, id));
-        let pair = pair(id, version);
+        let pair = pair(id, version, edge);
         if !settled && self.seen.len() < MAX_SEEN && !self.seen.contains(&pair) {
             self.seen.push(pair);
         }
     }
 
     /// Whether that version was shown before it arrived. It arrives once, so it is forgotten then.
-    pub fn forget(&mut self, id: ActivityId, version: Version) -> bool {
-        let at = self.seen.iter().position(|one| *one == pair(id, version));
+    pub fn forget(&mut self, id: ActivityId, version: Version, edge: Option<Version>) -> bool {
+        let pair = pair(id, version, edge);
+        let at = self.seen.iter().position(|one| *one == pair);
         at.map(|at| self.seen.swap_remove(at)).is_some()
     }
 
@@ -92,8 +100,9 @@ impl Mark {
 }
 
 /// The hash by which a mark remembers a version of an activity.
-fn pair(id: ActivityId, version: Version) -> u64 {
-    Fnv::new().bytes(id.as_bytes()).bytes(&version.0.to_be_bytes()).finish()
+fn pair(id: ActivityId, version: Version, edge: Option<Version>) -> u64 {
+    let pair = Fnv::new().bytes(id.as_bytes()).bytes(&version.0.to_be_bytes());
+    edge.into_iter().fold(pair, |pair, edge| pair.bytes(&edge.0.to_be_bytes())).finish()
 }
 
 /// Where to go on.

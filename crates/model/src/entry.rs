@@ -111,6 +111,8 @@ pub struct Entry {
     pub formerly: Option<Visibility>,
     /// Where in the delivery log it arrived; `None` while that is not known.
     pub arrived: Option<Position>,
+    /// Followers find it here. Only an entry among what an account did says so.
+    pub pulled: bool,
 }
 
 impl Entry {
@@ -128,6 +130,7 @@ impl Entry {
             gone,
             formerly: None,
             arrived: None,
+            pulled: state.pulled && into == Box::From,
         }
     }
 

@@ -14,13 +14,19 @@ pub struct Uid(pub i64);
 ///
 /// It is taken from the clock of whoever accepts a change and raised above the version before it, so it also says
 /// about when the change was made, but nothing relies on that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Version(pub i64);
 
 impl Version {
     /// The version of a change made at `now` to something that had version `before`.
     pub fn next(now: Millis, before: Option<Version>) -> Version {
         Version(now.0.max(before.map_or(0, |v| v.0.saturating_add(1))))
+    }
+
+    /// The version after this one of something whose versions are only counted.
+    #[must_use]
+    pub fn following(self) -> Version {
+        Version(self.0.saturating_add(1))
     }
 }
 

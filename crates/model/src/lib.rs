@@ -16,6 +16,7 @@ mod query;
 mod source;
 mod time;
 mod vocabulary;
+mod ways;
 
 pub use account::{Account, Application, Key, PICTURE_SIZES, Picture, Scopes};
 pub use activity::{Activity, Body, Comments, Formerly, Object, Service, State, Thumbnail, Visibility};
@@ -33,3 +34,4 @@ pub use query::{
 pub use source::SourceId;
 pub use time::{InvalidTime, Millis};
 pub use vocabulary::{Kind, Verb, category, category_label, parse_category};
+pub use ways::{Audience, MOST_PULLED, Phase, Reading, Sleep, Stage, Way};

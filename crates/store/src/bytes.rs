@@ -90,6 +90,7 @@ impl Put {
         self.visibility(formerly.visibility).many(&formerly.addressed, |put, uid| put.signed(uid.0))
     }
 
+    /// Everything of a state but whether it is pulled: that is a [`mark`](Put::mark) of what the state is part of.
     pub(crate) fn state(self, state: &State) -> Put {
         self.id(state.id)
             .signed(state.version.0)
@@ -116,6 +117,11 @@ impl Put {
             .signed(account.created.0)
             .flag(account.removed)
             .flag(account.disabled)
+    }
+
+    /// Comes last in whatever it is part of, and only where it is set: there older nodes do not look.
+    pub(crate) fn mark(self, set: bool) -> Put {
+        if set { self.flag(true) } else { self }
     }
 }
 
@@ -210,6 +216,11 @@ impl<'a> Take<'a> {
         if self.0.is_empty() { Ok(None) } else { take(self).map(Some) }
     }
 
+    /// Not set where the value ends before it.
+    pub(crate) fn mark(&mut self) -> Result<bool> {
+        Ok(self.unless_ended(Take::flag)?.unwrap_or(false))
+    }
+
     pub(crate) fn many<T>(&mut self, take: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let number = self.number()?;
         (0..number).map(|_| take(self)).collect()
@@ -231,6 +242,7 @@ impl<'a> Take<'a> {
         Ok(Formerly { visibility: self.visibility()?, addressed: self.many(Take::uid)? })
     }
 
+    /// The state, not pulled: see [`Put::state`].
     pub(crate) fn state(&mut self) -> Result<State> {
         Ok(State {
             id: self.id()?,
@@ -243,6 +255,7 @@ impl<'a> Take<'a> {
             deleted: self.flag()?,
             visibility: self.visibility()?,
             addressed: self.many(Take::uid)?,
+            pulled: false,
         })
     }
 
@@ -259,7 +272,7 @@ impl<'a> Take<'a> {
             password: self.option(text)?,
             created: self.millis()?,
             removed: self.flag()?,
-            disabled: self.unless_ended(Take::flag)?.unwrap_or(false),
+            disabled: self.mark()?,
         })
     }
 }

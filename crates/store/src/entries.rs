@@ -6,7 +6,8 @@ use model::{Entry, Visibility};
 ///
 /// It is gone only if both are, and is in the boxes of those that are not: an activity that does not address
 /// its reader any more may still be followed. Of those that count the wider visibility does: whoever shows it
-/// looks at the state. Who could see what was here before could by either. The rest is taken from the later one. The order of joining does not matter.
+/// looks at the state. Who could see what was here before could by either, and it is pulled by either: only one among
+/// what an account did says so. The rest is taken from the later one. The order of joining does not matter.
 pub(crate) fn joined(one: Entry, other: Entry) -> Entry {
     let (boxes, gone, visibility) = match (one.gone, other.gone) {
         (false, true) => (one.boxes, false, one.visibility),
@@ -14,6 +15,7 @@ pub(crate) fn joined(one: Entry, other: Entry) -> Entry {
         (gone, _) => (one.boxes.union(other.boxes), gone, one.visibility.min(other.visibility)),
     };
     let formerly = Visibility::wider(one.formerly, other.formerly);
+    let pulled = one.pulled || other.pulled;
     let latest = if (other.version, other.arrived) > (one.version, one.arrived) { other } else { one };
-    Entry { boxes, gone, visibility, formerly, ..latest }
+    Entry { boxes, gone, visibility, formerly, pulled, ..latest }
 }

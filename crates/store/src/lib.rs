@@ -24,6 +24,7 @@ mod log;
 mod notices;
 mod sources;
 pub mod sqlite;
+mod ways;
 
 pub use activities::{Acceptance, Accepted, Claim, SourceKey};
 pub use copying::{Copying, Removal, Whole};
@@ -32,6 +33,7 @@ pub use grants::{Grants, Nonce, Secret};
 pub use log::{Backlog, DeadLetter, Log, Task, Work};
 pub use notices::{Notice, Notices};
 pub use sources::{Connection, SHARDS, Source, Sources};
+pub use ways::{Follower, LastRead, Ways};
 
 use async_trait::async_trait;
 use model::{
@@ -41,7 +43,7 @@ use model::{
 
 /// Everything that a store offers.
 #[async_trait]
-pub trait Store: Accounts + Credentials + Grants + Graph + Activities + Feeds + Sources + Log {
+pub trait Store: Accounts + Credentials + Grants + Graph + Activities + Feeds + Ways + Sources + Log {
     /// Answers when the store can be read.
     async fn ping(&self) -> Result<()>;
 
@@ -173,14 +175,8 @@ pub trait Graph: Send + Sync {
     /// Whom the account follows now, by number, those after `after`.
     async fn following(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>>;
 
-    /// Who follows the account now, by number, those after `after`, each with the place in the log at which the edge was
-    /// made: what was accepted before that comes with the edge, what is accepted after it by itself.
-    async fn followers(
-        &self,
-        followee: Uid,
-        after: Option<Uid>,
-        limit: usize,
-    ) -> Result<Vec<(Uid, Position)>>;
+    /// Who follows the account now, by number, those after `after`.
+    async fn followers(&self, followee: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<Follower>>;
 }
 
 /// Activities: their claims, states and bodies.
@@ -246,6 +242,11 @@ pub trait Feeds: Send + Sync {
     /// the rest is as the latest row says. Fewer than the limit means that there are no more.
     async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>>;
 
+    /// Several slices at once; an engine may read together what lies together.
+    async fn slices(&self, slices: &[Slice<'_>]) -> Result<Vec<Vec<Entry>>> {
+        futures::future::try_join_all(slices.iter().map(|slice| self.slice(slice))).await
+    }
+
     /// Notes that at that place in the log something changed for these accounts that no entry tells of.
     async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()>;
 
@@ -254,6 +255,16 @@ pub trait Feeds: Send + Sync {
     /// are no more.
     async fn arrivals(&self, owner: Uid, after: Place, floor: Position, limit: usize)
     -> Result<Vec<Arrival>>;
+
+    /// What arrived among what each of these accounts did, as [`arrivals`](Feeds::arrivals) gives it, other boxes and
+    /// changes left out: as many lists as accounts, each with no more than the limit, and one with fewer has all.
+    async fn own_arrivals(
+        &self,
+        owners: &[Uid],
+        after: Place,
+        floor: Position,
+        limit: usize,
+    ) -> Result<Vec<Vec<Entry>>>;
 
     /// Notes that the owner took an activity (received then) out of what reaches them, and has it followed up: a task in
     /// the log, whose place is given. `None`: it was noted before.

@@ -67,6 +67,35 @@ pub enum Work {
         /// Which.
         id: ActivityId,
     },
+    /// Very many follow an account: prepare them for pulling what it does, and then let it be pulled.
+    Audience {
+        /// Which account.
+        uid: Uid,
+        /// Of its followers those up to this one are prepared.
+        after: Option<Uid>,
+    },
+    /// An account fell asleep: nothing need be pushed to it.
+    Sleep {
+        /// Which.
+        uid: Uid,
+        /// The version of its sleep.
+        version: Version,
+        /// Of whom it follows those up to this one do not push any more.
+        after: Option<Uid>,
+    },
+    /// An account came back: push to it again, and deliver what it missed.
+    Return {
+        /// Which.
+        uid: Uid,
+        /// The version of its return.
+        version: Version,
+        /// What was accepted up to there it has.
+        since: Position,
+        /// Of whom it follows those up to this one are done.
+        after: Option<Uid>,
+        /// And of this one everything down to that spot, in the order of receipt.
+        within: Option<(Uid, Spot)>,
+    },
 }
 
 impl Work {
@@ -86,7 +115,12 @@ impl Work {
             Work::Version { version, .. } | Work::Followers { version, .. } | Work::Edge { version, .. } => {
                 Some(*version)
             }
-            Work::Account { .. } | Work::Addressed { .. } | Work::Removal { .. } => None,
+            Work::Account { .. }
+            | Work::Addressed { .. }
+            | Work::Removal { .. }
+            | Work::Audience { .. }
+            | Work::Sleep { .. }
+            | Work::Return { .. } => None,
         }
     }
 }

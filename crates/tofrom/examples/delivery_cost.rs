@@ -24,7 +24,7 @@ use std::time::Instant;
 use store::sqlite::{Options, SqliteStore};
 use store::{Accounts, Graph, Log, NewAccount};
 use tofrom::clock::Clock;
-use tofrom::fanout::deliver_pending;
+use tofrom::fanout::{Rules, deliver_pending};
 use tofrom::ingest::{Draft, Ingest, json, normalise};
 
 /// Rows that are written together: a page of followers.
@@ -48,7 +48,7 @@ async fn run(folder: &Path) {
     for followers in [1, 100, 1_000, 10_000, MANY] {
         actors.push((followers, followed_by(&store, followers).await));
     }
-    deliver_pending(store.as_ref(), &clock).await.unwrap();
+    deliver_pending(store.as_ref(), &clock, &Rules::default()).await.unwrap();
 
     let (few, many) = (&actors[0].1, &actors[4].1);
     let mut ratios = Vec::new();
@@ -70,7 +70,7 @@ async fn run(folder: &Path) {
         let drafts = (0..activities).map(|n| draft(&format!("deliver-{n}"))).collect();
         ingest.accept(actor, drafts).await.unwrap();
         let before = cpu_micros();
-        deliver_pending(store.as_ref(), &clock).await.unwrap();
+        deliver_pending(store.as_ref(), &clock, &Rules::default()).await.unwrap();
         let rows = followers * activities;
         println!("| {followers} | {activities} | {rows} | {:.2} |", (cpu_micros() - before) / rows as f64);
     }
@@ -79,7 +79,7 @@ async fn run(folder: &Path) {
     for round in 0..5 {
         ingest.accept(many, vec![draft(&format!("race-{round}"))]).await.unwrap();
         let start = Instant::now();
-        deliver_pending(store.as_ref(), &clock).await.unwrap();
+        deliver_pending(store.as_ref(), &clock, &Rules::default()).await.unwrap();
         let ours = start.elapsed().as_secs_f64();
         let bare = bare_inserts(&path, round);
         ratios.push(bare / ours);

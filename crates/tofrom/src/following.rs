@@ -53,7 +53,7 @@ pub async fn leave(store: &dyn Store, clock: &Clock, uid: Uid) -> Result<()> {
     }
     loop {
         let followers = store.followers(uid, None, ENDED_AT_ONCE).await?;
-        let ends: Vec<_> = followers.iter().map(|(other, _)| unfollow(store, clock, *other, uid)).collect();
+        let ends: Vec<_> = followers.iter().map(|one| unfollow(store, clock, one.uid, uid)).collect();
         stream::iter(ends).buffer_unordered(ENDED_AT_ONCE).try_collect::<()>().await?;
         if followers.len() < ENDED_AT_ONCE {
             return Ok(());

@@ -25,6 +25,7 @@ fn state(received: i64, visibility: Visibility, addressed: &[Uid]) -> State {
         deleted: false,
         visibility,
         addressed: addressed.to_vec(),
+        pulled: false,
     }
 }
 

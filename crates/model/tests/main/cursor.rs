@@ -16,7 +16,7 @@ pub(crate) fn marks() -> impl Strategy<Value = Mark> {
     (any::<u64>(), prop::option::of(ids()), shown).prop_map(|(position, inside, shown)| {
         let mut mark = Mark::at(Position(position));
         mark.place = Place { position: Position(position), inside };
-        shown.into_iter().for_each(|(id, version)| mark.shown(id, Version(version), None));
+        shown.into_iter().for_each(|(id, version)| mark.shown(id, Version(version), None, None));
         mark
     })
 }
@@ -76,11 +76,14 @@ proptest! {
 fn a_mark_remembers_what_had_not_arrived() {
     let (old, new) = (ActivityId::new(Millis(1), [0; 10]), ActivityId::new(Millis(2), [0; 10]));
     let mut mark = Mark::at(Position(5));
-    mark.shown(old, Version(1), Some(Position(5)));
-    mark.shown(new, Version(1), Some(Position(6)));
-    assert!(!mark.forget(old, Version(1)), "it had arrived by the mark");
-    assert!(mark.forget(new, Version(1)));
-    assert!(!mark.forget(new, Version(1)), "it arrives once");
+    mark.shown(old, Version(1), None, Some(Position(5)));
+    mark.shown(new, Version(1), None, Some(Position(6)));
+    assert!(!mark.forget(old, Version(1), None), "it had arrived by the mark");
+    assert!(mark.forget(new, Version(1), None));
+    assert!(!mark.forget(new, Version(1), None), "it arrives once");
+    mark.shown(new, Version(1), Some(Version(7)), None);
+    assert!(!mark.forget(new, Version(1), Some(Version(8))), "over a later edge it comes anew");
+    assert!(mark.forget(new, Version(1), Some(Version(7))));
 }
 
 #[test]

@@ -45,12 +45,13 @@ fn claim_of((aid, version, fingerprint, deleted): ClaimRow) -> Result<Claim> {
 
 /// The cell of a state: the state, and what the versions before it were.
 fn state_cell(state: &State, formerly: Option<&Formerly>) -> Vec<u8> {
-    Put::new().state(state).option(formerly, Put::formerly).finish()
+    Put::new().state(state).option(formerly, Put::formerly).mark(state.pulled).finish()
 }
 
 fn read_state(cell: &[u8]) -> Result<(State, Option<Formerly>)> {
     let mut take = Take::new(cell);
-    Ok((take.state()?, take.option(Take::formerly)?))
+    let (state, formerly) = (take.state()?, take.option(Take::formerly)?);
+    Ok((State { pulled: take.mark()?, ..state }, formerly))
 }
 
 impl CqlStore {
@@ -227,5 +228,44 @@ impl Activities for CqlStore {
 
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {
         together(ids.iter().map(|id| self.activity(*id))).await
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{read_state, state_cell};
+    use model::{ActivityId, Facet, Formerly, Kind, Millis, State, Uid, Verb, Version, Visibility};
+
+    pub(in crate::cql) fn pulled_state() -> State {
+        State {
+            id: ActivityId::new(Millis(7), [9; 10]),
+            version: Version(9),
+            actor: Uid(7),
+            facet: Facet {
+                service: "flickr".to_owned(),
+                kind: Kind::parse("photo").unwrap(),
+                verb: Verb::parse("post").unwrap(),
+            },
+            received: Millis(7),
+            published: Millis(-7),
+            updated: Millis(9),
+            deleted: false,
+            visibility: Visibility::Followers,
+            addressed: vec![Uid(8)],
+            pulled: true,
+        }
+    }
+
+    #[test]
+    fn a_state_of_an_older_node_is_not_pulled() {
+        let formerly = Formerly { visibility: Visibility::Public, addressed: vec![Uid(3)] };
+        for formerly in [None, Some(formerly)] {
+            let cell = state_cell(&pulled_state(), formerly.as_ref());
+            assert_eq!(read_state(&cell).unwrap(), (pulled_state(), formerly.clone()));
+            let (_, older) = cell.split_last().unwrap();
+            let unmarked = State { pulled: false, ..pulled_state() };
+            assert_eq!(older, state_cell(&unmarked, formerly.as_ref()), "nor does it see any difference");
+            assert_eq!(read_state(older).unwrap(), (unmarked, formerly));
+        }
     }
 }

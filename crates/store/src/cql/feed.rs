@@ -4,7 +4,10 @@ mod arrivals;
 mod buckets;
 mod deliver;
 mod directory;
+mod look_up;
+mod many;
 mod merge;
+mod own_arrivals;
 mod removals;
 mod row;
 mod sources;
@@ -28,6 +31,10 @@ impl Feeds for CqlStore {
         merge::slice(self, slice).await
     }
 
+    async fn slices(&self, slices: &[Slice<'_>]) -> Result<Vec<Vec<Entry>>> {
+        many::slices(self, slices).await
+    }
+
     async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
         self.put_changes(at, owners).await
     }
@@ -40,6 +47,16 @@ impl Feeds for CqlStore {
         limit: usize,
     ) -> Result<Vec<Arrival>> {
         arrivals::read(self, owner, after, floor, limit).await
+    }
+
+    async fn own_arrivals(
+        &self,
+        owners: &[Uid],
+        after: Place,
+        floor: Position,
+        limit: usize,
+    ) -> Result<Vec<Vec<Entry>>> {
+        own_arrivals::read(self, owners, after, floor, limit).await
     }
 
     async fn remove(

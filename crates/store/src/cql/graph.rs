@@ -5,7 +5,7 @@ use super::db::place;
 use super::message::{Ensure, put_edge, take_edge};
 use super::{CqlStore, Query, together};
 use crate::bytes::{Put, Take};
-use crate::{Graph, Result};
+use crate::{Follower, Graph, Result};
 use async_trait::async_trait;
 use model::{Edge, Position, Uid};
 use std::collections::{BTreeMap, HashMap};
@@ -67,8 +67,7 @@ impl CqlStore {
         at: Position,
     ) -> Result<()> {
         let (cell, version) = (cell(edge, at), edge.version.0);
-        let level = self.level(followee).await?;
-        let shard = shard(level, mixed(follower, followee, shards(level)));
+        let (level, shard) = self.shard_for(follower, followee).await?;
         self.db.write(&PUT_FOLLOWER, (followee.0, shard, follower.0, &cell, version)).await?;
         self.db.write(&PUT_FOLLOWING, (follower.0, followee.0, &cell, version)).await?;
         if mixed(follower, followee, COUNTED) == 0 && level < MOST_LEVELS {
@@ -94,6 +93,12 @@ impl CqlStore {
 
     async fn level(&self, followee: Uid) -> Result<i8> {
         Ok(self.db.row::<(i8,)>(&LEVEL, (followee.0,)).await?.map_or(0, |(level,)| level))
+    }
+
+    /// The level of an account, and the shard in which what is written of a follower goes.
+    pub(super) async fn shard_for(&self, follower: Uid, followee: Uid) -> Result<(i8, i32)> {
+        let level = self.level(followee).await?;
+        Ok((level, shard(level, mixed(follower, followee, shards(level)))))
     }
 
     /// The followers of a shard after `after`, edges that ended too.
@@ -152,12 +157,7 @@ impl Graph for CqlStore {
         Ok(found)
     }
 
-    async fn followers(
-        &self,
-        followee: Uid,
-        after: Option<Uid>,
-        limit: usize,
-    ) -> Result<Vec<(Uid, Position)>> {
+    async fn followers(&self, followee: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<Follower>> {
         let all: Vec<i32> = (0..=self.level(followee).await?)
             .flat_map(|level| (0..shards(level)).map(move |number| shard(level, number)))
             .collect();
@@ -181,15 +181,21 @@ impl Graph for CqlStore {
                     *one = (edge, at);
                 }
             }
-            found.extend(
-                latest.iter().filter(|(_, (edge, _))| edge.following).map(|(uid, (_, at))| (*uid, *at)),
-            );
+            let following = latest.into_iter().filter(|(_, (edge, _))| edge.following);
+            let follower = |(uid, (edge, since)): (Uid, (Edge, Position))| Follower {
+                uid,
+                version: edge.version,
+                since,
+                sleep: None,
+            };
+            let mut followers: Vec<Follower> = following.take(limit - found.len()).map(follower).collect();
+            self.tell_sleep(followee, &all, &mut followers).await?;
+            found.extend(followers);
             match known_to {
                 Some(last) => after = last.0,
                 None => break,
             }
         }
-        found.truncate(limit);
         Ok(found)
     }
 }

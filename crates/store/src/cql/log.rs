@@ -5,12 +5,12 @@
 //! place before it does the work, and what never reached the log is found in `pending`.
 
 use super::db::place;
-use super::message::{Ensure, Message, Root};
+use super::message::{Ensure, Message, Root, follows, next_id};
 use super::{CqlStore, Db, Outcome, Query, together};
 use crate::jetstream::{Epochs, JetStream, Servers};
 use crate::{Backlog, DeadLetter, Log, Result, StoreError, Task, Work};
 use async_trait::async_trait;
-use model::{Millis, Position};
+use model::{Millis, Phase, Position};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -173,6 +173,9 @@ impl CqlStore {
             Some(Ensure::Removal { owner, id, received, version }) => {
                 self.write_removal(*owner, *id, *received, *version).await
             }
+            Some(Ensure::Return { uid, version, since, .. }) => {
+                self.write_phase(*uid, *version, Phase::Returning { since: *since }).await
+            }
         }
     }
 
@@ -189,7 +192,7 @@ impl CqlStore {
                 let present = self.edges(*follower, &[*followee]).await?.into_iter().flatten().next();
                 present.is_some_and(|present| present.version >= edge.version)
             }
-            Some(Ensure::Account(_) | Ensure::Removal { .. }) => false,
+            Some(Ensure::Account(_) | Ensure::Removal { .. } | Ensure::Return { .. }) => false,
         };
         if there { Ok(()) } else { self.ensure(message, at).await }
     }
@@ -226,34 +229,6 @@ impl CqlStore {
 pub(super) fn wall_clock() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     Millis(i64::try_from(since).unwrap_or(0))
-}
-
-/// The identifier of what follows a message: the same, however often it is sent.
-fn next_id(root: &Root, work: &Work) -> String {
-    let rest = match work {
-        Work::Followers { after, .. } => format!("f{}", after.0),
-        Work::Account { after, .. } => format!("a{}", after.map_or(0, |uid| uid.0)),
-        Work::Addressed { after, .. } => {
-            after.map_or_else(|| "d".to_owned(), |spot| format!("d{}:{}", spot.time.0, spot.id))
-        }
-        _ => "x".to_owned(),
-    };
-    format!("{}/{rest}", root.id)
-}
-
-/// Whether this follows from that.
-fn follows(next: &Work, done: &Work) -> bool {
-    match (next, done) {
-        (
-            Work::Followers { id, version, .. },
-            Work::Version { id: of, version: by, .. } | Work::Followers { id: of, version: by, .. },
-        ) => (id, version) == (of, by),
-        (
-            Work::Account { uid, .. } | Work::Addressed { uid, .. },
-            Work::Account { uid: of, .. } | Work::Addressed { uid: of, .. },
-        ) => uid == of,
-        _ => false,
-    }
 }
 
 #[async_trait]

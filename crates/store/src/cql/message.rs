@@ -1,9 +1,13 @@
 //! What lies in the log: a task, and everything that has to be there before it can be done.
 
+mod work;
+
 use super::db::corrupt;
 use crate::bytes::{Put, Take};
 use crate::{Acceptance, Result, SourceKey, Work};
-use model::{Account, Activity, ActivityId, Body, Edge, Formerly, Millis, State, Uid, Version};
+use model::{Account, Activity, ActivityId, Body, Edge, Formerly, Millis, Position, State, Uid, Version};
+pub(super) use work::{follows, next_id};
+use work::{put_work, take_work};
 
 /// The first byte of every message; another one is another form.
 const FORM: u8 = 1;
@@ -30,9 +34,25 @@ pub(super) struct Root {
 #[derive(Clone, Debug)]
 pub(super) enum Ensure {
     Version(Box<AcceptedVersion>),
-    Edge { follower: Uid, followee: Uid, edge: Edge },
+    Edge {
+        follower: Uid,
+        followee: Uid,
+        edge: Edge,
+    },
     Account(Account),
-    Removal { owner: Uid, id: ActivityId, received: Millis, version: Version },
+    Removal {
+        owner: Uid,
+        id: ActivityId,
+        received: Millis,
+        version: Version,
+    },
+    /// By that version. As versions of phases are only counted, the time is told besides.
+    Return {
+        uid: Uid,
+        version: Version,
+        since: Position,
+        at: Millis,
+    },
 }
 
 /// A version that was accepted.
@@ -63,6 +83,9 @@ impl Ensure {
                 let State { id, version, .. } = &one.activity.state;
                 return version_root(*id, *version);
             }
+            Ensure::Return { uid, version, at, .. } => {
+                return Root { minute: minute(at.0), id: format!("b:{}:{}", uid.0, version.0) };
+            }
             Ensure::Edge { follower, followee, edge } => {
                 (edge.version, format!("e:{}:{}:{}", follower.0, followee.0, edge.version.0))
             }
@@ -73,7 +96,7 @@ impl Ensure {
                 (*version, format!("r:{}:{id}:{}", owner.0, version.0))
             }
         };
-        Root { minute: minute(version), id }
+        Root { minute: minute(version.0), id }
     }
 
     /// What is to be done then.
@@ -93,17 +116,21 @@ impl Ensure {
             },
             Ensure::Account(account) => Work::Account { uid: account.uid, after: None },
             Ensure::Removal { owner, id, .. } => Work::Removal { owner: *owner, id: *id },
+            Ensure::Return { uid, version, since, .. } => {
+                Work::Return { uid: *uid, version: *version, since: *since, after: None, within: None }
+            }
         }
     }
 }
 
 /// The name of an accepted version.
 pub(super) fn version_root(id: ActivityId, version: Version) -> Root {
-    Root { minute: minute(version), id: format!("v:{id}:{}", version.0) }
+    Root { minute: minute(version.0), id: format!("v:{id}:{}", version.0) }
 }
 
-fn minute(version: Version) -> i64 {
-    version.0.div_euclid(60_000)
+/// In which minute that is. Most versions are about the time at which they were made.
+fn minute(millis: i64) -> i64 {
+    millis.div_euclid(60_000)
 }
 
 impl Message {
@@ -149,60 +176,6 @@ impl Message {
     }
 }
 
-fn put_work(put: Put, work: &Work) -> Put {
-    match work {
-        Work::Version { id, version, formerly, accepted } => put
-            .byte(0)
-            .id(*id)
-            .signed(version.0)
-            .option(formerly.as_ref(), Put::formerly)
-            .option(*accepted, |put, at| put.number(at.0)),
-        Work::Followers { id, version, formerly, accepted, after } => put
-            .byte(1)
-            .id(*id)
-            .signed(version.0)
-            .option(*formerly, Put::visibility)
-            .number(accepted.0)
-            .signed(after.0),
-        Work::Edge { follower, followee, version, following } => {
-            put.byte(2).signed(follower.0).signed(followee.0).signed(version.0).flag(*following)
-        }
-        Work::Account { uid, after } => {
-            put.byte(3).signed(uid.0).option(*after, |put, after| put.signed(after.0))
-        }
-        Work::Addressed { uid, after } => put.byte(4).signed(uid.0).option(*after, Put::spot),
-        Work::Removal { owner, id } => put.byte(5).signed(owner.0).id(*id),
-    }
-}
-
-fn take_work(take: &mut Take<'_>) -> Result<Work> {
-    Ok(match take.byte()? {
-        0 => Work::Version {
-            id: take.id()?,
-            version: take.version()?,
-            formerly: take.option(Take::formerly)?,
-            accepted: take.option(Take::position)?,
-        },
-        1 => Work::Followers {
-            id: take.id()?,
-            version: take.version()?,
-            formerly: take.option(Take::visibility)?,
-            accepted: take.position()?,
-            after: take.uid()?,
-        },
-        2 => Work::Edge {
-            follower: take.uid()?,
-            followee: take.uid()?,
-            version: take.version()?,
-            following: take.flag()?,
-        },
-        3 => Work::Account { uid: take.uid()?, after: take.option(Take::uid)? },
-        4 => Work::Addressed { uid: take.uid()?, after: take.option(Take::spot)? },
-        5 => Work::Removal { owner: take.uid()?, id: take.id()? },
-        _ => return Err(corrupt("not a kind of work")),
-    })
-}
-
 fn put_ensure(put: Put, ensure: &Ensure) -> Result<Put> {
     Ok(match ensure {
         Ensure::Version(one) => put
@@ -213,13 +186,17 @@ fn put_ensure(put: Put, ensure: &Ensure) -> Result<Put> {
             .state(&one.activity.state)
             .blob(&body_bytes(&one.activity.body)?)
             .option(one.formerly.as_ref(), Put::formerly)
-            .option(one.before.as_ref(), Put::formerly),
+            .option(one.before.as_ref(), Put::formerly)
+            .mark(one.activity.state.pulled),
         Ensure::Edge { follower, followee, edge } => {
             put_edge(put.byte(2).signed(follower.0).signed(followee.0), edge)
         }
         Ensure::Account(account) => put.byte(3).signed(account.uid.0).account(account),
         Ensure::Removal { owner, id, received, version } => {
             put.byte(4).signed(owner.0).id(*id).signed(received.0).signed(version.0)
+        }
+        Ensure::Return { uid, version, since, at } => {
+            put.byte(5).signed(uid.0).signed(version.0).number(since.0).signed(at.0)
         }
     })
 }
@@ -233,8 +210,9 @@ fn take_ensure(take: &mut Take<'_>) -> Result<Option<Ensure>> {
                 service: take.text()?.to_owned(),
                 id: take.text()?.to_owned(),
             };
-            let activity = Activity { state: take.state()?, body: body_of(take.blob()?)? };
+            let mut activity = Activity { state: take.state()?, body: body_of(take.blob()?)? };
             let (formerly, before) = (take.option(Take::formerly)?, take.option(Take::formerly)?);
+            activity.state.pulled = take.mark()?;
             Ensure::Version(Box::new(AcceptedVersion { source, activity, formerly, before }))
         }
         2 => Ensure::Edge { follower: take.uid()?, followee: take.uid()?, edge: take_edge(take)? },
@@ -247,6 +225,12 @@ fn take_ensure(take: &mut Take<'_>) -> Result<Option<Ensure>> {
             id: take.id()?,
             received: take.millis()?,
             version: take.version()?,
+        },
+        5 => Ensure::Return {
+            uid: take.uid()?,
+            version: take.version()?,
+            since: take.position()?,
+            at: take.millis()?,
         },
         _ => return Err(corrupt("not a kind of message")),
     }))
@@ -271,4 +255,49 @@ pub(super) fn take_edge(take: &mut Take<'_>) -> Result<Edge> {
         since: take.millis()?,
         from: take.option(Take::spot)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::activities::tests::pulled_state;
+    use super::*;
+    use model::{Comments, Object, Service, ServiceName};
+
+    fn accepted() -> AcceptedVersion {
+        let service = Service { name: ServiceName::parse("Flickr").unwrap(), icon: None, website: None };
+        let body = Body {
+            source_id: "1".to_owned(),
+            title: "A title".to_owned(),
+            service,
+            comments: Comments::Available(false),
+            object: Object::default(),
+            brought_by: None,
+        };
+        let source = SourceKey { actor: Uid(7), service: "flickr".to_owned(), id: "1".to_owned() };
+        let activity = Activity { state: pulled_state(), body };
+        AcceptedVersion { source, activity, formerly: None, before: None }
+    }
+
+    #[test]
+    fn a_version_of_an_older_node_is_not_pulled() {
+        let bytes = Message::first(Ensure::Version(Box::new(accepted()))).encode().unwrap();
+        let state = |bytes: &[u8]| match Message::decode(bytes).unwrap().ensure {
+            Some(Ensure::Version(one)) => one.activity.state,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(state(&bytes), pulled_state());
+        let (_, older) = bytes.split_last().unwrap();
+        assert_eq!(state(older), State { pulled: false, ..pulled_state() });
+    }
+
+    #[test]
+    fn a_return_is_noted_by_its_time_and_ensured_by_its_version() {
+        let (uid, version, since) = (Uid(7), Version(3), Position(5));
+        let returns = Ensure::Return { uid, version, since, at: Millis(120_001) };
+        let bytes = Message::first(returns).encode().unwrap();
+        let message = Message::decode(&bytes).unwrap();
+        assert_eq!(message.root, Some(Root { minute: 2, id: "b:7:3".to_owned() }));
+        assert_eq!(message.work, Work::Return { uid, version, since, after: None, within: None });
+        assert_eq!(message.encode().unwrap(), bytes);
+    }
 }

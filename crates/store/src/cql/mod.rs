@@ -21,8 +21,10 @@ mod once;
 mod polling;
 mod scan;
 mod schema;
+mod sleepers;
 mod sources;
 mod sweep;
+mod ways;
 
 pub use db::Nodes;
 

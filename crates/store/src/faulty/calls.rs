@@ -3,13 +3,14 @@
 use super::Faulty;
 use crate::{
     Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter, Feeds,
-    Grants, Graph, Log, NewAccount, Nonce, Notice, Notices, Result, Secret, Slice, Source, SourceKey,
-    Sources, Store, Task, Work,
+    Follower, Grants, Graph, LastRead, Log, NewAccount, Nonce, Notice, Notices, Result, Secret, Slice,
+    Source, SourceKey, Sources, Store, Task, Ways, Work,
 };
 use async_trait::async_trait;
 use model::{
-    AccessToken, Account, AccountName, Activity, ActivityId, Application, Edge, Entry, Formerly, Key, KeyId,
-    Millis, Picture, Place, Position, Progress, Session, SourceId, State, Temporary, Ticket, Uid, Version,
+    AccessToken, Account, AccountName, Activity, ActivityId, Application, Audience, Edge, Entry, Formerly,
+    Key, KeyId, Millis, Phase, Picture, Place, Position, Progress, Reading, Session, Sleep, SourceId, State,
+    Temporary, Ticket, Uid, Version, Way,
 };
 use std::sync::Arc;
 
@@ -109,7 +110,7 @@ hands_on! { Graph
     reads {
         edges(follower: Uid, followees: &[Uid]) -> Vec<Option<Edge>>;
         following(follower: Uid, after: Option<Uid>, limit: usize) -> Vec<(Uid, Edge)>;
-        followers(followee: Uid, after: Option<Uid>, limit: usize) -> Vec<(Uid, Position)>;
+        followers(followee: Uid, after: Option<Uid>, limit: usize) -> Vec<Follower>;
     }
     writes {
         put_edge(follower: Uid, followee: Uid, edge: &Edge) as (follower, followee, &edge) -> Option<Position>;
@@ -131,6 +132,8 @@ hands_on! { Activities
 hands_on! { Feeds
     reads {
         slice(slice: &Slice<'_>) -> Vec<Entry>;
+        slices(slices: &[Slice<'_>]) -> Vec<Vec<Entry>>;
+        own_arrivals(owners: &[Uid], after: Place, floor: Position, limit: usize) -> Vec<Vec<Entry>>;
         arrivals(owner: Uid, after: Place, floor: Position, limit: usize) -> Vec<Arrival>;
         removed(owner: Uid, items: &[(ActivityId, Millis)]) -> Vec<bool>;
     }
@@ -139,6 +142,27 @@ hands_on! { Feeds
         note_changes(at: Position, owners: &[Uid]) as (at, &owners) -> ();
         remove(owner: Uid, id: ActivityId, received: Millis, version: Version)
             as (owner, id, received, version) -> Option<Position>;
+    }
+}
+
+hands_on! { Ways
+    reads {
+        audiences(uids: &[Uid]) -> Vec<Audience>;
+        pushed_followers(followee: Uid, after: Option<Uid>, limit: usize) -> Vec<(Uid, Position)>;
+        reading(uid: Uid) -> Reading;
+        last_reads(uids: &[Uid]) -> Vec<LastRead>;
+        followed_entries(owner: Uid, own: &[Entry]) -> Vec<Option<Entry>>;
+    }
+    writes {
+        put_audience(uid: Uid, audience: &Audience) as (uid, &audience) -> ();
+        choose(follower: Uid, followee: Uid, since: Position, version: Version, most: usize)
+            as (follower, followee, since, version, most) -> Way;
+        unchoose(follower: Uid, followee: Uid, version: Version) as (follower, followee, version) -> ();
+        note_read(uid: Uid, at: Millis) as (uid, at) -> ();
+        put_phase(uid: Uid, version: Version, phase: Phase) as (uid, version, phase) -> ();
+        wake(uid: Uid, version: Version, since: Position) as (uid, version, since) -> Option<Position>;
+        put_sleep(follower: Uid, followees: &[Uid], version: Version, sleep: Sleep)
+            as (follower, &followees, version, sleep) -> ();
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::facets::{Facets, View};
 use super::values::{
-    activity_id, corrupt, flags, millis, pack_uids, unpack_flags, unpack_uids, unpack_visibility, version,
-    visibility_number,
+    activity_id, corrupt, millis, pack_uids, state_flags, unpack_state_flags, unpack_uids, unpack_visibility,
+    version, visibility_number,
 };
 use super::{SqliteStore, entries, log};
 use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, Work};
@@ -43,7 +43,7 @@ const ACTIVITY: &str =
 
 /// The state in a row of [`STATE`] or [`ACTIVITY`].
 fn state(connection: &Connection, facets: &mut View<'_>, row: &Row<'_>) -> Result<State> {
-    let (visibility, deleted) = unpack_flags(row.get(7)?)?;
+    let (visibility, deleted, pulled) = unpack_state_flags(row.get(7)?)?;
     Ok(State {
         id: activity_id(row, 0)?,
         version: version(row, 1)?,
@@ -55,6 +55,7 @@ fn state(connection: &Connection, facets: &mut View<'_>, row: &Row<'_>) -> Resul
         deleted,
         visibility,
         addressed: unpack_uids(row, 8)?,
+        pulled,
     })
 }
 
@@ -139,7 +140,7 @@ pub(super) fn put_activity(
         state.received.0,
         state.published.0,
         state.updated.0,
-        flags(state.visibility, state.deleted),
+        state_flags(state),
         pack_uids(&state.addressed),
         body,
         formerly.as_ref().map(|before| visibility_number(before.visibility)),

@@ -36,9 +36,10 @@ fn put_edge(connection: &Connection, follower: Uid, followee: Uid, edge: &Edge) 
     if edge.following {
         connection
             .prepare_cached(
-                "INSERT INTO follower (followee, follower, seq) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+                "INSERT INTO follower (followee, follower, ver, seq) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT DO NOTHING",
             )?
-            .execute([followee.0, follower.0, seq(BEFORE_ALL)])?;
+            .execute([followee.0, follower.0, edge.version.0, seq(BEFORE_ALL)])?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ const PUT: &str = "INSERT INTO entry (uid, run, received_ms, aid, published_ms, 
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
      ON CONFLICT (uid, run, received_ms, aid) DO UPDATE
      SET ver = excluded.ver, flags = excluded.flags, seq = excluded.seq
-     WHERE (excluded.ver, excluded.seq, excluded.flags / 8) > (entry.ver, entry.seq, entry.flags / 8)";
+     WHERE (excluded.ver, excluded.seq, excluded.flags / 8 % 4) > (entry.ver, entry.seq, entry.flags / 8 % 4)";
 
 const NOTE_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms) VALUES (?1, ?2, ?3, ?4)
      ON CONFLICT (uid, run) DO UPDATE SET received_ms = max(received_ms, excluded.received_ms),
@@ -20,7 +20,7 @@ const NOTE_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms)
      WHERE excluded.received_ms > received_ms OR excluded.published_ms > published_ms";
 
 /// The number of a run: a facet in a box.
-fn run(facet: i64, one: Box) -> i64 {
+pub(super) fn run(facet: i64, one: Box) -> i64 {
     facet * 4 + i64::from(one.number())
 }
 

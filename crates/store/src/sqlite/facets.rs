@@ -36,10 +36,23 @@ impl Facets {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner).facets)
     }
 
+    fn known_number(&self, facet: &Facet) -> Option<i64> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).numbers.get(facet).copied()
+    }
+
+    /// The facet's number, for readers; `None`: nothing has it.
+    pub(super) fn find(&self, connection: &Connection, facet: &Facet) -> Result<Option<i64>> {
+        let known = self.known_number(facet);
+        if known.is_some() {
+            return Ok(known);
+        }
+        self.load(connection)?;
+        Ok(self.known_number(facet))
+    }
+
     /// The facet's number, for the writer: a new one is given within the present transaction.
     pub(super) fn number(&self, connection: &Connection, facet: &Facet) -> Result<i64> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).numbers.get(facet).copied();
-        if let Some(number) = known {
+        if let Some(number) = self.known_number(facet) {
             return Ok(number);
         }
         self.behind.store(true, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! Collections: slices as merges of runs, and arrivals.
 
 mod arrivals;
+pub(super) mod followed;
 mod merge;
 mod recent;
 mod row;
@@ -12,8 +13,15 @@ use super::{SqliteStore, entries, log};
 use crate::{Arrival, Feeds, Result, Slice, Work};
 use async_trait::async_trait;
 use model::{ActivityId, Entry, Millis, Place, Position, Uid, Version};
-use rusqlite::params;
+use rusqlite::{Connection, params};
 use std::sync::Arc;
+
+impl SqliteStore {
+    fn one_slice(&self, connection: &Connection, slice: &Slice<'_>) -> Result<Vec<Entry>> {
+        let read = || merge::slice(connection, &self.facets, &self.counters, slice);
+        self.recent.slice(connection, slice, read)
+    }
+}
 
 #[async_trait]
 impl Feeds for SqliteStore {
@@ -28,9 +36,12 @@ impl Feeds for SqliteStore {
     }
 
     async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>> {
+        self.read_together(|connection| self.one_slice(connection, slice)).await
+    }
+
+    async fn slices(&self, slices: &[Slice<'_>]) -> Result<Vec<Vec<Entry>>> {
         self.read_together(|connection| {
-            let read = || merge::slice(connection, &self.facets, &self.counters, slice);
-            self.recent.slice(connection, slice, read)
+            slices.iter().map(|slice| self.one_slice(connection, slice)).collect()
         })
         .await
     }
@@ -53,7 +64,25 @@ impl Feeds for SqliteStore {
         limit: usize,
     ) -> Result<Vec<Arrival>> {
         self.read_together(|connection| {
-            arrivals::read(connection, &self.facets, &self.counters, owner, after, floor, limit)
+            let asked = arrivals::Asked { after, floor, limit };
+            arrivals::read(connection, &self.facets, &self.counters, owner, asked)
+        })
+        .await
+    }
+
+    async fn own_arrivals(
+        &self,
+        owners: &[Uid],
+        after: Place,
+        floor: Position,
+        limit: usize,
+    ) -> Result<Vec<Vec<Entry>>> {
+        self.read_together(|connection| {
+            let asked = arrivals::Asked { after, floor, limit };
+            let own = |owner: &Uid| {
+                arrivals::entries(connection, arrivals::OWN, &self.facets, &self.counters, *owner, asked)
+            };
+            owners.iter().map(own).collect()
         })
         .await
     }
@@ -99,11 +128,12 @@ impl Feeds for SqliteStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Options, connect};
-    use super::{arrivals, merge};
+    use super::super::{Options, connect, graph, ways};
+    use super::{arrivals, followed, merge};
     use rusqlite::StatementStatus;
 
-    /// Every statement that reads collections goes straight to where its rows lie, and reads them in order.
+    /// Every statement that reads collections, or by which way they are filled, goes straight to where its rows lie, and
+    /// reads them in order.
     #[test]
     fn plans() {
         let directory = std::env::temp_dir().join(format!("tofrom-plans-{}", std::process::id()));
@@ -126,12 +156,26 @@ mod tests {
                 arrivals::ARRIVALS,
                 "SEARCH entry USING INDEX entry_arrival (uid=? AND (seq,aid)>(?,?) AND seq<?)",
             ),
+            (arrivals::OWN, "SEARCH entry USING INDEX entry_own (uid=? AND (seq,aid)>(?,?) AND seq<?)"),
+            (
+                followed::FOLLOWED,
+                "SEARCH entry USING PRIMARY KEY (uid=? AND run=? AND received_ms=? AND aid=?)",
+            ),
+            (ways::READER, "SEARCH reader USING INTEGER PRIMARY KEY (rowid=?)"),
+            (ways::PULLS_FROM, "SEARCH way USING COVERING INDEX way_pulled (follower=?)"),
+            (ways::PULLED, "SEARCH way USING COVERING INDEX way_pulled (follower=?)"),
+            (ways::PUSHED, "SEARCH way USING COVERING INDEX way_pushed (followee=? AND follower>?)"),
+            (
+                graph::FOLLOWERS,
+                "SEARCH follower USING PRIMARY KEY (followee=? AND follower>?)\n\
+                 SEARCH sleep USING PRIMARY KEY (followee=? AND follower=?) LEFT-JOIN",
+            ),
         ] {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
             let parameters = vec![1; plan.parameter_count()];
             let steps = plan.query_map(rusqlite::params_from_iter(parameters), |row| row.get(3)).unwrap();
             let steps: Vec<String> = steps.map(Result::unwrap).collect();
-            assert_eq!(steps, [expected], "{statement}");
+            assert_eq!(steps.join("\n"), expected, "{statement}");
             let mut prepared = connection.prepare(statement).unwrap();
             for value in 1..4 {
                 let parameters = vec![value; prepared.parameter_count()];

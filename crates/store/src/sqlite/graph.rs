@@ -1,11 +1,12 @@
 //! Edges. The follower's end has the whole state of every edge that ever was, the followee's end only who
 //! follows now; both are written in one transaction.
 
+use super::credentials::all;
 use super::values::{activity_id, corrupt, count, millis, optional_millis, position, seq, version};
 use super::{SqliteStore, log};
-use crate::{Graph, Result, Work};
+use crate::{Follower, Graph, Result, Work};
 use async_trait::async_trait;
-use model::{Edge, Position, Spot, Uid};
+use model::{Edge, Position, Sleep, Spot, Uid};
 use rusqlite::{Connection, Row, params};
 
 const PUT: &str = "INSERT INTO following (follower, followee, ver, follows, since_ms, from_ms, from_aid)
@@ -13,6 +14,21 @@ const PUT: &str = "INSERT INTO following (follower, followee, ver, follows, sinc
      ON CONFLICT (follower, followee) DO UPDATE SET ver = excluded.ver, follows = excluded.follows,
      since_ms = excluded.since_ms, from_ms = excluded.from_ms, from_aid = excluded.from_aid
      WHERE excluded.ver > following.ver";
+
+pub(super) const FOLLOWERS: &str =
+    "SELECT follower.follower, follower.ver, follower.seq, sleep.ver, sleep.seq
+     FROM follower LEFT JOIN sleep USING (followee, follower)
+     WHERE follower.followee = ?1 AND follower.follower > ?2 ORDER BY follower.follower LIMIT ?3";
+
+/// From a row of [`FOLLOWERS`].
+fn one_who_follows(row: &Row<'_>) -> Result<Follower> {
+    let sleep = match (row.get::<_, Option<i64>>(3)?, row.get::<_, Option<i64>>(4)?) {
+        (None, _) => None,
+        (Some(_), None) => Some(Sleep::Asleep),
+        (Some(_), Some(_)) => Some(Sleep::Awake(position(row, 4)?)),
+    };
+    Ok(Follower { uid: Uid(row.get(0)?), version: version(row, 1)?, since: position(row, 2)?, sleep })
+}
 
 /// From the columns ver, follows, since_ms, from_ms, from_aid.
 pub(super) fn edge(row: &Row<'_>) -> Result<Edge> {
@@ -49,9 +65,10 @@ impl Graph for SqliteStore {
             let Edge { version, following, .. } = edge;
             let position = log::append(connection, &Work::Edge { follower, followee, version, following })?;
             if following {
-                let put = "INSERT INTO follower (followee, follower, seq) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (followee, follower) DO UPDATE SET seq = excluded.seq";
-                connection.prepare_cached(put)?.execute([followee.0, follower.0, seq(position)])?;
+                let put = "INSERT INTO follower (followee, follower, ver, seq) VALUES (?1, ?2, ?3, ?4)
+                     ON CONFLICT (followee, follower) DO UPDATE SET ver = excluded.ver, seq = excluded.seq";
+                let ends = [followee.0, follower.0, version.0, seq(position)];
+                connection.prepare_cached(put)?.execute(ends)?;
             } else {
                 let delete = "DELETE FROM follower WHERE followee = ?1 AND follower = ?2";
                 connection.prepare_cached(delete)?.execute([followee.0, follower.0])?;
@@ -91,25 +108,8 @@ impl Graph for SqliteStore {
         .await
     }
 
-    async fn followers(
-        &self,
-        followee: Uid,
-        after: Option<Uid>,
-        limit: usize,
-    ) -> Result<Vec<(Uid, Position)>> {
-        let after = after.map_or(i64::MIN, |uid| uid.0);
-        self.read_long(move |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT follower, seq FROM follower WHERE followee = ?1 AND follower > ?2
-                 ORDER BY follower LIMIT ?3",
-            )?;
-            let mut rows = statement.query([followee.0, after, count(limit)])?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next()? {
-                found.push((Uid(row.get(0)?), position(row, 1)?));
-            }
-            Ok(found)
-        })
-        .await
+    async fn followers(&self, followee: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<Follower>> {
+        let from = [followee.0, after.map_or(i64::MIN, |uid| uid.0), count(limit)];
+        self.read_long(move |connection| all(connection, FOLLOWERS, from, one_who_follows)).await
     }
 }

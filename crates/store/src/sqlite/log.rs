@@ -1,15 +1,15 @@
 //! The delivery log: rows that wait to be acknowledged.
 
+mod columns;
+
 use super::SqliteStore;
 use super::copying::OLDEST;
-use super::values::{
-    activity_id, corrupt, count, millis, pack_uids, position, seq, unpack_uids, unpack_visibility, version,
-    visibility_number,
-};
+use super::values::{count, millis, position, seq};
 use crate::{DeadLetter, Log, Result, Task, Work};
 use async_trait::async_trait;
-use model::{Formerly, Millis, Position, Spot, Uid};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use columns::{Columns, work};
+use model::{Millis, Position};
+use rusqlite::{Connection, OptionalExtension, params};
 
 /// Everything before the oldest task that waits; with none waiting, everything that was ever appended.
 const FLOOR: &str = "SELECT coalesce((SELECT min(seq) - 1 FROM task),
@@ -39,113 +39,6 @@ const BURY: &str = "INSERT INTO dead_letter
 const LETTERS: &str =
     "SELECT kind, aid, ver, one, other, visibility, formerly, accepted, attempts, number, why, at_ms
      FROM dead_letter WHERE number > ?1 ORDER BY number LIMIT ?2";
-
-const VERSION: i64 = 0;
-const FOLLOWERS: i64 = 1;
-const EDGE: i64 = 2;
-const ACCOUNT: i64 = 3;
-const REMOVAL: i64 = 4;
-const ADDRESSED: i64 = 5;
-
-/// A task's columns.
-#[derive(Default)]
-struct Columns {
-    kind: i64,
-    aid: Option<[u8; 16]>,
-    ver: Option<i64>,
-    one: Option<i64>,
-    other: Option<i64>,
-    visibility: Option<i64>,
-    formerly: Option<Vec<u8>>,
-    accepted: Option<i64>,
-}
-
-impl From<&Work> for Columns {
-    fn from(work: &Work) -> Columns {
-        match work {
-            Work::Version { id, version, formerly, accepted } => Columns {
-                kind: VERSION,
-                aid: Some(*id.as_bytes()),
-                ver: Some(version.0),
-                visibility: formerly.as_ref().map(|before| visibility_number(before.visibility)),
-                formerly: formerly.as_ref().map(|before| pack_uids(&before.addressed)),
-                accepted: accepted.map(seq),
-                ..Columns::default()
-            },
-            Work::Followers { id, version, formerly, accepted, after } => Columns {
-                kind: FOLLOWERS,
-                aid: Some(*id.as_bytes()),
-                ver: Some(version.0),
-                one: Some(after.0),
-                visibility: formerly.map(visibility_number),
-                accepted: Some(seq(*accepted)),
-                ..Columns::default()
-            },
-            Work::Edge { follower, followee, version, following } => Columns {
-                kind: EDGE,
-                ver: Some(version.0),
-                one: Some(follower.0),
-                other: Some(followee.0),
-                accepted: Some(i64::from(*following)),
-                ..Columns::default()
-            },
-            Work::Account { uid, after } => Columns {
-                kind: ACCOUNT,
-                one: Some(uid.0),
-                other: after.map(|after| after.0),
-                ..Columns::default()
-            },
-            Work::Addressed { uid, after } => Columns {
-                kind: ADDRESSED,
-                one: Some(uid.0),
-                ver: after.map(|spot| spot.time.0),
-                aid: after.map(|spot| *spot.id.as_bytes()),
-                ..Columns::default()
-            },
-            Work::Removal { owner, id } => {
-                Columns { kind: REMOVAL, aid: Some(*id.as_bytes()), one: Some(owner.0), ..Columns::default() }
-            }
-        }
-    }
-}
-
-/// From the columns kind, aid, ver, one, other, visibility, formerly, accepted.
-fn work(row: &Row<'_>) -> Result<Work> {
-    let visibility = |row: &Row<'_>| row.get::<_, Option<i64>>(5)?.map(unpack_visibility).transpose();
-    Ok(match row.get(0)? {
-        VERSION => Work::Version {
-            id: activity_id(row, 1)?,
-            version: version(row, 2)?,
-            formerly: match visibility(row)? {
-                Some(visibility) => Some(Formerly { visibility, addressed: unpack_uids(row, 6)? }),
-                None => None,
-            },
-            accepted: row.get::<_, Option<i64>>(7)?.map(|_| position(row, 7)).transpose()?,
-        },
-        ADDRESSED => {
-            let spot =
-                |time| Ok::<_, crate::StoreError>(Spot { time: Millis(time), id: activity_id(row, 1)? });
-            let after = row.get::<_, Option<i64>>(2)?.map(spot).transpose()?;
-            Work::Addressed { uid: Uid(row.get(3)?), after }
-        }
-        FOLLOWERS => Work::Followers {
-            id: activity_id(row, 1)?,
-            version: version(row, 2)?,
-            formerly: visibility(row)?,
-            accepted: position(row, 7)?,
-            after: Uid(row.get(3)?),
-        },
-        EDGE => Work::Edge {
-            follower: Uid(row.get(3)?),
-            followee: Uid(row.get(4)?),
-            version: version(row, 2)?,
-            following: row.get(7)?,
-        },
-        ACCOUNT => Work::Account { uid: Uid(row.get(3)?), after: row.get::<_, Option<i64>>(4)?.map(Uid) },
-        REMOVAL => Work::Removal { owner: Uid(row.get(3)?), id: activity_id(row, 1)? },
-        _ => return Err(corrupt("not a kind of task")),
-    })
-}
 
 /// Appends a task within the present transaction. Only one transaction writes at a time, so positions become
 /// visible in their order.

@@ -77,6 +77,7 @@ fn entry(number: i64) -> Entry {
         gone: false,
         formerly: None,
         arrived: None,
+        pulled: false,
     }
 }
 

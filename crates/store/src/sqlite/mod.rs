@@ -27,6 +27,7 @@ mod pool;
 mod schema;
 mod sources;
 mod values;
+mod ways;
 mod writer;
 
 use crate::{Result, Store};
@@ -41,7 +42,7 @@ use std::time::Duration;
 use writer::Writer;
 
 /// Prepared statements that each connection keeps: more than this engine has.
-const STATEMENTS: usize = 128;
+const STATEMENTS: usize = 160;
 
 /// How the file is opened.
 #[derive(Clone, Debug)]

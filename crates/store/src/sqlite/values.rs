@@ -1,7 +1,7 @@
 //! From columns to values and back; what does not fit is corruption, never a panic.
 
 use crate::{Result, StoreError};
-use model::{ActivityId, Entry, Kind, Millis, Position, Uid, Verb, Version, Visibility};
+use model::{ActivityId, Entry, Kind, Millis, Position, State, Uid, Verb, Version, Visibility};
 use rusqlite::{ErrorCode, Row};
 
 impl From<rusqlite::Error> for StoreError {
@@ -69,7 +69,7 @@ pub(super) fn count(limit: usize) -> i64 {
 }
 
 /// Visibility and one more fact in one small number: SQLite stores 0 and 1 without a byte of their own.
-pub(super) fn flags(visibility: Visibility, fact: bool) -> i64 {
+fn flags(visibility: Visibility, fact: bool) -> i64 {
     visibility_number(visibility) + 4 * i64::from(fact)
 }
 
@@ -90,25 +90,45 @@ pub(super) fn unpack_visibility(number: i64) -> Result<Visibility> {
     }
 }
 
-pub(super) fn unpack_flags(flags: i64) -> Result<(Visibility, bool)> {
+fn unpack_flags(flags: i64) -> Result<(Visibility, bool)> {
     Ok((unpack_visibility(flags & 3)?, flags & 4 != 0))
 }
 
-/// The flags of an entry: visibility + 4 * gone + 8 * (3 - who could see what was here before), nothing for the last
-/// where there was nothing: the wider is the larger.
-pub(super) fn entry_flags(entry: &Entry) -> i64 {
-    let formerly = entry.formerly.map_or(0, |visibility| 3 - visibility_number(visibility));
-    flags(entry.visibility, entry.gone) + 8 * formerly
+/// The flags of an activity: visibility + 4 * deleted + 8 * pulled.
+pub(super) fn state_flags(state: &State) -> i64 {
+    flags(state.visibility, state.deleted) + 8 * i64::from(state.pulled)
 }
 
-/// Visibility, whether it is gone, and who could see what was here before.
-pub(super) fn unpack_entry_flags(flags: i64) -> Result<(Visibility, bool, Option<Visibility>)> {
+/// Visibility, whether it is deleted, and whether it is pulled.
+pub(super) fn unpack_state_flags(flags: i64) -> Result<(Visibility, bool, bool)> {
+    let (visibility, deleted) = unpack_flags(flags & 7)?;
+    Ok((visibility, deleted, last_fact(flags >> 3)?))
+}
+
+/// The flags of an entry: visibility + 4 * gone + 8 * (3 - who could see what was here before) + 32 * pulled, nothing for
+/// who could where there was nothing: the wider is the larger.
+pub(super) fn entry_flags(entry: &Entry) -> i64 {
+    let formerly = entry.formerly.map_or(0, |visibility| 3 - visibility_number(visibility));
+    flags(entry.visibility, entry.gone) + 8 * formerly + 32 * i64::from(entry.pulled)
+}
+
+/// Visibility, whether it is gone, who could see what was here before, and whether it is pulled.
+pub(super) fn unpack_entry_flags(flags: i64) -> Result<(Visibility, bool, Option<Visibility>, bool)> {
     let (visibility, gone) = unpack_flags(flags & 7)?;
-    let formerly = match flags >> 3 {
+    let formerly = match (flags >> 3) & 3 {
         0 => None,
         number => Some(unpack_visibility(3 - number)?),
     };
-    Ok((visibility, gone, formerly))
+    Ok((visibility, gone, formerly, last_fact(flags >> 5)?))
+}
+
+/// Nothing stands above it.
+fn last_fact(number: i64) -> Result<bool> {
+    match number {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(corrupt("flags that nobody knows")),
+    }
 }
 
 /// Accounts in one column, eight bytes each.

@@ -7,7 +7,9 @@
 
 mod cost;
 mod divided;
+mod many;
 mod polling;
+mod sleepers;
 mod unfinished;
 
 use super::conformance::Engine;

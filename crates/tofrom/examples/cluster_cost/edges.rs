@@ -5,7 +5,7 @@ use model::{Account, Edge, Uid, Version};
 use store::Graph;
 use store::cql::CqlStore;
 use tofrom::clock::Clock;
-use tofrom::fanout::deliver_pending;
+use tofrom::fanout::{Rules, deliver_pending};
 
 /// From so many followers on the store has them in 16 shards.
 const ONE_SHARD: usize = 12_000;
@@ -17,7 +17,7 @@ pub(crate) async fn follow_all(store: &CqlStore, bare: &Bare, actor: &Account, f
     let now = clock.now();
     let edge = Edge { following: true, version: Version(now.0), since: now, from: None };
     store.put_edge(Uid(followers[0]), actor.uid, &edge).await.unwrap();
-    deliver_pending(store, &clock).await.unwrap();
+    deliver_pending(store, &clock, &Rules::default()).await.unwrap();
     let made = "SELECT edge FROM feed.following WHERE uid = ? AND followee = ?";
     let (cell,): (Vec<u8>,) = bare.first(made, (followers[0], actor.uid.0)).await;
     if followers.len() >= ONE_SHARD {

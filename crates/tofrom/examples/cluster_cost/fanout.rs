@@ -6,7 +6,7 @@ use super::edges::follow_all;
 use super::{median, summary};
 use std::time::Instant;
 use tofrom::clock::Clock;
-use tofrom::fanout::deliver_pending;
+use tofrom::fanout::{Rules, deliver_pending};
 use tofrom::ingest::Ingest;
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     for round in 0..ROUNDS + 2 {
         ingest.accept(&actor, vec![draft(round, clock.now(), &[])]).await.unwrap();
         let before = store.counted().0;
-        let (ours, cost) = timed(rows, deliver_pending(store.as_ref(), &clock)).await;
+        let (ours, cost) = timed(rows, deliver_pending(store.as_ref(), &clock, &Rules::default())).await;
         statements = store.counted().0 - before;
         let row = newest(&bare, followers[0]).await;
         let id = Uuid::from_u128(row.id.as_u128() ^ 1);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use store::cql::CqlStore;
 use tofrom::accounts::AccountCache;
 use tofrom::clock::Clock;
-use tofrom::fanout::deliver_pending;
+use tofrom::fanout::{Rules, deliver_pending};
 use tofrom::feed::{Feed, FeedLimits};
 use tofrom::ingest::Ingest;
 
@@ -45,7 +45,8 @@ pub(crate) async fn measure(cluster: &Cluster, many: usize) {
         let start = Instant::now();
         ingest.accept(&actor, vec![draft(number, clock.now(), &[])]).await.unwrap();
         let acknowledged = start.elapsed();
-        let delivering = deliver_pending(store.as_ref(), &clock);
+        let rules = Rules::default();
+        let delivering = deliver_pending(store.as_ref(), &clock, &rules);
         let (_, noticed) = watched(&api, &followers, delivering).await;
         let all = start.elapsed();
         let page = feed(&api)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use store::Slice;
 use store::cql::CqlStore;
 use tofrom::clock::Clock;
-use tofrom::fanout::deliver_pending;
+use tofrom::fanout::{Rules, deliver_pending};
 use tofrom::following::follow;
 use tofrom::ingest::Ingest;
 
@@ -45,7 +45,7 @@ pub(crate) async fn filled(cluster: &Cluster) -> (Arc<CqlStore>, Account) {
         let addressed = its.map(|step| draft(step, received(step, 2), &name)).collect();
         ingest.accept(other, addressed).await.unwrap();
     }
-    deliver_pending(store.as_ref(), &clock).await.unwrap();
+    deliver_pending(store.as_ref(), &clock, &Rules::default()).await.unwrap();
     (store, reader)
 }
 

@@ -141,6 +141,7 @@ fn activity(
         deleted: false,
         visibility: Visibility::Public,
         addressed,
+        pulled: false,
     };
     let name = ServiceName::parse(&facet.service).context("a service's name")?;
     let body = Body {
@@ -215,6 +216,7 @@ async fn deliver(
         gone: false,
         formerly: None,
         arrived: None,
+        pulled: false,
     };
     store.deliver(position, vec![(owner, entry)]).await
 }

@@ -3,7 +3,7 @@
 use super::output::{Listing, line, moment};
 use super::{Global, account};
 use crate::clock::Clock;
-use crate::fanout::deliver_pending;
+use crate::fanout::{Rules, deliver_pending};
 use crate::following;
 use anyhow::bail;
 use clap::Subcommand;
@@ -69,7 +69,7 @@ async fn set(pair: Pair, follows: bool, global: &Global) -> anyhow::Result<()> {
         following::unfollow(store.as_ref(), &clock, follower.uid, followee.uid).await?;
     }
     // The edge is on disk; that what it brings is in the collection can wait for the service, if it must.
-    deliver_pending(store.as_ref(), &clock).await?;
+    deliver_pending(store.as_ref(), &clock, &Rules::default()).await?;
     if global.json {
         line(json!({ "account": account.as_str(), "other": other.as_str(), "following": follows }))?;
     } else {

@@ -10,7 +10,7 @@ mod report;
 use super::output::note;
 use super::{Global, account};
 use crate::clock::Clock;
-use crate::fanout::deliver_pending;
+use crate::fanout::{Rules, deliver_pending};
 use crate::ingest::{Draft, Ingest, MAX_FEED, RawActivity, Unreadable, json, normalise, read_feed};
 use crate::site::Site;
 use anyhow::{Context, bail};
@@ -138,7 +138,7 @@ impl Import {
             self.take_in(&ingest, judged, report).await?;
             report.flush(read)?;
             // They are on disk and told of; that they reach everybody can wait for the service, if it must.
-            deliver_pending(self.store.as_ref(), &self.clock).await?;
+            deliver_pending(self.store.as_ref(), &self.clock, &Rules::default()).await?;
         }
     }
 
@@ -149,7 +149,7 @@ impl Import {
         let judged = (1..).zip(entries).map(|(number, entry)| (number, self.judge(entry))).collect();
         self.take_in(&ingest, judged, report).await?;
         report.flush(bytes.len() as u64)?;
-        deliver_pending(self.store.as_ref(), &self.clock).await?;
+        deliver_pending(self.store.as_ref(), &self.clock, &Rules::default()).await?;
         Ok(())
     }
 

@@ -43,6 +43,10 @@ Settings (file, environment):
   max_connections       open connections at once [20000]
   sources.networks      networks of one's own that sources may be fetched from: 10.1.0.0/16 [none]
   sources.ports         ports that they may be fetched from besides 80 and 443 [none]
+  fanout.pull_above     what an account does that more than so many follow is not written to each of them, but
+                        merged in when they read; off: never [10000]
+  fanout.idle_after     after how long without a read nothing is written to an account but what addresses it;
+                        it gets the rest when it is read again; off: never [30d]
 
 Settings of a cluster (store = cql):
   cql.nodes             nodes of Cassandra or ScyllaDB to begin with: host:port; needed
@@ -71,7 +75,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         let engine = config.storage.open().await?;
         demand_whole(&engine).await?;
         let admin = sockets::bind("admin_listen", Some(config.admin_listen)).await?;
-        return start_worker(admin, engine, config.sources)?.until(stop).await;
+        return start_worker(admin, engine, config.sources, config.fanout)?.until(stop).await;
     }
     let config = settings.resolve()?;
     let engine = config.storage.open().await?;

@@ -5,7 +5,7 @@ mod opml;
 use super::output::{Listing, line, moment_or, note};
 use super::{Global, account};
 use crate::clock::Clock;
-use crate::fanout::deliver_pending;
+use crate::fanout::{Rules, deliver_pending};
 use crate::live::Hub;
 use crate::sources::{Connected, Health, Listed, Looked, Preview, Sources};
 use anyhow::bail;
@@ -128,7 +128,7 @@ impl Place {
 
     /// What came in is on disk; that it is in collections can wait for the service, if it must.
     async fn deliver(&self) -> anyhow::Result<()> {
-        deliver_pending(self.store.as_ref(), &self.clock).await?;
+        deliver_pending(self.store.as_ref(), &self.clock, &Rules::default()).await?;
         Ok(())
     }
 }

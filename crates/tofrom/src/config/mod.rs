@@ -9,6 +9,7 @@ mod age;
 mod cluster;
 mod demo_folder;
 mod engine;
+mod fanout;
 mod raw;
 mod sources;
 mod storage;
@@ -19,7 +20,8 @@ pub use address::{BaseUrl, InvalidBaseUrl};
 pub use age::{InvalidAge, parse_age};
 pub use cluster::Cluster;
 pub use engine::Engine;
-pub use raw::{RawConfig, RawCql, RawNats, RawProxy, RawSources, RawTls};
+pub use fanout::Fanout;
+pub use raw::{RawConfig, RawCql, RawFanout, RawNats, RawProxy, RawSources, RawTls};
 pub use storage::Storage;
 
 use crate::http::listen::{InvalidNetwork, Network, TlsFiles, Trusted};
@@ -103,6 +105,8 @@ pub struct Config {
     pub max_connections: u32,
     /// How sources are fetched.
     pub sources: SourceSettings,
+    /// By which way activities come to followers.
+    pub fanout: Fanout,
 }
 
 /// What a process needs to know that only delivers.
@@ -114,6 +118,8 @@ pub struct WorkerConfig {
     pub storage: Storage,
     /// How sources are fetched.
     pub sources: SourceSettings,
+    /// By which way activities come to followers.
+    pub fanout: Fanout,
 }
 
 /// The HTTPS listener.
@@ -153,6 +159,7 @@ impl Config {
             max_start: 20_000,
             max_connections: 20_000,
             sources,
+            fanout: Fanout::default(),
         }
     }
 }
@@ -218,6 +225,7 @@ impl RawConfig {
             max_start: self.max_start.unwrap_or(defaults.max_start),
             max_connections: self.max_connections()?.unwrap_or(defaults.max_connections),
             sources: self.sources()?,
+            fanout: self.fanout()?,
             ..defaults
         };
         if config.https.is_none() && config.proxy.is_none() {
@@ -232,7 +240,8 @@ impl RawConfig {
     pub fn resolve_worker(&self) -> Result<WorkerConfig, ConfigError> {
         let storage = self.storage()?;
         storage.demand_shared_keys()?;
-        Ok(WorkerConfig { admin_listen: self.admin_listen()?, storage, sources: self.sources()? })
+        let (admin_listen, sources, fanout) = (self.admin_listen()?, self.sources()?, self.fanout()?);
+        Ok(WorkerConfig { admin_listen, storage, sources, fanout })
     }
 
     fn admin_listen(&self) -> Result<SocketAddr, ConfigError> {

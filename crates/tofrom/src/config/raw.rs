@@ -48,6 +48,18 @@ pub struct RawConfig {
     pub max_connections: Option<u32>,
     /// What is fetched elsewhere.
     pub sources: RawSources,
+    /// By which way activities come to followers.
+    pub fanout: RawFanout,
+}
+
+/// `fanout.…`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawFanout {
+    /// What accounts do that more than so many follow is pulled: `10000`, or `off`.
+    pub pull_above: Option<String>,
+    /// After how long without a read nothing is pushed to an account: `30d`, or `off`.
+    pub idle_after: Option<String>,
 }
 
 /// `sources.…`
@@ -115,7 +127,7 @@ enum Shape {
 }
 
 /// Every setting's name. A test holds it to the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 27] = [
+const SETTINGS: [(&str, Shape); 29] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -143,6 +155,8 @@ const SETTINGS: [(&str, Shape); 27] = [
     ("max_connections", Shape::Single),
     ("sources.networks", Shape::List),
     ("sources.ports", Shape::List),
+    ("fanout.pull_above", Shape::Single),
+    ("fanout.idle_after", Shape::Single),
 ];
 
 const PREFIX: &str = "TOFROM_";

@@ -1,6 +1,8 @@
 //! What following brings along: what the followed account has done, from where the edge begins.
 
-use model::{ActivityId, Box, Boxes, Edge, Entry, Filter, Order, Position, Uid, Version, entry_belongs};
+use model::{
+    ActivityId, Box, Boxes, Edge, Entry, Filter, Order, Position, Spot, Uid, Version, Way, entry_belongs,
+};
 use std::collections::{BTreeMap, HashSet};
 use store::{Result, Slice, Store};
 
@@ -19,38 +21,50 @@ pub(super) async fn deliver(
     follower: Uid,
     followee: Uid,
     edge: &Edge,
+    way: Way,
 ) -> Result<()> {
-    let filter = Filter::default();
     let mut after = None;
     loop {
-        let slice = Slice {
-            owner: followee,
-            boxes: Boxes::default().with(Box::From),
-            order: Order::Received,
-            filter: &filter,
-            after,
-            limit: PAGE,
-        };
-        let own = store.slice(&slice).await?;
-        let last = own.last().map(|entry| entry.spot(Order::Received));
-        let ended = own.len() < PAGE;
-        let old = |entry: &Entry| edge.from.is_some_and(|oldest| entry.spot(Order::Received) < oldest);
-        let reached_the_end = own.last().is_some_and(old);
-        let mut own: Vec<Entry> = own.into_iter().filter(|entry| !old(entry)).collect();
+        let (mut own, next) = own_entries(store, followee, edge, after).await?;
+        // What is pulled is found where it is.
+        own.retain(|entry| !(way == Way::Pulled && entry.pulled && entry.arrived > Some(at)));
         let addressed = addressed(store, follower, &own).await?;
         own.retain(|entry| !addressed.contains(&(entry.id, entry.version)));
         for (place, entries) in places(at, follower, edge, own) {
             store.deliver(place, entries).await?;
         }
-        if ended || reached_the_end {
-            return Ok(());
+        match next {
+            None => return Ok(()),
+            further => after = further,
         }
-        after = last;
     }
 }
 
+/// Some of what the followed account did, after that spot and from where the edge begins; and where to go on, if there is
+/// more.
+pub(super) async fn own_entries(
+    store: &dyn Store,
+    followee: Uid,
+    edge: &Edge,
+    after: Option<Spot>,
+) -> Result<(Vec<Entry>, Option<Spot>)> {
+    let slice = Slice {
+        owner: followee,
+        boxes: Boxes::default().with(Box::From),
+        order: Order::Received,
+        filter: &Filter::default(),
+        after,
+        limit: PAGE,
+    };
+    let own = store.slice(&slice).await?;
+    let is_older = |entry: &Entry| edge.from.is_some_and(|oldest| entry.spot(Order::Received) < oldest);
+    let last = own.last().filter(|last| own.len() == PAGE && !is_older(last));
+    let next = last.map(|last| last.spot(Order::Received));
+    Ok((own.into_iter().filter(|entry| !is_older(entry)).collect(), next))
+}
+
 /// Those that address the follower as well: they reach them by that, once.
-async fn addressed(
+pub(super) async fn addressed(
     store: &dyn Store,
     follower: Uid,
     own: &[Entry],
@@ -73,7 +87,7 @@ fn places(
     for own in own {
         let accepted = own.arrived.unwrap_or(at);
         let boxes = Boxes::default().with(Box::Followed);
-        let mut entry = Entry { boxes, formerly: None, arrived: None, ..own };
+        let mut entry = Entry { boxes, formerly: None, arrived: None, pulled: false, ..own };
         entry.gone = !entry_belongs(&entry, follower, Some(edge), false).to;
         // What ended after the edge was made has a task that tells of it, if there was anything to tell.
         if !(entry.gone && accepted > at) {

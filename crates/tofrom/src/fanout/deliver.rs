@@ -3,7 +3,7 @@
 //! A task that fails leaves the log and is tried again later, ever more rarely; nothing waits for it but
 //! those whom it concerns. After its last attempt it becomes a dead letter, which an operator can have tried again.
 
-use super::{Hub, task};
+use super::{Hub, Rules, task};
 use crate::clock::Clock;
 use futures::{StreamExt, stream};
 use model::Millis;
@@ -21,11 +21,11 @@ const FIRST_PAUSE: i64 = 250;
 const LONGEST_PAUSE: i64 = 5 * 60 * 1_000;
 
 /// Delivers until nothing is pending that is due; gives back how many tasks that were.
-pub async fn deliver_pending(store: &dyn Store, clock: &Clock) -> Result<usize> {
+pub async fn deliver_pending(store: &dyn Store, clock: &Clock, rules: &Rules) -> Result<usize> {
     let hub = Hub::default();
     let mut delivered = 0;
     loop {
-        let done = deliver_batch(store, clock, &hub).await?.done.len();
+        let done = deliver_batch(store, clock, &hub, rules).await?.done.len();
         if done == 0 {
             return Ok(delivered);
         }
@@ -43,13 +43,18 @@ pub(super) struct Batch {
 
 /// Does the oldest pending tasks, at most [`BATCH`] of them. Whoever watches what they touched is told when the floor
 /// has passed them.
-pub(super) async fn deliver_batch(store: &dyn Store, clock: &Clock, hub: &Hub) -> Result<Batch> {
+pub(super) async fn deliver_batch(
+    store: &dyn Store,
+    clock: &Clock,
+    hub: &Hub,
+    rules: &Rules,
+) -> Result<Batch> {
     let now = clock.now();
     store.come_due(now).await?;
     let tasks = store.pending(BATCH).await?;
     let seen = tasks.len();
     let attempts = tasks.into_iter().map(|task| async move {
-        let result = task::perform(store, hub, &task).await;
+        let result = task::perform(store, hub, rules, &task).await;
         (task, result)
     });
     let tried: Vec<_> = stream::iter(attempts).buffer_unordered(AT_ONCE).collect().await;

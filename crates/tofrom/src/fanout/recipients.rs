@@ -3,7 +3,7 @@
 //! is told. An entry says who could see the version before.
 
 use model::{Box, Entry, Formerly, Position, State, Uid, Visibility};
-use store::{Result, Store};
+use store::{Follower, Result, Store};
 
 /// Followers that are taken at once.
 const PAGE: usize = 2_000;
@@ -41,16 +41,29 @@ fn after(before: Option<Visibility>, entry: Entry) -> Entry {
     Entry { formerly: before, ..entry }
 }
 
-/// Entries for those of the followers after `after` who followed before the version was accepted, and after whom to go
-/// on, if there may be more. Who followed later gets it with the edge.
+/// Entries for those of the followers after `after` to whom the version is pushed, and after whom to go on, if there may be
+/// more. Who followed later gets it with the edge, who is asleep when they come back, and what is pulled is pushed only to
+/// those who pull from too many others. But that something ended everybody is told who followed before: only this version
+/// knows what they could see until then.
 pub(super) async fn followers(
     store: &dyn Store,
     entry: &Entry,
+    pulled: bool,
     accepted: Position,
     after: Option<Uid>,
 ) -> Result<(Vec<(Uid, Entry)>, Option<Uid>)> {
-    let found = store.followers(entry.actor, after, PAGE).await?;
-    let next = (found.len() == PAGE).then(|| found.last().map(|(uid, _)| *uid)).flatten();
-    let reached = found.into_iter().filter(|(_, since)| *since < accepted);
+    let found: Vec<(Uid, bool)> = if pulled && !entry.gone {
+        let found = store.pushed_followers(entry.actor, after, PAGE).await?;
+        found.into_iter().map(|(uid, since)| (uid, since < accepted)).collect()
+    } else {
+        let found = store.followers(entry.actor, after, PAGE).await?;
+        let reached = |one: &Follower| match entry.gone {
+            true => one.since < accepted,
+            false => one.is_pushed_at(accepted),
+        };
+        found.into_iter().map(|one| (one.uid, reached(&one))).collect()
+    };
+    let next = found.last().filter(|_| found.len() == PAGE).map(|(uid, _)| *uid);
+    let reached = found.into_iter().filter(|(_, reached)| *reached);
     Ok((reached.map(|(uid, _)| (uid, entry.clone())).collect(), next))
 }

@@ -1,8 +1,11 @@
 //! Does what one task asks. Doing it twice does no harm: what is written is named by the task and the state.
 
 use super::recipients::{addressed, followers, for_followers, no_longer_addressed};
-use super::{Hub, backfill};
-use model::{Box, Boxes, Entry, Filter, Formerly, Order, Position, State, Uid, Version, Visibility};
+use super::returning::Return;
+use super::{Hub, Rules, audience, backfill, sleep};
+use model::{
+    Box, Boxes, Edge, Entry, Filter, Formerly, Order, Phase, Position, Sleep, State, Uid, Version, Visibility,
+};
 use store::{Result, Slice, Store, Task, Work};
 
 /// Accounts that are told of a change at once.
@@ -11,7 +14,12 @@ const TOLD_AT_ONCE: usize = 2_000;
 const PAGE: usize = 500;
 
 /// Does a task; gives back what is still to be done for it.
-pub(super) async fn perform(store: &dyn Store, hub: &Hub, task: &Task) -> Result<Option<Work>> {
+pub(super) async fn perform(
+    store: &dyn Store,
+    hub: &Hub,
+    rules: &Rules,
+    task: &Task,
+) -> Result<Option<Work>> {
     let at = task.position;
     match &task.work {
         Work::Version { id, version, formerly, accepted } => {
@@ -28,17 +36,18 @@ pub(super) async fn perform(store: &dyn Store, hub: &Hub, task: &Task) -> Result
                 let edge = store.edges(*follower, &[*followee]).await?.into_iter().flatten().next();
                 // A later edge has a task of its own.
                 if let Some(edge) = edge.filter(|edge| edge.version == *version) {
-                    backfill::deliver(store, at, *follower, *followee, &edge).await?;
+                    make_edge(store, rules, at, *follower, *followee, &edge).await?;
                 }
             } else {
+                store.unchoose(*follower, *followee, *version).await?;
                 store.note_changes(at, &[*follower]).await?;
             }
             hub.wake_later([*follower]);
-            Ok(None)
+            audience::look(store, rules, *follower, *followee).await
         }
         Work::Account { uid, after } => {
             let followers = store.followers(*uid, *after, TOLD_AT_ONCE).await?;
-            let mut told: Vec<Uid> = followers.iter().map(|(follower, _)| *follower).collect();
+            let mut told: Vec<Uid> = followers.iter().map(|follower| follower.uid).collect();
             let next = (told.len() == TOLD_AT_ONCE).then(|| told.last().copied()).flatten();
             if after.is_none() {
                 told.push(*uid);
@@ -82,7 +91,34 @@ pub(super) async fn perform(store: &dyn Store, hub: &Hub, task: &Task) -> Result
             hub.wake_later([*owner]);
             Ok(None)
         }
+        Work::Audience { uid, after } => audience::prepare(store, rules, *uid, *after).await,
+        Work::Sleep { uid, version, after } => sleep::tell(store, *uid, *version, *after).await,
+        Work::Return { uid, version, since, after, within } => {
+            let (uid, version, since, after, within) = (*uid, *version, *since, *after, *within);
+            let returning = Return { uid, version, since, after, within };
+            let more = returning.perform(store, at).await?;
+            hub.wake_later([uid]);
+            Ok(more)
+        }
     }
+}
+
+/// What a new edge brings along, by the way that things come over it.
+async fn make_edge(
+    store: &dyn Store,
+    rules: &Rules,
+    at: Position,
+    follower: Uid,
+    followee: Uid,
+    edge: &Edge,
+) -> Result<()> {
+    // An earlier edge may have been asleep when it ended.
+    let reading = store.reading(follower).await?;
+    if reading.version != Version::default() && !matches!(reading.phase, Phase::Asleep { .. }) {
+        store.put_sleep(follower, &[followee], reading.version, Sleep::Awake(at)).await?;
+    }
+    let way = audience::way(store, rules, follower, followee, at, edge).await?;
+    backfill::deliver(store, at, follower, followee, edge, way).await
 }
 
 async fn state(store: &dyn Store, id: model::ActivityId) -> Result<Option<State>> {
@@ -117,6 +153,7 @@ async fn deliver_version(
     if !entries.is_empty() {
         store.deliver(at, entries).await?;
     }
+    hub.did_something(&[state.actor]);
     hub.wake_later(reached);
     let before = formerly.map(|before| before.visibility);
     deliver_to_followers(store, hub, at, state, present, before, accepted, None).await
@@ -134,7 +171,7 @@ async fn deliver_to_followers(
     after: Option<Uid>,
 ) -> Result<Option<Work>> {
     let Some(entry) = for_followers(state, present, formerly) else { return Ok(None) };
-    let (entries, next) = followers(store, &entry, accepted, after).await?;
+    let (entries, next) = followers(store, &entry, state.pulled, accepted, after).await?;
     let reached: Vec<Uid> = entries.iter().map(|(uid, _)| *uid).collect();
     if !entries.is_empty() {
         store.deliver(at, entries).await?;

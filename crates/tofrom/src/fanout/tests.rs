@@ -1,6 +1,6 @@
 //! Deliveries through a real store.
 
-use super::deliver_pending;
+use super::{Rules, deliver_pending};
 use crate::ingest::Outcome;
 use crate::ingest::testing::{Place, draft};
 use model::{Account, ActivityId, Box, Boxes, Edge, Millis, Version};
@@ -14,7 +14,7 @@ async fn follow(place: &Place, follower: &Account, followee: &Account) {
 
 async fn put(place: &Place, actor: &Account, id: &str, more: Value) -> ActivityId {
     let outcome = place.ingest.accept(actor, vec![draft(id, more)]).await.unwrap().remove(0);
-    deliver_pending(place.store.as_ref(), &place.clock).await.unwrap();
+    deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap();
     match outcome {
         Outcome::Created(id) | Outcome::Updated(id) => id,
         other => panic!("{other:?}"),
@@ -40,7 +40,7 @@ async fn an_activity_reaches_followers_and_whom_it_addresses() {
     assert!(has(&place, &dave, Box::Followed).await.is_empty());
     assert!(place.store.pending(10).await.unwrap().is_empty());
     assert_eq!(
-        deliver_pending(place.store.as_ref(), &place.clock).await.unwrap(),
+        deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap(),
         0,
         "nothing is left to do"
     );
@@ -61,7 +61,7 @@ async fn what_followers_may_not_see_any_more_leaves_them() {
     assert_eq!(has(&place, &carol, Box::Followed).await, [two, one]);
     let source = SourceKey { actor: bob.uid, service: "delicious".to_owned(), id: "2".to_owned() };
     assert!(place.ingest.delete(&source).await.unwrap());
-    deliver_pending(place.store.as_ref(), &place.clock).await.unwrap();
+    deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap();
     assert_eq!(has(&place, &carol, Box::Followed).await, [one]);
 }
 
@@ -72,7 +72,11 @@ async fn of_two_versions_the_later_one_is_delivered() {
     follow(&place, &carol, &bob).await;
     let versions = (0..5).map(|n| draft("1", json!({"Title": n.to_string()}))).collect();
     place.ingest.accept(&bob, versions).await.unwrap();
-    assert_eq!(deliver_pending(place.store.as_ref(), &place.clock).await.unwrap(), 6, "the edge is one too");
+    assert_eq!(
+        deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap(),
+        6,
+        "the edge is one too"
+    );
     assert_eq!(has(&place, &carol, Box::Followed).await.len(), 1);
     let floor = place.store.floor().await.unwrap();
     let arrivals = place.store.arrivals(carol.uid, model::Place::default(), floor, 100).await.unwrap();
@@ -89,7 +93,7 @@ async fn whoever_is_no_longer_addressed_loses_the_entry() {
     // Two versions before the next delivery: each task knows whom the version before it addressed.
     let versions = [json!({"To": ["dave"]}), json!({"To": []})].map(|more| draft("1", more));
     place.ingest.accept(&bob, versions.into()).await.unwrap();
-    deliver_pending(place.store.as_ref(), &place.clock).await.unwrap();
+    deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap();
     assert!(has(&place, &carol, Box::Addressed).await.is_empty());
     assert!(has(&place, &dave, Box::Addressed).await.is_empty());
 }

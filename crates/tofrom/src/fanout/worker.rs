@@ -1,7 +1,7 @@
 //! Delivers as long as the service runs.
 
-use super::Hub;
 use super::deliver::{BATCH, deliver_batch};
+use super::{Hub, Rules};
 use crate::clock::Clock;
 use metrics::{gauge, histogram};
 use std::sync::Arc;
@@ -28,19 +28,25 @@ const COUNTED_EVERY: u32 = 50;
 
 /// Delivers what is accepted until `shutdown` comes. To stop in the middle of a delivery does no harm: it is done
 /// again at the next start.
-pub async fn run(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>, shutdown: impl Future<Output = ()>) {
+pub async fn run(
+    store: Arc<dyn Store>,
+    clock: Clock,
+    hub: Arc<Hub>,
+    rules: Rules,
+    shutdown: impl Future<Output = ()>,
+) {
     tokio::select! {
         () = shutdown => {}
-        () = deliver_for_ever(store, clock, hub) => {}
+        () = deliver_for_ever(store, clock, hub, rules) => {}
     }
 }
 
-async fn deliver_for_ever(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>) {
+async fn deliver_for_ever(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>, rules: Rules) {
     let mut looks = 0_u32;
     // Soon after the start, in case the log was lost meanwhile.
     let mut swept = Instant::now() - SWEPT_EVERY + FIRST_SWEEP;
     loop {
-        match deliver_batch(store.as_ref(), &clock, &hub).await {
+        match deliver_batch(store.as_ref(), &clock, &hub, &rules).await {
             Ok(batch) => {
                 measure(&batch.done, &clock);
                 gauge!(PENDING).set(if batch.seen < BATCH { 0.0 } else { batch.seen as f64 });

@@ -1,20 +1,26 @@
 //! Reading collections.
 //!
 //! `read` walks the store's ordered entries and finds what a page shows; `updates` does the same in the order of
-//! arrival; `sift` is what both hold every entry to; `hydrate` gets the bodies of what is shown. Entries are hints:
-//! nothing is shown that the activity's present state does not put there.
+//! arrival; `sift` is what both hold every entry to; `hydrate` gets the bodies of what is shown. `others` says from whom a
+//! collection is read besides its own entries, `merge` puts them together, and `heads` remembers what many pull. Entries
+//! are hints: nothing is shown that the activity's present state does not put there.
 
+mod heads;
 mod hydrate;
+mod merge;
+mod others;
 mod read;
 mod sift;
 mod updates;
 
+pub use heads::Heads;
 pub use hydrate::Bodies;
 pub use updates::{Event, Events};
 
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
-use model::{Account, FeedQuery, Mark, Position, Reader, Start, State};
+use model::{Account, FeedQuery, Mark, Position, Reader, Start, State, Version};
+use others::Reads;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
@@ -28,6 +34,8 @@ pub struct Item {
     pub actor: Arc<Account>,
     /// Where that version arrived in this collection, if it has.
     arrived: Option<Position>,
+    /// The version of the owner's edge to the actor, if it is there by that.
+    edge: Option<Version>,
 }
 
 /// A page of a collection.
@@ -67,11 +75,21 @@ pub struct FeedLimits {
     pub max_start: u32,
     /// How long a read may take.
     pub deadline: Duration,
+    /// After how long without a read an account falls asleep, if it does.
+    pub idle_after: Option<Duration>,
+    /// How long what very-followed accounts did is remembered.
+    pub heads_kept: Duration,
 }
 
 impl Default for FeedLimits {
     fn default() -> FeedLimits {
-        FeedLimits { retention: None, max_start: 20_000, deadline: Duration::from_secs(10) }
+        FeedLimits {
+            retention: None,
+            max_start: 20_000,
+            deadline: Duration::from_secs(10),
+            idle_after: None,
+            heads_kept: Duration::ZERO,
+        }
     }
 }
 
@@ -81,6 +99,8 @@ pub struct Feed {
     store: Arc<dyn Store>,
     accounts: AccountCache,
     bodies: Arc<Bodies>,
+    heads: Arc<Heads>,
+    reads: Arc<Reads>,
     clock: Clock,
     limits: FeedLimits,
 }
@@ -89,7 +109,14 @@ impl Feed {
     /// A reader of that store's collections.
     pub fn new(store: Arc<dyn Store>, accounts: AccountCache, clock: Clock, limits: FeedLimits) -> Feed {
         let bodies = Arc::new(Bodies::new(Arc::clone(&store)));
-        Feed { store, accounts, bodies, clock, limits }
+        let heads = Arc::new(Heads::new(limits.heads_kept));
+        let reads = Arc::new(Reads::new(limits.idle_after));
+        Feed { store, accounts, bodies, heads, reads, clock, limits }
+    }
+
+    /// What it remembers of very-followed accounts.
+    pub fn heads(&self) -> Arc<Heads> {
+        Arc::clone(&self.heads)
     }
 
     /// The bodies of what it shows.

@@ -2,7 +2,6 @@
 
 use super::{Feed, Item, Page, ReadError};
 use model::{Entry, FeedQuery, Mark, Reader, Spot, Start};
-use store::Slice;
 
 /// The most entries that are asked of the store at once.
 const LARGEST_SLICE: usize = 500;
@@ -18,28 +17,23 @@ impl Feed {
     ) -> Result<Page, ReadError> {
         // The floor first: whatever arrives while the page is read comes after it.
         let floor = self.store.floor().await?;
-        let mut mark = cursor.map_or_else(|| Mark::at(floor), |(_, mark)| mark.clone());
         let size = query.page_size() as usize;
         if size == 0 {
+            let mark = cursor.map_or_else(|| Mark::at(floor), |(_, mark)| mark.clone());
             return Ok(Page { items: Vec::new(), next: None, mark });
         }
         let filter = self.filter(query);
-        let mut walk = Walk { to_skip: skip as usize, stepped_over: 0, after: cursor.map(|(spot, _)| spot) };
+        let mut walk = Walk { to_skip: skip as usize, stepped_over: 0 };
         let mut items: Vec<Item> = Vec::with_capacity(size + 1);
         let mut limit = if walk.to_skip > 0 { LARGEST_SLICE } else { size + 1 };
+        let (others, after) = (self.others(query).await?, cursor.map(|(spot, _)| spot));
+        let mut merge = self.merge(query, &filter, &others, after, limit, floor).await?;
+        let mut mark = cursor.map_or_else(|| Mark::at(merge.floor), |(_, mark)| mark.clone());
         // One more than the page has, to know whether there is a next one.
         while items.len() <= size {
-            let slice = Slice {
-                owner: query.owner,
-                boxes: query.collection.boxes(),
-                order: query.order,
-                filter: &filter,
-                after: walk.after,
-                limit,
-            };
-            let entries = self.store.slice(&slice).await?;
+            let entries = merge.next(limit).await?;
             let ended = entries.len() < limit;
-            walk.pass(&entries, query, self.limits.max_start)?;
+            walk.pass(&entries, self.limits.max_start)?;
             items.extend(
                 self.items_of(reader, query, &filter, entries, &mut walk.to_skip, size + 1 - items.len())
                     .await?,
@@ -52,7 +46,7 @@ impl Feed {
         let more = items.len() > size;
         items.truncate(size);
         for item in &items {
-            mark.shown(item.state.id, item.state.version, item.arrived);
+            mark.shown(item.state.id, item.state.version, item.edge, item.arrived);
         }
         let last = items.last().map(|item| item.spot(query)).filter(|_| more);
         let next = last.map(|spot| Start::After { spot, mark: mark.clone() });
@@ -97,20 +91,16 @@ impl Feed {
 struct Walk {
     to_skip: usize,
     stepped_over: usize,
-    after: Option<Spot>,
 }
 
 impl Walk {
     /// Notes that these entries were read; too many of them only to be skipped are an error.
-    fn pass(&mut self, entries: &[Entry], query: &FeedQuery, most: u32) -> Result<(), ReadError> {
+    fn pass(&mut self, entries: &[Entry], most: u32) -> Result<(), ReadError> {
         if self.to_skip > 0 {
             self.stepped_over += entries.len().min(self.to_skip);
         }
         if self.stepped_over > most as usize {
             return Err(ReadError::StartTooFar(most));
-        }
-        if let Some(last) = entries.last() {
-            self.after = Some(last.spot(query.order));
         }
         Ok(())
     }

@@ -133,7 +133,9 @@ impl Feed {
                 candidate.fits(query, &state) && may_see(reader, query.owner, &state, &candidate.actor);
             let current = candidate.entry.version == state.version;
             let arrived = candidate.entry.arrived.filter(|_| current);
-            fits.then_some(Item { state, actor: candidate.actor, arrived })
+            let otherwise = state.actor == query.owner || state.addressed.contains(&query.owner);
+            let edge = candidate.edge.filter(|_| !otherwise).map(|edge| edge.version);
+            fits.then_some(Item { state, actor: candidate.actor, arrived, edge })
         });
         Ok(shown.collect())
     }

@@ -1,8 +1,11 @@
 //! What came into a collection after a mark.
 
+use super::merge::pulled;
 use super::{Feed, Item, Page, ReadError};
-use model::{ActivityId, Entry, FeedQuery, Filter, Mark, Place, Position, Reader, Start, Version};
-use std::collections::{HashMap, HashSet};
+use model::{
+    ActivityId, Box, Boxes, Entry, FeedQuery, Filter, Mark, Place, Position, Reader, Start, Uid, Version,
+};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use store::Arrival;
 
 /// Something that happened in a collection.
@@ -25,6 +28,8 @@ pub struct Events {
     pub mark: Mark,
     /// Whether there may be more at once.
     pub more: bool,
+    /// The accounts whose deeds it pulls: what comes to them comes here too.
+    pub pulled: Vec<Uid>,
 }
 
 impl Feed {
@@ -42,13 +47,22 @@ impl Feed {
             return Ok(Page { items: Vec::new(), next: None, mark });
         }
         let filter = self.filter(query);
+        let pulled = self.others(query).await?.pulled;
         let mut items: Vec<Item> = Vec::new();
         let mut on_page = HashSet::new();
         // What the mark knows is only let go together with the items that it stood for, so a page that ends early
         // gives the mark as of its last item.
         let mut ahead = mark.clone();
         loop {
-            let step = Step { reader, query, filter: &filter, floor, limit: size + 1, deletions: false };
+            let step = Step {
+                reader,
+                query,
+                filter: &filter,
+                pulled: &pulled,
+                floor,
+                limit: size + 1,
+                deletions: false,
+            };
             let (events, ended) = self.step(&step, &mut ahead).await?;
             for (event, after) in events {
                 let Event::Activity(item) = event else { continue };
@@ -80,20 +94,20 @@ impl Feed {
     ) -> Result<Events, ReadError> {
         let floor = self.store.floor().await?;
         let filter = self.filter(query);
+        let pulled = self.others(query).await?.pulled;
         let mut mark = mark.clone();
-        let step = Step { reader, query, filter: &filter, floor, limit, deletions: true };
+        let step = Step { reader, query, filter: &filter, pulled: &pulled, floor, limit, deletions: true };
         let (events, ended) = self.step(&step, &mut mark).await?;
         if ended {
             mark.advance(Place::whole(floor));
         }
-        Ok(Events { events, mark, more: !ended })
+        Ok(Events { events, mark, more: !ended, pulled: pulled.into_keys().collect() })
     }
 
     /// The next arrivals after `ahead`, which goes on behind them, and whether they were the last ones.
     async fn step(&self, step: &Step<'_>, ahead: &mut Mark) -> Result<(Vec<(Event, Mark)>, bool), ReadError> {
-        let Step { reader, query, filter, floor, limit, deletions } = *step;
-        let arrivals = self.store.arrivals(query.owner, ahead.place, floor, limit).await?;
-        let ended = arrivals.len() < limit;
+        let Step { reader, query, filter, deletions, .. } = *step;
+        let Arrived { arrivals, known_to, ended } = self.arrivals(step, ahead.place).await?;
         let entry = |arrival: &Arrival| match arrival {
             Arrival::Entry(entry) => Some(entry.clone()),
             Arrival::Change(_) => None,
@@ -115,8 +129,19 @@ impl Feed {
             let event = match arrival {
                 Arrival::Change(_) => Some(Event::Changed),
                 Arrival::Entry(entry) => {
-                    let seen = !entry.gone && ahead.forget(entry.id, entry.version);
-                    match shown.remove(&(entry.id, entry.arrived)) {
+                    let item = shown.remove(&(entry.id, entry.arrived));
+                    // What addresses the owner is pushed to them; that it is pulled too is no news.
+                    let comes_otherwise = |item: &Item| {
+                        entry.pulled
+                            && entry.boxes == Boxes::default().with(Box::Followed)
+                            && item.state.addressed.contains(&query.owner)
+                    };
+                    if item.as_ref().is_some_and(comes_otherwise) {
+                        continue;
+                    }
+                    let edge = item.as_ref().and_then(|item| item.edge);
+                    let seen = !entry.gone && ahead.forget(entry.id, entry.version, edge);
+                    match item {
                         Some(item) => news(seen, entry.version, item),
                         None => lost.next().unwrap_or(false).then_some(Event::Deleted(entry.id)),
                     }
@@ -124,8 +149,74 @@ impl Feed {
             };
             events.extend(event.map(|event| (event, ahead.clone())));
         }
+        if let Some(place) = known_to {
+            ahead.advance(place);
+        }
         Ok((events, ended))
     }
+}
+
+/// What comes next.
+struct Arrived {
+    arrivals: Vec<Arrival>,
+    /// There is nothing else up to there.
+    known_to: Option<Place>,
+    /// There is nothing else at all.
+    ended: bool,
+}
+
+/// Where an arrival stands among others: a change comes last at its position.
+type Standing = (Position, bool, Option<ActivityId>);
+
+impl Feed {
+    /// What comes after that place, of the owner's own arrivals and of what arrived with those who are pulled from.
+    async fn arrivals(&self, step: &Step<'_>, after: Place) -> Result<Arrived, ReadError> {
+        let Step { query, floor, limit, .. } = *step;
+        let own = self.store.arrivals(query.owner, after, floor, limit);
+        if step.pulled.is_empty() {
+            let arrivals = own.await?;
+            let ended = arrivals.len() < limit;
+            return Ok(Arrived { arrivals, known_to: None, ended });
+        }
+        let actors: Vec<Uid> = step.pulled.keys().copied().collect();
+        let others = self.store.own_arrivals(&actors, after, floor, limit);
+        let (own, others) = tokio::try_join!(own, others)?;
+        // A list that is full may go on behind its last one: nothing after that is known to be next.
+        let last_own = own.last().filter(|_| own.len() >= limit).map(standing);
+        let full = others.iter().filter(|list| list.len() >= limit);
+        let last = full.filter_map(|list| list.last().map(standing_of)).chain(last_own).min();
+        let mut merged: BTreeMap<Standing, Arrival> =
+            own.into_iter().map(|arrival| (standing(&arrival), arrival)).collect();
+        for entry in others.into_iter().flatten() {
+            let entry = pulled(entry, step.pulled);
+            // What is not pulled is pushed, and arrives so.
+            if entry.arrived.is_some() {
+                let at = standing_of(&entry);
+                let joined = match merged.remove(&at) {
+                    Some(Arrival::Entry(mine)) => mine.overlaid_with(entry),
+                    _ => entry,
+                };
+                merged.insert(at, Arrival::Entry(joined));
+            }
+        }
+        let known = merged.into_iter().filter(|(at, _)| last.is_none_or(|last| *at <= last));
+        let mut arrivals: Vec<Arrival> = known.map(|(_, arrival)| arrival).collect();
+        let all = arrivals.len() <= limit;
+        arrivals.truncate(limit);
+        let known_to = last.filter(|_| all).map(|(position, _, inside)| Place { position, inside });
+        Ok(Arrived { arrivals, known_to, ended: last.is_none() && all })
+    }
+}
+
+fn standing(arrival: &Arrival) -> Standing {
+    match arrival {
+        Arrival::Entry(entry) => standing_of(entry),
+        Arrival::Change(position) => (*position, true, None),
+    }
+}
+
+fn standing_of(entry: &Entry) -> Standing {
+    (entry.arrived.unwrap_or_default(), false, Some(entry.id))
 }
 
 /// One look at the arrivals.
@@ -134,6 +225,7 @@ struct Step<'a> {
     reader: Reader,
     query: &'a FeedQuery,
     filter: &'a Filter,
+    pulled: &'a HashMap<Uid, Position>,
     floor: Position,
     limit: usize,
     deletions: bool,

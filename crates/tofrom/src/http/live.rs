@@ -12,10 +12,11 @@ use crate::feed::{Event, Item, ReadError};
 use crate::live::{Seat, Watch};
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use futures::stream;
+use futures::future::select_all;
+use futures::{FutureExt, stream};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName};
-use model::{Account, ActivityId, Collection, FeedQuery, Format, Mark, RawQuery, Reader, Start};
+use model::{Account, ActivityId, Collection, FeedQuery, Format, Mark, RawQuery, Reader, Start, Uid};
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -76,6 +77,8 @@ pub(super) async fn open(
         query,
         mark,
         watch,
+        pulled: Vec::new(),
+        looks_again: false,
         _seat: seat,
         commented: now,
         checked: now,
@@ -145,6 +148,10 @@ struct Live {
     query: FeedQuery,
     mark: Mark,
     watch: Watch,
+    /// Those of whom it pulls, as of the last look.
+    pulled: Vec<Watch>,
+    /// Some of them were not watched yet at that look.
+    looks_again: bool,
     _seat: Seat,
     commented: Instant,
     checked: Instant,
@@ -170,12 +177,13 @@ impl Live {
                 return Some(Bytes::from(text));
             }
             // Asked for before looking: whatever comes in between wakes.
-            let woken = self.watch.woken();
+            let woken = self.woken();
             match self.news().await {
                 Ok(text) if !text.is_empty() => {
                     self.commented = Instant::now();
                     return Some(Bytes::from(text));
                 }
+                Ok(_) if std::mem::take(&mut self.looks_again) => continue,
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a stream could not read on");
@@ -221,8 +229,26 @@ impl Live {
                 }
             }
             self.mark = found.mark;
+            self.watch_also(&found.pulled);
             if !text.is_empty() || !found.more {
                 return Ok(text);
+            }
+        }
+    }
+
+    /// Comes when something may have arrived for the owner, or for somebody whom it pulls from.
+    fn woken(&self) -> impl Future<Output = ()> + Send + 'static {
+        let all = [&self.watch].into_iter().chain(&self.pulled).map(|one| Box::pin(one.woken()));
+        select_all(all).map(drop)
+    }
+
+    /// Watches these from now on, and nobody else but the owner.
+    fn watch_also(&mut self, pulled: &[Uid]) {
+        self.pulled.retain(|watch| pulled.contains(&watch.uid()));
+        for uid in pulled {
+            if !self.pulled.iter().any(|watch| watch.uid() == *uid) {
+                self.pulled.push(self.service.hub.watch(*uid));
+                self.looks_again = true;
             }
         }
     }

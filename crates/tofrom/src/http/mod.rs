@@ -101,12 +101,18 @@ const MOST_UNDER_WAY: usize = 4_096;
 /// How many of them may hold many activities in memory; the others wait.
 const MOST_BATCHES: usize = 32;
 
+/// How long it is remembered which accounts are pulled.
+const AUDIENCES_KEPT: Duration = Duration::from_secs(3);
+
 impl Service {
     /// The service of these parts.
     pub fn new(parts: Parts) -> Arc<Service> {
         let accounts = AccountCache::new(Arc::clone(&parts.store));
+        let feed = Feed::new(Arc::clone(&parts.store), accounts.clone(), parts.clock.clone(), parts.limits);
+        let heads = feed.heads();
+        parts.hub.when_somebody_did_something(move |uids| heads.forget(uids));
         Arc::new(Service {
-            feed: Feed::new(Arc::clone(&parts.store), accounts.clone(), parts.clock.clone(), parts.limits),
+            feed,
             renderer: Renderer::new(parts.site.clone()),
             authenticator: Authenticator::new(
                 Arc::clone(&parts.store),
@@ -115,7 +121,7 @@ impl Service {
                 parts.secret_keys,
                 parts.auth,
             ),
-            ingest: Ingest::new(Arc::clone(&parts.store), parts.clock.clone()),
+            ingest: Ingest::new(Arc::clone(&parts.store), parts.clock.clone()).remembering(AUDIENCES_KEPT),
             sources: parts.sources,
             retention: parts.limits.retention,
             accounts,

@@ -4,6 +4,7 @@
 //! activity, a new version of the one that is there, or nothing, if it says what is said already. Between looking and
 //! writing somebody else may write; the store then refuses, and the draft is looked at again.
 
+use super::audiences::Audiences;
 use super::fingerprint::fingerprint;
 use super::ids::{Ids, Randomness};
 use super::{Draft, Refused};
@@ -15,6 +16,7 @@ use model::{
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 use store::{Acceptance, Accepted, Claim, Result, SourceKey, Store, StoreError};
 
 /// How many look-ups are under way at once.
@@ -28,6 +30,7 @@ pub struct Ingest {
     store: Arc<dyn Store>,
     clock: Clock,
     randomness: Randomness,
+    audiences: Audiences,
 }
 
 /// What became of a draft.
@@ -59,7 +62,13 @@ enum Step {
 impl Ingest {
     /// Takes activities into that store, at the times of that clock.
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Ingest {
-        Ingest { store, clock, randomness: Randomness::system() }
+        Ingest { store, clock, randomness: Randomness::system(), audiences: Audiences::default() }
+    }
+
+    /// The same, and remembers for so long which accounts are pulled.
+    #[must_use]
+    pub fn remembering(self, kept: Duration) -> Ingest {
+        Ingest { audiences: Audiences::remembered(kept), ..self }
     }
 
     /// The same, with identifiers from there.
@@ -106,7 +115,9 @@ impl Ingest {
             };
             let activity = self.store.activities(&[claim.id]).await?.into_iter().flatten().next();
             let activity = activity.ok_or_else(|| claimed_but_missing(claim.id))?;
-            let deletion = deletion(source, &claim, activity, self.clock.now());
+            let mut deletion = deletion(source, &claim, activity, self.clock.now());
+            deletion.activity.state.pulled =
+                self.audiences.is_pulled(self.store.as_ref(), source.actor).await?;
             if let Some(Accepted::Stored(_)) = self.store.accept(vec![deletion]).await?.first() {
                 return Ok(true);
             }
@@ -168,6 +179,10 @@ impl Ingest {
             }
         }
         if !writes.is_empty() {
+            let pulled = self.audiences.is_pulled(self.store.as_ref(), actor).await?;
+            for write in &mut writes {
+                write.activity.state.pulled = pulled;
+            }
             let accepted = self.store.accept(writes).await?;
             for ((at, source, draft, outcome), accepted) in written.into_iter().zip(accepted) {
                 match accepted {
@@ -227,6 +242,7 @@ fn first_version(
         deleted: false,
         visibility: draft.visibility.unwrap_or_default(),
         addressed: addressed.unwrap_or_default(),
+        pulled: false,
     };
     let fingerprint = fingerprint(&draft.body, state.visibility, &state.addressed)?;
     let outcome = Outcome::Created(state.id);

@@ -9,6 +9,7 @@
 
 mod accept;
 mod atom;
+mod audiences;
 mod element;
 mod fields;
 mod fingerprint;

@@ -4,7 +4,7 @@
 use model::{Position, Uid};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use store::{Notice, Store};
 use tokio::sync::Notify;
@@ -28,7 +28,11 @@ pub struct Hub {
     floor: AtomicU64,
     /// Whether other processes hear what this one tells, and tell themselves.
     tells: AtomicBool,
+    /// Forgets what is remembered of accounts.
+    forgets: OnceLock<Forgets>,
 }
+
+type Forgets = Box<dyn Fn(&[Uid]) + Send + Sync>;
 
 #[derive(Default)]
 struct Inner {
@@ -83,6 +87,19 @@ impl Hub {
         let _ = tokio::time::timeout(at_most, self.written.notified()).await;
     }
 
+    /// Whenever somebody has done something, `forgets` is told of them, at the latest when those are woken who watch.
+    pub fn when_somebody_did_something(&self, forgets: impl Fn(&[Uid]) + Send + Sync + 'static) {
+        // There is one who remembers.
+        let _ = self.forgets.set(Box::new(forgets));
+    }
+
+    /// These have done something.
+    pub(crate) fn did_something(&self, uids: &[Uid]) {
+        if let Some(forgets) = self.forgets.get() {
+            forgets(uids);
+        }
+    }
+
     /// Notes whom to wake at the next [`wake`](Hub::wake).
     pub(crate) fn wake_later(&self, uids: impl IntoIterator<Item = Uid>) {
         let mut inner = self.lock();
@@ -117,6 +134,7 @@ impl Hub {
 
     /// Another process told that something arrived.
     pub fn told(&self, at: Position, uids: &[Uid]) {
+        self.did_something(uids);
         let mut inner = self.lock();
         let there = self.floor.load(Ordering::Relaxed) >= at.0;
         for uid in uids {
@@ -195,6 +213,11 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// Whose.
+    pub fn uid(&self) -> Uid {
+        self.uid
+    }
+
     /// Comes when something may have arrived since this was called: call it, then look, then wait for it.
     pub fn woken(&self) -> impl Future<Output = ()> + Send + 'static {
         Arc::clone(&self.notify).notified_owned()

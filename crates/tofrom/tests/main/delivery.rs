@@ -37,7 +37,17 @@ const SEQUENCES: u64 = 5_000;
 /// Many sequences, on all cores.
 #[test]
 fn whatever_happens_everything_is_delivered_once() {
-    let trial = Trial::of(setting("DELIVERY_SEQUENCES").unwrap_or(SEQUENCES));
+    try_all(Sequence::random);
+}
+
+/// The same where accounts change over to being pulled and back, and fall asleep and return, all the time.
+#[test]
+fn by_whichever_way_everything_is_delivered_once() {
+    try_all(Sequence::crossing);
+}
+
+fn try_all(sequence: fn(u64, i64) -> Sequence) {
+    let trial = Trial::of(setting("DELIVERY_SEQUENCES").unwrap_or(SEQUENCES), sequence);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -60,21 +70,23 @@ pub(crate) struct Trial {
     next: AtomicU64,
     end: u64,
     wanted: u64,
+    sequence: fn(u64, i64) -> Sequence,
     reports: Mutex<Vec<String>>,
 }
 
 impl Trial {
-    pub(crate) fn of(sequences: u64) -> Trial {
+    pub(crate) fn of(sequences: u64, sequence: fn(u64, i64) -> Sequence) -> Trial {
         let first = setting("DELIVERY_SEED").unwrap_or(0);
         let wanted = setting("DELIVERY_REPORTS").unwrap_or(1);
-        Trial { next: AtomicU64::new(first), end: first + sequences, wanted, reports: Mutex::default() }
+        let (next, end) = (AtomicU64::new(first), first + sequences);
+        Trial { next, end, wanted, sequence, reports: Mutex::default() }
     }
 
     /// Runs sequences as long as there are any.
     pub(crate) async fn run_on(&self, place: Place) {
         let mut ground = place.ground().await;
         while let Some(seed) = self.next() {
-            let sequence = Sequence::random(seed, place.first());
+            let sequence = (self.sequence)(seed, place.first());
             if let Err(broken) = sequence.run(&ground).await {
                 // What is left of it must not trouble the next one.
                 drop(ground);

@@ -8,13 +8,13 @@
 use super::super::db::uuid;
 use super::super::{AT_ONCE, CqlStore, Query};
 use super::buckets::Bucket;
-use super::row::{Columns, box_number, entry, later};
-use super::tables::table;
+use super::look_up::Wanted;
+use super::row::box_of;
 use crate::entries::joined;
 use crate::{Arrival, Result};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Box, Entry, Millis, Order, Place, Position, Uid};
-use std::collections::HashMap;
+use model::{Box, Boxes, Millis, Order, Place, Position, Uid};
+use std::ops::RangeInclusive;
 use uuid::Uuid;
 
 /// So many binary digits of a position tell places in a segment, and so many of a segment segments in an era.
@@ -31,8 +31,6 @@ const NO_BOX: i8 = 3;
 /// The largest number of rows that a statement gives, and the smallest: more than an activity has at a position.
 const LARGEST_PORTION: usize = 500;
 const SMALLEST_PORTION: usize = 4;
-/// How many entries are looked up by one statement.
-const TOGETHER: usize = 100;
 
 const PUT: Query = Query::write(
     "INSERT INTO feed.arrival (uid, segment, position, aid, box, received_ms) VALUES (?, ?, ?, ?, ?, ?)",
@@ -95,53 +93,93 @@ pub(super) async fn read(
     floor: Position,
     limit: usize,
 ) -> Result<Vec<Arrival>> {
-    let (from, to) = (stored(after.position), stored(floor));
-    let inside = after.inside.map_or(CHANGE, uuid);
-    let mut walk = Walk { store, owner, mark: (from, inside, i8::MAX), floor: to, limit, found: Vec::new() };
-    if from > to || after == Place::whole(floor) {
-        return Ok(Vec::new());
-    }
-    let (first, last) = (from >> SEGMENT, to >> SEGMENT);
-    // Most are polled again before the log has come much further.
-    if last - first <= 1 {
-        walk.segments(first..=last).await?;
-        return Ok(walk.found);
-    }
-    let eras = match (first >> ERA, last >> ERA) {
-        (one, other) if other - one <= 1 => (one..=other).collect(),
-        (one, other) => store.listed_segments(owner, ERAS, one, other).await?,
-    };
-    for era in eras {
-        if walk.wanted() > 0 {
-            let segments = store.listed_segments(owner, era, first, last).await?;
-            walk.segments(segments).await?;
-        }
-    }
+    let Some(stretch) = Stretch::new(after, floor) else { return Ok(Vec::new()) };
+    let mut walk = Walk::new(store, owner, stretch, limit);
+    walk.whole().await?;
     Ok(walk.found)
 }
 
 /// Position, identifier and number of the box.
 type Mark = (i64, Uuid, i8);
 
-/// What arrived at one position under one identifier, with the time of receipt.
-struct Group {
-    position: i64,
-    id: Uuid,
-    boxes: Vec<i8>,
-    received: i64,
+/// A stretch of the log: what comes after the mark, up to the floor.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch {
+    pub(super) mark: Mark,
+    floor: i64,
+}
+
+impl Stretch {
+    /// `None` if nothing can be in it.
+    pub(super) fn new(after: Place, floor: Position) -> Option<Stretch> {
+        let (from, to) = (stored(after.position), stored(floor));
+        let mark = (from, after.inside.map_or(CHANGE, uuid), i8::MAX);
+        (from <= to && after != Place::whole(floor)).then_some(Stretch { mark, floor: to })
+    }
+
+    /// The last mark that is in it.
+    pub(super) fn end(&self) -> Mark {
+        (self.floor, CHANGE, i8::MAX)
+    }
+
+    pub(super) fn segments(&self) -> RangeInclusive<i64> {
+        self.mark.0 >> SEGMENT..=self.floor >> SEGMENT
+    }
+
+    /// Whether it has so few segments that they are asked without looking which brought anything. Most are polled again
+    /// before the log has come much further.
+    pub(super) fn is_short(&self) -> bool {
+        self.segments().end() - self.segments().start() <= 1
+    }
+}
+
+/// What arrived at one position under one identifier, with the time of receipt; a change is in no box.
+pub(super) struct Group {
+    pub(super) position: i64,
+    pub(super) id: Uuid,
+    pub(super) boxes: Boxes,
+    pub(super) received: i64,
 }
 
 /// A walk through segments.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     store: &'a CqlStore,
     owner: Uid,
-    mark: Mark,
-    floor: i64,
-    limit: usize,
-    found: Vec<Arrival>,
+    stretch: Stretch,
+    pub(super) limit: usize,
+    only: Option<Box>,
+    pub(super) found: Vec<Arrival>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    pub(super) fn new(store: &'a CqlStore, owner: Uid, stretch: Stretch, limit: usize) -> Walk<'a> {
+        Walk { store, owner, stretch, limit, only: None, found: Vec::new() }
+    }
+
+    /// Passes over what arrived in other boxes, and changes.
+    pub(super) fn only(self, one: Box) -> Walk<'a> {
+        Walk { only: Some(one), ..self }
+    }
+
+    /// Goes through the whole stretch until enough is found.
+    pub(super) async fn whole(&mut self) -> Result<()> {
+        if self.stretch.is_short() {
+            return self.segments(self.stretch.segments()).await;
+        }
+        let (first, last) = self.stretch.segments().into_inner();
+        let eras = match (first >> ERA, last >> ERA) {
+            (one, other) if other - one <= 1 => (one..=other).collect(),
+            (one, other) => self.store.listed_segments(self.owner, ERAS, one, other).await?,
+        };
+        for era in eras {
+            if self.wanted() > 0 {
+                let segments = self.store.listed_segments(self.owner, era, first, last).await?;
+                self.segments(segments).await?;
+            }
+        }
+        Ok(())
+    }
+
     fn wanted(&self) -> usize {
         self.limit - self.found.len()
     }
@@ -151,8 +189,12 @@ impl Walk<'_> {
         for segment in segments {
             while self.wanted() > 0 {
                 let (groups, more) = self.groups(segment).await?;
-                let present = self.present(&groups).await?;
-                self.found.extend(present);
+                let buckets = match groups.iter().all(|group| group.id == CHANGE) {
+                    true => Vec::new(),
+                    // After what arrived was read: then all its buckets are listed.
+                    false => self.store.buckets(self.owner, Order::Received).await?,
+                };
+                self.found.extend(self.present(&groups, &buckets).await?);
                 if !more {
                     break;
                 }
@@ -163,88 +205,64 @@ impl Walk<'_> {
 
     /// What comes next in a segment, no more than is wanted, and whether there may be more in it.
     async fn groups(&mut self, segment: i64) -> Result<(Vec<Group>, bool)> {
-        // Most activities arrive in one box.
-        let portion = self.wanted().saturating_add(SMALLEST_PORTION).min(LARGEST_PORTION);
-        let (mark, limit) = (self.mark, i32::try_from(portion).unwrap_or(i32::MAX));
-        let end = (self.floor, CHANGE, i8::MAX);
+        let portion = match self.only {
+            // Most activities arrive in one box.
+            None => self.wanted().saturating_add(SMALLEST_PORTION).min(LARGEST_PORTION),
+            Some(_) => LARGEST_PORTION,
+        };
+        let (mark, end) = (self.stretch.mark, self.stretch.end());
+        let limit = i32::try_from(portion).unwrap_or(i32::MAX);
         let values = (self.owner.0, segment, mark.0, mark.1, mark.2, end.0, end.1, end.2, limit);
         let rows: Vec<(i64, Uuid, i8, i64)> = self.store.db.rows(&READ, values).await?;
         let mut more = rows.len() == portion;
         let mut groups: Vec<Group> = Vec::new();
         for (position, id, number, received) in rows {
+            let boxes: Boxes = box_of(number).into_iter().collect();
             match groups.last_mut() {
-                Some(last) if (last.position, last.id) == (position, id) => last.boxes.push(number),
-                _ => groups.push(Group { position, id, boxes: vec![number], received }),
+                Some(last) if (last.position, last.id) == (position, id) => {
+                    last.boxes = last.boxes.union(boxes)
+                }
+                _ => groups.push(Group { position, id, boxes, received }),
             }
         }
         if more {
             // The rest of the last one may be still to come.
             groups.pop();
         }
+        let mut read_to = groups.last().map(|last| (last.position, last.id));
+        if let Some(only) = self.only {
+            groups.retain(|group| group.boxes.contains(only));
+            groups.iter_mut().for_each(|group| group.boxes = Boxes::default().with(only));
+        }
         if groups.len() > self.wanted() {
             groups.truncate(self.wanted());
+            read_to = groups.last().map(|last| (last.position, last.id));
             more = true;
         }
-        if let Some(last) = groups.last() {
-            self.mark = (last.position, last.id, i8::MAX);
+        if let Some((position, id)) = read_to {
+            self.stretch.mark = (position, id, i8::MAX);
         }
         Ok((groups, more))
     }
 
-    /// Those of them that last arrived there.
-    async fn present(&self, groups: &[Group]) -> Result<Vec<Arrival>> {
-        let entries = self.entries(groups).await?;
+    /// Those of them that last arrived there. The buckets are those of the owner in the order of receipt.
+    pub(super) async fn present(&self, groups: &[Group], buckets: &[(Box, Bucket)]) -> Result<Vec<Arrival>> {
+        let wanted = |group: &Group| {
+            let (received, id) = (group.received, group.id);
+            group.boxes.iter().map(move |one| (one, received, id))
+        };
+        let wanted: Vec<Wanted> = groups.iter().flat_map(wanted).collect();
+        let entries = self.store.entries_at(self.owner, buckets, &wanted).await?;
         let arrival = |group: &Group| {
             let position = Position(group.position.cast_unsigned());
             if group.id == CHANGE {
                 return Some(Arrival::Change(position));
             }
-            let in_boxes = group.boxes.iter().filter_map(|number| entries.get(&(*number, group.id)));
+            let in_boxes = group.boxes.iter().filter_map(|one| entries.get(&(one, group.id)));
             let there = in_boxes.filter(|entry| entry.arrived == Some(position));
             there.cloned().reduce(joined).map(Arrival::Entry)
         };
         Ok(groups.iter().filter_map(arrival).collect())
-    }
-
-    /// The present entries of these, by box and identifier.
-    async fn entries(&self, groups: &[Group]) -> Result<HashMap<(i8, Uuid), Entry>> {
-        let mut keys: HashMap<(Box, Bucket), Vec<(i64, Uuid)>> = HashMap::new();
-        if groups.iter().any(|group| group.id != CHANGE) {
-            // After what arrived was read: then all its buckets are listed.
-            let buckets = self.store.buckets(self.owner, Order::Received).await?;
-            for group in groups {
-                let holds = |(one, bucket): &&(Box, Bucket)| {
-                    group.boxes.contains(&box_number(*one)) && bucket.contains(group.received)
-                };
-                for at in buckets.iter().filter(holds) {
-                    keys.entry(*at).or_default().push((group.received, group.id));
-                }
-            }
-        }
-        for keys in keys.values_mut() {
-            keys.sort_unstable();
-            keys.dedup();
-        }
-        let parts = keys.iter().flat_map(|(at, keys)| keys.chunks(TOGETHER).map(|keys| (*at, keys)));
-        let look_ups: Vec<_> = parts.map(|((one, bucket), keys)| self.look_up(one, bucket, keys)).collect();
-        let found: Vec<Vec<(Box, Entry)>> =
-            stream::iter(look_ups).buffer_unordered(AT_ONCE).try_collect().await?;
-        let mut entries = HashMap::new();
-        for (one, row) in found.into_iter().flatten() {
-            let key = (box_number(one), uuid(row.id));
-            let row = match entries.remove(&key) {
-                Some(other) => later(other, row),
-                None => row,
-            };
-            entries.insert(key, row);
-        }
-        Ok(entries)
-    }
-
-    async fn look_up(&self, one: Box, bucket: Bucket, keys: &[(i64, Uuid)]) -> Result<Vec<(Box, Entry)>> {
-        let values = (self.owner.0, box_number(one), bucket.number(), keys);
-        let rows: Vec<Columns> = self.store.db.rows(&table(one, Order::Received).look_up, values).await?;
-        rows.into_iter().map(|columns| Ok((one, entry(columns, one, Order::Received)?))).collect()
     }
 }
 

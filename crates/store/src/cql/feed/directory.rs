@@ -4,14 +4,15 @@
 //! bucket that it knows writes nothing here. That a bucket was divided may come to its knowledge late. What it puts
 //! into the wide one until then is found all the same.
 
-use super::super::{CqlStore, Query};
+use super::super::{CqlStore, Query, together};
 use super::buckets::Bucket;
+use super::many::TOGETHER;
 use super::row::{box_number, box_of, order_number};
 use super::tables::table;
 use crate::Result;
 use model::{ActivityId, Box, Millis, Order, Uid};
 use moka::sync::Cache;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -37,7 +38,13 @@ const DIVIDE: Query = Query::write(
      WHERE uid = ? AND ord = ? AND box = ? AND bucket = ?",
 );
 const ALL: Query = Query::read("SELECT box, bucket, facets FROM feed.directory WHERE uid = ? AND ord = ?");
+const OF_MANY: Query = Query::read(
+    "SELECT uid, bucket FROM feed.directory WHERE uid IN ? AND ord = ? AND box = ? PER PARTITION LIMIT ?",
+);
 const BUCKETS: Query = Query::read("SELECT box, bucket FROM feed.directory WHERE uid = ? AND ord = ?");
+
+/// Who has more buckets than this is not asked for them together with others.
+const MOST: usize = 50;
 
 /// What lies in one order: a box of an account, by one of its times.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -159,6 +166,26 @@ impl CqlStore {
         let rows: Vec<(i8, i64)> = self.db.rows(&BUCKETS, (owner.0, order_number(order))).await?;
         let bucket = |(one, bucket)| Some((box_of(one)?, Bucket::numbered(bucket)));
         Ok(rows.into_iter().filter_map(bucket).collect())
+    }
+
+    /// The buckets of a box of many accounts in that order. Those with very many are missing.
+    pub(super) async fn buckets_of_many(
+        &self,
+        owners: &[Uid],
+        order: Order,
+        one: Box,
+    ) -> Result<HashMap<Uid, Vec<Bucket>>> {
+        let numbers: Vec<i64> = owners.iter().map(|owner| owner.0).collect();
+        let limit = i32::try_from(MOST + 1).unwrap_or(i32::MAX);
+        let part = |some| self.db.rows(&OF_MANY, (some, order_number(order), box_number(one), limit));
+        let parts: Vec<Vec<(i64, i64)>> = together(numbers.chunks(TOGETHER).map(part)).await?;
+        let mut buckets: HashMap<Uid, Vec<Bucket>> =
+            owners.iter().map(|owner| (*owner, Vec::new())).collect();
+        for (owner, bucket) in parts.into_iter().flatten() {
+            buckets.entry(Uid(owner)).or_default().push(Bucket::numbered(bucket));
+        }
+        buckets.retain(|_, buckets| buckets.len() <= MOST);
+        Ok(buckets)
     }
 }
 

@@ -32,6 +32,7 @@ pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
         .signed(other_time.0)
         .signed(entry.version.0)
         .facet(&entry.facet)
+        .mark(entry.pulled)
         .finish()
 }
 
@@ -60,6 +61,7 @@ pub(super) fn entry((time, id, cell): Columns, one: Box, order: Order) -> Result
         gone,
         formerly,
         arrived,
+        pulled: take.mark()?,
     })
 }
 
@@ -148,6 +150,7 @@ mod tests {
             gone: true,
             formerly,
             arrived: Some(Position(5)),
+            pulled: false,
         }
     }
 
@@ -164,6 +167,18 @@ mod tests {
             }
         }
         assert_eq!(facet(&facet_name(&one(None).facet)).unwrap(), one(None).facet);
+    }
+
+    #[test]
+    fn a_row_of_an_older_node_is_not_pulled() {
+        let told = Entry { pulled: true, ..one(None) };
+        let id = Uuid::from_bytes(*told.id.as_bytes());
+        let read = |cell: &[u8]| entry((7, id, cell.to_vec()), Box::Addressed, Order::Received).unwrap();
+        let bytes = cell(&told, Position(5), Order::Received);
+        assert_eq!(read(&bytes), told);
+        let (_, older) = bytes.split_last().unwrap();
+        assert_eq!(read(older), one(None));
+        assert_eq!(older, cell(&one(None), Position(5), Order::Received), "nor does it see any difference");
     }
 
     #[test]

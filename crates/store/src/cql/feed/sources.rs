@@ -8,6 +8,7 @@ use super::tables::{runs, table};
 use crate::{Result, Slice};
 use model::{ActivityId, Box, Entry, Filter, Order, Range, Spot};
 use std::collections::VecDeque;
+use uuid::Uuid;
 
 /// Facets are read one by one where the filter selects no more than this many of a bucket, or one in so many.
 const FEW: usize = 8;
@@ -104,21 +105,45 @@ impl Source {
     }
 }
 
+/// From where to where a slice goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Span {
+    below: Spot,
+    end: Spot,
+    newest: i64,
+}
+
+impl Span {
+    /// `None` if nothing can be in it.
+    pub(super) fn of(slice: &Slice<'_>) -> Option<Span> {
+        let range = match slice.order {
+            Order::Received => slice.filter.received,
+            Order::Published => slice.filter.published,
+        };
+        let (below, end) = bounds(range, slice.after);
+        // Nothing is below the smallest identifier of a time but what is older.
+        let newest = if below.id == ActivityId::MIN { below.time.0.saturating_sub(1) } else { below.time.0 };
+        (newest >= end.time.0).then_some(Span { below, end, newest })
+    }
+
+    /// Whether something of it can be in that bucket.
+    pub(super) fn meets(&self, bucket: Bucket) -> bool {
+        bucket.first() <= self.newest && bucket.last() >= self.end.time.0
+    }
+
+    /// Rows come below the first of these, and not below the second.
+    pub(super) fn bounds(&self) -> ((i64, Uuid), (i64, Uuid)) {
+        ((self.below.time.0, uuid(self.below.id)), (self.end.time.0, uuid(self.end.id)))
+    }
+}
+
 /// All sources of a slice.
 pub(super) async fn pick(store: &CqlStore, slice: &Slice<'_>) -> Result<Vec<Source>> {
-    let range = match slice.order {
-        Order::Received => slice.filter.received,
-        Order::Published => slice.filter.published,
-    };
-    let (below, end) = bounds(range, slice.after);
-    // Nothing is below the smallest identifier of a time but what is older.
-    let newest = if below.id == ActivityId::MIN { below.time.0.saturating_sub(1) } else { below.time.0 };
-    if newest < end.time.0 {
-        return Ok(Vec::new());
-    }
+    let Some(span) = Span::of(slice) else { return Ok(Vec::new()) };
+    let Span { below, end, newest } = span;
     let mut sources = Vec::new();
     for (one, bucket, rows) in rows_by_bucket(store, slice).await? {
-        if slice.boxes.contains(one) && bucket.first() <= newest && bucket.last() >= end.time.0 {
+        if slice.boxes.contains(one) && span.meets(bucket) {
             let newest = newest.min(bucket.last());
             let (read, portion, ended) = (VecDeque::new(), 1, false);
             sources.push(Source { one, bucket, rows, newest, below, end, read, portion, ended });
@@ -127,10 +152,14 @@ pub(super) async fn pick(store: &CqlStore, slice: &Slice<'_>) -> Result<Vec<Sour
     Ok(sources)
 }
 
+/// Whether a filter leaves no facet out.
+pub(super) fn takes_every_facet(Filter { services, kinds, verbs, .. }: &Filter) -> bool {
+    services.is_empty() && kinds.is_empty() && verbs.is_empty()
+}
+
 /// How each bucket of the account is read.
 async fn rows_by_bucket(store: &CqlStore, slice: &Slice<'_>) -> Result<Vec<(Box, Bucket, Rows)>> {
-    let Filter { services, kinds, verbs, .. } = slice.filter;
-    if services.is_empty() && kinds.is_empty() && verbs.is_empty() {
+    if takes_every_facet(slice.filter) {
         let buckets = store.buckets(slice.owner, slice.order).await?;
         return Ok(buckets.into_iter().map(|(one, bucket)| (one, bucket, Rows::All)).collect());
     }

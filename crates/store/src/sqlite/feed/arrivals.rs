@@ -15,6 +15,11 @@ pub(super) const ARRIVALS: &str = "SELECT aid, received_ms, published_ms, actor,
      FROM entry INDEXED BY entry_arrival WHERE uid = ?1 AND (seq, aid) > (?2, ?3) AND seq <= ?4
      ORDER BY seq, aid";
 
+/// Only of what the account did: the runs of the first box.
+pub(super) const OWN: &str = "SELECT aid, received_ms, published_ms, actor, ver, flags, seq, run
+     FROM entry INDEXED BY entry_own WHERE uid = ?1 AND (seq, aid) > (?2, ?3) AND seq <= ?4 AND run % 4 = 0
+     ORDER BY seq, aid";
+
 /// Those of a position come after its entries.
 pub(super) const CHANGES: &str =
     "SELECT seq FROM change WHERE uid = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4";
@@ -22,17 +27,24 @@ pub(super) const CHANGES: &str =
 /// Sorts after every identifier.
 const AFTER_ALL: &[u8] = &[0xff; 17];
 
+/// Which arrivals are asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) after: Place,
+    pub(super) floor: Position,
+    pub(super) limit: usize,
+}
+
 /// Reads arrivals, the rows of one activity at one position as one entry.
 pub(super) fn read(
     connection: &Connection,
     facets: &Facets,
     counters: &Counters,
     owner: Uid,
-    after: Place,
-    floor: Position,
-    limit: usize,
+    asked: Asked,
 ) -> Result<Vec<Arrival>> {
-    let entries = entries(connection, facets, counters, owner, after, floor, limit)?;
+    let Asked { after, floor, limit } = asked;
+    let entries = entries(connection, ARRIVALS, facets, counters, owner, asked)?;
     // A change at the position that was left in its middle is still to come.
     let from = if after.inside.is_some() { seq(after.position) - 1 } else { seq(after.position) };
     let mut statement = connection.prepare_cached(CHANGES)?;
@@ -55,20 +67,20 @@ pub(super) fn read(
     Ok(all)
 }
 
-fn entries(
+/// The entries among them, as [`ARRIVALS`] or [`OWN`] reads them.
+pub(super) fn entries(
     connection: &Connection,
+    statement: &str,
     facets: &Facets,
     counters: &Counters,
     owner: Uid,
-    after: Place,
-    floor: Position,
-    limit: usize,
+    Asked { after, floor, limit }: Asked,
 ) -> Result<Vec<Entry>> {
     if limit == 0 {
         return Ok(Vec::new());
     }
     let inside: &[u8] = after.inside.as_ref().map_or(AFTER_ALL, |id| id.as_bytes());
-    let mut statement = connection.prepare_cached(ARRIVALS)?;
+    let mut statement = connection.prepare_cached(statement)?;
     let mut rows = statement.query(params![owner.0, seq(after.position), inside, seq(floor)])?;
     let mut entries: Vec<Entry> = Vec::new();
     let mut stepped = 0;

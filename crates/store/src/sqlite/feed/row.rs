@@ -32,7 +32,7 @@ impl EntryRow {
 
     /// The entry that has this row only.
     pub(super) fn entry(&self, facet: &Facet, one: Box) -> Result<Entry> {
-        let (visibility, gone, formerly) = unpack_entry_flags(self.flags)?;
+        let (visibility, gone, formerly, pulled) = unpack_entry_flags(self.flags)?;
         Ok(Entry {
             id: self.id,
             boxes: Boxes::default().with(one),
@@ -45,6 +45,7 @@ impl EntryRow {
             gone,
             formerly,
             arrived: Some(self.arrived),
+            pulled,
         })
     }
 }

@@ -46,6 +46,7 @@ pub(crate) async fn an_accepted_activity_is_there(store: Engine) {
         gone: false,
         formerly: None,
         arrived: Some(position),
+        pulled: false,
     };
     for order in [Order::Received, Order::Published] {
         assert_eq!(fresh::all(&*store, actor, Boxes::ALL, order).await, std::slice::from_ref(&own));

@@ -82,6 +82,7 @@ pub(crate) fn entry(received: i64, published: i64, these: &[Box]) -> Entry {
         gone: false,
         formerly: None,
         arrived: None,
+        pulled: false,
     }
 }
 
@@ -113,6 +114,7 @@ pub(crate) fn acceptance(actor: Uid, source_id: &str, received: i64) -> Acceptan
         deleted: false,
         visibility: Visibility::Public,
         addressed: Vec::new(),
+        pulled: false,
     };
     Acceptance {
         source: source(actor, source_id),
@@ -155,14 +157,14 @@ pub(crate) fn words(these: &[&str]) -> BTreeSet<String> {
     these.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// Who follows, without where in the log that began.
+/// Who follows, without what else is known of it.
 pub(crate) async fn followers(
     store: &dyn Store,
     followee: Uid,
     after: Option<Uid>,
     limit: usize,
 ) -> Vec<Uid> {
-    store.followers(followee, after, limit).await.unwrap().into_iter().map(|(uid, _)| uid).collect()
+    store.followers(followee, after, limit).await.unwrap().into_iter().map(|one| one.uid).collect()
 }
 
 /// The entries among arrivals.
@@ -178,4 +180,17 @@ pub(crate) async fn arrivals(
         change => panic!("{change:?}"),
     };
     store.arrivals(owner, after, floor, limit).await.unwrap().into_iter().map(entry).collect()
+}
+
+/// These in every order in which they can come.
+pub(crate) fn every_order<T: Clone>(these: &[T]) -> Vec<Vec<T>> {
+    let mut orders = vec![Vec::new()];
+    for one in these {
+        let with_it = |order: &Vec<T>| {
+            let at = |place| [&order[..place], std::slice::from_ref(one), &order[place..]].concat();
+            (0..=order.len()).map(at).collect::<Vec<_>>()
+        };
+        orders = orders.iter().flat_map(with_it).collect();
+    }
+    orders
 }

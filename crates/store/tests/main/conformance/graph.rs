@@ -2,7 +2,7 @@
 
 use super::{Engine, fresh};
 use model::{Edge, Millis, Spot, Uid, Version};
-use store::Work;
+use store::{Follower, Work};
 
 fn edge(version: i64, following: bool) -> Edge {
     Edge { following, version: Version(version), since: Millis(version * 10), from: None }
@@ -116,11 +116,12 @@ pub(crate) async fn an_edge_is_followed_up(store: Engine) {
     let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let first = store.put_edge(ada, bob, &edge(1, true)).await.unwrap().expect("it is new");
     assert_eq!(store.put_edge(ada, bob, &edge(1, true)).await.unwrap(), None, "it is known");
-    assert_eq!(store.followers(bob, None, 9).await.unwrap(), [(ada, first)]);
+    let follower = |version, since| Follower { uid: ada, version: Version(version), since, sleep: None };
+    assert_eq!(store.followers(bob, None, 9).await.unwrap(), [follower(1, first)]);
     let ended = store.put_edge(ada, bob, &edge(2, false)).await.unwrap().expect("it is new");
     let again = store.put_edge(ada, bob, &edge(3, true)).await.unwrap().expect("it is new");
     assert!(first < ended && ended < again);
-    assert_eq!(store.followers(bob, None, 9).await.unwrap(), [(ada, again)], "where it was made last");
+    assert_eq!(store.followers(bob, None, 9).await.unwrap(), [follower(3, again)], "as it was made last");
     let tasks = super::log::waiting(&*store, &[first, ended, again], 3).await;
     for (position, version, following) in [(first, 1, true), (ended, 2, false), (again, 3, true)] {
         let work = Work::Edge { follower: ada, followee: bob, version: Version(version), following };

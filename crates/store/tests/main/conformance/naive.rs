@@ -150,6 +150,7 @@ pub(super) fn any_deliveries() -> impl Strategy<Value = Vec<Delivery>> {
                         .get(usize::try_from((content + at.cast_signed()) % 5).unwrap())
                         .copied(),
                     arrived: None,
+                    pulled: false,
                 };
                 Delivery { at: Position(*at), entry }
             };

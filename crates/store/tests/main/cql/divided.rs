@@ -61,7 +61,7 @@ async fn everything(store: &CqlStore, owner: Uid) -> Vec<Vec<Entry>> {
 }
 
 /// Says in the directory that every bucket that there is was divided.
-async fn divide(owner: Uid, level: i8) {
+pub(super) async fn divide(owner: Uid, level: i8) {
     let session = SessionBuilder::new().known_nodes(addresses()).build().await.unwrap();
     let directory = format!("SELECT ord, box, bucket FROM {}.directory WHERE uid = {}", *KEYSPACE, owner.0);
     let listed = session.query_unpaged(directory, &[]).await.unwrap().into_rows_result().unwrap();

@@ -2,8 +2,9 @@
 
 use super::super::conformance::fresh;
 use super::{KEYSPACE, listed, shared_store};
-use model::{Account, Uid};
+use model::{Account, Phase, Position, Uid, Version};
 use scylla::client::session_builder::SessionBuilder;
+use std::time::SystemTime;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_whose_account_was_never_written_gets_it() {
@@ -30,4 +31,27 @@ async fn a_name_whose_account_was_never_written_gets_it() {
     assert!(store.account_by_name(&name).await.unwrap() == expected);
     assert!(store.accounts(&[uid]).await.unwrap() == [expected]);
     assert_eq!(store.create_account(fresh::new_account(name)).await.unwrap(), None);
+}
+
+/// Versions of phases tell no time, and whoever sweeps goes by the minute.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_return_is_noted_where_it_is_looked_for() {
+    let Some((store, ())) = shared_store().await else { return };
+    let uid = fresh::uid(&*store).await;
+    let minute = || SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / 60;
+    let since = Position(5);
+    store.put_phase(uid, Version(1), Phase::Asleep { since }).await.unwrap();
+    let first = minute();
+    store.wake(uid, Version(1), since).await.unwrap().expect("it slept");
+    let session =
+        SessionBuilder::new().known_nodes(listed("TOFROM_TEST_CQL").unwrap()).build().await.unwrap();
+    let mut noted = 0;
+    for (minute, shard) in (first..=minute()).flat_map(|minute| (0..4).map(move |shard| (minute, shard))) {
+        let text = format!(
+            "SELECT id FROM {}.pending WHERE minute = {minute} AND shard = {shard} AND id = 'b:{}:2'",
+            *KEYSPACE, uid.0
+        );
+        noted += session.query_unpaged(text, &[]).await.unwrap().into_rows_result().unwrap().rows_num();
+    }
+    assert_eq!(noted, 1);
 }

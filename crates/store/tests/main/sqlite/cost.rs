@@ -88,6 +88,22 @@ async fn a_slice_reads_few_rows() {
     assert!(store.rows_stepped() - rows <= 21);
 }
 
+/// Whoever is followed by very many is addressed by many, too.
+#[tokio::test]
+async fn own_arrivals_read_no_rows_of_what_others_did() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    let owner = fresh::uid(&store).await;
+    fill(&store, &[owner], 1_000, 1).await;
+    for at in [10, 500, 900] {
+        let own = fresh::entry(fresh::NOON, fresh::NOON, &[Box::From]);
+        store.deliver(Position(at), vec![(owner, own)]).await.unwrap();
+    }
+    let (rows, after) = (store.rows_stepped(), Place::whole(Position(0)));
+    let found = store.own_arrivals(&[owner], after, Position(2_000), 20).await.unwrap();
+    assert_eq!((found[0].len(), store.rows_stepped() - rows), (3, 3));
+}
+
 #[tokio::test]
 async fn an_entry_takes_few_bytes() {
     let scratch = Scratch::new();

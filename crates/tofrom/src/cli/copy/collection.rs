@@ -1,9 +1,11 @@
 //! An account with all that is its own: credentials, edges, connections, activities, and its collection.
 
+mod followed;
+
 use super::sides::Sides;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
-use model::{Account, ActivityId, Box, Boxes, Entry, Filter, Order, Uid};
+use model::{Account, Activity, ActivityId, Box, Boxes, Entry, Filter, Order, State, Uid};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
@@ -59,6 +61,7 @@ impl Sides {
         for one in Box::ALL {
             self.copy_box(uid, one, &mut counts, bar).await?;
         }
+        self.copy_followed(uid, &mut counts, bar).await?;
         self.copy_removals(uid).await?;
         self.put(|| self.target.copy_account(account)).await?;
         Ok(counts)
@@ -125,21 +128,32 @@ impl Sides {
                 counts.activities += all.len() as u64;
                 self.put(|| self.target.copy_activities(all.clone())).await?;
             }
-            counts.entries += entries.len() as u64;
-            bar.inc(entries.len() as u64);
-            self.put(|| self.target.copy_entries(owner, entries.clone())).await?;
+            self.copy_entries(owner, entries, counts, bar).await?;
         }
     }
 
-    /// Everything that is known of these. What has an entry only is shown nowhere.
+    /// At the target nothing is pulled yet.
+    async fn copy_entries(
+        &self,
+        owner: Uid,
+        mut entries: Vec<Entry>,
+        counts: &mut Counts,
+        bar: &ProgressBar,
+    ) -> Result<()> {
+        counts.entries += entries.len() as u64;
+        bar.inc(entries.len() as u64);
+        entries.iter_mut().for_each(|entry| entry.pulled = false);
+        self.put(|| self.target.copy_entries(owner, entries.clone())).await
+    }
+
+    /// Everything that is known of these, nothing of it pulled. What has an entry only is shown nowhere.
     async fn whole_activities(&self, entries: &[Entry]) -> Result<Vec<Whole>> {
         let ids: Vec<ActivityId> = entries.iter().map(|entry| entry.id).collect();
         let activities = self.source.activities(&ids).await?;
         let formerly = self.source.formerly(&ids).await?;
-        let found = activities
-            .into_iter()
-            .zip(formerly)
-            .filter_map(|(activity, formerly)| Some(Whole { activity: activity?, formerly, claim: None }));
+        let found = activities.into_iter().zip(formerly).filter_map(|(activity, formerly)| {
+            Some(Whole { activity: pushed(activity?), formerly, claim: None })
+        });
         let claimed = found.map(|whole| async move {
             let state = &whole.activity.state;
             let (service, id) = (state.facet.service.clone(), whole.activity.body.source_id.clone());
@@ -166,4 +180,9 @@ impl Sides {
         }
         Ok(())
     }
+}
+
+/// The activity as it is where nothing is pulled.
+fn pushed(activity: Activity) -> Activity {
+    Activity { state: State { pulled: false, ..activity.state }, ..activity }
 }

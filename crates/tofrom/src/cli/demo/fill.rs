@@ -8,7 +8,7 @@ use super::people::{PEOPLE, Person};
 use super::secrets::Secrets;
 use crate::auth::{SecretKeys, key, password};
 use crate::clock::Clock;
-use crate::fanout::deliver_pending;
+use crate::fanout::{Rules, deliver_pending};
 use crate::ingest::Ingest;
 use anyhow::{Context, bail};
 use model::{Account, AccountName, Application, Edge, Key, Millis, Scopes, Version};
@@ -62,7 +62,7 @@ pub(super) async fn fill(
 /// Delivers until nothing waits: what other processes have in hand is theirs to finish, or comes back to the log.
 async fn deliver_all(store: &dyn Store, clock: &Clock) -> anyhow::Result<()> {
     loop {
-        deliver_pending(store, clock).await?;
+        deliver_pending(store, clock, &Rules::default()).await?;
         if store.backlog(1).await?.tasks == 0 {
             return Ok(());
         }

@@ -82,7 +82,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let base_url = BaseUrl::parse(&format!("https://127.0.0.1:{port}"))?;
     let sources =
         SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..global.settings()?.sources()? };
-    let config = Config { base_url, sources, ..config };
+    let fanout = global.settings()?.fanout()?;
+    let config = Config { base_url, sources, fanout, ..config };
 
     if kept.is_none() && !global.json {
         note(format_args!("making the demo in {} ...", folder.display()));

@@ -5,8 +5,8 @@ use super::running::stopped;
 use super::{Role, Running, Sockets};
 use crate::auth::{AuthSettings, OAuthSettings};
 use crate::clock::Clock;
-use crate::config::{Config, Engine};
-use crate::fanout;
+use crate::config::{Config, Engine, Fanout};
+use crate::fanout::{self, Rules};
 use crate::feed::FeedLimits;
 use crate::http::listen::{Limits, Listeners, ReloadingCertificate, serve, serve_plain};
 use crate::http::{Parts, Service, router};
@@ -21,6 +21,9 @@ use std::time::Duration;
 use store::Store;
 use tokio::net::TcpListener;
 use uuid::Uuid;
+
+/// How long what very-followed accounts did is remembered.
+const HEADS_KEPT: Duration = Duration::from_secs(1);
 
 /// Starts everything that the role has. When this returns, requests are answered.
 pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
@@ -39,7 +42,7 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     ground.watch(&mut running, Arc::clone(&counted));
     ground.talk(&mut running, Arc::clone(&counted)).await?;
     if role.delivers() {
-        ground.deliver(&mut running);
+        ground.deliver(&mut running, config.fanout);
         ground.collect(&mut running, sources);
     }
     let hashes = move || metrics::password_hashes(counted.authenticator().hashes_computed());
@@ -53,11 +56,12 @@ pub fn start_worker(
     admin: Option<TcpListener>,
     engine: Engine,
     sources: SourceSettings,
+    fanout: Fanout,
 ) -> anyhow::Result<Running> {
     let ground = Ground::new(engine)?;
     ground.hub.tell_from_now_on();
     let mut running = Running::default();
-    ground.deliver(&mut running);
+    ground.deliver(&mut running, fanout);
     ground.collect(&mut running, ground.sources(sources)?);
     ground.tell(&mut running, admin, || {});
     tracing::info!(version = env!("CARGO_PKG_VERSION"), role = ?Role::Worker, "ready");
@@ -81,6 +85,8 @@ async fn service(config: &Config, ground: &Ground, sources: Sources) -> anyhow::
         limits: FeedLimits {
             retention: config.retention,
             max_start: config.max_start,
+            idle_after: config.fanout.idle_after,
+            heads_kept: HEADS_KEPT,
             ..FeedLimits::default()
         },
         cors_origins: config.cors_origins.clone(),
@@ -144,10 +150,17 @@ impl Ground {
     }
 
     /// Delivers, and sweeps away what has ended: that must be done somewhere, and need not be done everywhere.
-    fn deliver(&self, running: &mut Running) {
+    fn deliver(&self, running: &mut Running, settings: Fanout) {
         let stopping = running.stop_background.subscribe();
         let (store, clock, hub) = (Arc::clone(&self.store), self.clock.clone(), Arc::clone(&self.hub));
-        running.background.spawn(fanout::run(store, clock, hub, stopped(stopping)));
+        let rules = Rules { pull_above: Some(settings.pull_above), ..Rules::default() };
+        running.background.spawn(fanout::run(store, clock, hub, rules, stopped(stopping)));
+        if let Some(idle_after) = settings.idle_after {
+            let stopping = running.stop_background.subscribe();
+            let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+            let holder = self.holder();
+            running.background.spawn(fanout::sleep::run(store, clock, idle_after, holder, stopped(stopping)));
+        }
         let stopping = running.stop_background.subscribe();
         let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
         running.background.spawn(forget_expired(store, clock, stopped(stopping)));
@@ -160,11 +173,15 @@ impl Ground {
     /// Fetches sources when their time has come.
     fn collect(&self, running: &mut Running, sources: Sources) {
         let stopping = running.stop_background.subscribe();
-        let holder = match self.engine {
+        running.background.spawn(sources::worker::run(sources, self.holder(), stopped(stopping)));
+    }
+
+    /// As whom this process takes leases.
+    fn holder(&self) -> String {
+        match self.engine {
             Engine::Sqlite(_) => "the only one".to_owned(),
             Engine::Cql(..) => Uuid::new_v4().to_string(),
-        };
-        running.background.spawn(sources::worker::run(sources, holder, stopped(stopping)));
+        }
     }
 
     /// Keeps the numbers, and tells them and how everything is to whoever asks on the admin listener; `take_over` takes

@@ -124,7 +124,7 @@ impl Service {
                 self.store.following(owner, after, limit).await?.into_iter().map(|(uid, _)| uid).collect()
             }
             Which::Followers => {
-                self.store.followers(owner, after, limit).await?.into_iter().map(|(uid, _)| uid).collect()
+                self.store.followers(owner, after, limit).await?.into_iter().map(|one| one.uid).collect()
             }
         })
     }

@@ -1,8 +1,10 @@
 //! The law of delivery on the cluster: the same sequences, the same verdict.
 
 use super::super::delivery::ground::Place;
+use super::super::delivery::sequence::Sequence;
 use super::super::delivery::{Trial, setting};
 use super::{RUNTIME, prepared};
+use std::sync::{Mutex, PoisonError};
 
 /// How many sequences are tried, unless `DELIVERY_CLUSTER_SEQUENCES` says otherwise.
 const SEQUENCES: u64 = 200;
@@ -11,10 +13,22 @@ const LANES: u8 = 16;
 
 #[test]
 fn the_law_of_delivery_holds_on_the_cluster() {
+    try_all(Sequence::random);
+}
+
+#[test]
+fn the_law_of_delivery_holds_by_whichever_way() {
+    try_all(Sequence::crossing);
+}
+
+fn try_all(sequence: fn(u64, i64) -> Sequence) {
+    // One after the other: they use the same lanes.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if prepared().is_none() {
         return;
     }
-    let trial = Trial::of(setting("DELIVERY_CLUSTER_SEQUENCES").unwrap_or(SEQUENCES));
+    let trial = Trial::of(setting("DELIVERY_CLUSTER_SEQUENCES").unwrap_or(SEQUENCES), sequence);
     std::thread::scope(|scope| {
         for lane in 0..LANES {
             let trial = &trial;

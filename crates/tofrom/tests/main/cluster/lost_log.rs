@@ -9,7 +9,7 @@ use store::cql::{CqlStore, Nodes, apply_schema};
 use store::jetstream::Servers;
 use store::{Accounts, Feeds, Log, NewAccount, Slice};
 use tofrom::clock::Clock;
-use tofrom::fanout::deliver_pending;
+use tofrom::fanout::{Rules, deliver_pending};
 use tofrom::following;
 use tofrom::ingest::{Draft, Ingest, json, normalise};
 
@@ -46,7 +46,7 @@ async fn lose(Engines { nodes, servers }: Engines) {
         following::follow(&*store, &clock, follower.uid, &actor).await.unwrap();
         followers.push(follower.uid);
     }
-    deliver_pending(&*store, &clock).await.unwrap();
+    deliver_pending(&*store, &clock, &Rules::default()).await.unwrap();
 
     // The workers are away, and what comes in is acknowledged all the same.
     let ingest = Ingest::new(store.clone(), clock.clone());
@@ -62,7 +62,7 @@ async fn lose(Engines { nodes, servers }: Engines) {
     let mut put_back = 0;
     for _ in 0..PASSES {
         put_back += store.sweep(a_day_later.now()).await.unwrap();
-        deliver_pending(&store, &a_day_later).await.unwrap();
+        deliver_pending(&store, &a_day_later, &Rules::default()).await.unwrap();
     }
     assert!(put_back >= ACTIVITIES, "{put_back} were put back");
     for follower in followers {

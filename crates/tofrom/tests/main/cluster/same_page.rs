@@ -9,8 +9,8 @@ use super::super::delivery::verdict::{COLLECTIONS, query};
 use super::super::support::chance::Chance;
 use super::{RUNTIME, prepared};
 use model::{FeedQuery, Filter, Mark, Order, Reader, Start, State, Uid};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use tofrom::feed::Item;
 
 /// How many sequences are tried, unless `SAME_PAGE_SEQUENCES` says otherwise.
@@ -22,6 +22,18 @@ type Differs = String;
 
 #[test]
 fn one_machine_and_the_cluster_show_the_same() {
+    try_all(Sequence::random);
+}
+
+#[test]
+fn they_show_the_same_by_whichever_way() {
+    try_all(Sequence::crossing);
+}
+
+fn try_all(sequence: fn(u64, i64) -> Sequence) {
+    // One after the other: they use the same lanes.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if prepared().is_none() {
         return;
     }
@@ -36,7 +48,7 @@ fn one_machine_and_the_cluster_show_the_same() {
             if seed >= end {
                 break;
             }
-            if let Err(differs) = same(seed, place.first(), &grounds).await {
+            if let Err(differs) = same(sequence(seed, place.first()), place.first(), &grounds).await {
                 *found.lock().unwrap() = Some(format!("SAME_PAGE_SEED={seed}: {differs}"));
             }
         }
@@ -57,15 +69,18 @@ struct Both<'a> {
     chance: Chance,
 }
 
-async fn same(seed: u64, first: i64, grounds: &[Ground; 2]) -> Result<(), Differs> {
-    let sequence = Sequence::random(seed, first);
+async fn same(sequence: Sequence, first: i64, grounds: &[Ground; 2]) -> Result<(), Differs> {
+    let seed = sequence.seed;
     grounds.iter().for_each(|ground| ground.draw_anew(seed));
     let [one, other] = grounds;
     let mut stages = [
         Stage::new(one, first, &sequence.people, &[]).await,
         Stage::new(other, first, &sequence.people, &[]).await,
     ];
-    stages.iter_mut().for_each(|stage| stage.ties = true);
+    for stage in &mut stages {
+        stage.ties = true;
+        stage.rules = sequence.rules;
+    }
     let mut both = Both { stages, chance: Chance::new(seed) };
     let mut marks = Vec::new();
     for step in sequence.steps.iter().filter_map(undisturbed) {
@@ -92,6 +107,7 @@ fn undisturbed(step: &Step) -> Option<Step> {
         Step::Person { who, deed, .. } => {
             Some(Step::Person { who: *who, deed: deed.clone(), trouble: None, again: false })
         }
+        Step::Sleep { who, .. } => Some(Step::Sleep { who: *who, trouble: None }),
         Step::Time(_) | Step::WorkAll => Some(step.clone()),
         Step::Work { .. } => Some(Step::WorkAll),
         Step::Land { .. } | Step::Look { .. } => None,

@@ -65,7 +65,7 @@ async fn own(store: &dyn Copying, uid: Uid) -> Vec<String> {
     }
     all.push(format!("{:?}", store.every_edge(uid, None, 100).await.unwrap()));
     let followers = store.followers(uid, None, 100).await.unwrap();
-    all.push(format!("{:?}", followers.iter().map(|(uid, _)| uid).collect::<Vec<_>>()));
+    all.push(format!("{:?}", followers.iter().map(|one| one.uid).collect::<Vec<_>>()));
     for connection in store.every_connection(uid).await.unwrap() {
         let source = store.source(connection.source).await.unwrap();
         let to = store.connections_to(connection.source, None, 100).await.unwrap();

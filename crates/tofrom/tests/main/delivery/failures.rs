@@ -9,7 +9,7 @@ use model::{Collection, Filter, Order, Visibility};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::faulty::Fault;
-use tofrom::fanout::deliver_pending;
+use tofrom::fanout::{Rules, deliver_pending};
 
 const ANN: usize = 0;
 const BOB: usize = 1;
@@ -65,7 +65,7 @@ fn break_deliveries(ground: &Ground) -> Arc<AtomicUsize> {
 }
 
 async fn work(ground: &Ground) -> usize {
-    deliver_pending(ground.worker.as_ref(), &ground.clock).await.unwrap()
+    deliver_pending(ground.worker.as_ref(), &ground.clock, &Rules::default()).await.unwrap()
 }
 
 /// Works until the failing task is tried again; gives how long that took, to the millisecond if that is `expected`.

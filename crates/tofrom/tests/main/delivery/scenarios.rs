@@ -7,6 +7,7 @@ use super::steps::{Deed, Pick, Step, Trouble};
 use model::Visibility::{self, Direct, Followers, Public};
 use model::{Collection, Filter, Order};
 use store::faulty::Fault;
+use tofrom::fanout::Rules;
 
 const ANN: usize = 0;
 const BOB: usize = 1;
@@ -14,10 +15,15 @@ const CORA: usize = 2;
 
 /// Runs the steps among three, of whom all but `private` are public.
 async fn holds(private: &[usize], lookers: Vec<Looker>, steps: Vec<Step>) {
-    let people = (0..3).map(|who| !private.contains(&who)).collect();
-    let sequence = Sequence { seed: 0, first: FIRST, people, lookers, steps };
-    if let Err(broken) = sequence.run(&Ground::new()).await {
-        panic!("{broken}");
+    // Whatever holds for what is pushed holds for what is pulled.
+    for pull_above in [None, Some(0)] {
+        let people = (0..3).map(|who| !private.contains(&who)).collect();
+        let (lookers, steps) = (lookers.clone(), steps.clone());
+        let rules = Rules { pull_above, ..Rules::default() };
+        let sequence = Sequence { seed: 0, first: FIRST, people, lookers, steps, rules };
+        if let Err(broken) = sequence.run(&Ground::new()).await {
+            panic!("{rules:?}: {broken}");
+        }
     }
 }
 
@@ -255,7 +261,8 @@ async fn a_crash_at_every_boundary_of_a_delivery() {
             ];
             let lookers =
                 [poller(ANN, ANN), stream(ANN, ANN), stream(CORA, ANN), stream(CORA, CORA)].concat();
-            let sequence = Sequence { seed: 0, first: FIRST, people: vec![true; 3], lookers, steps };
+            let (people, rules) = (vec![true; 3], Rules::default());
+            let sequence = Sequence { seed: 0, first: FIRST, people, lookers, steps, rules };
             if let Err(broken) = sequence.run(&ground).await {
                 panic!("{fault:?} at call {call}: {broken}");
             }

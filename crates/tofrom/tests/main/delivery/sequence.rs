@@ -10,6 +10,7 @@ use model::{AccountName, Collection, Filter, Millis, Order, Range, Uid, Version}
 use std::collections::HashSet;
 use store::faulty::{Fault, Faulty};
 use store::{NewAccount, Task};
+use tofrom::fanout::Rules;
 
 /// A law that does not hold.
 pub(crate) type Broken = String;
@@ -34,6 +35,8 @@ pub(crate) struct Sequence {
     pub(crate) people: Vec<bool>,
     pub(crate) lookers: Vec<Looker>,
     pub(crate) steps: Vec<Step>,
+    /// By which way things come to followers.
+    pub(crate) rules: Rules,
 }
 
 impl Sequence {
@@ -53,12 +56,34 @@ impl Sequence {
             }
             steps.push(Step::random(&mut chance));
         }
-        Sequence { seed, first, people, lookers, steps }
+        Sequence { seed, first, people, lookers, steps, rules: Rules::default() }
+    }
+
+    /// One in which accounts change over to being pulled and back, and fall asleep and return, again and again.
+    pub(crate) fn crossing(seed: u64, first: i64) -> Sequence {
+        let sequence = Sequence::random(seed, first);
+        let mut chance = Chance::new(!seed);
+        let mut steps = Vec::new();
+        for step in sequence.steps {
+            match chance.below(8) {
+                0 => steps.push(Step::sleep(&mut chance)),
+                1 | 2 => steps.push(Step::follow(&mut chance)),
+                3 => steps.push(Step::unfollow(&mut chance)),
+                _ => {}
+            }
+            if chance.one_in(6) {
+                steps.push(Step::WorkAll);
+            }
+            steps.push(step);
+        }
+        let rules = Rules { pull_above: Some(chance.below(2)), most_pulled: 1 + chance.below(3) };
+        Sequence { steps, rules, ..sequence }
     }
 
     /// Runs it with fresh accounts; says which law broke.
     pub(crate) async fn run(&self, ground: &Ground) -> Result<(), Broken> {
         let mut stage = Stage::new(ground, self.first, &self.people, &self.lookers).await;
+        stage.rules = self.rules;
         for (number, step) in self.steps.iter().enumerate() {
             let told = |broken| format!("at step {number}, {step:?}: {broken}");
             stage.step(step).await.map_err(told)?;
@@ -119,6 +144,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) ties: bool,
     /// Accounts that wrote many at once, or tried to.
     pub(crate) bursts: HashSet<Uid>,
+    pub(crate) rules: Rules,
 }
 
 /// What a delivery is about.
@@ -126,6 +152,7 @@ pub(crate) struct Stage<'a> {
 pub(crate) enum Subject {
     Activity(model::ActivityId),
     Edge(Uid, Uid),
+    Return(Uid),
 }
 
 impl<'a> Stage<'a> {
@@ -162,6 +189,7 @@ impl<'a> Stage<'a> {
             latest_receipt: first,
             ties: false,
             bursts: HashSet::new(),
+            rules: Rules::default(),
         }
     }
 
@@ -171,6 +199,7 @@ impl<'a> Stage<'a> {
             Step::Person { who, deed, trouble, again } => {
                 self.person(*who, deed, *trouble, *again).await?;
             }
+            Step::Sleep { who, trouble } => self.fall_asleep(*who, *trouble).await,
             Step::Work { picks, troubles } => self.work(picks, troubles).await,
             Step::WorkAll => self.work_all().await,
             Step::Land { of_worker, which } => self.land(*of_worker, *which).await?,

@@ -48,6 +48,8 @@ pub(crate) enum Step {
     Time(i64),
     /// Somebody does something; if it fails, they may try again.
     Person { who: usize, deed: Deed, trouble: Option<Trouble>, again: bool },
+    /// Nobody has read somebody's collections for long.
+    Sleep { who: usize, trouble: Option<Trouble> },
     /// A worker takes these tasks, one after the other, and is started anew if it crashed.
     Work { picks: Vec<Pick>, troubles: Vec<Trouble> },
     /// A worker does everything that is due, many at once.
@@ -86,6 +88,16 @@ impl Step {
             whole: !chance.one_in(3),
             trouble: chance.one_in(8).then(|| Trouble::random(chance, 7)),
         }
+    }
+
+    pub(crate) fn sleep(chance: &mut Chance) -> Step {
+        let trouble = chance.one_in(4).then(|| Trouble::random(chance, 6));
+        Step::Sleep { who: any_account(chance), trouble }
+    }
+
+    pub(crate) fn unfollow(chance: &mut Chance) -> Step {
+        let deed = Deed::Unfollow { whom: any_account(chance) };
+        Step::Person { who: any_account(chance), deed, trouble: None, again: false }
     }
 
     pub(crate) fn follow(chance: &mut Chance) -> Step {

@@ -2,10 +2,12 @@
 
 use super::sequence::{Broken, Stage, Subject, plan};
 use super::steps::{Pick, Trouble};
+use super::verdict::query;
+use model::{Collection, Filter, Millis, Order, Reader};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::{Task, Work};
-use tofrom::fanout::deliver_pending;
+use tofrom::fanout::{deliver_pending, sleep};
 
 /// Longer than any failed task waits for its next attempt.
 const LONGER_THAN_ANY_PAUSE: i64 = 10 * 60 * 1_000;
@@ -13,6 +15,7 @@ const LONGER_THAN_ANY_PAUSE: i64 = 10 * 60 * 1_000;
 /// How often the log is looked at until it is empty, and how long after each other.
 const LOOKS: usize = 200;
 const PAUSE: Duration = Duration::from_millis(20);
+const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 impl Stage<'_> {
     /// A worker takes tasks one by one, until it crashes.
@@ -27,7 +30,7 @@ impl Stage<'_> {
             let mut dealt = vec![task];
             ground.worker.deal(move |_| std::mem::take(&mut dealt));
             // What goes wrong here is what the sequence is about: the next worker does it.
-            let _ = deliver_pending(ground.worker.as_ref(), &ground.clock).await;
+            let _ = deliver_pending(ground.worker.as_ref(), &ground.clock, &self.rules).await;
         }
         ground.worker.calm();
         ground.worker.restart();
@@ -52,7 +55,7 @@ impl Stage<'_> {
             seen.lock().unwrap().extend(tasks.iter().cloned());
             tasks
         });
-        deliver_pending(ground.worker.as_ref(), &ground.clock).await.unwrap();
+        deliver_pending(ground.worker.as_ref(), &ground.clock, &self.rules).await.unwrap();
         ground.worker.calm();
         dealt.lock().unwrap().iter().for_each(|task| self.note_if_logged_twice(task));
     }
@@ -73,11 +76,23 @@ impl Stage<'_> {
         let subject = match &task.work {
             Work::Version { id, .. } | Work::Followers { id, .. } => Subject::Activity(*id),
             Work::Edge { follower, followee, .. } => Subject::Edge(*follower, *followee),
+            Work::Return { uid, .. } => Subject::Return(*uid),
             _ => return,
         };
         if task.attempts > 0 {
             self.logged_twice.insert(subject);
         }
+    }
+
+    /// Somebody's collections have not been read for long, as the worker sees it.
+    pub(crate) async fn fall_asleep(&mut self, who: usize, trouble: Option<Trouble>) {
+        let (ground, account) = (self.ground, self.naive.account(who).clone());
+        plan(&ground.worker, trouble.into_iter().collect());
+        let later = Millis(ground.now().0 + DAY);
+        // Whoever could not be put to sleep is pushed to.
+        let _ = sleep::fall_asleep(ground.worker.as_ref(), &[account], later, Duration::ZERO).await;
+        ground.worker.calm();
+        ground.worker.restart();
     }
 
     /// A late write lands.
@@ -90,10 +105,20 @@ impl Stage<'_> {
         Ok(())
     }
 
+    /// Whoever is asleep comes back.
+    async fn read_everywhere(&self) -> Result<(), Broken> {
+        for account in &self.naive.accounts {
+            let all = query(account.uid, Collection::ToFrom, Order::Received, Filter::default());
+            self.ground.feed.page(Reader::Owner, &all).await.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
     /// All faults stop, what is late lands, and everything is delivered.
     pub(crate) async fn settle(&mut self) -> Result<(), Broken> {
         for late_ones_land in [true, false] {
             self.ground.pass(LONGER_THAN_ANY_PAUSE);
+            self.read_everywhere().await?;
             self.work_until_all_is_done().await;
             if late_ones_land {
                 while self.ground.worker.late() + self.ground.node.late() > 0 {

@@ -136,7 +136,7 @@ fn cursors() -> Vec<Cursor> {
     let after = Spot { time: Millis(1_700_000_000_123), id: id(1) };
     let mut seen = Mark::at(Position(70_000));
     for number in 0..5 {
-        seen.shown(id(number), Version(i64::from(number)), None);
+        seen.shown(id(number), Version(i64::from(number)), None, None);
     }
     let mut inside = seen.clone();
     inside.advance(Place { position: Position(70_001), inside: Some(id(9)) });

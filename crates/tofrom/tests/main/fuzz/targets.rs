@@ -341,6 +341,7 @@ pub(crate) fn all_written(draft: &Draft) -> Vec<(Format, Vec<u8>)> {
         deleted: false,
         visibility: draft.visibility.unwrap_or_default(),
         addressed: Vec::new(),
+        pulled: false,
     };
     let written = |format| (format, RENDERER.single(&state, &actor, &draft.body, format));
     Format::ALL.map(written).into()

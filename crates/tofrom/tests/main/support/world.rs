@@ -187,6 +187,7 @@ impl World {
             deleted: false,
             visibility: self.any_visibility(),
             addressed: self.any_addressed(),
+            pulled: false,
         };
         Activity { state, body: any_body(&mut self.chance, service, id.to_string()) }
     }

@@ -60,7 +60,7 @@ impl Service {
         let following = self.store.following(me, after("following"), PAGE).await?;
         let followers = self.store.followers(me, after("followers"), PAGE).await?;
         let following: Vec<Uid> = following.into_iter().map(|(uid, _)| uid).collect();
-        let followers: Vec<Uid> = followers.into_iter().map(|(uid, _)| uid).collect();
+        let followers: Vec<Uid> = followers.into_iter().map(|one| one.uid).collect();
         let more = |list: &[Uid]| list.last().filter(|_| list.len() == PAGE).map(|uid| uid.0);
         let (more_following, more_followers) = (more(&following), more(&followers));
         let both: Vec<Uid> = following.iter().chain(&followers).copied().collect();

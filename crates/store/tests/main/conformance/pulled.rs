@@ -1,0 +1,245 @@
+//! What is marked as pulled, and what readers who pull ask for.
+
+use super::naive::{Collection, Delivery, any_boxes, any_deliveries, any_filter, any_order, any_spot, hold};
+use super::{Engine, fresh};
+use model::{Box, Boxes, Entry, Filter, Order, Place, Position, State, Uid, Version, Visibility};
+use proptest::prelude::*;
+use store::{Acceptance, Arrival, Slice, Store};
+
+const START: Place = Place { position: Position(0), inside: None };
+const END: Position = Position(u64::MAX);
+
+/// The next version of it, marked or not.
+fn next(before: &Acceptance, pulled: bool) -> Acceptance {
+    let mut next = fresh::next(before, "next", false);
+    next.activity.state.pulled = pulled;
+    next
+}
+
+async fn deliver(store: &dyn Store, owner: Uid, deliveries: &[Delivery]) {
+    for delivery in deliveries {
+        store.deliver(delivery.at, vec![(owner, delivery.entry.clone())]).await.unwrap();
+    }
+}
+
+pub(crate) async fn a_mark_is_on_the_state_and_on_the_actors_entry(store: Engine) {
+    let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    let mut first = fresh::acceptance(ada, "1", fresh::NOON);
+    first.activity.state.pulled = true;
+    let second = next(&first, false);
+    let third = next(&second, true);
+    let from = fresh::boxes(&[Box::From]);
+    for item in [&first, &second, &third] {
+        let place = fresh::accept(&*store, item).await;
+        let state = &item.activity.state;
+        assert_eq!(store.states(&[state.id]).await.unwrap(), [Some(state.clone())]);
+        let found = store.activities(&[state.id]).await.unwrap().remove(0).unwrap();
+        assert_eq!((&found.state, &found.body), (state, &item.activity.body));
+        let formerly = item.formerly.as_ref().map(|before| before.visibility);
+        let own = Entry { formerly, arrived: Some(place), ..Entry::of(state, Box::From, false) };
+        assert_eq!(own.pulled, state.pulled);
+        for order in [Order::Received, Order::Published] {
+            assert_eq!(fresh::all(&*store, ada, from, order).await, std::slice::from_ref(&own));
+        }
+        let arrivals = store.arrivals(ada, START, END, 9).await.unwrap();
+        assert_eq!(arrivals, [Arrival::Entry(own.clone())]);
+        assert_eq!(store.own_arrivals(&[ada], START, END, 9).await.unwrap(), [[own]]);
+
+        store.deliver(place, vec![(bob, Entry::of(state, Box::Followed, false))]).await.unwrap();
+        assert!(!fresh::all(&*store, bob, Boxes::ALL, Order::Received).await[0].pulled, "nobody else's");
+        store.acknowledge(&[place], &[]).await.unwrap();
+    }
+}
+
+/// A mark on a row says nothing about which of two rows stays.
+pub(crate) async fn the_later_row_stays_marked_or_not(store: Engine) {
+    let base = fresh::entry(fresh::NOON, 0, &[Box::From]);
+    let marked =
+        |version, pulled, formerly| Entry { version: Version(version), pulled, formerly, ..base.clone() };
+    let writes = [
+        (4, marked(1, true, Some(Visibility::Public))),
+        (2, marked(2, true, None)),
+        (3, marked(2, false, None)),
+        (3, marked(2, false, Some(Visibility::Direct))),
+    ];
+    for order in fresh::every_order(&writes) {
+        let owner = fresh::uid(&*store).await;
+        for (at, entry) in &order {
+            store.deliver(Position(*at), vec![(owner, entry.clone())]).await.unwrap();
+        }
+        let latest = Entry { arrived: Some(Position(3)), ..writes[3].1.clone() };
+        assert_eq!(fresh::all(&*store, owner, Boxes::ALL, Order::Received).await, [latest], "{order:?}");
+    }
+}
+
+/// An actor may be addressed by what it did: the mark is seen whichever row comes first.
+pub(crate) async fn a_mark_is_seen_among_several_boxes(store: Engine) {
+    let own = Entry { pulled: true, ..fresh::entry(fresh::NOON, 0, &[Box::From]) };
+    let addressed = Entry { pulled: false, boxes: fresh::boxes(&[Box::Addressed]), ..own.clone() };
+    for order in [[&own, &addressed], [&addressed, &own]] {
+        let owner = fresh::uid(&*store).await;
+        for entry in order {
+            store.deliver(Position(5), vec![(owner, entry.clone())]).await.unwrap();
+        }
+        let arrived = Some(Position(5));
+        let both = Entry { boxes: own.boxes.union(addressed.boxes), arrived, ..own.clone() };
+        let found = fresh::all(&*store, owner, Boxes::ALL, Order::Received).await;
+        assert_eq!(found, std::slice::from_ref(&both));
+        assert_eq!(store.arrivals(owner, START, END, 9).await.unwrap(), [Arrival::Entry(both)]);
+        assert!(!fresh::all(&*store, owner, addressed.boxes, Order::Received).await[0].pulled);
+        let alone = Entry { arrived, ..own.clone() };
+        assert_eq!(store.own_arrivals(&[owner], START, END, 9).await.unwrap(), [[alone]]);
+    }
+}
+
+pub(crate) async fn slices_are_what_each_slice_is(store: Engine) {
+    let question =
+        (0..4_usize, any_boxes(), any_order(), any_filter(), prop::option::of(any_spot()), 0..9_usize);
+    let case = (prop::collection::vec(any_deliveries(), 3), prop::collection::vec(question, 0..8));
+    hold(24, &case, async |(collections, questions)| {
+        let mut owners = Vec::new();
+        for deliveries in &collections {
+            owners.push(fresh::uid(&*store).await);
+            deliver(&*store, owners[owners.len() - 1], deliveries).await;
+        }
+        owners.push(Uid(i64::MAX));
+        let slices: Vec<Slice<'_>> = questions
+            .iter()
+            .map(|(owner, boxes, order, filter, after, limit)| Slice {
+                owner: owners[*owner],
+                boxes: *boxes,
+                order: *order,
+                filter,
+                after: *after,
+                limit: *limit,
+            })
+            .collect();
+        let together = store.slices(&slices).await.unwrap();
+        assert_eq!(together.len(), slices.len());
+        for (found, slice) in together.into_iter().zip(&slices) {
+            assert_eq!(found, store.slice(slice).await.unwrap(), "{slice:?}");
+        }
+    });
+}
+
+pub(crate) async fn own_arrivals_leave_out_what_others_did(store: Engine) {
+    let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    let mut entries: Vec<Entry> =
+        (0..40).map(|n| fresh::entry(fresh::NOON + n, 0, &[Box::ALL[(n % 3) as usize]])).collect();
+    entries.sort_by_key(|entry| entry.id);
+    for (number, entry) in entries.iter().enumerate() {
+        let at = Position(number as u64 / 8 + 1);
+        store.deliver(at, vec![(ada, entry.clone()), (bob, entry.clone())]).await.unwrap();
+        store.note_changes(at, &[ada]).await.unwrap();
+    }
+    let all: Vec<Entry> = store
+        .arrivals(bob, START, END, 1_000)
+        .await
+        .unwrap()
+        .into_iter()
+        .filter_map(|arrival| match arrival {
+            Arrival::Entry(entry) if entry.boxes.contains(Box::From) => Some(entry),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(all.len(), 14);
+    let inside =
+        |number: usize| Place { position: all[number].arrived.unwrap(), inside: Some(all[number].id) };
+    for (after, floor, limit, expected) in [
+        (START, END, 14, &all[..]),
+        (START, END, 100, &all[..]),
+        (START, END, 5, &all[..5]),
+        (START, END, 0, &all[..0]),
+        (inside(3), END, 4, &all[4..8]),
+        (inside(13), END, 4, &all[..0]),
+        (Place::whole(END), END, 4, &all[..0]),
+    ] {
+        let found = store.own_arrivals(&[ada, Uid(i64::MAX), bob], after, floor, limit).await.unwrap();
+        assert_eq!(found, [expected, &[], expected], "{after:?} {limit}");
+    }
+    assert!(store.own_arrivals(&[], START, END, 9).await.unwrap().is_empty());
+}
+
+pub(crate) async fn own_arrivals_are_what_a_naive_model_gives(store: Engine) {
+    let case = (
+        prop::collection::vec(any_deliveries(), 3),
+        0..8_u64,
+        prop::option::of(any::<prop::sample::Index>()),
+        0..8_u64,
+        1..6_usize,
+    );
+    hold(32, &case, async |(collections, position, inside, floor, limit)| {
+        let mut owners = Vec::new();
+        let mut all = Vec::new();
+        for deliveries in &collections {
+            owners.push(fresh::uid(&*store).await);
+            deliver(&*store, owners[owners.len() - 1], deliveries).await;
+            let mut own: Vec<Delivery> = deliveries.clone();
+            own.retain(|delivery| delivery.entry.boxes.contains(Box::From));
+            for delivery in &mut own {
+                delivery.entry.boxes = fresh::boxes(&[Box::From]);
+            }
+            all.push(Collection::of(&own).arrivals());
+        }
+        let ids: Vec<_> = all.iter().flatten().map(|entry| entry.id).collect();
+        let inside = inside.filter(|_| !ids.is_empty()).map(|index| *index.get(&ids));
+        let after = Place { position: Position(position), inside };
+        for own in &mut all {
+            own.retain(|entry| {
+                let arrived = entry.arrived.unwrap();
+                arrived <= Position(floor) && after.is_before(arrived, entry.id)
+            });
+            own.truncate(limit);
+        }
+        let found = store.own_arrivals(&owners, after, Position(floor), limit).await.unwrap();
+        assert_eq!(found, all);
+    });
+}
+
+pub(crate) async fn followed_entries_are_found_by_what_their_actors_have(store: Engine) {
+    let (ada, bob, owner) = (fresh::uid(&*store).await, fresh::uid(&*store).await, fresh::uid(&*store).await);
+    let state = |actor, received: i64, pulled| -> State {
+        let item = fresh::acceptance(actor, "1", fresh::NOON + received);
+        State { pulled, ..item.activity.state }
+    };
+    let states = [state(ada, 1, true), state(bob, 1, false), state(ada, 3, true), state(bob, 4, true)];
+    let own: Vec<Entry> = states.iter().map(|state| Entry::of(state, Box::From, false)).collect();
+    let pushed = Entry::of(&states[0], Box::Followed, false);
+    let gone = Entry {
+        version: Version(9),
+        formerly: Some(Visibility::Public),
+        ..Entry::of(&states[1], Box::Followed, true)
+    };
+    let addressed = Entry::of(&states[2], Box::Addressed, false);
+    for (at, to, entry) in [
+        (5, owner, &pushed),
+        (5, owner, &Entry { boxes: addressed.boxes, ..pushed.clone() }),
+        (6, owner, &gone),
+        (7, owner, &addressed),
+        (8, owner, &own[2]),
+        (9, bob, &Entry::of(&states[3], Box::Followed, false)),
+    ] {
+        store.deliver(Position(at), vec![(to, entry.clone())]).await.unwrap();
+    }
+    let arrived = |entry: &Entry, at| Some(Entry { arrived: Some(Position(at)), ..entry.clone() });
+    let (pushed, gone) = (arrived(&pushed, 5), arrived(&gone, 6));
+    let never =
+        Entry { facet: fresh::facet(&fresh::number().to_string(), "photo", "post"), ..own[0].clone() };
+    // Of what is asked for only the keys count.
+    let later = Entry { version: Version(99), actor: Uid(1), gone: true, arrived: None, ..own[1].clone() };
+    let asked = [own[3].clone(), own[0].clone(), later, own[2].clone(), never, own[0].clone()];
+    let found = store.followed_entries(owner, &asked).await.unwrap();
+    assert_eq!(found, [None, pushed.clone(), gone, None, None, pushed]);
+    assert_eq!(store.followed_entries(owner, &[]).await.unwrap(), []);
+    let everything = Slice {
+        owner,
+        boxes: fresh::boxes(&[Box::Followed]),
+        order: Order::Received,
+        filter: &Filter::default(),
+        after: None,
+        limit: 9,
+    };
+    let known = store.slice(&everything).await.unwrap();
+    let found = store.followed_entries(owner, &known).await.unwrap();
+    assert_eq!(found, known.into_iter().map(Some).collect::<Vec<_>>());
+}

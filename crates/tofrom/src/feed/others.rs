@@ -1,0 +1,83 @@
+//! From whom a collection is read besides its own entries: accounts that it pulls from; and, where things were not pushed
+//! to it because nobody had read it for long, everybody whom its owner follows.
+
+use super::{Feed, ReadError};
+use model::{Collection, FeedQuery, Phase, Position, Uid};
+use moka::sync::Cache;
+use std::collections::HashMap;
+use std::time::Duration;
+use store::Store;
+
+/// Followed accounts that are asked for at once.
+const PAGE: usize = 1_000;
+/// Of the time after which an account falls asleep, the part for which a read is not noted again.
+const NOTED_FOR: u32 = 8;
+/// How many accounts are remembered as read.
+const REMEMBERED: u64 = 200_000;
+
+/// From whom a collection is read besides.
+#[derive(Default)]
+pub(super) struct Others {
+    /// From whom it pulls, each with where in the log the edge was made.
+    pub(super) pulled: HashMap<Uid, Position>,
+    /// Everybody of whose deeds something may be missing among its own entries.
+    pub(super) merged: Vec<Uid>,
+}
+
+/// Which collections were read lately: they do not fall asleep.
+pub(super) struct Reads {
+    noted: Option<Cache<Uid, ()>>,
+}
+
+impl Reads {
+    /// Where accounts fall asleep after that time.
+    pub(super) fn new(idle_after: Option<Duration>) -> Reads {
+        let cache = |after: Duration| {
+            Cache::builder().max_capacity(REMEMBERED).time_to_live(after / NOTED_FOR).build()
+        };
+        Reads { noted: idle_after.map(cache) }
+    }
+
+    /// Whether a read is to be noted.
+    fn is_new(&self, uid: Uid) -> bool {
+        self.noted.as_ref().is_some_and(|noted| noted.entry(uid).or_insert(()).is_fresh())
+    }
+}
+
+impl Feed {
+    /// From whom the collection is read besides. Who asks for what arrived takes the floor first: whoever is pulled from
+    /// by then is known here.
+    pub(super) async fn others(&self, query: &FeedQuery) -> Result<Others, ReadError> {
+        // What somebody did is all among their own entries.
+        if query.collection == Collection::From {
+            return Ok(Others::default());
+        }
+        let owner = query.owner;
+        if self.reads.is_new(owner) {
+            self.store.note_read(owner, self.clock.now()).await?;
+        }
+        let reading = self.store.reading(owner).await?;
+        let merged = match reading.phase {
+            Phase::Awake => reading.pulled.iter().map(|(uid, _)| *uid).collect(),
+            Phase::Returning { .. } => followed(self.store.as_ref(), owner).await?,
+            Phase::Asleep { since } => {
+                self.store.wake(owner, reading.version, since).await?;
+                followed(self.store.as_ref(), owner).await?
+            }
+        };
+        Ok(Others { pulled: reading.pulled.into_iter().collect(), merged })
+    }
+}
+
+/// Everybody whom an account follows.
+async fn followed(store: &dyn Store, owner: Uid) -> store::Result<Vec<Uid>> {
+    let mut all: Vec<Uid> = Vec::new();
+    loop {
+        let page = store.following(owner, all.last().copied(), PAGE).await?;
+        let ended = page.len() < PAGE;
+        all.extend(page.into_iter().map(|(uid, _)| uid));
+        if ended {
+            return Ok(all);
+        }
+    }
+}
