@@ -10,6 +10,7 @@ use scylla::client::session_builder::SessionBuilder;
 use scylla::serialize::row::SerializeRow;
 use scylla::statement::Consistency;
 use scylla::statement::prepared::PreparedStatement;
+use scylla::value::CqlValue;
 use uuid::Uuid;
 
 /// Rows that are written at once; the service has as many under way.
@@ -29,8 +30,9 @@ impl Bare {
         Bare { session, keyspace: cluster.nodes.keyspace.clone() }
     }
 
-    /// Prepares a statement; `feed.` stands for the keyspace.
+    /// Prepares a statement; `feed.` and `ident.` stand for the two keyspaces.
     pub(crate) async fn prepare(&self, text: &str) -> PreparedStatement {
+        let text = text.replace("ident.", &format!("{}_ident.", self.keyspace));
         let text = text.replace("feed.", &format!("{}.", self.keyspace));
         let mut prepared = self.session.prepare(text).await.unwrap();
         prepared.set_is_idempotent(true);
@@ -54,6 +56,15 @@ impl Bare {
         answer.into_rows_result().unwrap().first_row().unwrap()
     }
 
+    /// How many rows have that value in the one column that a statement gives of a whole table.
+    pub(crate) async fn rows_with(&self, text: &str, value: &CqlValue) -> usize {
+        let statement = self.prepare(text).await;
+        let pages = self.session.execute_iter(statement, ()).await.unwrap();
+        let rows = pages.rows_stream::<(Option<CqlValue>,)>().unwrap();
+        let found = rows.try_filter(|(one,)| std::future::ready(one.as_ref() == Some(value)));
+        found.try_fold(0, |count, _| std::future::ready(Ok(count + 1))).await.unwrap()
+    }
+
     /// Writes these rows.
     pub(crate) async fn write<V: SerializeRow>(&self, rows: impl Iterator<Item = (&PreparedStatement, V)>) {
         let writes = rows.map(|(statement, values)| async move {
@@ -70,6 +81,7 @@ pub(crate) struct BarePage {
     actors: Vec<i64>,
     ids: Vec<Uuid>,
     year: i32,
+    reading: PreparedStatement,
     directory: PreparedStatement,
     slices: [PreparedStatement; 2],
     edges: PreparedStatement,
@@ -104,6 +116,7 @@ impl BarePage {
             actors,
             ids: entries.iter().map(|entry| Uuid::from_bytes(*entry.id.as_bytes())).collect(),
             year: i32::try_from(entries[0].received.0 / YEAR).unwrap(),
+            reading: bare.prepare("SELECT followee, edge, phase FROM feed.reading WHERE uid = ?").await,
             directory,
             slices: [
                 bare.prepare(&slice("own_received")).await,
@@ -122,6 +135,7 @@ impl BarePage {
     /// Reads it, step by step as the service does; gives how many statements that took.
     pub(crate) async fn read(&self, bare: &Bare) -> usize {
         let (least, owner) = (Uuid::from_bytes(*ActivityId::MIN.as_bytes()), self.owner);
+        bare.run(&self.reading, (owner,)).await;
         bare.run(&self.directory, (owner, 0_i8)).await;
         join_all(self.boxes.iter().map(|(one, bucket)| {
             let slice = &self.slices[usize::from(*one == 2)];
@@ -132,7 +146,7 @@ impl BarePage {
         bare.run(&self.removals, (owner, self.year, &self.ids)).await;
         let found = join_all(self.ids.iter().map(|id| bare.run(&self.state, (id,)))).await;
         assert!(found.iter().all(|rows| *rows == 1));
-        3 + self.boxes.len() + self.ids.len()
+        4 + self.boxes.len() + self.ids.len()
     }
 }
 

@@ -11,7 +11,7 @@ use tofrom::clock::Clock;
 use tofrom::ingest::{Draft, json, normalise};
 
 const KEYSPACE: &str = "tofrom_cost";
-/// Accounts that are made at once.
+/// What is made at once: accounts, edges, activities of different actors.
 const AT_ONCE: usize = 64;
 
 /// Where the engines are.
@@ -66,7 +66,19 @@ pub(crate) async fn accounts(store: &CqlStore, name: &str, many: usize) -> Vec<A
         };
         store.create_account(new).await.map(Option::unwrap)
     });
-    stream::iter(made).buffered(AT_ONCE).try_collect().await.unwrap()
+    all(made).await
+}
+
+/// Does all of these, many at once; gives what came of them in their order.
+pub(crate) async fn all<T>(doing: impl Iterator<Item = impl Future<Output = store::Result<T>>>) -> Vec<T> {
+    stream::iter(doing).buffered(AT_ONCE).try_collect().await.unwrap()
+}
+
+/// What came of something, and how many statements the store sent for it.
+pub(crate) async fn counted<T>(store: &CqlStore, doing: impl Future<Output = T>) -> (T, u64) {
+    let before = store.counted().0;
+    let done = doing.await;
+    (done, store.counted().0 - before)
 }
 
 /// A bookmark for these, received then.

@@ -1,7 +1,9 @@
 //! Followers by the hundred thousand.
 
 use super::bare::Bare;
+use super::cluster::accounts;
 use model::{Account, Edge, Uid, Version};
+use std::time::Instant;
 use store::Graph;
 use store::cql::CqlStore;
 use tofrom::clock::Clock;
@@ -9,6 +11,19 @@ use tofrom::fanout::{Rules, deliver_pending};
 
 /// From so many followers on the store has them in 16 shards.
 const ONE_SHARD: usize = 12_000;
+
+/// An account, and so many that follow it. Says how long it took to make them.
+pub(crate) async fn very_followed(store: &CqlStore, bare: &Bare, many: usize) -> (Account, Vec<Account>) {
+    let start = Instant::now();
+    let followers = accounts(store, "follower", many).await;
+    println!("{many} accounts made in {:.0} s", start.elapsed().as_secs_f64());
+    let actor = accounts(store, "actor", 1).await.remove(0);
+    let start = Instant::now();
+    let numbers: Vec<i64> = followers.iter().map(|account| account.uid.0).collect();
+    follow_all(store, bare, &actor, &numbers).await;
+    println!("{many} edges written in {:.0} s\n", start.elapsed().as_secs_f64());
+    (actor, followers)
+}
 
 /// Has all of these follow the actor. The first edge is made by the store; what it wrote is copied for the others, because
 /// each of them would be a task in the log.

@@ -1,10 +1,10 @@
 //! An actor whom very many accounts follow, and what others notice while something of it is delivered to all of them.
 
 use super::bare::Bare;
-use super::cluster::{Cluster, accounts, draft};
-use super::edges::follow_all;
+use super::cluster::{Cluster, draft};
+use super::edges::very_followed;
 use super::reader::first_page;
-use model::{Account, Reader, Start, Uid};
+use model::{Account, Reader, Start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::cql::CqlStore;
@@ -22,19 +22,12 @@ const QUIET: Duration = Duration::from_secs(20);
 
 pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     let (store, bare, clock) = (cluster.open().await, Bare::connect(cluster).await, Clock::system());
-    let start = Instant::now();
-    let followers = accounts(&store, "follower", many).await;
-    println!("{many} accounts made in {:.0} s", start.elapsed().as_secs_f64());
-    let actor = accounts(&store, "actor", 1).await.remove(0);
-    let start = Instant::now();
-    let numbers: Vec<i64> = followers.iter().map(|account| account.uid.0).collect();
-    follow_all(&store, &bare, &actor, &numbers).await;
-    println!("{many} edges written in {:.0} s\n", start.elapsed().as_secs_f64());
+    let (actor, followers) = very_followed(&store, &bare, many).await;
 
     // Requests are answered by one process and deliveries done by another.
     let api = cluster.open().await;
     let ingest = Ingest::new(api.clone(), clock.clone());
-    let last = Uid(numbers.iter().copied().max().unwrap());
+    let last = followers.iter().max_by_key(|account| account.uid).unwrap();
     println!(
         "| | acknowledged, ms | all have it, s | page, ms: half, 99 %, slowest | poll, ms: half, 99 %, slowest |"
     );
@@ -49,10 +42,7 @@ pub(crate) async fn measure(cluster: &Cluster, many: usize) {
         let delivering = deliver_pending(store.as_ref(), &clock, &rules);
         let (_, noticed) = watched(&api, &followers, delivering).await;
         let all = start.elapsed();
-        let page = feed(&api)
-            .page(Reader::Owner, &first_page(&Account { uid: last, ..actor.clone() }))
-            .await
-            .unwrap();
+        let page = feed(&api).page(Reader::Owner, &first_page(last)).await.unwrap();
         assert_eq!(page.items.len(), number + 1, "the last one has it");
         println!(
             "| activity {} | {:.0} | {:.1} | {} | {} |",

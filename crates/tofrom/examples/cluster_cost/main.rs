@@ -10,7 +10,9 @@
 //! - `statements`: how many a page takes, cold and warm;
 //! - `reads`: CPU of the service for a page, and pages a second, in turns with the bare driver;
 //! - `fanout`: rows a second that are delivered to so many followers, in turns with the bare driver;
-//! - `graph`: so many accounts that follow one, and what others notice while all of them are delivered to.
+//! - `graph`: so many accounts that follow one, and what others notice while all of them are delivered to;
+//! - `ways`: an activity that is pushed to so many, and one that they pull; pages that are merged from others; and an
+//!   account that returns after a year.
 
 #![allow(
     clippy::unwrap_used,
@@ -30,6 +32,7 @@ mod reader;
 mod reads;
 mod service;
 mod statements;
+mod ways;
 
 use cluster::Cluster;
 
@@ -43,6 +46,7 @@ async fn main() {
             "reads" => reads::measure(&cluster, &parts.next().expect("where is tofrom?")).await,
             "fanout" => fanout::measure(&cluster, followers(parts.next())).await,
             "graph" => graph::measure(&cluster, followers(parts.next())).await,
+            "ways" => ways::measure(&cluster, followers(parts.next())).await,
             other => panic!("there is no part {other}"),
         }
     }

@@ -21,9 +21,9 @@ const AT_ONCE: usize = 16;
 const AIM: f64 = 0.6;
 
 /// Pages a second, and milliseconds of CPU for each.
-struct Turn {
+pub(crate) struct Turn {
     rate: f64,
-    cpu: f64,
+    pub(crate) cpu: f64,
 }
 
 pub(crate) async fn measure(cluster: &Cluster, program: &str) {
@@ -80,7 +80,7 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
 }
 
 /// Has so many at once do it again and again; counts the CPU of that process.
-async fn turn<F: Future<Output = ()>>(process: u32, doing: impl Fn(usize) -> F) -> Turn {
+pub(crate) async fn turn<F: Future<Output = ()>>(process: u32, doing: impl Fn(usize) -> F) -> Turn {
     let (start, before) = (Instant::now(), cpu_seconds(process));
     let many = join_all((0..AT_ONCE).map(|at| {
         let doing = &doing;

@@ -1,6 +1,7 @@
 //! By which way activities come to followers.
 
 use super::{ConfigError, RawConfig, parse_age};
+use crate::fanout::Rules;
 use std::time::Duration;
 
 /// From how many followers on what an account does is pulled, where nothing is said.
@@ -15,6 +16,13 @@ pub struct Fanout {
     pub pull_above: usize,
     /// After how long without a read an account falls asleep, if it does.
     pub idle_after: Option<Duration>,
+}
+
+impl Fanout {
+    /// What workers go by.
+    pub fn rules(&self) -> Rules {
+        Rules { pull_above: Some(self.pull_above), ..Rules::default() }
+    }
 }
 
 impl Default for Fanout {

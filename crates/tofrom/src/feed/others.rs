@@ -61,8 +61,8 @@ impl Feed {
             Phase::Awake => reading.pulled.iter().map(|(uid, _)| *uid).collect(),
             Phase::Returning { .. } => followed(self.store.as_ref(), owner).await?,
             Phase::Asleep { since } => {
-                self.store.wake(owner, reading.version, since).await?;
-                followed(self.store.as_ref(), owner).await?
+                let wake = self.store.wake(owner, reading.version, since);
+                tokio::try_join!(wake, followed(self.store.as_ref(), owner))?.1
             }
         };
         Ok(Others { pulled: reading.pulled.into_iter().collect(), merged })

@@ -32,6 +32,7 @@ pub(super) async fn fill(
     clock: &Clock,
     secrets: &Secrets,
     keys: &SecretKeys,
+    rules: &Rules,
 ) -> anyhow::Result<()> {
     if !is_filled(store.as_ref()).await? {
         let now = clock.now();
@@ -42,6 +43,8 @@ pub(super) async fn fill(
             accounts.insert(person.name, account(store.as_ref(), person, secrets, now).await?);
         }
         follow(store.as_ref(), &accounts, now).await?;
+        // Before anybody does anything: it depends on how many follow by which way that comes.
+        deliver_all(store.as_ref(), clock, rules).await?;
         let ingest = Ingest::new(Arc::clone(store), clock.clone());
         for person in PEOPLE {
             if let Some(account) = accounts.get(person.name) {
@@ -52,22 +55,24 @@ pub(super) async fn fill(
             account(store.as_ref(), person, secrets, now).await?;
         }
     }
-    let delivered = timeout(PATIENCE, deliver_all(store.as_ref(), clock)).await;
-    delivered.with_context(|| {
-        let seconds = PATIENCE.as_secs();
-        format!("deliveries were not done within {seconds} s; the same command goes on, and tofrom check tells more")
-    })?
+    deliver_all(store.as_ref(), clock, rules).await
 }
 
 /// Delivers until nothing waits: what other processes have in hand is theirs to finish, or comes back to the log.
-async fn deliver_all(store: &dyn Store, clock: &Clock) -> anyhow::Result<()> {
-    loop {
-        deliver_pending(store, clock, &Rules::default()).await?;
-        if store.backlog(1).await?.tasks == 0 {
-            return Ok(());
+async fn deliver_all(store: &dyn Store, clock: &Clock, rules: &Rules) -> anyhow::Result<()> {
+    let delivered = async {
+        loop {
+            deliver_pending(store, clock, rules).await?;
+            if store.backlog(1).await?.tasks == 0 {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
-    }
+    };
+    timeout(PATIENCE, delivered).await.with_context(|| {
+        let seconds = PATIENCE.as_secs();
+        format!("deliveries were not done within {seconds} s; the same command goes on, and tofrom check tells more")
+    })?
 }
 
 /// Whether somebody else lives in this store: accounts whose secrets the demo does not have.

@@ -19,6 +19,7 @@ use super::output::note;
 use super::serve::{self, Role, Sockets};
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config, Engine, Https, Storage};
+use crate::fanout::Rules;
 use crate::sources::SourceSettings;
 use anyhow::{Context, bail};
 use secrets::Secrets;
@@ -84,12 +85,13 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..global.settings()?.sources()? };
     let fanout = global.settings()?.fanout()?;
     let config = Config { base_url, sources, fanout, ..config };
+    let rules = fanout.rules();
 
     if kept.is_none() && !global.json {
         note(format_args!("making the demo in {} ...", folder.display()));
     }
     let (engine, secrets) = tokio::select! {
-        filled = filled(&storage, kept, &clock) => filled?,
+        filled = filled(&storage, kept, &clock, &rules) => filled?,
         () = &mut stop => return Ok(()),
     };
 
@@ -108,6 +110,7 @@ async fn filled(
     storage: &Storage,
     kept: Option<Secrets>,
     clock: &Clock,
+    rules: &Rules,
 ) -> anyhow::Result<(Engine, Secrets)> {
     if let Some(cluster) = &storage.cluster {
         // Changes nothing where the tables are there, and takes no time then.
@@ -122,7 +125,7 @@ async fn filled(
         }
         None => Secrets::make(&storage.data_dir)?,
     };
-    fill::fill(&store, clock, &secrets, &storage.secret_keys()?).await?;
+    fill::fill(&store, clock, &secrets, &storage.secret_keys()?, rules).await?;
     Ok((engine, secrets))
 }
 

@@ -6,7 +6,7 @@ use super::{Role, Running, Sockets};
 use crate::auth::{AuthSettings, OAuthSettings};
 use crate::clock::Clock;
 use crate::config::{Config, Engine, Fanout};
-use crate::fanout::{self, Rules};
+use crate::fanout;
 use crate::feed::FeedLimits;
 use crate::http::listen::{Limits, Listeners, ReloadingCertificate, serve, serve_plain};
 use crate::http::{Parts, Service, router};
@@ -153,8 +153,7 @@ impl Ground {
     fn deliver(&self, running: &mut Running, settings: Fanout) {
         let stopping = running.stop_background.subscribe();
         let (store, clock, hub) = (Arc::clone(&self.store), self.clock.clone(), Arc::clone(&self.hub));
-        let rules = Rules { pull_above: Some(settings.pull_above), ..Rules::default() };
-        running.background.spawn(fanout::run(store, clock, hub, rules, stopped(stopping)));
+        running.background.spawn(fanout::run(store, clock, hub, settings.rules(), stopped(stopping)));
         if let Some(idle_after) = settings.idle_after {
             let stopping = running.stop_background.subscribe();
             let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
