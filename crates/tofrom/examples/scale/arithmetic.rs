@@ -1,0 +1,163 @@
+//! What the rules make of very many accounts: calculated from assumptions, and from what a run measured.
+
+use super::costs::Costs;
+use super::pareto::Pareto;
+use model::MOST_PULLED;
+
+/// What is assumed; the same as in `docs/scale.md`, and what goes beyond that is told there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Assumptions {
+    /// Of each account.
+    pub(crate) activities_a_day: f64,
+    pub(crate) followers: f64,
+    /// The mean times that is the peak.
+    pub(crate) peak: f64,
+    pub(crate) copies: f64,
+    /// Copies that are asked at a read.
+    pub(crate) quorum: f64,
+    /// For how many days followed entries are kept, and arrivals.
+    pub(crate) entries_kept: f64,
+    pub(crate) arrivals_kept: f64,
+    pub(crate) bodies_kept: f64,
+    /// Bytes of a body, of a follower's two entries, and of an arrival: those of `docs/performance.md`.
+    pub(crate) body: f64,
+    pub(crate) entries: f64,
+    pub(crate) arrival: f64,
+    /// The part of the accounts that are read daily, and how many pages of each.
+    pub(crate) daily: f64,
+    pub(crate) pages_a_day: f64,
+    /// The part that is read now and then, once in so many days. The others never are.
+    pub(crate) now_and_then: f64,
+    pub(crate) away: f64,
+    /// Days before it fell asleep that an account's return looks at.
+    pub(crate) looked_back: f64,
+    /// Statements of a page that pulls nothing.
+    pub(crate) page: f64,
+    /// Partitions that are read for each account that a page pulls from: which buckets there are, and the newest one.
+    pub(crate) partitions: f64,
+    /// What a node takes: operations a second of ScyllaDB and of Cassandra, and bytes.
+    pub(crate) scylla: f64,
+    pub(crate) cassandra: f64,
+    pub(crate) disk: f64,
+    /// Seconds of a write that is acknowledged by a quorum, and how many a worker has under way.
+    pub(crate) write: f64,
+    pub(crate) at_once: f64,
+}
+
+pub(crate) const ASSUMPTIONS: Assumptions = Assumptions {
+    activities_a_day: 2.0,
+    followers: 100.0,
+    peak: 3.0,
+    copies: 3.0,
+    quorum: 2.0,
+    entries_kept: 30.0,
+    arrivals_kept: 8.0,
+    bodies_kept: 365.0,
+    body: 900.0,
+    entries: 36.0 + 40.0,
+    arrival: 25.0,
+    daily: 0.3,
+    pages_a_day: 10.0,
+    now_and_then: 0.1,
+    away: 60.0,
+    looked_back: 7.0,
+    page: 27.0,
+    partitions: 2.0,
+    scylla: 32.0 * 4_000.0,
+    cassandra: 32.0 * 4_000.0 / 3.0,
+    disk: 5e12,
+    write: 0.002,
+    at_once: 256.0,
+};
+
+const DAY: f64 = 86_400.0;
+/// Two entries and an arrival.
+const ROWS: f64 = 3.0;
+/// Accounts that are read together by one statement.
+const TOGETHER: f64 = 100.0;
+/// Copies of anything need so many nodes at least.
+const FEWEST: f64 = 3.0;
+
+/// Rules for so many accounts.
+#[derive(Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) accounts: f64,
+    /// Infinite: nobody is pulled.
+    pub(crate) above: f64,
+    /// After how many days without a read accounts fall asleep; infinite: they do not.
+    pub(crate) idle_after: f64,
+}
+
+/// What they come to.
+pub(crate) struct Figures {
+    /// Rows that are pushed, a second; at the peak that many times more.
+    pub(crate) rows: f64,
+    /// Bytes of followed entries and arrivals, all copies.
+    pub(crate) bytes: f64,
+    /// How many accounts are pulled, and from how many of them a reader pulls.
+    pub(crate) pulled_accounts: f64,
+    pub(crate) pulled: f64,
+    /// Statements that a page takes more, and partitions that it reads more.
+    pub(crate) more_statements: f64,
+    pub(crate) more_partitions: f64,
+    /// Rows of one activity of whoever has most followers and is pushed.
+    pub(crate) burst: f64,
+    /// For how many seconds that takes all that the cluster can write.
+    pub(crate) burst_seconds: f64,
+    /// How many seconds it takes one worker, until the last follower has it.
+    pub(crate) lag: f64,
+    pub(crate) scylla: f64,
+    pub(crate) cassandra: f64,
+}
+
+impl Case {
+    pub(crate) fn figures(&self, costs: &Costs) -> Figures {
+        let given = &ASSUMPTIONS;
+        let pareto = Pareto::of(self.accounts, given.followers);
+        let sleeps = self.idle_after.is_finite();
+        let awake = if sleeps { given.daily + given.now_and_then } else { 1.0 };
+        let pulled_part = pareto.mean_above(self.above) / given.followers;
+        let acts = self.accounts * given.activities_a_day / DAY;
+        // Who comes back gets what was missed, so to them everything is written too, only later.
+        let deliveries = acts * given.followers * (1.0 - pulled_part) * awake;
+        let rows = deliveries * ROWS;
+        let kept = given.entries * given.entries_kept + given.arrival * given.arrivals_kept;
+        let bytes = deliveries * DAY * kept * given.copies;
+        let pulled = (given.followers * pulled_part).min(MOST_PULLED as f64);
+        let more_statements = (pulled / TOGETHER).ceil() * costs.statements_of_pulling;
+        let more_partitions = pulled * given.partitions;
+        let pages = self.accounts * given.daily * given.pages_a_day / DAY;
+        let reads = pages * (given.page + more_partitions) * given.quorum;
+        let writes = (rows + acts * costs.statements_an_activity) * given.copies;
+        let operations =
+            given.peak * (writes + reads) + self.returns(1.0 - pulled_part, costs) * given.copies;
+        let bodies = acts * DAY * given.bodies_kept * given.body * given.copies;
+        let by_disk = (bytes + bodies) / given.disk;
+        let nodes = |each: f64| by_disk.max(operations / each).ceil().max(FEWEST);
+        let burst = ROWS * self.above.min(pareto.most) * awake;
+        Figures {
+            rows,
+            bytes,
+            pulled_accounts: pareto.part_above(self.above) * self.accounts,
+            pulled,
+            more_statements,
+            more_partitions,
+            burst,
+            burst_seconds: burst * given.copies / (nodes(given.scylla) * given.scylla),
+            lag: burst / given.at_once * given.write,
+            scylla: nodes(given.scylla),
+            cassandra: nodes(given.cassandra),
+        }
+    }
+
+    /// Statements a second for those who come back, besides the rows that are pushed to them.
+    fn returns(&self, pushed: f64, costs: &Costs) -> f64 {
+        let given = &ASSUMPTIONS;
+        let asleep = given.away - self.idle_after;
+        if asleep <= 0.0 {
+            return 0.0;
+        }
+        let looked_at = (asleep + given.looked_back) * given.activities_a_day * given.followers * pushed;
+        self.accounts * given.now_and_then / given.away / DAY * looked_at * costs.statements_a_look
+    }
+}

@@ -1,0 +1,111 @@
+//! Why very-followed accounts are pulled and idle ones left alone: a follow graph with a heavy tail, run and calculated.
+//!
+//! - `run`: so many accounts on a cluster, by one choice of rules after the other: what is written and read, and that
+//!   every reader's page is the same by all of them. `scripts/simulate-scale` starts a cluster for it.
+//! - `calculate`: what that makes of very many accounts.
+//!
+//! ```sh
+//! eval "$(scripts/engines variables)"
+//! cargo run --release -p tofrom --example scale -- run --accounts 10000 --costs costs.csv
+//! cargo run --release -p tofrom --example scale -- calculate --costs costs.csv --csv table.csv
+//! ```
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a measurement may end in a panic, and prints its tables"
+)]
+
+mod arithmetic;
+#[path = "../cluster_cost/bare.rs"]
+#[allow(dead_code, reason = "the other measurement takes the rest of it")]
+mod bare;
+#[path = "../cluster_cost/cluster.rs"]
+#[allow(dead_code, reason = "the other measurement takes the rest of it")]
+mod cluster;
+mod costs;
+mod graph;
+mod pages;
+mod pareto;
+mod returns;
+mod round;
+mod rules;
+mod run;
+mod table;
+mod world;
+
+use clap::{Args, Parser};
+use cluster::Cluster;
+use costs::Costs;
+use graph::Graph;
+use std::path::PathBuf;
+use world::World;
+
+/// What very-followed and idle accounts cost, by several rules.
+#[derive(Parser)]
+enum Options {
+    /// Runs a follow graph on the cluster that the environment names.
+    Run {
+        #[command(flatten)]
+        scale: Scale,
+        /// Where to write what things cost.
+        #[arg(long, value_name = "FILE")]
+        costs: PathBuf,
+    },
+    /// Calculates with these costs for a million accounts and more.
+    Calculate {
+        /// What a run wrote.
+        #[arg(long, value_name = "FILE")]
+        costs: PathBuf,
+        /// Where to write the curves, for a plot.
+        #[arg(long, value_name = "FILE")]
+        csv: PathBuf,
+    },
+}
+
+/// How large it is.
+#[derive(Args)]
+struct Scale {
+    /// How many accounts.
+    #[arg(long, default_value_t = 10_000)]
+    accounts: usize,
+    /// How many follow one on average; an edge takes about a millisecond to write.
+    #[arg(long, default_value_t = 5.0)]
+    followers: f64,
+    /// How many activities by each of the rules; by a tenth of the accounts unless told.
+    #[arg(long)]
+    activities: Option<usize>,
+    /// How many of them a second.
+    #[arg(long, default_value_t = 25.0)]
+    pace: f64,
+    /// The same number gives the same graph.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Scale {
+    fn activities(&self) -> usize {
+        self.activities.unwrap_or(self.accounts / 10)
+    }
+}
+
+#[tokio::main]
+async fn main() {
+    match Options::parse() {
+        Options::Run { scale, costs } => {
+            let graph = Graph::new(scale.accounts, scale.followers, scale.seed);
+            let most = graph.followers.iter().map(Vec::len).max().unwrap_or_default();
+            println!("{} accounts, {} edges, at most {most} followers", scale.accounts, graph.edges());
+            let mut world = World::made(&Cluster::prepared().await, graph).await;
+            run::run(&mut world, &scale).await.write(&costs);
+        }
+        Options::Calculate { costs, csv } => {
+            let costs = Costs::read(&costs);
+            table::print(&costs);
+            std::fs::write(csv, table::curves(&costs)).unwrap();
+        }
+    }
+}

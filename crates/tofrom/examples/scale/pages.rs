@@ -1,0 +1,83 @@
+//! Readers' pages, held to what has to be on them, and what they cost.
+
+use super::graph::is_read;
+use super::world::World;
+use futures::{StreamExt, stream};
+use model::{Collection, FeedQuery, Filter, Order, Reader, Start};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tofrom::accounts::AccountCache;
+use tofrom::feed::{Feed, FeedLimits, Page};
+
+const SIZE: u32 = 20;
+/// Pages that are read at once.
+const AT_ONCE: usize = 16;
+/// Of how many readers it is counted what pages take.
+const COUNTED: usize = 400;
+/// What it is does not matter: here accounts fall asleep when they are told to. That there is one has reads noted.
+const IDLE_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Statements of somebody's page, and of a poll behind it that finds nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken {
+    /// Without those for the states of what is on the page, which are as many whatever the rules are.
+    pub(crate) page: f64,
+    pub(crate) poll: f64,
+}
+
+/// A reader of the world's collections, who remembers of what is pulled nothing between two pages.
+pub(crate) fn feed(world: &World) -> Feed {
+    let limits = FeedLimits { idle_after: Some(IDLE_AFTER), ..FeedLimits::default() };
+    Feed::new(world.api.clone(), AccountCache::new(world.api.clone()), world.clock.clone(), limits)
+}
+
+/// Reads the first pages of these; panics where one is not as it has to be.
+pub(crate) async fn check(world: &World, feed: &Feed, readers: &[usize]) {
+    let pages = readers.iter().map(|reader| page(world, feed, *reader));
+    stream::iter(pages).buffer_unordered(AT_ONCE).collect::<Vec<Page>>().await;
+}
+
+/// Counts what pages of some readers take, one after the other: of those on whose pages is something of others.
+pub(crate) async fn count(world: &World, feed: &Feed) -> BTreeMap<usize, Taken> {
+    let has_some = |reader: &usize| {
+        let found = world.graph.page(*reader, &world.actors, SIZE as usize);
+        is_read(*reader) && found.iter().any(|step| world.actors[*step] != *reader)
+    };
+    let mut readers: Vec<usize> = (0..world.accounts.len()).filter(has_some).collect();
+    // Some of each part of the distribution, the same whatever came later.
+    readers.sort_by_key(|reader| reader % 97);
+    let mut counted = BTreeMap::new();
+    for reader in readers.into_iter().take(COUNTED) {
+        // So that profiles are remembered, which is the same by all rules.
+        page(world, feed, reader).await;
+        let before = world.api.counted().0;
+        let found = page(world, feed, reader).await;
+        let states = world.graph.page(reader, &world.actors, SIZE as usize + 1).len();
+        let between = world.api.counted().0;
+        let poll = first_page(world, reader).from(Start::Updates(found.mark));
+        assert!(feed.page(Reader::Owner, &poll).await.unwrap().items.is_empty(), "nothing came");
+        let page = (between - before) as f64 - states as f64;
+        counted.insert(reader, Taken { page, poll: (world.api.counted().0 - between) as f64 });
+    }
+    counted
+}
+
+async fn page(world: &World, feed: &Feed, reader: usize) -> Page {
+    let page = feed.page(Reader::Owner, &first_page(world, reader)).await.unwrap();
+    let wanted = world.graph.page(reader, &world.actors, SIZE as usize);
+    let found: Vec<usize> = page.items.iter().map(|item| world.steps[&item.state.id]).collect();
+    assert_eq!(found, wanted, "what is on the page of account {reader}");
+    page
+}
+
+fn first_page(world: &World, reader: usize) -> FeedQuery {
+    FeedQuery {
+        owner: world.accounts[reader].uid,
+        collection: Collection::ToFrom,
+        filter: Filter::default(),
+        order: Order::Received,
+        start: Start::Skip(0),
+        count: SIZE,
+        format: None,
+    }
+}

@@ -1,0 +1,58 @@
+//! How many follow an account: few follow most, and very many follow a few.
+
+/// How heavy the tail is: the smaller, the more of all edges lead to few accounts.
+const SHAPE: f64 = 1.25;
+/// The most followed account is followed by this part of all.
+const MOST_FOLLOWED: f64 = 0.1;
+
+/// A bounded Pareto distribution of followers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pareto {
+    least: f64,
+    pub(crate) most: f64,
+}
+
+impl Pareto {
+    /// That of so many accounts with so many followers on average.
+    pub(crate) fn of(accounts: f64, mean: f64) -> Pareto {
+        let most = accounts * MOST_FOLLOWED;
+        let (mut low, mut high) = (0.0, mean);
+        // The mean grows with the least; fifty halvings find it.
+        for _ in 0..50 {
+            let least = f64::midpoint(low, high);
+            if (Pareto { least, most }).mean() < mean {
+                low = least;
+            } else {
+                high = least;
+            }
+        }
+        Pareto { least: high, most }
+    }
+
+    /// The part of the unbounded distribution that lies below `most`.
+    fn inside(&self) -> f64 {
+        1.0 - (self.least / self.most).powf(SHAPE)
+    }
+
+    /// How many follow whom this part of the accounts is followed less than.
+    pub(crate) fn quantile(&self, part: f64) -> f64 {
+        self.least * (1.0 - part * self.inside()).powf(-1.0 / SHAPE)
+    }
+
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean_above(0.0)
+    }
+
+    /// What accounts that more than so many follow add to the mean.
+    pub(crate) fn mean_above(&self, followers: f64) -> f64 {
+        let from = followers.clamp(self.least, self.most);
+        let tail = from.powf(1.0 - SHAPE) - self.most.powf(1.0 - SHAPE);
+        SHAPE / (SHAPE - 1.0) * self.least.powf(SHAPE) * tail / self.inside()
+    }
+
+    /// Which part of the accounts more than so many follow.
+    pub(crate) fn part_above(&self, followers: f64) -> f64 {
+        let from = followers.clamp(self.least, self.most);
+        ((self.least / from).powf(SHAPE) - (self.least / self.most).powf(SHAPE)) / self.inside()
+    }
+}

@@ -1,0 +1,135 @@
+//! The choices that are compared, and how the service changes over from one to the next.
+
+use super::graph::is_read;
+use super::world::World;
+use futures::{StreamExt, TryStreamExt, stream};
+use model::{Audience, Millis, Stage};
+use std::time::{Duration, Instant};
+use store::{Log, Ways, Work};
+use tofrom::fanout::sleep::fall_asleep;
+use tofrom::fanout::{Rules, deliver_pending};
+
+/// Accounts that are looked at in one go, and so many times at once.
+const PAGE: usize = 50;
+const AT_ONCE: usize = 16;
+
+/// The lowest threshold of so many accounts.
+fn lowest(accounts: usize) -> usize {
+    accounts / 100
+}
+
+/// By which rules things come to followers.
+#[derive(Clone, Copy)]
+pub(crate) struct Choice {
+    pub(crate) pull_above: Option<usize>,
+    pub(crate) idle: bool,
+}
+
+impl Choice {
+    /// In the order in which the service can change over from one to the next: the threshold falls until it is taken
+    /// away, and who fell asleep sleeps on.
+    pub(crate) fn all(accounts: usize) -> Vec<Choice> {
+        let low = lowest(accounts);
+        let pull = |pull_above| Choice { pull_above, idle: false };
+        let idle = |pull_above| Choice { pull_above, idle: true };
+        vec![
+            pull(None),
+            pull(Some(4 * low)),
+            pull(Some(2 * low)),
+            pull(Some(low)),
+            idle(Some(low)),
+            idle(None),
+        ]
+    }
+
+    pub(crate) fn name(&self) -> String {
+        match (self.pull_above, self.idle) {
+            (None, false) => "push to all".to_owned(),
+            (None, true) => "who sleeps is left alone".to_owned(),
+            (Some(above), false) => format!("pull above {above}"),
+            (Some(above), true) => format!("pull above {above}, and who sleeps is left alone"),
+        }
+    }
+
+    /// Whether what an account does is pulled.
+    pub(crate) fn pulls(&self, world: &World, actor: usize) -> bool {
+        self.pull_above.is_some_and(|above| world.graph.followers[actor].len() > above)
+    }
+
+    /// To how many what an account does is pushed.
+    pub(crate) fn reached(&self, world: &World, actor: usize) -> usize {
+        let is_awake = |number: &&usize| !self.idle || is_read(**number);
+        if self.pulls(world, actor) {
+            0
+        } else {
+            world.graph.followers[actor].iter().filter(is_awake).count()
+        }
+    }
+}
+
+/// What it took to change over.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Change {
+    /// Edges whose ends were told.
+    pub(crate) edges: usize,
+    pub(crate) statements: u64,
+    pub(crate) seconds: f64,
+}
+
+impl Change {
+    /// Both, one after the other.
+    pub(crate) fn and(self, next: Change) -> Change {
+        Change {
+            edges: self.edges + next.edges,
+            statements: self.statements + next.statements,
+            seconds: self.seconds + next.seconds,
+        }
+    }
+
+    pub(crate) fn tell(&self, what: &str) {
+        println!("{} {what}, in {:.0} s with {} statements", self.edges, self.seconds, self.statements);
+    }
+}
+
+/// Has what accounts do be pulled or pushed as the choice has it.
+pub(crate) async fn change_audiences(world: &World, choice: &Choice) -> Change {
+    let (start, before) = (Instant::now(), world.worker.counted().0);
+    let mut edges = 0;
+    for number in world.graph.followed_above(lowest(world.accounts.len())) {
+        let (uid, wanted) = (world.accounts[number].uid, choice.pulls(world, number));
+        let Audience { version, stage } = world.api.audiences(&[uid]).await.unwrap()[0];
+        match stage {
+            Stage::Pushed if wanted => {
+                world.api.append(&Work::Audience { uid, after: None }).await.unwrap();
+                edges += world.graph.followers[number].len();
+            }
+            Stage::Pulled if !wanted => {
+                let again = Audience { version: version.following(), stage: Stage::PushedAgain };
+                world.api.put_audience(uid, &again).await.unwrap();
+            }
+            _ => {}
+        }
+    }
+    settle(world).await;
+    Change { edges, statements: world.worker.counted().0 - before, seconds: start.elapsed().as_secs_f64() }
+}
+
+/// Lets those fall asleep who have not been read since then.
+pub(crate) async fn put_to_sleep(world: &World, since: Millis) -> Change {
+    let (start, before) = (Instant::now(), world.worker.counted().0);
+    let now = world.clock.now();
+    let idle_after = Duration::from_millis((now.0 - since.0).unsigned_abs());
+    let pages = world.accounts.chunks(PAGE);
+    let looks = pages.map(|some| fall_asleep(world.worker.as_ref(), some, now, idle_after));
+    let looks: Vec<_> = looks.collect();
+    stream::iter(looks).buffer_unordered(AT_ONCE).try_collect::<Vec<()>>().await.unwrap();
+    settle(world).await;
+    let asleep = world.graph.followees.iter().enumerate().filter(|(number, _)| !is_read(*number));
+    let edges = asleep.map(|(_, followees)| followees.len()).sum();
+    Change { edges, statements: world.worker.counted().0 - before, seconds: start.elapsed().as_secs_f64() }
+}
+
+/// Does what is to be done.
+pub(crate) async fn settle(world: &World) {
+    deliver_pending(world.worker.as_ref(), &world.clock, &Rules::default()).await.unwrap();
+}
