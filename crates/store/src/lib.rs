@@ -219,6 +219,13 @@ pub struct Slice<'a> {
     pub limit: usize,
 }
 
+impl<'a> Slice<'a> {
+    /// A part of what an account did.
+    pub fn own(owner: Uid, order: Order, filter: &'a Filter, after: Option<Spot>, limit: usize) -> Slice<'a> {
+        Slice { owner, boxes: Boxes::default().with(model::Box::From), order, filter, after, limit }
+    }
+}
+
 /// What came into a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {

@@ -5,7 +5,7 @@
 
 use crate::clock::Clock;
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Account, Box, Boxes, Edge, Entry, Filter, Millis, Order, Spot, State, Uid, Version, Visibility};
+use model::{Account, Edge, Entry, Filter, Millis, Order, Spot, State, Uid, Version, Visibility};
 use store::{Result, Slice, Store};
 
 /// How many public activities a new follower finds.
@@ -78,14 +78,7 @@ async fn oldest_brought_along(store: &dyn Store, actor: Uid) -> Result<Option<Sp
     let filter = Filter::default();
     let (mut after, mut looked_at, mut public) = (None, 0, 0);
     while looked_at < LOOKED_AT {
-        let slice = Slice {
-            owner: actor,
-            boxes: Boxes::default().with(Box::From),
-            order: Order::Received,
-            filter: &filter,
-            after,
-            limit: PAGE,
-        };
+        let slice = Slice::own(actor, Order::Received, &filter, after, PAGE);
         let entries = store.slice(&slice).await?;
         // Entries are hints, which may not tell yet that an activity is not public any more.
         let hinted: Vec<_> = entries.iter().filter(|entry| is_hinted_public(entry)).map(|e| e.id).collect();

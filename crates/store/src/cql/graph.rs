@@ -57,6 +57,21 @@ fn mixed(follower: Uid, followee: Uid, many: u64) -> u64 {
     place(&[follower.0.to_be_bytes(), followee.0.to_be_bytes()].concat(), many)
 }
 
+/// How many are asked of each of so many shards where so many are wanted.
+pub(super) fn portion(wanted: usize, shards: usize) -> usize {
+    (wanted / shards * 5 / 4).clamp(50, 2_500)
+}
+
+/// Of what shards gave, each in order and so many at most, that below which nothing is missing; and how far that goes, if
+/// there may be more.
+pub(super) fn known_of<T>(parts: Vec<Vec<(Uid, T)>>, asked: usize) -> (Vec<(Uid, T)>, Option<Uid>) {
+    // Below the smallest last one of those that go on, everything is there.
+    let full = parts.iter().filter(|part| part.len() == asked);
+    let known_to = full.filter_map(|part| part.last()).map(|(uid, _)| *uid).min();
+    let known = parts.into_iter().flatten().filter(|(uid, _)| known_to.is_none_or(|last| *uid <= last));
+    (known.collect(), known_to)
+}
+
 impl CqlStore {
     /// Both ends of an edge that was made at that place; the follower's end last, because by it the edge is known.
     pub(super) async fn write_edge(
@@ -108,11 +123,10 @@ impl CqlStore {
         shard: i32,
         after: i64,
         limit: usize,
-    ) -> Result<Vec<(Uid, Position, Edge)>> {
+    ) -> Result<Vec<(Uid, (Position, Edge))>> {
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let rows = self.db.rows::<(i64, Vec<u8>)>(&FOLLOWERS, (followee.0, shard, after, limit)).await?;
-        let one = |(uid, cell): (i64, Vec<u8>)| read(&cell).map(|(at, edge)| (Uid(uid), at, edge));
-        rows.into_iter().map(one).collect()
+        rows.into_iter().map(|(uid, cell)| Ok((Uid(uid), read(&cell)?))).collect()
     }
 }
 
@@ -164,17 +178,12 @@ impl Graph for CqlStore {
         let mut after = after.map_or(i64::MIN, |uid| uid.0);
         let mut found = Vec::new();
         while found.len() < limit {
-            let asked = ((limit - found.len()) / all.len() * 5 / 4).clamp(50, 2_500);
+            let asked = portion(limit - found.len(), all.len());
             let parts =
                 together(all.iter().map(|shard| self.shard_of(followee, *shard, after, asked))).await?;
-            // Below the smallest last one of those that go on, everything is there.
-            let full = parts.iter().filter(|part| part.len() == asked);
-            let known_to = full.filter_map(|part| part.last()).map(|(uid, ..)| *uid).min();
+            let (known, known_to) = known_of(parts, asked);
             let mut latest: BTreeMap<Uid, (Edge, Position)> = BTreeMap::new();
-            for (uid, at, edge) in parts.into_iter().flatten() {
-                if known_to.is_some_and(|last| uid > last) {
-                    continue;
-                }
+            for (uid, (at, edge)) in known {
                 // Whoever followed before there were more shards may stand in two.
                 let one = latest.entry(uid).or_insert((edge, at));
                 if (edge.version, at) > (one.0.version, one.1) {

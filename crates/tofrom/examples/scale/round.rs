@@ -4,7 +4,7 @@ use super::cluster::draft;
 use super::rules::Choice;
 use super::world::World;
 use futures::future::join_all;
-use model::{Box, Boxes, Filter, Millis, Order, Position};
+use model::{Filter, Millis, Order, Position};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::cql::CqlStore;
@@ -98,14 +98,7 @@ async fn places(world: &World, actors: &[usize]) -> Vec<Position> {
     let filter = Filter::default();
     let slices: Vec<Slice<'_>> = actors
         .iter()
-        .map(|actor| Slice {
-            owner: world.accounts[*actor].uid,
-            boxes: Boxes::default().with(Box::From),
-            order: Order::Received,
-            filter: &filter,
-            after: None,
-            limit: 1,
-        })
+        .map(|actor| Slice::own(world.accounts[*actor].uid, Order::Received, &filter, None, 1))
         .collect();
     let found = world.api.slices(&slices).await.unwrap();
     found.into_iter().map(|own| own[0].arrived.unwrap()).collect()

@@ -1,6 +1,6 @@
 //! By which way activities come to followers.
 
-use super::{ConfigError, RawConfig, parse_age};
+use super::{ConfigError, RawConfig, age_or};
 use crate::fanout::Rules;
 use std::time::Duration;
 
@@ -45,11 +45,7 @@ impl RawConfig {
         };
         let idle_after = match self.fanout.idle_after.as_deref() {
             None => defaults.idle_after,
-            Some("off") => None,
-            Some(text) => {
-                let wrong = |why| ConfigError::value("fanout.idle_after", format!("{why}, or off"));
-                Some(parse_age(text).map_err(wrong)?)
-            }
+            text => age_or("off", "fanout.idle_after", text)?,
         };
         Ok(Fanout { pull_above, idle_after })
     }

@@ -219,8 +219,8 @@ impl RawConfig {
             admin_listen: Some(self.admin_listen()?),
             require_consumer_key: self.require_consumer_key.unwrap_or(defaults.require_consumer_key),
             open_registration: self.open_registration()?,
-            retention: age_or_forever("retention", self.retention.as_deref())?,
-            token_lifetime: age_or_forever("token_lifetime", self.token_lifetime.as_deref())?,
+            retention: age_or("forever", "retention", self.retention.as_deref())?,
+            token_lifetime: age_or("forever", "token_lifetime", self.token_lifetime.as_deref())?,
             cors_origins: self.cors_origins()?,
             max_start: self.max_start.unwrap_or(defaults.max_start),
             max_connections: self.max_connections()?.unwrap_or(defaults.max_connections),
@@ -319,14 +319,10 @@ impl RawConfig {
     }
 }
 
-fn age_or_forever(name: &'static str, text: Option<&str>) -> Result<Option<Duration>, ConfigError> {
-    match text {
-        None | Some("forever") => Ok(None),
-        Some(age) => match parse_age(age) {
-            Ok(age) => Ok(Some(age)),
-            Err(why) => Err(ConfigError::value(name, format!("{why}, or forever"))),
-        },
-    }
+/// A length of time; `None` where nothing is said, or the word for none.
+fn age_or(none: &str, name: &'static str, text: Option<&str>) -> Result<Option<Duration>, ConfigError> {
+    let wrong = |why| ConfigError::value(name, format!("{why}, or {none}"));
+    text.filter(|text| *text != none).map(|age| parse_age(age).map_err(wrong)).transpose()
 }
 
 fn socket(name: &'static str, text: Option<&str>) -> Result<Option<SocketAddr>, ConfigError> {

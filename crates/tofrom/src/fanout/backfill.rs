@@ -48,15 +48,8 @@ pub(super) async fn own_entries(
     edge: &Edge,
     after: Option<Spot>,
 ) -> Result<(Vec<Entry>, Option<Spot>)> {
-    let slice = Slice {
-        owner: followee,
-        boxes: Boxes::default().with(Box::From),
-        order: Order::Received,
-        filter: &Filter::default(),
-        after,
-        limit: PAGE,
-    };
-    let own = store.slice(&slice).await?;
+    let filter = Filter::default();
+    let own = store.slice(&Slice::own(followee, Order::Received, &filter, after, PAGE)).await?;
     let is_older = |entry: &Entry| edge.from.is_some_and(|oldest| entry.spot(Order::Received) < oldest);
     let last = own.last().filter(|last| own.len() == PAGE && !is_older(last));
     let next = last.map(|last| last.spot(Order::Received));

@@ -6,6 +6,7 @@
 //! before the followee pushes is found, and what is accepted after it is pushed.
 
 use super::backfill::{addressed, own_entries};
+use crate::following;
 use model::{Edge, Entry, Phase, Position, Sleep, Spot, Uid, Version, Visibility, entry_belongs};
 use std::collections::BTreeMap;
 use store::{Result, Store, Work};
@@ -31,7 +32,7 @@ impl Return {
         }
         let mut looked_at = 0;
         if let Some((followee, spot)) = self.within.take() {
-            let edge = store.edges(self.uid, &[followee]).await?.into_iter().flatten().next();
+            let edge = following::edge(store, self.uid, followee).await?;
             if let Some(edge) = edge.filter(|edge| edge.following) {
                 self.catch_up(store, at, (followee, &edge), Some(spot), &mut looked_at).await?;
             }

@@ -72,13 +72,13 @@ pub async fn fall_asleep(
 ) -> Result<()> {
     let uids: Vec<Uid> = accounts.iter().map(|account| account.uid).collect();
     let oldest = Millis(now.0.saturating_sub(i64::try_from(idle_after.as_millis()).unwrap_or(i64::MAX)));
+    // What was accepted before that is delivered, or given up.
+    let since = store.oldest(now).await?;
     for (account, LastRead { at, version, phase }) in accounts.iter().zip(store.last_reads(&uids).await?) {
-        let is_idle = at.unwrap_or(account.created).max(account.created) < oldest;
+        let is_idle = at.max(Some(account.created)) < Some(oldest);
         if is_idle && phase == Phase::Awake {
             let followed = store.following(account.uid, None, MOST_FOLLOWED + 1).await?.len();
             if (1..=MOST_FOLLOWED).contains(&followed) {
-                // What was accepted before that is delivered, or given up.
-                let since = store.oldest(now).await?;
                 let version = version.following();
                 store.put_phase(account.uid, version, Phase::Asleep { since }).await?;
                 store.append(&Work::Sleep { uid: account.uid, version, after: None }).await?;
@@ -95,8 +95,7 @@ pub(super) async fn tell(
     version: Version,
     after: Option<Uid>,
 ) -> Result<Option<Work>> {
-    let reading = store.reading(uid).await?;
-    if reading.version != version {
+    if store.reading(uid).await?.version != version {
         return Ok(None);
     }
     let followed = store.following(uid, after, TOLD_AT_ONCE).await?;

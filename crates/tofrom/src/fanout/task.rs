@@ -3,6 +3,7 @@
 use super::recipients::{addressed, followers, for_followers, no_longer_addressed};
 use super::returning::Return;
 use super::{Hub, Rules, audience, backfill, sleep};
+use crate::following;
 use model::{
     Box, Boxes, Edge, Entry, Filter, Formerly, Order, Phase, Position, Sleep, State, Uid, Version, Visibility,
 };
@@ -31,9 +32,9 @@ pub(super) async fn perform(
             let Some((state, present)) = state_for(store, *id, *version).await? else { return Ok(None) };
             deliver_to_followers(store, hub, at, &state, present, *formerly, *accepted, Some(*after)).await
         }
-        Work::Edge { follower, followee, version, following } => {
-            if *following {
-                let edge = store.edges(*follower, &[*followee]).await?.into_iter().flatten().next();
+        Work::Edge { follower, followee, version, following: follows } => {
+            if *follows {
+                let edge = following::edge(store, *follower, *followee).await?;
                 // A later edge has a task of its own.
                 if let Some(edge) = edge.filter(|edge| edge.version == *version) {
                     make_edge(store, rules, at, *follower, *followee, &edge).await?;
@@ -60,15 +61,8 @@ pub(super) async fn perform(
             }))
         }
         Work::Addressed { uid, after } => {
-            let slice = Slice {
-                owner: *uid,
-                boxes: Boxes::default().with(Box::From),
-                order: Order::Received,
-                filter: &Filter::default(),
-                after: *after,
-                limit: PAGE,
-            };
-            let own = store.slice(&slice).await?;
+            let filter = Filter::default();
+            let own = store.slice(&Slice::own(*uid, Order::Received, &filter, *after, PAGE)).await?;
             // Also those that ended meanwhile, and whom they addressed before: of the end of what they may not see any
             // more they are told only like this.
             let ids: Vec<_> = own.iter().map(|entry| entry.id).collect();

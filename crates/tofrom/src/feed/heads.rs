@@ -3,7 +3,7 @@
 //! What is remembered has a floor: everything that had arrived up to there is in it. Whoever shows it marks what was shown
 //! by that floor, so that what came since is told by the next poll.
 
-use model::{Box, Boxes, Entry, Filter, Order, Position, Uid};
+use model::{Entry, Filter, Order, Position, Uid};
 use moka::sync::Cache;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,14 +58,7 @@ impl Heads {
             return Ok(found);
         }
         let filter = Filter::default();
-        let slice = |owner: &Uid| Slice {
-            owner: *owner,
-            boxes: Boxes::default().with(Box::From),
-            order,
-            filter: &filter,
-            after: None,
-            limit: Heads::ROWS,
-        };
+        let slice = |owner: &Uid| Slice::own(*owner, order, &filter, None, Heads::ROWS);
         let slices: Vec<_> = unknown.iter().map(slice).collect();
         for (uid, rows) in unknown.into_iter().zip(store.slices(&slices).await?) {
             let head = Arc::new(Head { floor, rows });

@@ -2,7 +2,7 @@
 //! to it because nobody had read it for long, everybody whom its owner follows.
 
 use super::{Feed, ReadError};
-use model::{Collection, FeedQuery, Phase, Position, Uid};
+use model::{Collection, FeedQuery, Phase, Position, Reading, Uid};
 use moka::sync::Cache;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -45,27 +45,45 @@ impl Reads {
 }
 
 impl Feed {
-    /// From whom the collection is read besides. Who asks for what arrived takes the floor first: whoever is pulled from
-    /// by then is known here.
+    /// From whom the collection pulls, each with where in the log the edge was made. Who asks for what arrived takes the
+    /// floor first: whoever is pulled from by then is known here.
+    pub(super) async fn pulled(&self, query: &FeedQuery) -> Result<HashMap<Uid, Position>, ReadError> {
+        let reading = self.reading(query).await?;
+        self.wake(query.owner, &reading).await?;
+        Ok(reading.pulled.into_iter().collect())
+    }
+
+    /// From whom the collection is read besides.
     pub(super) async fn others(&self, query: &FeedQuery) -> Result<Others, ReadError> {
-        // What somebody did is all among their own entries.
-        if query.collection == Collection::From {
-            return Ok(Others::default());
-        }
-        let owner = query.owner;
-        if self.reads.is_new(owner) {
-            self.store.note_read(owner, self.clock.now()).await?;
-        }
-        let reading = self.store.reading(owner).await?;
+        let reading = self.reading(query).await?;
         let merged = match reading.phase {
             Phase::Awake => reading.pulled.iter().map(|(uid, _)| *uid).collect(),
-            Phase::Returning { .. } => followed(self.store.as_ref(), owner).await?,
-            Phase::Asleep { since } => {
-                let wake = self.store.wake(owner, reading.version, since);
-                tokio::try_join!(wake, followed(self.store.as_ref(), owner))?.1
+            Phase::Asleep { .. } | Phase::Returning { .. } => {
+                let followed = followed(self.store.as_ref(), query.owner);
+                tokio::try_join!(self.wake(query.owner, &reading), followed)?.1
             }
         };
         Ok(Others { pulled: reading.pulled.into_iter().collect(), merged })
+    }
+
+    /// How the collection is read, now that it is.
+    async fn reading(&self, query: &FeedQuery) -> Result<Reading, ReadError> {
+        // What somebody did is all among their own entries.
+        if query.collection == Collection::From {
+            return Ok(Reading::default());
+        }
+        if self.reads.is_new(query.owner) {
+            self.store.note_read(query.owner, self.clock.now()).await?;
+        }
+        Ok(self.store.reading(query.owner).await?)
+    }
+
+    /// Has an account return that is asleep.
+    async fn wake(&self, owner: Uid, reading: &Reading) -> store::Result<()> {
+        if let Phase::Asleep { since } = reading.phase {
+            self.store.wake(owner, reading.version, since).await?;
+        }
+        Ok(())
     }
 }
 

@@ -47,7 +47,7 @@ impl Feed {
             return Ok(Page { items: Vec::new(), next: None, mark });
         }
         let filter = self.filter(query);
-        let pulled = self.others(query).await?.pulled;
+        let pulled = self.pulled(query).await?;
         let mut items: Vec<Item> = Vec::new();
         let mut on_page = HashSet::new();
         // What the mark knows is only let go together with the items that it stood for, so a page that ends early
@@ -94,7 +94,7 @@ impl Feed {
     ) -> Result<Events, ReadError> {
         let floor = self.store.floor().await?;
         let filter = self.filter(query);
-        let pulled = self.others(query).await?.pulled;
+        let pulled = self.pulled(query).await?;
         let mut mark = mark.clone();
         let step = Step { reader, query, filter: &filter, pulled: &pulled, floor, limit, deletions: true };
         let (events, ended) = self.step(&step, &mut mark).await?;
@@ -125,7 +125,7 @@ impl Feed {
         let mut lost = self.taken_away(reader, query, filter, &unshown).await?.into_iter();
         let mut events = Vec::new();
         for arrival in &arrivals {
-            ahead.advance(place_of(arrival));
+            ahead.advance(place(standing(arrival)));
             let event = match arrival {
                 Arrival::Change(_) => Some(Event::Changed),
                 Arrival::Entry(entry) => {
@@ -203,7 +203,7 @@ impl Feed {
         let mut arrivals: Vec<Arrival> = known.map(|(_, arrival)| arrival).collect();
         let all = arrivals.len() <= limit;
         arrivals.truncate(limit);
-        let known_to = last.filter(|_| all).map(|(position, _, inside)| Place { position, inside });
+        let known_to = last.filter(|_| all).map(place);
         Ok(Arrived { arrivals, known_to, ended: last.is_none() && all })
     }
 }
@@ -231,13 +231,9 @@ struct Step<'a> {
     deletions: bool,
 }
 
-fn place_of(arrival: &Arrival) -> Place {
-    match arrival {
-        Arrival::Entry(entry) => {
-            Place { position: entry.arrived.unwrap_or_default(), inside: Some(entry.id) }
-        }
-        Arrival::Change(position) => Place::whole(*position),
-    }
+/// The place of who has seen everything up to there.
+fn place((position, _, inside): Standing) -> Place {
+    Place { position, inside }
 }
 
 /// The item, unless the mark has seen it, or it is an older version than the present one: the newer one's arrival is

@@ -115,14 +115,19 @@ impl Ingest {
             };
             let activity = self.store.activities(&[claim.id]).await?.into_iter().flatten().next();
             let activity = activity.ok_or_else(|| claimed_but_missing(claim.id))?;
-            let mut deletion = deletion(source, &claim, activity, self.clock.now());
-            deletion.activity.state.pulled =
-                self.audiences.is_pulled(self.store.as_ref(), source.actor).await?;
-            if let Some(Accepted::Stored(_)) = self.store.accept(vec![deletion]).await?.first() {
+            let deletion = deletion(source, &claim, activity, self.clock.now());
+            if let Some(Accepted::Stored(_)) = self.hand_in(source.actor, vec![deletion]).await?.first() {
                 return Ok(true);
             }
         }
         Err(StoreError::Unavailable("others keep writing the same activity".to_owned()))
+    }
+
+    /// Hands versions of what `actor` did to the store, marked by the way that they take to followers.
+    async fn hand_in(&self, actor: Uid, mut versions: Vec<Acceptance>) -> Result<Vec<Accepted>> {
+        let pulled = self.audiences.is_pulled(self.store.as_ref(), actor).await?;
+        versions.iter_mut().for_each(|one| one.activity.state.pulled = pulled);
+        self.store.accept(versions).await
     }
 
     /// The numbers of the names that somebody has.
@@ -179,11 +184,7 @@ impl Ingest {
             }
         }
         if !writes.is_empty() {
-            let pulled = self.audiences.is_pulled(self.store.as_ref(), actor).await?;
-            for write in &mut writes {
-                write.activity.state.pulled = pulled;
-            }
-            let accepted = self.store.accept(writes).await?;
+            let accepted = self.hand_in(actor, writes).await?;
             for ((at, source, draft, outcome), accepted) in written.into_iter().zip(accepted) {
                 match accepted {
                     Accepted::Stored(_) => set(outcomes, at, outcome),

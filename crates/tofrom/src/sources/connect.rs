@@ -13,7 +13,7 @@ use feeds::opml::Outline;
 use feeds::{Feed, Format};
 use fetcher::{Answer, Content, Failure, Get};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Account, AccountName, Box, Boxes, Filter, Millis, Order};
+use model::{Account, AccountName, Filter, Millis, Order};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::{Slice, SourceKey, StoreError};
@@ -413,12 +413,11 @@ impl Sources {
     async fn delete_brought(&self, account: &Account, connection: &Connection) -> Result<u32, StoreError> {
         let folded = connection.wish.service.to_lowercase();
         let filter = Filter { services: BTreeSet::from([folded]), ..Filter::default() };
-        let (boxes, order) = (Boxes::default().with(Box::From), Order::Received);
         let (mut after, mut gone) = (None, 0);
         loop {
-            let slice = Slice { owner: account.uid, boxes, order, filter: &filter, after, limit: PAGE };
+            let slice = Slice::own(account.uid, Order::Received, &filter, after, PAGE);
             let entries = self.store.slice(&slice).await?;
-            after = entries.last().map(|entry| entry.spot(order));
+            after = entries.last().map(|entry| entry.spot(Order::Received));
             let ids: Vec<_> = entries.iter().filter(|entry| !entry.gone).map(|entry| entry.id).collect();
             for activity in self.store.activities(&ids).await?.into_iter().flatten() {
                 let is_ours = activity.body.brought_by.as_deref() == Some(connection.name.as_str());

@@ -4,14 +4,13 @@
 use super::cells;
 use crate::Result;
 use crate::cql::db::{corrupt, place};
+use crate::cql::graph::{known_of, portion};
 use crate::cql::{CqlStore, Query, Step, together};
 use model::{Position, Uid, Version, Way};
 use uuid::Uuid;
 
 /// How many shards the followers of an account have to whom everything is pushed. Few are: whoever pulls from very many.
 const SHARDS: u64 = 16;
-/// How many of a shard are asked for at a time, at least and at most.
-const PORTION: (usize, usize) = (50, 2_500);
 
 const CHOICE: Query = Query::read("SELECT pulled FROM ident.choice WHERE follower = ? AND followee = ?");
 const CHOOSE: Step = Step::new(
@@ -96,16 +95,12 @@ impl CqlStore {
         let mut found = Vec::new();
         let shards: Vec<i16> = (0..SHARDS).filter_map(|shard| i16::try_from(shard).ok()).collect();
         while found.len() < limit {
-            let asked = ((limit - found.len()) / shards.len() * 5 / 4).clamp(PORTION.0, PORTION.1);
+            let asked = portion(limit - found.len(), shards.len());
             let parts = shards.iter().map(|shard| self.pushed_of(followee, *shard, after, asked));
             let parts = together(parts).await?;
-            // Below the smallest last one of those that go on, everything is there.
-            let full = parts.iter().filter(|part| part.len() == asked);
-            let known_to = full.filter_map(|part| part.last()).map(|(uid, _)| *uid).min();
-            let known =
-                parts.into_iter().flatten().filter(|(uid, _)| known_to.is_none_or(|last| *uid <= last));
-            let mut followers: Vec<(Uid, Position)> =
-                known.filter_map(|(uid, since)| Some((uid, since?))).collect();
+            let (known, known_to) = known_of(parts, asked);
+            let following = known.into_iter().filter_map(|(uid, since)| Some((uid, since?)));
+            let mut followers: Vec<(Uid, Position)> = following.collect();
             followers.sort_unstable();
             found.extend(followers);
             match known_to {

@@ -3,7 +3,7 @@
 
 use super::{Counts, PAGE, Sides};
 use indicatif::ProgressBar;
-use model::{Box, Boxes, Edge, Entry, Filter, Order, Phase, Range, Uid};
+use model::{Edge, Entry, Filter, Order, Phase, Range, Uid};
 use store::{Result, Slice};
 
 impl Sides {
@@ -47,13 +47,12 @@ impl Sides {
     ) -> Result<()> {
         let since = edge.from.map(|oldest| oldest.time.min(edge.since));
         let filter = Filter { received: Range { since, before: None }, ..Filter::default() };
-        let (boxes, order) = (Boxes::default().with(Box::From), Order::Received);
         let mut after = None;
         loop {
-            let slice = Slice { owner: followee, boxes, order, filter: &filter, after, limit: PAGE };
+            let slice = Slice::own(followee, Order::Received, &filter, after, PAGE);
             let own = self.source.slice(&slice).await?;
             let Some(last) = own.last() else { return Ok(()) };
-            after = Some(last.spot(order));
+            after = Some(last.spot(Order::Received));
             let entries = own.into_iter().map(Entry::followed).collect();
             self.copy_entries(owner, entries, counts, bar).await?;
         }
