@@ -93,8 +93,15 @@ pub trait Ways: Send + Sync {
     async fn put_phase(&self, uid: Uid, version: Version, phase: Phase) -> Result<()>;
 
     /// Has an account that sleeps by that version since there return, by the version that follows, and has that followed
-    /// up: a task in the log, whose place is given. `None`: a later version is stored, and nothing was changed.
-    async fn wake(&self, uid: Uid, version: Version, since: Position) -> Result<Option<Position>>;
+    /// up: a task in the log, whose place is given. `None`: a later version is stored, and nothing was changed. The time
+    /// tells whoever looks for what was begun where to look.
+    async fn wake(
+        &self,
+        uid: Uid,
+        version: Version,
+        since: Position,
+        now: Millis,
+    ) -> Result<Option<Position>>;
 
     /// Notes whether these accounts push to the follower, unless a later version is noted; of one version awake counts
     /// more than asleep, and the later place more than the earlier.

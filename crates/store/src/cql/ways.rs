@@ -4,7 +4,6 @@
 pub(super) mod cells;
 mod choices;
 
-use super::log::wall_clock;
 use super::message::Ensure;
 use super::{CqlStore, Query, together};
 use crate::{LastRead, Result, Ways};
@@ -115,12 +114,17 @@ impl Ways for CqlStore {
         self.write_phase(uid, version, phase).await
     }
 
-    async fn wake(&self, uid: Uid, version: Version, since: Position) -> Result<Option<Position>> {
+    async fn wake(
+        &self,
+        uid: Uid,
+        version: Version,
+        since: Position,
+        now: Millis,
+    ) -> Result<Option<Position>> {
         if self.last_read(uid).await?.version > version {
             return Ok(None);
         }
-        // By the clock of this process: it only says under which minute this is noted, for whoever finds it unfinished.
-        let returns = Ensure::Return { uid, version: version.following(), since, at: wall_clock() };
+        let returns = Ensure::Return { uid, version: version.following(), since, at: now };
         self.follow_up(returns).await.map(Some)
     }
 

@@ -160,7 +160,8 @@ hands_on! { Ways
         unchoose(follower: Uid, followee: Uid, version: Version) as (follower, followee, version) -> ();
         note_read(uid: Uid, at: Millis) as (uid, at) -> ();
         put_phase(uid: Uid, version: Version, phase: Phase) as (uid, version, phase) -> ();
-        wake(uid: Uid, version: Version, since: Position) as (uid, version, since) -> Option<Position>;
+        wake(uid: Uid, version: Version, since: Position, now: Millis)
+            as (uid, version, since, now) -> Option<Position>;
         put_sleep(follower: Uid, followees: &[Uid], version: Version, sleep: Sleep)
             as (follower, &followees, version, sleep) -> ();
     }

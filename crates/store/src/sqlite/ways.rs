@@ -187,7 +187,13 @@ impl Ways for SqliteStore {
         self.writer.write_one(move |connection| put_phase(connection, uid, version, phase).map(drop)).await
     }
 
-    async fn wake(&self, uid: Uid, version: Version, since: Position) -> Result<Option<Position>> {
+    async fn wake(
+        &self,
+        uid: Uid,
+        version: Version,
+        since: Position,
+        _now: Millis,
+    ) -> Result<Option<Position>> {
         self.write(move |connection| {
             let version = version.following();
             if !put_phase(connection, uid, version, Phase::Returning { since })? {

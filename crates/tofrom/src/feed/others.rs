@@ -81,7 +81,7 @@ impl Feed {
     /// Has an account return that is asleep.
     async fn wake(&self, owner: Uid, reading: &Reading) -> store::Result<()> {
         if let Phase::Asleep { since } = reading.phase {
-            self.store.wake(owner, reading.version, since).await?;
+            self.store.wake(owner, reading.version, since, self.clock.now()).await?;
         }
         Ok(())
     }

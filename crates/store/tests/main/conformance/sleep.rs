@@ -76,7 +76,7 @@ pub(crate) async fn who_sleeps_is_woken_once(store: Engine) {
     let uid = fresh::uid(&*store).await;
     for (version, since) in [(1, 10), (4, 50)] {
         store.put_phase(uid, Version(version), asleep(since)).await.unwrap();
-        let woken = store.wake(uid, Version(version), Position(since)).await.unwrap();
+        let woken = store.wake(uid, Version(version), Position(since), Millis(1)).await.unwrap();
         let place = woken.expect("it slept");
         assert_eq!(phase(&*store, uid).await, (version + 1, returning(since)));
         let work = Work::Return {
@@ -88,17 +88,17 @@ pub(crate) async fn who_sleeps_is_woken_once(store: Engine) {
         };
         assert_eq!(waiting(&*store, &[place], 1).await[0].work, work);
         for _ in 0..2 {
-            assert_eq!(store.wake(uid, Version(version), Position(since)).await.unwrap(), None);
+            assert_eq!(store.wake(uid, Version(version), Position(since), Millis(1)).await.unwrap(), None);
         }
         assert_eq!(doing(&*store, &work, 1).await[0].position, place, "once");
         store.put_phase(uid, Version(version + 2), Phase::Awake).await.unwrap();
-        assert_eq!(store.wake(uid, Version(version), Position(since)).await.unwrap(), None);
+        assert_eq!(store.wake(uid, Version(version), Position(since), Millis(1)).await.unwrap(), None);
         assert_eq!(phase(&*store, uid).await, (version + 2, Phase::Awake), "nothing was changed");
         store.acknowledge(&[place], &[]).await.unwrap();
     }
     // Who fell asleep in the meantime sleeps on.
     store.put_phase(uid, Version(7), asleep(70)).await.unwrap();
-    assert_eq!(store.wake(uid, Version(4), Position(50)).await.unwrap(), None);
+    assert_eq!(store.wake(uid, Version(4), Position(50), Millis(1)).await.unwrap(), None);
     assert_eq!(phase(&*store, uid).await, (7, asleep(70)));
 }
 
@@ -108,7 +108,7 @@ pub(crate) async fn whoever_wakes_it_is_followed_up(store: Engine) {
     let calls: Vec<_> = (0..8)
         .map(|_| {
             let store = Arc::clone(&store);
-            tokio::spawn(async move { store.wake(uid, Version(1), Position(10)).await.unwrap() })
+            tokio::spawn(async move { store.wake(uid, Version(1), Position(10), Millis(1)).await.unwrap() })
         })
         .collect();
     let mut places = Vec::new();

@@ -39,7 +39,7 @@ fn try_all(sequence: fn(u64, i64) -> Sequence) {
     }
     let first = setting("SAME_PAGE_SEED").unwrap_or(0);
     let end = first + setting("SAME_PAGE_SEQUENCES").unwrap_or(SEQUENCES);
-    let (next, found) = (AtomicU64::new(first), Mutex::new(None));
+    let (next, whole, found) = (AtomicU64::new(first), AtomicU64::new(0), Mutex::new(None));
     let work = async |lane| {
         let place = Place::Cluster { lane };
         let grounds = [Ground::new(), place.ground().await];
@@ -48,9 +48,13 @@ fn try_all(sequence: fn(u64, i64) -> Sequence) {
             if seed >= end {
                 break;
             }
-            if let Err(differs) = same(sequence(seed, place.first()), place.first(), &grounds).await {
-                *found.lock().unwrap() = Some(format!("SAME_PAGE_SEED={seed}: {differs}"));
-            }
+            match same(sequence(seed, place.first()), place.first(), &grounds).await {
+                Ok(calm) => whole.fetch_add(u64::from(calm), Ordering::Relaxed),
+                Err(differs) => {
+                    *found.lock().unwrap() = Some(format!("SAME_PAGE_SEED={seed}: {differs}"));
+                    break;
+                }
+            };
         }
     };
     std::thread::scope(|scope| {
@@ -61,6 +65,8 @@ fn try_all(sequence: fn(u64, i64) -> Sequence) {
     });
     let found = found.into_inner().unwrap();
     assert!(found.is_none(), "{}", found.unwrap());
+    let whole = whole.into_inner();
+    assert!(whole * 2 > end - first, "of {} sequences {whole} went without trouble", end - first);
 }
 
 /// The same done on both.
@@ -69,7 +75,8 @@ struct Both<'a> {
     chance: Chance,
 }
 
-async fn same(sequence: Sequence, first: i64, grounds: &[Ground; 2]) -> Result<(), Differs> {
+/// Gives whether updates could be compared too.
+async fn same(sequence: Sequence, first: i64, grounds: &[Ground; 2]) -> Result<bool, Differs> {
     let seed = sequence.seed;
     // No two tests of this process make the same identifiers: they share a cluster.
     let drawn = seed << 1 | u64::from(sequence.rules.pull_above.is_some());
@@ -97,10 +104,14 @@ async fn same(sequence: Sequence, first: i64, grounds: &[Ground; 2]) -> Result<(
         stage.settle().await?;
     }
     both.compare_pages().await?;
-    for (owner, marks) in marks {
-        both.compare_updates(owner, marks).await?;
+    // What an engine that was too slow made stand in the log twice is told after marks that it came before.
+    let calm = both.stages.iter().all(|stage| stage.logged_twice.is_empty());
+    if calm {
+        for (owner, marks) in marks {
+            both.compare_updates(owner, marks).await?;
+        }
     }
-    Ok(())
+    Ok(calm)
 }
 
 /// What people do, and nothing that goes wrong: where something does, engines may differ in what they tell twice.
