@@ -62,9 +62,10 @@ fn stage() -> Option<&'static Stage> {
 fn settings(engines: &Engines) -> String {
     let Engines { nodes, servers } = engines;
     let secret = BASE64_STANDARD.encode([7; 32]);
+    // The accounts of other tests are long ago, and would be let fall asleep.
     format!(
-        "store = \"cql\"\nsecret_keys = [{secret:?}]\ncql.nodes = {:?}\ncql.keyspace = {:?}\n\
-         nats.servers = {:?}\nnats.monitor = {:?}\nnats.stream = {:?}\n",
+        "store = \"cql\"\nsecret_keys = [{secret:?}]\nfanout.idle_after = \"off\"\ncql.nodes = {:?}\n\
+         cql.keyspace = {:?}\nnats.servers = {:?}\nnats.monitor = {:?}\nnats.stream = {:?}\n",
         nodes.nodes, nodes.keyspace, servers.servers, servers.monitor, servers.stream
     )
 }
