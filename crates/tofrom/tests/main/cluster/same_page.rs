@@ -94,7 +94,16 @@ async fn same(sequence: Sequence, first: i64, grounds: &[Ground; 2]) -> Result<b
     let mut marks = Vec::new();
     for step in sequence.steps.iter().filter_map(undisturbed) {
         for stage in &mut both.stages {
+            // What is done while the followees of somebody who falls asleep get to know of it is pushed, or comes when
+            // they return: which of the two is nobody's to say.
+            let falls_asleep = matches!(step, Step::Sleep { .. });
+            if falls_asleep {
+                stage.work_until_all_is_done().await;
+            }
             stage.step(&step).await.map_err(|broken| format!("{step:?}: {broken}"))?;
+            if falls_asleep {
+                stage.work_until_all_is_done().await;
+            }
         }
         if matches!(step, Step::WorkAll) {
             marks.extend(both.marks().await);
@@ -187,10 +196,11 @@ impl Both<'_> {
     async fn compare(&self, reader: usize, owner: usize, asked: [FeedQuery; 2]) -> Result<(), Differs> {
         let [one, other] = asked;
         let here = walk(&self.stages[0], reader, owner, one.clone()).await?;
-        let there = walk(&self.stages[1], reader, owner, other).await?;
+        let there = walk(&self.stages[1], reader, owner, other.clone()).await?;
         if here != there {
+            let start = other.start;
             return Err(format!(
-                "{reader} reads {one:?} of {owner}: {here:#?} on one, {there:#?} on the other"
+                "{reader} reads {one:?} of {owner}: {here:#?} on one, {there:#?} on the other, there from {start:?}"
             ));
         }
         Ok(())
