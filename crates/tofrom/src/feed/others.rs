@@ -54,20 +54,16 @@ impl Feed {
     }
 
     /// From whom the collection is read besides.
-    pub(super) async fn others(&self, query: &FeedQuery) -> Result<Others, ReadError> {
-        let reading = self.reading(query).await?;
+    pub(super) async fn others(&self, owner: Uid, reading: &Reading) -> Result<Others, ReadError> {
         let merged = match reading.phase {
             Phase::Awake => reading.pulled.iter().map(|(uid, _)| *uid).collect(),
-            Phase::Asleep { .. } | Phase::Returning { .. } => {
-                let followed = followed(self.store.as_ref(), query.owner);
-                tokio::try_join!(self.wake(query.owner, &reading), followed)?.1
-            }
+            Phase::Asleep { .. } | Phase::Returning { .. } => followed(self.store.as_ref(), owner).await?,
         };
-        Ok(Others { pulled: reading.pulled.into_iter().collect(), merged })
+        Ok(Others { pulled: reading.pulled.iter().copied().collect(), merged })
     }
 
     /// How the collection is read, now that it is.
-    async fn reading(&self, query: &FeedQuery) -> Result<Reading, ReadError> {
+    pub(super) async fn reading(&self, query: &FeedQuery) -> Result<Reading, ReadError> {
         // What somebody did is all among their own entries.
         if query.collection == Collection::From {
             return Ok(Reading::default());
@@ -79,7 +75,7 @@ impl Feed {
     }
 
     /// Has an account return that is asleep.
-    async fn wake(&self, owner: Uid, reading: &Reading) -> store::Result<()> {
+    pub(super) async fn wake(&self, owner: Uid, reading: &Reading) -> Result<(), ReadError> {
         if let Phase::Asleep { since } = reading.phase {
             self.store.wake(owner, reading.version, since, self.clock.now()).await?;
         }

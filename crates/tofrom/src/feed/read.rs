@@ -1,7 +1,7 @@
 //! A page in the collection's own order.
 
 use super::{Feed, Item, Page, ReadError};
-use model::{Entry, FeedQuery, Mark, Reader, Spot, Start};
+use model::{Entry, FeedQuery, Mark, Position, Reader, Reading, Spot, Start};
 
 /// The most entries that are asked of the store at once.
 const LARGEST_SLICE: usize = 500;
@@ -17,16 +17,30 @@ impl Feed {
     ) -> Result<Page, ReadError> {
         // The floor first: whatever arrives while the page is read comes after it.
         let floor = self.store.floor().await?;
-        let size = query.page_size() as usize;
-        if size == 0 {
+        if query.page_size() == 0 {
             let mark = cursor.map_or_else(|| Mark::at(floor), |(_, mark)| mark.clone());
             return Ok(Page { items: Vec::new(), next: None, mark });
         }
-        let filter = self.filter(query);
+        let reading = self.reading(query).await?;
+        // Whoever waits for the page gets it when the return is under way for sure, and not a moment later.
+        let page = self.walk_through(reader, query, skip, cursor, floor, &reading);
+        Ok(tokio::try_join!(page, self.wake(query.owner, &reading))?.0)
+    }
+
+    async fn walk_through(
+        &self,
+        reader: Reader,
+        query: &FeedQuery,
+        skip: u32,
+        cursor: Option<(Spot, &Mark)>,
+        floor: Position,
+        reading: &Reading,
+    ) -> Result<Page, ReadError> {
+        let (size, filter) = (query.page_size() as usize, self.filter(query));
         let mut walk = Walk { to_skip: skip as usize, stepped_over: 0 };
         let mut items: Vec<Item> = Vec::with_capacity(size + 1);
         let mut limit = if walk.to_skip > 0 { LARGEST_SLICE } else { size + 1 };
-        let (others, after) = (self.others(query).await?, cursor.map(|(spot, _)| spot));
+        let (others, after) = (self.others(query.owner, reading).await?, cursor.map(|(spot, _)| spot));
         let mut merge = self.merge(query, &filter, &others, after, limit, floor).await?;
         let mut mark = cursor.map_or_else(|| Mark::at(merge.floor), |(_, mark)| mark.clone());
         // One more than the page has, to know whether there is a next one.
