@@ -11,8 +11,9 @@
 //! - `reads`: CPU of the service for a page, and pages a second, in turns with the bare driver;
 //! - `fanout`: rows a second that are delivered to so many followers, in turns with the bare driver;
 //! - `graph`: so many accounts that follow one, and what others notice while all of them are delivered to;
-//! - `ways`: an activity that is pushed to so many, and one that they pull; pages that are merged from others; and an
-//!   account that returns after a year.
+//! - `merged`: pages that are merged from what others did;
+//! - `return`: an account that is read again after a year;
+//! - `ways`: an activity that is pushed to so many, and one that they pull.
 
 #![allow(
     clippy::unwrap_used,
@@ -46,7 +47,9 @@ async fn main() {
             "reads" => reads::measure(&cluster, &parts.next().expect("where is tofrom?")).await,
             "fanout" => fanout::measure(&cluster, followers(parts.next())).await,
             "graph" => graph::measure(&cluster, followers(parts.next())).await,
-            "ways" => ways::measure(&cluster, followers(parts.next())).await,
+            "merged" => ways::pages::measure(&cluster).await,
+            "return" => ways::returning::measure(&cluster).await,
+            "ways" => ways::activity::measure(&cluster, followers(parts.next())).await,
             other => panic!("there is no part {other}"),
         }
     }

@@ -20,11 +20,11 @@ use tofrom::ingest::{Ingest, Outcome};
 use uuid::Uuid;
 
 /// The first one is also what is new to every follower, and meets a cold Java.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 /// A threshold at which every change counts the followers.
 const LOWEST: usize = 1;
 
-pub(super) async fn measure(cluster: &Cluster, many: usize) {
+pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     let (store, bare) = (cluster.open().await, Bare::connect(cluster).await);
     let (actor, followers) = very_followed(&store, &bare, many).await;
     let mut actor = Actor { store, bare, account: actor, followers, done: 0 };

@@ -24,11 +24,11 @@ const EACH: usize = 30;
 const PAUSE: i64 = 1_000;
 /// As long as the service remembers what very-followed accounts did.
 const HEADS_KEPT: Duration = Duration::from_secs(1);
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 /// Statements for each pulled one, cold and warm.
 const AIM: (f64, f64) = (2.0, 0.0);
 
-pub(super) async fn measure(cluster: &Cluster) {
+pub(crate) async fn measure(cluster: &Cluster) {
     let readers = readers(cluster).await;
     println!(
         "| pulls from | page of 20: cold | warm | profiles of actors | ms of CPU: cold | warm \

@@ -21,7 +21,7 @@ use tofrom::following::follow;
 use tofrom::ingest::{Draft, Ingest};
 
 /// Accounts that sleep, one after the other to be woken, and whom each of them follows.
-const SLEEPERS: usize = 5;
+const SLEEPERS: usize = 3;
 const FOLLOWED: usize = 500;
 /// For so long they sleep.
 const MONTHS: usize = 12;
@@ -36,7 +36,7 @@ const DELETED: usize = 12;
 const WALKED: u32 = 100;
 const AIM: f64 = 3.0;
 
-pub(super) async fn measure(cluster: &Cluster) {
+pub(crate) async fn measure(cluster: &Cluster) {
     let year = Year::begin(cluster).await;
     year.pass().await;
     let Year { sleepers, twin, clock, .. } = &year;
