@@ -8,11 +8,12 @@ use model::Millis;
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
-const HOUR: i64 = 60 * MINUTE;
+const TEN_MINUTES: i64 = 10 * MINUTE;
+const HOUR: i64 = 6 * TEN_MINUTES;
 const DAY: i64 = 24 * HOUR;
 
 /// The level of the narrowest buckets, which are not divided.
-const NARROWEST: u8 = 5;
+const NARROWEST: u8 = 6;
 
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +76,8 @@ fn width(level: u8) -> i64 {
         1 => 28 * DAY,
         2 => DAY,
         3 => HOUR,
-        4 => MINUTE,
+        4 => TEN_MINUTES,
+        5 => MINUTE,
         _ => SECOND,
     }
 }

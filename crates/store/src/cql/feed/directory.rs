@@ -22,8 +22,9 @@ const REMEMBERED: u64 = 200_000;
 /// How long: so long at most a bucket is filled on after another process divided it.
 const FOR: Duration = Duration::from_hours(1);
 
-/// A bucket with so many rows is divided. They are counted at one write in so many.
-const FULL: i64 = 12_000;
+/// A bucket with so many rows is divided. They are counted at one write in so many. Every process counts for itself, so
+/// it may come to have twice as many; and every page reads the whole directory, so there should not be very many buckets.
+const FULL: i64 = 24_000;
 const COUNTED: u64 = 1_024;
 
 const LISTED: Query = Query::read(

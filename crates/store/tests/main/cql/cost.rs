@@ -11,9 +11,11 @@
 
 use super::super::conformance::fresh;
 use super::{KEYSPACE, addresses, open, shared};
+use futures::{StreamExt, stream};
 use model::{ActivityId, Box, Boxes, Entry, Filter, Millis, Order, Place, Position, Uid, Version};
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
+use scylla::deserialize::row::DeserializeRow;
 use std::cmp::Reverse;
 use store::cql::CqlStore;
 use store::{Feeds, Slice};
@@ -25,18 +27,18 @@ const YEARS: u64 = 5 * 364 * DAY;
 /// How many entries are few, for comparison, and how many there are unless told otherwise: enough for a box to be divided,
 /// and no more, because every one is three rows or five on three disks.
 const FEW: u64 = 1_000;
-const MANY: u64 = 16_000;
+const MANY: u64 = 36_000;
 /// One in so many is a song.
 const RARE: u64 = 1_000;
-/// How many are delivered together.
-const TOGETHER: u64 = 500;
+/// How many deliveries are under way at once.
+const UNDER_WAY: usize = 256;
 
 /// No partition has more rows than this.
 const LARGEST_PARTITION: i64 = 50_000;
 /// Items of a page, with the one that says whether there is another.
 const PAGE: usize = 21;
 /// Statements that a page of everything may take beyond those where there is little: where buckets were divided, what came
-/// later is merged with what lies in the wider ones, of which each of three boxes has four.
+/// later is merged with what lies in the wider ones, four of them for each of three boxes.
 const FOR_DIVIDED: u64 = 12;
 /// Rows that a page of a rare selection may take for each item, and for each box whose facet it reads.
 const ROWS_PER_ITEM: u64 = 4;
@@ -79,19 +81,14 @@ impl Filled {
         let store = std::sync::Arc::into_inner(open().await).unwrap();
         let owner = fresh::uid(&store).await;
         let mut dice = Dice(fresh::number());
-        let mut entries = Vec::new();
-        for batch in 0..number / TOGETHER {
-            let at = Position(batch + 1);
-            let made = (0..TOGETHER).map(|index| {
-                let index = batch * TOGETHER + index;
-                let received = fresh::NOON + (index * over / number) as i64;
-                entry(&mut dice, received, index.is_multiple_of(RARE))
-            });
-            let made: Vec<Entry> = made.collect();
-            let deliveries = made.iter().map(|entry| (owner, entry.clone())).collect();
-            store.deliver(at, deliveries).await.unwrap();
-            entries.extend(made.into_iter().map(|entry| Entry { arrived: Some(at), ..entry }));
-        }
+        let made = (0..number).map(|index| {
+            let received = fresh::NOON + (index * over / number) as i64;
+            let entry = entry(&mut dice, received, index.is_multiple_of(RARE));
+            Entry { arrived: Some(Position(index + 1)), ..entry }
+        });
+        let entries: Vec<Entry> = made.collect();
+        let each = entries.iter().map(|entry| deliver(&store, owner, entry));
+        stream::iter(each).buffer_unordered(UNDER_WAY).collect::<()>().await;
         Filled { store, owner, entries }
     }
 
@@ -120,6 +117,17 @@ impl Filled {
     }
 }
 
+/// Delivers one, and again if that takes too long, as a worker does.
+async fn deliver(store: &CqlStore, owner: Uid, entry: &Entry) {
+    for _ in 0..10 {
+        if store.deliver(entry.arrived.unwrap(), vec![(owner, entry.clone())]).await.is_ok() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+    panic!("the engine takes nothing");
+}
+
 fn entry(dice: &mut Dice, received: i64, rare: bool) -> Entry {
     let mut random = [0; 10];
     random[..4].copy_from_slice(&(dice.roll(1 << 31) as u32).to_be_bytes());
@@ -141,25 +149,50 @@ fn number_of_entries() -> u64 {
     std::env::var("TOFROM_TEST_ENTRIES").map_or(MANY, |text| text.parse().expect("how many entries?"))
 }
 
-/// How many rows each of the account's partitions has in an order, as the engine counts them.
-async fn partitions(owner: Uid, order: Order) -> Vec<(i8, i64)> {
-    let session: Session = SessionBuilder::new().known_nodes(addresses()).build().await.unwrap();
-    let (number, by) = if order == Order::Received { (0, "received") } else { (1, "published") };
-    let listed =
-        format!("SELECT box, bucket FROM {}.directory WHERE uid = {} AND ord = {number}", *KEYSPACE, owner.0);
-    let listed = session.query_unpaged(listed, &[]).await.unwrap().into_rows_result().unwrap();
-    let mut sizes = Vec::new();
-    for row in listed.rows::<(i8, i64)>().unwrap() {
-        let (one, bucket) = row.unwrap();
-        let table = if one == 2 { "followed" } else { "own" };
-        let count = format!(
-            "SELECT COUNT(*) FROM {}.{table}_{by} WHERE uid = {} AND box = {one} AND bucket = {bucket}",
-            *KEYSPACE, owner.0
-        );
-        let rows = session.query_unpaged(count, &[]).await.unwrap().into_rows_result().unwrap();
-        sizes.push((one, rows.first_row::<(i64,)>().unwrap().0));
+/// The engine itself, asked beside the store.
+struct Engine(Session);
+
+impl Engine {
+    async fn new() -> Engine {
+        Engine(SessionBuilder::new().known_nodes(addresses()).build().await.unwrap())
     }
-    sizes
+
+    async fn rows<T>(&self, select: &str, table: &str, partition: &str) -> Vec<T>
+    where
+        T: for<'a> DeserializeRow<'a, 'a>,
+    {
+        let text = format!("SELECT {select} FROM {}.{table} WHERE {partition}", *KEYSPACE);
+        let rows = self.0.query_unpaged(text, &[]).await.unwrap().into_rows_result().unwrap();
+        rows.rows().unwrap().map(Result::unwrap).collect()
+    }
+
+    async fn count(&self, table: &str, partition: &str) -> i64 {
+        self.rows::<(i64,)>("COUNT(*)", table, partition).await[0].0
+    }
+
+    /// How many rows each of the account's partitions has in an order, and of which box.
+    async fn partitions(&self, owner: Uid, order: Order) -> Vec<(i8, i64)> {
+        let (number, by) = if order == Order::Received { (0, "received") } else { (1, "published") };
+        let listed = format!("uid = {} AND ord = {number}", owner.0);
+        let mut sizes = Vec::new();
+        for (one, bucket) in self.rows::<(i8, i64)>("box, bucket", "directory", &listed).await {
+            let table = format!("{}_{by}", if one == 2 { "followed" } else { "own" });
+            let partition = format!("uid = {} AND box = {one} AND bucket = {bucket}", owner.0);
+            sizes.push((one, self.count(&table, &partition).await));
+        }
+        sizes
+    }
+
+    /// How many rows each of the account's partitions of arrivals has.
+    async fn partitions_of_arrivals(&self, owner: Uid) -> Vec<i64> {
+        let listed = format!("uid = {} AND era = 0", owner.0);
+        let mut sizes = Vec::new();
+        for (segment,) in self.rows::<(i64,)>("segment", "segment", &listed).await {
+            let partition = format!("uid = {} AND segment = {segment}", owner.0);
+            sizes.push(self.count("arrival", &partition).await);
+        }
+        sizes
+    }
 }
 
 /// Fills an account over that time, and holds what reading it takes to the bounds.
@@ -172,11 +205,12 @@ async fn stays_bounded(over: u64) {
     let started = std::time::Instant::now();
     let many = Filled::new(number, over).await;
     println!("{number} entries over {} h, filled in {:?}", over / HOUR, started.elapsed());
+    let engine = Engine::new().await;
     let everything = Filter::default();
     let songs = Filter { services: fresh::words(&["last.fm"]), ..Filter::default() };
     let own: Boxes = [Box::From, Box::Addressed].into_iter().collect();
     for order in [Order::Received, Order::Published] {
-        let sizes = partitions(many.owner, order).await;
+        let sizes = engine.partitions(many.owner, order).await;
         let largest = sizes.iter().map(|(_, rows)| *rows).max().unwrap_or(0);
         println!("  by {order:?}: {} partitions, the largest with {largest} rows", sizes.len());
         assert!(largest <= LARGEST_PARTITION);
@@ -197,10 +231,14 @@ async fn stays_bounded(over: u64) {
         let all = many.slice(&everything, Boxes::ALL, order, 0, many.entries.len()).await;
         println!("    everything: {all}");
     }
-    let last = Position(number / TOGETHER);
+    let sizes = engine.partitions_of_arrivals(many.owner).await;
+    let largest = sizes.iter().copied().max().unwrap_or(0);
+    println!("  of arrivals: {} partitions, the largest with {largest} rows", sizes.len());
+    assert!(largest <= LARGEST_PARTITION && sizes.iter().sum::<i64>() == number.cast_signed());
+    let last = Position(number);
     let all = many.store.arrivals(many.owner, Place::default(), last, many.entries.len());
     assert_eq!(all.await.unwrap().len(), many.entries.len());
-    let late = Place::whole(Position(last.0 - 1));
+    let late = Place::whole(Position(last.0 - 50));
     let (_, cost) = many.measured(many.store.arrivals(many.owner, late, last, 50)).await;
     println!("  a poll that finds 50: {cost}");
     let nothing = many.store.arrivals(many.owner, Place::whole(last), Position(last.0 + 5), 50);
