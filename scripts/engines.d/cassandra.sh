@@ -58,7 +58,7 @@ counter_cache_size: 0MiB
 file_cache_size: 32MiB
 networking_cache_size: 16MiB
 concurrent_reads: 8
-concurrent_writes: 8
+concurrent_writes: 64
 concurrent_compactors: 1
 memtable_flush_writers: 1
 auto_snapshot: false
