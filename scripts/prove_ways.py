@@ -33,6 +33,9 @@ WATCHING = (2, 5)
 ASLEEP_WITHIN = 60
 # How many a new follower finds of what somebody did before.
 BROUGHT_ALONG = 50
+# A mark remembers the first 200 that a walk showed before they arrived. The rest is told again, and nothing else is: where
+# fewer than this are new, so that what is written meanwhile has room too.
+REMEMBERED = 120
 # How much more a sleeper reads than what is new, because some of what it has is edited.
 MARGIN = 200
 # A level of consistency.
@@ -99,7 +102,8 @@ class Sleeper(threading.Thread):
         super().__init__(daemon=True)
         self.ways, self.account, self.client = ways, name, ways.client()
         self.path = f"/200909/activity/{name}/to?count="
-        self.known, self.sessions, self.at_once, self.repeats, self.begun = {}, 0, 0, 0, 0
+        self.known, self.begun, self.sessions, self.at_once = {}, 0, 0, 0
+        self.repeats, self.unexplained = 0, 0
 
     def run(self):
         while not self.ways.world.written:
@@ -110,8 +114,8 @@ class Sleeper(threading.Thread):
 
     def session(self):
         begun, wanted = self.ways.acknowledged(), expected(self.ways.writers)
-        seen = collections.Counter()
-        updates = self.read(begun - self.begun + MARGIN, seen)
+        seen, new = collections.Counter(), begun - self.begun
+        updates = self.read(new + MARGIN, seen)
         self.begun = begun
         self.sessions += 1
         self.at_once += not self.holes(wanted)
@@ -126,7 +130,9 @@ class Sleeper(threading.Thread):
             updates = found.get("next") or found["updates"]
             if "next" not in found:
                 time.sleep(random.uniform(0.1, 0.6))
-        self.repeats += sum(times - 1 for times in seen.values())
+        repeats = sum(times - 1 for times in seen.values())
+        self.repeats += repeats
+        self.unexplained += repeats if new < REMEMBERED else 0
 
     def read(self, many, seen):
         """Reads as many from the top as there may be new ones, and gives where `updates` go on. What is older it has:
@@ -268,6 +274,7 @@ class Ways:
             "sleepers read": f"{sum(sleeper.sessions for sleeper in self.sleepers)} times",
             "found everything at once": f"{sum(sleeper.at_once for sleeper in self.sleepers)} times",
             "were told what they had read": sum(sleeper.repeats for sleeper in self.sleepers),
+            f"of that, with fewer than {REMEMBERED} new": sum(sleeper.unexplained for sleeper in self.sleepers),
         }
 
 
