@@ -31,7 +31,7 @@ const MANY: u64 = 36_000;
 /// One in so many is a song.
 const RARE: u64 = 1_000;
 /// How many deliveries are under way at once.
-const UNDER_WAY: usize = 256;
+const UNDER_WAY: usize = 128;
 
 /// No partition has more rows than this.
 const LARGEST_PARTITION: i64 = 50_000;
