@@ -33,9 +33,9 @@ WATCHING = (2, 5)
 ASLEEP_WITHIN = 60
 # How many a new follower finds of what somebody did before.
 BROUGHT_ALONG = 50
-# A mark remembers the first 200 that a walk showed before they arrived. The rest is told again, and nothing else is: where
-# fewer than this are new, so that what is written meanwhile has room too.
-REMEMBERED = 120
+# A mark remembers the first 200 that a walk showed before they arrived; the rest is told again. Where fewer than this were
+# new, there was room for all of them and for what was written meanwhile.
+FEW_NEW = 120
 # How much more a sleeper reads than what is new, because some of what it has is edited.
 MARGIN = 200
 # A level of consistency.
@@ -132,7 +132,7 @@ class Sleeper(threading.Thread):
                 time.sleep(random.uniform(0.1, 0.6))
         repeats = sum(times - 1 for times in seen.values())
         self.repeats += repeats
-        self.unexplained += repeats if new < REMEMBERED else 0
+        self.unexplained += repeats if new < FEW_NEW else 0
 
     def read(self, many, seen):
         """Reads as many from the top as there may be new ones, and gives where `updates` go on. What is older it has:
@@ -274,7 +274,7 @@ class Ways:
             "sleepers read": f"{sum(sleeper.sessions for sleeper in self.sleepers)} times",
             "found everything at once": f"{sum(sleeper.at_once for sleeper in self.sleepers)} times",
             "were told what they had read": sum(sleeper.repeats for sleeper in self.sleepers),
-            f"of that, with fewer than {REMEMBERED} new": sum(sleeper.unexplained for sleeper in self.sleepers),
+            f"of that, with fewer than {FEW_NEW} new": sum(sleeper.unexplained for sleeper in self.sleepers),
         }
 
 

@@ -13,6 +13,8 @@ mod sleepers;
 mod unfinished;
 
 use super::conformance::Engine;
+use scylla::client::session::Session;
+use scylla::client::session_builder::SessionBuilder;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use store::cql::{CqlStore, Nodes, apply_schema};
@@ -54,6 +56,11 @@ fn listed(name: &str) -> Option<Vec<String>> {
 
 fn addresses() -> Vec<String> {
     listed("TOFROM_TEST_CQL").unwrap_or_default()
+}
+
+/// The database itself, asked beside the store.
+async fn session() -> Session {
+    SessionBuilder::new().known_nodes(addresses()).build().await.unwrap()
 }
 
 async fn open() -> Arc<CqlStore> {

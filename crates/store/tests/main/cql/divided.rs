@@ -1,9 +1,8 @@
 //! Buckets that were divided, by this process or by another.
 
 use super::super::conformance::fresh;
-use super::{KEYSPACE, addresses, open, shared};
+use super::{KEYSPACE, open, session, shared};
 use model::{ActivityId, Box, Boxes, Entry, Filter, Millis, Order, Place, Position, Uid, Version};
-use scylla::client::session_builder::SessionBuilder;
 use store::cql::CqlStore;
 use store::{Feeds, Slice};
 
@@ -62,7 +61,7 @@ async fn everything(store: &CqlStore, owner: Uid) -> Vec<Vec<Entry>> {
 
 /// Says in the directory that every bucket that there is was divided.
 pub(super) async fn divide(owner: Uid, level: i8) {
-    let session = SessionBuilder::new().known_nodes(addresses()).build().await.unwrap();
+    let session = session().await;
     let directory = format!("SELECT ord, box, bucket FROM {}.directory WHERE uid = {}", *KEYSPACE, owner.0);
     let listed = session.query_unpaged(directory, &[]).await.unwrap().into_rows_result().unwrap();
     for row in listed.rows::<(i8, i8, i64)>().unwrap() {

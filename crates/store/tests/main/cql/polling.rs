@@ -2,10 +2,9 @@
 //! somebody left behind.
 
 use super::super::conformance::{fresh, sources};
-use super::{KEYSPACE, addresses, open, shared};
+use super::{KEYSPACE, open, session, shared};
 use model::{Millis, SourceId, Version};
 use scylla::client::session::Session;
-use scylla::client::session_builder::SessionBuilder;
 use store::cql::CqlStore;
 use store::{Connection, Source, Sources};
 
@@ -18,10 +17,6 @@ const BEFORE: u16 = 63;
 
 /// Statements of a call that finds nothing, in a minute in which somebody has asked before.
 const NOTHING_FOUND: u64 = 2;
-
-async fn session() -> Session {
-    SessionBuilder::new().known_nodes(addresses()).build().await.unwrap()
-}
 
 /// The first minute in which there may be something, and the minute that is the present one then.
 async fn mark(session: &Session, shard: u16) -> (i64, i64) {

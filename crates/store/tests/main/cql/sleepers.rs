@@ -1,14 +1,13 @@
 //! Readers and sleepers: what it costs to know of them, and sleepers in more shards than there were.
 
 use super::super::conformance::fresh;
-use super::{KEYSPACE, addresses, open, shared};
+use super::{KEYSPACE, open, session, shared};
 use model::{Edge, Millis, Position, Sleep, Uid, Version};
-use scylla::client::session_builder::SessionBuilder;
 use store::{Graph, Ways};
 
 /// Says that there are more shards.
 async fn raise(followee: Uid, level: i8) {
-    let session = SessionBuilder::new().known_nodes(addresses()).build().await.unwrap();
+    let session = session().await;
     let text = format!(
         "INSERT INTO {}.followers (uid, level) VALUES ({}, {level}) USING TIMESTAMP {level}",
         *KEYSPACE, followee.0

@@ -1,9 +1,8 @@
 //! What somebody began and did not finish, finished by whoever finds it.
 
 use super::super::conformance::fresh;
-use super::{KEYSPACE, listed, shared_store};
+use super::{KEYSPACE, session, shared_store};
 use model::{Account, Millis, Phase, Position, Uid, Version};
-use scylla::client::session_builder::SessionBuilder;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_whose_account_was_never_written_gets_it() {
@@ -11,8 +10,7 @@ async fn a_name_whose_account_was_never_written_gets_it() {
     let made = fresh::account(&*store).await;
     let name = fresh::name();
     let uid = Uid(i64::try_from(fresh::number() >> 1).unwrap());
-    let nodes = listed("TOFROM_TEST_CQL").unwrap();
-    let session = SessionBuilder::new().known_nodes(nodes).build().await.unwrap();
+    let session = session().await;
     let table = format!("{}_ident.username", *KEYSPACE);
     let (first,): (Vec<u8>,) = session
         .query_unpaged(format!("SELECT first FROM {table} WHERE name = ?"), (made.name.as_str(),))
@@ -40,8 +38,7 @@ async fn a_return_is_noted_where_it_is_looked_for() {
     let (since, minute) = (Position(5), 29_000_000);
     store.put_phase(uid, Version(1), Phase::Asleep { since }).await.unwrap();
     store.wake(uid, Version(1), since, Millis(minute * 60_000)).await.unwrap().expect("it slept");
-    let session =
-        SessionBuilder::new().known_nodes(listed("TOFROM_TEST_CQL").unwrap()).build().await.unwrap();
+    let session = session().await;
     let mut noted = 0;
     for shard in 0..4 {
         let text = format!(
