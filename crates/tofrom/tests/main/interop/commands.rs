@@ -1,9 +1,9 @@
 //! The commands of docs/api.md, run as they stand there.
 //!
-//! Every block marked `sh` is a script of its own that has to end well. It may use `$BASE` (the base address), `$CA`
-//! (the certificate authority's file), `$KEY` and `$PASSWORD` (alice's), `$CONSUMER` (a consumer key) and `$OPERATOR` (an
-//! operator's key). A line `# prints: TEXT` in it says what its output contains. Some of them write, so the demo is
-//! theirs alone.
+//! Every block marked `sh` is a script of its own that has to end well, within two minutes. It may use `$BASE` (the base
+//! address), `$CA` (the certificate authority's file), `$KEY` and `$PASSWORD` (alice's), `$CONSUMER` (a consumer key) and
+//! `$OPERATOR` (an operator's key). A line `# prints: TEXT` in it says what its output contains. Some of them write, so
+//! the demo is theirs alone.
 
 use super::super::support::demo::Demo;
 use super::super::support::world::Folder;
@@ -44,8 +44,8 @@ fn the_commands_of_the_manual_work() {
     let mut failures = String::new();
     for (line, script) in &blocks {
         let folder = Folder::new();
-        let run = Command::new("sh")
-            .args(["-euc", script])
+        let run = Command::new("timeout")
+            .args(["120", "sh", "-euc", script])
             .current_dir(folder.path())
             .env("no_proxy", "*")
             .env("BASE", &demo.client.base)
