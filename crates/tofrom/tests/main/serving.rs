@@ -4,12 +4,13 @@
 use super::program::succeed;
 use super::support::client::{Client, read_answer};
 use super::support::demo::BINARY;
+use super::support::given::Given;
 use super::support::world::Folder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 struct Serving {
     child: Child,
@@ -200,7 +201,7 @@ fn an_application_can_be_required() {
         [("ServicePSK", second["key"].as_str().unwrap()), ("ServiceConsumerKey", app.as_str().unwrap())];
     assert_eq!(client.get(path, &headers).status, 200);
     succeed(&folder, &["key", "revoke", "alice", second["id"].as_str().unwrap()], "");
-    let revoked = Instant::now();
+    let revoked = Given::now();
     while client.get(path, &headers).status == 200 {
         assert!(revoked.elapsed() < Duration::from_secs(5), "a revoked key still counts");
         std::thread::sleep(Duration::from_millis(100));
@@ -215,7 +216,7 @@ fn a_changed_certificate_is_taken_in() {
     assert_eq!(serving.client(&folder).get("/social/docs/categories", &[]).status, 200);
     write_certificate(folder.path());
     let client = serving.client(&folder);
-    let changed = Instant::now();
+    let changed = Given::now();
     // Until the service has it, the handshake fails: the new certificate is the only one that the client trusts.
     loop {
         let mut stream = client.connect();

@@ -6,6 +6,7 @@ use super::super::oauth::application::{App, issued};
 use super::super::oauth::races::{at_once_at, exactly_one};
 use super::super::oauth::service::{Service, password_of};
 use super::super::support::client::{Answer, Client};
+use super::super::support::given::Given;
 use super::{Engines, RUNTIME, prepared};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -14,8 +15,8 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 use store::Accounts;
 use store::cql::CqlStore;
 
@@ -79,7 +80,7 @@ fn fresh(what: &str) -> String {
 
 /// Waits until it is so, for as long as that may take.
 fn becomes<T: PartialEq + std::fmt::Debug>(expected: T, look: impl Fn() -> T) {
-    let started = Instant::now();
+    let started = Given::now();
     let mut came = look();
     while came != expected && started.elapsed() < EVERYWHERE {
         std::thread::sleep(Duration::from_millis(50));
@@ -153,13 +154,15 @@ fn titles(page: &Answer) -> Vec<String> {
 
 /// Waits for a line with these words.
 fn line_with(lines: &Receiver<String>, words: &str, within: Duration) -> String {
-    let started = Instant::now();
+    let started = Given::now();
     let mut seen = Vec::new();
-    while let Ok(line) = lines.recv_timeout(within.saturating_sub(started.elapsed())) {
-        if line.contains(words) {
-            return line;
+    while started.elapsed() < within {
+        match lines.recv_timeout(Duration::from_millis(100)) {
+            Ok(line) if line.contains(words) => return line,
+            Ok(line) => seen.push(line),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
         }
-        seen.push(line);
     }
     panic!("no {words:?} within {within:?}: {seen:?}");
 }
@@ -277,7 +280,7 @@ fn wrong_passwords_are_held_up_at_both() {
         let basic = format!("Basic {}", BASE64_STANDARD.encode(format!("{}:{word}", person.name)));
         stage.apis[at % 2].client.get("/social/200909/whoami", &[("Authorization", &basic)]).status
     };
-    let started = Instant::now();
+    let started = Given::now();
     let statuses: Vec<u16> = (0..100).map(|number| guess(number, &format!("wrong-{number}"))).collect();
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     for at in 0..2 {

@@ -1,16 +1,17 @@
 //! How access ends: by the application, by the operator, by time.
 
 use super::super::support::client::Answer;
+use super::super::support::given::Given;
 use super::super::support::signer::now;
 use super::super::support::world::Folder;
 use super::answers::{not_signed_by, refused};
 use super::application::App;
 use super::service::{Service, authorize, consent, password_of, stage};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Asks until it is so, for as long as a change may take to count.
 fn within_5_seconds(what: &str, mut is_so: impl FnMut() -> bool) {
-    let changed = Instant::now();
+    let changed = Given::now();
     while !is_so() {
         assert!(changed.elapsed() < Duration::from_secs(5), "after 5 s: {what}");
         std::thread::sleep(Duration::from_millis(100));

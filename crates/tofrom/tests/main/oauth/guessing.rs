@@ -1,6 +1,7 @@
 //! Ten thousand wrong passwords: soon refused, cheaply, and at nobody else's cost.
 
 use super::super::support::client::{Answer, TlsStream, read_answer};
+use super::super::support::given::Given;
 use super::super::support::world::Folder;
 use super::application::App;
 use super::service::{Service, authorize, password_of};
@@ -111,7 +112,7 @@ fn guess(what: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usi
             let mut line = Line::from(service, ELSEWHERE);
             let mut waits = Vec::new();
             while !over.load(Ordering::Relaxed) {
-                let asked = Instant::now();
+                let asked = Given::now();
                 assert_eq!(line.get(&format!("ServicePSK: {key}")).status, 200);
                 waits.push(asked.elapsed());
                 std::thread::sleep(Duration::from_millis(5));

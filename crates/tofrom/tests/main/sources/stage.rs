@@ -4,6 +4,7 @@
 use super::super::program::tofrom_with;
 use super::super::support::client::Answer;
 use super::super::support::demo::Demo;
+use super::super::support::given::Given;
 use super::super::support::world::Folder;
 use manners::{Authority, Certificate, Server};
 use model::Millis;
@@ -13,7 +14,7 @@ use std::net::TcpListener;
 use std::process::Output;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::sqlite::SqliteStore;
 use tokio::runtime::Runtime;
 
@@ -60,7 +61,7 @@ pub(super) fn becomes<T: PartialEq + Debug>(expected: T, look: impl Fn() -> T) {
 
 /// Waits until what is seen is enough, and gives what was seen last.
 pub(super) fn wait_for<T>(look: impl Fn() -> T, enough: impl Fn(&T) -> bool) -> T {
-    let started = Instant::now();
+    let started = Given::now();
     let mut came = look();
     while !enough(&came) && started.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(50));
