@@ -32,8 +32,8 @@ const MANY: u64 = 36_000;
 const RARE: u64 = 1_000;
 /// How many deliveries are under way at once.
 const UNDER_WAY: usize = 128;
-/// How often each is tried.
-const ATTEMPTS: u32 = 10;
+/// How often each is tried: on a shared machine a minute may pass in which the nodes get nothing done.
+const ATTEMPTS: u32 = 100;
 
 /// No partition has more rows than this.
 const LARGEST_PARTITION: i64 = 50_000;
