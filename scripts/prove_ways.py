@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-from prove_traffic import PATIENCE, REQUEST, Client, Writer, check, expected, links, named, walk, wrong
+from prove_traffic import PATIENCE, REQUEST, Client, Writer, check, clock, expected, links, named, walk, wrong
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent / "engines.d"))
 from ask import Cassandra
@@ -108,8 +108,8 @@ class Sleeper(threading.Thread):
     def run(self):
         while not self.ways.world.written:
             self.session()
-            end = time.monotonic() + random.uniform(*PAUSE)
-            while time.monotonic() < end and not self.ways.world.written:
+            end = clock() + random.uniform(*PAUSE)
+            while clock() < end and not self.ways.world.written:
                 time.sleep(0.1)
 
     def session(self):
@@ -119,9 +119,9 @@ class Sleeper(threading.Thread):
         self.begun = begun
         self.sessions += 1
         self.at_once += not self.holes(wanted)
-        patience, watched = time.monotonic() + PATIENCE, time.monotonic() + random.uniform(*WATCHING)
-        while time.monotonic() < watched or self.holes(wanted):
-            if time.monotonic() > patience:
+        patience, watched = clock() + PATIENCE, clock() + random.uniform(*WATCHING)
+        while clock() < watched or self.holes(wanted):
+            if clock() > patience:
                 wrong("hole", f"{self.account} was not told of {self.holes(wanted)[:5]}")
                 break
             _, headers, text, _ = self.client.ask("GET", updates, (200,))
@@ -209,8 +209,8 @@ class Ways:
 
     def judge(self):
         """Looks at the collections of sleepers when they are asleep, and when they have returned; and of the others."""
-        end = time.monotonic() + ASLEEP_WITHIN
-        while not self.all_sleep() and time.monotonic() < end:
+        end = clock() + ASLEEP_WITHIN
+        while not self.all_sleep() and clock() < end:
             time.sleep(0.5)
         if not self.all_sleep():
             wrong("awake", f"somebody does not fall asleep within {ASLEEP_WITHIN} s")
