@@ -6,7 +6,7 @@ use super::super::oauth::application::{App, issued};
 use super::super::oauth::races::{at_once_at, exactly_one};
 use super::super::oauth::service::{Service, password_of};
 use super::super::support::client::{Answer, Client};
-use super::super::support::given::Given;
+use super::super::support::given::{self, Given};
 use super::{Engines, RUNTIME, prepared};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -80,13 +80,7 @@ fn fresh(what: &str) -> String {
 
 /// Waits until it is so, for as long as that may take.
 fn becomes<T: PartialEq + std::fmt::Debug>(expected: T, look: impl Fn() -> T) {
-    let started = Given::now();
-    let mut came = look();
-    while came != expected && started.elapsed() < EVERYWHERE {
-        std::thread::sleep(Duration::from_millis(50));
-        came = look();
-    }
-    assert_eq!(came, expected);
+    given::becomes(EVERYWHERE, expected, look);
 }
 
 impl Stage {

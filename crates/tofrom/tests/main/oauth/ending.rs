@@ -1,7 +1,7 @@
 //! How access ends: by the application, by the operator, by time.
 
 use super::super::support::client::Answer;
-use super::super::support::given::Given;
+use super::super::support::given::wait_for;
 use super::super::support::signer::now;
 use super::super::support::world::Folder;
 use super::answers::{not_signed_by, refused};
@@ -10,12 +10,8 @@ use super::service::{Service, authorize, consent, password_of, stage};
 use std::time::Duration;
 
 /// Asks until it is so, for as long as a change may take to count.
-fn within_5_seconds(what: &str, mut is_so: impl FnMut() -> bool) {
-    let changed = Given::now();
-    while !is_so() {
-        assert!(changed.elapsed() < Duration::from_secs(5), "after 5 s: {what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+fn within_5_seconds(what: &str, is_so: impl FnMut() -> bool) {
+    assert!(wait_for(Duration::from_secs(5), is_so, |so| *so), "after 5 s: {what}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::super::program::tofrom_with;
 use super::super::support::client::Answer;
 use super::super::support::demo::Demo;
-use super::super::support::given::Given;
+use super::super::support::given;
 use super::super::support::world::Folder;
 use manners::{Authority, Certificate, Server};
 use model::Millis;
@@ -21,6 +21,8 @@ use tokio::runtime::Runtime;
 /// What the demo may fetch besides the public internet. All else of this machine is forbidden.
 const NETWORK: &str = "127.9.0.0/16";
 const JSON: &str = "application/json";
+/// How long something may take until it is seen.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct Stage {
     pub(super) demo: Demo,
@@ -55,19 +57,12 @@ pub(super) fn stage() -> &'static Stage {
 
 /// Waits until it is so.
 pub(super) fn becomes<T: PartialEq + Debug>(expected: T, look: impl Fn() -> T) {
-    let came = wait_for(look, |came| *came == expected);
-    assert_eq!(came, expected);
+    given::becomes(PATIENCE, expected, look);
 }
 
 /// Waits until what is seen is enough, and gives what was seen last.
 pub(super) fn wait_for<T>(look: impl Fn() -> T, enough: impl Fn(&T) -> bool) -> T {
-    let started = Given::now();
-    let mut came = look();
-    while !enough(&came) && started.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(50));
-        came = look();
-    }
-    came
+    given::wait_for(PATIENCE, look, enough)
 }
 
 pub(super) fn now() -> i64 {

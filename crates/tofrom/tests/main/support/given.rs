@@ -1,7 +1,11 @@
 //! Time as the machine gave it to us. What its host gave to others meanwhile (`steal`) does not count: a limit of five
 //! seconds says something of the service, and nothing of neighbours who left it one of them.
 
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
 
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -19,6 +23,23 @@ impl Given {
     pub(crate) fn elapsed(&self) -> Duration {
         self.began.elapsed().saturating_sub(taken().saturating_sub(self.taken))
     }
+}
+
+/// Waits until it is so, for that long at most.
+pub(crate) fn becomes<T: PartialEq + Debug>(within: Duration, expected: T, look: impl FnMut() -> T) {
+    let came = wait_for(within, look, |came| *came == expected);
+    assert_eq!(came, expected, "within {within:?}");
+}
+
+/// Waits until what is seen is enough, for that long at most, and gives what was seen last.
+pub(crate) fn wait_for<T>(within: Duration, mut look: impl FnMut() -> T, enough: impl Fn(&T) -> bool) -> T {
+    let started = Given::now();
+    let mut came = look();
+    while !enough(&came) && started.elapsed() < within {
+        std::thread::sleep(PAUSE);
+        came = look();
+    }
+    came
 }
 
 /// What each processor lost to others since the machine started, on average; nothing where that is not known.

@@ -3,7 +3,7 @@
 use super::super::program::succeed;
 use super::super::support::client::Answer;
 use super::super::support::demo::Demo;
-use super::super::support::given::Given;
+use super::super::support::given;
 use super::super::support::signer::encode;
 use super::super::support::world::Folder;
 use serde_json::{Value, json};
@@ -50,13 +50,7 @@ pub(super) fn item(user: &str, service: &str, id: &str) -> String {
 
 /// Waits until it is so, as long as something may take to reach others.
 pub(super) fn becomes<T: PartialEq + std::fmt::Debug>(expected: T, look: impl Fn() -> T) {
-    let started = Given::now();
-    let mut came = look();
-    while came != expected && started.elapsed() < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(50));
-        came = look();
-    }
-    assert_eq!(came, expected);
+    given::becomes(Duration::from_secs(5), expected, look);
 }
 
 impl Stage {
