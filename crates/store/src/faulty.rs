@@ -18,6 +18,7 @@ mod calls;
 
 use crate::{Result, Store, StoreError, Task};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What goes wrong with a call.
@@ -48,11 +49,25 @@ pub struct Call {
 pub struct Faulty {
     inner: Arc<dyn Store>,
     state: Mutex<State>,
+    unplanned: Unplanned,
 }
 
 type Plan = Box<dyn FnMut(Call) -> Option<Fault> + Send>;
 type Deal = Box<dyn FnMut(Vec<Task>) -> Vec<Task> + Send>;
 type Write = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Counts calls that failed by themselves.
+#[derive(Clone, Default)]
+struct Unplanned(Arc<AtomicUsize>);
+
+impl Unplanned {
+    fn noted<T>(&self, answer: Result<T>) -> Result<T> {
+        if answer.is_err() {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        answer
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -66,7 +81,7 @@ struct State {
 impl Faulty {
     /// A store before `inner` in which nothing goes wrong yet.
     pub fn new(inner: Arc<dyn Store>) -> Faulty {
-        Faulty { inner, state: Mutex::default() }
+        Faulty { inner, state: Mutex::default(), unplanned: Unplanned::default() }
     }
 
     /// From now on `plan` is asked what goes wrong with each call; it is asked in the order of the calls.
@@ -123,6 +138,11 @@ impl Faulty {
         landed
     }
 
+    /// How many calls failed though nobody planned it: the store behind this one failed by itself.
+    pub fn unplanned(&self) -> usize {
+        self.unplanned.0.load(Ordering::Relaxed)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // A plan that panicked has failed its test already.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -141,7 +161,7 @@ impl Faulty {
 
     async fn read<T>(&self, name: &'static str, read: impl Future<Output = Result<T>>) -> Result<T> {
         match self.fault(name, false) {
-            None => read.await,
+            None => self.unplanned.noted(read.await),
             Some(_) => Err(StoreError::Unavailable(format!("planned: {name} can't be read"))),
         }
     }
@@ -151,6 +171,8 @@ impl Faulty {
         name: &'static str,
         write: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
+        let unplanned = self.unplanned.clone();
+        let write = async move { unplanned.noted(write.await) };
         match self.fault(name, true) {
             None => return write.await,
             Some(Fault::Before | Fault::CrashBefore) => {

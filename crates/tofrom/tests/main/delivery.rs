@@ -20,6 +20,7 @@ mod looks;
 pub(crate) mod naive;
 mod people;
 mod scenarios;
+pub(crate) mod seeds;
 pub(crate) mod sequence;
 mod shorten;
 pub(crate) mod steps;
@@ -27,12 +28,15 @@ pub(crate) mod verdict;
 mod work;
 
 use ground::Place;
+use seeds::Seeds;
 use sequence::Sequence;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many sequences are tried, unless `DELIVERY_SEQUENCES` says otherwise.
 const SEQUENCES: u64 = 5_000;
+
+/// How often a sequence is run once more if its engine was too busy to answer.
+pub(crate) const AGAIN: u64 = 5;
 
 /// Many sequences, on all cores.
 #[test]
@@ -67,8 +71,7 @@ pub(crate) fn setting(name: &str) -> Option<u64> {
 /// Sequences one after the other, for any number of hands. `DELIVERY_SEED` is the first seed; with
 /// `DELIVERY_REPORTS` more than one that fails is told of before the test ends.
 pub(crate) struct Trial {
-    next: AtomicU64,
-    end: u64,
+    seeds: Seeds,
     wanted: u64,
     sequence: fn(u64, i64) -> Sequence,
     reports: Mutex<Vec<String>>,
@@ -78,8 +81,7 @@ impl Trial {
     pub(crate) fn of(sequences: u64, sequence: fn(u64, i64) -> Sequence) -> Trial {
         let first = setting("DELIVERY_SEED").unwrap_or(0);
         let wanted = setting("DELIVERY_REPORTS").unwrap_or(1);
-        let (next, end) = (AtomicU64::new(first), first + sequences);
-        Trial { next, end, wanted, sequence, reports: Mutex::default() }
+        Trial { seeds: Seeds::new(first, sequences), wanted, sequence, reports: Mutex::default() }
     }
 
     /// Runs sequences as long as there are any.
@@ -87,23 +89,30 @@ impl Trial {
         let mut ground = place.ground().await;
         while let Some(seed) = self.next() {
             let sequence = (self.sequence)(seed, place.first());
-            if let Err(broken) = sequence.run(&ground).await {
+            let mut again = AGAIN;
+            while let Err(failed) = ground.judge(sequence.run(&ground)).await {
                 // What is left of it must not trouble the next one.
                 drop(ground);
-                let report = shorten::report(&sequence, &broken, place).await;
+                if failed.unanswered && again > 0 {
+                    again -= 1;
+                    ground = place.ground().await;
+                    continue;
+                }
+                let report = shorten::report(&sequence, &failed.why, place).await;
                 self.reports.lock().unwrap().push(report);
                 ground = place.ground().await;
+                break;
             }
         }
     }
 
     fn next(&self) -> Option<u64> {
-        let seed = self.next.fetch_add(1, Ordering::Relaxed);
         let enough = self.reports.lock().unwrap().len() as u64 >= self.wanted;
-        (seed < self.end && !enough).then_some(seed)
+        if enough { None } else { self.seeds.next() }
     }
 
     pub(crate) fn judge(self) {
+        self.seeds.tried();
         let reports = self.reports.into_inner().unwrap();
         assert!(reports.is_empty(), "{}", reports.join("\n"));
     }

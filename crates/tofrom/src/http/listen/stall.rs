@@ -112,7 +112,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_millis(200);
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_is_given_up() {
         let (ours, _theirs) = duplex(1024);
         let mut stream = Stall::new(ours, PATIENCE);
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn one_that_reads_slowly_is_served_and_one_that_trickles_is_not() {
         for (bytes, served) in [(1024, true), (10, false)] {
             let (ours, mut theirs) = duplex(1024);

@@ -3,7 +3,10 @@
 use super::super::cluster::{self, Engines};
 use super::super::support::chance::Chance;
 use super::super::support::world::Folder;
+use super::sequence::Broken;
+use futures::FutureExt;
 use model::Millis;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
@@ -50,12 +53,22 @@ impl Place {
     }
 }
 
+/// Something that was done on a ground came to no good end.
+pub(crate) struct Failed {
+    pub(crate) why: Broken,
+    /// The engine itself gave no answer to some call. A busy cluster does what it was told then whenever it likes, which
+    /// no sequence reckons with: nothing is proven.
+    pub(crate) unanswered: bool,
+}
+
 /// A store, a node that takes in and reads, and a worker; each of the two may break by itself.
 pub(crate) struct Ground {
     /// As the worker has it, so that what is taken from its log can be dealt to the worker.
     pub(crate) store: Arc<dyn Store>,
     pub(crate) node: Arc<Faulty>,
     pub(crate) worker: Arc<Faulty>,
+    /// The one behind `store`.
+    plain: Arc<Faulty>,
     pub(crate) accounts: AccountCache,
     pub(crate) ingest: Ingest,
     pub(crate) feed: Feed,
@@ -77,19 +90,20 @@ impl Ground {
     /// only the store knows how logs are made; whatever is left in it is thrown away.
     pub(crate) async fn on_cluster(engines: &Engines, lane: u8) -> Ground {
         let Engines { nodes, servers } = engines.on_stream(&format!("law_{lane}"));
-        let node = Arc::new(CqlStore::open(&nodes, &servers).await.unwrap());
-        let worker = Arc::new(CqlStore::open(&nodes, &servers).await.unwrap());
-        while worker.backlog(1).await.unwrap().tasks > 0 {
-            let left = worker.pending(1_000).await.unwrap();
+        let node = Arc::new(insist(async || CqlStore::open(&nodes, &servers).await).await);
+        let worker = Arc::new(insist(async || CqlStore::open(&nodes, &servers).await).await);
+        while insist(async || worker.backlog(1).await).await.tasks > 0 {
+            let left = insist(async || worker.pending(1_000).await).await;
             let left: Vec<_> = left.iter().map(|task| task.position).collect();
-            worker.acknowledge(&left, &[]).await.unwrap();
+            insist(async || worker.acknowledge(&left, &[]).await).await;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ground::over(node, worker)
     }
 
     fn over(node: Arc<dyn Store>, store: Arc<dyn Store>) -> Ground {
-        let (node, worker) = (Arc::new(Faulty::new(node)), Arc::new(Faulty::new(Arc::clone(&store))));
+        let [node, worker, plain] =
+            [node, Arc::clone(&store), store].map(|store| Arc::new(Faulty::new(store)));
         let time = Arc::new(AtomicI64::new(FIRST));
         let told = Arc::clone(&time);
         let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
@@ -106,15 +120,26 @@ impl Ground {
         Ground {
             ingest: Ingest::new(node.clone(), clock.clone()).with_randomness(randomness),
             feed: Feed::new(node.clone(), accounts.clone(), clock.clone(), limits),
-            store,
+            store: plain.clone(),
             node,
             worker,
+            plain,
             accounts,
             clock,
             time,
             chance,
             _folder: None,
         }
+    }
+
+    /// Does something here; whoever panics has failed.
+    pub(crate) async fn judge<T>(&self, run: impl Future<Output = Result<T, Broken>>) -> Result<T, Failed> {
+        let unanswered =
+            || [&self.node, &self.worker, &self.plain].iter().map(|store| store.unplanned()).sum::<usize>();
+        let before = unanswered();
+        let came = AssertUnwindSafe(run).catch_unwind().await;
+        let came = came.unwrap_or_else(|_| Err("it panics, as was told above".to_owned()));
+        came.map_err(|why| Failed { why, unanswered: unanswered() > before })
     }
 
     pub(crate) fn now(&self) -> Millis {
@@ -140,6 +165,17 @@ impl Ground {
         static NAMES: AtomicU64 = AtomicU64::new(0);
         format!("person-{}-{}", *BEGAN, NAMES.fetch_add(1, Ordering::Relaxed))
     }
+}
+
+/// Asks an engine that may be busy, again if need be.
+async fn insist<T>(ask: impl AsyncFn() -> store::Result<T>) -> T {
+    for _ in 0..10 {
+        if let Ok(answer) = ask().await {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    ask().await.unwrap()
 }
 
 /// Identifiers that nobody draws by another number, nor another process by any.

@@ -2,6 +2,10 @@
 
 use super::ground::Place;
 use super::sequence::{Broken, Sequence};
+use std::time::{Duration, Instant};
+
+/// Looking for a shorter one ends after this time: a cluster that is slow for a while makes sequences fail, too.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What to print of a sequence that failed.
 pub(super) async fn report(sequence: &Sequence, broken: &Broken, place: Place) -> String {
@@ -22,12 +26,16 @@ async fn shortened(sequence: &Sequence, broken: &Broken, place: Place) -> (Seque
     let (mut shortest, mut why) = (sequence.clone(), broken.clone());
     let mut at = shortest.steps.len();
     let mut shorter = false;
-    while at > 0 {
+    let began = Instant::now();
+    while at > 0 && began.elapsed() < PATIENCE {
         at -= 1;
         let mut candidate = shortest.clone();
         candidate.steps.remove(at);
-        if let Err(broken) = candidate.run(&place.ground().await).await {
-            (shortest, why, shorter) = (candidate, broken, true);
+        let ground = place.ground().await;
+        if let Err(failed) = ground.judge(candidate.run(&ground)).await
+            && !failed.unanswered
+        {
+            (shortest, why, shorter) = (candidate, failed.why, true);
         }
         if at == 0 && shorter {
             (at, shorter) = (shortest.steps.len(), false);

@@ -5,15 +5,16 @@ use super::steps::{Pick, Trouble};
 use super::verdict::query;
 use model::{Collection, Filter, Millis, Order, Reader};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Task, Work};
 use tofrom::fanout::{deliver_pending, sleep};
 
 /// Longer than any failed task waits for its next attempt.
 const LONGER_THAN_ANY_PAUSE: i64 = 10 * 60 * 1_000;
 
-/// How often the log is looked at until it is empty, and how long after each other.
-const LOOKS: usize = 200;
+/// How long the log is looked at until it is empty, and how long after each other: what somebody took and did not do is
+/// dealt again when five seconds have passed.
+const PATIENCE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(20);
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
@@ -62,9 +63,10 @@ impl Stage<'_> {
 
     /// Workers do everything until the log is empty. One of several servers may hold what it does not deal out yet.
     pub(crate) async fn work_until_all_is_done(&mut self) {
-        for _ in 0..LOOKS {
+        let began = Instant::now();
+        loop {
             self.work_all().await;
-            if self.ground.store.backlog(1).await.unwrap().tasks == 0 {
+            if self.ground.store.backlog(1).await.unwrap().tasks == 0 || began.elapsed() > PATIENCE {
                 break;
             }
             tokio::time::sleep(PAUSE).await;
