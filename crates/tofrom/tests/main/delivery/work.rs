@@ -14,7 +14,7 @@ const LONGER_THAN_ANY_PAUSE: i64 = 10 * 60 * 1_000;
 
 /// How long the log is looked at until it is empty, and how long after each other: what somebody took and did not do is
 /// dealt again when five seconds have passed.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(20);
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
