@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 /// However late it is, one in so many is tried.
 const FEWEST: u64 = 10;
 
-/// Seeds for any number of hands. After `TOFROM_TEST_UNTIL`, in seconds since 1970, no more are given out.
+/// Seeds for any number of hands. After `TOFROM_TEST_UNTIL`, in seconds since 1970, none are given out beyond the
+/// fewest.
 pub(crate) struct Seeds {
     first: u64,
     end: u64,
