@@ -56,13 +56,13 @@ type Plan = Box<dyn FnMut(Call) -> Option<Fault> + Send>;
 type Deal = Box<dyn FnMut(Vec<Task>) -> Vec<Task> + Send>;
 type Write = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Counts calls that failed by themselves.
+/// Counts calls that got no answer though nobody planned it.
 #[derive(Clone, Default)]
 struct Unplanned(Arc<AtomicUsize>);
 
 impl Unplanned {
     fn noted<T>(&self, answer: Result<T>) -> Result<T> {
-        if answer.is_err() {
+        if let Err(StoreError::Unavailable(_) | StoreError::Unknown(_)) = answer {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
         answer
@@ -138,7 +138,7 @@ impl Faulty {
         landed
     }
 
-    /// How many calls failed though nobody planned it: the store behind this one failed by itself.
+    /// How many calls got no answer though nobody planned it: the store behind this one could not give any.
     pub fn unplanned(&self) -> usize {
         self.unplanned.0.load(Ordering::Relaxed)
     }

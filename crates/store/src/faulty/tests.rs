@@ -112,3 +112,25 @@ async fn tasks_are_dealt_as_the_test_says() {
     store.calm();
     assert_eq!(store.pending(10).await.unwrap().len(), 3);
 }
+
+#[tokio::test]
+async fn what_nobody_planned_is_counted() {
+    let (_place, inner) = Place::new("unplanned");
+    let inner = Arc::new(inner);
+    let store = Faulty::new(inner.clone());
+    let nameless = ann(&store).await;
+    let named = Account { given_name: Some("Ann".to_owned()), version: Version(2), ..nameless };
+
+    next(&store, [Some(Fault::Before), Some(Fault::After), Some(Fault::Late)]);
+    for _ in 0..3 {
+        assert!(store.put_account(&named).await.is_err());
+    }
+    assert_eq!(store.unplanned(), 0);
+
+    next(&inner, [Some(Fault::Before), Some(Fault::After), None, Some(Fault::Before)]);
+    assert!(store.ping().await.is_err() && store.put_account(&named).await.is_err());
+    assert_eq!((store.unplanned(), inner.unplanned()), (2, 0));
+    assert!(store.put_account(&named).await.is_ok());
+    store.land().await;
+    assert_eq!(store.unplanned(), 3, "what is late counts when it lands");
+}

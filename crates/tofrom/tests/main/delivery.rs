@@ -35,9 +35,6 @@ use std::sync::Mutex;
 /// How many sequences are tried, unless `DELIVERY_SEQUENCES` says otherwise.
 const SEQUENCES: u64 = 5_000;
 
-/// How often a sequence is run once more if its engine was too busy to answer.
-pub(crate) const AGAIN: u64 = 5;
-
 /// Many sequences, on all cores.
 #[test]
 fn whatever_happens_everything_is_delivered_once() {
@@ -89,20 +86,15 @@ impl Trial {
         let mut ground = place.ground().await;
         while let Some(seed) = self.next() {
             let sequence = (self.sequence)(seed, place.first());
-            let mut again = AGAIN;
-            while let Err(failed) = ground.judge(sequence.run(&ground)).await {
-                // What is left of it must not trouble the next one.
-                drop(ground);
-                if failed.unanswered && again > 0 {
-                    again -= 1;
-                    ground = place.ground().await;
-                    continue;
+            let came = place.judge(ground, async |ground, _| sequence.run(ground).await).await;
+            ground = match came {
+                Ok((ground, ())) => ground,
+                Err(why) => {
+                    let report = shorten::report(&sequence, &why, place).await;
+                    self.reports.lock().unwrap().push(report);
+                    place.ground().await
                 }
-                let report = shorten::report(&sequence, &failed.why, place).await;
-                self.reports.lock().unwrap().push(report);
-                ground = place.ground().await;
-                break;
-            }
+            };
         }
     }
 

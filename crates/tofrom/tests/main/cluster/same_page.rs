@@ -4,9 +4,9 @@
 use super::super::delivery::ground::{Ground, Place};
 use super::super::delivery::seeds::Seeds;
 use super::super::delivery::sequence::{Sequence, Stage, any_filter};
+use super::super::delivery::setting;
 use super::super::delivery::steps::Step;
 use super::super::delivery::verdict::{COLLECTIONS, query};
-use super::super::delivery::{AGAIN, setting};
 use super::super::support::chance::Chance;
 use super::{RUNTIME, prepared};
 use model::{FeedQuery, Filter, Mark, Order, Reader, Start, State, Uid};
@@ -16,6 +16,8 @@ use tofrom::feed::Item;
 
 /// How many sequences are tried, unless `SAME_PAGE_SEQUENCES` says otherwise.
 const SEQUENCES: u64 = 100;
+/// Where accounts change over and fall asleep.
+const CROSSING: u64 = 200;
 /// Lanes that no other test has.
 const LANES: std::ops::Range<u8> = 100..108;
 
@@ -23,15 +25,15 @@ type Differs = String;
 
 #[test]
 fn one_machine_and_the_cluster_show_the_same() {
-    try_all(Sequence::random);
+    try_all(SEQUENCES, Sequence::random);
 }
 
 #[test]
 fn they_show_the_same_by_whichever_way() {
-    try_all(Sequence::crossing);
+    try_all(CROSSING, Sequence::crossing);
 }
 
-fn try_all(sequence: fn(u64, i64) -> Sequence) {
+fn try_all(count: u64, sequence: fn(u64, i64) -> Sequence) {
     // One after the other: they use the same lanes.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,26 +41,23 @@ fn try_all(sequence: fn(u64, i64) -> Sequence) {
         return;
     }
     let first = setting("SAME_PAGE_SEED").unwrap_or(0);
-    let seeds = Seeds::new(first, setting("SAME_PAGE_SEQUENCES").unwrap_or(SEQUENCES));
+    let seeds = Seeds::new(first, setting("SAME_PAGE_SEQUENCES").unwrap_or(count));
     let (whole, found) = (AtomicU64::new(0), Mutex::new(None));
     let work = async |lane| {
         let place = Place::Cluster { lane };
-        let mut grounds = [Ground::new(), place.ground().await];
+        let mut ground = place.ground().await;
         while found.lock().unwrap().is_none() {
             let Some(seed) = seeds.next() else { break };
-            for tried in 0..=AGAIN {
-                let run = same(sequence(seed, place.first()), tried, &grounds);
-                match grounds[1].judge(run).await {
-                    Ok(calm) => drop(whole.fetch_add(u64::from(calm), Ordering::Relaxed)),
-                    Err(failed) if failed.unanswered && tried < AGAIN => {
-                        grounds = [Ground::new(), place.ground().await];
-                        continue;
-                    }
-                    Err(failed) => {
-                        *found.lock().unwrap() = Some(format!("SAME_PAGE_SEED={seed}: {}", failed.why));
-                    }
+            let run = async |ground: &Ground, tried| same(sequence(seed, place.first()), tried, ground).await;
+            match place.judge(ground, run).await {
+                Ok((back, calm)) => {
+                    ground = back;
+                    whole.fetch_add(u64::from(calm), Ordering::Relaxed);
                 }
-                break;
+                Err(why) => {
+                    *found.lock().unwrap() = Some(format!("SAME_PAGE_SEED={seed}: {why}"));
+                    break;
+                }
             }
         }
     };
@@ -81,12 +80,12 @@ struct Both<'a> {
 }
 
 /// Gives whether updates could be compared too.
-async fn same(sequence: Sequence, tried: u64, grounds: &[Ground; 2]) -> Result<bool, Differs> {
+async fn same(sequence: Sequence, tried: u64, other: &Ground) -> Result<bool, Differs> {
+    let one = &Ground::new();
     let Sequence { seed, first, .. } = sequence;
     // No two tests of this process make the same identifiers, nor do they when they try again: they share a cluster.
     let drawn = (seed << 1 | u64::from(sequence.rules.pull_above.is_some())) ^ tried << 17;
-    grounds.iter().for_each(|ground| ground.draw_anew(drawn));
-    let [one, other] = grounds;
+    [one, other].iter().for_each(|ground| ground.draw_anew(drawn));
     let mut stages = [
         Stage::new(one, first, &sequence.people, &[]).await,
         Stage::new(other, first, &sequence.people, &[]).await,
@@ -115,6 +114,8 @@ async fn same(sequence: Sequence, tried: u64, grounds: &[Ground; 2]) -> Result<b
         }
     }
     for stage in &mut both.stages {
+        // Likewise what an edge brings along while its follower returns: at the place of the edge, or of the return.
+        stage.work_until_all_is_done().await;
         stage.settle().await?;
     }
     both.compare_pages().await?;

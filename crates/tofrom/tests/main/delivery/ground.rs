@@ -24,6 +24,8 @@ pub(crate) const FIRST: i64 = 1_794_696_000_000;
 /// On a cluster there is more than this process put there.
 static BEGAN: LazyLock<i64> = LazyLock::new(|| Clock::system().now().0);
 static GROUNDS: AtomicU64 = AtomicU64::new(0);
+/// How often something is done once more if the engine was too busy to answer.
+const AGAIN: u64 = 5;
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// Which store sequences are run on.
@@ -41,6 +43,27 @@ impl Place {
             Place::File => Ground::new(),
             Place::Cluster { lane } => Ground::on_cluster(&cluster::engines().unwrap(), lane).await,
         }
+    }
+
+    /// Does something on that ground. Where the engine gave no answer it is done again, on new ground, and told how often
+    /// it was done before. Ground on which it failed is given up: what is left there must not trouble what comes next.
+    pub(crate) async fn judge<T>(
+        self,
+        mut ground: Ground,
+        run: impl AsyncFn(&Ground, u64) -> Result<T, Broken>,
+    ) -> Result<(Ground, T), Broken> {
+        for tried in 0..AGAIN {
+            match ground.judge(run(&ground, tried)).await {
+                Ok(came) => return Ok((ground, came)),
+                Err(Failed { unanswered: true, .. }) => {
+                    drop(ground);
+                    ground = self.ground().await;
+                }
+                Err(failed) => return Err(failed.why),
+            }
+        }
+        let came = ground.judge(run(&ground, AGAIN)).await.map_err(|failed| failed.why)?;
+        Ok((ground, came))
     }
 
     /// When sequences begin there. What waits for its time in a cluster waits in one table, so that lanes must not
