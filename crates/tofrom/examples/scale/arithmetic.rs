@@ -157,7 +157,9 @@ impl Case {
         if asleep <= 0.0 {
             return 0.0;
         }
+        // Everybody follows as many as follow.
         let looked_at = (asleep + given.looked_back) * given.activities_a_day * given.followers * pushed;
-        self.accounts * given.now_and_then / given.away / DAY * looked_at * costs.statements_a_look
+        let statements = looked_at + given.followers * costs.statements_a_followee;
+        self.accounts * given.now_and_then / given.away / DAY * statements
     }
 }

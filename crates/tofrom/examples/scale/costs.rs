@@ -15,8 +15,9 @@ pub(crate) struct Costs {
     pub(crate) statements_a_choice: f64,
     /// Statements for each edge over which somebody sleeps, once.
     pub(crate) statements_a_sleep: f64,
-    /// Statements for a return, for each activity that it looks at, besides the rows that it pushes.
-    pub(crate) statements_a_look: f64,
+    /// Statements for a return, for each followee, besides one for each activity that it looks at and the rows that it
+    /// pushes.
+    pub(crate) statements_a_followee: f64,
 }
 
 impl Costs {
@@ -26,7 +27,7 @@ impl Costs {
             ("statements_of_pulling", self.statements_of_pulling),
             ("statements_a_choice", self.statements_a_choice),
             ("statements_a_sleep", self.statements_a_sleep),
-            ("statements_a_look", self.statements_a_look),
+            ("statements_a_followee", self.statements_a_followee),
         ]
     }
 
@@ -47,7 +48,7 @@ impl Costs {
             statements_of_pulling: known["statements_of_pulling"],
             statements_a_choice: known["statements_a_choice"],
             statements_a_sleep: known["statements_a_sleep"],
-            statements_a_look: known["statements_a_look"],
+            statements_a_followee: known["statements_a_followee"],
         }
     }
 }

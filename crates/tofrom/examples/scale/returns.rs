@@ -12,6 +12,8 @@ const MANY: usize = 300;
 /// What it took until they had everything.
 pub(crate) struct Returned {
     pub(crate) accounts: usize,
+    /// Whom they follow, all together.
+    pub(crate) followees: usize,
     /// Activities of those whom they follow that are not pulled: all of them are looked at, because the log is young.
     pub(crate) looked_at: usize,
     pub(crate) entries: i64,
@@ -20,10 +22,10 @@ pub(crate) struct Returned {
 }
 
 impl Returned {
-    /// Besides the rows that are pushed.
-    pub(crate) fn statements_a_look(&self) -> f64 {
+    /// Besides the rows that are pushed, and the states of what is looked at, which take one statement each.
+    pub(crate) fn statements_a_followee(&self) -> f64 {
         let rows = 3 * self.entries;
-        (self.statements as f64 - rows as f64) / self.looked_at as f64
+        (self.statements as f64 - rows as f64 - self.looked_at as f64) / self.followees as f64
     }
 }
 
@@ -47,5 +49,6 @@ pub(crate) async fn run(world: &World) -> Returned {
     };
     let looked_at = some.iter().map(looked_at).sum();
     let entries = world.rows().await.entries - rows.entries;
-    Returned { accounts: some.len(), looked_at, entries, statements, seconds }
+    let followees = some.iter().map(|number| world.graph.followees[*number].len()).sum();
+    Returned { accounts: some.len(), followees, looked_at, entries, statements, seconds }
 }

@@ -56,8 +56,13 @@ pub(crate) async fn run(world: &mut World, scale: &Scale) -> Costs {
     }
     let returned = returns::run(world).await;
     println!(
-        "\n{} accounts came back, and were sent {} entries of {} in {:.0} s with {} statements",
-        returned.accounts, returned.entries, returned.looked_at, returned.seconds, returned.statements
+        "\n{} accounts came back, which follow {}, and were sent {} entries of {} in {:.0} s with {} statements",
+        returned.accounts,
+        returned.followees,
+        returned.entries,
+        returned.looked_at,
+        returned.seconds,
+        returned.statements
     );
     let slept = slept.unwrap_or_default();
     choices.tell("followers were told that an account is pulled");
@@ -69,7 +74,7 @@ pub(crate) async fn run(world: &mut World, scale: &Scale) -> Costs {
         statements_of_pulling: pulling(world, push, &outcomes[LOWEST]),
         statements_a_choice: choices.statements as f64 / choices.edges as f64,
         statements_a_sleep: slept.statements as f64 / slept.edges as f64,
-        statements_a_look: returned.statements_a_look(),
+        statements_a_followee: returned.statements_a_followee(),
     }
 }
 
