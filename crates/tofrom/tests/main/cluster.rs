@@ -10,11 +10,13 @@ mod lost_log;
 mod processes;
 mod same_page;
 
+use super::delivery::ground::insist;
 use std::sync::LazyLock;
 use std::time::Duration;
 use store::cql::{Nodes, apply_schema};
 use store::jetstream::Servers;
 use tokio::runtime::Runtime;
+use tokio::sync::Mutex;
 
 /// The connections live here.
 static RUNTIME: LazyLock<Runtime> =
@@ -54,12 +56,20 @@ pub(crate) fn engines() -> Option<Engines> {
     Some(Engines { nodes, servers })
 }
 
+/// Makes the tables of a keyspace. Never two at once: Cassandra's nodes may come to different schemas then, and not agree
+/// for minutes.
+pub(crate) async fn make_tables(nodes: &Nodes) {
+    static ALONE: Mutex<()> = Mutex::const_new(());
+    let _alone = ALONE.lock().await;
+    insist(async || apply_schema(nodes, &mut |_| ()).await).await;
+}
+
 /// The engines with their tables, if there are any.
 #[allow(clippy::print_stdout, reason = "a test that did not run says so")]
 fn prepared() -> Option<Engines> {
     static ENGINES: LazyLock<Option<Engines>> = LazyLock::new(|| {
         let engines = engines()?;
-        RUNTIME.block_on(apply_schema(&engines.nodes, &mut |_| ())).unwrap();
+        RUNTIME.block_on(make_tables(&engines.nodes));
         Some(engines)
     });
     if ENGINES.is_none() {

@@ -1,11 +1,11 @@
 //! The log loses everything while nobody works on it: that costs time, never an activity.
 
-use super::{Engines, RUNTIME, prepared};
+use super::{Engines, RUNTIME, make_tables, prepared};
 use model::{Account, AccountName, Boxes, Filter, Millis, Order, Uid, Version};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::cql::{CqlStore, Nodes, apply_schema};
+use store::cql::{CqlStore, Nodes};
 use store::jetstream::Servers;
 use store::{Accounts, Feeds, Log, NewAccount, Slice};
 use tofrom::clock::Clock;
@@ -36,7 +36,7 @@ fn own(engines: &Engines) -> Engines {
 }
 
 async fn lose(Engines { nodes, servers }: Engines) {
-    apply_schema(&nodes, &mut |_| ()).await.unwrap();
+    make_tables(&nodes).await;
     let store = Arc::new(CqlStore::open(&nodes, &servers).await.unwrap());
     let clock = Clock::system();
     let actor = account(&store, "actor", clock.now()).await;

@@ -1,5 +1,6 @@
 //! Where a service can be: a folder or a keyspace, with a file of settings.
 
+use super::super::cluster::make_tables;
 use super::super::support::world::Folder;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ impl Place {
         let place = Place { folder: Folder::new() };
         std::fs::write(place.settings(), text).unwrap();
         let cluster = place.storage().cluster.unwrap();
-        store::cql::apply_schema(&cluster.nodes, &mut |_| ()).await.unwrap();
+        make_tables(&cluster.nodes).await;
         Some(place)
     }
 

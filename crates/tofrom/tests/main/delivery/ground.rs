@@ -191,7 +191,7 @@ impl Ground {
 }
 
 /// Asks an engine that may be busy, again if need be.
-async fn insist<T>(ask: impl AsyncFn() -> store::Result<T>) -> T {
+pub(crate) async fn insist<T>(ask: impl AsyncFn() -> store::Result<T>) -> T {
     for _ in 0..10 {
         if let Ok(answer) = ask().await {
             return answer;
