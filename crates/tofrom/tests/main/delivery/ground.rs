@@ -52,18 +52,18 @@ impl Place {
         mut ground: Ground,
         run: impl AsyncFn(&Ground, u64) -> Result<T, Broken>,
     ) -> Result<(Ground, T), Broken> {
-        for tried in 0..AGAIN {
+        let mut tried = 0;
+        loop {
             match ground.judge(run(&ground, tried)).await {
                 Ok(came) => return Ok((ground, came)),
-                Err(Failed { unanswered: true, .. }) => {
+                Err(failed) if failed.unanswered && tried < AGAIN => {
                     drop(ground);
                     ground = self.ground().await;
+                    tried += 1;
                 }
                 Err(failed) => return Err(failed.why),
             }
         }
-        let came = ground.judge(run(&ground, AGAIN)).await.map_err(|failed| failed.why)?;
-        Ok((ground, came))
     }
 
     /// When sequences begin there. What waits for its time in a cluster waits in one table, so that lanes must not
