@@ -1,12 +1,14 @@
 //! Where a service can be: a folder or a keyspace, with a file of settings.
 
-use super::super::cluster::make_tables;
+use super::super::cluster::{Engines, engines, make_tables};
 use super::super::support::world::Folder;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::Copying;
+use store::cql::Nodes;
+use store::jetstream::Servers;
 use tofrom::auth::SecretKeys;
 use tofrom::config::RawConfig;
 
@@ -35,16 +37,11 @@ impl Place {
 
     /// A keyspace of its own, with its tables; `None` where there is no cluster.
     pub(super) async fn cluster() -> Option<Place> {
-        let listed = |name: &str| {
-            let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
-            Some(text.split(',').map(str::to_owned).collect::<Vec<_>>())
-        };
-        let (nodes, servers) = (listed("TOFROM_TEST_CQL")?, listed("TOFROM_TEST_NATS")?);
-        let prefix = std::env::var("TOFROM_TEST_KEYSPACE").unwrap_or_else(|_| "tofrom_test".to_owned());
+        let Engines { nodes: Nodes { nodes, keyspace, .. }, servers: Servers { servers, .. } } = engines()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let text = format!(
             "store = \"cql\"\nsecret_keys = [{KEY:?}]\n\
-             [cql]\nnodes = {nodes:?}\nkeyspace = \"{prefix}_copy_{now}\"\n[nats]\nservers = {servers:?}\n"
+             [cql]\nnodes = {nodes:?}\nkeyspace = \"{keyspace}_copy_{now}\"\n[nats]\nservers = {servers:?}\n"
         );
         let place = Place { folder: Folder::new() };
         std::fs::write(place.settings(), text).unwrap();
