@@ -16,7 +16,7 @@
 
 mod calls;
 
-use crate::{Result, Store, StoreError, Task};
+use crate::{Gates, Result, Store, StoreError, Task};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,6 +50,8 @@ pub struct Faulty {
     inner: Arc<dyn Store>,
     state: Mutex<State>,
     unplanned: Unplanned,
+    /// Every process of a test queues its own changes.
+    update_gates: Gates,
 }
 
 type Plan = Box<dyn FnMut(Call) -> Option<Fault> + Send>;
@@ -81,7 +83,12 @@ struct State {
 impl Faulty {
     /// A store before `inner` in which nothing goes wrong yet.
     pub fn new(inner: Arc<dyn Store>) -> Faulty {
-        Faulty { inner, state: Mutex::default(), unplanned: Unplanned::default() }
+        Faulty {
+            inner,
+            state: Mutex::default(),
+            unplanned: Unplanned::default(),
+            update_gates: Gates::default(),
+        }
     }
 
     /// From now on `plan` is asked what goes wrong with each call; it is asked in the order of the calls.

@@ -6,7 +6,9 @@
 //!
 //! - **No clock.** Times, versions and identifiers come from the caller, positions from the log. The same calls give
 //!   the same content on every engine, whenever they are made.
-//! - **Every write can be repeated.** A state is written whole, and the later version wins whichever comes last.
+//! - **Every write can be repeated.** A state that one place decides on is written whole, and the later version wins
+//!   whichever comes last. A state that is read, changed and written back is replaced only on the version that was read
+//!   ([`update`]), so that no change is lost to a race.
 //! - **Done means durable.** When a write returns, it survives a crash.
 //! - **Entries are hints, state is the truth.** An entry may lag behind; who shows an activity checks its state.
 //! - **Results line up.** A look-up of many gives as many answers, in the order of the questions.
@@ -24,6 +26,7 @@ mod log;
 mod notices;
 mod sources;
 pub mod sqlite;
+mod update;
 mod ways;
 
 pub use activities::{Acceptance, Accepted, Claim, SourceKey};
@@ -33,6 +36,7 @@ pub use grants::{Grants, Nonce, Secret};
 pub use log::{Backlog, DeadLetter, Log, Task, Work};
 pub use notices::{Notice, Notices};
 pub use sources::{Connection, SHARDS, Source, Sources};
+pub use update::{Gates, Versioned, update};
 pub use ways::{Follower, LastRead, Ways};
 
 use async_trait::async_trait;
@@ -58,6 +62,9 @@ pub trait Store: Accounts + Credentials + Grants + Graph + Activities + Feeds + 
 
     /// Fixes a fact about this store for ever: gives back the value of whoever named it first.
     async fn fix(&self, name: &str, value: &str) -> Result<String>;
+
+    /// Where the changes of one state that this process makes queue; see [`update`].
+    fn update_gates(&self) -> &Gates;
 }
 
 /// What a new account starts with; the store gives it its number.
@@ -113,9 +120,10 @@ pub trait Accounts: Send + Sync {
     /// The accounts of these numbers.
     async fn accounts(&self, uids: &[Uid]) -> Result<Vec<Option<Account>>>;
 
-    /// Replaces the account's state, unless the stored version is as late or later. Number, name and time of creation
-    /// stay what they are. Where it becomes public or private, or is removed, that is followed up: a task in the log.
-    async fn put_account(&self, account: &Account) -> Result<()>;
+    /// Replaces the account's state if the stored version is `before`; [`update`] is how callers change an account.
+    /// Number, name and time of creation stay what they are. Where the account becomes public or private, or is removed,
+    /// that is followed up: a task in the log. `false`: another version is stored, and nothing was changed.
+    async fn replace_account(&self, before: Version, account: &Account) -> Result<bool>;
 
     /// A page of all accounts, removed ones left out, in an order of the store's own: those after `after`.
     async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>>;

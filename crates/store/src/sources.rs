@@ -49,10 +49,10 @@ pub trait Sources: Send + Sync {
     /// The source.
     async fn source(&self, id: SourceId) -> Result<Option<Source>>;
 
-    /// Replaces the source's state, unless the stored version is as late or later, and has it found at its due time.
-    /// Where the shard is being looked through meanwhile, that time must not be past by more than ten minutes: whoever
+    /// Replaces the source's state if the stored version is `before` (`None`: nothing is stored), and has it found at its
+    /// due time. `false`: another version is stored, and nothing was changed; [`update`](crate::update) tries again. Where the shard is being looked through meanwhile, that time must not be past by more than ten minutes: whoever
     /// means "at once" says now.
-    async fn put_source(&self, source: &Source) -> Result<()>;
+    async fn replace_source(&self, before: Option<Version>, source: &Source) -> Result<bool>;
 
     /// Sources of a shard whose time has come by `now`, the longest waiting first as far as the engine can tell. It may
     /// give one whose state says a later time by now: whoever is given it looks. After a long time in which nobody
@@ -82,7 +82,8 @@ pub trait Sources: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Connection>>;
 
-    /// Replaces a connection's state, unless the stored version is as late or later. It may point to another source than
-    /// before: then it is found there and not at the old one.
-    async fn put_connection(&self, connection: &Connection) -> Result<()>;
+    /// Replaces a connection's state if the stored version is `before` (`None`: nothing is stored). It may point to another
+    /// source than before: then it is found there and not at the old one. `false`: another version is stored, and nothing
+    /// was changed; [`update`](crate::update) tries again.
+    async fn replace_connection(&self, before: Option<Version>, connection: &Connection) -> Result<bool>;
 }

@@ -12,6 +12,7 @@ mod main {
     #[macro_use]
     mod conformance;
     mod cql;
+    mod races;
     mod scratch;
     mod sqlite;
 }

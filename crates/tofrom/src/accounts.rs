@@ -4,46 +4,57 @@
 use crate::clock::Clock;
 use crate::following;
 use infoset::first_illegal;
-use model::{Account, Picture, Uid, Version};
+use model::{Account, Picture, Uid};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Connection, Result, Store};
+use store::{Connection, Result, Store, StoreError};
 
-/// Replaces an account's state by one that is made of it; whoever watches collections that it is in is told if that
-/// changes what they may see.
+/// Changes an account by compare-and-set and returns what is stored then; `None`: there is no such account, or it was
+/// removed. `change` may be called several times, each time with the stored account. Streams of collections in which the
+/// account appears learn of it if that changes what they may show.
 pub async fn change(
     store: &dyn Store,
     clock: &Clock,
-    before: &Account,
-    mut after: Account,
-) -> Result<Account> {
-    after.version = Version::next(clock.now(), Some(before.version));
-    store.put_account(&after).await?;
-    Ok(after)
+    uid: Uid,
+    mut change: impl FnMut(&mut Account),
+) -> Result<Option<Account>> {
+    let mut is_there = false;
+    let next = |stored: Option<&Account>| {
+        let mut next = stored.filter(|account| !account.removed).cloned();
+        is_there = next.is_some();
+        next.as_mut().map(&mut change);
+        Ok(next)
+    };
+    let stored = store::update::<Account, StoreError>(store, &uid, clock.now(), next).await?;
+    Ok(stored.filter(|_| is_there))
 }
 
-/// Removes an account with its credentials, sources and edges, for good.
-pub async fn remove(store: &dyn Store, clock: &Clock, account: &Account) -> Result<Account> {
+/// Removes an account with its credentials, sources and edges, for good. `None`: it was removed before.
+pub async fn remove(store: &dyn Store, clock: &Clock, uid: Uid) -> Result<Option<Account>> {
     // The state first: from then on no credential opens anything and nothing is shown, whatever becomes of the rest.
-    let removed = Account { removed: true, password: None, ..account.clone() };
-    let removed = change(store, clock, account, removed).await?;
+    let removing = change(store, clock, uid, |account| {
+        (account.removed, account.password) = (true, None);
+    });
+    let Some(removed) = removing.await? else { return Ok(None) };
     let now = clock.now();
-    for key in store.keys_of(account.uid).await? {
-        store.revoke_key(account.uid, key.id, now).await?;
+    for key in store.keys_of(uid).await? {
+        store.revoke_key(uid, key.id, now).await?;
     }
-    for token in store.tokens_of(account.uid).await? {
+    for token in store.tokens_of(uid).await? {
         store.revoke_token(&token.key, now).await?;
     }
-    if store.picture(account.uid).await?.is_some() {
-        store.put_picture(account.uid, &Picture::none(removed.version)).await?;
+    if store.picture(uid).await?.is_some() {
+        store.put_picture(uid, &Picture::none(removed.version)).await?;
     }
-    for connection in store.connections_of(account.uid).await? {
-        let version = Version::next(now, Some(connection.version));
-        store.put_connection(&Connection { removed: true, version, ..connection }).await?;
+    for Connection { owner, name, .. } in store.connections_of(uid).await? {
+        let end = |stored: Option<&Connection>| {
+            Ok(stored.map(|connection| Connection { removed: true, ..connection.clone() }))
+        };
+        store::update::<Connection, StoreError>(store, &(owner, name), now, end).await?;
     }
-    following::leave(store, clock, account.uid).await?;
-    Ok(removed)
+    following::leave(store, clock, uid).await?;
+    Ok(Some(removed))
 }
 
 /// Characters of a given or family name.
@@ -122,12 +133,15 @@ impl AccountCache {
         account
     }
 
-    /// Disables an account, or enables it again. Here that counts at once, on other nodes within seconds: streams of a
-    /// disabled account end when they next look whether their credential still opens anything.
-    pub async fn set_disabled(&self, clock: &Clock, account: &Account, disabled: bool) -> Result<Account> {
-        let after = Account { disabled, ..account.clone() };
-        let changed = change(self.store.as_ref(), clock, account, after).await?;
-        self.forget(account.uid);
+    /// Changes an account as [`change`] does. In this process that counts at once, in others within seconds.
+    pub async fn change(
+        &self,
+        clock: &Clock,
+        uid: Uid,
+        changing: impl FnMut(&mut Account),
+    ) -> Result<Option<Account>> {
+        let changed = change(self.store.as_ref(), clock, uid, changing).await?;
+        self.forget(uid);
         Ok(changed)
     }
 

@@ -1,15 +1,15 @@
-//! Accounts. A name is claimed once and for ever; the claim keeps the account's first state, so that whoever finds
-//! a name whose account was never written can write it.
+//! Accounts. A name is claimed once and for ever; the claim keeps the account's first state, so that the next reader of
+//! a name whose account was never written can write it. Every later state replaces the version that it was made of.
 
 use super::db::Query;
-use super::message::Ensure;
+use super::message::{Ensure, Message};
 use super::once::Step;
 use super::scan::Scan;
 use super::{CqlStore, together};
 use crate::bytes::{Put, Take};
 use crate::{Accounts, NewAccount, Result, StoreError};
 use async_trait::async_trait;
-use model::{Account, AccountName, Picture, Uid};
+use model::{Account, AccountName, Picture, Uid, Version};
 use uuid::Uuid;
 
 const CLAIM: Step = Step::new(
@@ -18,9 +18,14 @@ const CLAIM: Step = Step::new(
 );
 const BY_NAME: Query = Query::read("SELECT uid, first FROM ident.username WHERE name = ?");
 const BY_NUMBER: Query = Query::read("SELECT account FROM ident.account WHERE uid = ?");
+const WRITE: Step = Step::new(
+    "UPDATE ident.account SET account = ?, ver = ?, op = ? WHERE uid = ? IF ver = ?",
+    "SELECT ver, op FROM ident.account WHERE uid = ?",
+);
+const COPY: Query =
+    Query::write("INSERT INTO ident.account (account, ver, op, uid) VALUES (?, ?, ?, ?) USING TIMESTAMP 1");
 const COPY_NAME: Query =
     Query::write("INSERT INTO ident.username (name, uid, first, op) VALUES (?, ?, ?, ?) USING TIMESTAMP 1");
-const WRITE: Query = Query::write("INSERT INTO ident.account (uid, account) VALUES (?, ?) USING TIMESTAMP ?");
 const ALL: Scan = Scan::new(
     "SELECT uid, account FROM ident.account LIMIT ?",
     "SELECT uid, account FROM ident.account WHERE token(uid) > token(?) LIMIT ?",
@@ -59,16 +64,31 @@ fn decoded_picture(bytes: &[u8]) -> Result<Picture> {
 }
 
 impl CqlStore {
-    /// Writes an account's state; of several the latest version stays.
-    pub(super) async fn write_account(&self, account: &Account) -> Result<()> {
-        self.db.write(&WRITE, (account.uid.0, encoded(account), account.version.0)).await
+    /// Replaces that version of an account; `None` stands for an account that was never written. `false`: another
+    /// version is stored.
+    pub(super) async fn write_account(
+        &self,
+        before: Option<Version>,
+        account: &Account,
+        op: Uuid,
+    ) -> Result<bool> {
+        let uid = account.uid.0;
+        let values = (encoded(account), account.version.0, op, uid, before.map(|before| before.0));
+        self.db.replace(&WRITE, before, op, values, (uid,)).await
+    }
+
+    /// Whether that version of an account, or a later one, is stored.
+    pub(super) async fn has_account(&self, account: &Account) -> Result<bool> {
+        let present = self.account_by_number(account.uid).await?;
+        Ok(present.is_some_and(|present| present.version >= account.version))
     }
 
     /// Writes an account that was made elsewhere, with its name, before anybody else writes there.
     pub(super) async fn copy_named_account(&self, account: &Account) -> Result<()> {
         let name = (account.name.as_str(), account.uid.0, encoded(account), Uuid::nil());
         self.db.write(&COPY_NAME, name).await?;
-        self.write_account(account).await
+        let state = (encoded(account), account.version.0, Uuid::nil(), account.uid.0);
+        self.db.write(&COPY, state).await
     }
 
     /// A page of all accounts that `wanted` wants.
@@ -103,7 +123,7 @@ impl Accounts for CqlStore {
         }
         // The name is taken from here on, so that "nothing was changed" would be wrong.
         let unknown = |error: StoreError| StoreError::Unknown(error.to_string());
-        self.write_account(&account).await.map_err(unknown)?;
+        self.write_account(None, &account, op).await.map_err(unknown)?;
         Ok(Some(account))
     }
 
@@ -116,28 +136,36 @@ impl Accounts for CqlStore {
             return Ok(Some(account));
         }
         let account = decoded(Uid(uid), &first)?;
-        self.write_account(&account).await?;
-        Ok(Some(account))
+        self.write_account(None, &account, Uuid::new_v4()).await?;
+        // Another reader may have written it too, and somebody may have changed it since.
+        self.account_by_number(Uid(uid)).await
     }
 
     async fn accounts(&self, uids: &[Uid]) -> Result<Vec<Option<Account>>> {
         together(uids.iter().map(|uid| self.account_by_number(*uid))).await
     }
 
-    async fn put_account(&self, account: &Account) -> Result<()> {
-        let Some(before) = self.account_by_number(account.uid).await? else {
-            return Ok(());
-        };
-        if before.version >= account.version {
-            return Ok(());
-        }
-        let shown = (before.public, before.removed);
-        let account = Account { name: before.name, created: before.created, ..account.clone() };
+    async fn replace_account(&self, before: Version, account: &Account) -> Result<bool> {
+        let present = self.account_by_number(account.uid).await?;
+        let Some(present) = present.filter(|present| present.version == before) else { return Ok(false) };
+        let shown = (present.public, present.removed);
+        let account = Account { name: present.name, created: present.created, ..account.clone() };
+        let op = Uuid::new_v4();
         if shown == (account.public, account.removed) {
-            return self.write_account(&account).await;
+            return self.write_account(Some(before), &account, op).await;
         }
-        self.follow_up(Ensure::Account(account)).await?;
-        Ok(())
+        // The state before the message: a change that loses the race leaves no task behind. If this process ends in
+        // between, the sweeper finds the intent and does the rest.
+        let noted =
+            self.note(Message::first(Ensure::Account { account: account.clone(), before, op })).await?;
+        if !self.write_account(Some(before), &account, op).await? {
+            self.drop_noted(&noted).await?;
+            return Ok(false);
+        }
+        // The state is written, so that "nothing was changed" would be wrong.
+        let unknown = |error: StoreError| StoreError::Unknown(error.to_string());
+        self.publish(&noted).await.map_err(unknown)?;
+        Ok(true)
     }
 
     async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>> {

@@ -4,15 +4,19 @@
 //! out that of the connection that says so, so that a later one which comes back to the source stays listed.
 
 use super::credentials::exactly;
+use super::once::Step;
 use super::{CqlStore, Query, together};
 use crate::bytes::{Put, Take};
 use crate::{Connection, Result};
 use model::{SourceId, Uid, Version};
+use uuid::Uuid;
 
 const ONE: Query = Query::read("SELECT connection FROM feed.connection WHERE uid = ? AND name = ?");
 const ALL: Query = Query::read("SELECT name, connection FROM feed.connection WHERE uid = ?");
-const PUT: Query =
-    Query::write("INSERT INTO feed.connection (uid, name, connection) VALUES (?, ?, ?) USING TIMESTAMP ?");
+const WRITE: Step = Step::new(
+    "UPDATE feed.connection SET connection = ?, ver = ?, op = ? WHERE uid = ? AND name = ? IF ver = ?",
+    "SELECT ver, op FROM feed.connection WHERE uid = ? AND name = ?",
+);
 const LISTED: Query =
     Query::read("SELECT uid, name FROM feed.connection_to WHERE source = ? AND (uid, name) > (?, ?) LIMIT ?");
 const LIST: Query =
@@ -62,22 +66,32 @@ impl CqlStore {
         rows.into_iter().map(|(name, cell)| decoded(owner, name, &cell)).collect()
     }
 
-    pub(super) async fn write_connection(&self, connection: &Connection) -> Result<()> {
+    pub(super) async fn write_connection(
+        &self,
+        before: Option<Version>,
+        connection: &Connection,
+    ) -> Result<bool> {
         let Connection { owner, name, version, source, removed, .. } = connection;
-        let before = self.find_connection(*owner, name.clone()).await?;
-        if before.as_ref().is_some_and(|before| before.version >= *version) {
-            return Ok(());
+        let present = self.find_connection(*owner, name.clone()).await?;
+        if present.as_ref().map(|present| present.version) != before {
+            return Ok(false);
         }
         if !removed {
             self.db.write(&LIST, (source.0.as_slice(), owner.0, name, version.0)).await?;
         }
-        self.db.write(&PUT, (owner.0, name, encoded(connection), version.0)).await?;
-        match before {
-            Some(before) if !before.removed && !is_to(connection, before.source) => {
-                self.strike_out(before.source, *owner, name, *version).await
-            }
-            _ => Ok(()),
+        let (op, key) = (Uuid::new_v4(), (owner.0, name.as_str()));
+        let known = before.map(|before| before.0);
+        let values = (encoded(connection), version.0, op, owner.0, name, known);
+        if !self.db.replace(&WRITE, before, op, values, key).await? {
+            return Ok(false);
         }
+        if let Some(present) = present
+            && !present.removed
+            && !is_to(connection, present.source)
+        {
+            self.strike_out(present.source, *owner, name, *version).await?;
+        }
+        Ok(true)
     }
 
     async fn strike_out(&self, from: SourceId, owner: Uid, name: &str, version: Version) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The way to the database: a session, prepared statements, and what an answer or its absence means.
 
-use crate::{Result, StoreError};
+use crate::{Gates, Result, StoreError};
 use model::{ActivityId, Fnv};
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
@@ -26,9 +26,6 @@ use uuid::Uuid;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// When a read is sent to a second node as well.
 const SECOND_TRY: Duration = Duration::from_millis(500);
-
-/// How many conditional writes may be under way in this process, of different rows.
-const GATES: usize = 256;
 
 /// A statement. `feed.` and `ident.` in its text stand for the two keyspaces.
 pub(super) struct Query {
@@ -95,7 +92,7 @@ pub(super) struct Db {
     prepared: RwLock<HashMap<(&'static str, Kind), PreparedStatement>>,
     statements: AtomicU64,
     rows: AtomicU64,
-    gates: [tokio::sync::Mutex<()>; GATES],
+    gates: Gates,
 }
 
 impl Db {
@@ -126,15 +123,13 @@ impl Db {
             prepared: RwLock::default(),
             statements: AtomicU64::new(0),
             rows: AtomicU64::new(0),
-            gates: std::array::from_fn(|_| tokio::sync::Mutex::default()),
+            gates: Gates::default(),
         })
     }
 
     /// The gate before conditional writes of a row; rows may share one.
     pub(super) fn gate(&self, key: &impl Debug) -> &tokio::sync::Mutex<()> {
-        let at = usize::try_from(place(format!("{key:?}").as_bytes(), GATES as u64)).unwrap_or(0);
-        let [first, ..] = &self.gates;
-        self.gates.get(at).unwrap_or(first)
+        self.gates.of(key)
     }
 
     /// Where it is.

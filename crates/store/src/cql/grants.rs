@@ -49,14 +49,14 @@ const REVOKE_TOKEN: Query =
 const TOUCH_TOKEN: Query =
     Query::write("UPDATE ident.access_token USING TIMESTAMP ? SET used_ms = ? WHERE key = ?");
 
-const TOKEN_SECRET: Query =
-    Query::read("SELECT secret, writetime(secret) FROM ident.access_token WHERE key = ?");
-const RESEAL_TOKEN: Query =
-    Query::write("UPDATE ident.access_token USING TIMESTAMP ? SET secret = ? WHERE key = ?");
-const APPLICATION_SECRET: Query =
-    Query::read("SELECT secret, writetime(secret) FROM ident.application WHERE key = ?");
-const RESEAL_APPLICATION: Query =
-    Query::write("UPDATE ident.application USING TIMESTAMP ? SET secret = ? WHERE key = ?");
+const RESEAL_TOKEN: Step = Step::new(
+    "UPDATE ident.access_token SET secret = ? WHERE key = ? IF secret = ?",
+    "SELECT secret FROM ident.access_token WHERE key = ?",
+);
+const RESEAL_APPLICATION: Step = Step::new(
+    "UPDATE ident.application SET secret = ? WHERE key = ? IF secret = ?",
+    "SELECT secret FROM ident.application WHERE key = ?",
+);
 
 const CLAIM_NONCE: Step = Step::new(
     "INSERT INTO ident.nonce (hash, op) VALUES (?, ?) IF NOT EXISTS",
@@ -318,20 +318,17 @@ impl Grants for CqlStore {
     }
 
     async fn reseal(&self, which: &Secret, before: &[u8], after: &[u8]) -> Result<bool> {
-        let (present, write, key) = match which {
-            Secret::Application(key) => (&APPLICATION_SECRET, &RESEAL_APPLICATION, key),
-            Secret::Token(key) => (&TOKEN_SECRET, &RESEAL_TOKEN, key),
+        let (step, key) = match which {
+            Secret::Application(key) => (&RESEAL_APPLICATION, key),
+            Secret::Token(key) => (&RESEAL_TOKEN, key),
         };
-        let found: Option<(Option<Vec<u8>>, Option<i64>)> = self.db.row(present, (key,)).await?;
-        let Some((Some(secret), Some(written))) = found else {
-            return Ok(false);
+        // Every sealing of a secret is different, so the sealed secret serves as the operation id.
+        let ours = |found: Option<(Option<Vec<u8>>,)>| match found.and_then(|(secret,)| secret) {
+            Some(secret) if secret == after => Some(true),
+            Some(secret) if secret == before => None,
+            _ => Some(false),
         };
-        if secret == before && secret != after {
-            // Of two at the same time one stays; it does not matter which, because both sealed the same secret.
-            self.db.write(write, (written + 1, after, key)).await?;
-            return Ok(true);
-        }
-        Ok(secret == after)
+        self.db.take(step, (after, key, before), (key,), ours).await
     }
 
     async fn claim_nonce(&self, nonce: &Nonce) -> Result<bool> {

@@ -140,6 +140,11 @@ impl CqlStore {
         Ok(Noted { message, root, bytes })
     }
 
+    /// Notes that what was about to be begun was not.
+    pub(super) async fn drop_noted(&self, noted: &Noted) -> Result<()> {
+        self.note_done(&noted.root).await
+    }
+
     /// Puts what is noted into the log.
     pub(super) async fn publish(&self, noted: &Noted) -> Result<Position> {
         self.log.publish(&noted.root.id, &noted.bytes).await
@@ -169,7 +174,10 @@ impl CqlStore {
             Some(Ensure::Edge { follower, followee, edge }) => {
                 self.write_edge(*follower, *followee, edge, at).await
             }
-            Some(Ensure::Account(account)) => self.write_account(account).await,
+            // Refused where another change came first: then there is nothing to replay.
+            Some(Ensure::Account { account, before, op }) => {
+                self.write_account(Some(*before), account, *op).await.map(drop)
+            }
             Some(Ensure::Removal { owner, id, received, version }) => {
                 self.write_removal(*owner, *id, *received, *version).await
             }
@@ -192,7 +200,8 @@ impl CqlStore {
                 let present = self.edges(*follower, &[*followee]).await?.into_iter().flatten().next();
                 present.is_some_and(|present| present.version >= edge.version)
             }
-            Some(Ensure::Account(_) | Ensure::Removal { .. } | Ensure::Return { .. }) => false,
+            Some(Ensure::Account { account, .. }) => self.has_account(account).await?,
+            Some(Ensure::Removal { .. } | Ensure::Return { .. }) => false,
         };
         if there { Ok(()) } else { self.ensure(message, at).await }
     }

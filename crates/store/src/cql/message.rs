@@ -2,10 +2,12 @@
 
 mod work;
 
+use super::credentials::exactly;
 use super::db::corrupt;
 use crate::bytes::{Put, Take};
 use crate::{Acceptance, Result, SourceKey, Work};
 use model::{Account, Activity, ActivityId, Body, Edge, Formerly, Millis, Position, State, Uid, Version};
+use uuid::Uuid;
 pub(super) use work::{follows, next_id};
 use work::{put_work, take_work};
 
@@ -39,7 +41,12 @@ pub(super) enum Ensure {
         followee: Uid,
         edge: Edge,
     },
-    Account(Account),
+    /// A state that replaces that version, by the operation of that id.
+    Account {
+        account: Account,
+        before: Version,
+        op: Uuid,
+    },
     Removal {
         owner: Uid,
         id: ActivityId,
@@ -89,8 +96,9 @@ impl Ensure {
             Ensure::Edge { follower, followee, edge } => {
                 (edge.version, format!("e:{}:{}:{}", follower.0, followee.0, edge.version.0))
             }
-            Ensure::Account(account) => {
-                (account.version, format!("a:{}:{}", account.uid.0, account.version.0))
+            // Two changes may make the same version of one account, of which one loses: the operation tells them apart.
+            Ensure::Account { account, op, .. } => {
+                (account.version, format!("a:{}:{}", account.uid.0, op.simple()))
             }
             Ensure::Removal { owner, id, version, .. } => {
                 (*version, format!("r:{}:{id}:{}", owner.0, version.0))
@@ -114,7 +122,7 @@ impl Ensure {
                 version: edge.version,
                 following: edge.following,
             },
-            Ensure::Account(account) => Work::Account { uid: account.uid, after: None },
+            Ensure::Account { account, .. } => Work::Account { uid: account.uid, after: None },
             Ensure::Removal { owner, id, .. } => Work::Removal { owner: *owner, id: *id },
             Ensure::Return { uid, version, since, .. } => {
                 Work::Return { uid: *uid, version: *version, since: *since, after: None, within: None }
@@ -191,7 +199,9 @@ fn put_ensure(put: Put, ensure: &Ensure) -> Result<Put> {
         Ensure::Edge { follower, followee, edge } => {
             put_edge(put.byte(2).signed(follower.0).signed(followee.0), edge)
         }
-        Ensure::Account(account) => put.byte(3).signed(account.uid.0).account(account),
+        Ensure::Account { account, before, op } => {
+            put.byte(3).signed(account.uid.0).account(account).signed(before.0).blob(op.as_bytes())
+        }
         Ensure::Removal { owner, id, received, version } => {
             put.byte(4).signed(owner.0).id(*id).signed(received.0).signed(version.0)
         }
@@ -218,7 +228,9 @@ fn take_ensure(take: &mut Take<'_>) -> Result<Option<Ensure>> {
         2 => Ensure::Edge { follower: take.uid()?, followee: take.uid()?, edge: take_edge(take)? },
         3 => {
             let uid = take.uid()?;
-            Ensure::Account(take.account(uid)?)
+            let (account, before) = (take.account(uid)?, take.version()?);
+            let op = Uuid::from_bytes(exactly(take.blob()?)?);
+            Ensure::Account { account, before, op }
         }
         4 => Ensure::Removal {
             owner: take.uid()?,

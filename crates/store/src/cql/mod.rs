@@ -62,6 +62,7 @@ pub struct CqlStore {
     /// Where arrivals began that were kept, and up to which hour that was asked for.
     oldest: Mutex<Option<(i64, Position)>>,
     polling: polling::Walks,
+    update_gates: crate::Gates,
     /// By which leases tell this process from others.
     name: String,
 }
@@ -80,6 +81,7 @@ impl CqlStore {
             directory: feed::Directory::default(),
             oldest: Mutex::default(),
             polling: polling::Walks::default(),
+            update_gates: crate::Gates::default(),
             name,
         })
     }
@@ -136,5 +138,9 @@ impl Store for CqlStore {
         }
         let found: Option<(String,)> = self.db.row(&FACT, (name,)).await?;
         found.map(|(value,)| value).ok_or_else(|| corrupt(format!("{name} was fixed and is not there")))
+    }
+
+    fn update_gates(&self) -> &crate::Gates {
+        &self.update_gates
     }
 }

@@ -1,7 +1,9 @@
-//! Steps of which each is taken once, by one of many who try.
+//! Conditional writes: steps of which each is taken once, by one of many who try, and states that replace the version
+//! that they were made of.
 
 use super::db::{Db, Outcome, Query};
 use crate::{Result, StoreError};
+use model::Version;
 use scylla::deserialize::row::DeserializeRow;
 use scylla::serialize::row::SerializeRow;
 use std::fmt::Debug;
@@ -38,6 +40,31 @@ impl Step {
 }
 
 impl Db {
+    /// Replaces a versioned state on the condition that the stored version is still `before` (`None`: nothing is stored).
+    /// The row has the columns `ver` and `op`, which the step writes and its look reads. `false`: another version is
+    /// stored, and nothing was changed.
+    ///
+    /// An unknown outcome is resolved by the operation id. If a later change has replaced it by then, this one counts as
+    /// not made, and the caller makes it again on top of that change: for changes that set fields the result is the same.
+    pub(super) async fn replace(
+        &self,
+        step: &Step,
+        before: Option<Version>,
+        op: Uuid,
+        values: impl SerializeRow,
+        key: impl SerializeRow + Debug,
+    ) -> Result<bool> {
+        let ours = |found: Option<(Option<i64>, Option<Uuid>)>| {
+            let (version, by) = found.unwrap_or_default();
+            match by {
+                Some(by) if by == op => Some(true),
+                _ if version.map(Version) == before => None,
+                _ => Some(false),
+            }
+        };
+        self.take(step, values, key, ours).await
+    }
+
     /// Takes a step; `true` for whoever took it, also when they repeat the call. `ours` says of the row whether it
     /// was us; `None`: nobody yet. Where nobody knows what became of the write, the row tells; only when it tells
     /// that the step was not taken is it tried again.

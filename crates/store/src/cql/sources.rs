@@ -1,15 +1,20 @@
 //! Sources. A state is one cell; when it is to be fetched is told by a row in a slot besides (see [`super::polling`]).
 
 use super::credentials::exactly;
+use super::once::Step;
 use super::polling::Slot;
 use super::{CqlStore, Query};
 use crate::bytes::{Put, Take};
 use crate::{Connection, Result, Source, Sources};
 use async_trait::async_trait;
-use model::{Millis, SourceId, Uid};
+use model::{Millis, SourceId, Uid, Version};
+use uuid::Uuid;
 
 const SOURCE: Query = Query::read("SELECT source FROM feed.source WHERE id = ?");
-const PUT: Query = Query::write("INSERT INTO feed.source (id, source) VALUES (?, ?) USING TIMESTAMP ?");
+const WRITE: Step = Step::new(
+    "UPDATE feed.source SET source = ?, ver = ?, op = ? WHERE id = ? IF ver = ?",
+    "SELECT ver, op FROM feed.source WHERE id = ?",
+);
 
 /// A source, and where it is found when its time has come.
 pub(super) struct Filed {
@@ -56,21 +61,26 @@ impl Sources for CqlStore {
     }
 
     /// In the slot first and out of the old one last, so that it is found whenever this ends.
-    async fn put_source(&self, source: &Source) -> Result<()> {
-        let (before, mark) = futures::try_join!(self.filed_source(source.id), self.mark(source.shard))?;
-        if before.as_ref().is_some_and(|before| before.source.version >= source.version) {
-            return Ok(());
+    async fn replace_source(&self, before: Option<Version>, source: &Source) -> Result<bool> {
+        let (present, mark) = futures::try_join!(self.filed_source(source.id), self.mark(source.shard))?;
+        if present.as_ref().map(|present| present.source.version) != before {
+            return Ok(false);
         }
         let slot = source.due.map(|due| Slot::of(source.shard, due, mark));
         if let Some(slot) = slot {
             self.file(source.id, slot, source.version).await?;
         }
-        let cell = encoded(source, slot);
-        self.db.write(&PUT, (source.id.0.as_slice(), cell, source.version.0)).await?;
-        match before.and_then(|before| before.slot) {
-            Some(old) if Some(old) != slot => self.unfile(source.id, old, source.version).await,
-            _ => Ok(()),
+        let (id, op, version) = (source.id.0.as_slice(), Uuid::new_v4(), source.version.0);
+        let values = (encoded(source, slot), version, op, id, before.map(|before| before.0));
+        if !self.db.replace(&WRITE, before, op, values, (id,)).await? {
+            return Ok(false);
         }
+        if let Some(old) = present.and_then(|present| present.slot)
+            && Some(old) != slot
+        {
+            self.unfile(source.id, old, source.version).await?;
+        }
+        Ok(true)
     }
 
     async fn due_sources(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>> {
@@ -104,7 +114,7 @@ impl Sources for CqlStore {
         self.connections_after(source, after, limit).await
     }
 
-    async fn put_connection(&self, connection: &Connection) -> Result<()> {
-        self.write_connection(connection).await
+    async fn replace_connection(&self, before: Option<Version>, connection: &Connection) -> Result<bool> {
+        self.write_connection(before, connection).await
     }
 }

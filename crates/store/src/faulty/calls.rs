@@ -3,7 +3,7 @@
 use super::Faulty;
 use crate::{
     Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter, Feeds,
-    Follower, Grants, Graph, LastRead, Log, NewAccount, Nonce, Notice, Notices, Result, Secret, Slice,
+    Follower, Gates, Grants, Graph, LastRead, Log, NewAccount, Nonce, Notice, Notices, Result, Secret, Slice,
     Source, SourceKey, Sources, Store, Task, Ways, Work,
 };
 use async_trait::async_trait;
@@ -17,12 +17,14 @@ use std::sync::Arc;
 /// Hands the calls of one trait on. A write takes its arguments along, for it may outlive its caller: after `as` stands
 /// how they are handed on then.
 macro_rules! hands_on {
-    ($trait:ident
+    ($trait:ident $({ $($plain:item)* })?
      reads { $($read:ident($($asked:ident: $question:ty),*) -> $answer:ty;)* }
      writes { $($write:ident($($given:ident: $gift:ty),*) as ($($handed:expr),*) -> $outcome:ty;)* }
     ) => {
         #[async_trait]
         impl $trait for Faulty {
+            $($($plain)*)?
+
             $(async fn $read(&self, $($asked: $question),*) -> Result<$answer> {
                 self.read(stringify!($read), self.inner.$read($($asked),*)).await
             })*
@@ -37,6 +39,11 @@ macro_rules! hands_on {
 }
 
 hands_on! { Store
+    {
+        fn update_gates(&self) -> &Gates {
+            &self.update_gates
+        }
+    }
     reads {
         ping() -> ();
         doubts() -> Vec<String>;
@@ -57,7 +64,7 @@ hands_on! { Accounts
     }
     writes {
         create_account(new: NewAccount) as (new) -> Option<Account>;
-        put_account(account: &Account) as (&account) -> ();
+        replace_account(before: Version, account: &Account) as (before, &account) -> bool;
         put_picture(uid: Uid, picture: &Picture) as (uid, &picture) -> ();
     }
 }
@@ -176,8 +183,8 @@ hands_on! { Sources
         connections_to(source: SourceId, after: Option<(Uid, String)>, limit: usize) -> Vec<Connection>;
     }
     writes {
-        put_source(source: &Source) as (&source) -> ();
-        put_connection(connection: &Connection) as (&connection) -> ();
+        replace_source(before: Option<Version>, source: &Source) as (before, &source) -> bool;
+        replace_connection(before: Option<Version>, connection: &Connection) as (before, &connection) -> bool;
         lease(name: &str, holder: &str, now: Millis, until: Millis) as (&name, &holder, now, until) -> bool;
         release(name: &str, holder: &str) as (&name, &holder) -> ();
     }

@@ -54,15 +54,18 @@ async fn a_write_fails_before_it_happens_after_it_or_lands_late() {
     let named = Account { given_name: Some("Ann".to_owned()), version: Version(2), ..nameless.clone() };
 
     next(&store, [Some(Fault::Before)]);
-    assert!(matches!(store.put_account(&named).await, Err(StoreError::Unavailable(_))));
+    assert!(matches!(store.replace_account(nameless.version, &named).await, Err(StoreError::Unavailable(_))));
     assert!(!is_named(&store, uid).await);
     next(&store, [Some(Fault::After)]);
-    assert!(matches!(store.put_account(&named).await, Err(StoreError::Unknown(_))));
+    assert!(matches!(store.replace_account(nameless.version, &named).await, Err(StoreError::Unknown(_))));
     assert!(is_named(&store, uid).await);
 
     let nameless_again = Account { version: Version(3), ..nameless.clone() };
     next(&store, [Some(Fault::Late), None, Some(Fault::Late)]);
-    assert!(matches!(store.put_account(&nameless_again).await, Err(StoreError::Unknown(_))));
+    assert!(matches!(
+        store.replace_account(named.version, &nameless_again).await,
+        Err(StoreError::Unknown(_))
+    ));
     assert!(is_named(&store, uid).await && store.late() == 1);
     assert!(store.accounts(&[uid]).await.is_err(), "a read has nothing to do late");
     assert_eq!((store.land().await, store.late()), (1, 0));
@@ -76,7 +79,7 @@ async fn after_a_crash_nothing_goes_through_but_what_is_on_its_way() {
     let nameless = ann(&store).await;
     let named = Account { given_name: Some("Ann".to_owned()), version: Version(2), ..nameless.clone() };
     next(&store, [Some(Fault::Late), Some(Fault::CrashAfter)]);
-    assert!(store.put_account(&named).await.is_err());
+    assert!(store.replace_account(nameless.version, &named).await.is_err());
     let work = Work::Account { uid: nameless.uid, after: None };
     assert!(matches!(store.append(&work).await, Err(StoreError::Unknown(_))));
     assert!(
@@ -119,18 +122,18 @@ async fn what_nobody_planned_is_counted() {
     let inner = Arc::new(inner);
     let store = Faulty::new(inner.clone());
     let nameless = ann(&store).await;
-    let named = Account { given_name: Some("Ann".to_owned()), version: Version(2), ..nameless };
+    let named = Account { given_name: Some("Ann".to_owned()), version: Version(2), ..nameless.clone() };
 
     next(&store, [Some(Fault::Before), Some(Fault::After), Some(Fault::Late)]);
     for _ in 0..3 {
-        assert!(store.put_account(&named).await.is_err());
+        assert!(store.replace_account(nameless.version, &named).await.is_err());
     }
     assert_eq!(store.unplanned(), 0);
 
     next(&inner, [Some(Fault::Before), Some(Fault::After), None, Some(Fault::Before)]);
-    assert!(store.ping().await.is_err() && store.put_account(&named).await.is_err());
+    assert!(store.ping().await.is_err() && store.replace_account(nameless.version, &named).await.is_err());
     assert_eq!((store.unplanned(), inner.unplanned()), (2, 0));
-    assert!(store.put_account(&named).await.is_ok());
+    assert!(store.replace_account(nameless.version, &named).await.is_ok());
     store.land().await;
     assert_eq!(store.unplanned(), 3, "what is late counts when it lands");
 }

@@ -4,7 +4,7 @@ use super::values::{corrupt, count, millis, version};
 use super::{SqliteStore, log};
 use crate::{Accounts, NewAccount, Result, Work};
 use async_trait::async_trait;
-use model::{Account, AccountName, Picture, Uid};
+use model::{Account, AccountName, Picture, Uid, Version};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
 
 const BY_NAME: &str =
@@ -91,14 +91,14 @@ impl Accounts for SqliteStore {
         .await
     }
 
-    async fn put_account(&self, account: &Account) -> Result<()> {
+    async fn replace_account(&self, version: Version, account: &Account) -> Result<bool> {
         let account = account.clone();
         self.write(move |connection| {
             let before = by_number(connection, account.uid)?;
-            let newer = connection
+            let replaced = connection
                 .prepare_cached(
                     "UPDATE account SET ver = ?2, given_name = ?3, family_name = ?4, public = ?5,
-                     operator = ?6, password = ?7, removed = ?8, disabled = ?9 WHERE uid = ?1 AND ver < ?2",
+                     operator = ?6, password = ?7, removed = ?8, disabled = ?9 WHERE uid = ?1 AND ver = ?10",
                 )?
                 .execute(params![
                     account.uid.0,
@@ -109,13 +109,14 @@ impl Accounts for SqliteStore {
                     account.operator,
                     account.password,
                     account.removed,
-                    account.disabled
+                    account.disabled,
+                    version.0
                 ])?;
             let shows_as = |account: &Account| (account.public, account.removed);
-            if newer > 0 && before.as_ref().map(shows_as) != Some(shows_as(&account)) {
+            if replaced > 0 && before.as_ref().map(shows_as) != Some(shows_as(&account)) {
                 log::append(connection, &Work::Account { uid: account.uid, after: None })?;
             }
-            Ok(())
+            Ok(replaced > 0)
         })
         .await
     }

@@ -79,6 +79,7 @@ pub struct SqliteStore {
     facets: Arc<Facets>,
     recent: Arc<feed::Recent>,
     counters: Arc<Counters>,
+    update_gates: Arc<crate::Gates>,
 }
 
 /// What reading collections has cost since the start.
@@ -114,6 +115,7 @@ impl SqliteStore {
             facets,
             recent: Arc::default(),
             counters: Arc::default(),
+            update_gates: Arc::default(),
         })
     }
 
@@ -183,5 +185,9 @@ impl Store for SqliteStore {
             Ok(fixed.query_row([&name], |row| row.get(0))?)
         })
         .await
+    }
+
+    fn update_gates(&self) -> &crate::Gates {
+        &self.update_gates
     }
 }

@@ -5,13 +5,14 @@ use super::credentials::all;
 use super::values::{count, optional_millis, version};
 use crate::{Connection, Result, Source, Sources};
 use async_trait::async_trait;
-use model::{Millis, SourceId, Uid};
+use model::{Millis, SourceId, Uid, Version};
 use rusqlite::{Row, params};
 
 const SOURCE: &str = "SELECT id, ver, shard, due_ms, state FROM source WHERE id = ?1";
-const PUT_SOURCE: &str = "INSERT INTO source (id, ver, shard, due_ms, state) VALUES (?1, ?2, ?3, ?4, ?5)
-     ON CONFLICT (id) DO UPDATE SET ver = excluded.ver, shard = excluded.shard, due_ms = excluded.due_ms,
-     state = excluded.state WHERE excluded.ver > source.ver";
+const ADD_SOURCE: &str = "INSERT INTO source (id, ver, shard, due_ms, state) VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT DO NOTHING";
+const REPLACE_SOURCE: &str = "UPDATE source SET ver = ?2, shard = ?3, due_ms = ?4, state = ?5
+     WHERE id = ?1 AND ver = ?6";
 const DUE: &str = "SELECT id FROM source WHERE shard = ?1 AND due_ms <= ?2 ORDER BY due_ms, id LIMIT ?3";
 
 const TAKE: &str = "INSERT INTO lease (name, holder, until_ms) VALUES (?1, ?2, ?3)
@@ -26,10 +27,10 @@ const CONNECTIONS_OF: &str = "SELECT owner, name, ver, source, removed, state FR
      WHERE owner = ?1 AND NOT removed ORDER BY name";
 const CONNECTIONS_TO: &str = "SELECT owner, name, ver, source, removed, state FROM connection
      WHERE source = ?1 AND (owner, name) > (?2, ?3) AND NOT removed ORDER BY owner, name LIMIT ?4";
-const PUT_CONNECTION: &str = "INSERT INTO connection (owner, name, ver, source, removed, state)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-     ON CONFLICT (owner, name) DO UPDATE SET ver = excluded.ver, source = excluded.source,
-     removed = excluded.removed, state = excluded.state WHERE excluded.ver > connection.ver";
+const ADD_CONNECTION: &str = "INSERT INTO connection (owner, name, ver, source, removed, state)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
+const REPLACE_CONNECTION: &str = "UPDATE connection SET ver = ?3, source = ?4, removed = ?5, state = ?6
+     WHERE owner = ?1 AND name = ?2 AND ver = ?7";
 
 /// Removed ones too.
 pub(super) const EVERY_CONNECTION: &str = "SELECT owner, name, ver, source, removed, state FROM connection
@@ -62,13 +63,20 @@ impl Sources for SqliteStore {
         self.read(|file| file.prepare_cached(SOURCE)?.query([id.0])?.next()?.map(source).transpose()).await
     }
 
-    async fn put_source(&self, source: &Source) -> Result<()> {
+    async fn replace_source(&self, before: Option<Version>, source: &Source) -> Result<bool> {
         let Source { id, version, shard, due, state } = source.clone();
         self.writer
             .write_one(move |file| {
                 let due = due.map(|due| due.0);
-                file.prepare_cached(PUT_SOURCE)?.execute(params![id.0, version.0, shard, due, state])?;
-                Ok(())
+                let written = match before {
+                    None => {
+                        file.prepare_cached(ADD_SOURCE)?.execute(params![id.0, version.0, shard, due, state])
+                    }
+                    Some(before) => file
+                        .prepare_cached(REPLACE_SOURCE)?
+                        .execute(params![id.0, version.0, shard, due, state, before.0]),
+                };
+                Ok(written? > 0)
             })
             .await
     }
@@ -119,13 +127,19 @@ impl Sources for SqliteStore {
         .await
     }
 
-    async fn put_connection(&self, connection: &Connection) -> Result<()> {
+    async fn replace_connection(&self, before: Option<Version>, connection: &Connection) -> Result<bool> {
         let Connection { owner, name, version, source, removed, state } = connection.clone();
         self.writer
             .write_one(move |file| {
-                let mut put = file.prepare_cached(PUT_CONNECTION)?;
-                put.execute(params![owner.0, name, version.0, source.0, removed, state])?;
-                Ok(())
+                let written = match before {
+                    None => file
+                        .prepare_cached(ADD_CONNECTION)?
+                        .execute(params![owner.0, name, version.0, source.0, removed, state]),
+                    Some(before) => file
+                        .prepare_cached(REPLACE_CONNECTION)?
+                        .execute(params![owner.0, name, version.0, source.0, removed, state, before.0]),
+                };
+                Ok(written? > 0)
             })
             .await
     }

@@ -40,7 +40,7 @@ async fn shared_store() -> Option<(Engine, ())> {
 
 /// One store for all tests of the process.
 #[allow(clippy::print_stdout, reason = "a test that did not run says so")]
-async fn shared() -> Option<Arc<CqlStore>> {
+pub(super) async fn shared() -> Option<Arc<CqlStore>> {
     if listed("TOFROM_TEST_CQL").is_none() || listed("TOFROM_TEST_NATS").is_none() {
         println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
         return None;
@@ -64,6 +64,19 @@ async fn session() -> Session {
 }
 
 async fn open() -> Arc<CqlStore> {
+    let (nodes, servers) = places();
+    apply_schema(&nodes, &mut |_| ()).await.unwrap();
+    forget_earlier_runs(&servers).await;
+    Arc::new(CqlStore::open(&nodes, &servers).await.unwrap())
+}
+
+/// The store of another process, which has prepared it.
+pub(super) async fn open_beside_others() -> Arc<CqlStore> {
+    let (nodes, servers) = places();
+    Arc::new(CqlStore::open(&nodes, &servers).await.unwrap())
+}
+
+fn places() -> (Nodes, Servers) {
     let servers = Servers {
         servers: listed("TOFROM_TEST_NATS").unwrap_or_default(),
         monitor: listed("TOFROM_TEST_NATS_MONITOR").unwrap_or_default(),
@@ -72,10 +85,7 @@ async fn open() -> Arc<CqlStore> {
         most_bytes: 16 << 20,
     };
     let (datacenter, keyspace) = ("datacenter1".to_owned(), KEYSPACE.clone());
-    let nodes = Nodes { nodes: addresses(), datacenter, keyspace };
-    apply_schema(&nodes, &mut |_| ()).await.unwrap();
-    forget_earlier_runs(&servers).await;
-    Arc::new(CqlStore::open(&nodes, &servers).await.unwrap())
+    (Nodes { nodes: addresses(), datacenter, keyspace }, servers)
 }
 
 /// Tasks that an earlier run took and did not acknowledge would hold the floor.

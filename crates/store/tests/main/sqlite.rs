@@ -8,6 +8,7 @@ mod recent;
 
 use super::conformance::{Engine, fresh};
 use super::scratch::Scratch;
+use std::path::Path;
 use std::sync::Arc;
 use store::Log;
 use store::sqlite::{Options, SqliteStore};
@@ -22,7 +23,11 @@ fn quick() -> Options {
 }
 
 fn open(scratch: &Scratch) -> SqliteStore {
-    SqliteStore::open(&scratch.file("store.db"), quick()).unwrap()
+    open_file(&scratch.file("store.db"))
+}
+
+pub(super) fn open_file(file: &Path) -> SqliteStore {
+    SqliteStore::open(file, quick()).unwrap()
 }
 
 /// A store that somebody used before.

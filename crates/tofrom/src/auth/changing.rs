@@ -3,7 +3,6 @@
 use super::password::PasswordError;
 use super::session::SignedIn;
 use super::{Authenticator, Denied};
-use crate::accounts;
 use model::{Account, Purpose, Uid};
 use std::net::IpAddr;
 use zeroize::Zeroizing;
@@ -43,12 +42,15 @@ impl Authenticator {
         // Before anything costs a guess or a hash.
         super::password::check(new)?;
         let opened = self.passwords.open(person.account.name.as_str(), old, remote).await;
-        opened.map_err(|denied| match denied {
+        let opened = opened.map_err(|denied| match denied {
             Denied::BadCredentials => PasswordChange::Wrong,
             other => PasswordChange::Denied(other),
         })?;
         let hash = self.passwords.hash_new(new).await??;
-        let changed = self.set_password(person.account.uid, hash).await?.ok_or(PasswordChange::Wrong)?;
+        // The old password must still be the password: otherwise a stolen one could undo the reset that is to end it.
+        let is_right = |account: &Account| account.password == opened.password;
+        let changed = self.set_password(person.account.uid, hash, is_right).await?;
+        let changed = changed.ok_or(PasswordChange::Wrong)?;
         Ok(self.sessions.begin(&changed, device).await?)
     }
 
@@ -73,17 +75,24 @@ impl Authenticator {
         if !self.store.use_ticket(&ticket).await.map_err(Denied::from)? {
             return Err(PasswordReset::NoTicket);
         }
-        let changed = self.set_password(uid, hash).await?.ok_or(PasswordReset::NoTicket)?;
+        let changed = self.set_password(uid, hash, |_| true).await?.ok_or(PasswordReset::NoTicket)?;
         Ok(self.sessions.begin(&changed, device).await?)
     }
 
-    /// Writes a password's hash into the account as it is; `None`: there is no account any more that may act.
-    pub(super) async fn set_password(&self, uid: Uid, hash: String) -> Result<Option<Account>, Denied> {
-        let Some(before) = self.acting(uid).await? else { return Ok(None) };
-        let after = Account { password: Some(hash), ..before.clone() };
-        let changed = accounts::change(self.store.as_ref(), &self.clock, &before, after).await?;
-        self.accounts.forget(uid);
-        Ok(Some(changed))
+    /// Sets the password's hash if the stored account may act and `is_right` agrees; `None` otherwise.
+    pub(super) async fn set_password(
+        &self,
+        uid: Uid,
+        hash: String,
+        is_right: impl Fn(&Account) -> bool + Send,
+    ) -> Result<Option<Account>, Denied> {
+        let set = |account: &mut Account| {
+            if account.may_act() && is_right(account) {
+                account.password = Some(hash.clone());
+            }
+        };
+        let changed = self.accounts.change(&self.clock, uid, set).await?;
+        Ok(changed.filter(|account| account.password.as_ref() == Some(&hash)))
     }
 
     /// The account as the store has it, if it may act.

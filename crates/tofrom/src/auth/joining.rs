@@ -69,11 +69,11 @@ impl Authenticator {
         // gets a password, and the accounts of the others are removed: were they not, nobody could use them either.
         let account = self.create(new).await?;
         if !self.store.use_ticket(&ticket.hash).await.map_err(Denied::from)? {
-            let removed = accounts::remove(self.store.as_ref(), &self.clock, &account).await;
+            let removed = accounts::remove(self.store.as_ref(), &self.clock, account.uid).await;
             removed.map_err(Denied::from)?;
             return Err(Joining::NoTicket);
         }
-        let account = self.set_password(account.uid, hash).await?.ok_or(Joining::NoTicket)?;
+        let account = self.set_password(account.uid, hash, |_| true).await?.ok_or(Joining::NoTicket)?;
         Ok(self.sessions.begin(&account, device).await?)
     }
 

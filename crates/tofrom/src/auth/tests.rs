@@ -65,12 +65,9 @@ impl World {
         self.store.create_account(new).await.unwrap().unwrap()
     }
 
-    async fn change(&self, account: &Account, change: impl FnOnce(&mut Account)) {
-        let mut changed = account.clone();
-        changed.version = Version(account.version.0 + 1);
-        change(&mut changed);
-        self.store.put_account(&changed).await.unwrap();
-        self.accounts.forget(account.uid);
+    async fn change(&self, account: &Account, change: impl FnMut(&mut Account)) {
+        let clock = Clock::from(|| START);
+        self.accounts.change(&clock, account.uid, change).await.unwrap().unwrap();
     }
 
     /// A key's text, and the key as it is stored.

@@ -160,7 +160,11 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 /// The account of that name, unless it was removed.
 pub(super) async fn find(store: &dyn Accounts, name: &AccountName) -> anyhow::Result<Account> {
     let found = store.account_by_name(name).await?.filter(|account| !account.removed);
-    found.ok_or_else(|| anyhow!("there is no account {name}; tofrom account list shows those that there are"))
+    found.ok_or_else(|| no_account(name))
+}
+
+fn no_account(name: &AccountName) -> anyhow::Error {
+    anyhow!("there is no account {name}; tofrom account list shows those that there are")
 }
 
 async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
@@ -192,27 +196,29 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
 
 async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
-    find(store.as_ref(), &args.name).await?;
+    let uid = find(store.as_ref(), &args.name).await?.uid;
     let password = match (args.password, args.password_stdin, args.no_password) {
         (true, _, _) => Some(Some(password::from_prompt()?)),
         (_, true, _) => Some(Some(password::from_stdin()?)),
         (_, _, true) => Some(None),
         _ => None,
     };
-    // Once more: typing a password takes a while, and others change accounts too.
-    let before = find(store.as_ref(), &args.name).await?;
-    let mut account = before.clone();
-    if let Some(name) = args.names.given_name {
-        account.given_name = Some(name).filter(|name| !name.is_empty());
-    }
-    if let Some(name) = args.names.family_name {
-        account.family_name = Some(name).filter(|name| !name.is_empty());
-    }
-    account.public = (account.public || args.public) && !args.private;
-    account.operator = (account.operator || args.operator) && !args.no_operator;
-    account.disabled = (account.disabled || args.disabled) && !args.enabled;
-    account.password = password.unwrap_or(account.password);
-    let account = accounts::change(store.as_ref(), &Clock::system(), &before, account).await?;
+    let clock = Clock::system();
+    let changed = accounts::change(store.as_ref(), &clock, uid, |account| {
+        if let Some(name) = &args.names.given_name {
+            account.given_name = Some(name.clone()).filter(|name| !name.is_empty());
+        }
+        if let Some(name) = &args.names.family_name {
+            account.family_name = Some(name.clone()).filter(|name| !name.is_empty());
+        }
+        account.public = (account.public || args.public) && !args.private;
+        account.operator = (account.operator || args.operator) && !args.no_operator;
+        account.disabled = (account.disabled || args.disabled) && !args.enabled;
+        if let Some(password) = &password {
+            account.password.clone_from(password);
+        }
+    });
+    let account = changed.await?.ok_or_else(|| no_account(&args.name))?;
     tell(&account, "changed", global)
 }
 
@@ -249,7 +255,8 @@ async fn give(store: &dyn Store, purpose: Purpose, place: &str, global: &Global)
 async fn remove(name: &AccountName, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     let account = find(store.as_ref(), name).await?;
-    let account = accounts::remove(store.as_ref(), &Clock::system(), &account).await?;
+    let removed = accounts::remove(store.as_ref(), &Clock::system(), account.uid).await?;
+    let account = removed.ok_or_else(|| no_account(name))?;
     tell(&account, "removed", global)
 }
 

@@ -246,49 +246,49 @@ impl Sources {
             Some(name) => name.to_owned(),
             None => free_name(&preview.name, is_taken),
         };
-        let before = self.store.connection(account.uid, &name).await?;
         let now = self.clock.now();
         let verified = self.says_it_is(preview.wish.page.as_ref(), &account.name).await.then_some(now);
         let wish = Wish { verified, ..preview.wish.clone() };
-        let version = before.map(|before| before.version);
-        let mut connection =
-            Connection { owner: account.uid, name, version, source: target, removed: false, wish };
+        let connection =
+            Connection { owner: account.uid, name, version: None, source: target, removed: false, wish };
         // First the source, so that the wish is met soon even if this process ends here; then the wish, so that whatever
         // comes into the feed from now on is brought; then what is there already.
-        let source = self.prepare(&preview.address).await?;
-        let written = connection.written(now)?;
-        self.store.put_connection(&written).await?;
-        connection.version = Some(written.version);
+        let by = Millis(now.0 + TO_CONNECT);
+        self.change_source_at(&preview.address, |source| source.is_awaited_by(by)).await?;
+        let connection = self.add_connection(connection).await?;
         let brought = self.bring(&connection, &preview.feed, &newest(&preview.feed)).await?;
-        self.begin(source, preview, brought).await?;
+        self.begin(&preview, brought).await?;
         Ok(Connected { connection, is_new: true, brought })
     }
 
-    /// The source at an address, which somebody is about to be connected to.
-    async fn prepare(&self, address: &Url) -> Result<Source, StoreError> {
-        let mut source = self.source_at(address).await?;
-        source.is_awaited_by(Millis(self.clock.now().0 + TO_CONNECT));
-        self.keep(&mut source).await?;
-        Ok(source)
+    /// Adds a connection under a name that no other one has.
+    pub(super) async fn add_connection(&self, connection: Connection) -> Result<Connection, NotConnected> {
+        let now = self.clock.now();
+        let key = (connection.owner, connection.name.clone());
+        let add = |stored: Option<&store::Connection>| {
+            if stored.is_some_and(|stored| !stored.removed) {
+                return Err(NotConnected::NameTaken(connection.name.clone()));
+            }
+            Ok(Some(connection.written(now)?))
+        };
+        let added = store::update::<store::Connection, _>(self.store.as_ref(), &key, now, add).await?;
+        let version = added.map(|added| added.version);
+        Ok(Connection { version, ..connection })
     }
 
     /// Has a source looked at from now on. What it is called can be seen at once; what was in it is noted by the look
     /// that follows, for others may be connected meanwhile who have not got it.
-    async fn begin(&self, mut source: Source, preview: Preview, brought: u32) -> Result<(), StoreError> {
-        let known = &mut source.known;
-        if known.checked.is_none() {
-            let now = self.clock.now();
-            (known.title, known.site) = (preview.feed.title, preview.feed.site);
-            (known.checked, known.news) = (Some(now), (brought > 0).then_some((now, brought)));
-        }
-        self.look_now(&mut source).await
-    }
-
-    /// Has a source looked at as soon as may be, and brought to whoever has not got all of it.
-    async fn look_now(&self, source: &mut Source) -> Result<(), StoreError> {
-        source.known.awaited = true;
-        source.due = Some(self.clock.now());
-        self.keep(source).await?;
+    async fn begin(&self, preview: &Preview, brought: u32) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let begun = self.change_source_at(&preview.address, |source| {
+            let known = &mut source.known;
+            if known.checked.is_none() {
+                (known.title, known.site) = (preview.feed.title.clone(), preview.feed.site.clone());
+                (known.checked, known.news) = (Some(now), (brought > 0).then_some((now, brought)));
+            }
+            source.is_due_at_once(now);
+        });
+        begun.await?;
         self.due_now.notify_one();
         Ok(())
     }
@@ -358,38 +358,44 @@ impl Sources {
     pub async fn check(&self, account: &Account, name: &str) -> Result<Option<Looked>, StoreError> {
         let Some(connection) = self.connection(account, name).await? else { return Ok(None) };
         let looked = self.look(connection.source, true).await?;
-        // The look may have changed it.
-        if let Some(mut connection) = self.connection(account, name).await? {
-            let says = self.says_it_is(connection.wish.page.as_ref(), &account.name).await;
-            let verified = says.then(|| self.clock.now());
+        let says = self.says_it_is(connection.wish.page.as_ref(), &account.name).await;
+        let verified = says.then(|| self.clock.now());
+        let verify = self.change_connection(account.uid, name, |connection| {
             if verified.is_some() != connection.wish.verified.is_some() {
                 connection.wish.verified = verified;
-                self.store.put_connection(&connection.written(self.clock.now())?).await?;
             }
-        }
+        });
+        verify.await?;
         Ok(Some(looked))
     }
 
     /// Pauses a connection, or has it go on with what is in the feed then. `false`: there is none of that name.
     pub async fn pause(&self, account: &Account, name: &str, paused: bool) -> Result<bool, StoreError> {
-        let Some(mut connection) = self.connection(account, name).await? else { return Ok(false) };
-        // One that goes on already and has not got everything yet may have been told so by a process that ended then.
-        if connection.wish.paused == paused && (paused || !connection.wish.awaits) {
+        let Some(before) = self.connection(account, name).await? else { return Ok(false) };
+        // One that goes on already and has not got everything yet may have been resumed by a process that ended then.
+        if before.wish.paused == paused && (paused || !before.wish.awaits) {
             return Ok(true);
         }
-        connection.wish.paused = paused;
-        connection.wish.awaits |= !paused;
-        let now = self.clock.now();
-        self.store.put_connection(&connection.written(now)?).await?;
-        if !paused && let Some(mut source) = self.source(connection.source).await? {
-            // A server that failed, or asked to come later, is left alone until the time that was planned.
-            let is_planned = source.known.ended || source.due.is_some();
-            if source.known.trouble.is_some() && is_planned {
-                source.known.awaited = true;
-                self.keep(&mut source).await?;
-            } else {
-                self.look_now(&mut source).await?;
-            }
+        let pause = self.change_connection(account.uid, name, |connection| {
+            connection.wish.paused = paused;
+            connection.wish.awaits |= !paused;
+        });
+        let Some(connection) = pause.await? else { return Ok(false) };
+        if !paused {
+            let now = self.clock.now();
+            let resumed = self.update_source(connection.source, |stored| {
+                let mut source = stored?;
+                // A server that failed, or asked to come later, is left alone until the time that was planned.
+                let is_planned = source.known.ended || source.due.is_some();
+                if source.known.trouble.is_some() && is_planned {
+                    source.known.awaited = true;
+                } else {
+                    source.is_due_at_once(now);
+                }
+                Some(source)
+            });
+            resumed.await?;
+            self.due_now.notify_one();
         }
         Ok(true)
     }
@@ -402,9 +408,11 @@ impl Sources {
         name: &str,
         with_activities: bool,
     ) -> Result<Option<u32>, StoreError> {
-        let Some(mut connection) = self.connection(account, name).await? else { return Ok(None) };
-        connection.removed = true;
-        self.store.put_connection(&connection.written(self.clock.now())?).await?;
+        if !is_name(name) {
+            return Ok(None);
+        }
+        let end = self.change_connection(account.uid, name, |connection| connection.removed = true);
+        let Some(connection) = end.await? else { return Ok(None) };
         let gone = if with_activities { self.delete_brought(account, &connection).await? } else { 0 };
         Ok(Some(gone))
     }

@@ -82,7 +82,7 @@ impl Connection {
         })
     }
 
-    /// As it is stored, in a version of its own.
+    /// As it is stored, in the version that follows.
     pub(super) fn written(&self, now: Millis) -> Result<store::Connection> {
         let state = serde_json::to_vec(&self.wish).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         Ok(store::Connection {
@@ -93,12 +93,6 @@ impl Connection {
             removed: self.removed,
             state,
         })
-    }
-
-    /// As a look stores it: right after the version that the look began with. Whatever the account said of it meanwhile
-    /// has a later one, and stays.
-    pub(super) fn noted(&self) -> Result<store::Connection> {
-        self.written(Millis(0))
     }
 }
 
@@ -135,21 +129,6 @@ pub(super) fn name_for(address: &Url) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_the_account_says_during_a_look_stays() {
-        let wish = r#"{"service":"s","typed":"t","made":1,"paused":false,"awaits":true}"#;
-        let connection = Connection {
-            owner: Uid(1),
-            name: "blog".to_owned(),
-            version: Some(Version(1_000)),
-            source: SourceId([0; 16]),
-            removed: false,
-            wish: serde_json::from_str(wish).unwrap(),
-        };
-        let (said, noted) = (connection.written(Millis(5_000)).unwrap(), connection.noted().unwrap());
-        assert!(noted.version < said.version && noted.version > Version(1_000));
-    }
 
     #[test]
     fn a_name_is_made_of_what_people_recognise() {

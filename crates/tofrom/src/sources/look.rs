@@ -13,7 +13,7 @@ use fetcher::plan::{Again, Hints, Pace, again};
 use fetcher::{Answer, Content, FEED, Failure, Get};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{Millis, SourceId, Uid};
-use store::Result;
+use store::{Result, StoreError};
 use url::Url;
 
 /// The shortest time between two looks that a hub can bring about.
@@ -76,16 +76,57 @@ impl Sources {
         self.store.source(id).await?.map(Source::read).transpose()
     }
 
-    /// The source at an address, known or new.
-    pub(super) async fn source_at(&self, address: &Url) -> Result<Source> {
-        Ok(self.source(id_of(address)).await?.unwrap_or_else(|| Source::new(address.clone())))
+    /// Changes a source by compare-and-set and returns what is stored then. `change` gets the stored source, if there is
+    /// one, and returns the next state, or `None` to leave everything as it is. It may be called several times.
+    pub(super) async fn update_source(
+        &self,
+        id: SourceId,
+        mut change: impl FnMut(Option<Source>) -> Option<Source>,
+    ) -> Result<Option<Source>> {
+        let now = self.clock.now();
+        let next = |stored: Option<&store::Source>| {
+            let stored = stored.cloned().map(Source::read).transpose()?;
+            change(stored).map(|source| source.written(now)).transpose()
+        };
+        let stored = store::update::<store::Source, StoreError>(self.store.as_ref(), &id, now, next).await?;
+        stored.map(Source::read).transpose()
     }
 
-    /// Remembers a source.
-    pub(super) async fn keep(&self, source: &mut Source) -> Result<()> {
-        let written = source.written(self.clock.now())?;
-        source.version = Some(written.version);
-        self.store.put_source(&written).await
+    /// The same for the source at an address, known or new.
+    pub(super) async fn change_source_at(
+        &self,
+        address: &Url,
+        mut change: impl FnMut(&mut Source),
+    ) -> Result<()> {
+        let id = id_of(address);
+        let changed = self.update_source(id, |stored| {
+            let mut source = stored.unwrap_or_else(|| Source::new(address.clone()));
+            change(&mut source);
+            Some(source)
+        });
+        changed.await.map(drop)
+    }
+
+    /// The same for a connection that is not removed; `None`: there is none of that name.
+    pub(super) async fn change_connection(
+        &self,
+        owner: Uid,
+        name: &str,
+        mut change: impl FnMut(&mut Connection),
+    ) -> Result<Option<Connection>> {
+        let now = self.clock.now();
+        let mut is_there = false;
+        let next = |stored: Option<&store::Connection>| {
+            let stored = stored.filter(|stored| !stored.removed).cloned();
+            is_there = stored.is_some();
+            let Some(mut connection) = stored.map(Connection::read).transpose()? else { return Ok(None) };
+            change(&mut connection);
+            connection.written(now).map(Some)
+        };
+        let key = (owner, name.to_owned());
+        let stored =
+            store::update::<store::Connection, StoreError>(self.store.as_ref(), &key, now, next).await?;
+        stored.filter(|_| is_there).map(Connection::read).transpose()
     }
 
     /// Whether a source is to be looked at: somebody is connected who has not paused. Connections of accounts that are no
@@ -97,11 +138,11 @@ impl Sources {
             let ended = page.len() < PAGE;
             after = page.last().map(|last| (last.owner, last.name.clone()));
             for stored in page {
-                let mut connection = Connection::read(stored)?;
+                let connection = Connection::read(stored)?;
                 match self.accounts.get(connection.owner).await? {
                     Some(owner) if owner.removed => {
-                        connection.removed = true;
-                        self.store.put_connection(&connection.noted()?).await?;
+                        let Connection { owner, name, .. } = &connection;
+                        self.change_connection(*owner, name, |connection| connection.removed = true).await?;
                     }
                     Some(_) if !connection.wish.paused => return Ok(true),
                     _ => {}
@@ -113,11 +154,14 @@ impl Sources {
         }
     }
 
-    /// Remembers what a look found, unless somebody had something to say of the source meanwhile: then it is due again.
+    /// Remembers what a look found. If the source was changed during the look, that change stays, and the source is due
+    /// again: repeating a look changes nothing.
     pub(super) async fn note(&self, source: &mut Source) -> Result<()> {
-        let noted = source.noted()?;
-        source.version = Some(noted.version);
-        self.store.put_source(&noted).await
+        let noted = source.written(self.clock.now())?;
+        if self.store.replace_source(source.version, &noted).await? {
+            source.version = Some(noted.version);
+        }
+        Ok(())
     }
 
     async fn look_at(&self, source: &mut Source) -> Result<Looked> {
@@ -200,7 +244,9 @@ impl Sources {
         let brought = self.bring(&connection, feed, waited_for.unwrap_or(changed)).await?;
         if waited_for.is_some() {
             connection.wish.awaits = false;
-            self.store.put_connection(&connection.noted()?).await?;
+            // If the account changed it during the look, that change stays, and the next look brings everything again.
+            let noted = connection.written(self.clock.now())?;
+            self.store.replace_connection(connection.version, &noted).await?;
         }
         Ok(brought)
     }

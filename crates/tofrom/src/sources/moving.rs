@@ -1,6 +1,5 @@
 //! Feeds that move to another address.
 
-use super::connection::Connection;
 use super::look::PAGE;
 use super::source::{Known, Source, id_of};
 use super::{Address, Sources};
@@ -19,28 +18,33 @@ impl Sources {
         if sightings < SIGHTINGS || target == source.id {
             return Ok(());
         }
-        let mut there = match self.source(target).await? {
-            Some(there) if there.due.is_some() => there,
-            before => {
-                let known = Known { address: to, moving: None, subscription: None, ..source.known.clone() };
-                let version = before.and_then(|before| before.version);
+        let now = self.clock.now();
+        let arrives = self.update_source(target, |stored| {
+            let version = stored.as_ref().and_then(|stored| stored.version);
+            let mut there = stored.filter(|stored| stored.due.is_some()).unwrap_or_else(|| {
+                let known =
+                    Known { address: to.clone(), moving: None, subscription: None, ..source.known.clone() };
                 Source { id: target, version, due: None, known }
-            }
-        };
-        there.known.awaited = true;
-        there.due = Some(self.clock.now());
-        self.keep(&mut there).await?;
+            });
+            there.known.awaited = true;
+            there.due = Some(now);
+            Some(there)
+        });
+        arrives.await?;
         loop {
             let page = self.store.connections_to(source.id, None, PAGE).await?;
             if page.is_empty() {
                 break;
             }
-            for connection in page {
-                let mut connection = Connection::read(connection)?;
-                connection.source = target;
-                // If somebody was connected there before, it may have brought them what it will not bring again.
-                connection.wish.awaits = true;
-                self.store.put_connection(&connection.noted()?).await?;
+            for store::Connection { owner, name, .. } in page {
+                let moves = self.change_connection(owner, &name, |connection| {
+                    if connection.source == source.id {
+                        connection.source = target;
+                        // An account that was connected there before may have missed what the source will not bring again.
+                        connection.wish.awaits = true;
+                    }
+                });
+                moves.await?;
             }
         }
         source.due = None;

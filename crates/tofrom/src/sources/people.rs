@@ -47,26 +47,21 @@ impl Sources {
             return Err(NotConnected::TooMany);
         }
         let name = free_name(&name_for(&address), |name| there.iter().any(|one| one.name == name));
-        let before = self.store.connection(account.uid, &name).await?;
         let known = catalogue::recognise(address.as_str()).and_then(|recognised| recognised.service);
         let service =
             catalogue::source(known, &nothing_yet(), &address).ok_or(NotConnected::NotUnderstood)?;
         let page = outline.site.as_ref().and_then(|site| self.fetcher.check(site.as_str()).ok());
         let now = self.clock.now();
         let wish = Wish::new(service, address.to_string(), page, now);
-        self.await_look(&address).await?;
-        let version = before.map(|before| before.version);
-        let connection = Connection { owner: account.uid, name, version, source, removed: false, wish };
-        self.store.put_connection(&connection.written(now)?).await?;
+        let by = Millis(now.0 + SOON);
+        let awaited = self.change_source_at(&address, |source| {
+            source.known.ended = false;
+            source.is_awaited_by(by);
+        });
+        awaited.await?;
+        let connection = Connection { owner: account.uid, name, version: None, source, removed: false, wish };
+        self.add_connection(connection).await?;
         Ok(true)
-    }
-
-    /// Has a source looked at soon, for somebody who is about to be connected to it.
-    async fn await_look(&self, address: &Url) -> Result<(), StoreError> {
-        let mut source = self.source_at(address).await?;
-        source.known.ended = false;
-        source.is_awaited_by(Millis(self.clock.now().0 + SOON));
-        self.keep(&mut source).await
     }
 }
 

@@ -97,7 +97,7 @@ impl Source {
         Ok(Source { id: stored.id, version: Some(stored.version), due: stored.due, known })
     }
 
-    /// As it is stored, in a version of its own.
+    /// As it is stored, in the version that follows.
     pub(super) fn written(&self, now: Millis) -> Result<store::Source> {
         let state =
             serde_json::to_vec(&self.known).map_err(|error| StoreError::Corrupt(error.to_string()))?;
@@ -105,16 +105,16 @@ impl Source {
         Ok(store::Source { id: self.id, version, shard: shard_of(self.host()), due: self.due, state })
     }
 
-    /// As a look stores it: right after the version that the look began with. Whatever somebody said of it meanwhile has
-    /// a later one, and stays.
-    pub(super) fn noted(&self) -> Result<store::Source> {
-        self.written(Millis(0))
-    }
-
     /// Has it looked at by then, and brought to somebody who has not got what is there.
     pub(super) fn is_awaited_by(&mut self, by: Millis) {
         self.known.awaited = true;
         self.due = Some(self.due.map_or(by, |due| due.min(by)));
+    }
+
+    /// Has it looked at as soon as possible, and brought to every connection that has not got all of it.
+    pub(super) fn is_due_at_once(&mut self, now: Millis) {
+        self.known.awaited = true;
+        self.due = Some(now);
     }
 
     pub(super) fn host(&self) -> &str {

@@ -72,26 +72,31 @@ impl Subscription {
 }
 
 impl Sources {
-    async fn subscription(&self, id: SourceId) -> Result<Option<(Version, Subscription)>> {
+    async fn subscription(&self, id: SourceId) -> Result<Option<Subscription>> {
         let stored = self.store.source(id).await?;
-        stored.map(|stored| Ok((stored.version, Subscription::read(&stored)?))).transpose()
+        stored.map(|stored| Subscription::read(&stored)).transpose()
     }
 
-    async fn keep_subscription(
+    /// Changes a subscription by compare-and-set, or adds it. `change` gets the stored one, if there is one, and returns
+    /// the next one, or `None` to leave everything as it is. It may be called several times.
+    async fn change_subscription(
         &self,
         id: SourceId,
-        before: Option<Version>,
-        one: &Subscription,
+        mut change: impl FnMut(Option<Subscription>) -> Option<Subscription>,
     ) -> Result<()> {
-        let state = serde_json::to_vec(one).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        let version = Version::next(self.clock.now(), before);
-        self.store.put_source(&store::Source { id, version, shard: 0, due: None, state }).await
+        let next = |stored: Option<&store::Source>| {
+            let Some(one) = change(stored.map(Subscription::read).transpose()?) else { return Ok(None) };
+            let state = serde_json::to_vec(&one).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+            Ok(Some(store::Source { id, version: Version::default(), shard: 0, due: None, state }))
+        };
+        let (store, now) = (self.store.as_ref(), self.clock.now());
+        store::update::<store::Source, StoreError>(store, &id, now, next).await.map(drop)
     }
 
     /// The subscription of a source.
     pub(super) async fn subscription_of(&self, source: &Source) -> Result<Option<Subscription>> {
         let Some(id) = source.known.subscription else { return Ok(None) };
-        Ok(self.subscription(id).await?.map(|(_, one)| one))
+        self.subscription(id).await
     }
 
     /// Asks the hub that a feed names, if it was not asked, or its time is almost over. What does not work is tried
@@ -107,16 +112,16 @@ impl Sources {
         let Some(base) = &self.base_url else { return Ok(()) };
         let now = self.clock.now();
         let known = match source.known.subscription {
-            Some(id) => self.subscription(id).await?.map(|(version, one)| (id, version, one)),
+            Some(id) => self.subscription(id).await?.map(|one| (id, one)),
             None => None,
         };
-        let known = known.filter(|(_, _, one)| *one.hub == hub && one.topic == topic);
-        if known.as_ref().is_some_and(|(_, _, one)| one.renew_at() > now) {
+        let known = known.filter(|(_, one)| *one.hub == hub && one.topic == topic);
+        if known.as_ref().is_some_and(|(_, one)| one.renew_at() > now) {
             return Ok(());
         }
         // A renewal keeps address and secret: the hub may send by the old lease while it verifies the new one.
-        let (id, before, mut one) = match known {
-            Some((id, version, one)) => (id, Some(version), one),
+        let (id, one) = match known {
+            Some(known) => known,
             None => {
                 let secret = random_text::<32>("").map_err(no_randomness)?.to_string();
                 let one = Subscription {
@@ -128,12 +133,14 @@ impl Sources {
                     lease: None,
                     quiet: false,
                 };
-                (SourceId(*random().map_err(no_randomness)?), None, one)
+                (SourceId(*random().map_err(no_randomness)?), one)
             }
         };
-        one.asked = now;
         // Kept first: the hub may verify before it answers.
-        self.keep_subscription(id, before, &one).await?;
+        let asks = |stored: Option<Subscription>| {
+            Some(Subscription { asked: now, ..stored.unwrap_or_else(|| one.clone()) })
+        };
+        self.change_subscription(id, asks).await?;
         source.known.subscription = Some(id);
         let callback = callback(base, id);
         let lease = LEASE_SECONDS.to_string();
@@ -154,7 +161,7 @@ impl Sources {
     /// Tells the hub that nobody wants a source any more.
     pub(super) async fn unsubscribe(&self, source: &mut Source) -> Result<()> {
         let Some(id) = source.known.subscription.take() else { return Ok(()) };
-        let (Some((_, one)), Some(base)) = (self.subscription(id).await?, &self.base_url) else {
+        let (Some(one), Some(base)) = (self.subscription(id).await?, &self.base_url) else {
             return Ok(());
         };
         let callback = callback(base, id);
@@ -167,12 +174,11 @@ impl Sources {
     /// Notes what a look found that the hub had not told.
     pub(super) async fn note_untold(&self, source: &Source) -> Result<()> {
         let Some(id) = source.known.subscription else { return Ok(()) };
-        let Some((version, mut one)) = self.subscription(id).await? else { return Ok(()) };
-        if !one.tells(self.clock.now()) {
-            return Ok(());
-        }
-        one.quiet = true;
-        self.keep_subscription(id, Some(version), &one).await
+        let now = self.clock.now();
+        let is_quiet = |stored: Option<Subscription>| {
+            stored.filter(|one| one.tells(now)).map(|one| Subscription { quiet: true, ..one })
+        };
+        self.change_subscription(id, is_quiet).await
     }
 
     /// A hub asks whether it was asked. Whether it was; then it is to be told its own challenge.
@@ -183,7 +189,7 @@ impl Sources {
         topic: &str,
         lease_seconds: Option<i64>,
     ) -> Result<bool> {
-        let Some((version, mut one)) = self.subscription(id).await? else { return Ok(mode == "unsubscribe") };
+        let Some(one) = self.subscription(id).await? else { return Ok(mode == "unsubscribe") };
         if one.topic != topic {
             return Ok(false);
         }
@@ -192,15 +198,17 @@ impl Sources {
         match mode {
             "subscribe" if is_wanted && now.0 - one.asked.0 < TO_VERIFY => {
                 let lease = lease_seconds.unwrap_or(LEASE_SECONDS).clamp(0, LONGEST_LEASE / 1_000) * 1_000;
-                one.lease = Some((now, Millis(now.0 + lease)));
-                one.quiet = false;
-                self.keep_subscription(id, Some(version), &one).await?;
-                self.come_again_by(one.source, one.renew_at()).await?;
+                let lease = Some((now, Millis(now.0 + lease)));
+                let tells =
+                    |stored: Option<Subscription>| Some(Subscription { lease, quiet: false, ..stored? });
+                self.change_subscription(id, tells).await?;
+                let renew_at = Subscription { lease, ..one.clone() }.renew_at();
+                self.come_again_by(one.source, renew_at).await?;
                 Ok(true)
             }
             "denied" => {
-                one.lease = None;
-                self.keep_subscription(id, Some(version), &one).await?;
+                let ends = |stored: Option<Subscription>| Some(Subscription { lease: None, ..stored? });
+                self.change_subscription(id, ends).await?;
                 Ok(true)
             }
             "unsubscribe" => Ok(!is_wanted),
@@ -210,13 +218,12 @@ impl Sources {
 
     /// Has a source looked at in time to ask its hub again.
     async fn come_again_by(&self, id: SourceId, by: Millis) -> Result<()> {
-        let Some(mut source) = self.source(id).await? else { return Ok(()) };
         let by = Millis(by.0.max(self.clock.now().0 + LEAST_WAIT));
-        if source.due.is_some_and(|due| due > by) {
-            source.due = Some(by);
-            self.keep(&mut source).await?;
-        }
-        Ok(())
+        let comes = |stored: Option<Source>| {
+            let source = stored.filter(|source| source.due.is_some_and(|due| due > by))?;
+            Some(Source { due: Some(by), ..source })
+        };
+        self.update_source(id, comes).await.map(drop)
     }
 
     /// Whether a hub may tell of news now, or does so too often.
@@ -232,7 +239,7 @@ impl Sources {
         content_type: Option<&str>,
         body: &[u8],
     ) -> Result<Told> {
-        let Some((version, mut one)) = self.subscription(id).await? else { return Ok(Told::Nobody) };
+        let Some(one) = self.subscription(id).await? else { return Ok(Told::Nobody) };
         if !signature.is_some_and(|signature| is_signed(&one.secret, signature, body)) {
             return Ok(Told::Dropped);
         }
@@ -247,8 +254,8 @@ impl Sources {
         // What the source had at the last look is left as it is: a hub may send only a part of it.
         let brought = self.bring_to_all(&source, &fetched, None).await?;
         if one.quiet {
-            one.quiet = false;
-            self.keep_subscription(id, Some(version), &one).await?;
+            let tells = |stored: Option<Subscription>| Some(Subscription { quiet: false, ..stored? });
+            self.change_subscription(id, tells).await?;
         }
         Ok(Told::Brought(brought))
     }

@@ -38,10 +38,10 @@ async fn connect(store: &dyn Store, accounts: &[Account]) {
         state: vec![number; 300],
     };
     let shared = source(63, Some(Millis(1_000)));
-    store.put_source(&shared).await.unwrap();
+    assert!(store.replace_source(None, &shared).await.unwrap());
     for (number, account) in (0..).zip(accounts) {
         let own = source(number, (number % 2 == 0).then_some(Millis(i64::MAX / 2)));
-        store.put_source(&own).await.unwrap();
+        assert!(store.replace_source(None, &own).await.unwrap());
         for (name, source, version, removed) in [
             ("everybody", shared.id, 1, false),
             ("mine", shared.id, 1, false),
@@ -50,7 +50,9 @@ async fn connect(store: &dyn Store, accounts: &[Account]) {
         ] {
             let (owner, name, version) = (account.uid, name.to_owned(), Version(version));
             let connection = Connection { owner, name, version, source, removed, state: vec![number] };
-            store.put_connection(&connection).await.unwrap();
+            let before = store.connection(account.uid, &connection.name).await.unwrap();
+            let before = before.map(|before| before.version);
+            assert!(store.replace_connection(before, &connection).await.unwrap());
         }
     }
 }
@@ -66,11 +68,12 @@ async fn origin(seed: u64) -> Place {
         }
     }
     let gone = world.accounts.last().unwrap();
-    let gone = Account { removed: true, version: Version(gone.version.0 + 1), ..gone.clone() };
-    world.store.put_account(&gone).await.unwrap();
+    let gone_now = Account { removed: true, version: Version(gone.version.0 + 1), ..gone.clone() };
+    assert!(world.store.replace_account(gone.version, &gone_now).await.unwrap());
     let [first, ..] = world.accounts.as_mut_slice() else { panic!("there are accounts") };
-    *first = Account { disabled: true, version: Version(first.version.0 + 1), ..first.clone() };
-    world.store.put_account(first).await.unwrap();
+    let before = first.version;
+    *first = Account { disabled: true, version: Version(before.0 + 1), ..first.clone() };
+    assert!(world.store.replace_account(before, first).await.unwrap());
     let sizes = [vec![1], vec![2; 2_000], vec![3; 30_000]];
     world.store.put_picture(first.uid, &Picture { version: Version(9), sizes }).await.unwrap();
     let told: Vec<_> = world.store.pending(10).await.unwrap().iter().map(|task| task.position).collect();

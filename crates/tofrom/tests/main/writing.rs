@@ -6,6 +6,7 @@ mod batch;
 mod following;
 mod item;
 mod lent;
+mod races;
 mod refusals;
 mod rights;
 mod stage;

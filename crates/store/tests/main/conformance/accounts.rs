@@ -41,7 +41,7 @@ pub(crate) async fn a_name_is_given_once(store: Engine) {
     let upper = AccountName::parse(&name.as_str().to_uppercase()).unwrap();
     assert_eq!(store.create_account(fresh::new_account(upper)).await.unwrap(), None);
     let removed = Account { removed: true, version: Version(made.version.0 + 1), ..made };
-    store.put_account(&removed).await.unwrap();
+    fresh::put(&*store, &removed).await;
     assert_eq!(store.create_account(fresh::new_account(name)).await.unwrap(), None, "nor ever again");
 }
 
@@ -62,46 +62,40 @@ pub(crate) async fn of_many_claims_of_a_name_one_wins(store: Engine) {
     assert!(store.account_by_name(&name).await.unwrap() == made.pop());
 }
 
-pub(crate) async fn the_later_state_wins(store: Engine) {
-    for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
-        let made = fresh::account(&*store).await;
-        for number in order {
-            let state = Account {
-                version: Version(made.version.0 + number),
-                given_name: Some(number.to_string()),
-                family_name: (number == 3).then(|| "Last".to_owned()),
-                public: number != 3,
-                operator: number == 3,
-                password: None,
-                // What does not change is not changed by being said differently.
-                name: fresh::name(),
-                created: Millis(0),
-                ..made.clone()
-            };
-            store.put_account(&state).await.unwrap();
-            store.put_account(&state).await.unwrap();
-        }
-        let same_version = Account { version: Version(made.version.0 + 3), ..made.clone() };
-        store.put_account(&same_version).await.unwrap();
-        let expected = Account {
-            version: Version(made.version.0 + 3),
-            given_name: Some("3".to_owned()),
-            family_name: Some("Last".to_owned()),
-            public: false,
-            operator: true,
-            password: None,
-            ..made.clone()
-        };
-        assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(expected.clone())], "{order:?}");
-        assert!(store.account_by_name(&made.name).await.unwrap() == Some(expected), "{order:?}");
-    }
+pub(crate) async fn a_state_replaces_the_version_that_it_was_made_of(store: Engine) {
+    let made = fresh::account(&*store).await;
+    let next = |number: i64| Account {
+        version: Version(made.version.0 + number),
+        given_name: Some(number.to_string()),
+        family_name: (number == 3).then(|| "Last".to_owned()),
+        public: number != 3,
+        operator: number == 3,
+        password: None,
+        // What does not change is not changed by a state that has it differently.
+        name: fresh::name(),
+        created: Millis(0),
+        ..made.clone()
+    };
+    let replace = async |before: i64, number: i64| {
+        store.replace_account(Version(made.version.0 + before), &next(number)).await.unwrap()
+    };
+    assert!(!replace(1, 2).await, "a version that is not there yet");
+    assert!(replace(0, 2).await);
+    assert!(!replace(0, 3).await, "a version that was replaced");
+    assert!(!replace(1, 3).await, "a version that never was");
+    assert!(replace(2, 3).await);
+    let nobody = Account { uid: Uid(i64::MAX), ..next(4) };
+    assert!(!store.replace_account(nobody.version, &nobody).await.unwrap());
+    let expected = Account { name: made.name.clone(), created: made.created, ..next(3) };
+    assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(expected.clone())]);
+    assert!(store.account_by_name(&made.name).await.unwrap() == Some(expected));
 }
 
 pub(crate) async fn a_removed_account_is_found_by_name(store: Engine) {
     let made = fresh::account(&*store).await;
     let removed =
         Account { removed: true, version: Version(made.version.0 + 1), password: None, ..made.clone() };
-    store.put_account(&removed).await.unwrap();
+    fresh::put(&*store, &removed).await;
     assert!(store.account_by_name(&made.name).await.unwrap() == Some(removed.clone()));
     assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(removed)]);
     assert!(!listed(&*store, 100).await.iter().any(|account| account.uid == made.uid));
@@ -111,12 +105,12 @@ pub(crate) async fn a_disabled_account_stays_where_it_is(store: Engine) {
     let made = fresh::account(&*store).await;
     assert!(made.may_act());
     let disabled = Account { disabled: true, version: Version(made.version.0 + 1), ..made.clone() };
-    store.put_account(&disabled).await.unwrap();
+    fresh::put(&*store, &disabled).await;
     assert!(store.account_by_name(&made.name).await.unwrap() == Some(disabled.clone()));
     assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(disabled.clone())]);
     assert!(listed(&*store, 100).await.contains(&disabled));
     let enabled = Account { version: Version(made.version.0 + 2), ..made };
-    store.put_account(&enabled).await.unwrap();
+    fresh::put(&*store, &enabled).await;
     assert!(store.accounts(&[enabled.uid]).await.unwrap() == [Some(enabled)]);
 }
 

@@ -38,34 +38,49 @@ pub(crate) async fn a_connection_is_seen_from_both_ends(store: Engine) {
 
     let photos = connection(ada, "photos", 1, here);
     for _ in 0..2 {
-        store.put_connection(&photos).await.unwrap();
+        fresh::put(&*store, &photos).await;
     }
     let longest = "a-z0-9._".repeat(8);
     let songs = Connection { state: vec![255; 5_000], ..connection(ada, &longest, 1, here) };
-    store.put_connection(&songs).await.unwrap();
+    fresh::put(&*store, &songs).await;
     assert_eq!(store.connection(ada, "photos").await.unwrap(), Some(photos.clone()));
     assert_eq!(store.connection(bob, "photos").await.unwrap(), None);
     assert_eq!(store.connections_of(ada).await.unwrap(), [songs.clone(), photos.clone()], "by name");
     assert_eq!(all_to(&*store, here, 1).await, [songs.clone(), photos.clone()]);
 
     let elsewhere = connection(ada, "photos", 2, there);
-    store.put_connection(&elsewhere).await.unwrap();
+    fresh::put(&*store, &elsewhere).await;
     assert_eq!(all_to(&*store, here, 10).await, from_ref(&songs));
     assert_eq!(all_to(&*store, there, 10).await, [elsewhere]);
     let back = connection(ada, "photos", 3, here);
-    store.put_connection(&back).await.unwrap();
+    fresh::put(&*store, &back).await;
     assert_eq!(all_to(&*store, here, 10).await, [songs.clone(), back]);
     assert_eq!(all_to(&*store, there, 10).await, []);
 
     let removed = Connection { removed: true, ..connection(ada, "photos", 4, here) };
-    store.put_connection(&removed).await.unwrap();
+    fresh::put(&*store, &removed).await;
     assert_eq!(store.connection(ada, "photos").await.unwrap(), Some(removed), "known, and said so");
     assert_eq!(store.connections_of(ada).await.unwrap(), from_ref(&songs));
     assert_eq!(all_to(&*store, here, 10).await, from_ref(&songs));
     let again = connection(ada, "photos", 5, here);
-    store.put_connection(&again).await.unwrap();
+    fresh::put(&*store, &again).await;
     assert_eq!(all_to(&*store, here, 10).await, [songs, again]);
     assert_eq!(store.connections_to(here, None, 0).await.unwrap(), []);
+}
+
+pub(crate) async fn a_connection_replaces_the_version_that_it_was_made_of(store: Engine) {
+    let (owner, here, there) = (fresh::uid(&*store).await, id(), id());
+    let replace = async |before: Option<i64>, version, source| {
+        let next = connection(owner, "photos", version, source);
+        store.replace_connection(before.map(Version), &next).await.unwrap()
+    };
+    assert!(!replace(Some(1), 2, there).await, "there is none yet");
+    assert!(replace(None, 1, here).await);
+    assert!(!replace(None, 2, there).await, "there is one already");
+    assert!(replace(Some(1), 3, here).await);
+    assert!(!replace(Some(1), 4, there).await, "it was replaced");
+    assert_eq!(all_to(&*store, here, 10).await, [connection(owner, "photos", 3, here)]);
+    assert_eq!(all_to(&*store, there, 10).await, []);
 }
 
 pub(crate) async fn connections_to_a_source_are_paged(store: Engine) {
@@ -75,12 +90,12 @@ pub(crate) async fn connections_to_a_source_are_paged(store: Engine) {
         let owner = fresh::uid(&*store).await;
         for name in ["b", "a", "a.b"] {
             let one = connection(owner, name, 1, shared);
-            store.put_connection(&one).await.unwrap();
+            fresh::put(&*store, &one).await;
             match (number + i64::try_from(name.len()).unwrap()) % 5 {
-                0 => store.put_connection(&connection(owner, name, 2, other)).await.unwrap(),
+                0 => drop(fresh::put(&*store, &connection(owner, name, 2, other)).await),
                 1 => {
                     let removed = Connection { removed: true, ..connection(owner, name, 2, shared) };
-                    store.put_connection(&removed).await.unwrap();
+                    fresh::put(&*store, &removed).await;
                 }
                 _ => expected.push(one),
             }
@@ -104,7 +119,7 @@ pub(crate) async fn connections_are_what_a_naive_model_gives(store: Engine) {
         for (owner, name, version, source, removed) in puts {
             let (owner, name) = (owners[owner], ["one", "two"][name]);
             let put = Connection { removed, ..connection(owner, name, version, sources[source]) };
-            store.put_connection(&put).await.unwrap();
+            fresh::put(&*store, &put).await;
             if model.get(&(owner, name)).is_none_or(|before| before.version < put.version) {
                 model.insert((owner, name), put);
             }

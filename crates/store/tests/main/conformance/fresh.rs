@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
-use store::{Acceptance, Accepted, NewAccount, Slice, SourceKey, Store};
+use store::{Acceptance, Accepted, NewAccount, Slice, SourceKey, Store, Versioned};
 
 /// A time that is as good as any other.
 pub(crate) const NOON: i64 = 1_790_000_000_000;
@@ -42,6 +42,12 @@ pub(crate) fn new_account(name: AccountName) -> NewAccount {
 
 pub(crate) async fn account(store: &dyn Store) -> Account {
     store.create_account(new_account(name())).await.unwrap().expect("a fresh name")
+}
+
+/// Replaces the stored version of a state if this one is later; `false`: it is not.
+pub(crate) async fn put<S: Versioned>(store: &dyn Store, state: &S) -> bool {
+    let before = S::load(store, &state.key()).await.unwrap().map(|stored| stored.version());
+    before.is_none_or(|before| before < state.version()) && state.replace(store, before).await.unwrap()
 }
 
 pub(crate) async fn uid(store: &dyn Store) -> Uid {

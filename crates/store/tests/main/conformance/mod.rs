@@ -19,6 +19,7 @@ mod naive;
 pub(crate) mod pulled;
 pub(crate) mod sleep;
 pub(crate) mod sources;
+pub(crate) mod update;
 pub(crate) mod ways;
 
 use std::sync::Arc;
@@ -32,7 +33,7 @@ macro_rules! hold_to_the_interface {
     ($open:path) => {
         hold_to_the_interface! { $open,
             accounts: a_new_account_is_found, a_name_is_given_once, of_many_claims_of_a_name_one_wins,
-                the_later_state_wins, a_removed_account_is_found_by_name, a_disabled_account_stays_where_it_is,
+                a_state_replaces_the_version_that_it_was_made_of, a_removed_account_is_found_by_name, a_disabled_account_stays_where_it_is,
                 the_later_picture_stays, a_picture_without_sizes_is_none, listing_gives_each_once;
             credentials: a_key_is_found_by_its_hash, keys_are_listed_oldest_first, a_revocation_is_for_good,
                 the_latest_use_of_a_key_stays, applications_are_kept, a_removal_of_an_application_is_for_good,
@@ -61,10 +62,10 @@ macro_rules! hold_to_the_interface {
                 many_at_one_position_are_paged, changes_come_behind_the_entries_of_their_position,
                 arrivals_end_at_the_floor, of_one_place_the_wider_account_of_what_was_before_stays, a_new_version_arrives_anew,
                 arrivals_are_what_a_naive_model_gives;
-            sources: a_source_is_kept, the_later_source_stays, a_source_is_given_when_its_time_has_come,
+            sources: a_source_is_kept, a_source_replaces_the_version_that_it_was_made_of, a_source_is_given_when_its_time_has_come,
                 what_is_due_comes_in_portions, sources_are_what_a_naive_model_gives,
                 of_many_takers_of_a_lease_one_has_it, a_lease_ends;
-            connections: a_connection_is_seen_from_both_ends, connections_to_a_source_are_paged,
+            connections: a_connection_is_seen_from_both_ends, a_connection_replaces_the_version_that_it_was_made_of, connections_to_a_source_are_paged,
                 connections_are_what_a_naive_model_gives;
             log: tasks_wait_until_they_are_acknowledged, the_floor_waits_for_the_oldest_task,
                 acknowledging_twice_is_once, concurrent_acceptances_are_all_logged,
@@ -81,6 +82,9 @@ macro_rules! hold_to_the_interface {
                 a_mark_is_seen_among_several_boxes, slices_are_what_each_slice_is,
                 own_arrivals_leave_out_what_others_did, own_arrivals_are_what_a_naive_model_gives,
                 followed_entries_are_found_by_what_their_actors_have;
+            update: concurrent_changes_of_different_fields_all_stay, of_many_first_states_one_is_added,
+                an_unchanged_state_is_not_written, a_refused_change_changes_nothing,
+                a_secret_is_replaced_once, an_unknown_outcome_is_resolved;
             facts: the_store_answers, the_first_to_fix_a_fact_wins;
         }
     };

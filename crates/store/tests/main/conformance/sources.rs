@@ -49,7 +49,7 @@ async fn due(store: &dyn Store, shard: u16, now: i64, limit: usize) -> Vec<Sourc
             if found.shard == shard && found.due.is_some_and(|due| due.0 <= now) {
                 seen.push(id);
                 let done = Source { version: Version(found.version.0 + 1), due: None, ..found };
-                store.put_source(&done).await.unwrap();
+                fresh::put(store, &done).await;
             }
         }
     }
@@ -62,32 +62,33 @@ pub(crate) async fn a_source_is_kept(store: Engine) {
     for state in [Vec::new(), vec![0], vec![255; 60_000]] {
         let (id, version) = (id(), Version(fresh::NOON));
         let kept = Source { id, version, shard: store::SHARDS - 1, due: None, state };
-        store.put_source(&kept).await.unwrap();
-        store.put_source(&kept).await.unwrap();
+        fresh::put(&*store, &kept).await;
+        fresh::put(&*store, &kept).await;
         assert_eq!(store.source(id).await.unwrap(), Some(kept));
     }
     assert_eq!(store.source(other).await.unwrap(), None);
 }
 
-pub(crate) async fn the_later_source_stays(store: Engine) {
-    for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
-        let id = id();
-        for version in order {
-            store.put_source(&source(id, 0, version, None)).await.unwrap();
-            store.put_source(&source(id, 0, version, None)).await.unwrap();
-        }
-        let differently = Source { state: b"said differently".to_vec(), ..source(id, 0, 3, None) };
-        store.put_source(&differently).await.unwrap();
-        assert_eq!(store.source(id).await.unwrap(), Some(source(id, 0, 3, None)), "{order:?}");
-    }
+pub(crate) async fn a_source_replaces_the_version_that_it_was_made_of(store: Engine) {
+    let id = id();
+    let replace = async |before: Option<i64>, version| {
+        store.replace_source(before.map(Version), &source(id, 0, version, None)).await.unwrap()
+    };
+    assert!(!replace(Some(1), 2).await, "there is none yet");
+    assert!(replace(None, 1).await);
+    assert!(!replace(None, 2).await, "there is one already");
+    assert!(replace(Some(1), 3).await);
+    assert!(!replace(Some(1), 4).await, "it was replaced");
+    assert!(!replace(Some(2), 4).await, "it never was");
+    assert_eq!(store.source(id).await.unwrap(), Some(source(id, 0, 3, None)));
 }
 
 pub(crate) async fn a_source_is_given_when_its_time_has_come(store: Engine) {
     let now = present();
     let (early, late, never) = (id(), id(), id());
-    store.put_source(&source(late, EXAMPLES, 1, Some(now + 4 * MINUTE))).await.unwrap();
-    store.put_source(&source(early, EXAMPLES, 1, Some(now + MINUTE))).await.unwrap();
-    store.put_source(&source(never, EXAMPLES, 1, None)).await.unwrap();
+    fresh::put(&*store, &source(late, EXAMPLES, 1, Some(now + 4 * MINUTE))).await;
+    fresh::put(&*store, &source(early, EXAMPLES, 1, Some(now + MINUTE))).await;
+    fresh::put(&*store, &source(never, EXAMPLES, 1, None)).await;
     let given = async |time: i64| {
         let given = store.due_sources(EXAMPLES, Millis(time), 10_000).await.unwrap();
         given.into_iter().filter(|id| [early, late, never].contains(id)).collect::<Vec<_>>()
@@ -97,15 +98,15 @@ pub(crate) async fn a_source_is_given_when_its_time_has_come(store: Engine) {
         assert_eq!(given(now + MINUTE).await, [early], "until its time is moved");
     }
     assert_eq!(given(now + 5 * MINUTE).await, [early, late], "the longest waiting first");
-    store.put_source(&source(early, EXAMPLES, 2, Some(now + 7 * MINUTE))).await.unwrap();
-    store.put_source(&source(early, EXAMPLES, 1, Some(now))).await.unwrap();
+    fresh::put(&*store, &source(early, EXAMPLES, 2, Some(now + 7 * MINUTE))).await;
+    fresh::put(&*store, &source(early, EXAMPLES, 1, Some(now))).await;
     assert_eq!(given(now + 5 * MINUTE).await, [late]);
     assert_eq!(given(now + 7 * MINUTE).await, [late, early]);
-    store.put_source(&source(late, EXAMPLES, 2, None)).await.unwrap();
+    fresh::put(&*store, &source(late, EXAMPLES, 2, None)).await;
     // Back to a time that it had before.
-    store.put_source(&source(early, EXAMPLES, 3, Some(now + MINUTE))).await.unwrap();
+    fresh::put(&*store, &source(early, EXAMPLES, 3, Some(now + MINUTE))).await;
     assert_eq!(given(now + 9 * MINUTE).await, [early]);
-    store.put_source(&source(early, EXAMPLES, 4, None)).await.unwrap();
+    fresh::put(&*store, &source(early, EXAMPLES, 4, None)).await;
     assert_eq!(given(now + AHEAD).await, []);
     assert_eq!(store.due_sources(EXAMPLES, Millis(now + AHEAD), 0).await.unwrap(), []);
 }
@@ -117,7 +118,7 @@ pub(crate) async fn what_is_due_comes_in_portions(store: Engine) {
     let mut expected = Vec::new();
     for (number, minutes) in (0..).zip(times) {
         let (id, due) = (id(), now + minutes * MINUTE + number * 10);
-        store.put_source(&source(id, PAGED, 1, Some(due))).await.unwrap();
+        fresh::put(&*store, &source(id, PAGED, 1, Some(due))).await;
         expected.push((due, id));
     }
     expected.sort();
@@ -154,7 +155,7 @@ pub(crate) async fn sources_are_what_a_naive_model_gives(store: Engine) {
                 Step::Put { which, shard, version, due } => {
                     let due = due.map(|minutes| now + minutes * MINUTE);
                     let put = source(ids[which], RANDOM[shard], version, due);
-                    store.put_source(&put).await.unwrap();
+                    fresh::put(&*store, &put).await;
                     if model.get(&put.id).is_none_or(|before| before.version < put.version) {
                         model.insert(put.id, put);
                     }

@@ -41,7 +41,7 @@ async fn due(store: &CqlStore, shard: u16, minute: i64, limit: usize) -> Vec<Sou
 
 async fn put_off(store: &CqlStore, source: &Source) {
     let off = Source { version: Version(source.version.0 + 1), due: None, ..source.clone() };
-    store.put_source(&off).await.unwrap();
+    fresh::put(store, &off).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -54,7 +54,7 @@ async fn what_came_due_in_a_long_stop_is_found_by_whoever_goes_on() {
     let made: Vec<Source> =
         [3, 3, 590, 700, 1_400].map(|minute| source(STRETCHES, 1, present + minute)).to_vec();
     for one in made.iter().rev() {
-        store.put_source(one).await.unwrap();
+        fresh::put(&*store, one).await;
     }
     let now = present + 1_500;
     let (mut found, mut calls) = (Vec::new(), 0);
@@ -91,7 +91,7 @@ async fn rows_that_were_left_behind_are_taken_out() {
     let session = session().await;
     let (_, present) = mark(&session, LEFT_BEHIND).await;
     let (moved, unfinished) = (source(LEFT_BEHIND, 5, present + 200), sources::id());
-    store.put_source(&moved).await.unwrap();
+    fresh::put(&*store, &moved).await;
     for (id, version) in [(moved.id, 4_i64), (unfinished, 9)] {
         let text = format!(
             "INSERT INTO {}.poll_slot (minute, shard, at_ms, id, ver) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
@@ -121,7 +121,7 @@ async fn a_time_before_the_mark_is_found_all_the_same() {
     let (_, present) = mark(&session().await, BEFORE).await;
     assert_eq!(due(&store, BEFORE, present + 50, 10).await, []);
     let late = source(BEFORE, 1, present - 500);
-    store.put_source(&late).await.unwrap();
+    fresh::put(&*store, &late).await;
     assert_eq!(store.source(late.id).await.unwrap(), Some(late.clone()));
     assert_eq!(due(&store, BEFORE, present + 50, 10).await, [late.id]);
     put_off(&store, &late).await;
@@ -137,7 +137,7 @@ async fn a_listed_connection_that_says_otherwise_is_struck_out() {
         let (name, state) = ("photos".to_owned(), Vec::new());
         Connection { owner, name, version: Version(version), source, removed: false, state }
     };
-    store.put_connection(&connection(5, there)).await.unwrap();
+    fresh::put(&*store, &connection(5, there)).await;
     let listed = async || {
         let text = format!("SELECT uid FROM {}.connection_to WHERE source = ?", *KEYSPACE);
         let rows = session.query_unpaged(text, (here.0.to_vec(),)).await.unwrap().into_rows_result().unwrap();
@@ -154,7 +154,7 @@ async fn a_listed_connection_that_says_otherwise_is_struck_out() {
         assert_eq!(store.connections_to(here, None, 10).await.unwrap(), []);
         assert_eq!(listed().await, left);
     }
-    store.put_connection(&connection(8, here)).await.unwrap();
+    fresh::put(&*store, &connection(8, here)).await;
     assert_eq!(store.connections_to(here, None, 10).await.unwrap(), [connection(8, here)]);
     assert_eq!(store.connections_to(there, None, 10).await.unwrap(), []);
 }

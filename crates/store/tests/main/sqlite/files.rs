@@ -52,8 +52,8 @@ async fn sources_connections_and_leases_are_there_after_reopening() {
     let name = "photos".to_owned();
     let connection = Connected { owner, name, version, source: id, removed: false, state };
     let store = open(&scratch);
-    store.put_source(&source).await.unwrap();
-    store.put_connection(&connection).await.unwrap();
+    fresh::put(&store, &source).await;
+    fresh::put(&store, &connection).await;
     assert!(store.lease("shard 5", "ada", Millis(10), Millis(20)).await.unwrap());
     drop(store);
     let store = open(&scratch);

@@ -41,7 +41,7 @@ async fn a_disabled_account_is_opened_by_nothing() {
     let (by_password, by_key) =
         (world.basic("alice", "secret").await.unwrap(), world.psk(&key).await.unwrap());
     let clock = Clock::from(|| Millis(START.0 + 1));
-    let disabled = world.accounts.set_disabled(&clock, &alice, true).await.unwrap();
+    world.accounts.change(&clock, alice.uid, |account| account.disabled = true).await.unwrap().unwrap();
     assert_eq!(reason(world.basic("alice", "secret").await), "bad-credentials");
     assert_eq!(reason(world.psk(&key).await), "bad-credentials");
     assert!(world.sign_in("alice", "secret").await.is_err());
@@ -49,7 +49,7 @@ async fn a_disabled_account_is_opened_by_nothing() {
     for principal in [&by_password, &by_key] {
         assert!(world.authenticator.still(principal).await.unwrap().is_none(), "its streams end");
     }
-    world.accounts.set_disabled(&clock, &disabled, false).await.unwrap();
+    world.accounts.change(&clock, alice.uid, |account| account.disabled = false).await.unwrap().unwrap();
     assert!(world.basic("alice", "secret").await.is_ok());
     assert!(world.psk(&key).await.is_ok());
     assert!(world.signed_in(&cookie).await.is_some(), "nothing of it was lost");

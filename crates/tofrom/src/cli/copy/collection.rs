@@ -106,9 +106,9 @@ impl Sides {
             if !connection.removed
                 && let Some(source) = self.source.source(connection.source).await?
             {
-                self.put(|| self.target.put_source(&source)).await?;
+                self.put(|| async { self.target.replace_source(None, &source).await.map(drop) }).await?;
             }
-            self.put(|| self.target.put_connection(&connection)).await?;
+            self.put(|| async { self.target.replace_connection(None, &connection).await.map(drop) }).await?;
         }
         Ok(())
     }

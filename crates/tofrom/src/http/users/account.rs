@@ -64,7 +64,7 @@ async fn put(
     }
     // It was there, or somebody made it just now.
     let account = service.to_change(&caller, &name).await?.ok_or_else(Problem::busy)?;
-    service.change(account, changes).await?;
+    service.change(account.uid, &changes).await?;
     Ok(StatusCode::OK.into_response())
 }
 
@@ -112,25 +112,25 @@ impl Service {
         Ok(self.store.create_account(new).await?.is_some())
     }
 
-    pub(in crate::http) async fn change(&self, before: Account, changes: Changes) -> Result<(), Problem> {
-        let mut account = before.clone();
-        account.given_name = changes.given_name.unwrap_or(account.given_name);
-        account.family_name = changes.family_name.unwrap_or(account.family_name);
-        account.public = changes.public.unwrap_or(account.public);
-        if account == before {
-            return Ok(());
-        }
-        let account = accounts::change(self.store.as_ref(), &self.clock, &before, account).await?;
-        self.accounts.forget(account.uid);
+    pub(in crate::http) async fn change(&self, uid: Uid, changes: &Changes) -> Result<(), Problem> {
+        let changed = self.accounts.change(&self.clock, uid, |account| {
+            if let Some(given_name) = &changes.given_name {
+                account.given_name.clone_from(given_name);
+            }
+            if let Some(family_name) = &changes.family_name {
+                account.family_name.clone_from(family_name);
+            }
+            account.public = changes.public.unwrap_or(account.public);
+        });
+        changed.await?.ok_or_else(Problem::not_found)?;
         self.hub.wrote();
         Ok(())
     }
 
     /// Removes an account with its credentials and edges, for good.
     pub(in crate::http) async fn remove_account(&self, uid: Uid) -> Result<(), Problem> {
-        let found = self.store.accounts(&[uid]).await?.into_iter().flatten().next();
-        let account = found.filter(|account| !account.removed).ok_or_else(Problem::not_found)?;
-        accounts::remove(self.store.as_ref(), &self.clock, &account).await?;
+        let removed = accounts::remove(self.store.as_ref(), &self.clock, uid).await?;
+        removed.ok_or_else(Problem::not_found)?;
         self.accounts.forget(uid);
         self.hub.wrote();
         Ok(())

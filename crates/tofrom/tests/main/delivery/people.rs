@@ -82,10 +82,10 @@ impl Stage<'_> {
                 node.remove(person.uid, state.id, state.received, version).await.map(drop)
             }
             Deed::Public(public) => {
-                let wanted = Account { public: *public, ..person.clone() };
-                accounts::change(node, &ground.clock, person, wanted).await.map(drop)
+                let set = |account: &mut Account| account.public = *public;
+                accounts::change(node, &ground.clock, person.uid, set).await.map(drop)
             }
-            Deed::Leave => accounts::remove(node, &ground.clock, person).await.map(drop),
+            Deed::Leave => accounts::remove(node, &ground.clock, person.uid).await.map(drop),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::stage::{asked, atom, becomes, now, post, seconds_until, stage, url};
 use manners::{Answer, Manner};
-use model::{AccountName, Millis, Version};
+use model::{AccountName, Millis};
 use serde_json::{Value, json};
-use store::{Accounts, Source, Sources};
+use store::{Accounts, Source, Sources, StoreError};
 
 const TAG: &str = "W/\"a strange, tag\"";
 const TIME: &str = "Sat, 14 Nov 2026 10:00:00 GMT";
@@ -106,8 +106,11 @@ fn nothing_is_fetched_for_accounts_that_are_no_more() {
         stage.by_key("DELETE", &format!("/200909/user/{}", person.name), stage.demo.key("ops"), &Value::Null);
     assert_eq!(gone.status, 204, "{}", gone.text());
     let source = || stage.runtime.block_on(store.source(connection.source)).unwrap().unwrap();
-    let at_once = Source { due: Some(Millis(now())), version: Version(now()), ..source() };
-    stage.runtime.block_on(store.put_source(&at_once)).unwrap();
+    let due_at_once = |stored: Option<&Source>| {
+        Ok::<_, StoreError>(stored.map(|source| Source { due: Some(Millis(now())), ..source.clone() }))
+    };
+    let update = store::update(&store, &connection.source, Millis(now()), due_at_once);
+    stage.runtime.block_on(update).unwrap();
     becomes(None, || source().due);
     assert_eq!(asked(&server, "/feed"), before);
 }

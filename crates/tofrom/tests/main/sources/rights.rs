@@ -75,7 +75,7 @@ fn there_are_at_most_two_hundred() {
         let first = store.connection(owner, "blog").await.unwrap().unwrap();
         for number in 1..200 {
             let more = Connection { name: format!("blog-{number}"), version: Version(1), ..first.clone() };
-            store.put_connection(&more).await.unwrap();
+            assert!(store.replace_connection(None, &more).await.unwrap());
         }
     });
     let refused = person.put("one-more", json!({ "Address": url(&server, "/other") }));

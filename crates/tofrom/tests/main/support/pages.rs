@@ -53,8 +53,9 @@ impl Scene {
                 let (given, family) = (any_text(&mut world.chance), any_text(&mut world.chance));
                 let account = &mut world.accounts[number];
                 (account.given_name, account.family_name) = (Some(given), Some(family));
-                account.version = Version(account.version.0 + 1);
-                store::Accounts::put_account(&*world.store, account).await.unwrap();
+                let before = account.version;
+                account.version = Version(before.0 + 1);
+                assert!(store::Accounts::replace_account(&*world.store, before, account).await.unwrap());
             }
         }
         for _ in 0..activities {

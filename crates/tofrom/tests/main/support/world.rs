@@ -76,8 +76,9 @@ impl World {
             };
             let mut account = store::Accounts::create_account(&*store, new).await.unwrap().unwrap();
             if chance.one_in(10) {
+                let before = account.version;
                 account = Account { removed: true, version: Version(2), ..account };
-                store::Accounts::put_account(&*store, &account).await.unwrap();
+                assert!(store::Accounts::replace_account(&*store, before, &account).await.unwrap());
                 // Nobody watches yet who had to be told.
                 let told: Vec<Position> = store::Log::pending(&*store, 10)
                     .await

@@ -122,7 +122,8 @@ struct Told {
 
 impl Service {
     async fn set_disabled(&self, account: &Account, disabled: bool) -> Result<Response, Problem> {
-        self.accounts.set_disabled(&self.clock, account, disabled).await?;
+        let changed = self.accounts.change(&self.clock, account.uid, |account| account.disabled = disabled);
+        changed.await?.ok_or_else(Problem::not_found)?;
         Ok(self.go(&format!("/operator/accounts?name={}&done=account", account.name)))
     }
 

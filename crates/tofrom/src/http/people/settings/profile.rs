@@ -44,7 +44,6 @@ pub(super) async fn change(
             return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page, Policy::OURS));
         }
     };
-    let found = service.store.accounts(&[person.account.uid]).await?.into_iter().flatten().next();
-    service.change(found.ok_or_else(Problem::not_found)?, changes).await?;
+    service.change(person.account.uid, &changes).await?;
     Ok(service.go("/settings?done=saved"))
 }

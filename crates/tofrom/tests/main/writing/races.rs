@@ -1,0 +1,133 @@
+//! Changes of an account that were answered with success stay, whatever changes it at the same time.
+
+use super::super::support::browser::Browser;
+use super::stage::{JSON, Stage, becomes, stage};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const THREADS: usize = 4;
+const ROUNDS: usize = 4;
+
+/// Does `act` while several clients change the account's profile, before it and after it.
+fn under_updates(stage: &Stage, name: &str, key: &str, act: impl FnOnce()) {
+    let (over, updates) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (over, updates) = (&over, &updates);
+    let address = format!("/200909/user/{name}");
+    let address = &address;
+    thread::scope(|scope| {
+        for number in 0..THREADS {
+            scope.spawn(move || {
+                for turn in 0.. {
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let body = json!({ "FamilyName": format!("{number}-{turn}") }).to_string();
+                    match stage.by_key("PUT", address, key, JSON, body.as_bytes()).status {
+                        200 => updates.fetch_add(1, Ordering::Relaxed),
+                        // The account is disabled or removed by now.
+                        401 | 404 => break,
+                        other => panic!("a profile update was answered {other}"),
+                    };
+                }
+            });
+        }
+        while updates.load(Ordering::Relaxed) < THREADS {
+            thread::yield_now();
+        }
+        act();
+        thread::sleep(Duration::from_millis(50));
+        over.store(true, Ordering::Relaxed);
+    });
+}
+
+fn listed(stage: &Stage, name: &str) -> Value {
+    let all = stage.run(&["account", "list", "--json"]);
+    let accounts = all.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut accounts = accounts.flat_map(|one| one.as_array().cloned().unwrap_or_else(|| vec![one]));
+    accounts.find(|account| account["name"] == name).unwrap_or_default()
+}
+
+#[test]
+fn a_disable_by_command_stays() {
+    let stage = stage();
+    for _ in 0..ROUNDS {
+        let (name, key) = stage.new_account("disabled", true);
+        under_updates(stage, &name, &key, || drop(stage.run(&["account", "set", &name, "--disabled"])));
+        assert_eq!(listed(stage, &name)["disabled"], true);
+        becomes(401, || stage.by_key("GET", "/200909/whoami", &key, JSON, &[]).status);
+    }
+}
+
+#[test]
+fn a_disable_on_the_operators_page_stays() {
+    let stage = stage();
+    let base = &stage.demo.client.base;
+    let mut operator = Browser::new(&stage.demo.client, base);
+    let form = operator.visit(&format!("{base}/sign-in")).form("username").unwrap();
+    operator.submit(&form, &[("username", "ops"), ("password", stage.demo.password("ops"))]);
+    for _ in 0..ROUNDS {
+        let (name, key) = stage.new_account("disabled", true);
+        let page = operator.visit(&format!("{base}/operator/accounts?name={name}"));
+        let disables = format!("/{name}/disable");
+        let form = page.forms().into_iter().find(|form| form.action.ends_with(&disables)).unwrap();
+        under_updates(stage, &name, &key, || assert_eq!(operator.submit(&form, &[]).status(), 200));
+        assert_eq!(listed(stage, &name)["disabled"], true);
+    }
+}
+
+#[test]
+fn a_new_password_stays() {
+    let stage = stage();
+    for round in 0..ROUNDS {
+        let (name, key) = stage.new_account("password", true);
+        let password = format!("the right one of round {round}");
+        let set = ["account", "set", &name, "--password-stdin"];
+        under_updates(stage, &name, &key, || drop(stage.tell(&set, &password)));
+        let basic = stage.demo.basic(&name, &password);
+        let asks = [("Authorization", basic.as_str())];
+        assert_eq!(stage.demo.client.get("/200909/whoami", &asks).status, 200, "round {round}");
+    }
+}
+
+#[test]
+fn a_removal_stays() {
+    let stage = stage();
+    for _ in 0..ROUNDS {
+        let (name, key) = stage.new_account("removed", true);
+        let address = format!("/200909/user/{name}");
+        under_updates(stage, &name, &key, || assert_eq!(stage.ask("DELETE", &address, "ops").status, 204));
+        assert_eq!(listed(stage, &name), Value::Null);
+        assert_eq!(stage.ask("GET", &address, "ops").status, 404);
+    }
+}
+
+/// An edge is a register: of a follow and an unfollow at the same time either may win. Both ends agree on which did, and
+/// the next change counts.
+#[test]
+fn an_edge_is_whole_after_a_race() {
+    let stage = stage();
+    let (name, key) = stage.new_account("follows", true);
+    let edge = format!("/200909/user/{name}/following/bob");
+    let names = |address: &str| {
+        let page = stage.by_key("GET", address, stage.demo.key("ops"), JSON, &[]).json();
+        let users = page["Users"]["User"].as_array().cloned().unwrap_or_default();
+        users.iter().map(|user| user["UserIdentifier"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let follows = || names(&format!("/200909/user/{name}/following")) == ["bob"];
+    let is_follower = || names("/200909/user/bob/followers?count=200").contains(&name);
+    for _ in 0..ROUNDS {
+        thread::scope(|scope| {
+            for method in ["PUT", "DELETE", "PUT", "DELETE"] {
+                let (edge, key) = (&edge, &key);
+                scope.spawn(move || assert_eq!(stage.by_key(method, edge, key, JSON, &[]).status, 204));
+            }
+        });
+        assert_eq!(follows(), is_follower());
+        for (method, expected) in [("PUT", true), ("DELETE", false)] {
+            assert_eq!(stage.by_key(method, &edge, &key, JSON, &[]).status, 204);
+            assert_eq!((follows(), is_follower()), (expected, expected));
+        }
+    }
+}
