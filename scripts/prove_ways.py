@@ -242,8 +242,9 @@ class Ways:
 
     def versions(self, cell, table, rest=""):
         """What of a register is stored: the version, which is its time, and its bytes."""
-        wire = Cassandra("127.0.0.1", self.world.cluster.engines.cql)
-        rows = wire.rows(f"SELECT WRITETIME({cell}), {cell} FROM tofrom.{table} {rest}", TWO_REPLICAS)
+        engines = self.world.cluster.engines
+        wire, keyspace = Cassandra("127.0.0.1", engines.cql), engines.keyspace
+        rows = wire.rows(f"SELECT WRITETIME({cell}), {cell} FROM {keyspace}.{table} {rest}", TWO_REPLICAS)
         return [(int.from_bytes(version, "big"), stored) for version, stored in rows if stored]
 
     def phases(self):

@@ -67,7 +67,7 @@ fn mutate(random: &mut Random, corpus: &[Vec<u8>], data: &mut Vec<u8>) {
 
 #[test]
 fn mutated_documents() {
-    let inputs: usize = std::env::var("INFOSET_FUZZ_INPUTS").map_or(500_000, |count| count.parse().unwrap());
+    let inputs: usize = std::env::var("INFOSET_FUZZ_INPUTS").map_or(50_000, |count| count.parse().unwrap());
     let mut corpus: Vec<Vec<u8>> = HAND_MADE.iter().map(|document| hex(document)).collect();
     for document in &corpus {
         assert!(check(document).is_some(), "hand-made document: {document:02x?}");

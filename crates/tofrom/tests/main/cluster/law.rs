@@ -7,7 +7,7 @@ use super::{RUNTIME, prepared};
 use std::sync::{Mutex, PoisonError};
 
 /// How many sequences are tried, unless `DELIVERY_CLUSTER_SEQUENCES` says otherwise.
-const SEQUENCES: u64 = 200;
+const SEQUENCES: u64 = 20;
 /// Most of the time is spent on waiting for disks, so that many can wait at once.
 const LANES: u8 = 16;
 

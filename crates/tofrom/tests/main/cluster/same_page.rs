@@ -15,9 +15,9 @@ use std::sync::{Mutex, PoisonError};
 use tofrom::feed::Item;
 
 /// How many sequences are tried, unless `SAME_PAGE_SEQUENCES` says otherwise.
-const SEQUENCES: u64 = 100;
+const SEQUENCES: u64 = 10;
 /// Where accounts change over and fall asleep.
-const CROSSING: u64 = 200;
+const CROSSING: u64 = 20;
 /// Lanes that no other test has.
 const LANES: std::ops::Range<u8> = 100..108;
 
