@@ -4,6 +4,7 @@
 //! then written from its end, a batch at a time.
 
 use crate::ingest::json::Written;
+use crate::json;
 use axum::body::Bytes;
 use futures::{Stream, stream};
 use model::{AccountName, Activity, ActivityId, Box, Boxes, Filter, Order, Uid};
@@ -52,7 +53,7 @@ impl Walk {
             let addressed = &activity.state.addressed;
             let to: Vec<AccountName> =
                 addressed.iter().filter_map(|uid| self.names.get(uid)?.clone()).collect();
-            serde_json::to_writer(&mut lines, &Written { activity, to: &to })
+            json::write(&mut lines, &Written { activity, to: &to })
                 .map_err(|error| StoreError::Corrupt(error.to_string()))?;
             lines.push(b'\n');
         }

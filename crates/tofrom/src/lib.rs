@@ -16,6 +16,7 @@ pub mod feed;
 pub mod following;
 pub mod http;
 pub mod ingest;
+pub mod json;
 pub mod live;
 pub mod openapi;
 pub mod pages;

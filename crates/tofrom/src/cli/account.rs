@@ -1,6 +1,6 @@
 //! `tofrom account`
 
-use super::output::{Listing, line, moment, note};
+use super::output::{Listing, json_line, line, moment, note};
 use super::{Global, password};
 use crate::accounts;
 use crate::auth::ticket;
@@ -244,7 +244,7 @@ async fn give(store: &dyn Store, purpose: Purpose, place: &str, global: &Global)
     store.add_ticket(&ticket).await?;
     let link = Zeroizing::new(format!("{place}/{}", text.as_str()));
     if global.json {
-        line(json!({ "link": link.as_str(), "expires": ticket.expires.zulu() }))?;
+        json_line(json!({ "link": link.as_str(), "expires": ticket.expires.zulu() }))?;
     } else {
         line(link.as_str())?;
         note(format_args!("works once, until {}; it is shown only this once", moment(ticket.expires)));
@@ -262,7 +262,7 @@ async fn remove(name: &AccountName, global: &Global) -> anyhow::Result<()> {
 
 fn tell(account: &Account, what: &str, global: &Global) -> anyhow::Result<()> {
     if global.json {
-        line(as_json(account))?;
+        json_line(as_json(account))?;
     } else {
         line(format_args!("account {} {what}", account.name))?;
     }

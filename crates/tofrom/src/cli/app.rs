@@ -1,6 +1,6 @@
 //! `tofrom app`
 
-use super::output::{Listing, line, moment, note};
+use super::output::{Listing, json_line, line, moment, note};
 use super::{Global, account};
 use crate::auth;
 use crate::clock::Clock;
@@ -97,7 +97,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         if let Some(members) = value.as_object_mut() {
             members.insert("secret".to_owned(), Value::String(generated.secret.to_string()));
         }
-        line(value)?;
+        json_line(value)?;
     } else {
         line(format_args!("key     {}\nsecret  {}", application.key, generated.secret.as_str()))?;
         note("the secret is shown only this once");
@@ -138,7 +138,7 @@ async fn remove(key: &str, global: &Global) -> anyhow::Result<()> {
         bail!("there is no application {key}; tofrom app list shows those that there are");
     }
     if global.json {
-        line(json!({ "key": key, "state": "removed" }))?;
+        json_line(json!({ "key": key, "state": "removed" }))?;
     } else {
         line(format_args!("application {key} removed"))?;
     }

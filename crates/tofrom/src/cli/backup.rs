@@ -1,7 +1,7 @@
 //! `tofrom backup`
 
 use super::Global;
-use super::output::line;
+use super::output::{json_line, line};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -45,7 +45,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let bytes = std::fs::metadata(&args.file)?.len();
     let file = args.file.display().to_string();
     if global.json {
-        line(json!({ "file": file, "bytes": bytes }))?;
+        json_line(json!({ "file": file, "bytes": bytes }))?;
     } else {
         line(format_args!("{file}: {bytes} bytes"))?;
     }

@@ -8,7 +8,7 @@ mod progress;
 mod sides;
 
 use super::Global;
-use super::output::{line, note};
+use super::output::{json_line, line, note};
 use super::usage::Misused;
 use crate::config::Engine;
 use anyhow::{Context, bail};
@@ -66,7 +66,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let counts = copied.context("stopped in the middle; the same line again goes on from there")?;
     if global.json {
         let Counts { accounts, activities, entries } = counts;
-        line(json!({ "accounts": accounts, "activities": activities, "entries": entries }))?;
+        json_line(json!({ "accounts": accounts, "activities": activities, "entries": entries }))?;
     } else {
         line(format_args!("{counts} copied in {} s", begun.elapsed().as_secs()))?;
     }

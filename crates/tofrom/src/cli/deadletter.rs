@@ -1,7 +1,7 @@
 //! `tofrom deadletter`
 
 use super::Global;
-use super::output::{Listing, line, moment};
+use super::output::{Listing, json_line, line, moment};
 use crate::fanout::described;
 use anyhow::bail;
 use clap::Subcommand;
@@ -95,7 +95,7 @@ async fn replay(numbers: &[u64], all: bool, global: &Global) -> anyhow::Result<(
             bail!("there is no dead letter {number}; tofrom deadletter list shows those that there are");
         }
         if global.json {
-            line(json!({ "number": number, "state": "waiting" }))?;
+            json_line(json!({ "number": number, "state": "waiting" }))?;
         } else {
             line(format_args!("{number} waits to be delivered again"))?;
         }

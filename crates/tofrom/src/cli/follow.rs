@@ -1,6 +1,6 @@
 //! `tofrom follow`
 
-use super::output::{Listing, line, moment};
+use super::output::{Listing, json_line, line, moment};
 use super::{Global, account};
 use crate::clock::Clock;
 use crate::fanout::{Rules, deliver_pending};
@@ -71,7 +71,7 @@ async fn set(pair: Pair, follows: bool, global: &Global) -> anyhow::Result<()> {
     // The edge is on disk; that what it brings is in the collection can wait for the service, if it must.
     deliver_pending(store.as_ref(), &clock, &Rules::default()).await?;
     if global.json {
-        line(json!({ "account": account.as_str(), "other": other.as_str(), "following": follows }))?;
+        json_line(json!({ "account": account.as_str(), "other": other.as_str(), "following": follows }))?;
     } else {
         line(format_args!("{account} {} {other}", if follows { "follows" } else { "does not follow" }))?;
     }

@@ -1,6 +1,6 @@
 //! `tofrom key`
 
-use super::output::{Listing, line, moment, moment_or, note};
+use super::output::{Listing, json_line, line, moment, moment_or, note};
 use super::{Global, account};
 use crate::auth;
 use crate::clock::Clock;
@@ -114,7 +114,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     if global.json {
         let expires = key.expires.map(Millis::zulu);
         let (id, text, scope) = (key.id.to_string(), generated.text.as_str(), scope_of(&key));
-        line(json!({ "id": id, "key": text, "name": key.name, "scope": scope, "expires": expires }))?;
+        json_line(json!({ "id": id, "key": text, "name": key.name, "scope": scope, "expires": expires }))?;
     } else {
         line(generated.text.as_str())?;
         note(format_args!("key {} of {}; it is shown only this once", key.id, owner.name));
@@ -164,7 +164,7 @@ async fn revoke(name: &AccountName, id: KeyId, global: &Global) -> anyhow::Resul
         bail!("{name} has no key {id}; tofrom key list {name} shows those that there are");
     }
     if global.json {
-        line(json!({ "id": id.to_string(), "state": "revoked" }))?;
+        json_line(json!({ "id": id.to_string(), "state": "revoked" }))?;
     } else {
         line(format_args!("key {id} of {name} revoked"))?;
     }

@@ -1,5 +1,6 @@
 //! What commands print.
 
+use crate::json;
 use comfy_table::{Table, presets};
 use serde_json::Value;
 use std::io::{self, Write};
@@ -9,6 +10,11 @@ pub fn line(text: impl std::fmt::Display) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;
     out.flush()
+}
+
+/// A line of JSON on standard output.
+pub fn json_line(value: Value) -> io::Result<()> {
+    line(json::text(value))
 }
 
 /// A line on standard error, for people. That it can't be written is no reason to fail.
@@ -38,7 +44,7 @@ impl Listing {
     /// Prints it. `none` is said to people where there is nothing to list.
     pub fn print(self, none: &str) -> io::Result<()> {
         if self.json {
-            return line(Value::Array(self.values));
+            return json_line(Value::Array(self.values));
         }
         if self.rows.is_empty() {
             note(none);

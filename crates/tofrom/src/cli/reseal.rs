@@ -1,7 +1,7 @@
 //! `tofrom reseal`
 
 use super::Global;
-use super::output::line;
+use super::output::{json_line, line};
 use crate::auth::reseal;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     let done = reseal::reseal(store.as_ref(), &global.secret_keys()?).await?;
     if global.json {
-        line(json!({ "secrets": done.all, "resealed": done.anew }))?;
+        json_line(json!({ "secrets": done.all, "resealed": done.anew }))?;
     } else {
         line(format_args!("{} of {} secrets sealed anew", done.anew, done.all))?;
     }

@@ -1,7 +1,7 @@
 //! `tofrom schema`
 
 use super::Global;
-use super::output::{line, note};
+use super::output::{json_line, line, note};
 use crate::config::Cluster;
 use anyhow::Context;
 use clap::Subcommand;
@@ -47,7 +47,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 
 fn nothing_to_do(command: &Command, json: bool) -> anyhow::Result<()> {
     match command {
-        Command::Plan if json => line(json!([]))?,
+        Command::Plan if json => json_line(json!([]))?,
         Command::Apply if json => told(0)?,
         Command::Plan | Command::Apply => {
             note("there is nothing to do: a store on one machine brings its tables up to date by itself");
@@ -59,7 +59,7 @@ fn nothing_to_do(command: &Command, json: bool) -> anyhow::Result<()> {
 async fn plan(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
     let statements = plan_schema(&cluster.nodes).await.with_context(|| unreachable(cluster))?;
     if json {
-        line(json!(statements))?;
+        json_line(json!(statements))?;
     } else {
         for statement in statements {
             line(format_args!("{statement};\n"))?;
@@ -93,7 +93,7 @@ async fn apply(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
 }
 
 fn told(statements: u64) -> std::io::Result<()> {
-    line(json!({ "statements": statements }))
+    json_line(json!({ "statements": statements }))
 }
 
 fn unreachable(cluster: &Cluster) -> String {

@@ -2,7 +2,7 @@
 
 mod opml;
 
-use super::output::{Listing, line, moment_or, note};
+use super::output::{Listing, json_line, line, moment_or, note};
 use super::{Global, account};
 use crate::clock::Clock;
 use crate::fanout::{Rules, deliver_pending};
@@ -161,7 +161,7 @@ async fn preview(place: &Place, name: &AccountName, address: &str, global: &Glob
             json!({ "title": draft.body.title, "url": draft.body.object.url, "category": category, "published": published })
         });
         let shown: Vec<Value> = shown.collect();
-        return Ok(line(
+        return Ok(json_line(
             json!({ "address": address.as_str(), "title": title, "service": service, "name": name, "activities": shown }),
         )?);
     }
@@ -190,7 +190,9 @@ async fn add(
     place.deliver().await?;
     if global.json {
         let service = &connection.wish.service;
-        line(json!({ "name": connection.name, "service": service, "new": is_new, "activities": brought }))?;
+        json_line(
+            json!({ "name": connection.name, "service": service, "new": is_new, "activities": brought }),
+        )?;
     } else if is_new {
         line(format_args!(
             "{} is connected as {}; {brought} activities came in",
@@ -226,10 +228,10 @@ async fn check(place: &Place, one: &One, global: &Global) -> anyhow::Result<()> 
     place.deliver().await?;
     match looked {
         Looked::Failed(why) => bail!("{why}"),
-        Looked::Found(new) if global.json => line(json!({ "name": one.name, "new": new }))?,
+        Looked::Found(new) if global.json => json_line(json!({ "name": one.name, "new": new }))?,
         Looked::Found(0) => line(format_args!("{}: nothing new", one.name))?,
         Looked::Found(new) => line(format_args!("{}: {new} new", one.name))?,
-        Looked::NotDue | Looked::Unwanted if global.json => line(json!({ "name": one.name, "new": 0 }))?,
+        Looked::NotDue | Looked::Unwanted if global.json => json_line(json!({ "name": one.name, "new": 0 }))?,
         Looked::NotDue | Looked::Unwanted => line(format_args!("{}: nothing to look at", one.name))?,
     }
     Ok(())
@@ -241,7 +243,7 @@ async fn pause(place: &Place, one: &One, paused: bool, global: &Global) -> anyho
         return no_such(one);
     }
     if global.json {
-        line(json!({ "name": one.name, "paused": paused }))?;
+        json_line(json!({ "name": one.name, "paused": paused }))?;
     } else {
         line(format_args!("{} {}", one.name, if paused { "is paused" } else { "goes on" }))?;
     }
@@ -255,7 +257,7 @@ async fn remove(place: &Place, one: &One, with_activities: bool, global: &Global
     };
     place.deliver().await?;
     if global.json {
-        line(json!({ "name": one.name, "removed": true, "activities": gone }))?;
+        json_line(json!({ "name": one.name, "removed": true, "activities": gone }))?;
     } else if with_activities {
         line(format_args!("{} is removed, with {gone} activities", one.name))?;
     } else {

@@ -1,6 +1,6 @@
 //! `tofrom token`
 
-use super::output::{Listing, line, moment, moment_or};
+use super::output::{Listing, json_line, line, moment, moment_or};
 use super::{Global, account};
 use crate::clock::Clock;
 use anyhow::bail;
@@ -109,7 +109,7 @@ async fn revoke(name: &AccountName, token: Option<&str>, global: &Global) -> any
     for one in &found {
         store.revoke_token(&one.key, now).await?;
         if global.json {
-            line(json!({ "token": one.key, "state": "revoked" }))?;
+            json_line(json!({ "token": one.key, "state": "revoked" }))?;
         } else {
             line(format_args!("token {} of {name} revoked", one.key))?;
         }

@@ -9,6 +9,7 @@ use super::negotiate::Accept;
 use super::{Problem, Service};
 use crate::auth::Principal;
 use crate::feed::{Event, Item, ReadError};
+use crate::json;
 use crate::live::{Seat, Watch};
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
@@ -121,7 +122,7 @@ async fn recent(
 fn whole(service: &Service, owner: &Account, query: &FeedQuery) -> String {
     let first = FeedQuery { format: None, count: model::DEFAULT_COUNT, ..query.from(Start::Skip(0)) };
     let url = service.site.collection_url(&owner.name, &first);
-    serde_json::json!({ "Url": url }).to_string()
+    json::text(serde_json::json!({ "Url": url }))
 }
 
 impl Service {

@@ -35,6 +35,7 @@ use crate::auth::{AuthSettings, Authenticator, SecretKeys};
 use crate::clock::Clock;
 use crate::feed::{Feed, FeedLimits};
 use crate::ingest::Ingest;
+use crate::json;
 use crate::live::Hub;
 use crate::openapi;
 use crate::render::Renderer;
@@ -131,7 +132,7 @@ impl Service {
             history: History::default(),
             under_way: tokio::sync::Semaphore::new(MOST_UNDER_WAY),
             batches: tokio::sync::Semaphore::new(MOST_BATCHES),
-            openapi: openapi::document(&parts.site).to_string().into(),
+            openapi: json::text(openapi::document(&parts.site)).into(),
             site: parts.site,
             hub: parts.hub,
             store: parts.store,

@@ -10,6 +10,7 @@ mod kinds;
 
 pub use kinds::{KINDS, Kind};
 
+use crate::json;
 use crate::pages::{Failure, FormTargets, html};
 use crate::render::Renderer;
 use crate::site::Site;
@@ -206,7 +207,7 @@ fn problem_json(members: &[(&str, &str)]) -> Vec<u8> {
         .iter()
         .map(|(name, value)| match *name {
             "status" => format!("\"status\":{value}"),
-            name => format!("{}:{}", serde_json::Value::from(name), serde_json::Value::from(*value)),
+            name => format!("{}:{}", json::text(name), json::text(*value)),
         })
         .collect();
     format!("{{{}}}", written.join(",")).into_bytes()

@@ -30,7 +30,7 @@ impl Object {
 
     fn string(&mut self, value: &str) {
         // A string always can be written to memory.
-        let _ = serde_json::to_writer(&mut self.text, value);
+        let _ = crate::json::write(&mut self.text, value);
     }
 }
 

@@ -140,7 +140,7 @@ async fn ready(State(admin): State<Admin>) -> Response {
     let health = admin.health().await;
     let status = if health.complaint().is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    (status, headers, format!("{}\n", health.as_json())).into_response()
+    (status, headers, format!("{}\n", crate::json::text(health.as_json()))).into_response()
 }
 
 async fn numbers(State(admin): State<Admin>) -> Response {

@@ -8,7 +8,7 @@ mod machine;
 mod storage;
 
 use super::Global;
-use super::output::line;
+use super::output::{json_line, line};
 use crate::clock::Clock;
 use crate::config::{Config, RawConfig};
 use anyhow::bail;
@@ -75,7 +75,7 @@ impl Finding {
 pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
     let findings = look(global).await;
     if global.json {
-        line(Value::Array(findings.iter().map(Finding::as_json).collect()))?;
+        json_line(Value::Array(findings.iter().map(Finding::as_json).collect()))?;
     } else {
         for finding in &findings {
             line(finding.as_text())?;

@@ -133,6 +133,6 @@ impl<'a> Report<'a> {
 }
 
 fn write_line(to: &mut (dyn Write + Send), value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *to, value)?;
+    crate::json::write(&mut *to, value)?;
     to.write_all(b"\n")
 }

@@ -1,7 +1,7 @@
 //! Many sources at once: the lists that feed readers exchange.
 
 use super::super::Global;
-use super::super::output::{line, note};
+use super::super::output::{json_line, line, note};
 use super::Place;
 use anyhow::{Context, bail};
 use feeds::opml::{self, Outline};
@@ -30,7 +30,7 @@ pub(super) async fn import(
         };
         failed += usize::from(why.is_some());
         if global.json {
-            line(json!({ "address": address.as_str(), "name": name, "error": why }))?;
+            json_line(json!({ "address": address.as_str(), "name": name, "error": why }))?;
         } else {
             line(format_args!("{address}: {}", why.as_deref().or(name).unwrap_or_default()))?;
         }

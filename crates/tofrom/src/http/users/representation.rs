@@ -1,5 +1,6 @@
 //! People written down: the fields that an activity says of its user, in three representations.
 
+use crate::json;
 use crate::render::document::{self, Fields};
 use crate::site::Site;
 use infoset::{FastInfosetWriter, Name, Sink, XmlWriter};
@@ -41,7 +42,7 @@ pub(super) fn users(site: &Site, accounts: &[Account], format: Format) -> Vec<u8
 /// A list of things: what it is called, and what each of them is.
 pub(super) fn list(names: (&str, &str), rows: &[Row], format: Format) -> Vec<u8> {
     match format {
-        Format::Json => json(names, rows),
+        Format::Json => objects(names, rows),
         Format::FastInfoset => {
             let mut writer = FastInfosetWriter::new();
             elements(names, rows, &mut writer);
@@ -66,13 +67,14 @@ fn elements((all, one): (&str, &str), rows: &[Row], sink: &mut impl Sink) {
 }
 
 /// By hand, for the fields come in the order of the contract.
-fn json((all, one): (&str, &str), rows: &[Row]) -> Vec<u8> {
-    let text = |text: &str| serde_json::Value::from(text).to_string();
-    let member = |(name, value): &(String, String)| format!("{}:{}", text(name), text(value));
+fn objects((all, one): (&str, &str), rows: &[Row]) -> Vec<u8> {
+    let member = |(name, value): &(String, String)| {
+        format!("{}:{}", json::text(name.as_str()), json::text(value.as_str()))
+    };
     let object = |row: &Row| {
         let members: Vec<String> = row.iter().map(member).collect();
         format!("{{{}}}", members.join(","))
     };
     let objects: Vec<String> = rows.iter().map(object).collect();
-    format!("{{{}:{{{}:[{}]}}}}", text(all), text(one), objects.join(",")).into_bytes()
+    format!("{{{}:{{{}:[{}]}}}}", json::text(all), json::text(one), objects.join(",")).into_bytes()
 }

@@ -5,6 +5,7 @@ use super::taking::{Submitted, Taken};
 use super::{address, incoming};
 use crate::auth::Principal;
 use crate::ingest::{MAX_ENTRIES, MAX_FEED, RawActivity, Unreadable, read_activity, read_feed};
+use crate::json;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
@@ -112,7 +113,7 @@ impl Service {
         match one {
             Ok(taken) => {
                 let status = if taken.new { 201 } else { 200 };
-                let address = serde_json::Value::from(self.site.activity_url(taken.id));
+                let address = json::text(self.site.activity_url(taken.id));
                 let line = format!("{{\"status\":{status},\"ActivityUrl\":{address}}}");
                 answer.extend_from_slice(line.as_bytes());
             }

@@ -1,6 +1,6 @@
 //! One activity at its address.
 
-use super::stage::{JSON, activity, becomes, fresh, identifier, item, refusal, stage, with};
+use super::stage::{JSON, NDJSON, activity, becomes, fresh, identifier, item, refusal, stage, with};
 use serde_json::{Value, json};
 
 const FOUR: [&str; 4] =
@@ -42,6 +42,32 @@ fn first_201_then_200_and_only_other_content_is_another_version() {
     assert_eq!(after.json()["ReceivedDate"], before.json()["ReceivedDate"]);
     assert_eq!(stage.titles("bob", "bob", "tofrom", &service), ["two"]);
     becomes(vec!["two".to_owned()], || stage.titles("carol", "carol", "to", &service));
+}
+
+#[test]
+fn separators_of_lines_are_escaped_wherever_json_is_written() {
+    let stage = stage();
+    let (name, key) = stage.new_account("separators", false);
+    let target = item(&name, "Odd", "1");
+    let said = "a\u{2028}b\u{2029}c";
+    let body = with(activity(said), json!({ "Bookmark": { "Title": said } })).to_string();
+    assert_eq!(stage.by_key("PUT", &target, &key, JSON, body.as_bytes()).status, 201);
+    let line = with(
+        activity("t"),
+        json!({ "SourceId": "2", "SourceService": { "Name": "Odd" }, "Visibility": said }),
+    );
+    let many = format!("/200909/activity/{name}/from");
+    let exported = stage.run(&["export", &name]);
+    let answers = [
+        stage.by_key("GET", &target, &key, JSON, &[]),
+        stage.by_key("GET", &many, &key, JSON, &[]),
+        stage.by_key("POST", &many, &key, NDJSON, line.to_string().as_bytes()),
+    ];
+    for text in answers.iter().map(|answer| answer.text()).chain([exported.as_str()]) {
+        assert!(!text.contains(['\u{2028}', '\u{2029}']), "{text}");
+    }
+    assert!(exported.contains(r"a\u2028b\u2029c"), "{exported}");
+    assert_eq!(answers[1].activities()[0]["Title"], said);
 }
 
 #[test]
