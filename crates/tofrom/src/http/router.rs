@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub enum Access {
     /// Only callers that prove who they are.
     Credential,
-    /// Only applications that sign, and only to send something.
+    /// Only applications that sign.
     Application,
     /// People with a browser; what they may do there, the page finds out.
     Page,

@@ -3,7 +3,6 @@
 use super::operation::{Answer, Body, Group, Operation};
 use super::{bodies, operations, problems, security};
 use crate::site::Site;
-use http::Method;
 use serde_json::{Map, Value, json};
 
 /// The version of OpenAPI that the document speaks.
@@ -61,7 +60,7 @@ fn paths(site: &Site) -> Map<String, Value> {
         let item = paths.entry(operation.path).or_insert_with(|| json!({}));
         let Value::Object(item) = item else { continue };
         item.insert(operation.method.as_str().to_lowercase(), said(&operation, site, false));
-        if operation.method == Method::GET {
+        if operation.has_head() {
             item.insert("head".to_owned(), said(&operation, site, true));
         }
     }

@@ -165,7 +165,7 @@ pub(super) fn represented(
 pub struct Operation {
     /// Its name, and its anchor on the page.
     pub id: &'static str,
-    /// How it is asked for. Where it is GET, HEAD gives the same without the body.
+    /// How it is asked for. Where it is GET, HEAD gives the same without the body, but for steps of OAuth.
     pub method: Method,
     /// Where, below the base address.
     pub path: &'static str,
@@ -247,10 +247,16 @@ impl Operation {
         self.example.replace("$BASE", site.base())
     }
 
+    /// Whether HEAD gives the same without the body.
+    pub(super) fn has_head(&self) -> bool {
+        self.method == Method::GET && self.group != Group::OAuth
+    }
+
     /// The methods that come to it.
     pub fn methods(&self) -> &'static [&'static str] {
         match self.method {
-            Method::GET => &["GET", "HEAD"],
+            Method::GET if self.has_head() => &["GET", "HEAD"],
+            Method::GET => &["GET"],
             Method::PUT => &["PUT"],
             Method::DELETE => &["DELETE"],
             _ => &["POST"],

@@ -191,6 +191,13 @@ pub(super) fn of_lists(offers: &[Format]) -> Vec<Parameter> {
     ]
 }
 
+/// A parameter of a step of OAuth, where it stands in the query.
+pub(super) fn of_step(name: &'static str, schema: Schema) -> Parameter {
+    let about =
+        "A parameter of the protocol, if it is not in the `Authorization` header. All stand in one place.";
+    Parameter::new(name, Place::Query, about, schema)
+}
+
 /// The representation, in the address.
 pub(super) fn format(offers: &[Format]) -> Parameter {
     let about = "The representation, in any case; it beats `Accept`. Without both it is XML.";

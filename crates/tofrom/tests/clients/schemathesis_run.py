@@ -27,7 +27,8 @@ CHECKS = [
 ]
 METHODS = {"get", "head", "put", "post", "delete"}
 # These take a signature. Others' OAuth clients do them.
-SIGNED = {"DELETE /200909/whoami/token", "POST /oauth/request_token", "POST /oauth/access_token"}
+STEPS = {f"{method} /oauth/{step}" for method in ("GET", "POST") for step in ("request_token", "access_token")}
+SIGNED = {"DELETE /200909/whoami/token"} | STEPS
 
 told = json.load(sys.stdin)
 base = told["base"]

@@ -46,7 +46,7 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
                 Access::Open if matches!(method, "GET" | "HEAD") => {
                     assert_eq!(answer.status, 200, "{method} {target}")
                 }
-                Access::Application if method == "POST" => {
+                Access::Application if matches!(method, "GET" | "POST") => {
                     assert_eq!(answer.status, 401, "{method} {target}")
                 }
                 // A page sends people to sign in, or refuses as pages do: with a page, and without a challenge that

@@ -1,4 +1,5 @@
-//! `POST /oauth/request_token` and `POST /oauth/access_token`: the steps that an application takes.
+//! `/oauth/request_token` and `/oauth/access_token`: the steps that an application takes, with POST, or with GET as
+//! OAuth Core 1.0 showed. HEAD is refused: it would issue a token that nobody gets to see.
 
 use crate::auth::oauth::Issued;
 use crate::http::authenticated::asking;
@@ -6,17 +7,23 @@ use crate::http::listen::Peer;
 use crate::http::{Problem, Service, body};
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
+use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, post};
+use axum::routing::{MethodRouter, get};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use std::sync::Arc;
 
 pub(in crate::http) fn request_token_methods() -> MethodRouter<Arc<Service>> {
-    post(request_token).fallback(|| async { Problem::method_not_allowed("POST") })
+    step(request_token)
 }
 
 pub(in crate::http) fn access_token_methods() -> MethodRouter<Arc<Service>> {
-    post(access_token).fallback(|| async { Problem::method_not_allowed("POST") })
+    step(access_token)
+}
+
+fn step<T: 'static>(handler: impl Handler<T, Arc<Service>>) -> MethodRouter<Arc<Service>> {
+    let refuse = || async { Problem::method_not_allowed("GET, POST") };
+    get(handler.clone()).post(handler).head(refuse).fallback(refuse)
 }
 
 async fn request_token(

@@ -1,7 +1,7 @@
 //! From the question to the access token, and what the token then reads.
 
 use super::super::support::signer::{PLACES, Place, encode};
-use super::answers::{refused, reported};
+use super::answers::{not_signed_by, refused, reported};
 use super::application::{issued, parameter};
 use super::service::{BASE, consent, stage};
 
@@ -19,6 +19,29 @@ fn every_method_goes_the_whole_way_in_every_place() {
             (200, &"alice".into()),
             "{how} {place:?}"
         );
+    }
+}
+
+#[test]
+fn both_steps_take_get_too_and_no_head() {
+    let (stage, client) = (stage(), &stage().service.client);
+    for place in [Place::Header, Place::Query] {
+        let app = super::application::App { place, ..stage.app.clone() };
+        let temporary = issued(&app.ask().method("GET").send(client));
+        let mut browser = stage.service.browser();
+        let (_, form) = consent(&mut browser, "alice", &temporary);
+        let verifier = app.verifier(&browser.submit(&form, &[("decision", "allow")]));
+        let last = app.exchange(&temporary, &verifier).method("GET");
+        let token = issued(&last.send(client));
+        assert_eq!(app.whoami(&token).send(client).status, 200, "{place:?}");
+        for mut signed_as_post in [app.ask().sign(), app.exchange(&temporary, &verifier).sign()] {
+            signed_as_post.method = "GET".to_owned();
+            not_signed_by(&signed_as_post.send(client));
+        }
+    }
+    for path in ["/social/oauth/request_token", "/social/oauth/access_token"] {
+        let head = client.send("HEAD", path, &[], &[]);
+        assert_eq!((head.status, head.header("allow")), (405, Some("GET, POST")), "{path}");
     }
 }
 

@@ -100,6 +100,11 @@ impl Draft {
         self.set("oauth_token", &token.key)
     }
 
+    pub(crate) fn method(mut self, method: &str) -> Draft {
+        self.method = method.to_owned();
+        self
+    }
+
     pub(crate) fn how(self, method: &str) -> Draft {
         self.set("oauth_signature_method", method)
     }
