@@ -11,7 +11,7 @@ use crate::{Binding, Collection, Cursor, CursorError, Mark, Millis, Order, Spot,
 /// How many items a page has when nothing is said.
 pub const DEFAULT_COUNT: u32 = 20;
 
-/// The most items that a page has, whatever is asked for.
+/// The most accounts on a page of a list, and the most recent activities that a stream begins with.
 pub const MAX_PAGE: u32 = 200;
 
 /// The largest number that `start` and `count` take.
@@ -160,9 +160,7 @@ impl FeedQuery {
         if query.order != Order::Received {
             return Err(ParameterError::new("orderby", "a stream is in the order of arrival; leave it out"));
         }
-        if raw.scalar("count")?.is_none() {
-            query.count = 0;
-        }
+        query.count = if raw.scalar("count")?.is_some() { query.count.min(MAX_PAGE) } else { 0 };
         if let Some(text) = last_event.filter(|text| !text.is_empty()) {
             query.start = match Cursor::decode(text, query.binding(), query.order) {
                 Ok(Cursor::Updates(mark)) => Start::Updates(mark),
@@ -191,11 +189,6 @@ impl FeedQuery {
 
     fn binding(&self) -> Binding {
         Binding::new(self.owner, self.collection, &self.filter)
-    }
-
-    /// The most items that the page may have.
-    pub fn page_size(&self) -> u32 {
-        self.count.min(MAX_PAGE)
     }
 
     /// The same question from another place on.

@@ -26,6 +26,7 @@ pub use storage::Storage;
 
 use crate::http::listen::{InvalidNetwork, Network, TlsFiles, Trusted};
 use crate::sources::SourceSettings;
+use model::MAX_PAGE;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,6 +39,9 @@ pub const DEFAULT_DATA_DIR: &str = "tofrom-data";
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8443);
 /// Where the admin listener is where nothing is said: this machine only.
 pub const DEFAULT_ADMIN_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8444);
+
+/// The largest `max_count`: a page is in memory as a whole.
+const LARGEST_MAX_COUNT: u32 = 10_000;
 
 /// What is wrong with the settings, and what would be right.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +105,8 @@ pub struct Config {
     pub cors_origins: Vec<String>,
     /// How far `start` reaches.
     pub max_start: u32,
+    /// How many items a page may have.
+    pub max_count: u32,
     /// How many connections may be open.
     pub max_connections: u32,
     /// How sources are fetched.
@@ -156,7 +162,8 @@ impl Config {
             retention: None,
             token_lifetime: None,
             cors_origins: Vec::new(),
-            max_start: 20_000,
+            max_start: 100_000,
+            max_count: 1_000,
             max_connections: 20_000,
             sources,
             fanout: Fanout::default(),
@@ -223,6 +230,7 @@ impl RawConfig {
             token_lifetime: age_or("forever", "token_lifetime", self.token_lifetime.as_deref())?,
             cors_origins: self.cors_origins()?,
             max_start: self.max_start.unwrap_or(defaults.max_start),
+            max_count: self.max_count()?.unwrap_or(defaults.max_count),
             max_connections: self.max_connections()?.unwrap_or(defaults.max_connections),
             sources: self.sources()?,
             fanout: self.fanout()?,
@@ -306,6 +314,17 @@ impl RawConfig {
             }
         }
         Ok(origins.to_vec())
+    }
+
+    fn max_count(&self) -> Result<Option<u32>, ConfigError> {
+        match self.max_count {
+            // Streams begin with up to as many, and pages for people have less.
+            Some(count) if !(MAX_PAGE..=LARGEST_MAX_COUNT).contains(&count) => Err(ConfigError::value(
+                "max_count",
+                format!("is {count}; right would be a number from {MAX_PAGE} to {LARGEST_MAX_COUNT}"),
+            )),
+            other => Ok(other),
+        }
     }
 
     fn max_connections(&self) -> Result<Option<u32>, ConfigError> {

@@ -44,6 +44,8 @@ pub struct RawConfig {
     pub cors_origins: Option<Vec<String>>,
     /// How far `start` reaches.
     pub max_start: Option<u32>,
+    /// How many items a page may have.
+    pub max_count: Option<u32>,
     /// How many connections may be open.
     pub max_connections: Option<u32>,
     /// What is fetched elsewhere.
@@ -127,7 +129,7 @@ enum Shape {
 }
 
 /// Every setting's name. A test holds it to the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 29] = [
+const SETTINGS: [(&str, Shape); 30] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -152,6 +154,7 @@ const SETTINGS: [(&str, Shape); 29] = [
     ("token_lifetime", Shape::Single),
     ("cors_origins", Shape::List),
     ("max_start", Shape::Single),
+    ("max_count", Shape::Single),
     ("max_connections", Shape::Single),
     ("sources.networks", Shape::List),
     ("sources.ports", Shape::List),
@@ -305,7 +308,7 @@ mod tests {
             let variable = format!("{PREFIX}{}", name.to_ascii_uppercase().replace('.', "__"));
             let text = match name {
                 "require_consumer_key" | "vouch_for_durability" => "true",
-                "max_start" | "max_connections" => "7",
+                "max_start" | "max_count" | "max_connections" => "7",
                 _ if shape == Shape::List => "a, b",
                 _ => "a",
             };

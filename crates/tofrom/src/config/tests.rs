@@ -40,7 +40,7 @@ fn a_whole_file() {
     assert_eq!(https.files.private_key, PathBuf::from("/etc/key.pem"));
     assert_eq!(config.admin_listen, Some(DEFAULT_ADMIN_LISTEN));
     assert_eq!(config.retention, Some(Duration::from_secs(90 * 24 * 60 * 60)));
-    assert_eq!((config.max_start, config.max_connections), (5, 20_000));
+    assert_eq!((config.max_start, config.max_count, config.max_connections), (5, 1_000, 20_000));
     assert!(!config.storage.named);
 }
 
@@ -95,6 +95,7 @@ fn wrong_values_are_errors_that_say_what_would_be_right() {
         (WHOLE, Some(("TOFROM_CORS_ORIGINS", "https://a.example/")), "without a slash"),
         (WHOLE, Some(("TOFROM_PROXY__LISTEN", "127.0.0.1:80")), "proxy.trusted: is empty"),
         (WHOLE, Some(("TOFROM_PROXY__TRUSTED", "10.0.0.1")), "proxy.listen: is not set"),
+        (WHOLE, Some(("TOFROM_MAX_COUNT", "199")), "a number from 200 to 10000"),
         (WHOLE, Some(("TOFROM_MAX_CONNECTIONS", "0")), "nobody could connect"),
         (WHOLE, Some(("TOFROM_MAX_CONNECTIONS", "many")), "max_connections"),
         ("base_url = 'https://x.example'", None, "there is no HTTPS"),

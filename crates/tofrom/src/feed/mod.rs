@@ -58,6 +58,9 @@ pub enum ReadError {
     /// `start` is further away than a request may walk.
     #[error("start is further than {0} entries away")]
     StartTooFar(u32),
+    /// More items follow than a page may have, and more were asked for.
+    #[error("more than {0} items follow")]
+    CountTooLarge(u32),
     /// The mark is so old that what came after it may have been forgotten.
     #[error("the mark is too old")]
     Expired,
@@ -73,6 +76,8 @@ pub struct FeedLimits {
     pub retention: Option<Duration>,
     /// How many entries `start` may step over.
     pub max_start: u32,
+    /// How many items a page may have.
+    pub max_count: u32,
     /// How long a read may take.
     pub deadline: Duration,
     /// After how long without a read an account falls asleep, if it does.
@@ -85,7 +90,8 @@ impl Default for FeedLimits {
     fn default() -> FeedLimits {
         FeedLimits {
             retention: None,
-            max_start: 20_000,
+            max_start: 100_000,
+            max_count: 1_000,
             deadline: Duration::from_secs(10),
             idle_after: None,
             heads_kept: Duration::ZERO,
@@ -135,6 +141,20 @@ impl Feed {
             }
         };
         tokio::time::timeout(self.limits.deadline, read).await.unwrap_or(Err(ReadError::TooBroad))
+    }
+
+    /// How many items the page of a query has at most.
+    fn page_size(&self, query: &FeedQuery) -> usize {
+        query.count.min(self.limits.max_count) as usize
+    }
+
+    /// Refuses a page of `max_count` items behind which there is more, if more was asked for: who pages by `start` and
+    /// `count` alone would take it for the last one.
+    fn demand_whole(&self, query: &FeedQuery, more: bool) -> Result<(), ReadError> {
+        match more && query.count > self.limits.max_count {
+            true => Err(ReadError::CountTooLarge(self.limits.max_count)),
+            false => Ok(()),
+        }
     }
 
     /// Whether what came after the mark may have been forgotten meanwhile.

@@ -17,7 +17,7 @@ impl Feed {
     ) -> Result<Page, ReadError> {
         // The floor first: whatever arrives while the page is read comes after it.
         let floor = self.store.floor().await?;
-        if query.page_size() == 0 {
+        if query.count == 0 {
             let mark = cursor.map_or_else(|| Mark::at(floor), |(_, mark)| mark.clone());
             return Ok(Page { items: Vec::new(), next: None, mark });
         }
@@ -36,10 +36,10 @@ impl Feed {
         floor: Position,
         reading: &Reading,
     ) -> Result<Page, ReadError> {
-        let (size, filter) = (query.page_size() as usize, self.filter(query));
+        let (size, filter) = (self.page_size(query), self.filter(query));
         let mut walk = Walk { to_skip: skip as usize, stepped_over: 0 };
         let mut items: Vec<Item> = Vec::with_capacity(size + 1);
-        let mut limit = if walk.to_skip > 0 { LARGEST_SLICE } else { size + 1 };
+        let mut limit = if walk.to_skip > 0 { LARGEST_SLICE } else { LARGEST_SLICE.min(size + 1) };
         let (others, after) = (self.others(query.owner, reading).await?, cursor.map(|(spot, _)| spot));
         let mut merge = self.merge(query, &filter, &others, after, limit, floor).await?;
         let mut mark = cursor.map_or_else(|| Mark::at(merge.floor), |(_, mark)| mark.clone());
@@ -55,9 +55,10 @@ impl Feed {
             if ended {
                 break;
             }
-            limit = (limit * 2).clamp(size + 1, LARGEST_SLICE);
+            limit = LARGEST_SLICE.min(limit * 2);
         }
         let more = items.len() > size;
+        self.demand_whole(query, more)?;
         items.truncate(size);
         for item in &items {
             mark.shown(item.state.id, item.state.version, item.edge, item.arrived);
@@ -87,8 +88,12 @@ impl Feed {
         }
         let mut items = Vec::new();
         while !candidates.is_empty() && items.len() < wanted {
-            let take = candidates.len().min(wanted - items.len() + *to_skip);
-            let batch = candidates.drain(..take).collect();
+            let take = candidates.len().min(wanted.max(*to_skip) - items.len());
+            let batch: Vec<_> = candidates.drain(..take).collect();
+            if *to_skip >= batch.len() {
+                *to_skip -= self.count_shown(reader, query, &batch).await?;
+                continue;
+            }
             for item in self.shown(reader, query, batch).await?.into_iter().flatten() {
                 if *to_skip > 0 {
                     *to_skip -= 1;

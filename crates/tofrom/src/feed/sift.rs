@@ -129,8 +129,7 @@ impl Feed {
         let states = self.bodies.states(candidates.iter().map(|candidate| &candidate.entry)).await?;
         let shown = candidates.into_iter().zip(states).map(|(candidate, state)| {
             let state = state?;
-            let fits =
-                candidate.fits(query, &state) && may_see(reader, query.owner, &state, &candidate.actor);
+            let fits = candidate.is_shown(reader, query, &state);
             let current = candidate.entry.version == state.version;
             let arrived = candidate.entry.arrived.filter(|_| current);
             let otherwise = state.actor == query.owner || state.addressed.contains(&query.owner);
@@ -138,6 +137,21 @@ impl Feed {
             fits.then_some(Item { state, actor: candidate.actor, arrived, edge })
         });
         Ok(shown.collect())
+    }
+
+    /// How many of the candidates [`Feed::shown`] would show, found without reading a body.
+    pub(super) async fn count_shown(
+        &self,
+        reader: Reader,
+        query: &FeedQuery,
+        candidates: &[Candidate],
+    ) -> Result<usize, ReadError> {
+        let ids: Vec<_> = candidates.iter().map(|candidate| candidate.entry.id).collect();
+        let states = self.store.states(&ids).await?;
+        let shown = |(candidate, state): &(&Candidate, Option<State>)| {
+            state.as_ref().is_some_and(|state| candidate.is_shown(reader, query, state))
+        };
+        Ok(candidates.iter().zip(states).filter(shown).count())
     }
 }
 
@@ -151,7 +165,9 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    fn fits(&self, query: &FeedQuery, state: &State) -> bool {
+    /// Whether the present state of its activity puts it before this reader.
+    fn is_shown(&self, reader: Reader, query: &FeedQuery, state: &State) -> bool {
         belongs(state, query.owner, self.edge.as_ref(), self.removed).is_in(query.collection)
+            && may_see(reader, query.owner, state, &self.actor)
     }
 }

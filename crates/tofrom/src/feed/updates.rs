@@ -8,6 +8,9 @@ use model::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 use store::Arrival;
 
+/// The most arrivals that are read at once, of the collection and of each account that it pulls from.
+const LARGEST_STEP: usize = 250;
+
 /// Something that happened in a collection.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -41,7 +44,7 @@ impl Feed {
         mark: &Mark,
     ) -> Result<Page, ReadError> {
         let floor = self.store.floor().await?;
-        let size = query.page_size() as usize;
+        let size = self.page_size(query);
         let mut mark = mark.clone();
         if size == 0 {
             return Ok(Page { items: Vec::new(), next: None, mark });
@@ -60,7 +63,7 @@ impl Feed {
                 filter: &filter,
                 pulled: &pulled,
                 floor,
-                limit: size + 1,
+                limit: LARGEST_STEP.min(size + 1),
                 deletions: false,
             };
             let (events, ended) = self.step(&step, &mut ahead).await?;
@@ -70,6 +73,7 @@ impl Feed {
                     continue;
                 }
                 if items.len() == size {
+                    self.demand_whole(query, true)?;
                     let next = Some(Start::Updates(mark.clone()));
                     return Ok(Page { items, next, mark });
                 }

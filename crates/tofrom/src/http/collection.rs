@@ -13,13 +13,16 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, LINK};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use model::{Account, AccountName, Collection, FeedQuery, Format, RawQuery, Reader, Start, Uid};
+use model::{Account, AccountName, Collection, FeedQuery, Format, MAX_PAGE, RawQuery, Reader, Start, Uid};
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 
 /// How often a page is read anew because something on it changed meanwhile.
 const ATTEMPTS: usize = 5;
+
+/// A larger body is encoded on a thread that may block: other requests must not wait for it.
+const SLOW_TO_ENCODE: usize = 256 << 10;
 
 pub(super) fn methods() -> MethodRouter<Arc<Service>> {
     get(read).post(write_many).fallback(|request: Request| async move { wrong_method(request.uri().path()) })
@@ -103,6 +106,11 @@ impl Service {
             None => Accept::of(headers)
                 .choose(&Format::ALL)
                 .ok_or_else(|| Problem::not_acceptable(&Format::ALL))?,
+        };
+        // A page is in memory as a whole, with its bodies: large ones can't be for as many as may ask at once.
+        let _turn = match query.count > MAX_PAGE {
+            true => Some(self.large_pages.acquire().await.map_err(|_| Problem::internal())?),
+            false => None,
         };
         for _ in 0..ATTEMPTS {
             let page = match self.feed.page(reader, &query).await {
@@ -209,7 +217,12 @@ impl Service {
         }
         let view = PageView { owner, collection: query.collection, links };
         let body = self.renderer.page(&view, &page.items, remembered, &bodies, format);
-        let (coding, bytes) = coding::encode(accepted, body);
+        let (coding, bytes) = if accepted != Coding::Identity && body.len() > SLOW_TO_ENCODE {
+            let encoded = tokio::task::spawn_blocking(move || coding::encode(accepted, body)).await;
+            encoded.map_err(|_| Problem::internal())?
+        } else {
+            coding::encode(accepted, body)
+        };
         Ok(Some(written::Body { coding, bytes: bytes.into() }))
     }
 

@@ -107,7 +107,7 @@ async fn recent(
     let wide = FeedQuery { count: query.count.max(LOOKED_AT), ..query.clone() };
     let page = service.feed.page(reader, &wide).await?;
     let mut items = page.items;
-    items.truncate(query.page_size() as usize);
+    items.truncate(query.count as usize);
     items.reverse();
     let written = service.written_as_json(&mut items).await?;
     let last = written.len().saturating_sub(1);

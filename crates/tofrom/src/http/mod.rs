@@ -91,6 +91,8 @@ pub struct Service {
     /// The last hours of this process.
     history: History,
     under_way: tokio::sync::Semaphore,
+    /// Turns of those who read more than a small page at once.
+    large_pages: tokio::sync::Semaphore,
     /// Turns of those who write many activities at once.
     batches: tokio::sync::Semaphore,
     /// The description for programs. It never changes while the service runs.
@@ -99,8 +101,9 @@ pub struct Service {
 
 /// How many requests may be under way at once.
 const MOST_UNDER_WAY: usize = 4_096;
-/// How many of them may hold many activities in memory; the others wait.
+/// How many of them may hold many activities in memory, to write or to read; the others wait.
 const MOST_BATCHES: usize = 32;
+const MOST_LARGE_PAGES: usize = 16;
 
 /// How long it is remembered which accounts are pulled.
 const AUDIENCES_KEPT: Duration = Duration::from_secs(3);
@@ -131,6 +134,7 @@ impl Service {
             cors: cors::Cors::new(parts.cors_origins),
             history: History::default(),
             under_way: tokio::sync::Semaphore::new(MOST_UNDER_WAY),
+            large_pages: tokio::sync::Semaphore::new(MOST_LARGE_PAGES),
             batches: tokio::sync::Semaphore::new(MOST_BATCHES),
             openapi: json::text(openapi::document(&parts.site)).into(),
             site: parts.site,

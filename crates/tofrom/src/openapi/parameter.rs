@@ -138,15 +138,17 @@ pub(super) fn of_collections() -> Vec<Parameter> {
     vec![
         query(
             "start",
-            "How many items to step over; at most 20,000 unless the installation says otherwise. Not together with \
-             `cursor`, and not on a stream.",
+            "How many items to step over; at most 100,000 entries unless the installation says otherwise. Not \
+             together with `cursor`, and not on a stream.",
             Schema::number(0, MAX_NUMBER).default_to(0),
         ),
         query(
             "count",
             &format!(
-                "How many items at most. A page holds {MAX_PAGE} and its `next` link goes on. On a stream: how many \
-                 recent ones come first, none unless asked for."
+                "How many items at most. Up to 1,000, unless the installation says otherwise, are served as asked. A \
+                 larger number is served if no more items follow than that; else it is refused: ask for less and \
+                 follow the `next` links. On a stream: how many recent ones come first, {MAX_PAGE} at most, none unless \
+                 asked for."
             ),
             Schema::number(0, MAX_NUMBER).default_to(DEFAULT_COUNT),
         )

@@ -6,7 +6,7 @@ use model::{Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
 use std::collections::HashSet;
 use tofrom::accounts::AccountCache;
 use tofrom::clock::Clock;
-use tofrom::feed::{Feed, FeedLimits, Page};
+use tofrom::feed::{Feed, FeedLimits, Page, ReadError};
 
 fn feed(world: &World, limits: FeedLimits) -> Feed {
     let now = Clock::from(|| Millis(FIRST + i64::try_from(SPAN).unwrap()));
@@ -78,7 +78,7 @@ async fn a_page_is_what_a_naive_reading_gives() {
             let page = feed.page(reader, &query).await.unwrap();
             let Start::Skip(skip) = query.start else { unreachable!() };
             let whole = world.naive(reader, &query);
-            let size = query.page_size() as usize;
+            let size = query.count as usize;
             let expected: Vec<_> = whole.iter().copied().skip(skip as usize).take(size).collect();
             assert_eq!(ids(&page), expected, "world {seed}, query {number}: {reader:?} {query:?}");
             let more = size > 0 && whole.len() > skip as usize + size;
@@ -185,10 +185,79 @@ async fn retention_is_a_bound_on_the_time_of_receipt() {
             let mut bounded = query.clone();
             bounded.filter.received.since = bounded.filter.received.since.max(Some(oldest));
             let expected: Vec<_> =
-                world.naive(reader, &bounded).into_iter().take(query.page_size() as usize).collect();
+                world.naive(reader, &bounded).into_iter().take(query.count as usize).collect();
             assert_eq!(ids(&page), expected, "world {seed}: {query:?}");
         }
     }
+}
+
+/// A page has what was asked for, or all that follows, or is refused: it is never cut short silently.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_is_whole_or_refused() {
+    const MOST: u32 = 7;
+    let (mut refused, mut whole_pages) = (0, 0);
+    for seed in 5_000..5_020 {
+        let mut world = filled(seed, 80).await;
+        let feed = feed(&world, FeedLimits { max_count: MOST, ..FeedLimits::default() });
+        for _ in 0..60 {
+            let (reader, query) = any_query(&mut world);
+            let Start::Skip(skip) = query.start else { unreachable!() };
+            let rest: Vec<_> = world.naive(reader, &query).into_iter().skip(skip as usize).collect();
+            let result = feed.page(reader, &query).await;
+            if query.count > MOST && rest.len() > MOST as usize {
+                assert!(matches!(result, Err(ReadError::CountTooLarge(MOST))), "world {seed}: {query:?}");
+                refused += 1;
+                continue;
+            }
+            let page = result.unwrap();
+            let expected = &rest[..rest.len().min(query.count as usize)];
+            assert_eq!(ids(&page), expected, "world {seed}: {query:?}");
+            let more = query.count > 0 && expected.len() < rest.len();
+            assert_eq!(page.next.is_some(), more, "world {seed}: {query:?}");
+            whole_pages += usize::from(query.count > MOST && !expected.is_empty());
+        }
+    }
+    assert!(refused > 25 && whole_pages > 25, "both happen: {refused}, {whole_pages}");
+}
+
+/// The same of `updates`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_updates_page_is_whole_or_refused() {
+    const MOST: u32 = 7;
+    let mut world = filled(6_000, 20).await;
+    let feed = feed(&world, FeedLimits { max_count: MOST, ..FeedLimits::default() });
+    let owner = world.accounts.iter().find(|account| !account.removed).unwrap().uid;
+    let all = FeedQuery {
+        owner,
+        collection: Collection::ToFrom,
+        filter: Filter::default(),
+        order: Order::Received,
+        start: Start::Skip(0),
+        count: 0,
+        format: None,
+    };
+    let (mut refused, mut served) = (0, 0);
+    for _ in 0..40 {
+        let mark = feed.page(Reader::Owner, &all).await.unwrap().mark;
+        for _ in 0..world.chance.below(60) {
+            world.happen().await;
+        }
+        let asked = |count| FeedQuery { count, ..all.from(Start::Updates(mark.clone())) };
+        let first = feed.page(Reader::Owner, &asked(MOST)).await.unwrap();
+        for count in [MOST + 1, 1_000] {
+            match feed.page(Reader::Owner, &asked(count)).await {
+                Err(ReadError::CountTooLarge(MOST)) => {
+                    assert!(first.next.is_some());
+                    refused += 1;
+                }
+                page => {
+                    assert_eq!((ids(&page.unwrap()), first.next.is_some()), (ids(&first), false));
+                    served += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 5 && served > 5, "both happen: {refused}, {served}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -209,4 +278,6 @@ async fn a_start_too_far_is_refused_and_the_end_is_not() {
     assert!(narrow.page(Reader::Owner, &query(5)).await.is_ok());
     let wide = feed(&world, FeedLimits::default());
     assert!(wide.page(Reader::Owner, &query(1_000_000)).await.unwrap().items.is_empty());
+    let stranger = Reader::Other { uid: world.accounts.last().unwrap().uid, follows_owner: false };
+    assert!(wide.page(stranger, &query(i32::MAX as u32)).await.unwrap().items.is_empty());
 }

@@ -61,7 +61,9 @@ fn defaults_and_slices() {
     let all: Vec<String> = walk(demo, "count=200").iter().map(|a| id(a).to_owned()).collect();
     assert_eq!(demo.alice("").ids(), all[..20]);
     assert_eq!(demo.alice("start=3&count=5").ids(), all[3..8]);
-    assert_eq!(demo.alice("count=2147483647").ids(), all[..200]);
+    assert_eq!(demo.alice("count=201").ids(), all[..201]);
+    assert_eq!(demo.alice("count=2147483647").ids(), all, "no more than 1,000 follow");
+    assert_eq!(demo.alice("count=2147483647").link("next"), None);
     assert_eq!(demo.alice(&format!("start={}", all.len())).ids(), [""; 0]);
     assert_eq!(demo.alice("count=0").ids(), [""; 0]);
     assert_eq!(demo.alice("count=0").link("next"), None);

@@ -85,6 +85,7 @@ async fn service(config: &Config, ground: &Ground, sources: Sources) -> anyhow::
         limits: FeedLimits {
             retention: config.retention,
             max_start: config.max_start,
+            max_count: config.max_count,
             idle_after: config.fanout.idle_after,
             heads_kept: HEADS_KEPT,
             ..FeedLimits::default()

@@ -69,6 +69,14 @@ impl From<ReadError> for Problem {
                 format!("start: at most {most} entries can be stepped over; follow the links with rel=\"next\" instead"),
             )
             .member("parameter", "start"),
+            ReadError::CountTooLarge(most) => Problem::new(
+                PARAMETER,
+                format!(
+                    "count: more than {most} items follow, and a page has at most {most}; ask for at most {most} and \
+                     follow the links with rel=\"next\""
+                ),
+            )
+            .member("parameter", "count"),
             ReadError::Expired => {
                 Problem::new(CURSOR_EXPIRED, CURSOR_EXPIRED.about).member("parameter", "cursor")
             }

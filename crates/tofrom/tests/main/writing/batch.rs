@@ -1,7 +1,7 @@
 //! Many at once.
 
 use super::super::support::client::Answer;
-use super::stage::{JSON, NDJSON, activity, fresh, refusal, stage, with};
+use super::stage::{JSON, NDJSON, activity, becomes, fresh, refusal, stage, with};
 use serde_json::{Value, json};
 
 fn line(service: &str, id: &str) -> String {
@@ -51,6 +51,55 @@ fn a_line_for_each_in_its_order_and_a_bad_one_holds_nobody_back() {
     let urls: Vec<&Value> = shown.iter().map(|one| &one["ActivityUrl"]).collect();
     assert_eq!(urls, [&told[5]["ActivityUrl"], &told[0]["ActivityUrl"]], "in their order, newest first");
     assert_eq!(statuses(&post("alice", NDJSON, &body.join("\n"))), [200, 400, 422, 422, 413, 200, 200]);
+}
+
+/// As many as a page may have, and forty more.
+#[test]
+fn a_page_is_as_large_as_asked_or_refused() {
+    let stage = stage();
+    let (name, key) = stage.new_account("many", false);
+    let target = format!("/200909/activity/{name}/from");
+    let read = |query: &str| stage.by_key("GET", &format!("{target}?{query}"), &key, JSON, &[]);
+    let updates = read("count=0").link("updates").unwrap();
+    let updates = updates.split("cursor=").nth(1).unwrap().to_owned();
+    let all: Vec<String> = (0..1_040).map(|number| line("Bulk", &number.to_string())).collect();
+    for part in all.chunks(1_000) {
+        let answer = stage.by_key("POST", &target, &key, NDJSON, part.join("\n").as_bytes());
+        assert!(statuses(&answer).iter().all(|status| *status == 201));
+    }
+    let mut walked = Vec::new();
+    let mut page = read("count=400");
+    loop {
+        walked.extend(page.ids());
+        let Some(next) = page.link("next") else { break };
+        page = stage.demo.client.follow(&next, &[("ServicePSK", &key), ("Accept", JSON)]);
+    }
+    assert_eq!(walked.len(), 1_040);
+    for count in [201, 999, 1_000] {
+        let page = read(&format!("count={count}"));
+        assert_eq!(page.ids(), walked[..count], "{count}");
+        assert!(page.link("next").is_some(), "{count}");
+    }
+    for count in [1_001, 2_147_483_647] {
+        let page = read(&format!("start=40&count={count}"));
+        assert_eq!((page.ids().as_slice(), page.link("next")), (&walked[40..], None), "{count}");
+        for query in ["start=39&", "", &format!("cursor={updates}&")] {
+            // What arrived is there for `updates` once it is delivered.
+            becomes((400, "count".to_owned()), || {
+                let answer = read(&format!("{query}count={count}"));
+                if answer.status == 200 { (200, String::new()) } else { refusal(&answer, "parameter") }
+            });
+            let detail = read(&format!("{query}count={count}")).json()["detail"].to_string();
+            assert!(detail.contains("1000") && detail.contains("next"), "{detail}");
+        }
+    }
+    let page = read(&format!("cursor={updates}&count=1000"));
+    assert_eq!((page.ids().len(), page.link("next").is_some()), (1_000, true));
+    let next = page.link("next").unwrap();
+    let rest = stage.demo.client.follow(&next, &[("ServicePSK", &key), ("Accept", JSON)]);
+    let mut arrived = [page.ids(), rest.ids()].concat();
+    arrived.reverse();
+    assert_eq!(arrived, walked, "oldest first, each once");
 }
 
 #[test]
