@@ -2,7 +2,7 @@
 
 use super::ParameterError;
 
-/// The parameters as they were sent, in their order.
+/// The parameters as they were sent, in their order. Their names are recognised in any case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawQuery {
     pairs: Vec<(Vec<u8>, Vec<u8>)>,
@@ -45,7 +45,10 @@ impl RawQuery {
     }
 
     fn texts(&self, name: &'static str) -> impl Iterator<Item = Result<String, ParameterError>> {
-        let named = self.pairs.iter().filter(move |(n, value)| n == name.as_bytes() && !value.is_empty());
+        let named = self
+            .pairs
+            .iter()
+            .filter(move |(n, value)| n.eq_ignore_ascii_case(name.as_bytes()) && !value.is_empty());
         named.map(move |(_, value)| {
             String::from_utf8(value.clone())
                 .map_err(|_| ParameterError::new(name, "expected UTF-8 text, percent-encoded"))

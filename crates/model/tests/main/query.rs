@@ -51,6 +51,30 @@ pub(crate) fn queries() -> impl Strategy<Value = FeedQuery> {
     )
 }
 
+#[test]
+fn names_are_recognised_in_any_case() {
+    let written =
+        "Type=photo&VERB=liked&orderBy=pubDate&Count=3&receivedSince=2026-11-14T00:00:00Z&Format=json";
+    assert_eq!(
+        resolve(written),
+        resolve(&written.replace("pubDate", "PUBDATE").to_lowercase().replace("t00:", "T00:"))
+    );
+    for twice in ["count=1&Count=1", "start=1&START=2", "Format=xml&format=xml", "cursor=x&Cursor=x"] {
+        let error = resolve(twice).unwrap_err();
+        assert!(error.detail.contains("twice") && twice.contains(error.parameter), "{twice}: {error}");
+    }
+    assert_eq!(resolve("verb=liked&Verb=shared").unwrap().filter.verbs.len(), 2);
+}
+
+#[test]
+fn a_stream_begins_with_two_hundred_at_most() {
+    let count = |text: &str| {
+        let raw = RawQuery::parse(text.as_bytes());
+        FeedQuery::resolve_live(&raw, Uid(1), Collection::ToFrom, None).unwrap().count
+    };
+    assert_eq!(["", "count=7", "count=201", "count=2147483647"].map(count), [0, 7, 200, 200]);
+}
+
 fn resolve(text: &str) -> Result<FeedQuery, model::ParameterError> {
     FeedQuery::resolve(&RawQuery::parse(text.as_bytes()), Uid(1), Collection::ToFrom)
 }

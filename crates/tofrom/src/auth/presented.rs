@@ -5,7 +5,7 @@ use super::{Asking, Denied};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::header::AUTHORIZATION;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use oauth1::Signed;
 use zeroize::Zeroizing;
 
@@ -39,12 +39,17 @@ pub enum Credential {
     OAuth(Box<Signed>),
 }
 
+/// The values of a header. An empty one counts as absent: some clients send the header of a credential that is not set.
+fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a HeaderValue> {
+    headers.get_all(name).into_iter().filter(|value| !value.as_bytes().trim_ascii().is_empty())
+}
+
 /// Reads the credential of a request. Several are refused by counting them, before any is looked into: a request must
 /// not get in by one credential and be logged or cached by another.
 pub fn credentials_of(asking: &Asking<'_>) -> Result<Presented, Denied> {
     let headers = asking.headers;
-    let mut authorization = headers.get_all(AUTHORIZATION).iter();
-    let mut keys = headers.get_all(&SERVICE_PSK).iter();
+    let mut authorization = values(headers, &AUTHORIZATION);
+    let mut keys = values(headers, &SERVICE_PSK);
     let (header, key) = (authorization.next(), keys.next());
     if authorization.next().is_some() || keys.next().is_some() {
         return Err(Denied::TwoCredentials);
@@ -61,7 +66,7 @@ pub fn credentials_of(asking: &Asking<'_>) -> Result<Presented, Denied> {
         (Some(value), None) => from_authorization(value),
         (None, Some(value)) => from_service_psk(value),
     };
-    let mut consumers = headers.get_all(&SERVICE_CONSUMER_KEY).iter();
+    let mut consumers = values(headers, &SERVICE_CONSUMER_KEY);
     let consumer = consumers.next().map(|value| value.to_str().unwrap_or_default().to_owned());
     if consumers.next().is_some() {
         return Err(Denied::TwoCredentials);
@@ -105,15 +110,14 @@ fn basic(encoded: &str) -> Result<Credential, Denied> {
 
 fn from_service_psk(value: &HeaderValue) -> Result<Credential, Denied> {
     match value.to_str() {
-        Ok(text) if !text.is_empty() => Ok(Credential::Psk(Zeroizing::new(text.to_owned()))),
-        _ => Err(Denied::Malformed("ServicePSK takes a key: tfk_ and 43 characters.")),
+        Ok(text) => Ok(Credential::Psk(Zeroizing::new(text.to_owned()))),
+        Err(_) => Err(Denied::Malformed("ServicePSK takes a key: tfk_ and 43 characters.")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderMap;
     use proptest::prelude::*;
 
     fn read(lines: &[(&str, &[u8])]) -> Result<Presented, Denied> {
@@ -174,14 +178,12 @@ mod tests {
             let denied = read(&[("authorization", value)]).unwrap_err();
             assert!(matches!(denied, Denied::Malformed(_)), "{value:?}: {denied:?}");
         }
-        for value in [&b"Bearer abc"[..], b"Digest a=b", b"", b"Basicx YTpi"] {
+        for value in [&b"Bearer abc"[..], b"Digest a=b", b"Basicx YTpi"] {
             let denied = read(&[("authorization", value)]).unwrap_err();
             assert!(matches!(denied, Denied::ForeignScheme), "{value:?}: {denied:?}");
             assert_eq!(denied.reason(), "malformed");
         }
-        for value in [&b""[..], b"tfk_\xff"] {
-            assert!(matches!(read(&[("servicepsk", value)]), Err(Denied::Malformed(_))), "{value:?}");
-        }
+        assert!(matches!(read(&[("servicepsk", b"tfk_\xff")]), Err(Denied::Malformed(_))));
     }
 
     #[test]
@@ -202,6 +204,12 @@ mod tests {
         }
         let both = read(&[(k, b"tfk_x"), (c, b"tfc_x")]).unwrap();
         assert_eq!(both.consumer.as_deref(), Some("tfc_x"));
+        let beside_empty = read(&[(a, b""), (k, b" "), (k, b"tfk_x"), (c, b"")]).unwrap();
+        assert!(matches!(beside_empty.credential, Credential::Psk(_)));
+        assert_eq!(beside_empty.consumer, None);
+        for empty in [&[(a, &b""[..])][..], &[(k, b"")], &[(a, b""), (k, b" "), (c, b"")]] {
+            assert!(matches!(read(empty), Err(Denied::Missing)), "{empty:?}");
+        }
     }
 
     #[test]

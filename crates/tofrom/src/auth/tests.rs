@@ -282,7 +282,11 @@ async fn applications() {
 
     let removed = world.application().await;
     world.store.remove_application(&removed, START).await.unwrap();
-    for wrong in ["", "tfc_unknown", "\t", &removed] {
+    for empty in ["", "\t"] {
+        let asked = world.ask(&[("servicepsk", &key), ("serviceconsumerkey", empty)], HERE).await;
+        assert!(asked.unwrap().consumer.is_none(), "{empty:?} is as if absent");
+    }
+    for wrong in ["tfc_unknown", &removed] {
         let asked = world.ask(&[("servicepsk", &key), ("serviceconsumerkey", wrong)], HERE).await;
         assert_eq!(reason(asked), "unknown-consumer", "{wrong:?}");
     }
@@ -299,6 +303,8 @@ async fn an_application_may_be_asked_for() {
     let (key, _) = world.key(&alice, Scopes::Read, None).await;
     let consumer = world.application().await;
     assert_eq!(reason(world.psk(&key).await), "missing-consumer");
+    let empty = world.ask(&[("servicepsk", &key), ("serviceconsumerkey", "")], HERE).await;
+    assert_eq!(reason(empty), "missing-consumer");
     assert_eq!(reason(world.psk("rubbish").await), "bad-credentials");
     assert_eq!(reason(world.ask(&[], HERE).await), "missing");
     world.ask(&[("servicepsk", &key), ("serviceconsumerkey", &consumer)], HERE).await.unwrap();

@@ -35,3 +35,8 @@ pub(super) fn is_form(headers: &HeaderMap) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
+
+/// Whether the headers say nothing of what the body is.
+pub(super) fn is_untyped(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_TYPE).iter().all(|value| value.as_bytes().trim_ascii().is_empty())
+}

@@ -55,7 +55,7 @@ async fn read(
     let (name, collection) = address(request.uri().path()).ok_or_else(Problem::not_found)?;
     let (owner, reader) = service.open_collection(&caller, &name).await?;
     let headers = request.headers().clone();
-    let raw = raw_query(request).await?;
+    let raw = raw_query(request, &caller).await?;
     if live::is_asked(&headers) {
         return live::open(service, caller, owner, reader, collection, &raw, &headers).await;
     }

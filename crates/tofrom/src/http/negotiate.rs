@@ -7,13 +7,12 @@ use model::Format;
 /// A quality in thousandths.
 type Quality = u16;
 
-/// One range of an `Accept` field: `*` stands for any.
+/// One range of an `Accept` field: `*` stands for any. Parameters other than `q` (`charset=utf-8`, `type=feed`) do not
+/// narrow it: no type of the service has variants.
 #[derive(Debug, PartialEq, Eq)]
 struct MediaRange {
     kind: String,
     subtype: String,
-    /// A range with parameters of its own fits none of our types: they have none.
-    parameters: bool,
     quality: Quality,
 }
 
@@ -69,7 +68,7 @@ impl Accept {
 
     /// The quality of exactly this range, if it is there.
     fn named(&self, kind: &str, subtype: &str) -> Option<Quality> {
-        let fits = |range: &&MediaRange| range.kind == kind && range.subtype == subtype && !range.parameters;
+        let fits = |range: &&MediaRange| range.kind == kind && range.subtype == subtype;
         self.ranges.iter().filter(fits).map(|range| range.quality).max()
     }
 }
@@ -132,27 +131,23 @@ fn media_range(text: &str) -> Option<MediaRange> {
     if kind.is_empty() || subtype.is_empty() || kind == "*" && subtype != "*" {
         return None;
     }
-    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    let is_quality = |part: &&str| part.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("q="));
-    let parameters = parts.iter().take_while(|part| !is_quality(part)).count() > 0;
     Some(MediaRange {
         kind: kind.trim().to_owned(),
         subtype: subtype.trim().to_owned(),
-        parameters,
-        quality: quality(parts.into_iter()),
+        quality: quality(parts),
     })
 }
 
-/// The `q` among parameters, or 1.
+/// The `q` among parameters; 1 if it is absent or malformed.
 fn quality<'a>(mut parameters: impl Iterator<Item = &'a str>) -> Quality {
     let value = parameters.find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("q").then(|| value.trim().to_owned())
+        name.trim().eq_ignore_ascii_case("q").then(|| value.trim())
     });
-    let Some(value) = value else { return 1000 };
-    let number: f64 = value.parse().unwrap_or(0.0);
-    // At most 1000, and a number that is none counts as nothing.
-    if number.is_finite() { (number.clamp(0.0, 1.0) * 1000.0).round() as Quality } else { 0 }
+    let decimal = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number = value.filter(decimal).and_then(|text| text.parse::<f64>().ok());
+    // At most 1000.
+    number.map_or(1000, |number| (number.clamp(0.0, 1.0) * 1000.0).round() as Quality)
 }
 
 /// The parts between separators that are not inside quotes.
@@ -192,7 +187,17 @@ mod tests {
             ("text/xml;q=0.9, application/json;q=0.5", Some(Format::Xml)),
             ("text/plain;a=\"x, application/xml\", application/json", Some(Format::Json)),
             (",, application/json ,,", Some(Format::Json)),
+            ("application/json;charset=utf-8", Some(Format::Json)),
+            ("application/atom+xml; type=feed; charset=utf-8", Some(Format::Atom)),
+            ("application/json;charset=utf-8;q=0.4, application/xml;q=0.6", Some(Format::Xml)),
+            ("application/json;profile=\"a, b;q=0\"", Some(Format::Json)),
+            ("application/json;q=abc, application/xml;q=0.9", Some(Format::Json)),
+            ("application/json;q=, application/xml;q=0.9", Some(Format::Json)),
+            ("application/json;q=-1", Some(Format::Json)),
+            ("application/json;q=7, application/xml;q=0.9", Some(Format::Json)),
             ("application/json;q=0", None),
+            ("application/json;charset=utf-8;q=0", None),
+            ("text/html;q=abc", None),
             ("*/*;q=0", None),
             ("text/html", None),
             ("application/vnd.example+json", None),

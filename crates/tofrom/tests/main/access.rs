@@ -86,6 +86,7 @@ fn a_401_names_both_challenges_and_the_reason() {
         (vec![("Authorization", "Basic !!!")], "malformed"),
         (vec![("Authorization", "Bearer x")], "malformed"),
         (vec![("ServicePSK", "tfk_wrong")], "bad-credentials"),
+        (vec![("ServicePSK", ""), ("Authorization", "")], "missing"),
         (vec![("ServicePSK", demo.key("alice")), ("ServiceConsumerKey", "no-such")], "unknown-consumer"),
     ] {
         let answer = demo.client.get("/200909/activity/alice/tofrom", &headers);
@@ -103,6 +104,21 @@ fn two_credentials_are_400_even_if_both_are_right() {
     let (key, basic) = (("ServicePSK", demo.key("alice")), ("Authorization", basic.as_str()));
     for headers in [[key, basic], [key, key], [basic, basic]] {
         assert_eq!(demo.client.get("/200909/whoami", &headers).status, 400, "{headers:?}");
+    }
+}
+
+#[test]
+fn an_empty_header_of_a_credential_is_none() {
+    let demo = Demo::shared();
+    let basic = demo.basic("alice", demo.password("alice"));
+    let (no_key, no_login, no_consumer) =
+        (("ServicePSK", ""), ("Authorization", ""), ("ServiceConsumerKey", ""));
+    for headers in [
+        [no_key, ("Authorization", basic.as_str()), no_consumer],
+        [("ServicePSK", demo.key("alice")), no_login, no_consumer],
+        [no_key, ("ServicePSK", demo.key("alice")), no_consumer],
+    ] {
+        assert_eq!(demo.client.get("/200909/whoami", &headers).status, 200, "{headers:?}");
     }
 }
 

@@ -90,7 +90,9 @@ fn a_form_body_sent_with_get() {
     assert_eq!(send(&[FORM], b"count=3").ids(), demo.alice("verb=liked&count=3").ids());
     assert_eq!(send(&[FORM], b"").ids(), demo.alice("verb=liked").ids());
     assert_eq!(send(&[("Content-Type", "application/json")], b"{}").status, 400);
-    assert_eq!(send(&[], b"count=3").status, 400, "no type is not a form");
+    assert_eq!(send(&[], b"count=3").ids(), demo.alice("verb=liked&count=3").ids(), "no type is a form");
+    assert_eq!(send(&[("Content-Type", "text/plain")], b"").ids(), demo.alice("verb=liked").ids());
+    assert_eq!(send(&[], &[b'x'; 9_000]).status, 413);
     assert_eq!(send(&[FORM], &[b'x'; 9_000]).status, 413);
     let post = demo.client.send("POST", "/200909/activity/alice/tofrom", &[key, FORM], b"count=3");
     assert_eq!((post.status, post.header("allow")), (405, Some("GET, HEAD")));
@@ -104,6 +106,7 @@ fn refusals_name_the_parameter_and_say_what_would_be_right() {
         ("count=x", "count", "whole number"),
         ("start=-1", "start", "whole number"),
         ("count=1&count=1", "count", "once"),
+        ("count=1&Count=1", "count", "once"),
         ("orderby=title", "orderby", "pubDate"),
         ("format=html", "format", "fastinfoset"),
         ("receivedsince=yesterday", "receivedsince", "2026"),
@@ -171,6 +174,14 @@ fn negotiation() {
     assert_eq!(
         ask("?format=atom", Some("application/json")).header("content-type"),
         Some("application/atom+xml")
+    );
+    assert_eq!(
+        ask("", Some("application/atom+xml;type=feed;charset=utf-8")).header("content-type"),
+        Some("application/atom+xml")
+    );
+    assert_eq!(
+        ask("", Some("application/xml;q=0.9, application/json;q=abc")).header("content-type"),
+        Some("application/json")
     );
     assert_eq!(ask("?format=json", Some("text/html")).status, 200, "the parameter beats the header");
     let refused = ask("", Some("text/html"));

@@ -49,7 +49,8 @@ impl Asked {
         let collection = field(query, "collection").and_then(|word| Collection::parse(&word));
         let mut written = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in url::form_urlencoded::parse(query) {
-            let date = TIMES.contains(&&*name) && value.len() == "2026-11-15".len();
+            let date =
+                TIMES.iter().any(|time| name.eq_ignore_ascii_case(time)) && value.len() == "2026-11-15".len();
             let value = if date { format!("{value}T00:00:00Z") } else { value.into_owned() };
             written.append_pair(&name, &value);
         }

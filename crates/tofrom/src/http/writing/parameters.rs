@@ -9,7 +9,7 @@ use url::form_urlencoded;
 /// The largest number that is taken, as in collections.
 const MAX_NUMBER: u32 = i32::MAX as u32;
 
-/// The parameters in a query string.
+/// The parameters in a query string. Their names are recognised in any case.
 pub(in crate::http) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
@@ -21,7 +21,8 @@ impl Parameters {
 
     /// The value of a parameter that may be said once.
     pub(in crate::http) fn scalar(&self, parameter: &'static str) -> Result<Option<&str>, ParameterError> {
-        let mut values = self.0.iter().filter(|(name, _)| name == parameter).map(|(_, value)| value.as_str());
+        let named = self.0.iter().filter(|(name, _)| name.eq_ignore_ascii_case(parameter));
+        let mut values = named.map(|(_, value)| value.as_str());
         let first = values.next();
         match values.next() {
             None => Ok(first),

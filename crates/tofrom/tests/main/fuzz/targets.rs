@@ -136,15 +136,17 @@ const CONSUMER: HeaderName = HeaderName::from_static("serviceconsumerkey");
 /// `:secret-that-nobody-may-see` in base64: behind a whole number of its letters it is the end of a password.
 const SECRET: &str = "OnNlY3JldC10aGF0LW5vYm9keS1tYXktc2Vl";
 
-/// A credential gets through only if it came alone and is not empty; what is read of it is what was sent; and no
+/// A credential gets through only if it came alone, and an empty header is none; what is read of it is what was sent; and no
 /// refusal repeats a secret. A line is a header: a first `P` makes it a key, a `C` a consumer, anything else an
 /// `Authorization`.
 pub(crate) fn authorization(data: &[u8]) -> bool {
     let lines = || data.split(|byte| *byte == b'\n');
     let headers = headers_of(lines().map(<[u8]>::to_vec));
-    let (basic, keys) = (headers.get_all(AUTHORIZATION).iter(), headers.get_all(&PSK).iter());
-    let consumers = headers.get_all(&CONSUMER).iter().count();
-    let sent: Vec<&[u8]> = basic.chain(keys).map(HeaderValue::as_bytes).collect();
+    let sent = |name: HeaderName| -> Vec<&[u8]> {
+        let values = headers.get_all(name).into_iter().map(HeaderValue::as_bytes);
+        values.filter(|value| !value.trim_ascii().is_empty()).collect()
+    };
+    let (sent, consumers) = ([sent(AUTHORIZATION), sent(PSK)].concat(), sent(CONSUMER).len());
     let read = read_credentials(&headers);
     match &read {
         Ok(presented) => {

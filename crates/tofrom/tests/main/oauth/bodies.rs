@@ -23,6 +23,19 @@ fn a_form_on_a_read_means_what_the_query_means() {
 }
 
 #[test]
+fn a_body_that_the_signature_can_not_cover_is_refused() {
+    let stage = stage();
+    for place in [Place::Header, Place::Query] {
+        let read = stage.app.draft("GET", "/200909/activity/alice/tofrom").token(&stage.token).place(place);
+        let mut sent = read.sign();
+        sent.body = b"count=2".to_vec();
+        let answer = sent.send(&stage.service.client);
+        assert_eq!(answer.status, 400, "{}", answer.text());
+        assert!(answer.json()["type"].as_str().unwrap().ends_with("/body"));
+    }
+}
+
+#[test]
 fn a_body_hash_is_that_of_the_body() {
     let (stage, client) = (stage(), &stage().service.client);
     let read = || stage.app.whoami(&stage.token);
