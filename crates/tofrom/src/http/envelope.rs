@@ -9,8 +9,8 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
-use http::header::{STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderName, HeaderValue};
+use http::header::{ALLOW, CACHE_CONTROL, HOST, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderName, HeaderValue, StatusCode, Version};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,7 +44,12 @@ pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Reque
         response = problem.respond(&service.site, accept.prefers_xml());
         principal.map(|principal| response.extensions_mut().insert(principal));
     }
+    let withheld = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND);
     let headers = response.headers_mut();
+    if withheld {
+        // A credential, or a moment later, gives another answer.
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     headers.insert(REQUEST_ID, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
@@ -72,6 +77,9 @@ async fn inner(service: &Service, request: Request, next: Next) -> Response {
     if header_bytes > MAX_HEADERS {
         return Problem::headers_too_large().into_response();
     }
+    if !has_one_host(&request) {
+        return Problem::host().into_response();
+    }
     if let Some(answer) = service.cors.preflight(request.method(), request.headers()) {
         return answer;
     }
@@ -87,6 +95,23 @@ async fn inner(service: &Service, request: Request, next: Next) -> Response {
         }
         Err(_) => Problem::timed_out().into_response(),
     }
+}
+
+/// Whether a request names its host once (RFC 9112, 3.2). HTTP/1.0 need not, HTTP/2 does so by `:authority`.
+fn has_one_host(request: &Request) -> bool {
+    match (request.version(), request.headers().get_all(HOST).iter().count()) {
+        (Version::HTTP_11, hosts) => hosts == 1,
+        (_, hosts) => hosts <= 1,
+    }
+}
+
+/// Only a 405 tells which methods there are. The router adds an `Allow` of its own to whatever the handler of other
+/// methods answers, be it a 401, outside of every layer of its routes.
+pub(super) async fn only_405_allows(mut response: Response) -> Response {
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED {
+        response.headers_mut().remove(ALLOW);
+    }
+    response
 }
 
 pub(super) async fn not_found() -> Problem {

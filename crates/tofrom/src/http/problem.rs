@@ -18,8 +18,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue};
 use kinds::{
-    BODY, HEADERS_TOO_LARGE, INTERNAL, MEDIA_TYPE, METHOD, NAME_GONE, NOT_ACCEPTABLE, NOT_FOUND, STREAMS,
-    TOO_LARGE, TOO_OFTEN, UNAVAILABLE, URI_TOO_LONG,
+    BODY, HEADERS_TOO_LARGE, HOST, INTERNAL, MEDIA_TYPE, METHOD, NAME_GONE, NOT_ACCEPTABLE, NOT_FOUND,
+    STREAMS, TOO_LARGE, TOO_OFTEN, UNAVAILABLE, URI_TOO_LONG,
 };
 use model::Format;
 
@@ -138,6 +138,11 @@ impl Problem {
     /// The headers are larger than they may be.
     pub fn headers_too_large() -> Problem {
         Problem::new(HEADERS_TOO_LARGE, "The headers may take 32 KiB at most.")
+    }
+
+    /// The request names no host, or several.
+    pub fn host() -> Problem {
+        Problem::new(HOST, "An HTTP/1.1 request needs exactly one Host header.")
     }
 
     /// Too much is under way.

@@ -7,7 +7,7 @@ use super::users::{account, edge, listing, sources};
 use super::writing::{item, removal};
 use super::{Service, assets, authenticated, avatar, collection, docs, people, websub, whoami};
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::MethodRouter;
 use std::sync::Arc;
 
@@ -150,5 +150,6 @@ pub fn router(service: Arc<Service>) -> Router {
     let prefix = service.site.prefix().to_owned();
     let all =
         if prefix.is_empty() { all } else { Router::new().nest(&prefix, all).fallback(envelope::not_found) };
-    all.layer(from_fn_with_state(Arc::clone(&service), envelope)).with_state(service)
+    let all = all.layer(from_fn_with_state(Arc::clone(&service), envelope)).with_state(service);
+    Router::new().fallback_service(all).layer(map_response(envelope::only_405_allows))
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// What can happen to any request.
-const ANYWHERE: &[&str] = &["uri-too-long", "headers-too-large", "unavailable", "internal"];
+const ANYWHERE: &[&str] = &["host", "uri-too-long", "headers-too-large", "unavailable", "internal"];
 /// What can happen to any request that has to authenticate.
 const WITH_CREDENTIAL: &[&str] = &["body", "credentials", "oauth", "unauthorized", "too-large", "throttled"];
 

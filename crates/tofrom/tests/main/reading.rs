@@ -1,7 +1,9 @@
 //! Reading a collection through the real listener: parameters, paging, representations, manners.
 
+use super::support::client::read_answer;
 use super::support::demo::Demo;
 use std::collections::HashSet;
+use std::io::Write;
 
 const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
 const FOUR: [&str; 4] =
@@ -118,6 +120,70 @@ fn refusals_name_the_parameter_and_say_what_would_be_right() {
         assert_eq!((answer.status, problem["parameter"].as_str()), (400, Some(name)), "{query}");
         assert!(problem["detail"].as_str().unwrap().contains(hint), "{query}: {problem}");
     }
+}
+
+#[test]
+fn names_of_parameters_in_any_case() {
+    let demo = Demo::shared();
+    let page = demo.alice("Verb=liked&COUNT=3&orderBy=pubDate&Format=json");
+    assert_eq!(page.ids(), demo.alice("verb=liked&count=3&orderby=pubDate").ids());
+    let cursor = page.link("next").unwrap().split("cursor=").nth(1).unwrap().to_owned();
+    let next = demo.alice(&format!("VERB=liked&Count=3&OrderBy=pubDate&Cursor={cursor}"));
+    assert_eq!(next.ids(), demo.alice("verb=liked&count=3&orderby=pubDate&start=3").ids());
+    let bound = "2026-01-01T00:00:00Z";
+    assert_eq!(
+        demo.alice(&format!("receivedSince={bound}&count=5")).ids(),
+        demo.alice(&format!("receivedsince={bound}&count=5")).ids()
+    );
+    let headers = [("ServicePSK", demo.key("carol"))];
+    let following = demo.client.get("/200909/user/carol/following?Format=json", &headers);
+    assert_eq!(following.header("content-type"), Some("application/json"));
+}
+
+#[test]
+fn a_host_and_one_only() {
+    let demo = Demo::shared();
+    let key = demo.key("alice");
+    let ask = |version: &str, hosts: &[&str]| {
+        let mut lines = format!("GET /200909/whoami {version}\r\nServicePSK: {key}\r\nConnection: close\r\n");
+        hosts.iter().for_each(|host| lines.push_str(&format!("Host: {host}\r\n")));
+        let mut stream = demo.client.connect();
+        stream.write_all(format!("{lines}\r\n").as_bytes()).unwrap();
+        read_answer(stream, false)
+    };
+    assert_eq!(ask("HTTP/1.1", &["127.0.0.1"]).status, 200);
+    assert_eq!(ask("HTTP/1.0", &[]).status, 200);
+    for (version, hosts) in [
+        ("HTTP/1.1", &[][..]),
+        ("HTTP/1.1", &["127.0.0.1", "127.0.0.1"]),
+        ("HTTP/1.1", &["127.0.0.1", "elsewhere.example"]),
+        ("HTTP/1.0", &["127.0.0.1", "elsewhere.example"]),
+    ] {
+        let answer = ask(version, hosts);
+        assert_eq!(answer.status, 400, "{version} {hosts:?}");
+        assert!(answer.json()["type"].as_str().unwrap().ends_with("/docs/problems/host"));
+    }
+}
+
+#[test]
+fn what_is_withheld_is_not_stored_and_allows_nothing() {
+    let demo = Demo::shared();
+    for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"] {
+        for target in ["/200909/activity/alice/tofrom", "/200909/user/alice", "/200909/nothing"] {
+            let answer = demo.client.send(method, target, &[], &[]);
+            let headers = (answer.header("allow"), answer.header("cache-control"));
+            assert_eq!((answer.status, headers), (401, (None, Some("no-store"))), "{method} {target}");
+        }
+    }
+    let key = [("ServicePSK", demo.key("bob"))];
+    for target in
+        ["/200909/activity/alice/tofrom", "/200909/nothing", "/nowhere", "/user/nobody/avatar/7.png"]
+    {
+        let answer = demo.client.get(target, &key);
+        assert_eq!((answer.status, answer.header("cache-control")), (404, Some("no-store")), "{target}");
+    }
+    let refused = demo.client.send("PATCH", "/200909/whoami", &[key[0], key[0]], &[]);
+    assert_eq!((refused.status, refused.header("allow")), (400, None), "only a 405 has an Allow");
 }
 
 #[test]

@@ -76,6 +76,9 @@ kinds! {
         "The request line may take 8 KiB. Parameters may also be sent as a form in the body.";
     HEADERS_TOO_LARGE = "headers-too-large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large",
         "The headers may take 32 KiB.";
+    HOST = "host", BAD_REQUEST, "The request names no host, or several",
+        "An HTTP/1.1 request needs exactly one `Host` header. Clients and proxies that disagree about the host of a \
+         request disagree about whose answer it is.";
     THROTTLED = "throttled", TOO_MANY_REQUESTS, "Too many wrong credentials",
         "Wrong credentials came too often from one address. The header `Retry-After` says how many seconds to wait; a \
          right credential from elsewhere is not held up.";

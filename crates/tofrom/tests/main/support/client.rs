@@ -51,8 +51,10 @@ impl Client {
 
     /// One request on a connection of its own.
     pub(crate) fn send(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let mut lines =
-            format!("{method} {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
+        let mut lines = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            lines.push_str(&format!("Host: {}\r\n", self.address));
+        }
         for (name, value) in headers {
             lines.push_str(&format!("{name}: {value}\r\n"));
         }
