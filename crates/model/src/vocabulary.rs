@@ -2,7 +2,8 @@
 //! it goes through unchanged.
 //!
 //! A word is kept in one form (lower case; a verb as its infinitive) and shown in others: the past tense in filters,
-//! capitalised in `Category` and as the name of the object's element, as an IRI in Atom. Words outside the table are
+//! capitalised in `Category` and as the name of the object's element, as an IRI in Atom. A compound of the table is read
+//! in every spelling, with hyphens or without (`photo-album`, `PhotoAlbum`, `photoalbum`). Words outside the table are
 //! never inflected and keep their hyphens, so that whatever is read can be put back and means the same.
 
 mod table;
@@ -26,11 +27,11 @@ pub struct Kind(String);
 pub struct Verb(String);
 
 impl Kind {
-    /// Reads a short name, an element name (`PhotoAlbum`) or an IRI.
+    /// Reads a short name, an element name (`PhotoAlbum`) or an IRI, in any case.
     pub fn parse(text: &str) -> Option<Kind> {
         let word = last_segment(text);
-        let word = word.strip_prefix('_').unwrap_or(word);
-        KIND_OF_CAMEL.get(word).map(|kind| Kind((*kind).to_owned())).or_else(|| plain_word(word).map(Kind))
+        let word = plain_word(word.strip_prefix('_').unwrap_or(word))?;
+        Some(Kind(KIND_OF.get(word.as_str()).map_or(word, |kind| (*kind).to_owned())))
     }
 
     /// The short name: `photo-album`.
@@ -52,12 +53,22 @@ impl Kind {
     }
 
     fn capitalised(&self) -> String {
-        if KINDS.contains(&self.0.as_str()) { camel(&self.0, "") } else { first_upper(&self.0) }
+        if self.is_known() { camel(&self.0, "") } else { first_upper(&self.0) }
+    }
+
+    fn is_known(&self) -> bool {
+        KINDS.contains(&self.0.as_str())
+    }
+
+    /// What follows this type at the beginning of a `Category`, in whichever spelling it stands there.
+    fn strip_from<'a>(&self, category: &'a str) -> Option<&'a str> {
+        let joined = if self.is_known() { joined(&self.0) } else { self.0.clone() };
+        [joined.as_str(), self.as_str()].into_iter().find_map(|word| strip_any_case(category, word))
     }
 }
 
 impl Verb {
-    /// Reads an infinitive, a past tense or an IRI.
+    /// Reads an infinitive, a past tense or an IRI, in any case.
     pub fn parse(text: &str) -> Option<Verb> {
         let word = plain_word(last_segment(text))?;
         Some(Verb(INFINITIVE_OF.get(word.as_str()).map_or(word, |infinitive| (*infinitive).to_owned())))
@@ -82,53 +93,67 @@ impl Verb {
         PAST_OF.get(self.0.as_str()).copied()
     }
 
-    fn capitalised_past(&self, seam: &str) -> String {
-        self.past().map_or_else(|| first_upper(&self.0), |past| camel(past, seam))
+    fn capitalised_past(&self) -> String {
+        self.past().map_or_else(|| first_upper(&self.0), |past| camel(past, ""))
     }
 }
 
 /// `BookmarkShared`: type and past tense, capitalised and joined.
 pub fn category(kind: &Kind, verb: &Verb) -> String {
-    kind.capitalised() + &verb.capitalised_past("")
+    kind.capitalised() + &verb.capitalised_past()
 }
 
-/// `Bookmark Shared`: the same for people, with a space between.
+/// `Photo Album Created`: the same for people, with spaces between the words. An unknown word has a space for a hyphen.
 pub fn category_label(kind: &Kind, verb: &Verb) -> String {
-    format!("{} {}", kind.capitalised(), verb.capitalised_past(""))
+    let kind = if kind.is_known() { camel(&kind.0, " ") } else { kind.capitalised() };
+    let verb = verb.past().map_or_else(|| verb.capitalised_past(), |past| camel(past, " "));
+    let words = [kind, verb].join(" ").replace('-', " ");
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Takes a `Category` apart again. Where the object's element is known, `element` says where the type ends; without
 /// it the longest known type that fits does.
 pub fn parse_category(text: &str, element: Option<&Kind>) -> Option<(Kind, Verb)> {
     if let Some(kind) = element {
-        return text
-            .strip_prefix(&kind.capitalised())
-            .and_then(verb_of_camel)
-            .map(|verb| (kind.clone(), verb));
+        return kind.strip_from(text).and_then(Verb::parse).map(|verb| (kind.clone(), verb));
     }
-    let known = KIND_OF_CAMEL.iter().filter_map(|(camel, kind)| {
-        let verb = text
-            .strip_prefix(camel.as_str())
-            .filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))?;
-        Some((camel.len(), Kind((*kind).to_owned()), verb_of_camel(verb)?))
+    let known = KINDS.iter().filter_map(|kind| {
+        let kind = Kind((*kind).to_owned());
+        let verb = kind.strip_from(text).filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))?;
+        Some((verb.len(), kind, Verb::parse(verb)?))
     });
-    known.max_by_key(|(length, ..)| *length).map(|(_, kind, verb)| (kind, verb))
+    known.min_by_key(|(rest, ..)| *rest).map(|(_, kind, verb)| (kind, verb))
 }
 
-fn verb_of_camel(text: &str) -> Option<Verb> {
-    VERB_OF_CAMEL.get(text).map(|verb| Verb((*verb).to_owned())).or_else(|| Verb::parse(text))
-}
+/// Every spelling of a known type in lower case, and the type.
+static KIND_OF: LazyLock<HashMap<String, &str>> =
+    LazyLock::new(|| KINDS.iter().flat_map(|kind| spellings(kind).map(|word| (word, *kind))).collect());
 
-static INFINITIVE_OF: LazyLock<HashMap<&str, &str>> =
-    LazyLock::new(|| VERBS.iter().map(|(infinitive, past)| (*past, *infinitive)).collect());
+/// Every spelling of a known verb in lower case, and its infinitive.
+static INFINITIVE_OF: LazyLock<HashMap<String, &str>> = LazyLock::new(|| {
+    let of = |(infinitive, past): &(&'static str, &'static str)| {
+        let (infinitive, past) = (*infinitive, *past);
+        [infinitive, past].into_iter().flat_map(spellings).map(move |word| (word, infinitive))
+    };
+    VERBS.iter().flat_map(of).collect()
+});
 
 static PAST_OF: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| VERBS.iter().copied().collect());
 
-static VERB_OF_CAMEL: LazyLock<HashMap<String, &str>> =
-    LazyLock::new(|| VERBS.iter().map(|(infinitive, past)| (camel(past, ""), *infinitive)).collect());
+/// The spellings of a word of the table: with hyphens and without.
+fn spellings(word: &str) -> [String; 2] {
+    [word.to_owned(), joined(word)]
+}
 
-static KIND_OF_CAMEL: LazyLock<HashMap<String, &str>> =
-    LazyLock::new(|| KINDS.iter().map(|kind| (camel(kind, ""), *kind)).collect());
+/// `photo-album` as `photoalbum`.
+fn joined(word: &str) -> String {
+    word.replace('-', "")
+}
+
+fn strip_any_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then_some(rest)
+}
 
 /// The last segment of an IRI; a text without one is its own.
 fn last_segment(text: &str) -> &str {
@@ -181,8 +206,22 @@ mod tests {
         for spelling in ["share", "shared", "SHARED", "http://activitystrea.ms/schema/1.0/share"] {
             assert_eq!(verb(spelling).as_str(), "share", "{spelling}");
         }
-        for spelling in ["photo-album", "PhotoAlbum", "http://activitystrea.ms/schema/1.0/photo-album"] {
+        for spelling in [
+            "photo-album",
+            "PhotoAlbum",
+            "photoalbum",
+            "Photo-Album",
+            "PHOTOALBUM",
+            "http://activitystrea.ms/schema/1.0/photo-album",
+            "http://activitystrea.ms/schema/1.0/PhotoAlbum",
+        ] {
             assert_eq!(kind(spelling).as_str(), "photo-album", "{spelling}");
+        }
+        for spelling in ["checkin", "CheckedIn", "checkedin", "checked-in", "CHECKED-IN"] {
+            assert_eq!(verb(spelling).as_str(), "checkin", "{spelling}");
+        }
+        for unknown in ["top-hat", "book-mark"] {
+            assert_eq!(kind(&unknown.to_uppercase()).as_str(), unknown, "it is as it was written");
         }
     }
 
@@ -192,9 +231,11 @@ mod tests {
             ("bookmark", "share", "BookmarkShared", "Bookmark Shared"),
             ("photo", "posted", "PhotoPosted", "Photo Posted"),
             ("song", "play", "SongPlayed", "Song Played"),
-            ("photo-album", "make-friend", "PhotoAlbumMadeFriend", "PhotoAlbum MadeFriend"),
+            ("photo-album", "make-friend", "PhotoAlbumMadeFriend", "Photo Album Made Friend"),
+            ("place", "checkin", "PlaceCheckedIn", "Place Checked In"),
             ("hat", "doff", "HatDoff", "Hat Doff"),
-            ("top-hat", "doff-twice", "Top-hatDoff-twice", "Top-hat Doff-twice"),
+            ("top-hat", "doff-twice", "Top-hatDoff-twice", "Top hat Doff twice"),
+            ("-odd--hat-", "-", "-odd--hat--", "odd hat"),
         ] {
             assert_eq!(category(&kind(k), &verb(v)), term);
             assert_eq!(category_label(&kind(k), &verb(v)), label);
@@ -206,6 +247,14 @@ mod tests {
         assert_eq!(parse_category("BookmarkShared", None), Some((kind("bookmark"), verb("share"))));
         assert_eq!(parse_category("BookSaved", None), Some((kind("book"), verb("save"))));
         assert_eq!(parse_category("PhotoAlbumPosted", None), Some((kind("photo-album"), verb("post"))));
+        for spelling in ["PhotoalbumCreated", "Photo-albumCreated", "photo-albumCreated"] {
+            assert_eq!(
+                parse_category(spelling, None),
+                Some((kind("photo-album"), verb("create"))),
+                "{spelling}"
+            );
+        }
+        assert_eq!(parse_category("PlaceChecked-in", None), Some((kind("place"), verb("checkin"))));
         assert_eq!(parse_category("HatDoff", None), None);
         assert_eq!(parse_category("", None), None);
     }
@@ -219,10 +268,15 @@ mod tests {
 
     #[test]
     fn no_word_is_two() {
-        let all = VERBS.iter().flat_map(|(a, b)| if a == b { vec![*a] } else { vec![*a, *b] });
-        let mut seen = std::collections::HashSet::new();
-        for word in all {
-            assert!(seen.insert(word), "{word} is two verbs");
+        let mut seen = HashMap::new();
+        for (infinitive, past) in VERBS {
+            for word in [infinitive, past].into_iter().flat_map(|word| spellings(word)) {
+                let other = seen.insert(word.clone(), infinitive).unwrap_or(infinitive);
+                assert_eq!(other, infinitive, "{word} is two verbs");
+            }
+        }
+        for kind in KINDS {
+            assert!(spellings(kind).iter().all(|word| KIND_OF[word] == *kind), "{kind} is two types");
         }
     }
 

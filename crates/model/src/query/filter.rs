@@ -41,7 +41,7 @@ impl Filter {
         // A text that is no word is folded, and may be one then: so that what is rendered reads the same again.
         let kind = |text: &str| {
             let folded = text.to_lowercase();
-            Kind::parse(text).or_else(|| Kind::parse(&folded)).map_or(folded, |kind| kind.as_str().to_owned())
+            Kind::parse(&folded).map_or(folded, |kind| kind.as_str().to_owned())
         };
         let verb = |text: &str| {
             let folded = text.to_lowercase();

@@ -163,6 +163,46 @@ fn what_a_later_put_does_not_say_stays() {
 }
 
 #[test]
+fn a_known_compound_is_one_word_in_every_spelling() {
+    let (stage, service) = (stage(), fresh("item"));
+    let thing = json!({ "Title": "t" });
+    let albums =
+        ["PhotoAlbum", "photoalbum", "photo-album", "http://activitystrea.ms/schema/1.0/photo-album"];
+    let checked_in = ["CheckedIn", "checkedin", "checked-in", "checkin"];
+    for (number, (kind, verb)) in albums.into_iter().zip(checked_in).enumerate() {
+        let name = kind.rsplit('/').next().unwrap();
+        let body = json!({ "Title": verb, "Type": kind, "Verb": verb, name: thing });
+        stage.wrote("bob", &service, &format!("words {number}"), &body);
+    }
+    for (number, (category, name)) in
+        [("PhotoalbumCheckedin", "Photoalbum"), ("Photo-albumChecked-in", "photo-album")]
+            .into_iter()
+            .enumerate()
+    {
+        let body = json!({ "Title": category, "Category": category, name: thing });
+        stage.wrote("bob", &service, &format!("category {number}"), &body);
+    }
+    let hat = json!({ "Title": "hat", "Type": "top-hat", "Verb": "doff-twice", "Top-hat": thing });
+    stage.wrote("bob", &service, "hat", &hat);
+
+    let found = |query: &str| {
+        let page = stage.demo.read("bob", "bob", "from", &format!("service={service}&{query}"));
+        page.activities().iter().map(|one| one["Category"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for kind in albums.into_iter().chain(["PHOTOALBUM", "Photo-Album"]) {
+        assert_eq!(found(&format!("type={kind}")), ["PhotoAlbumCheckedIn"; 6], "{kind}");
+    }
+    for verb in checked_in.into_iter().chain(["CHECKEDIN", "http://activitystrea.ms/schema/1.0/checkin"]) {
+        assert_eq!(found(&format!("verb={verb}")), ["PhotoAlbumCheckedIn"; 6], "{verb}");
+    }
+    assert_eq!(found("type=Top-Hat&verb=DOFF-TWICE"), ["Top-hatDoff-twice"]);
+    assert_eq!(found("type=tophat"), [""; 0], "an unknown word is as it was written");
+    let atom = stage.demo.read("bob", "bob", "from", &format!("service={service}&format=atom"));
+    assert_eq!(atom.text().matches("label=\"Photo Album Checked In\"").count(), 6, "{}", atom.text());
+    assert_eq!(atom.text().matches("label=\"Top hat Doff twice\"").count(), 1, "{}", atom.text());
+}
+
+#[test]
 fn atom_leaves_likes_as_they_are() {
     let (stage, service) = (stage(), fresh("item"));
     let target = item("bob", &service, "1");
