@@ -10,6 +10,8 @@ pub(crate) const MAX_TITLE: usize = 1_000;
 pub(crate) const MAX_DESCRIPTION: usize = 16 * 1024;
 /// Bytes of an address.
 pub(crate) const MAX_URL: usize = 2_048;
+/// The largest number of comments or likes.
+pub(crate) const MAX_COUNT: u32 = i32::MAX as u32;
 
 /// What was said, if anything, and if it can be shown in every representation.
 pub(super) fn text<'a>(field: &str, said: &'a Said) -> Result<Option<&'a str>, Refused> {
@@ -74,7 +76,17 @@ pub(super) fn url(field: &str, said: &Said) -> Result<Option<String>, Refused> {
     }
 }
 
-/// A count or a size: digits only.
+/// A number of comments or likes: at most [`MAX_COUNT`].
+pub(super) fn count(field: &str, said: &Said) -> Result<Option<u64>, Refused> {
+    let refused = || Refused::new(field, format!("expected a whole number from 0 to {MAX_COUNT}"));
+    let count: Option<u32> = number(field, said).map_err(|_| refused())?;
+    match count {
+        Some(count) if count > MAX_COUNT => Err(refused()),
+        count => Ok(count.map(u64::from)),
+    }
+}
+
+/// A size: digits only.
 pub(super) fn number<N: std::str::FromStr>(field: &str, said: &Said) -> Result<Option<N>, Refused> {
     let Some(text) = text(field, said)? else { return Ok(None) };
     let digits = text.bytes().all(|b| b.is_ascii_digit());

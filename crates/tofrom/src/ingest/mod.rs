@@ -23,7 +23,7 @@ pub(crate) mod testing;
 mod xml;
 
 pub use accept::{Ingest, Outcome};
-pub(crate) use fields::{MAX_DESCRIPTION, MAX_TITLE, MAX_URL};
+pub(crate) use fields::{MAX_COUNT, MAX_DESCRIPTION, MAX_TITLE, MAX_URL};
 pub use ids::Randomness;
 pub use normalise::{Draft, normalise};
 pub(crate) use normalise::{MAX_SOURCE_ID, MAX_TO};

@@ -1,7 +1,7 @@
 //! Judges what was said. Nothing here does I/O or reads a clock: the same activity at the same time is always judged
 //! alike, whichever way it came.
 
-use super::fields::{description, flag, number, text, title, url};
+use super::fields::{count, description, flag, number, text, title, url};
 use super::raw::{RawActivity, RawObject, RawThumbnail};
 use super::{Refused, Said};
 use model::{
@@ -176,8 +176,8 @@ fn thumbnail(object: &str, said: &RawThumbnail) -> Result<Option<Thumbnail>, Ref
 
 /// Counts beat the flag, and where one is given the other is 0.
 fn comments(raw: &RawActivity) -> Result<Comments, Refused> {
-    let comments = number("CommentCount", &raw.comment_count)?;
-    let likes = number("LikeCount", &raw.like_count)?;
+    let comments = count("CommentCount", &raw.comment_count)?;
+    let likes = count("LikeCount", &raw.like_count)?;
     let available = flag("CommentsAvailable", &raw.comments_available)?;
     Ok(match (comments, likes) {
         (None, None) => Comments::Available(available.unwrap_or(false)),

@@ -105,7 +105,7 @@ fn limits_are_reached_before_they_are_passed() {
         ("/Bookmark/Description", json!("x".repeat(16 * 1024))),
         ("/PublishedDate", json!(Millis(NOW.0 + MAX_AHEAD).zulu())),
         ("/To", json!(vec!["bob"; 100])),
-        ("/CommentCount", json!(u64::MAX)),
+        ("/CommentCount", json!(2_147_483_647_u32)),
     ] {
         with(&[(pointer, value)]).unwrap_or_else(|refused| panic!("{pointer}: {refused}"));
     }
@@ -143,6 +143,21 @@ fn counts_beat_the_flag() {
     assert_eq!(draft.body.comments, Comments::Counted { comments: 0, likes: 12 });
     let draft = with(&[("/CommentsAvailable", json!("TRUE"))]).unwrap();
     assert_eq!(draft.body.comments, Comments::Available(true));
+}
+
+#[test]
+fn counts_have_a_limit() {
+    for field in ["CommentCount", "LikeCount"] {
+        let with_count = |count: Value| with(&[(&format!("/{field}"), count)]);
+        assert!(with_count(json!(2_147_483_647_u32)).is_ok());
+        for over in
+            [json!(2_147_483_648_u32), json!("4294967297"), json!("9".repeat(30)), json!(-1), json!(1.5)]
+        {
+            let refused = with_count(over).unwrap_err();
+            assert_eq!(refused.field, field);
+            assert_eq!(refused.detail, "expected a whole number from 0 to 2147483647");
+        }
+    }
 }
 
 #[test]

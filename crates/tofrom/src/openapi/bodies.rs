@@ -3,7 +3,7 @@
 use super::Schema;
 use super::parameter::{ACCOUNT_NAME, IDENTIFIER, SOURCE_NAME};
 use crate::accounts::MOST_OF_A_NAME;
-use crate::ingest::{MAX_DESCRIPTION, MAX_SOURCE_ID, MAX_TITLE, MAX_TO, MAX_URL};
+use crate::ingest::{MAX_COUNT, MAX_DESCRIPTION, MAX_SOURCE_ID, MAX_TITLE, MAX_TO, MAX_URL};
 
 /// Every description, under its name.
 pub(super) fn all() -> Vec<(&'static str, Schema)> {
@@ -112,6 +112,7 @@ fn people() -> Vec<(&'static str, Schema)> {
 /// What writers send, and what is told of each of many.
 fn sent() -> Vec<(&'static str, Schema)> {
     let natural = |name| Schema::types(&["string", name]);
+    let count = || natural("integer").between(0, MAX_COUNT);
     let thumbnail = Schema::object()
         .needs("Url", address())
         .field("Height", natural("integer").about("In pixels."))
@@ -139,8 +140,8 @@ fn sent() -> Vec<(&'static str, Schema)> {
         .field("Type", Schema::text().about("`bookmark` or the IRI; fixed by the first PUT."))
         .field("SourceService", Schema::named("NewSourceService"))
         .field("CommentsAvailable", natural("boolean"))
-        .field("CommentCount", natural("integer").about("Where one count is given, the other is 0."))
-        .field("LikeCount", natural("integer"))
+        .field("CommentCount", count().about("Where one count is given, the other is 0."))
+        .field("LikeCount", count())
         .field(
             "PublishedDate",
             Schema::text().format("date-time").about("Else now; at most 24 h ahead. Fixed by the first PUT."),

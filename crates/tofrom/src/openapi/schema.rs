@@ -33,7 +33,12 @@ impl Schema {
 
     /// A whole number between these two.
     pub(super) fn number(least: u32, most: u32) -> Schema {
-        Schema::of("type", "integer").with("minimum", least).with("maximum", most)
+        Schema::of("type", "integer").between(least, most)
+    }
+
+    /// A number is at least and at most this; what is no number is not concerned.
+    pub(super) fn between(self, least: u32, most: u32) -> Schema {
+        self.with("minimum", least).with("maximum", most)
     }
 
     /// One of these JSON types.

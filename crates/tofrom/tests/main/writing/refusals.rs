@@ -15,6 +15,9 @@ fn what_is_wrong_is_named() {
         ("PublishedDate", json!({ "PublishedDate": "yesterday" })),
         ("PublishedDate", json!({ "PublishedDate": "2999-01-01T00:00:00Z" })),
         ("CommentCount", json!({ "CommentCount": -1 })),
+        ("CommentCount", json!({ "CommentCount": 2_147_483_648_u32 })),
+        ("LikeCount", json!({ "LikeCount": "2147483648" })),
+        ("LikeCount", json!({ "LikeCount": "9".repeat(30) })),
         ("Title", json!({ "Title": "a\u{0}b" })),
     ] {
         let answer = stage.put("bob", &service, "1", &with(activity("x"), more));
