@@ -11,6 +11,7 @@
 
 mod main {
     mod access;
+    mod activity;
     mod avatars;
     mod cluster;
     mod copying;

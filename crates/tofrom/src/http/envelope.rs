@@ -39,6 +39,7 @@ pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Reque
     let id = request_id();
 
     let mut response = inner(&service, request, next).await;
+    let vary = response.headers_mut().remove(VARY);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let principal = response.extensions_mut().remove::<Arc<Principal>>();
         response = problem.respond(&service.site, accept.prefers_xml());
@@ -53,7 +54,7 @@ pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Reque
     headers.insert(REQUEST_ID, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
-    headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+    headers.insert(VARY, vary.unwrap_or(HeaderValue::from_static("Accept, Accept-Encoding")));
     service.cors.expose(origin, headers);
 
     let elapsed = started.elapsed();

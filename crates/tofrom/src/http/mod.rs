@@ -3,6 +3,7 @@
 //! `listen` accepts connections, `router` is the map of all addresses, `envelope` is what every request passes on its
 //! way in and every answer on its way out. A handler takes what was asked apart, asks `feed`, and has `render` answer.
 
+mod activity;
 mod assets;
 mod authenticated;
 mod avatar;

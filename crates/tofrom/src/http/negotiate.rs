@@ -46,6 +46,14 @@ impl Accept {
         self.named("text", "event-stream").is_some_and(|quality| quality > 0)
     }
 
+    /// Whether a page is wanted: HTML is named, and none of our formats is liked better.
+    pub fn prefers_html(&self) -> bool {
+        let named = self.named("text", "html").max(self.named("application", "xhtml+xml"));
+        let html = named.or_else(|| self.named("text", "*")).unwrap_or(0);
+        let ours = Format::ALL.into_iter().map(|format| self.quality_of(format)).max().unwrap_or(0);
+        html > 0 && html >= ours
+    }
+
     /// Whether problems should be told in XML: where XML, Atom or Fast Infoset is named and liked better than JSON.
     pub fn prefers_xml(&self) -> bool {
         let xml = ["xml", "atom+xml", "fastinfoset", "problem+xml"]
@@ -204,6 +212,28 @@ mod tests {
         ] {
             assert_eq!(accept(text).choose(&Format::ALL), format, "{text}");
         }
+    }
+
+    #[test]
+    fn a_page_only_where_html_is_named() {
+        for (text, page) in [
+            ("text/html", true),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", true),
+            ("text/html, application/xhtml+xml, */*", true),
+            ("application/xhtml+xml", true),
+            ("text/*", true),
+            ("text/html;q=0.5, application/json", false),
+            ("text/html;q=0.5, */*", false),
+            ("text/html;q=0", false),
+            ("application/json", false),
+            ("text/xml", false),
+            ("image/png", false),
+            ("*/*", false),
+            ("", false),
+        ] {
+            assert_eq!(accept(text).prefers_html(), page, "{text}");
+        }
+        assert!(!Accept::default().prefers_html());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::oauth::{authorize, steps};
 use super::people::{operator, settings};
 use super::users::{account, edge, listing, sources};
 use super::writing::{item, removal};
-use super::{Service, assets, authenticated, avatar, collection, docs, people, websub, whoami};
+use super::{Service, activity, assets, authenticated, avatar, collection, docs, people, websub, whoami};
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::MethodRouter;
@@ -20,6 +20,8 @@ pub enum Access {
     Application,
     /// People with a browser; what they may do there, the page finds out.
     Page,
+    /// Both: people with a browser, and programs that prove who they are. What the request asks for tells them apart.
+    PageOrCredential,
     /// Everybody.
     Open,
 }
@@ -47,6 +49,10 @@ const fn page(path: &'static str, handler: Handler) -> Route {
     Route { path, access: Access::Page, handler }
 }
 
+const fn page_or_program(path: &'static str, handler: Handler) -> Route {
+    Route { path, access: Access::PageOrCredential, handler }
+}
+
 const fn open(path: &'static str, handler: Handler) -> Route {
     Route { path, access: Access::Open, handler }
 }
@@ -69,6 +75,8 @@ pub const ROUTES: &[Route] = &[
     application("/oauth/request_token", steps::request_token_methods),
     page("/oauth/authorize", authorize::methods),
     application("/oauth/access_token", steps::access_token_methods),
+    // People and programs.
+    page_or_program("/activity/{activity}", activity::methods),
     // People.
     page("/", people::front_methods),
     page("/sign-in", people::sign_in_methods),
@@ -76,9 +84,8 @@ pub const ROUTES: &[Route] = &[
     page("/feed", people::feed_methods),
     page("/feed/live", people::live_methods),
     page("/feed/raw", people::raw_methods),
-    page("/activity/{id}", people::activity_methods),
-    page("/activity/{id}/remove", people::remove_methods),
-    page("/activity/{id}/delete", people::delete_methods),
+    page("/activity/{activity}/remove", people::remove_methods),
+    page("/activity/{activity}/delete", people::delete_methods),
     page("/user/{name}", people::person_methods),
     page("/user/{name}/follow", people::follow_methods),
     page("/user/{name}/unfollow", people::unfollow_methods),
@@ -145,8 +152,10 @@ pub fn router(service: Arc<Service>) -> Router {
         .layer(from_fn_with_state(Arc::clone(&service), authenticated::authenticated));
     let pages = on_the_map(|access| access == Access::Page)
         .layer(from_fn_with_state(Arc::clone(&service), people::problems_as_pages));
+    let both = on_the_map(|access| access == Access::PageOrCredential)
+        .layer(from_fn_with_state(Arc::clone(&service), activity::for_programs_or_people));
     let others = on_the_map(|access| matches!(access, Access::Application | Access::Open));
-    let all = guarded.merge(pages).merge(others).fallback(envelope::not_found);
+    let all = guarded.merge(pages).merge(both).merge(others).fallback(envelope::not_found);
     let prefix = service.site.prefix().to_owned();
     let all =
         if prefix.is_empty() { all } else { Router::new().nest(&prefix, all).fallback(envelope::not_found) };

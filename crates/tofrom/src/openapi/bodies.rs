@@ -52,7 +52,7 @@ fn told() -> Vec<(&'static str, Schema)> {
             "Somebody did something on a service. The object stands under the name of its type: `Bookmark`, `Photo`, \
              `Video`, `Book`, `Note` and so on. Every value is a text.",
         )
-        .needs("ActivityUrl", Schema::text().format("uri").about("The activity's page."))
+        .needs("ActivityUrl", Schema::text().format("uri").about("A page for people; for programs the activity."))
         .needs("ActivityIdentifier", Schema::text().pattern(IDENTIFIER))
         .needs("ReceivedDate", Schema::text().format("date-time").about("When the service received it."))
         .needs("Category", Schema::text().about("Type and verb in one word.").example("BookmarkShared"))

@@ -213,6 +213,11 @@ impl Operation {
         }
     }
 
+    /// At an address that is a page, too.
+    pub(super) fn where_a_page_is(self) -> Operation {
+        Operation { access: Access::PageOrCredential, ..self }
+    }
+
     pub(super) fn does(self, summary: &'static str, about: &'static str) -> Operation {
         Operation { summary, about, ..self }
     }

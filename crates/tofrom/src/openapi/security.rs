@@ -33,7 +33,9 @@ pub(super) fn schemes(site: &Site) -> Value {
 /// What such callers have to bring: one of these.
 pub(super) fn needed(access: Access) -> Value {
     match access {
-        Access::Credential => json!([{ "key": [] }, { "basic": [] }, { "oauth1": [] }]),
+        Access::Credential | Access::PageOrCredential => {
+            json!([{ "key": [] }, { "basic": [] }, { "oauth1": [] }])
+        }
         Access::Application => json!([{ "oauth1": [] }]),
         Access::Page | Access::Open => json!([]),
     }

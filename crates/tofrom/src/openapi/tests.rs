@@ -21,9 +21,9 @@ fn fits(route: &str, path: &str) -> bool {
 #[test]
 fn every_address_for_programs_is_there_and_no_other() {
     let operations = operations();
-    for route in
-        ROUTES.iter().filter(|route| matches!(route.access, Access::Credential | Access::Application))
-    {
+    let for_programs =
+        |access| matches!(access, Access::Credential | Access::PageOrCredential | Access::Application);
+    for route in ROUTES.iter().filter(|route| for_programs(route.access)) {
         let told: Vec<&Operation> =
             operations.iter().filter(|operation| fits(route.path, operation.path)).collect();
         assert!(!told.is_empty(), "{} is not told of", route.path);

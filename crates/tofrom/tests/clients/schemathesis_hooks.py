@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 # concern elsewhere.
 SPARED, REMOVED = "alice", "erin"
 USER, ITEM, RECEIVED = "/200909/user/{user}", "/200909/activity/{user}/from/{service}/{source}", "/200909/activity/{user}/to/{activity}"
+ACTIVITY, EXAMPLE = "/activity/{activity}", "01a1dc1e-de01-7f0f-88b3-717cbb004bb1"
 
 SOURCES, SOURCE = "/200909/user/{user}/sources", "/200909/user/{user}/sources/{name}"
 
@@ -22,6 +23,8 @@ def before_call(context, case, kwargs):
     # What the examples name is not there, or deleted by now. These are.
     elif path == ITEM and method in ("GET", "HEAD") and names["user"] == SPARED:
         names |= {"service": "Delicious", "source": "kept"}
+    elif path == ACTIVITY and names["activity"] == EXAMPLE:
+        names["activity"] = os.environ["KEPT"]
     elif path == RECEIVED and names["user"] == SPARED:
         names["activity"] = os.environ["RECEIVED"]
     elif path == SOURCE and method in ("GET", "HEAD") and names["user"] == SPARED:

@@ -39,7 +39,8 @@ print(f"valid {document['openapi']}")
 # Something to read, and something to remove.
 headers = {"ServicePSK": told["key"], "Accept": "application/json"}
 kept = {"Category": "BookmarkShared", "Title": "Kept", "Bookmark": {"Title": "Kept", "Url": "https://example.org/"}}
-requests.put(f"{base}/200909/activity/alice/from/Delicious/kept", json=kept, headers=headers).raise_for_status()
+item = requests.put(f"{base}/200909/activity/alice/from/Delicious/kept", json=kept, headers=headers)
+item.raise_for_status()
 source = f"{base}/200909/user/alice/sources/kept"
 requests.put(source, json={"Address": told["feed"]}, headers=headers).raise_for_status()
 page = requests.get(f"{base}/200909/activity/alice/to?count=1", headers=headers).json()
@@ -63,7 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
     command = [program, "--config-file", "schemathesis.toml", "run", f"{base}/openapi.json", "--checks", ",".join(CHECKS)]
     command += ["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--warnings", "off", "--no-color"]
     environment = {"PYTHONPATH": Path(__file__).parent, "PYTHONDONTWRITEBYTECODE": "1", "SEEN": seen}
-    environment |= {"RECEIVED": received, "FEED": told["feed"]}
+    environment |= {"RECEIVED": received, "FEED": told["feed"], "KEPT": item.headers["Location"].rsplit("/", 1)[1]}
     environment = os.environ | {name: str(value) for name, value in environment.items()}
     run = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     answers = [line.split(" ", 1) for line in seen.read_text().splitlines()]

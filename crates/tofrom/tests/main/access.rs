@@ -34,6 +34,13 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
             let answer = demo.client.send(method, &target, &[], &[]);
             match route.access {
                 Access::Credential => assert_eq!(answer.status, 401, "{method} {target}"),
+                // Without a preference it is for programs; a browser is sent to sign in.
+                Access::PageOrCredential => {
+                    assert_eq!(answer.status, 401, "{method} {target}");
+                    let page = demo.client.send(method, &target, &[("Accept", "text/html")], &[]);
+                    let wanted = if matches!(method, "GET" | "HEAD") { 303 } else { 405 };
+                    assert_eq!((page.status, page.header("www-authenticate")), (wanted, None), "{method}");
+                }
                 // A hub that nobody asked finds nothing, and nobody wants what it brings.
                 Access::Open if target.starts_with("/websub/") => {
                     let wanted = match method {

@@ -1,24 +1,19 @@
-//! `/activity/{id}`: one activity, and what its reader can do with it.
+//! One activity for people, and what its reader can do with it.
 
 use super::super::{Problem, Service};
 use super::form::Sent;
-use super::{Person, sent, shown};
-use crate::auth::session::SignedIn;
+use super::{Person, sent};
 use crate::pages::activity::ActivityPage;
 use crate::pages::frame::{Frame, Here};
 use crate::pages::item::Looking;
 use crate::pages::{Policy, html};
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, Path, Request, State};
 use axum::response::Response;
-use axum::routing::{MethodRouter, get, post};
-use http::{StatusCode, Uri};
-use model::{Account, Activity, ActivityId, Reader, Version, belongs, may_see};
+use axum::routing::{MethodRouter, post};
+use http::StatusCode;
+use model::{ActivityId, Version};
 use std::sync::Arc;
 use store::SourceKey;
-
-pub(in crate::http) fn show_methods() -> MethodRouter<Arc<Service>> {
-    shown(get(show))
-}
 
 pub(in crate::http) fn remove_methods() -> MethodRouter<Arc<Service>> {
     sent(post(remove))
@@ -28,18 +23,24 @@ pub(in crate::http) fn delete_methods() -> MethodRouter<Arc<Service>> {
     sent(post(delete))
 }
 
-async fn show(
-    State(service): State<Arc<Service>>,
-    Person(person): Person,
-    Path(id): Path<String>,
-    uri: Uri,
+/// The page of an activity, for a person who is signed in.
+pub(in crate::http) async fn show(
+    service: Arc<Service>,
+    id: Option<ActivityId>,
+    request: Request,
 ) -> Result<Response, Problem> {
-    let (activity, actor) = service.visible(&person, &id).await?;
+    let (mut parts, _) = request.into_parts();
+    let Person(person) = match Person::from_request_parts(&mut parts, &service).await {
+        Ok(person) => person,
+        Err(to_sign_in) => return Ok(to_sign_in),
+    };
+    let uri = &parts.uri;
+    let (activity, actor) = service.visible(&person.principal(), id).await?;
     let pictures = super::form::field(uri.query().unwrap_or_default().as_bytes(), "pictures").is_some();
     let looking = Looking { site: &service.site, person: &person, now: service.clock.now() };
     let page = ActivityPage {
         site: &service.site,
-        frame: Frame::new(&service.site, &person, Here::Elsewhere, &uri),
+        frame: Frame::new(&service.site, &person, Here::Elsewhere, uri),
         item: looking.at(&activity.state, &actor, &activity.body),
         state: &activity.state,
         pictures,
@@ -67,7 +68,7 @@ async fn delete(
     Path(id): Path<String>,
     sent: Sent,
 ) -> Result<Response, Problem> {
-    let (activity, actor) = service.visible(&sent.person, &id).await?;
+    let (activity, actor) = service.visible(&sent.person.principal(), ActivityId::parse(&id)).await?;
     if actor.uid != sent.person.account.uid {
         return Err(Problem::not_found());
     }
@@ -76,32 +77,4 @@ async fn delete(
     service.ingest.delete(&source).await?;
     service.hub.wrote();
     Ok(service.go("/feed?done=deleted"))
-}
-
-impl Service {
-    /// An activity that the person may see: because it is in a collection of theirs, or in what somebody did whose
-    /// collection they may read.
-    async fn visible(&self, person: &SignedIn, id: &str) -> Result<(Activity, Arc<Account>), Problem> {
-        let id = ActivityId::parse(id).ok_or_else(Problem::not_found)?;
-        let found = self.store.activities(&[id]).await?.into_iter().flatten().next();
-        let found = found.filter(|one| !one.state.deleted && self.retains(one.state.received));
-        let Activity { state, body } = found.ok_or_else(Problem::not_found)?;
-        let actor = self.accounts.get(state.actor).await?.filter(|actor| !actor.removed);
-        let actor = actor.ok_or_else(Problem::not_found)?;
-        let me = person.account.uid;
-        let edge = self.store.edges(me, &[state.actor]).await?.into_iter().flatten().next();
-        let mine = belongs(&state, me, edge.as_ref(), false);
-        // As whom they would read the collection of who did it, with what is known of both already.
-        let follows_owner = edge.is_some_and(|edge| edge.following);
-        let reader = match (person.account.operator, actor.public) {
-            (true, _) => Some(Reader::Owner),
-            (false, true) => Some(Reader::Other { uid: me, follows_owner }),
-            (false, false) => None,
-        };
-        let theirs = reader.is_some_and(|reader| may_see(reader, actor.uid, &state, &actor));
-        if !(mine.from || mine.to || theirs) {
-            return Err(Problem::not_found());
-        }
-        Ok((Activity { state, body }, actor))
-    }
 }

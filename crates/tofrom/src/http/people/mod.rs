@@ -1,5 +1,6 @@
 //! Pages for people. Whoever comes here has a browser and, but for the first pages, a session; programs have addresses of
-//! their own, and none of those takes a cookie.
+//! their own, and none of those takes a cookie. An activity's address serves both;
+//! `http/activity.rs` tells them apart.
 //!
 //! A page is shown by GET. Whatever changes something is a form, sent by POST with a field that only this session's
 //! pages have, made for the address that the form goes to; its answer is the way back to a page, so that reloading
@@ -17,7 +18,7 @@ pub(super) mod settings;
 mod trying;
 mod upload;
 
-pub(super) use activity::{delete_methods, remove_methods, show_methods as activity_methods};
+pub(super) use activity::{delete_methods, remove_methods, show as show_activity};
 pub(super) use entry::{front_methods, sign_in_methods, sign_out_methods};
 pub(super) use feed::{live_methods, page_methods as feed_methods, raw_methods};
 pub(super) use join::{invited_methods, open_methods as join_methods, reset_methods};

@@ -92,7 +92,8 @@ impl Service {
         self.retention.is_none_or(|longest| u128::try_from(age).unwrap_or(0) <= longest.as_millis())
     }
 
-    fn show(
+    /// The activity alone, as the caller asked for it.
+    pub(in crate::http) fn show(
         &self,
         actor: &Account,
         activity: &Activity,

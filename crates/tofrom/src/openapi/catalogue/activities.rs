@@ -8,7 +8,7 @@ use model::Format;
 const ITEM: &str = "/200909/activity/{user}/from/{service}/{source}";
 
 pub(super) fn operations() -> Vec<Operation> {
-    vec![put(), read(), delete(), post(), remove()]
+    vec![put(), read(), read_by_url(), delete(), post(), remove()]
 }
 
 fn put() -> Operation {
@@ -46,6 +46,26 @@ fn read() -> Operation {
         .fails(&["parameter", "not-found", "not-acceptable"])
         .example(
             r#"curl -H "ServicePSK: $KEY" "$BASE/200909/activity/alice/from/Delicious/post-42?format=json""#,
+        )
+}
+
+fn read_by_url() -> Operation {
+    Operation::new(Method::GET, "readActivityByUrl", "/activity/{activity}", Group::Activities)
+        .where_a_page_is()
+        .does(
+            "Read an activity at its ActivityUrl",
+            "For every caller that may see it: its actor, the accounts that it addresses, the followers whom it \
+             reaches, operators, and everybody if the actor's account and the activity are public. Without a credential \
+             and with HTML preferred it is a page for people.",
+        )
+        .takes([parameter::format(&Format::ALL), parameter::if_none_match()])
+        .answers(
+            Answer::new(200, "The activity.").formats(&Format::ALL, "Activity", "Activity").headers(&["ETag"]),
+        )
+        .answers(Answer::new(304, "It has not changed.").headers(&["ETag"]))
+        .fails(&["parameter", "not-found", "not-acceptable"])
+        .example(
+            r#"curl -H "ServicePSK: $KEY" -H "Accept: application/json" "$BASE/activity/01a1dc1e-de01-7f0f-88b3-717cbb004bb1""#,
         )
 }
 

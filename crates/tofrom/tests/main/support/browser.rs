@@ -14,6 +14,9 @@ pub(crate) struct Browser {
     pub(crate) says: Vec<(&'static str, String)>,
 }
 
+/// What browsers accept.
+pub(crate) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8";
+
 /// What is shown at last.
 pub(crate) struct Page {
     pub(crate) answer: Answer,
@@ -67,7 +70,7 @@ impl Browser {
         for _ in 0..5 {
             let target =
                 address.strip_prefix(&origin).unwrap_or_else(|| panic!("{address} is not below {origin}"));
-            let mut headers: Vec<(&str, &str)> = Vec::new();
+            let mut headers: Vec<(&str, &str)> = vec![("Accept", ACCEPT)];
             headers.extend(self.cookie.as_deref().map(|cookie| ("Cookie", cookie)));
             if body.is_some() {
                 headers.push(("Content-Type", "application/x-www-form-urlencoded"));
