@@ -33,5 +33,6 @@ pub use discover::{Found, discover, rel_me};
 pub use feed::{Feed, Format, Item, ItemObject, Medium, Picture, Provider};
 pub use limits::{MAX_BYTES, MAX_ID, MAX_ITEMS, MAX_TEXT, MAX_TITLE, MAX_URL};
 pub use links::{Link, links};
+pub use plain::text_of_html;
 pub use read::read;
 pub use unreadable::Unreadable;

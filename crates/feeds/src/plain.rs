@@ -155,8 +155,8 @@ fn of_words(words: &str, limit: usize) -> Option<String> {
     plain.done()
 }
 
-/// The text of markup.
-pub(crate) fn text_of_html(html: &str) -> Option<String> {
+/// The text of markup: what a person would read of it, at most [`MAX_TEXT`] characters.
+pub fn text_of_html(html: &str) -> Option<String> {
     of_html(html, MAX_TEXT)
 }
 

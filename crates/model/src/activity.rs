@@ -109,6 +109,9 @@ pub struct Body {
     pub source_id: String,
     /// A sentence for people.
     pub title: String,
+    /// A longer text about the activity, where that is another one than the object's description. Only Atom shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     /// The service, as it is shown.
     pub service: Service,
     /// What is known of comments and likes.
@@ -162,6 +165,9 @@ pub struct Object {
     /// Its address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The address of a page about it, where that is another one than its address. Only Atom shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alternate: Option<String>,
 }
 
 /// A small picture of an object.

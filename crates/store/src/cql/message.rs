@@ -280,6 +280,7 @@ mod tests {
         let body = Body {
             source_id: "1".to_owned(),
             title: "A title".to_owned(),
+            summary: None,
             service,
             comments: Comments::Available(false),
             object: Object::default(),

@@ -147,6 +147,7 @@ fn activity(
     let body = Body {
         source_id: format!("{number}"),
         title: "Something happened".to_owned(),
+        summary: None,
         service: Service { name, icon: None, website: None },
         comments: Comments::Available(true),
         object: Object { title: Some("An object".to_owned()), ..Object::default() },

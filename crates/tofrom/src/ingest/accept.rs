@@ -7,12 +7,12 @@
 use super::audiences::Audiences;
 use super::fingerprint::fingerprint;
 use super::ids::{Ids, Randomness};
-use super::{Draft, Refused};
+use super::{Draft, Refused, Unsaid};
 use crate::clock::Clock;
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{
     Account, AccountName, Activity, ActivityId, Body, Comments, Facet, Formerly, Millis, Object, State, Uid,
-    Version,
+    Version, Visibility,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -162,6 +162,7 @@ impl Ingest {
         let mut states: HashMap<ActivityId, State> =
             states.into_iter().flatten().map(|state| (state.id, state)).collect();
 
+        let mut bodies = self.bodies_to_keep(&now_due, &claims, &states, names).await?;
         let now = self.clock.now();
         let mut writes = Vec::new();
         let mut written = Vec::new();
@@ -170,7 +171,8 @@ impl Ingest {
             let step = match claim {
                 Some(claim) if !claim.deleted => {
                     let state = states.remove(&claim.id).ok_or_else(|| claimed_but_missing(claim.id))?;
-                    another_version(&source, &draft, addressed, &claim, state, by, now)?
+                    let existing = Existing { body: bodies.remove(&claim.id), claim, state };
+                    another_version(&source, &draft, addressed, existing, by, now)?
                 }
                 Some(deleted) if by == Bringer::Source => Step::Done(Outcome::Unchanged(deleted.id)),
                 gone => first_version(&source, &draft, addressed, gone.as_ref(), ids, now)?,
@@ -195,6 +197,60 @@ impl Ingest {
         // Drafts of one address keep their order.
         later.sort_by_key(|(at, ..)| *at);
         Ok(later.into_iter().map(|(at, _, draft)| (at, draft)).collect())
+    }
+
+    /// The bodies of which a draft leaves something as it is. One that says what is said already needs none.
+    async fn bodies_to_keep(
+        &self,
+        drafts: &[(usize, SourceKey, Draft)],
+        claims: &[Option<Claim>],
+        states: &HashMap<ActivityId, State>,
+        names: &HashMap<AccountName, Uid>,
+    ) -> Result<HashMap<ActivityId, Body>> {
+        let mut ids = Vec::new();
+        for ((.., draft), claim) in drafts.iter().zip(claims) {
+            let Some((claim, state)) = claim.as_ref().and_then(|claim| Some((claim, states.get(&claim.id)?)))
+            else {
+                continue;
+            };
+            let addressed = draft.to.as_deref().map(|to| numbers(to, names));
+            let content = Content::of(draft, None, addressed, state);
+            if draft.unsaid != Unsaid::default() && content.fingerprint()? != claim.fingerprint {
+                ids.push(claim.id);
+            }
+        }
+        let found = self.store.activities(&ids).await?.into_iter().flatten();
+        Ok(found.map(|activity| (activity.state.id, activity.body)).collect())
+    }
+}
+
+/// What stands at an address.
+struct Existing {
+    claim: Claim,
+    state: State,
+    /// `None` if the draft leaves nothing of it as it is.
+    body: Option<Body>,
+}
+
+/// All that a new version can change.
+struct Content {
+    body: Body,
+    visibility: Visibility,
+    addressed: Vec<Uid>,
+}
+
+impl Content {
+    /// What a draft makes of what is there.
+    fn of(draft: &Draft, before: Option<&Body>, addressed: Option<Vec<Uid>>, state: &State) -> Content {
+        Content {
+            body: draft.body_after(before),
+            visibility: draft.visibility.unwrap_or(state.visibility),
+            addressed: addressed.unwrap_or_else(|| state.addressed.clone()),
+        }
+    }
+
+    fn fingerprint(&self) -> Result<[u8; 16]> {
+        fingerprint(&self.body, self.visibility, &self.addressed)
     }
 }
 
@@ -245,9 +301,10 @@ fn first_version(
         addressed: addressed.unwrap_or_default(),
         pulled: false,
     };
-    let fingerprint = fingerprint(&draft.body, state.visibility, &state.addressed)?;
+    let body = draft.body_after(None);
+    let fingerprint = fingerprint(&body, state.visibility, &state.addressed)?;
     let outcome = Outcome::Created(state.id);
-    let activity = Activity { state, body: draft.body.clone() };
+    let activity = Activity { state, body };
     let acceptance = Acceptance { source: source.clone(), before, fingerprint, formerly: None, activity };
     Ok(Step::Write(Box::new(acceptance), outcome))
 }
@@ -257,29 +314,28 @@ fn another_version(
     source: &SourceKey,
     draft: &Draft,
     addressed: Option<Vec<Uid>>,
-    claim: &Claim,
-    state: State,
+    existing: Existing,
     by: Bringer,
     now: Millis,
 ) -> Result<Step> {
+    let Existing { claim, state, body: before } = existing;
     if let Some(refused) = changes_what_is_fixed(draft, &state).filter(|_| by == Bringer::Person) {
         return Ok(Step::Done(Outcome::Refused(refused)));
     }
-    let visibility = draft.visibility.unwrap_or(state.visibility);
     let formerly = Some(Formerly::from(&state));
-    let addressed = addressed.unwrap_or_else(|| state.addressed.clone());
-    let fingerprint = fingerprint(&draft.body, visibility, &addressed)?;
+    let content = Content::of(draft, before.as_ref(), addressed, &state);
+    let fingerprint = content.fingerprint()?;
     if fingerprint == claim.fingerprint {
         return Ok(Step::Done(Outcome::Unchanged(claim.id)));
     }
     let state = State {
         version: Version::next(now, Some(claim.version)),
         updated: later_than(state.updated, now),
-        visibility,
-        addressed,
+        visibility: content.visibility,
+        addressed: content.addressed,
         ..state
     };
-    let activity = Activity { state, body: draft.body.clone() };
+    let activity = Activity { state, body: content.body };
     let acceptance =
         Acceptance { source: source.clone(), before: Some(claim.version), fingerprint, formerly, activity };
     Ok(Step::Write(Box::new(acceptance), Outcome::Updated(claim.id)))
@@ -319,6 +375,7 @@ fn deletion(source: &SourceKey, claim: &Claim, activity: Activity, now: Millis) 
     };
     let body = Body {
         title: String::new(),
+        summary: None,
         comments: Comments::Available(false),
         object: Object::default(),
         ..body

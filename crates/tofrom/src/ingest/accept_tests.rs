@@ -73,6 +73,42 @@ async fn what_the_first_version_fixed_stays() {
 }
 
 #[tokio::test]
+async fn what_only_atom_shows_stays_until_it_is_said() {
+    let place = Place::new();
+    let alice = place.account("alice").await;
+    let said = json!({
+        "EntrySummary": "own", "Bookmark": {"Url": "https://example.org/", "AlternateUrl": "https://example.org/about"},
+    });
+    let id = created(&put(&place, &alice, "1", said.clone()).await);
+    let kept = || async {
+        let body = place.store.activities(&[id]).await.unwrap().remove(0).unwrap().body;
+        (body.summary, body.object.alternate)
+    };
+    let both = || (Some("own".to_owned()), Some("https://example.org/about".to_owned()));
+    assert_eq!(kept().await, both());
+    let unsaid = json!({"Bookmark": {"Url": "https://example.org/"}});
+    assert_eq!(
+        put(&place, &alice, "1", unsaid).await,
+        Outcome::Unchanged(id),
+        "it says what is said already"
+    );
+    assert_eq!(put(&place, &alice, "1", json!({"Title": "y"})).await, Outcome::Updated(id));
+    assert_eq!(kept().await, both());
+    // What is shown for the other anyway is not kept.
+    let same = json!({"Bookmark": {"Url": "https://example.org/about", "Description": "own"}});
+    assert_eq!(put(&place, &alice, "1", same.clone()).await, Outcome::Updated(id));
+    assert_eq!(kept().await, (None, None));
+    assert_eq!(put(&place, &alice, "1", same).await, Outcome::Unchanged(id));
+    // Nothing of it is left where it was deleted.
+    put(&place, &alice, "1", said).await;
+    assert_eq!(kept().await, both());
+    assert!(place.ingest.delete(&source_of(alice.uid, &draft("1", json!({})))).await.unwrap());
+    assert_eq!(kept().await, (None, None));
+    created(&put(&place, &alice, "1", json!({})).await);
+    assert_eq!(kept().await, (None, None));
+}
+
+#[tokio::test]
 async fn what_was_deleted_is_gone_and_comes_again_as_another() {
     let place = Place::new();
     let alice = place.account("alice").await;

@@ -1,16 +1,16 @@
 //! Activities as Atom entries, with the extensions of activity streams: what the service writes, and what others wrote
 //! who went by the same drafts.
 //!
-//! Names are compared by namespace, never by prefix. Author and actor are looked over, as are the entry's links, its
-//! time of change and its own summary: the service knows better, or says the same elsewhere. The entry's `id` is the
-//! `SourceId`, which counts where no address gives one.
+//! Names are compared by namespace, never by prefix. Author, actor, the entry's links and its time of change are
+//! ignored: the service knows better. The entry's `id` is the `SourceId`, which counts where no address gives one. An
+//! entry always says its own summary and the alternate link of its object: an entry without them removes them.
 
 mod feed;
 
 use super::element::{only, said};
 use super::read::other_root;
 use super::{RawActivity, RawObject, RawService, RawThumbnail, Said, Unreadable};
-use infoset::Element;
+use infoset::{Element, XmlWriter};
 use model::{Kind, parse_category};
 use quick_xml::escape::unescape;
 
@@ -38,6 +38,7 @@ pub(super) fn entry(root: &Element) -> Result<RawActivity, Unreadable> {
     Ok(RawActivity {
         source_id: word(only(root, ATOM, "id")?),
         title: text(only(root, ATOM, "title")?)?,
+        summary: Some(summary(only(root, ATOM, "summary")?)?),
         service: provider(root)?.or(source.map(provider).transpose()?.flatten()).unwrap_or_default(),
         comment_count: word(only(root, THREAD, "total")?),
         published: word(only(root, ATOM, "published")?),
@@ -77,6 +78,22 @@ fn text(element: Option<&Element>) -> Result<Said, Unreadable> {
     }
 }
 
+/// The entry's own summary, which others write in HTML: the text that people would read is taken.
+fn summary(element: Option<&Element>) -> Result<Said, Unreadable> {
+    let taken = text(element);
+    let (Err(_), Some(element)) = (&taken, element) else { return taken };
+    let markup = match element.attribute("", "type") {
+        Some("html") => element.text(),
+        Some("xhtml") => {
+            let mut writer = XmlWriter::fragment();
+            element.emit(&mut writer);
+            String::from_utf8_lossy(&writer.finish()).into_owned()
+        }
+        _ => return taken,
+    };
+    Ok(feeds::text_of_html(&markup).map(Said::text).unwrap_or_default())
+}
+
 /// Of the categories, which may be anybody's, the first that tells a type and a verb.
 fn category<'a>(root: &'a Element, kind: &Said) -> Option<&'a str> {
     let kind = if let Said::Text(kind) = kind { Kind::parse(kind) } else { None };
@@ -106,8 +123,10 @@ fn provider(parent: &Element) -> Result<Option<RawService>, Unreadable> {
 }
 
 fn object(object: &Element) -> Result<RawObject, Unreadable> {
-    let address = |rel: &str| link(object, rel).and_then(|link| link.attribute("", "href"));
-    let thumbnail = link(object, "preview").map(|preview| {
+    let address = |rel: &str| links(object, rel).find_map(|link| link.attribute("", "href"));
+    let page = links(object, "alternate").filter(is_page).find_map(|link| link.attribute("", "href"));
+    let said = |url: Option<&str>| url.map(|url| Said::text(url.trim())).unwrap_or_default();
+    let thumbnail = links(object, "preview").next().map(|preview| {
         let said = |namespace: &str, name: &str| {
             preview.attribute(namespace, name).map(|value| Said::text(value.trim())).unwrap_or_default()
         };
@@ -118,19 +137,24 @@ fn object(object: &Element) -> Result<RawObject, Unreadable> {
         description: text(only(object, ATOM, "summary")?)?,
         thumbnail: thumbnail.unwrap_or_default(),
         // What a bookmark leads to is related to it; any other object has a page of its own.
-        url: address("related")
-            .or_else(|| address("alternate"))
-            .map(|url| Said::text(url.trim()))
-            .unwrap_or_default(),
+        url: said(address("related").or(page).or_else(|| address("alternate"))),
+        alternate: Some(said(page)),
     })
 }
 
-/// The first link of a relation; Atom allows any number of them.
-fn link<'a>(parent: &'a Element, rel: &str) -> Option<&'a Element> {
-    parent.elements().filter(|element| element.name.is(ATOM, "link")).find(|link| {
+/// The links of a relation; Atom allows any number of them.
+fn links<'a>(parent: &'a Element, rel: &str) -> impl Iterator<Item = &'a Element> {
+    parent.elements().filter(|element| element.name.is(ATOM, "link")).filter(move |link| {
         let found = link.attribute("", "rel").unwrap_or("alternate").trim();
         found.strip_prefix(RELATIONS).unwrap_or(found).eq_ignore_ascii_case(rel)
     })
+}
+
+/// Whether a link leads to a page for people; one that says nothing of its type may.
+fn is_page(link: &&Element) -> bool {
+    let media_type = link.attribute("", "type").unwrap_or("text/html");
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    ["text/html", "application/xhtml+xml", "text/xhtml"].iter().any(|page| essence.eq_ignore_ascii_case(page))
 }
 
 #[cfg(test)]

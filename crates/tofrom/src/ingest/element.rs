@@ -18,6 +18,7 @@ pub(super) fn activity(root: &Element) -> Result<RawActivity, Unreadable> {
     Ok(RawActivity {
         source_id: field("SourceId")?,
         title: field("Title")?,
+        summary: field_at_all(root, "EntrySummary")?,
         verb: field("Verb")?,
         service: service(only(root, "", "SourceService")?)?,
         comments_available: field("CommentsAvailable")?,
@@ -59,6 +60,11 @@ fn is_group(element: &Element) -> bool {
 
 fn field(parent: &Element, name: &str) -> Result<Said, Unreadable> {
     Ok(only(parent, "", name)?.map(said).unwrap_or_default())
+}
+
+/// The same of a field that need not be said.
+fn field_at_all(parent: &Element, name: &str) -> Result<Option<Said>, Unreadable> {
+    Ok(Some(field(parent, name)?).filter(|said| *said != Said::Nothing))
 }
 
 /// Each `To` is a name. One without a name addresses nobody, which is not the same as none at all.
@@ -120,6 +126,7 @@ fn object(group: &Element) -> Result<RawObject, Unreadable> {
         description: field(group, "Description")?,
         thumbnail: thumbnail(only(group, "", "Thumbnail")?)?,
         url: field(group, "Url")?,
+        alternate: field_at_all(group, "AlternateUrl")?,
     })
 }
 

@@ -16,6 +16,7 @@ pub(super) const FIELDS: &[&str] = &[
     "Category",
     "CommentCount",
     "CommentsAvailable",
+    "EntrySummary",
     "LikeCount",
     "PublishedDate",
     "ReceivedDate",
@@ -46,6 +47,7 @@ pub fn read(bytes: &[u8]) -> Result<RawActivity, Unreadable> {
     Ok(RawActivity {
         source_id: said(fields.get("SourceId")),
         title: said(fields.get("Title")),
+        summary: said_at_all(fields.get("EntrySummary")),
         category: said(fields.get("Category")),
         verb: said(fields.get("Verb")),
         kind: said(fields.get("Type")),
@@ -74,11 +76,16 @@ fn said(value: Option<&Value>) -> Said {
     }
 }
 
+/// The same of a field that need not be said.
+fn said_at_all(value: Option<&Value>) -> Option<Said> {
+    Some(said(value)).filter(|said| *said != Said::Nothing)
+}
+
 /// A list of texts; a single text stands for a list of one.
 fn to(value: Option<&Value>) -> Option<Vec<Said>> {
     match value {
         Some(Value::Array(items)) => Some(items.iter().map(|item| said(Some(item))).collect()),
-        other => Some(said(other)).filter(|one| *one != Said::Nothing).map(|one| vec![one]),
+        other => said_at_all(other).map(|one| vec![one]),
     }
 }
 
@@ -102,6 +109,7 @@ fn object(fields: &Map<String, Value>) -> RawObject {
         description: said(fields.get("Description")),
         thumbnail: thumbnail(fields.get("Thumbnail")),
         url: said(fields.get("Url")),
+        alternate: said_at_all(fields.get("AlternateUrl")),
     }
 }
 
@@ -202,6 +210,9 @@ impl Serialize for Written<'_> {
         map.serialize_entry("PublishedDate", &state.published.with_offset())?;
         map.serialize_entry("Category", &category(&state.facet.kind, &state.facet.verb))?;
         map.serialize_entry("Title", &body.title)?;
+        if let Some(summary) = &body.summary {
+            map.serialize_entry("EntrySummary", summary)?;
+        }
         map.serialize_entry(
             "SourceService",
             &Fields(&[
@@ -254,8 +265,10 @@ impl Serialize for WrittenObject<'_> {
                 [("Url", Some(url.as_str())), ("Height", height.as_deref()), ("Width", width.as_deref())];
             map.serialize_entry("Thumbnail", &Fields(&fields))?;
         }
-        if let Some(url) = &object.url {
-            map.serialize_entry("Url", url)?;
+        for (name, url) in [("Url", &object.url), ("AlternateUrl", &object.alternate)] {
+            if let Some(url) = url {
+                map.serialize_entry(name, url)?;
+            }
         }
         map.end()
     }

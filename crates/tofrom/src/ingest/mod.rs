@@ -25,7 +25,7 @@ mod xml;
 pub use accept::{Ingest, Outcome};
 pub(crate) use fields::{MAX_COUNT, MAX_DESCRIPTION, MAX_TITLE, MAX_URL};
 pub use ids::Randomness;
-pub use normalise::{Draft, normalise};
+pub use normalise::{Draft, Unsaid, normalise};
 pub(crate) use normalise::{MAX_SOURCE_ID, MAX_TO};
 pub use raw::{RawActivity, RawObject, RawService, RawThumbnail, Said};
 pub(crate) use read::read_element;

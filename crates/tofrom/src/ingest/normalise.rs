@@ -16,12 +16,23 @@ pub(crate) const MAX_TO: usize = 100;
 /// How far ahead of the clock something may be published: clocks differ, and some people live in tomorrow.
 const MAX_AHEAD: i64 = 24 * 60 * 60 * 1_000;
 
+/// Which of what only Atom shows was not said: it stays as it was where there is an earlier version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unsaid {
+    /// The entry's own summary.
+    pub summary: bool,
+    /// The object's alternate link.
+    pub alternate: bool,
+}
+
 /// An activity that may be taken in. What is `None` stays as it was where there is an earlier version, and has its
 /// default where there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// What is shown of it.
     pub body: Body,
+    /// What an earlier version adds to that.
+    pub unsaid: Unsaid,
     /// The type of its object.
     pub kind: Kind,
     /// What was done.
@@ -36,14 +47,40 @@ pub struct Draft {
     pub received: Option<Millis>,
 }
 
+impl Draft {
+    /// The body of the version that this becomes where `before` is the body of the version before. A summary that is the
+    /// description is none, and so is an alternate link that is the address: both are shown for them anyway.
+    pub fn body_after(&self, before: Option<&Body>) -> Body {
+        let mut body = self.body.clone();
+        if let Some(before) = before {
+            if self.unsaid.summary {
+                body.summary.clone_from(&before.summary);
+            }
+            if self.unsaid.alternate {
+                body.object.alternate.clone_from(&before.object.alternate);
+            }
+        }
+        let object = &mut body.object;
+        body.summary = body.summary.filter(|summary| object.description.as_ref() != Some(summary));
+        object.alternate = match (object.alternate.take(), &object.url) {
+            (Some(alternate), Some(url)) if alternate != *url => Some(alternate),
+            _ => None,
+        };
+        body
+    }
+}
+
 /// The draft of what was said, or the first thing that is wrong with it.
 pub fn normalise(raw: &RawActivity, now: Millis) -> Result<Draft, Refused> {
     let title = title("Title", &raw.title)?.ok_or_else(|| missing("Title", "a sentence for people"))?;
-    let Facets { kind, verb, object } = facets(raw)?;
+    let Facets { kind, verb, object, unsaid_alternate } = facets(raw)?;
+    let summary = raw.summary.as_ref().map(|said| description("EntrySummary", said)).transpose()?;
     Ok(Draft {
+        unsaid: Unsaid { summary: summary.is_none(), alternate: unsaid_alternate },
         body: Body {
             source_id: source_id(&raw.source_id)?,
             title,
+            summary: summary.flatten(),
             service: Service {
                 name: service_name(&raw.service.name)?,
                 icon: url("SourceService.IconURL", &raw.service.icon)?,
@@ -89,6 +126,7 @@ struct Facets {
     kind: Kind,
     verb: Verb,
     object: Object,
+    unsaid_alternate: bool,
 }
 
 /// Type, verb and object go together: the object stands under the name of its type, and `Category` can't be taken
@@ -119,8 +157,8 @@ fn facets(raw: &RawActivity) -> Result<Facets, Refused> {
             return Err(missing("Category", "like BookmarkShared, or else Verb and Type"));
         }
     };
-    let object = object(&kind, raw)?;
-    Ok(Facets { kind, verb, object })
+    let (object, unsaid_alternate) = object(&kind, raw)?;
+    Ok(Facets { kind, verb, object, unsaid_alternate })
 }
 
 /// The type and verb of a `Category`: of the `Type` beside it, else of an object that is there, else of a known type.
@@ -143,23 +181,27 @@ fn categorised(text: &str, told: Option<&Kind>, raw: &RawActivity) -> Result<(Ki
     })
 }
 
-fn object(kind: &Kind, raw: &RawActivity) -> Result<Object, Refused> {
+/// The object, and whether nothing was said of its alternate link.
+fn object(kind: &Kind, raw: &RawActivity) -> Result<(Object, bool), Refused> {
     let name = kind.element();
     let exact = raw.objects.iter().find(|(element, _)| *element == name);
     let any_case = || raw.objects.iter().find(|(element, _)| Kind::parse(element).as_ref() == Some(kind));
     let what = "the object, with Title or Url";
     let (_, said) = exact.or_else(any_case).ok_or_else(|| missing(&name, what))?;
-    let RawObject { title: object_title, description: text, thumbnail: picture, url: address } = said;
+    let RawObject { title: object_title, description: text, thumbnail: picture, url: address, alternate } =
+        said;
+    let page = alternate.as_ref().map(|said| url(&format!("{name}.AlternateUrl"), said)).transpose()?;
     let object = Object {
         title: title(&format!("{name}.Title"), object_title)?,
         description: description(&format!("{name}.Description"), text)?,
         thumbnail: thumbnail(&name, picture)?,
         url: url(&format!("{name}.Url"), address)?,
+        alternate: page.flatten(),
     };
     if object.title.is_none() && object.url.is_none() {
         return Err(Refused::new(name, "needs Title or Url"));
     }
-    Ok(object)
+    Ok((object, alternate.is_none()))
 }
 
 fn thumbnail(object: &str, said: &RawThumbnail) -> Result<Option<Thumbnail>, Refused> {

@@ -30,6 +30,8 @@ pub struct RawActivity {
     pub source_id: Said,
     /// `Title`.
     pub title: Said,
+    /// `EntrySummary`, the `summary` of an entry in Atom; `None` where it is not said at all.
+    pub summary: Option<Said>,
     /// `Category`: type and verb in one word.
     pub category: Said,
     /// `Verb`.
@@ -76,6 +78,8 @@ pub struct RawObject {
     pub thumbnail: RawThumbnail,
     /// `Url`.
     pub url: Said,
+    /// `AlternateUrl`, the object's `link rel="alternate"` in Atom; `None` where it is not said at all.
+    pub alternate: Option<Said>,
 }
 
 /// `Thumbnail`.

@@ -122,7 +122,11 @@ fn sent() -> Vec<(&'static str, Schema)> {
         .field("Title", Schema::text().length(0, MAX_TITLE))
         .field("Description", Schema::text().length(0, MAX_DESCRIPTION).about("At most 16 KiB."))
         .field("Thumbnail", Schema::named("NewThumbnail"))
-        .field("Url", address().about("An address of http or https."));
+        .field("Url", address().about("An address of http or https."))
+        .field(
+            "AlternateUrl",
+            address().about("A page about it, where that is another one. Only Atom shows it."),
+        );
     let service = Schema::object()
         .field("Name", Schema::text().about("Comes from the address, where it has one."))
         .field("IconURL", address())
@@ -138,6 +142,12 @@ fn sent() -> Vec<(&'static str, Schema)> {
         .field("Category", Schema::text().about("Type and verb in one word.").example("BookmarkShared"))
         .field("Verb", Schema::text().about("`shared`, `share` or the IRI; fixed by the first PUT."))
         .field("Type", Schema::text().about("`bookmark` or the IRI; fixed by the first PUT."))
+        .field(
+            "EntrySummary",
+            Schema::text()
+                .length(0, MAX_DESCRIPTION)
+                .about("A text about the activity itself. Only Atom shows it, as the entry's `summary`."),
+        )
         .field("SourceService", Schema::named("NewSourceService"))
         .field("CommentsAvailable", natural("boolean"))
         .field("CommentCount", count().about("Where one count is given, the other is 0."))

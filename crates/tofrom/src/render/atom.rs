@@ -66,8 +66,8 @@ pub(super) fn entry(site: &Site, state: &State, body: &Body, actor: &Account, si
     sink.leaf(activity("verb"), &verb.iri());
     sink.leaf(atom("published"), &state.published.zulu());
     typed(sink, "title", "text", &body.title);
-    if let Some(description) = &body.object.description {
-        typed(sink, "summary", "html", &escape_html(description));
+    if let Some(summary) = body.summary.as_ref().or(body.object.description.as_ref()) {
+        typed(sink, "summary", "html", &escape_html(summary));
     }
     provider(body, sink);
     object(state, body, sink);
@@ -109,10 +109,13 @@ fn object(state: &State, body: &Body, sink: &mut impl Sink) {
     if let Some(title) = &object.title {
         typed(sink, "title", "text", title);
     }
-    match (&object.url, &object.title) {
-        (Some(url), Some(title)) => link(sink, &[("rel", "related"), ("href", url), ("title", title)]),
-        (Some(url), None) => link(sink, &[("rel", "related"), ("href", url)]),
-        (None, _) => {}
+    if let Some(url) = &object.url {
+        let page = object.alternate.as_ref().unwrap_or(url);
+        link(sink, &[("rel", "alternate"), ("type", "text/html"), ("href", page)]);
+        match &object.title {
+            Some(title) => link(sink, &[("rel", "related"), ("href", url), ("title", title)]),
+            None => link(sink, &[("rel", "related"), ("href", url)]),
+        }
     }
     if let Some(thumbnail) = &object.thumbnail {
         let (height, width) =

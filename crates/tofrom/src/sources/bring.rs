@@ -71,6 +71,7 @@ pub(super) fn draft(
             height: said(picture.height.map(|pixels| pixels.to_string())),
             width: said(picture.width.map(|pixels| pixels.to_string())),
         }),
+        ..RawObject::default()
     };
     raw.objects = vec![(kind.element(), object)];
     // What others write need not be fit to be shown; without what is not, the rest is.

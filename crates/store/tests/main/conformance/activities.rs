@@ -65,10 +65,12 @@ pub(crate) async fn what_is_stored_comes_back_unchanged(store: Engine) {
             width: None,
         }),
         url: Some(String::new()),
+        alternate: Some("https://example.org/é".to_owned()),
     };
     let shown = Body {
         source_id: "tag:\u{1f600}/\u{0}?".to_owned(),
         title: "e\u{301}\r\n".to_owned(),
+        summary: Some("\u{2028} \"own\"".to_owned()),
         service: Service {
             name: ServiceName::parse("Škoda & Co").unwrap(),
             icon: Some("i".to_owned()),

@@ -96,6 +96,7 @@ pub(crate) fn body(title: &str) -> Body {
     Body {
         source_id: "1".to_owned(),
         title: title.to_owned(),
+        summary: None,
         service: Service { name: ServiceName::parse("Flickr").unwrap(), icon: None, website: None },
         comments: Comments::Available(false),
         object: Object::default(),

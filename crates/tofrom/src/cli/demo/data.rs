@@ -102,7 +102,7 @@ fn did(
         visibility: Said::text(visibility),
         to,
         objects: vec![(element(habit.kind), object(random, habit, thing))],
-        category: Said::Nothing,
+        ..RawActivity::default()
     })
 }
 
@@ -123,6 +123,7 @@ fn object(random: &mut Random, habit: &Habit, thing: &Thing) -> RawObject {
             width: Said::text(width.to_string()),
         }),
         url: Said::text(thing.url.map_or_else(|| format!("{}{number}", habit.place), str::to_owned)),
+        ..RawObject::default()
     }
 }
 

@@ -31,7 +31,7 @@ fn object(inside: &str) -> Result<RawObject, Unreadable> {
 fn an_entry_of_all_there_is() {
     let raw = read(&format!(
         "<activity:verb>\n {SCHEMA}/share\n</activity:verb><published> 2009-10-01T10:34:56.789Z </published>
-        <title type='text'> R&amp;D </title><summary type='html'>&lt;b></summary>
+        <title type='text'> R&amp;D </title><summary type='html'>&lt;b>bold&lt;/b></summary>
         <service:provider><name>Delicious</name><uri>https://w/</uri><icon>https://i/</icon></service:provider>
         <activity:object><activity:object-type>{SCHEMA}/bookmark</activity:object-type><id>urn:1</id>
             <title type='text'>t</title><summary type='text'>two\nlines</summary>
@@ -47,6 +47,7 @@ fn an_entry_of_all_there_is() {
     let expected = RawActivity {
         source_id: text("tag:example.org,2009:1"),
         title: text(" R&D "),
+        summary: Some(text("bold")),
         verb: text("http://activitystrea.ms/schema/1.0/share"),
         kind: text("http://activitystrea.ms/schema/1.0/bookmark"),
         service: RawService {
@@ -63,12 +64,40 @@ fn an_entry_of_all_there_is() {
                 description: text("two\nlines"),
                 thumbnail: RawThumbnail { url: text("https://p/"), height: text("80"), width: text("120") },
                 url: text("https://r/"),
+                alternate: Some(text("https://a/")),
             },
         )],
         ..RawActivity::default()
     };
     assert_eq!(raw, Ok(expected));
-    assert_eq!(read("<unknown/>x<thr:in-reply-to ref='y'/>"), Ok(RawActivity::default()));
+    let nothing = RawActivity { summary: Some(Said::Nothing), ..RawActivity::default() };
+    assert_eq!(
+        read("<unknown/>x<thr:in-reply-to ref='y'/>"),
+        Ok(nothing),
+        "no summary, which says that there is none"
+    );
+}
+
+#[test]
+fn the_text_of_a_summary_is_taken() {
+    for (inside, said) in [
+        ("<summary>x</summary>", Some(text("x"))),
+        ("<summary type='text'>&lt;b>x</summary>", Some(text("<b>x"))),
+        ("<summary type='html'>Tom &amp;amp; Jerry</summary>", Some(text("Tom & Jerry"))),
+        (
+            "<summary type='html'>&lt;p>Tom &lt;i>&amp;amp;&lt;/i> Jerry&lt;script>1&lt;/script></summary>",
+            Some(text("Tom & Jerry")),
+        ),
+        ("<summary type='html'>a &amp;nonsense; b</summary>", Some(text("a &nonsense; b"))),
+        ("<summary type='html'>&lt;img src='x'></summary>", Some(Said::Nothing)),
+        (
+            "<summary type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>1 &lt; <b>2</b></div></summary>",
+            Some(text("1 < 2")),
+        ),
+        ("<summary type='image/png'>x</summary>", None),
+    ] {
+        assert_eq!(read(inside).ok().map(|raw| raw.summary), said.map(Some), "{inside}");
+    }
 }
 
 #[test]
@@ -133,19 +162,27 @@ fn links_of_an_object() {
     let none = RawThumbnail::default();
     let picture =
         |url: &str, height: &str| RawThumbnail { url: text(url), height: text(height), ..none.clone() };
-    for (inside, url, thumbnail) in [
-        ("<link href='a'/>", "a", none.clone()),
-        ("<link href='a'/><link rel='related' href=' r '/>", "r", none.clone()),
-        ("<link rel='related' href='r'/><link rel='related' href='s'/>", "r", none.clone()),
-        ("<link rel='http://www.iana.org/assignments/relation/Alternate' href='a'/>", "a", none.clone()),
-        ("<link rel='enclosure' href='a'/>", "", none.clone()),
-        ("<link rel='related'/><link href='a'/>", "a", none.clone()),
-        ("<link rel='preview' href='p'/><link rel='preview' href='q'/>", "", picture("p", "")),
-        ("<link rel='preview' href='p' media:height='80' width='3'/>", "", picture("p", "80")),
-        ("<link rel='preview' media:height='80'/>", "", picture("", "80")),
+    for (inside, url, page, thumbnail) in [
+        ("<link href='a'/>", "a", "a", none.clone()),
+        ("<link href='a'/><link rel='related' href=' r '/>", "r", "a", none.clone()),
+        ("<link rel='related' href='r'/><link rel='related' href='s'/>", "r", "", none.clone()),
+        ("<link rel='http://www.iana.org/assignments/relation/Alternate' href='a'/>", "a", "a", none.clone()),
+        (
+            "<link href='a' type='application/pdf'/><link href='b' type='text/HTML; x=y'/>",
+            "b",
+            "b",
+            none.clone(),
+        ),
+        ("<link href='a' type='application/pdf'/>", "a", "", none.clone()),
+        ("<link rel='enclosure' href='a'/>", "", "", none.clone()),
+        ("<link rel='related'/><link href='a'/>", "a", "a", none.clone()),
+        ("<link rel='preview' href='p'/><link rel='preview' href='q'/>", "", "", picture("p", "")),
+        ("<link rel='preview' href='p' media:height='80' width='3'/>", "", "", picture("p", "80")),
+        ("<link rel='preview' media:height='80'/>", "", "", picture("", "80")),
     ] {
         let object = object(inside).unwrap();
-        assert_eq!((object.url, object.thumbnail), (text(url), thumbnail), "{inside}");
+        let expected = (text(url), Some(text(page)), thumbnail);
+        assert_eq!((object.url, object.alternate, object.thumbnail), expected, "{inside}");
     }
 }
 

@@ -39,17 +39,18 @@ fn alike() -> [(Format, Vec<u8>); 3] {
     let json = r#"{"Title": " R&D ", "Category": "BookmarkShared", "Verb": "share", "Type": "bookmark", "SourceId": "1",
         "SourceService": {"Name": "Delicious", "IconUrl": "i", "WebsiteURL": "w"}, "CommentsAvailable": true,
         "CommentCount": 3, "LikeCount": "7", "PublishedDate": "p", "Visibility": "direct", "To": ["bob", "carol"],
+        "EntrySummary": "s",
         "Unknown": [{"Title": 1}], "ActivityUrl": "u", "SourceUser": {"UserIdentifier": "alice"},
-        "Bookmark": {"Title": "t", "Description": "two\n\"lines\"", "Url": "l",
+        "Bookmark": {"Title": "t", "Description": "two\n\"lines\"", "Url": "l", "AlternateUrl": "a",
             "Thumbnail": {"Url": "x", "Height": 80, "Width": "120", "Depth": 1}}}"#;
     let xml = "<Activity xmlns:o='urn:other'><Title> R&amp;D </Title><Category>BookmarkShared</Category>
         <Verb>share</Verb><Type><!-- of the object -->book<![CDATA[mark]]></Type><SourceId>1</SourceId>
         <SourceService><Name>Delicious</Name><IconUrl>i</IconUrl><WebsiteURL>w</WebsiteURL></SourceService>
         <CommentsAvailable>true</CommentsAvailable><CommentCount>3</CommentCount><LikeCount>7</LikeCount>
         <PublishedDate>p</PublishedDate><Visibility>direct</Visibility><To>bob</To><To>carol</To>
-        <Unknown><Title>1</Title><Title>1</Title></Unknown><Unknown/><o:Title>other</o:Title>
+        <EntrySummary>s</EntrySummary><Unknown><Title>1</Title><Title>1</Title></Unknown><Unknown/><o:Title>other</o:Title>
         <ActivityUrl>u</ActivityUrl><SourceUser><UserIdentifier>alice</UserIdentifier></SourceUser>
-        <Bookmark><Title>t</Title><Description>two\n\"lines\"</Description><Url>l</Url>
+        <Bookmark><Title>t</Title><Description>two\n\"lines\"</Description><Url>l</Url><AlternateUrl>a</AlternateUrl>
             <Thumbnail><Url>x</Url><Height>80</Height><Width>120</Width><Depth>1</Depth></Thumbnail></Bookmark>
         </Activity>";
     let mut infoset = FastInfosetWriter::new();

@@ -3,7 +3,7 @@
 use super::super::support::pages::{Scene, Shown};
 use super::said::Said;
 use infoset::Element;
-use model::{Kind, Millis, Verb, category, category_label};
+use model::{Activity, Body, Kind, Millis, Verb, category, category_label};
 use std::collections::HashSet;
 use tofrom::feed::Item;
 
@@ -146,7 +146,7 @@ pub(super) fn assert_feed(scene: &Scene, shown: &Shown, feed: &Element) {
 
 /// An entry says what the other three say, as far as both can, and what only Atom tells.
 pub(super) fn assert_says(scene: &Scene, entry: &Element, item: &Item, activity: &Said) {
-    let state = &scene.world.activities[&item.state.id].state;
+    let Activity { state, body } = &scene.world.activities[&item.state.id];
     let said = |path: &[&str]| activity.at(path).map(str::to_owned);
     let id = said(&["ActivityIdentifier"]).unwrap();
     assert_eq!(text(entry, ATOM, "id"), format!("tag:feed.example,2009:activity/{id}"));
@@ -167,7 +167,7 @@ pub(super) fn assert_says(scene: &Scene, entry: &Element, item: &Item, activity:
 
     assert_words(entry, activity);
     assert_person(entry, activity);
-    assert_object(entry, activity);
+    assert_object(entry, activity, body);
 }
 
 /// Type and verb, as IRIs, as a category and as the name of the object's element.
@@ -215,7 +215,7 @@ fn assert_person(entry: &Element, activity: &Said) {
     assert_eq!(avatars, expected);
 }
 
-fn assert_object(entry: &Element, activity: &Said) {
+fn assert_object(entry: &Element, activity: &Said, body: &Body) {
     let name = activity.last_name();
     let said = |path: &[&str]| activity.at(&[&[name], path].concat()).map(str::to_owned);
     let object = one(entry, ACTIVITY, "object");
@@ -228,15 +228,18 @@ fn assert_object(entry: &Element, activity: &Said) {
     };
     assert_eq!(attribute("related", "", "href"), said(&["Url"]));
     assert_eq!(attribute("related", "", "title"), said(&["Url"]).and(said(&["Title"])));
+    let page = body.object.alternate.clone().or(said(&["Url"]));
+    assert_eq!(attribute("alternate", "", "href"), page, "beside the address and never alone");
+    assert_eq!(attribute("alternate", "", "type"), page.map(|_| "text/html".to_owned()));
     assert_eq!(attribute("preview", "", "href"), said(&["Thumbnail", "Url"]));
     assert_eq!(attribute("preview", MEDIA, "height"), said(&["Thumbnail", "Height"]));
     assert_eq!(attribute("preview", MEDIA, "width"), said(&["Thumbnail", "Width"]));
 
-    // The entry's summary is HTML that shows the description, and no markup of anybody's.
+    // The entry's summary is HTML that shows its own or else the description, and no markup of anybody's.
     let summary = optional_text(entry, ATOM, "summary");
     assert!(summary.as_ref().is_none_or(|html| !html.contains(['<', '>'])), "{summary:?}");
     let shown = summary.map(|html| html.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"));
-    assert_eq!(shown, said(&["Description"]));
+    assert_eq!(shown, body.summary.clone().or(said(&["Description"])));
     if shown.is_some() {
         assert_eq!(one(entry, ATOM, "summary").attribute("", "type"), Some("html"));
     }

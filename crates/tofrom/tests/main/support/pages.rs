@@ -159,6 +159,8 @@ pub(crate) fn troublesome(world: &mut World) -> Activity {
     body.title = any_text(chance);
     body.object.title = body.object.title.map(|_| any_text(chance));
     body.object.description = body.object.description.map(|_| any_text(chance));
+    let description = body.object.description.as_ref();
+    body.summary = body.summary.map(|_| any_text(chance)).filter(|own| description != Some(own));
     let kind = any_word(chance, &KINDS);
     let verb = any_word(chance, &VERBS);
     activity.state.facet = Facet {

@@ -311,9 +311,14 @@ pub(crate) fn any_body(chance: &mut Chance, service: &str, source_id: String) ->
     };
     let title = (!chance.one_in(4)).then(|| any_text(chance));
     let object_url = (title.is_none() || !chance.one_in(4)).then(|| url(chance));
+    // Neither of them ever says what stands beside it.
+    let alternate = object_url.as_ref().filter(|_| chance.one_in(3)).map(|url| format!("{url}#about"));
+    let description = chance.one_in(2).then(|| any_text(chance));
+    let summary = chance.one_in(3).then(|| any_text(chance)).filter(|own| description.as_ref() != Some(own));
     Body {
         source_id,
         title: any_text(chance),
+        summary,
         service: Service {
             name: ServiceName::parse(service).unwrap(),
             icon: chance.one_in(2).then(|| url(chance)),
@@ -326,9 +331,10 @@ pub(crate) fn any_body(chance: &mut Chance, service: &str, source_id: String) ->
         },
         object: Object {
             title,
-            description: chance.one_in(2).then(|| any_text(chance)),
+            description,
             thumbnail: chance.one_in(2).then_some(thumbnail),
             url: object_url,
+            alternate,
         },
         brought_by: None,
     }

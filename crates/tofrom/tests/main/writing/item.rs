@@ -219,6 +219,114 @@ fn atom_leaves_likes_as_they_are() {
     assert_eq!(put(&atom.replace("<thr:total>3</thr:total>", "")), counts("4"));
 }
 
+/// An entry with a summary and an alternate link of its own.
+fn entry(summary: &str, object: &str) -> String {
+    let schema = "http://activitystrea.ms/schema/1.0";
+    format!(
+        "<entry xmlns='http://www.w3.org/2005/Atom' xmlns:activity='http://activitystrea.ms/spec/1.0/'>\
+         <activity:verb>{schema}/share</activity:verb><title>x</title>{summary}\
+         <activity:object><activity:object-type>{schema}/bookmark</activity:object-type><title>t</title>{object}\
+         </activity:object></entry>"
+    )
+}
+
+const OWN: &str = "<summary type='html'>What bob says &amp;amp; means</summary>";
+const ALTERNATE: &str = "<link rel='alternate' type='text/html' href='https://example.org/about'/>";
+const RELATED: &str = "<link rel='related' href='https://example.org/page'/>";
+const DESCRIPTION: &str = "<summary>What the page says</summary>";
+
+#[test]
+fn a_summary_and_an_alternate_link_put_in_atom_are_kept() {
+    let (stage, service) = (stage(), fresh("item"));
+    let target = item("bob", &service, "1");
+    let put =
+        |kind: &str, body: &[u8]| stage.by_key("PUT", &target, stage.demo.key("bob"), kind, body).status;
+    let read = |format: &str| stage.ask("GET", &format!("{target}?format={format}"), "bob");
+    let shows = |parts: &[&str]| {
+        let atom = read("atom").text().to_owned();
+        for part in parts {
+            assert!(atom.contains(part), "{part}: {atom}");
+        }
+    };
+    let own = "<summary type=\"html\">What bob says &amp;amp; means</summary>";
+    let alternate = "<link rel=\"alternate\" type=\"text/html\" href=\"https://example.org/about\"/>";
+    assert_eq!(put(FOUR[1], entry(OWN, &[ALTERNATE, RELATED, DESCRIPTION].concat()).as_bytes()), 201);
+    shows(&[
+        own,
+        alternate,
+        "href=\"https://example.org/page\"",
+        "<summary type=\"text\">What the page says</summary>",
+    ]);
+    let bookmark =
+        json!({ "Title": "t", "Description": "What the page says", "Url": "https://example.org/page" });
+    assert_eq!(read("json").json()["Bookmark"], bookmark);
+
+    // What a read gives can be put back in any of them, and changes nothing.
+    let before = read("atom");
+    for (kind, format) in FOUR.into_iter().zip(["xml", "atom", "json", "fastinfoset"]) {
+        let tag = read(format).header("etag").unwrap().to_owned();
+        assert_eq!(put(kind, &read(format).body), 200, "{kind}");
+        assert_eq!(read(format).header("etag"), Some(tag.as_str()), "{kind}");
+    }
+    assert_eq!(read("atom").text(), before.text());
+
+    // Another representation can't say them, so they stay, whatever else changes.
+    let other =
+        json!({ "Title": "other", "Bookmark": { "Url": "https://example.org/other", "Description": "d" } });
+    assert_eq!(put(JSON, other.to_string().as_bytes()), 200);
+    shows(&[
+        own,
+        alternate,
+        "rel=\"related\" href=\"https://example.org/other\"",
+        ">d</summary>",
+        ">other</title>",
+    ]);
+    let xml =
+        "<Activity><Title>third</Title><Bookmark><Url>https://example.org/third</Url></Bookmark></Activity>";
+    assert_eq!(put(FOUR[0], xml.as_bytes()), 200);
+    shows(&[own, alternate, "rel=\"related\" href=\"https://example.org/third\""]);
+    let exported = stage.run(&["export", "bob"]);
+    let line = exported.lines().find(|line| line.contains(&service)).unwrap();
+    let (name, key) = stage.new_account("summary", true);
+    stage.tell(&["import", &name, "-"], line);
+    let copy = stage.by_key("GET", &format!("{}?format=atom", item(&name, &service, "1")), &key, JSON, &[]);
+    assert!(copy.text().contains(own) && copy.text().contains(alternate), "{}", copy.text());
+
+    // Atom can say them, so an entry without them takes them away.
+    assert_eq!(put(FOUR[1], entry("", &[RELATED, DESCRIPTION].concat()).as_bytes()), 200);
+    shows(&[
+        "<summary type=\"html\">What the page says</summary>",
+        "<link rel=\"alternate\" type=\"text/html\" href=\"https://example.org/page\"/>",
+    ]);
+}
+
+#[test]
+fn a_summary_alone_is_no_description_and_an_alternate_link_alone_is_the_address() {
+    let (stage, service) = (stage(), fresh("item"));
+    let put = |id: &str, body: &str| {
+        let target = item("bob", &service, id);
+        let answer = stage.by_key("PUT", &target, stage.demo.key("bob"), FOUR[1], body.as_bytes());
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        let read = |format: &str| stage.ask("GET", &format!("{target}?format={format}"), "bob");
+        (read("atom").text().to_owned(), read("json").json()["Bookmark"].clone())
+    };
+    let (atom, bookmark) = put("summary", &entry(OWN, ""));
+    assert_eq!(bookmark, json!({ "Title": "t" }));
+    assert_eq!(atom.matches("<summary").count(), 1, "{atom}");
+    assert!(!atom.contains("rel=\"related\"") && !atom.contains("text/html"), "{atom}");
+    let (atom, bookmark) = put("alternate", &entry("", ALTERNATE));
+    assert_eq!(bookmark, json!({ "Title": "t", "Url": "https://example.org/about" }));
+    assert_eq!(atom.matches("href=\"https://example.org/about\"").count(), 2, "{atom}");
+
+    let wrong = entry("", &[RELATED, "<link rel='alternate' href='javascript:alert(1)'/>"].concat());
+    let target = item("bob", &service, "wrong");
+    let answer = stage.by_key("PUT", &target, stage.demo.key("bob"), FOUR[1], wrong.as_bytes());
+    assert_eq!(refusal(&answer, "field"), (422, "Bookmark.AlternateUrl".to_owned()));
+    let long = entry(&format!("<summary>{}</summary>", "x".repeat(17_000)), "");
+    let answer = stage.by_key("PUT", &target, stage.demo.key("bob"), FOUR[1], long.as_bytes());
+    assert_eq!(refusal(&answer, "field"), (422, "EntrySummary".to_owned()));
+}
+
 #[test]
 fn taken_back_it_is_gone_and_a_later_one_is_new() {
     let (stage, service) = (stage(), fresh("item"));
