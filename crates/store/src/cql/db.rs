@@ -2,9 +2,10 @@
 
 use crate::{Gates, Result, StoreError};
 use model::{ActivityId, Fnv};
-use scylla::client::execution_profile::ExecutionProfile;
+use scylla::client::execution_profile::{ExecutionProfile, ExecutionProfileHandle};
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
+use scylla::cluster::Node;
 use scylla::deserialize::row::DeserializeRow;
 use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
 use scylla::policies::load_balancing::{DefaultPolicy, NodeIdentifier, SingleTargetLoadBalancingPolicy};
@@ -26,6 +27,9 @@ use uuid::Uuid;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// When a read is sent to a second node as well.
 const SECOND_TRY: Duration = Duration::from_millis(500);
+
+/// How long a definition may take: nodes that are busy take seconds.
+const DEFINITION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A statement. `feed.` and `ident.` in its text stand for the two keyspaces.
 pub(super) struct Query {
@@ -113,6 +117,8 @@ impl Db {
             .build();
         let session = SessionBuilder::new()
             .known_nodes(&nodes.nodes)
+            // To wait after each definition would take most of the time: `agree` waits once.
+            .auto_await_schema_agreement(false)
             .default_execution_profile_handle(profile.into_handle())
             .build()
             .await
@@ -148,12 +154,41 @@ impl Db {
         text.replace("ident.", &format!("{keyspace}_ident.")).replace("feed.", &format!("{keyspace}."))
     }
 
-    /// Runs a statement that defines something, or looks at the engine's own tables, as it is.
+    /// Runs a statement that reads the engine's own tables, as it is.
     pub(super) async fn plain(&self, text: String) -> Result<Option<QueryRowsResult>> {
         let mut statement = Statement::new(text);
-        statement.set_request_timeout(Some(Duration::from_secs(60)));
+        statement.set_request_timeout(Some(DEFINITION_TIMEOUT));
         let answer = self.session.query_unpaged(statement, &[]).await.map_err(failed)?;
         Ok(answer.into_rows_result().ok())
+    }
+
+    /// Runs definitions one after the other on one node, the same for every process: two nodes that define the same table at
+    /// once come to different schemas. The others learn of each definition while the next one runs.
+    pub(super) async fn define(&self, definitions: impl Iterator<Item = String>) -> Result<()> {
+        let Nodes { nodes, datacenter, .. } = &self.nodes;
+        let state = self.session.get_cluster_state();
+        let reachable = state.get_nodes_info().iter().filter(|node| node.is_connected());
+        let near = reachable.filter(|node| node.datacenter.as_deref() == Some(datacenter));
+        let node = near.min_by_key(|node| node.host_id).ok_or_else(|| {
+            let nodes = nodes.join(", ");
+            StoreError::Unavailable(format!("no node of datacenter {datacenter} is reachable at {nodes}"))
+        })?;
+        let profile = on_node(node);
+        for definition in definitions {
+            let mut statement = Statement::new(definition);
+            statement.set_request_timeout(Some(DEFINITION_TIMEOUT));
+            statement.set_execution_profile_handle(Some(profile.clone()));
+            self.session.query_unpaged(statement, &[]).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all nodes that can be reached have the same schema.
+    pub(super) async fn agree(&self) -> Result<()> {
+        let agreed = self.session.await_schema_agreement().await;
+        agreed
+            .map(drop)
+            .map_err(|error| StoreError::Unavailable(format!("the nodes' schemas differ: {error}")))
     }
 
     /// Why what a node acknowledges might get lost: asks every node that can be reached.
@@ -168,16 +203,8 @@ impl Db {
             if !node.is_connected() {
                 continue;
             }
-            let profile = ExecutionProfile::builder()
-                .consistency(Consistency::One)
-                .request_timeout(Some(PATIENCE))
-                .load_balancing_policy(SingleTargetLoadBalancingPolicy::new(
-                    NodeIdentifier::Node(Arc::clone(node)),
-                    None,
-                ))
-                .build();
             let mut statement = Statement::new(text);
-            statement.set_execution_profile_handle(Some(profile.into_handle()));
+            statement.set_execution_profile_handle(Some(on_node(node)));
             let answer = self.session.query_unpaged(statement, &[]).await.map_err(failed)?;
             let rows = answer.into_rows_result().map_err(|error| corrupt(error.to_string()))?;
             let found = rows.maybe_first_row::<(String,)>().map_err(|error| corrupt(error.to_string()))?;
@@ -294,6 +321,17 @@ impl Failure {
             failure => failure.of_read(),
         }
     }
+}
+
+/// Statements with this profile go to that node and no other.
+fn on_node(node: &Arc<Node>) -> ExecutionProfileHandle {
+    let target = NodeIdentifier::Node(Arc::clone(node));
+    ExecutionProfile::builder()
+        .consistency(Consistency::One)
+        .request_timeout(Some(PATIENCE))
+        .load_balancing_policy(SingleTargetLoadBalancingPolicy::new(target, None))
+        .build()
+        .into_handle()
 }
 
 fn failed(error: ExecutionError) -> StoreError {

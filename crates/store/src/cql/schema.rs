@@ -39,28 +39,44 @@ fn statements(file: &str) -> Vec<String> {
 
 /// Makes what is missing.
 pub(super) async fn apply(db: &Db, progress: &mut (dyn FnMut(&str) + Send)) -> Result<()> {
-    let there = tables(db).await?;
-    for statement in plan(db, is_scylla(db).await?) {
-        // Even a definition that changes nothing costs every node a second.
-        if !there.iter().any(|table| statement.starts_with(&format!("CREATE TABLE IF NOT EXISTS {table} "))) {
-            progress(&statement);
-            db.plain(statement).await?;
-        }
+    if missing(db).await?.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    // The definitions of a process that was stopped may still be on their way from node to node.
+    db.agree().await?;
+    let missing = missing(db).await?;
+    db.define(missing.into_iter().inspect(|statement| progress(statement))).await?;
+    db.agree().await
 }
 
-/// The tables that there are, with their keyspaces.
-async fn tables(db: &Db) -> Result<Vec<String>> {
+/// The statements that would change anything: even one that changes nothing costs every node a second.
+async fn missing(db: &Db) -> Result<Vec<String>> {
+    let there = defined(db).await?;
+    let is_there = |statement: &String| {
+        let makes = |kind: &str, name: &String| {
+            statement.starts_with(&format!("CREATE {kind} IF NOT EXISTS {name} "))
+        };
+        there.iter().any(|name| makes("KEYSPACE", name) || makes("TABLE", name))
+    };
+    let mut statements = plan(db, is_scylla(db).await?);
+    statements.retain(|statement| !is_there(statement));
+    Ok(statements)
+}
+
+/// The keyspaces that there are and their tables, these with their keyspaces.
+async fn defined(db: &Db) -> Result<Vec<String>> {
     let keyspace = &db.nodes().keyspace;
-    let mut tables = Vec::new();
+    let mut defined = Vec::new();
     for name in [keyspace.clone(), format!("{keyspace}_ident")] {
         let text = format!("SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{name}'");
         let Some(rows) = db.plain(text).await? else { continue };
         let typed = rows.rows::<(String,)>().map_err(|error| corrupt(error.to_string()))?;
-        tables.extend(typed.flatten().map(|(table,)| format!("{name}.{table}")));
+        let tables: Vec<String> = typed.flatten().map(|(table,)| format!("{name}.{table}")).collect();
+        // One without tables may be there, too: to make it again does no harm.
+        defined.extend((!tables.is_empty()).then_some(name));
+        defined.extend(tables);
     }
-    Ok(tables)
+    Ok(defined)
 }
 
 /// Whether the engine is ScyllaDB; Cassandra has no such table.
