@@ -13,6 +13,7 @@ use scylla::policies::retry::DefaultRetryPolicy;
 use scylla::policies::speculative_execution::SimpleSpeculativeExecutionPolicy;
 use scylla::response::query_result::QueryRowsResult;
 use scylla::serialize::row::SerializeRow;
+use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
 use scylla::statement::{Consistency, SerialConsistency, Statement};
 use scylla::value::{CqlValue, Row};
@@ -276,6 +277,17 @@ impl Db {
     /// Writes; when it returns, a quorum has it.
     pub(super) async fn write(&self, query: &Query, values: impl SerializeRow) -> Result<()> {
         self.execute(query, values).await.map(drop).map_err(Failure::of_write)
+    }
+
+    /// Writes rows of one partition with one request; when it returns, a quorum has them all.
+    pub(super) async fn write_rows(&self, query: &Query, rows: Vec<impl SerializeRow>) -> Result<()> {
+        let prepared = self.prepare(query).await?;
+        let mut batch = Batch::new(BatchType::Unlogged);
+        rows.iter().for_each(|_| batch.append_statement(prepared.clone()));
+        batch.set_is_idempotent(true);
+        self.statements.fetch_add(1, Ordering::Relaxed);
+        let written = self.session.batch(&batch, rows).await;
+        written.map(drop).map_err(|error| Failure::Execution(Box::new(error)).of_write())
     }
 
     /// Writes on a condition.

@@ -2,6 +2,7 @@
 
 use super::super::CqlStore;
 use super::super::db::uuid;
+use super::buckets::Bucket;
 use super::directory::Line;
 use super::row::{box_number, cell, facet_name};
 use super::tables::{runs, table};
@@ -9,9 +10,16 @@ use crate::Result;
 use futures::future::{try_join, try_join_all};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{Box, Entry, Order, Position, Uid};
+use std::collections::HashMap;
 
 /// How many deliveries are under way at once.
 const UNDER_WAY: usize = 128;
+/// How many rows of one partition are written with one request.
+const TOGETHER: usize = 128;
+
+fn in_both_orders(owner: Uid, one: Box) -> [Line; 2] {
+    [Order::Received, Order::Published].map(|order| Line { owner, order, one })
+}
 
 impl CqlStore {
     /// Writes entries into collections, all arriving at `at`.
@@ -25,15 +33,62 @@ impl CqlStore {
         stream::iter(all).buffer_unordered(UNDER_WAY).try_collect().await
     }
 
-    /// Writes entries into a collection without their arriving there.
+    /// Writes entries into a collection without their arriving there. Rows of one partition are written together.
     pub(in crate::cql) async fn put_entries(
         &self,
         at: Position,
         owner: Uid,
         entries: &[Entry],
     ) -> Result<()> {
-        let all: Vec<_> = entries.iter().map(|entry| self.put_rows(at, owner, entry)).collect();
-        stream::iter(all).buffer_unordered(UNDER_WAY).try_collect().await
+        let lines = Box::ALL.into_iter().flat_map(|one| in_both_orders(owner, one));
+        let lines = lines.map(|line| async move {
+            let mut buckets: HashMap<Bucket, Vec<(&Entry, String)>> = HashMap::new();
+            for entry in entries.iter().filter(|entry| entry.boxes.contains(line.one)) {
+                let bucket = self.bucket_for(line, entry.spot(line.order).time).await?;
+                buckets.entry(bucket).or_default().push((entry, facet_name(&entry.facet)));
+            }
+            let all: Vec<_> =
+                buckets.into_iter().map(|(bucket, rows)| self.put_bucket(at, line, bucket, rows)).collect();
+            stream::iter(all).buffer_unordered(UNDER_WAY).try_collect::<()>().await
+        });
+        try_join_all(lines).await.map(drop)
+    }
+
+    /// Writes rows into a bucket.
+    async fn put_bucket(
+        &self,
+        at: Position,
+        line: Line,
+        bucket: Bucket,
+        rows: Vec<(&Entry, String)>,
+    ) -> Result<()> {
+        self.list(line, bucket, rows.iter().map(|(_, facet)| facet.as_str())).await?;
+        let Line { owner, order, one } = line;
+        let (number, kind) = (bucket.number(), box_number(one));
+        let row = |(entry, _): &(&Entry, String)| {
+            let (spot, cell, version) = (entry.spot(order), cell(entry, at, order), entry.version.0);
+            (owner.0, kind, number, spot.time.0, uuid(entry.id), cell, version)
+        };
+        let put = &table(one, order).put;
+        let parts = rows.chunks(TOGETHER).map(|part| self.db.write_rows(put, part.iter().map(row).collect()));
+        let parts: Vec<_> = parts.collect();
+        stream::iter(parts).buffer_unordered(UNDER_WAY).try_collect::<()>().await?;
+        if let Some(runs) = runs(one, order) {
+            let mut facets: HashMap<&str, Vec<&(&Entry, String)>> = HashMap::new();
+            rows.iter().for_each(|row| facets.entry(&row.1).or_default().push(row));
+            let runs = facets.iter().flat_map(|(facet, rows)| {
+                rows.chunks(TOGETHER).map(move |part| {
+                    let in_run = |one: &&(&Entry, String)| {
+                        let (owner, kind, number, time, id, cell, version) = row(one);
+                        (owner, kind, *facet, number, time, id, cell, version)
+                    };
+                    self.db.write_rows(&runs.put, part.iter().map(in_run).collect())
+                })
+            });
+            let runs: Vec<_> = runs.collect();
+            stream::iter(runs).buffer_unordered(UNDER_WAY).try_collect::<()>().await?;
+        }
+        try_join_all(rows.iter().map(|(entry, _)| self.keep_bounded(line, bucket, entry.id))).await.map(drop)
     }
 
     async fn deliver_entry(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
@@ -46,9 +101,7 @@ impl CqlStore {
 
     async fn put_rows(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
         let facet = facet_name(&entry.facet);
-        let line = |one, order| Line { owner, order, one };
-        let in_both_orders = |one| [line(one, Order::Received), line(one, Order::Published)];
-        let rows = entry.boxes.iter().flat_map(in_both_orders);
+        let rows = entry.boxes.iter().flat_map(|one| in_both_orders(owner, one));
         try_join_all(rows.map(|line| self.put_row(at, line, entry, &facet))).await?;
         Ok(())
     }
@@ -56,7 +109,8 @@ impl CqlStore {
     async fn put_row(&self, at: Position, line: Line, entry: &Entry, facet: &str) -> Result<()> {
         let Line { owner, order, one } = line;
         let (spot, version) = (entry.spot(order), entry.version.0);
-        let bucket = self.bucket_for(line, spot.time, facet).await?;
+        let bucket = self.bucket_for(line, spot.time).await?;
+        self.list(line, bucket, [facet].into_iter()).await?;
         let (number, cell, id) = (bucket.number(), cell(entry, at, order), uuid(entry.id));
         let values = (owner.0, box_number(one), number, spot.time.0, id, &cell, version);
         let row = self.db.write(&table(one, order).put, values);

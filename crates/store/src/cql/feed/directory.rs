@@ -90,8 +90,8 @@ impl Listed {
 }
 
 impl CqlStore {
-    /// The bucket that a row goes into; when it returns, the bucket is listed with that facet.
-    pub(super) async fn bucket_for(&self, line: Line, time: Millis, facet: &str) -> Result<Bucket> {
+    /// The bucket that a row goes into. It has to be listed with the row's facet before the row is put.
+    pub(super) async fn bucket_for(&self, line: Line, time: Millis) -> Result<Bucket> {
         let mut bucket = Bucket::widest(time);
         let mut listed = self.listed(line, bucket).await?;
         loop {
@@ -102,13 +102,25 @@ impl CqlStore {
             bucket = Bucket::of(time, level);
             listed = self.listed(line, bucket).await?;
         }
-        if !listed.has(facet) {
-            let Line { owner, order, one } = line;
-            let key = (&[facet][..], owner.0, order_number(order), box_number(one), bucket.number());
-            self.db.write(&LIST, key).await?;
-            listed.add(facet);
-        }
         Ok(bucket)
+    }
+
+    /// Lists a bucket with these facets.
+    pub(super) async fn list(
+        &self,
+        line: Line,
+        bucket: Bucket,
+        facets: impl Iterator<Item = &str>,
+    ) -> Result<()> {
+        let listed = self.listed(line, bucket).await?;
+        let missing: HashSet<&str> = facets.filter(|facet| !listed.has(facet)).collect();
+        if !missing.is_empty() {
+            let Line { owner, order, one } = line;
+            let key = (&missing, owner.0, order_number(order), box_number(one), bucket.number());
+            self.db.write(&LIST, key).await?;
+            missing.into_iter().for_each(|facet| listed.add(facet));
+        }
+        Ok(())
     }
 
     /// What is known of a bucket, from memory or else from the table.
