@@ -1,4 +1,4 @@
-//! Moving a whole service from one store to another, whichever engines they are.
+//! Moving a whole service from one store to another, whichever engines they are. The demo fills its store the same way.
 //!
 //! What the rest of the interface tells is not told here again. Whatever is put is put as it is given: nothing is logged,
 //! nothing arrives anywhere, and to put it twice changes nothing. Nobody else may use the target meanwhile.

@@ -18,6 +18,7 @@ mod main {
     mod crash;
     mod delivery;
     mod developers;
+    mod filling;
     mod fuzz;
     mod http2;
     mod interop;

@@ -16,6 +16,7 @@ mod task;
 mod worker;
 
 pub use deliver::deliver_pending;
+pub(crate) use recipients::first_entries;
 pub use worker::{DEAD_LETTERS, PENDING, SECONDS, run};
 
 use model::MOST_PULLED;

@@ -8,6 +8,14 @@ use store::{Follower, Result, Store};
 /// Followers that are taken at once.
 const PAGE: usize = 2_000;
 
+/// Every entry of an activity's first version: the actor's, those of the addressed, and those of these followers.
+pub(crate) fn first_entries(state: &State, followers: &[Uid]) -> Vec<(Uid, Entry)> {
+    let own = (state.actor, Entry::of(state, Box::From, false));
+    let followed = for_followers(state, true, None);
+    let followed = followed.iter().flat_map(|entry| followers.iter().map(|uid| (*uid, entry.clone())));
+    [own].into_iter().chain(addressed(state, None)).chain(followed).collect()
+}
+
 /// Entries for those whom this version addresses, and for those whom only the one before it did.
 pub(super) fn addressed(state: &State, formerly: Option<&Formerly>) -> Vec<(Uid, Entry)> {
     let before = formerly.map(|before| before.visibility);

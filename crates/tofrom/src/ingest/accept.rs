@@ -17,7 +17,7 @@ use model::{
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Acceptance, Accepted, Claim, Result, SourceKey, Store, StoreError};
+use store::{Acceptance, Accepted, Claim, Result, SourceKey, Store, StoreError, Whole};
 
 /// How many look-ups are under way at once.
 const AT_ONCE: usize = 16;
@@ -175,7 +175,11 @@ impl Ingest {
                     another_version(&source, &draft, addressed, existing, by, now)?
                 }
                 Some(deleted) if by == Bringer::Source => Step::Done(Outcome::Unchanged(deleted.id)),
-                gone => first_version(&source, &draft, addressed, gone.as_ref(), ids, now)?,
+                gone => {
+                    let first = first_version(source.clone(), &draft, addressed, gone.as_ref(), ids, now)?;
+                    let outcome = Outcome::Created(first.activity.state.id);
+                    Step::Write(Box::new(first), outcome)
+                }
             };
             match step {
                 Step::Done(outcome) => set(outcomes, at, outcome),
@@ -276,15 +280,36 @@ fn numbers(to: &[AccountName], names: &HashMap<AccountName, Uid>) -> Vec<Uid> {
     uids
 }
 
+/// The drafts of an actor as activities with their claims, for a store that has none of them. The result depends on nothing
+/// but the arguments: a writer that stopped in the middle repeats it.
+pub fn first_versions(
+    actor: Uid,
+    drafts: &[Draft],
+    names: &HashMap<AccountName, Uid>,
+    randomness: &Randomness,
+    now: Millis,
+) -> Result<Vec<Whole>> {
+    let mut ids = Ids::new(randomness);
+    let whole = |draft: &Draft| {
+        let addressed = draft.to.as_deref().map(|to| numbers(to, names));
+        let first = first_version(source_of(actor, draft), draft, addressed, None, &mut ids, now)?;
+        let Acceptance { source, fingerprint, activity, .. } = first;
+        let (id, version) = (activity.state.id, activity.state.version);
+        let claim = Claim { id, version, fingerprint, deleted: false };
+        Ok(Whole { activity, formerly: None, claim: Some((source, claim)) })
+    };
+    drafts.iter().map(whole).collect()
+}
+
 /// A new activity, at an address where nothing stands, or where it was taken back.
 fn first_version(
-    source: &SourceKey,
+    source: SourceKey,
     draft: &Draft,
     addressed: Option<Vec<Uid>>,
     gone: Option<&Claim>,
     ids: &mut Ids<'_>,
     now: Millis,
-) -> Result<Step> {
+) -> Result<Acceptance> {
     let received = draft.received.unwrap_or(now);
     let before = gone.map(|claim| claim.version);
     let facet = Facet { service: source.service.clone(), kind: draft.kind.clone(), verb: draft.verb.clone() };
@@ -303,10 +328,8 @@ fn first_version(
     };
     let body = draft.body_after(None);
     let fingerprint = fingerprint(&body, state.visibility, &state.addressed)?;
-    let outcome = Outcome::Created(state.id);
     let activity = Activity { state, body };
-    let acceptance = Acceptance { source: source.clone(), before, fingerprint, formerly: None, activity };
-    Ok(Step::Write(Box::new(acceptance), outcome))
+    Ok(Acceptance { source, before, fingerprint, formerly: None, activity })
 }
 
 /// What a draft becomes where an activity stands.

@@ -22,7 +22,7 @@ mod read;
 pub(crate) mod testing;
 mod xml;
 
-pub use accept::{Ingest, Outcome};
+pub use accept::{Ingest, Outcome, first_versions};
 pub(crate) use fields::{MAX_COUNT, MAX_DESCRIPTION, MAX_TITLE, MAX_URL};
 pub use ids::Randomness;
 pub use normalise::{Draft, Unsaid, normalise};

@@ -5,6 +5,7 @@
 //! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the log's servers and their monitors, likewise
 //! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` unless told otherwise; streams are named after it
 
+mod demo;
 mod law;
 mod lost_log;
 mod processes;

@@ -1,8 +1,8 @@
 //! What whoever tries the demo may rely on.
 
 use super::*;
-use crate::cli::demo::fill::others_of;
 use crate::cli::demo::people::PEOPLE;
+use crate::cli::demo::world::others_of;
 use model::{Comments, Visibility, category};
 use std::collections::{BTreeMap, BTreeSet};
 

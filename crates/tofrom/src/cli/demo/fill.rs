@@ -1,25 +1,30 @@
 //! Fills an empty store with the people of the demo and what they did.
 //!
-//! Every step may be repeated, so a fill that was cut off is completed by the next start. The operator's account is
-//! the last thing made: where it stands, nothing is filled again, whatever its people have done to their data since.
+//! All data is decided before the first write: it is a function of the time of the first start, which the store keeps, and
+//! of the accounts' numbers. It is put into the store as a copy is, so that to put it again changes nothing. A fill that was
+//! cut off at any moment is repeated by the next start, with the same result. The operator's account is the last thing
+//! made: where it stands, nothing is filled again, whatever its people have done to their data since.
 
-use super::data::{HISTORY, life_of};
 use super::people::{PEOPLE, Person};
 use super::secrets::Secrets;
+use super::world::{World, since};
 use crate::auth::{SecretKeys, key, password};
 use crate::clock::Clock;
+use crate::config::Engine;
 use crate::fanout::{Rules, deliver_pending};
-use crate::ingest::Ingest;
-use anyhow::{Context, bail};
-use model::{Account, AccountName, Application, Edge, Key, Millis, Scopes, Version};
+use anyhow::Context;
+use futures::{StreamExt, TryStreamExt, stream};
+use model::{Account, AccountName, Application, Key, KeyId, Millis, Scopes, Version};
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
-use store::{NewAccount, Store};
+use store::{Copying, NewAccount, Store};
 use tokio::time::timeout;
 
-/// A day before the oldest activity: everybody has followed whom they follow for as long as anything was done.
-const SINCE: i64 = HISTORY + 24 * 60 * 60 * 1_000;
+/// The name of the fact that keeps when the store was first filled, in milliseconds.
+const FILLED: &str = "demo-filled";
+
+/// How many accounts' activities or entries are put at once; a cluster writes them together.
+const CONCURRENCY: usize = 4;
 
 /// Whatever others have in hand is done within this, unless something is wrong.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,34 +33,49 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Makes sure that everything is there and delivered.
 pub(super) async fn fill(
-    store: &Arc<dyn Store>,
+    engine: &Engine,
     clock: &Clock,
     secrets: &Secrets,
     keys: &SecretKeys,
     rules: &Rules,
 ) -> anyhow::Result<()> {
-    if !is_filled(store.as_ref()).await? {
-        let now = clock.now();
-        application(store.as_ref(), secrets, keys, now).await?;
+    let store = engine.store();
+    let store = store.as_ref();
+    if !is_filled(store).await? {
+        let now = first_start(store, clock).await?;
+        application(store, secrets, keys, now).await?;
         let (operators, people): (Vec<_>, Vec<_>) = PEOPLE.iter().partition(|person| person.operator);
-        let mut accounts = HashMap::new();
+        let mut numbers = HashMap::new();
         for person in people {
-            accounts.insert(person.name, account(store.as_ref(), person, secrets, now).await?);
+            let account = account(store, person, secrets, now).await?;
+            numbers.insert(account.name, account.uid);
         }
-        follow(store.as_ref(), &accounts, now).await?;
-        // Before anybody does anything: it depends on how many follow by which way that comes.
-        deliver_all(store.as_ref(), clock, rules).await?;
-        let ingest = Ingest::new(Arc::clone(store), clock.clone());
-        for person in PEOPLE {
-            if let Some(account) = accounts.get(person.name) {
-                ingest.accept(account, life_of(person, &others_of(person), now)?).await?;
-            }
-        }
+        put(engine.copying().as_ref(), World::new(&numbers, now)?).await?;
         for person in operators {
-            account(store.as_ref(), person, secrets, now).await?;
+            account(store, person, secrets, now).await?;
         }
     }
-    deliver_all(store.as_ref(), clock, rules).await
+    deliver_all(store, clock, rules).await
+}
+
+/// When this store was filled for the first time: everything in it is dated by that.
+async fn first_start(store: &dyn Store, clock: &Clock) -> anyhow::Result<Millis> {
+    let kept = store.fix(FILLED, &clock.now().0.to_string()).await?;
+    let parsed =
+        kept.parse().with_context(|| format!("the fact {FILLED} is {kept:?}: expected milliseconds"));
+    Ok(Millis(parsed?))
+}
+
+/// Puts all of it: an entry is found only where its activity is.
+async fn put(store: &dyn Copying, world: World) -> anyhow::Result<()> {
+    let World { edges, activities, entries } = world;
+    for (follower, edges) in edges {
+        store.copy_edges(follower, edges).await?;
+    }
+    let activities = activities.into_iter().map(|all| store.copy_activities(all));
+    stream::iter(activities).buffer_unordered(CONCURRENCY).try_collect::<()>().await?;
+    let entries = entries.into_iter().map(|(owner, all)| store.copy_entries(owner, all));
+    Ok(stream::iter(entries).buffer_unordered(CONCURRENCY).try_collect::<()>().await?)
 }
 
 /// Delivers until nothing waits: what other processes have in hand is theirs to finish, or comes back to the log.
@@ -89,14 +109,6 @@ async fn is_filled(store: &dyn Store) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Whom a person writes to: everybody else but the operator, and alice more than the others.
-pub(super) fn others_of(person: &Person) -> Vec<&'static str> {
-    let others = PEOPLE.iter().filter(|other| other.name != person.name && !other.operator);
-    others
-        .flat_map(|other| std::iter::repeat_n(other.name, if other.name == "alice" { 3 } else { 1 }))
-        .collect()
-}
-
 async fn account(
     store: &dyn Store,
     person: &Person,
@@ -118,7 +130,7 @@ async fn account(
                 public: person.public,
                 operator: person.operator,
                 password: Some(hash),
-                created: Millis(now.0 - SINCE),
+                created: since(now),
             };
             store.create_account(new).await?.with_context(|| format!("somebody else made {name} just now"))?
         }
@@ -126,7 +138,7 @@ async fn account(
     let hash = key::hash_of(&credentials.key).with_context(|| format!("the kept key of {name} is none"))?;
     if store.key_by_hash(&hash).await?.is_none() {
         let key = Key {
-            id: key::generate()?.id,
+            id: id_of(&hash),
             hash,
             owner: account.uid,
             name: "demo".to_owned(),
@@ -139,6 +151,11 @@ async fn account(
         store.add_key(&key).await?;
     }
     Ok(account)
+}
+
+/// The same at every start, so that a key that was made in part is not listed twice.
+fn id_of(hash: &[u8; 32]) -> KeyId {
+    KeyId(hash.iter().take(size_of::<u64>()).fold(0, |id, byte| id << 8 | u64::from(*byte)))
 }
 
 async fn application(
@@ -161,18 +178,4 @@ async fn application(
         owner: None,
     };
     Ok(store.add_application(&application).await?)
-}
-
-async fn follow(store: &dyn Store, accounts: &HashMap<&str, Account>, now: Millis) -> anyhow::Result<()> {
-    for person in PEOPLE {
-        for followed in person.follows {
-            let (Some(follower), Some(followee)) = (accounts.get(person.name), accounts.get(followed)) else {
-                bail!("{} can't follow {followed}", person.name);
-            };
-            let since = Millis(now.0 - SINCE);
-            let edge = Edge { following: true, version: Version::next(now, None), since, from: None };
-            store.put_edge(follower.uid, followee.uid, &edge).await?;
-        }
-    }
-    Ok(())
 }

@@ -13,6 +13,7 @@ mod place;
 mod random;
 mod secrets;
 mod tables;
+mod world;
 
 use super::Global;
 use super::output::note;
@@ -125,7 +126,7 @@ async fn filled(
         }
         None => Secrets::make(&storage.data_dir)?,
     };
-    fill::fill(&store, clock, &secrets, &storage.secret_keys()?, rules).await?;
+    fill::fill(&engine, clock, &secrets, &storage.secret_keys()?, rules).await?;
     Ok((engine, secrets))
 }
 

@@ -13,8 +13,8 @@ pub(super) struct Person {
     pub(super) follows: &'static [&'static str],
 }
 
-/// Everybody. The operator comes last: the demo makes accounts in this order, each with all that it did, so where the
-/// operator stands nothing is missing.
+/// Everybody. The operator comes last: the demo makes its account when all other data is there, so where the operator
+/// stands nothing is missing.
 pub(super) const PEOPLE: &[Person] = &[
     Person {
         name: "alice",

@@ -20,6 +20,14 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
+    /// Fills these bytes.
+    pub(super) fn fill(&mut self, bytes: &mut [u8]) {
+        for part in bytes.chunks_mut(size_of::<u64>()) {
+            let next = self.next().to_be_bytes();
+            part.iter_mut().zip(next).for_each(|(byte, next)| *byte = next);
+        }
+    }
+
     /// A number from 0 up to, but not including, `end` (0 if that is 0).
     pub(super) fn below(&mut self, end: u64) -> u64 {
         self.next().checked_rem(end).unwrap_or(0)

@@ -60,7 +60,7 @@ fn stage() -> Option<&'static Stage> {
     }))
 }
 
-fn settings(engines: &Engines) -> String {
+pub(super) fn settings(engines: &Engines) -> String {
     let Engines { nodes, servers } = engines;
     let secret = BASE64_STANDARD.encode([7; 32]);
     // The accounts of other tests are long ago, and would be let fall asleep.

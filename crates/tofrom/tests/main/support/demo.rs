@@ -35,13 +35,18 @@ impl Demo {
 
     /// The same with those settings.
     pub(crate) fn start_with(folder: &std::path::Path, more: &[&str], settings: &[(&str, &str)]) -> Demo {
+        let removed = if more.is_empty() { folder } else { "".as_ref() };
+        Demo::start_by(&[&["--data", folder.to_str().unwrap()], more].concat(), removed, settings)
+    }
+
+    /// Starts a demo with these arguments; that folder is removed when it has ended.
+    pub(crate) fn start_by(arguments: &[&str], removed: &std::path::Path, settings: &[(&str, &str)]) -> Demo {
         let mut shell = Command::new("sh")
             .arg("-c")
             .arg("\"$@\" & pid=$!; cat >/dev/null; kill $pid; wait $pid; rm -rf \"$TOFROM_TEST_FOLDER\"")
-            .args(["sh", BINARY, "demo", "--listen", "127.0.0.1:0", "--json", "--data"])
-            .arg(folder)
-            .args(more)
-            .env("TOFROM_TEST_FOLDER", if more.is_empty() { folder.as_os_str() } else { "".as_ref() })
+            .args(["sh", BINARY, "demo", "--listen", "127.0.0.1:0", "--json"])
+            .args(arguments)
+            .env("TOFROM_TEST_FOLDER", removed)
             .env("TOFROM_LOG", "error")
             .envs(settings.iter().copied())
             .stdin(Stdio::piped())
