@@ -243,18 +243,18 @@ const BODIES: [&str; 5] = [
      <Verb>liked</Verb><Type>photo-album</Type><To>bob</To><To/><Visibility>direct</Visibility><o:x y='1'/>\
      <PhotoAlbum><Url>https://example.org/?a=1&amp;b</Url></PhotoAlbum></Activity>",
     "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:activity='http://activitystrea.ms/spec/1.0/'><id>urn:f</id><entry>\
-     <id>urn:1</id><title>t</title><activity:verb>post</activity:verb><activity:object><activity:object-type>note\
+     <id>urn:1</id><title>t</title><summary type='html'>&lt;b>own&lt;/b></summary><activity:verb>post</activity:verb><activity:object><activity:object-type>note\
      </activity:object-type><title type='html'>a &amp;amp; b</title></activity:object></entry><entry/></feed>",
     "<a:entry xmlns:a='http://www.w3.org/2005/Atom' xmlns:b='http://activitystrea.ms/spec/1.0/'><a:title>x</a:title>\
      <a:category term='BookSaved'/><b:object><a:title>t</a:title><a:link href='https://a/'/></b:object></a:entry>",
     r#"{"Title":"x\ud83d\ude00\r\n","Category":"_-Top-hatDoff","_-top-hat":{"Title":1},"To":[],"CommentCount":0}"#,
     r#"{"SourceId":"1","SourceService":{"Name":"x","IconUrl":"https://i/","WebsiteURL":"https://w/"},"Title":"<x>&\r",
-     "Category":"BookmarkShared","CommentCount":3,"LikeCount":"7","PublishedDate":"2009-10-01T12:34:56.789+02:00",
+     "EntrySummary":"own & <b>","Category":"BookmarkShared","CommentCount":3,"LikeCount":"7","PublishedDate":"2009-10-01T12:34:56.789+02:00",
      "Bookmark":{"Title":" t ","Description":"two\nlines ]]>","Url":"https://example.org/?a=1&b=%20",
-     "Thumbnail":{"Url":"https://t/","Height":"80","Width":120}}}"#,
+     "AlternateUrl":"https://example.org/about","Thumbnail":{"Url":"https://t/","Height":"80","Width":120}}}"#,
 ];
 
-const BODY_WORDS: [&str; 46] = [
+const BODY_WORDS: [&str; 47] = [
     "<",
     ">",
     "/>",
@@ -281,6 +281,7 @@ const BODY_WORDS: [&str; 46] = [
     "<Bookmark>",
     "<thr:total>1</thr:total>",
     "related",
+    "alternate",
     "preview",
     "media:",
     "activity:",

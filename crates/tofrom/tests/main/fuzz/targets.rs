@@ -286,12 +286,14 @@ fn says_why(why: &Unreadable) {
 /// What was said can be taken in, and in every representation it is read as what it was. `false`: it can't be.
 fn comes_back(raw: RawActivity, form: Format) -> bool {
     let Ok(mut draft) = taken(raw) else { return false };
+    draft.body = draft.body_after(None);
     draft.body.comments = counts_after(form, draft.body.comments, None);
     for (format, written) in all_written(&draft) {
         // Text that has to be escaped may be longer than it was.
         if written.len() <= MAX_BODY {
             let raw = read_activity(&written, format).unwrap_or_else(|why| panic!("{format:?}: {why}"));
             let mut again = taken(raw).unwrap_or_else(|why| panic!("{format:?}: {why}"));
+            again.body = again.body_after(Some(&draft.body));
             again.body.comments = counts_after(format, again.body.comments, Some(draft.body.comments));
             assert_eq!((&again.kind, &again.verb), (&draft.kind, &draft.verb), "{format:?}");
             assert_eq!(again.body, draft.body, "{format:?}");
