@@ -15,7 +15,7 @@ pub const REQUEST_SECONDS: &str = "tofrom_http_request_duration_seconds";
 pub const CONNECTIONS: &str = "tofrom_connections_open";
 /// Connections closed on arrival, by `reason`: `full`, `untrusted`.
 pub const CONNECTIONS_REFUSED: &str = "tofrom_connections_refused_total";
-/// TLS handshakes that came to nothing, by `reason`: `refused`, `timeout`.
+/// TLS handshakes that came to nothing, by `reason`: `refused`, `timeout`, `plain-http`.
 pub const HANDSHAKES_FAILED: &str = "tofrom_tls_handshakes_failed_total";
 /// When the certificate in use ends.
 pub const CERTIFICATE_EXPIRES: &str = "tofrom_tls_certificate_expires_timestamp_seconds";

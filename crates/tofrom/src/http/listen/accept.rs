@@ -8,14 +8,27 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, sink};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 /// How long to wait when accepting fails; by then some other connection may have given its file descriptor back.
 const AFTER_FAILURE: Duration = Duration::from_millis(100);
 /// A failure that lasts is logged once in so long.
 const LOG_EVERY: Duration = Duration::from_secs(60);
+
+/// The answer to plain HTTP on a port that speaks TLS.
+const USE_HTTPS: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
+    Content-Type: text/plain; charset=utf-8\r\n\
+    Content-Length: 58\r\n\
+    X-Content-Type-Options: nosniff\r\n\
+    Connection: close\r\n\r\n\
+    This port speaks HTTPS only: use https:// in the address.\n";
+/// What is read of such a request before the connection is closed. Unread bytes would reset the connection, and the client
+/// would lose the answer.
+const MAX_DRAINED: u64 = 64 * 1024;
 
 /// What a connection has to go through first.
 #[derive(Clone)]
@@ -78,22 +91,45 @@ fn admit(stream: TcpStream, from: SocketAddr, door: &Door, house: &mut House) {
         let _open = metrics::OpenConnection::new();
         // Answers are written whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
-        let stream = Stall::new(stream, house.limits.write);
+        let write = house.limits.write;
         match door {
-            Door::Tls(acceptor) => match timeout(house.limits.handshake, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => {
-                    let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    connection::serve(stream, h2, peer, None, house).await;
+            Door::Tls(acceptor) => {
+                match timeout(house.limits.handshake, handshake(stream, &acceptor, write)).await {
+                    Ok(Ok(None)) => metrics::handshake_failed("plain-http"),
+                    Ok(Ok(Some(stream))) => {
+                        let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                        connection::serve(stream, h2, peer, None, house).await;
+                    }
+                    Ok(Err(error)) => {
+                        tracing::debug!(peer = %peer.0, %error, "TLS handshake failed");
+                        metrics::handshake_failed("refused");
+                    }
+                    Err(_) => metrics::handshake_failed("timeout"),
                 }
-                Ok(Err(error)) => {
-                    tracing::debug!(peer = %peer.0, %error, "TLS handshake failed");
-                    metrics::handshake_failed("refused");
-                }
-                Err(_) => metrics::handshake_failed("timeout"),
-            },
-            Door::Proxy(trusted) => connection::serve(stream, false, peer, Some(trusted), house).await,
-            Door::Plain => connection::serve(stream, false, peer, None, house).await,
+            }
+            Door::Proxy(trusted) => {
+                connection::serve(Stall::new(stream, write), false, peer, Some(trusted), house).await;
+            }
+            Door::Plain => connection::serve(Stall::new(stream, write), false, peer, None, house).await,
         }
         drop(place);
     });
+}
+
+/// The TLS handshake. `None`: the client spoke plain HTTP and was told so.
+async fn handshake(
+    mut stream: TcpStream,
+    acceptor: &TlsAcceptor,
+    write: Duration,
+) -> io::Result<Option<TlsStream<Stall<TcpStream>>>> {
+    let mut first = [0];
+    stream.peek(&mut first).await?;
+    // A method of HTTP begins with a letter, and no record of TLS does.
+    if !first.iter().all(u8::is_ascii_alphabetic) {
+        return acceptor.accept(Stall::new(stream, write)).await.map(Some);
+    }
+    stream.write_all(USE_HTTPS).await?;
+    stream.shutdown().await?;
+    tokio::io::copy(&mut stream.take(MAX_DRAINED), &mut sink()).await?;
+    Ok(None)
 }

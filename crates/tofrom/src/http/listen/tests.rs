@@ -110,7 +110,7 @@ async fn until_closed(stream: &mut (impl AsyncReadExt + Unpin)) -> (String, Dura
 }
 
 #[tokio::test]
-async fn a_half_open_handshake_and_plain_http_are_cut_off() {
+async fn a_half_open_handshake_is_cut_off_and_plain_http_is_told_to_use_https() {
     let folder = Folder::new("half-open");
     let certificate = ReloadingCertificate::load(folder.write_certificate()).unwrap();
     let service = Service::tls(short(), &certificate).await;
@@ -121,7 +121,13 @@ async fn a_half_open_handshake_and_plain_http_are_cut_off() {
 
     let mut plain = service.connect().await;
     plain.write_all(ASK).await.unwrap();
-    assert!(!until_closed(&mut plain).await.0.contains("HTTP"));
+    let (answer, _) = until_closed(&mut plain).await;
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(
+        head.contains(&format!("Content-Length: {}", body.len())) && body.contains("use https://"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
