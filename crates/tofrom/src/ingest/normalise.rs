@@ -3,10 +3,11 @@
 
 use super::fields::{count, description, flag, number, text, title, url};
 use super::raw::{RawActivity, RawObject, RawThumbnail};
+use super::read::counts_after;
 use super::{Refused, Said};
 use model::{
-    AccountName, Body, Comments, Kind, Millis, Object, Service, ServiceName, Thumbnail, Verb, Visibility,
-    parse_category,
+    AccountName, Body, Comments, Format, Kind, Millis, Object, Service, ServiceName, Thumbnail, Verb,
+    Visibility, parse_category,
 };
 
 /// Bytes of a source's identifier.
@@ -23,6 +24,8 @@ pub struct Unsaid {
     pub summary: bool,
     /// The object's alternate link.
     pub alternate: bool,
+    /// Counts that Atom cannot say.
+    pub counts: bool,
 }
 
 /// An activity that may be taken in. What is `None` stays as it was where there is an earlier version, and has its
@@ -52,6 +55,10 @@ impl Draft {
     /// description is none, and so is an alternate link that is the address: both are shown for them anyway.
     pub fn body_after(&self, before: Option<&Body>) -> Body {
         let mut body = self.body.clone();
+        if self.unsaid.counts {
+            let before = before.map(|before| before.comments);
+            body.comments = counts_after(Format::Atom, body.comments, before);
+        }
         if let Some(before) = before {
             if self.unsaid.summary {
                 body.summary.clone_from(&before.summary);
@@ -76,7 +83,7 @@ pub fn normalise(raw: &RawActivity, now: Millis) -> Result<Draft, Refused> {
     let Facets { kind, verb, object, unsaid_alternate } = facets(raw)?;
     let summary = raw.summary.as_ref().map(|said| description("EntrySummary", said)).transpose()?;
     Ok(Draft {
-        unsaid: Unsaid { summary: summary.is_none(), alternate: unsaid_alternate },
+        unsaid: Unsaid { summary: summary.is_none(), alternate: unsaid_alternate, counts: false },
         body: Body {
             source_id: source_id(&raw.source_id)?,
             title,

@@ -3,7 +3,7 @@
 use super::super::{Problem, Service};
 use super::standing::keep_facets;
 use crate::auth::Principal;
-use crate::ingest::{Draft, Outcome, RawActivity, Refused, Said, counts_after, normalise};
+use crate::ingest::{Draft, Outcome, RawActivity, Refused, Said, normalise};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{Account, AccountName, Activity, ActivityId, Format, Millis, ServiceName};
 use std::collections::HashSet;
@@ -103,7 +103,7 @@ fn judge(one: Submitted, standing: Option<&Activity>, now: Millis) -> Result<Jud
         keep_facets(&mut raw, standing);
     }
     let mut draft = normalise(&raw, now)?;
-    draft.body.comments = counts_after(form, draft.body.comments, standing.map(|one| one.body.comments));
+    draft.unsaid.counts = form == Format::Atom;
     if let Some(standing) = standing {
         // One service, however its name is spelled: the first spelling stays, or what a read gives could not be
         // put back at an address in other letters.

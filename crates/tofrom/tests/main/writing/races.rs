@@ -1,7 +1,7 @@
 //! Changes of an account that were answered with success stay, whatever changes it at the same time.
 
 use super::super::support::browser::Browser;
-use super::stage::{JSON, Stage, becomes, stage};
+use super::stage::{JSON, Stage, activity, becomes, fresh, item, stage, with};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -130,4 +130,33 @@ fn an_edge_is_whole_after_a_race() {
             assert_eq!((follows(), is_follower()), (expected, expected));
         }
     }
+}
+
+/// Atom cannot say likes, and leaves counts out: what it leaves out stays as it is stored, not as it was when the request
+/// arrived.
+#[test]
+fn counts_stay_under_concurrent_edits_in_atom() {
+    const TURNS: usize = 30;
+    let (stage, service) = (stage(), fresh("counts"));
+    let target = item("bob", &service, "1");
+    let key = stage.demo.key("bob");
+    stage.wrote("bob", &service, "1", &activity("first"));
+    let edit = |turn: usize| {
+        let entry = format!(
+            "<entry xmlns='http://www.w3.org/2005/Atom' xmlns:a='http://activitystrea.ms/spec/1.0/'>\
+             <title>edit {turn}</title><category term='BookmarkShared'/><a:object><title>t</title>\
+             <link rel='related' href='https://example.org/'/></a:object></entry>"
+        );
+        assert_eq!(stage.by_key("PUT", &target, key, "application/atom+xml", entry.as_bytes()).status, 200);
+    };
+    let count = |turn: usize| {
+        let counted = json!({ "CommentCount": turn, "LikeCount": turn });
+        assert_eq!(stage.put("bob", &service, "1", &with(activity("counted"), counted)).status, 200);
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| (1..=TURNS).for_each(edit));
+        scope.spawn(|| (1..=TURNS).for_each(count));
+    });
+    let stored = stage.ask("GET", &target, "bob").json();
+    assert_eq!((&stored["CommentCount"], &stored["LikeCount"]), (&json!("30"), &json!("30")), "{stored}");
 }
