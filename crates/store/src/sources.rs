@@ -50,8 +50,8 @@ pub trait Sources: Send + Sync {
     async fn source(&self, id: SourceId) -> Result<Option<Source>>;
 
     /// Replaces the source's state if the stored version is `before` (`None`: nothing is stored), and has it found at its
-    /// due time. `false`: another version is stored, and nothing was changed; [`update`](crate::update) tries again. Where the shard is being looked through meanwhile, that time must not be past by more than ten minutes: whoever
-    /// means "at once" says now.
+    /// due time. `false`: another version is stored, and nothing was changed; [`update`](crate::update) tries again.
+    /// While the shard is being walked, the due time must not be past by more than ten minutes: "at once" is now.
     async fn replace_source(&self, before: Option<Version>, source: &Source) -> Result<bool>;
 
     /// Sources of a shard whose time has come by `now`, the longest waiting first as far as the engine can tell. It may

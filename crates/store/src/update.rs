@@ -3,7 +3,7 @@
 //! [`update`] is the only way to change such a state. It reads the state, has the caller make the next one of it, and
 //! writes that on the condition that the version is still the one that was read. If another change came first, it starts
 //! again with what that change left behind. So no change that was answered with success is undone by another one that
-//! began earlier, whichever process made it.
+//! began earlier, in this process or in another.
 
 use crate::{Connection, Result, Source, Store, StoreError};
 use async_trait::async_trait;

@@ -137,7 +137,7 @@ impl Accounts for CqlStore {
         }
         let account = decoded(Uid(uid), &first)?;
         self.write_account(None, &account, Uuid::new_v4()).await?;
-        // Another reader may have written it too, and somebody may have changed it since.
+        // Another reader may have written it too, and it may have changed since.
         self.account_by_number(Uid(uid)).await
     }
 

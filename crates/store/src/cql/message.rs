@@ -96,7 +96,7 @@ impl Ensure {
             Ensure::Edge { follower, followee, edge } => {
                 (edge.version, format!("e:{}:{}:{}", follower.0, followee.0, edge.version.0))
             }
-            // Two changes may make the same version of one account, of which one loses: the operation tells them apart.
+            // Two competing changes may make the same version of an account: the operation id distinguishes them.
             Ensure::Account { account, op, .. } => {
                 (account.version, format!("a:{}:{}", account.uid.0, op.simple()))
             }

@@ -328,7 +328,7 @@ impl Race {
 #[derive(Clone, PartialEq)]
 struct Careless<S>(S);
 
-/// A state that can be changed, in whichever way it is written.
+/// A state that can be changed, written with the comparison or without.
 trait Holds<S> {
     fn state(&mut self) -> &mut S;
 }

@@ -106,8 +106,8 @@ fn has_one_host(request: &Request) -> bool {
     }
 }
 
-/// Only a 405 tells which methods there are. The router adds an `Allow` of its own to whatever the handler of other
-/// methods answers, be it a 401, outside of every layer of its routes.
+/// Removes `Allow` from every answer but a 405. The router adds that header, outside of every layer of its routes, to each
+/// answer of the handler of other methods, also to a 401.
 pub(super) async fn only_405_allows(mut response: Response) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().remove(ALLOW);

@@ -116,7 +116,7 @@ fn admit(stream: TcpStream, from: SocketAddr, door: &Door, house: &mut House) {
     });
 }
 
-/// The TLS handshake. `None`: the client spoke plain HTTP and was told so.
+/// The TLS handshake. `None`: the client spoke plain HTTP and got the answer to that.
 async fn handshake(
     mut stream: TcpStream,
     acceptor: &TlsAcceptor,
