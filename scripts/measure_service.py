@@ -73,8 +73,9 @@ class Service:
 
 
 @contextlib.contextmanager
-def demo(release, log="info"):
-    """The demo in a folder that goes away, with the log of `tofrom serve` written to a file there."""
+def demo(release, log="info", settings=None):
+    """The demo in a folder that goes away, with the log of `tofrom serve` written to a file there. `settings` are variables
+    of the environment."""
     folder = tempfile.mkdtemp(prefix="tofrom-measure-")
     try:
         with socket.socket() as free:
@@ -83,7 +84,7 @@ def demo(release, log="info"):
         command = [release / "tofrom", "demo", "--json", "--listen", "127.0.0.1:0", "--admin", admin]
         command += ["--data", os.path.join(folder, "data")]
         with open(os.path.join(folder, "log"), "w") as lines:
-            environment = {**os.environ, "TOFROM_LOG": log, "TOFROM_LOG_FORMAT": "json"}
+            environment = {**os.environ, "TOFROM_LOG": log, "TOFROM_LOG_FORMAT": "json", **(settings or {})}
             with running(command, stderr=lines, env=environment) as (process, line):
                 yield Service(process, json.loads(line), admin)
     finally:

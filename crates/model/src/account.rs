@@ -28,12 +28,28 @@ pub struct Account {
     pub removed: bool,
     /// An operator disabled it: no credential of it opens anything. Its collection and activities stay as they are.
     pub disabled: bool,
+    /// How often its sessions and access tokens were ended all at once. Each of them, and each decision to allow one,
+    /// carries the epoch in which it was made and counts in that one only.
+    pub credential_epoch: u32,
 }
 
 impl Account {
     /// Whether its credentials open anything.
     pub fn may_act(&self) -> bool {
         !self.removed && !self.disabled
+    }
+
+    /// Disables or enables it. Disabling ends its sessions and access tokens for good: enabling does not revive them.
+    pub fn set_disabled(&mut self, disabled: bool) {
+        if disabled && !self.disabled {
+            self.end_epoch();
+        }
+        self.disabled = disabled;
+    }
+
+    /// Ends all its sessions and access tokens for good.
+    pub fn end_epoch(&mut self) {
+        self.credential_epoch = self.credential_epoch.saturating_add(1);
     }
 
     /// Given and family name, or the account's name where neither is told.

@@ -4,7 +4,7 @@
 //! whenever the activity is about to be shown. The [`Body`] is what is shown; it is stored once and may be cached by
 //! identifier and version.
 
-use crate::{ActivityId, Facet, Millis, ServiceName, Uid, Version};
+use crate::{AccountName, ActivityId, Facet, Millis, ServiceName, Uid, Version};
 use serde::{Deserialize, Serialize};
 
 /// Who may see an activity, beside the actor and those whom it addresses; the wider comes first.
@@ -121,6 +121,10 @@ pub struct Body {
     /// Which of the account's connections brought it, by its name; nothing where somebody wrote it. Nobody is shown it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brought_by: Option<String>,
+    /// The names in `To` as they were sent: sorted, without repeats, whether an account has them or not. Equal content
+    /// is judged by them, never by the accounts that they resolve to. Only the actor's export shows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub to: Vec<AccountName>,
 }
 
 /// A source service as it is shown.

@@ -1,7 +1,7 @@
 //! What a person grants to an application, step by step (OAuth 1.0a), the sessions in which they do so, and tickets that
 //! let somebody in once.
 
-use crate::{Millis, Scopes, Uid};
+use crate::{Account, Millis, Scopes, Uid};
 use std::fmt;
 
 /// Temporary credentials: an application asks for access, a person decides, the application fetches a token.
@@ -38,6 +38,8 @@ pub enum Progress {
     Allowed {
         /// Who.
         by: Uid,
+        /// The account's credential epoch then.
+        epoch: u32,
         /// SHA-256 of the verifier.
         verifier: [u8; 32],
     },
@@ -61,6 +63,8 @@ pub struct AccessToken {
     pub consumer: String,
     /// The account.
     pub owner: Uid,
+    /// The account's credential epoch when it allowed the token.
+    pub epoch: u32,
     /// What it may be used for.
     pub scopes: Scopes,
     /// When it was made.
@@ -78,6 +82,11 @@ impl AccessToken {
     pub fn is_live(&self, now: Millis) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|end| now < end)
     }
+
+    /// Whether it was ended: revoked, or together with all others of its account.
+    pub fn is_ended(&self, owner: &Account) -> bool {
+        self.revoked.is_some() || self.epoch != owner.credential_epoch
+    }
 }
 
 impl fmt::Debug for AccessToken {
@@ -93,11 +102,13 @@ pub struct Session {
     pub hash: [u8; 32],
     /// Who.
     pub owner: Uid,
+    /// The account's credential epoch when they signed in.
+    pub epoch: u32,
     /// SHA-256 of the stored password hash that was opened: a changed password ends the session.
     pub password: [u8; 32],
     /// When they signed in.
     pub created: Millis,
-    /// When it ends.
+    /// When it ends at the latest.
     pub expires: Millis,
     /// What the browser called itself: at most 200 characters, none of them a control character.
     pub device: String,

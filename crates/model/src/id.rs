@@ -102,7 +102,8 @@ impl fmt::Display for KeyId {
 
 /// An account's name: 1 to 64 of `a-z 0-9 . _ -`, starting with a letter or digit. Kept in lower case, so that
 /// comparing names compares them in any case.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct AccountName(String);
 
 /// The text can't be an account's name.
@@ -125,6 +126,20 @@ impl AccountName {
     /// The name in lower case.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for AccountName {
+    type Error = InvalidName;
+
+    fn try_from(text: String) -> Result<AccountName, InvalidName> {
+        AccountName::parse(&text)
+    }
+}
+
+impl From<AccountName> for String {
+    fn from(name: AccountName) -> String {
+        name.0
     }
 }
 

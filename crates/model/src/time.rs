@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
+use std::time::Duration;
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
@@ -32,6 +33,13 @@ impl Millis {
     pub const MIN: Millis = Millis(-62_135_596_800_000);
     /// The last millisecond of the year 9999.
     pub const MAX: Millis = Millis(253_402_300_799_999);
+
+    /// The instant that is so much later; [`Millis::MAX`] at most.
+    #[must_use]
+    pub fn later(self, by: Duration) -> Millis {
+        let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        Millis(self.0.saturating_add(by)).min(Millis::MAX)
+    }
 
     /// Reads an ISO 8601 date-time with offset: `Z`, `+hh:mm`, `+hhmm` or `+hh`; a space where the `+` was (form
     /// decoding ate it) is taken as `+`. A fraction of any length is cut to the millisecond.

@@ -117,6 +117,7 @@ impl Put {
             .signed(account.created.0)
             .flag(account.removed)
             .flag(account.disabled)
+            .number(u64::from(account.credential_epoch))
     }
 
     /// Comes last in whatever it is part of, and only where it is set: there older nodes do not look.
@@ -216,6 +217,12 @@ impl<'a> Take<'a> {
         if self.0.is_empty() { Ok(None) } else { take(self).map(Some) }
     }
 
+    /// A credential epoch; the first one where the value ends before it.
+    pub(crate) fn epoch(&mut self) -> Result<u32> {
+        let number = self.unless_ended(Take::number)?.unwrap_or(0);
+        u32::try_from(number).map_err(|_| wrong("an epoch"))
+    }
+
     /// Not set where the value ends before it.
     pub(crate) fn mark(&mut self) -> Result<bool> {
         Ok(self.unless_ended(Take::flag)?.unwrap_or(false))
@@ -273,6 +280,7 @@ impl<'a> Take<'a> {
             created: self.millis()?,
             removed: self.flag()?,
             disabled: self.mark()?,
+            credential_epoch: self.epoch()?,
         })
     }
 }
@@ -321,11 +329,12 @@ mod tests {
             created: Millis(5),
             removed: false,
             disabled: true,
+            credential_epoch: 3,
         };
         let bytes = Put::new().account(&account).finish();
         assert!(Take::new(&bytes).account(account.uid).unwrap() == account);
-        let (_, older) = bytes.split_last().unwrap();
+        let (older, _) = bytes.split_at(bytes.len() - 2);
         let read = Take::new(older).account(account.uid).unwrap();
-        assert!(read == Account { disabled: false, ..account });
+        assert!(read == Account { disabled: false, credential_epoch: 0, ..account });
     }
 }

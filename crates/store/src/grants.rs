@@ -88,7 +88,7 @@ pub trait Grants: Send + Sync {
     /// Uses a ticket up. Exactly one call ever gives `true`; so whoever does not learn the answer has to do without it.
     async fn use_ticket(&self, hash: &[u8; 32]) -> Result<bool>;
 
-    /// Forgets temporary credentials, nonces, sessions and tickets that ended before `now`. An engine that forgets by itself has
+    /// Forgets temporary credentials, nonces, sessions, tickets and networks that ended before `now`. An engine that forgets by itself has
     /// nothing to do here; whoever reads looks at the end all the same.
     async fn forget_expired(&self, now: Millis) -> Result<()>;
 }

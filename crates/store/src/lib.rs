@@ -23,6 +23,7 @@ pub mod faulty;
 mod grants;
 pub mod jetstream;
 mod log;
+mod networks;
 mod notices;
 mod sources;
 pub mod sqlite;
@@ -34,6 +35,7 @@ pub use copying::{Copying, Removal, Whole};
 pub use error::{Result, StoreError};
 pub use grants::{Grants, Nonce, Secret};
 pub use log::{Backlog, DeadLetter, Log, Task, Work};
+pub use networks::{KnownNetwork, MAX_NETWORKS, Networks};
 pub use notices::{Notice, Notices};
 pub use sources::{Connection, SHARDS, Source, Sources};
 pub use update::{Gates, Versioned, update};
@@ -47,7 +49,9 @@ use model::{
 
 /// Everything that a store offers.
 #[async_trait]
-pub trait Store: Accounts + Credentials + Grants + Graph + Activities + Feeds + Ways + Sources + Log {
+pub trait Store:
+    Accounts + Credentials + Grants + Networks + Graph + Activities + Feeds + Ways + Sources + Log
+{
     /// Answers when the store can be read.
     async fn ping(&self) -> Result<()>;
 
@@ -103,6 +107,7 @@ impl NewAccount {
             created: self.created,
             removed: false,
             disabled: false,
+            credential_epoch: 0,
         }
     }
 }

@@ -49,6 +49,10 @@ pub trait Sources: Send + Sync {
     /// The source.
     async fn source(&self, id: SourceId) -> Result<Option<Source>>;
 
+    /// A page of all sources in an order of the store's own: those after the one with the identifier `after`. Fewer than
+    /// the limit means that there are no more.
+    async fn list_sources(&self, after: Option<SourceId>, limit: usize) -> Result<Vec<Source>>;
+
     /// Replaces the source's state if the stored version is `before` (`None`: nothing is stored), and has it found at its
     /// due time. `false`: another version is stored, and nothing was changed; [`update`](crate::update) tries again.
     /// While the shard is being walked, the due time must not be past by more than ten minutes: "at once" is now.

@@ -34,7 +34,7 @@ async fn main() -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{address}")?;
     out.flush()?;
-    let listeners = Listeners { https: Some((socket, certificate)), proxy: None };
+    let listeners = Listeners { https: Some((socket, certificate)), ..Listeners::default() };
     Ok(serve(listeners, router, Limits::default(), stop).await?)
 }
 

@@ -53,8 +53,30 @@ pub async fn remove(store: &dyn Store, clock: &Clock, uid: Uid) -> Result<Option
         };
         store::update::<Connection, StoreError>(store, &(owner, name), now, end).await?;
     }
+    store.forget_networks(uid).await?;
     following::leave(store, clock, uid).await?;
     Ok(Some(removed))
+}
+
+/// Removes the sessions and access tokens that an account has from earlier credential epochs. They count for nothing
+/// already, so a failure is only logged.
+pub async fn remove_ended(store: &dyn Store, clock: &Clock, account: &Account) {
+    let removing = async {
+        for token in store.tokens_of(account.uid).await? {
+            if token.revoked.is_none() && token.epoch < account.credential_epoch {
+                store.revoke_token(&token.key, clock.now()).await?;
+            }
+        }
+        for session in store.sessions_of(account.uid).await? {
+            if session.epoch < account.credential_epoch {
+                store.end_session(&session.hash).await?;
+            }
+        }
+        Ok::<(), StoreError>(())
+    };
+    if let Err(error) = removing.await {
+        tracing::warn!(%error, account = %account.name, "removal of ended sessions and tokens failed");
+    }
 }
 
 /// Characters of a given or family name.
@@ -103,6 +125,17 @@ impl AccountCache {
     /// The account of that number.
     pub async fn get(&self, uid: Uid) -> Result<Option<Arc<Account>>> {
         Ok(self.get_many([uid]).await?.remove(&uid))
+    }
+
+    /// The account of that number. It is read again where what is remembered is of an earlier credential epoch than a
+    /// credential that was presented.
+    pub async fn get_in_epoch(&self, uid: Uid, epoch: u32) -> Result<Option<Arc<Account>>> {
+        let found = self.get(uid).await?;
+        if found.as_ref().is_some_and(|account| account.credential_epoch < epoch) {
+            self.forget(uid);
+            return self.get(uid).await;
+        }
+        Ok(found)
     }
 
     /// The accounts of these numbers, as far as there are any; those that are not known in one look-up.

@@ -7,8 +7,7 @@ use crate::ingest::json::Written;
 use crate::json;
 use axum::body::Bytes;
 use futures::{Stream, stream};
-use model::{AccountName, Activity, ActivityId, Box, Boxes, Filter, Order, Uid};
-use std::collections::HashMap;
+use model::{Activity, ActivityId, Box, Boxes, Filter, Order, Uid};
 use std::sync::Arc;
 use store::{Result, Slice, Store, StoreError};
 
@@ -19,7 +18,7 @@ const BATCH: usize = 200;
 
 /// A line for everything that the account did, a batch of lines at a time.
 pub fn lines(store: Arc<dyn Store>, owner: Uid) -> impl Stream<Item = Result<Bytes>> + Send {
-    let walk = Walk { store, owner, ids: None, names: HashMap::new() };
+    let walk = Walk { store, owner, ids: None };
     stream::try_unfold(walk, |mut walk| async move {
         Ok(walk.next().await?.map(|lines| (Bytes::from(lines), walk)))
     })
@@ -31,8 +30,6 @@ struct Walk {
     owner: Uid,
     /// What is still to be written, newest first; `None` before anything was looked at.
     ids: Option<Vec<ActivityId>>,
-    /// Who was addressed, as far as that is known; somebody who is not there any more has no name.
-    names: HashMap<Uid, Option<AccountName>>,
 }
 
 impl Walk {
@@ -47,13 +44,9 @@ impl Walk {
             return Ok(None);
         }
         let activities = self.activities(&batch).await?;
-        self.learn_names(&activities).await?;
         let mut lines = Vec::new();
         for activity in activities.iter().rev() {
-            let addressed = &activity.state.addressed;
-            let to: Vec<AccountName> =
-                addressed.iter().filter_map(|uid| self.names.get(uid)?.clone()).collect();
-            json::write(&mut lines, &Written { activity, to: &to })
+            json::write(&mut lines, &Written(activity))
                 .map_err(|error| StoreError::Corrupt(error.to_string()))?;
             lines.push(b'\n');
         }
@@ -81,21 +74,5 @@ impl Walk {
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Activity>> {
         let found = self.store.activities(ids).await?.into_iter().flatten();
         Ok(found.filter(|activity| !activity.state.deleted).collect())
-    }
-
-    async fn learn_names(&mut self, activities: &[Activity]) -> Result<()> {
-        let mut unknown: Vec<Uid> =
-            activities.iter().flat_map(|one| one.state.addressed.iter().copied()).collect();
-        unknown.retain(|uid| !self.names.contains_key(uid));
-        unknown.sort_unstable();
-        unknown.dedup();
-        if unknown.is_empty() {
-            return Ok(());
-        }
-        let accounts = self.store.accounts(&unknown).await?;
-        for (uid, account) in unknown.into_iter().zip(accounts) {
-            self.names.insert(uid, account.filter(|account| !account.removed).map(|account| account.name));
-        }
-        Ok(())
     }
 }

@@ -18,6 +18,7 @@ pub mod http;
 pub mod ingest;
 pub mod json;
 pub mod live;
+mod network;
 pub mod openapi;
 pub mod pages;
 pub mod pictures;

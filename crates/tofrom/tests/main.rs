@@ -12,6 +12,7 @@
 mod main {
     mod access;
     mod activity;
+    mod attacks;
     mod avatars;
     mod cluster;
     mod copying;
@@ -24,6 +25,7 @@ mod main {
     mod interop;
     mod laws;
     mod oauth;
+    mod passwords;
     mod people;
     mod program;
     mod reading;
@@ -31,6 +33,7 @@ mod main {
     mod round_trip;
     mod serving;
     mod sources;
+    mod stopping;
     mod support;
     mod writing;
 }

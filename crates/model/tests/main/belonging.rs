@@ -42,6 +42,7 @@ fn account(uid: Uid, public: bool) -> Account {
         created: Millis(0),
         removed: false,
         disabled: false,
+        credential_epoch: 0,
     }
 }
 

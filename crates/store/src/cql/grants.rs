@@ -96,7 +96,9 @@ type TokenRow = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>, Option<i
 fn encoded_progress(progress: &Progress) -> (i8, Vec<u8>) {
     match progress {
         Progress::Asked => (ASKED, Vec::new()),
-        Progress::Allowed { by, verifier } => (ALLOWED, Put::new().signed(by.0).blob(verifier).finish()),
+        Progress::Allowed { by, epoch, verifier } => {
+            (ALLOWED, Put::new().signed(by.0).blob(verifier).number(u64::from(*epoch)).finish())
+        }
         Progress::Refused => (REFUSED, Vec::new()),
         Progress::Exchanged { token } => (EXCHANGED, Put::new().text(token).finish()),
     }
@@ -106,7 +108,10 @@ fn decoded_progress(progress: i8, step: &[u8]) -> Result<Progress> {
     let mut take = Take::new(step);
     match progress {
         ASKED => Ok(Progress::Asked),
-        ALLOWED => Ok(Progress::Allowed { by: take.uid()?, verifier: exactly(take.blob()?)? }),
+        ALLOWED => {
+            let (by, verifier) = (take.uid()?, exactly(take.blob()?)?);
+            Ok(Progress::Allowed { by, epoch: take.epoch()?, verifier })
+        }
         REFUSED => Ok(Progress::Refused),
         EXCHANGED => Ok(Progress::Exchanged { token: take.text()?.to_owned() }),
         _ => Err(corrupt("not a step of temporary credentials")),
@@ -147,6 +152,7 @@ fn encoded_token(token: &AccessToken) -> Vec<u8> {
         .flag(token.scopes.can_write())
         .signed(token.created.0)
         .option(token.expires, |put, at| put.signed(at.0))
+        .number(u64::from(token.epoch))
         .finish()
 }
 
@@ -163,6 +169,7 @@ fn decoded_token((key, token, secret, revoked, used): TokenRow) -> Result<Option
         scopes: scopes(take.flag()?),
         created: take.millis()?,
         expires: take.option(Take::millis)?,
+        epoch: take.epoch()?,
         revoked: revoked.map(Millis),
         used: used.map(Millis),
     }))
@@ -176,6 +183,7 @@ fn encoded_session(session: &Session) -> Vec<u8> {
         .signed(session.expires.0)
         .text(&session.device)
         .signed(session.used.0)
+        .number(u64::from(session.epoch))
         .finish()
 }
 
@@ -186,8 +194,9 @@ fn decoded_session(hash: [u8; 32], session: &[u8], used: Option<Millis>) -> Resu
     let (created, expires) = (take.millis()?, take.millis()?);
     let device = take.unless_ended(Take::text)?.unwrap_or_default().to_owned();
     let first_used = take.unless_ended(Take::millis)?.unwrap_or(created);
+    let epoch = take.epoch()?;
     let used = used.map_or(first_used, |used| used.max(first_used));
-    Ok(Session { hash, owner, password, created, expires, device, used })
+    Ok(Session { hash, owner, epoch, password, created, expires, device, used })
 }
 
 fn encoded_ticket(ticket: &Ticket) -> Vec<u8> {
@@ -410,7 +419,8 @@ mod tests {
         let (created, expires) = (Millis(5), Millis(9));
         let older = Put::new().signed(7).blob(&[1; 32]).signed(created.0).signed(expires.0).finish();
         let (owner, password, device) = (Uid(7), [1; 32], String::new());
-        let read = Session { hash: [2; 32], owner, password, created, expires, device, used: created };
+        let read =
+            Session { hash: [2; 32], owner, epoch: 0, password, created, expires, device, used: created };
         assert_eq!(decoded_session([2; 32], &older, None).unwrap(), read);
         let used = decoded_session([2; 32], &older, Some(Millis(8))).unwrap().used;
         assert_eq!(used, Millis(8));

@@ -285,6 +285,7 @@ mod tests {
             comments: Comments::Available(false),
             object: Object::default(),
             brought_by: None,
+            to: Vec::new(),
         };
         let source = SourceKey { actor: Uid(7), service: "flickr".to_owned(), id: "1".to_owned() };
         let activity = Activity { state: pulled_state(), body };

@@ -17,6 +17,7 @@ mod graph;
 mod leases;
 mod log;
 mod message;
+mod networks;
 mod once;
 mod polling;
 mod scan;

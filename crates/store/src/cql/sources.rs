@@ -3,6 +3,7 @@
 use super::credentials::exactly;
 use super::once::Step;
 use super::polling::Slot;
+use super::scan::Scan;
 use super::{CqlStore, Query};
 use crate::bytes::{Put, Take};
 use crate::{Connection, Result, Source, Sources};
@@ -11,6 +12,10 @@ use model::{Millis, SourceId, Uid, Version};
 use uuid::Uuid;
 
 const SOURCE: Query = Query::read("SELECT source FROM feed.source WHERE id = ?");
+const SOURCES: Scan = Scan::new(
+    "SELECT id, source FROM feed.source LIMIT ?",
+    "SELECT id, source FROM feed.source WHERE token(id) > token(?) LIMIT ?",
+);
 const WRITE: Step = Step::new(
     "UPDATE feed.source SET source = ?, ver = ?, op = ? WHERE id = ? IF ver = ?",
     "SELECT ver, op FROM feed.source WHERE id = ?",
@@ -58,6 +63,14 @@ impl CqlStore {
 impl Sources for CqlStore {
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
         Ok(self.filed_source(id).await?.map(|filed| filed.source))
+    }
+
+    async fn list_sources(&self, after: Option<SourceId>, limit: usize) -> Result<Vec<Source>> {
+        let read = |(id, cell): (Vec<u8>, Vec<u8>)| {
+            let source = decoded(source_id(&id)?, &cell)?.source;
+            Ok((id, Some(source)))
+        };
+        self.db.scan(&SOURCES, after.map(|id| id.0.to_vec()), limit, read).await
     }
 
     /// In the slot first and out of the old one last, so that it is found whenever this ends.

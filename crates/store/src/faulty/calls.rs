@@ -3,8 +3,8 @@
 use super::Faulty;
 use crate::{
     Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter, Feeds,
-    Follower, Gates, Grants, Graph, LastRead, Log, NewAccount, Nonce, Notice, Notices, Result, Secret, Slice,
-    Source, SourceKey, Sources, Store, Task, Ways, Work,
+    Follower, Gates, Grants, Graph, KnownNetwork, LastRead, Log, Networks, NewAccount, Nonce, Notice,
+    Notices, Result, Secret, Slice, Source, SourceKey, Sources, Store, Task, Ways, Work,
 };
 use async_trait::async_trait;
 use model::{
@@ -113,6 +113,16 @@ hands_on! { Grants
     }
 }
 
+hands_on! { Networks
+    reads {
+        networks_of(owner: Uid) -> Vec<KnownNetwork>;
+    }
+    writes {
+        note_network(owner: Uid, network: &KnownNetwork) as (owner, &network) -> ();
+        forget_networks(owner: Uid) as (owner) -> ();
+    }
+}
+
 hands_on! { Graph
     reads {
         edges(follower: Uid, followees: &[Uid]) -> Vec<Option<Edge>>;
@@ -177,6 +187,7 @@ hands_on! { Ways
 hands_on! { Sources
     reads {
         source(id: SourceId) -> Option<Source>;
+        list_sources(after: Option<SourceId>, limit: usize) -> Vec<Source>;
         due_sources(shard: u16, now: Millis, limit: usize) -> Vec<SourceId>;
         connection(owner: Uid, name: &str) -> Option<Connection>;
         connections_of(owner: Uid) -> Vec<Connection>;

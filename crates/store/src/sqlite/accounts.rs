@@ -8,14 +8,14 @@ use model::{Account, AccountName, Picture, Uid, Version};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
 
 const BY_NAME: &str =
-    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled
-     FROM account WHERE name = ?1";
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
+     credential_epoch FROM account WHERE name = ?1";
 const BY_NUMBER: &str =
-    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled
-     FROM account WHERE uid = ?1";
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
+     credential_epoch FROM account WHERE uid = ?1";
 const AFTER: &str =
-    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled
-     FROM account WHERE uid > ?1 AND NOT removed ORDER BY uid LIMIT ?2";
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
+     credential_epoch FROM account WHERE uid > ?1 AND NOT removed ORDER BY uid LIMIT ?2";
 
 pub(super) fn account(row: &Row<'_>) -> Result<Account> {
     let name = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
@@ -31,6 +31,7 @@ pub(super) fn account(row: &Row<'_>) -> Result<Account> {
         created: millis(row, 8)?,
         removed: row.get(9)?,
         disabled: row.get(10)?,
+        credential_epoch: row.get(11)?,
     })
 }
 
@@ -98,7 +99,8 @@ impl Accounts for SqliteStore {
             let replaced = connection
                 .prepare_cached(
                     "UPDATE account SET ver = ?2, given_name = ?3, family_name = ?4, public = ?5,
-                     operator = ?6, password = ?7, removed = ?8, disabled = ?9 WHERE uid = ?1 AND ver = ?10",
+                     operator = ?6, password = ?7, removed = ?8, disabled = ?9, credential_epoch = ?10
+                     WHERE uid = ?1 AND ver = ?11",
                 )?
                 .execute(params![
                     account.uid.0,
@@ -110,6 +112,7 @@ impl Accounts for SqliteStore {
                     account.password,
                     account.removed,
                     account.disabled,
+                    account.credential_epoch,
                     version.0
                 ])?;
             let shows_as = |account: &Account| (account.public, account.removed);

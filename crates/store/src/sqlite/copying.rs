@@ -14,15 +14,17 @@ use std::sync::Arc;
 pub(super) const OLDEST: &str = "oldest position";
 
 const EVERY_ACCOUNT: &str =
-    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled
-     FROM account WHERE uid > ?1 ORDER BY uid LIMIT ?2";
+    "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
+     credential_epoch FROM account WHERE uid > ?1 ORDER BY uid LIMIT ?2";
 
 const PUT_ACCOUNT: &str = "INSERT INTO account
-     (uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+     (uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
+     credential_epoch)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
      ON CONFLICT (uid) DO UPDATE SET ver = excluded.ver, given_name = excluded.given_name,
      family_name = excluded.family_name, public = excluded.public, operator = excluded.operator,
-     password = excluded.password, removed = excluded.removed, disabled = excluded.disabled
+     password = excluded.password, removed = excluded.removed, disabled = excluded.disabled,
+     credential_epoch = excluded.credential_epoch
      WHERE excluded.ver > account.ver";
 
 const EVERY_EDGE: &str = "SELECT ver, follows, since_ms, from_ms, from_aid, followee FROM following
@@ -114,7 +116,8 @@ impl Copying for SqliteStore {
                 account.password,
                 account.created.0,
                 account.removed,
-                account.disabled
+                account.disabled,
+                account.credential_epoch
             ])?;
             Ok(())
         })

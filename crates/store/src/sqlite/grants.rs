@@ -20,7 +20,7 @@ const FORGOTTEN_AT_ONCE: usize = 5_000;
 fn temporary(row: &Row<'_>) -> Result<Temporary> {
     let progress = match row.get(6)? {
         ASKED => Progress::Asked,
-        ALLOWED => Progress::Allowed { by: Uid(row.get(7)?), verifier: row.get(8)? },
+        ALLOWED => Progress::Allowed { by: Uid(row.get(7)?), verifier: row.get(8)?, epoch: row.get(10)? },
         REFUSED => Progress::Refused,
         EXCHANGED => Progress::Exchanged { token: row.get(9)? },
         _ => return Err(corrupt("not a step of temporary credentials")),
@@ -47,6 +47,7 @@ fn token(row: &Row<'_>) -> Result<AccessToken> {
         expires: optional_millis(row, 6)?,
         revoked: optional_millis(row, 7)?,
         used: optional_millis(row, 8)?,
+        epoch: row.get(9)?,
     })
 }
 
@@ -55,8 +56,8 @@ pub(super) fn put_token(connection: &Connection, token: &AccessToken) -> Result<
     connection
         .prepare_cached(
             "INSERT INTO token
-             (key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+             (key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms, epoch)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             token.key,
@@ -67,7 +68,8 @@ pub(super) fn put_token(connection: &Connection, token: &AccessToken) -> Result<
             token.created.0,
             token.expires.map(|at| at.0),
             token.revoked.map(|at| at.0),
-            token.used.map(|at| at.0)
+            token.used.map(|at| at.0),
+            token.epoch
         ])?;
     Ok(())
 }
@@ -81,6 +83,7 @@ fn session(row: &Row<'_>) -> Result<Session> {
         expires: millis(row, 4)?,
         device: row.get(5)?,
         used: millis(row, 6)?,
+        epoch: row.get(7)?,
     })
 }
 
@@ -97,8 +100,8 @@ fn ticket(row: &Row<'_>) -> Result<Ticket> {
 
 fn find_temporary(connection: &Connection, key: &str) -> Result<Option<Temporary>> {
     let mut statement = connection.prepare_cached(
-        "SELECT key, sealed_secret, consumer, callback, writes, expires_ms, progress, allowed_by, verifier, token
-         FROM temporary WHERE key = ?1",
+        "SELECT key, sealed_secret, consumer, callback, writes, expires_ms, progress, allowed_by, verifier, token,
+         allowed_epoch FROM temporary WHERE key = ?1",
     )?;
     statement.query([key])?.next()?.map(temporary).transpose()
 }
@@ -138,7 +141,7 @@ impl Grants for SqliteStore {
 
     async fn decide(&self, key: &str, decision: &Progress) -> Result<bool> {
         let (step, by, verifier) = match decision {
-            Progress::Allowed { by, verifier } => (ALLOWED, Some(by.0), Some(*verifier)),
+            Progress::Allowed { by, epoch, verifier } => (ALLOWED, Some((by.0, *epoch)), Some(*verifier)),
             Progress::Refused => (REFUSED, None, None),
             Progress::Asked | Progress::Exchanged { .. } => return Ok(false),
         };
@@ -146,10 +149,17 @@ impl Grants for SqliteStore {
         self.write(move |connection| {
             connection
                 .prepare_cached(
-                    "UPDATE temporary SET progress = ?2, allowed_by = ?3, verifier = ?4
+                    "UPDATE temporary SET progress = ?2, allowed_by = ?3, verifier = ?4, allowed_epoch = ?6
                      WHERE key = ?1 AND progress = ?5",
                 )?
-                .execute(params![key, step, by, verifier, ASKED])?;
+                .execute(params![
+                    key,
+                    step,
+                    by.map(|(uid, _)| uid),
+                    verifier,
+                    ASKED,
+                    by.map(|(_, epoch)| epoch)
+                ])?;
             has_come_to(connection, &key, &decision)
         })
         .await
@@ -175,8 +185,8 @@ impl Grants for SqliteStore {
     async fn token(&self, key: &str) -> Result<Option<AccessToken>> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms
-                 FROM token WHERE key = ?1",
+                "SELECT key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms,
+                 epoch FROM token WHERE key = ?1",
             )?;
             statement.query([key])?.next()?.map(token).transpose()
         })
@@ -185,15 +195,15 @@ impl Grants for SqliteStore {
 
     async fn tokens_of(&self, owner: Uid) -> Result<Vec<AccessToken>> {
         let statement =
-            "SELECT key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms
-             FROM token WHERE owner = ?1 ORDER BY created_ms, key";
+            "SELECT key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms,
+             epoch FROM token WHERE owner = ?1 ORDER BY created_ms, key";
         self.read_long(move |connection| all(connection, statement, [owner.0], token)).await
     }
 
     async fn list_tokens(&self, after: Option<&str>, limit: usize) -> Result<Vec<AccessToken>> {
         let statement =
-            "SELECT key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms
-             FROM token WHERE key > ?1 ORDER BY key LIMIT ?2";
+            "SELECT key, sealed_secret, consumer, owner, writes, created_ms, expires_ms, revoked_ms, used_ms,
+             epoch FROM token WHERE key > ?1 ORDER BY key LIMIT ?2";
         // No key is empty.
         let after = after.unwrap_or_default().to_owned();
         self.read_long(move |connection| all(connection, statement, params![after, count(limit)], token))
@@ -258,8 +268,8 @@ impl Grants for SqliteStore {
         self.write(move |connection| {
             connection
                 .prepare_cached(
-                    "INSERT INTO session (hash, owner, password, created_ms, expires_ms, device, used_ms)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                    "INSERT INTO session (hash, owner, password, created_ms, expires_ms, device, used_ms, epoch)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
                 )?
                 .execute(params![
                     new.hash,
@@ -268,7 +278,8 @@ impl Grants for SqliteStore {
                     new.created.0,
                     new.expires.0,
                     new.device,
-                    new.used.0
+                    new.used.0,
+                    new.epoch
                 ])?;
             Ok(())
         })
@@ -278,7 +289,7 @@ impl Grants for SqliteStore {
     async fn session(&self, hash: &[u8; 32]) -> Result<Option<Session>> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT hash, owner, password, created_ms, expires_ms, device, used_ms
+                "SELECT hash, owner, password, created_ms, expires_ms, device, used_ms, epoch
                  FROM session WHERE hash = ?1",
             )?;
             statement.query([hash])?.next()?.map(session).transpose()
@@ -287,7 +298,7 @@ impl Grants for SqliteStore {
     }
 
     async fn sessions_of(&self, owner: Uid) -> Result<Vec<Session>> {
-        let statement = "SELECT hash, owner, password, created_ms, expires_ms, device, used_ms
+        let statement = "SELECT hash, owner, password, created_ms, expires_ms, device, used_ms, epoch
              FROM session WHERE owner = ?1 ORDER BY created_ms DESC, hash DESC";
         self.read_long(move |connection| all(connection, statement, [owner.0], session)).await
     }
@@ -361,6 +372,8 @@ impl Grants for SqliteStore {
              (SELECT hash FROM session WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
             "DELETE FROM ticket WHERE hash IN
              (SELECT hash FROM ticket WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
+            "DELETE FROM network WHERE (owner, hash) IN
+             (SELECT owner, hash FROM network WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
         ] {
             loop {
                 let forget = move |connection: &Connection| {

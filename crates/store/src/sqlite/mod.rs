@@ -23,6 +23,7 @@ mod graph;
 mod log;
 #[cfg(test)]
 mod measure;
+mod networks;
 mod pool;
 mod schema;
 mod sources;

@@ -15,6 +15,8 @@ const STEPS: &[&str] = &[
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
     include_str!("schema/6.sql"),
+    include_str!("schema/7.sql"),
+    include_str!("schema/8.sql"),
 ];
 
 /// Whether the file is one that this program may write to: new, or of a version that it knows.

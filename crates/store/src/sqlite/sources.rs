@@ -9,6 +9,8 @@ use model::{Millis, SourceId, Uid, Version};
 use rusqlite::{Row, params};
 
 const SOURCE: &str = "SELECT id, ver, shard, due_ms, state FROM source WHERE id = ?1";
+const SOURCES: &str = "SELECT id, ver, shard, due_ms, state FROM source
+     WHERE id > ?1 ORDER BY id LIMIT ?2";
 const ADD_SOURCE: &str = "INSERT INTO source (id, ver, shard, due_ms, state) VALUES (?1, ?2, ?3, ?4, ?5)
      ON CONFLICT DO NOTHING";
 const REPLACE_SOURCE: &str = "UPDATE source SET ver = ?2, shard = ?3, due_ms = ?4, state = ?5
@@ -61,6 +63,12 @@ pub(super) fn connection(row: &Row<'_>) -> Result<Connection> {
 impl Sources for SqliteStore {
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
         self.read(|file| file.prepare_cached(SOURCE)?.query([id.0])?.next()?.map(source).transpose()).await
+    }
+
+    async fn list_sources(&self, after: Option<SourceId>, limit: usize) -> Result<Vec<Source>> {
+        // Nothing is before the empty identifier.
+        let after = after.map_or_else(Vec::new, |id| id.0.to_vec());
+        self.read_long(move |file| all(file, SOURCES, params![after, count(limit)], source)).await
     }
 
     async fn replace_source(&self, before: Option<Version>, source: &Source) -> Result<bool> {

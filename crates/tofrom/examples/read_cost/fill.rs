@@ -152,6 +152,7 @@ fn activity(
         comments: Comments::Available(true),
         object: Object { title: Some("An object".to_owned()), ..Object::default() },
         brought_by: None,
+        to: Vec::new(),
     };
     Ok(Activity { state, body })
 }

@@ -1,17 +1,19 @@
 //! Name and password.
 //!
 //! Checking a password costs 17 ms of a core, so one that was right is remembered for some minutes: not itself but a
-//! keyed MAC of it, with a key that dies with the process. What is remembered is which stored hash it opened. A
+//! keyed MAC of it, with a key that dies with the process. What is remembered is which password of the account it is. A
 //! request compares that with the account as it is now, so a changed password or a removed account is noticed as soon
 //! as the account is read anew.
 //!
-//! Known and unknown names take the same way: throttle, remembered?, the store, one hash.
+//! Known and unknown names take the same way: throttle, familiar? (while the account is guessed at from everywhere),
+//! remembered?, the store, one hash.
 
-use super::Denied;
+use super::familiar::Familiar;
 use super::hashing::{Busy, Hashing};
 use super::password::{self, PasswordError};
 use super::primitives;
 use super::throttle::{Exhausted, Guesses, Throttle};
+use super::{Browser, Denied};
 use crate::accounts::AccountCache;
 use aws_lc_rs::hmac;
 use model::{Account, AccountName, Uid};
@@ -30,6 +32,7 @@ pub(super) struct Passwords {
     store: Arc<dyn Store>,
     accounts: AccountCache,
     throttle: Arc<Throttle>,
+    familiar: Arc<Familiar>,
     hashing: Hashing,
     /// There is always one: AWS-LC ends the process where there are no random bytes. If it ever did not, passwords
     /// would not be checked at all.
@@ -37,15 +40,42 @@ pub(super) struct Passwords {
     remembered: moka::future::Cache<Mac, Arc<Opened>>,
 }
 
+/// Where a password comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<'a> {
+    remote: IpAddr,
+    /// A cookie by which a browser may be familiar.
+    cookie: Option<&'a str>,
+    signed_in: bool,
+}
+
+impl<'a> Origin<'a> {
+    /// A program. The API takes no cookie.
+    pub(super) fn program(remote: IpAddr) -> Origin<'a> {
+        Origin { remote, cookie: None, signed_in: false }
+    }
+
+    /// A browser at the sign-in form.
+    pub(super) fn browser(browser: &Browser<'a>) -> Origin<'a> {
+        Origin { remote: browser.remote, cookie: browser.familiar, signed_in: false }
+    }
+
+    /// A session of the account.
+    pub(super) fn session(remote: IpAddr) -> Origin<'a> {
+        Origin { remote, cookie: None, signed_in: true }
+    }
+}
+
 /// What a right password opened.
 struct Opened {
     uid: Uid,
-    hash: String,
+    /// What stays of the stored hash until a password is set again.
+    identity: String,
 }
 
 impl Opened {
     fn opens(&self, account: &Account) -> bool {
-        self.uid == account.uid && stored_hash(account) == Some(self.hash.as_str())
+        self.uid == account.uid && stored_hash(account).map(password::identity) == Some(&self.identity)
     }
 }
 
@@ -57,12 +87,18 @@ enum Unproved {
 }
 
 impl Passwords {
-    pub(super) fn new(store: Arc<dyn Store>, accounts: AccountCache, throttle: Arc<Throttle>) -> Passwords {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        accounts: AccountCache,
+        throttle: Arc<Throttle>,
+        familiar: Arc<Familiar>,
+    ) -> Passwords {
         let random = primitives::random::<32>().ok();
         Passwords {
             store,
             accounts,
             throttle,
+            familiar,
             hashing: Hashing::new(),
             mac_key: random.map(|bytes| hmac::Key::new(hmac::HMAC_SHA256, bytes.as_ref())),
             remembered: moka::future::Cache::builder().max_capacity(10_000).time_to_live(REMEMBERED).build(),
@@ -74,14 +110,32 @@ impl Passwords {
         &self,
         name: &str,
         password: &str,
-        remote: IpAddr,
+        from: Origin<'_>,
+    ) -> Result<Arc<Account>, Denied> {
+        let opened = self.open_within_limits(name, password, from).await;
+        if let Ok(account) = &opened {
+            self.familiar.note(account.uid, from.remote);
+        }
+        opened
+    }
+
+    async fn open_within_limits(
+        &self,
+        name: &str,
+        password: &str,
+        from: Origin<'_>,
     ) -> Result<Arc<Account>, Denied> {
         let known = AccountName::parse(name).ok();
-        let guesses = self.throttle.guesses(known.clone(), remote);
+        let password = password::normalized(password);
+        let mut guesses = self.throttle.guesses(known.clone(), from.remote);
         // Before what is remembered: else a guesser who is held up would still learn of a right guess, as often as they
         // like, while the owner uses the password.
         guesses.check()?;
-        let mac = self.mac(name, password).ok_or(Denied::Busy)?;
+        if let Err(exhausted) = guesses.check_everywhere() {
+            self.demand_familiar(known.as_ref(), from, exhausted).await?;
+            guesses.are_familiar();
+        }
+        let mac = self.mac(name, &password).ok_or(Denied::Busy)?;
         if let Some(opened) = self.remembered.get(&mac).await {
             if let Some(account) =
                 self.accounts.get(opened.uid).await?.filter(|account| opened.opens(account))
@@ -90,11 +144,39 @@ impl Passwords {
             }
             self.remembered.invalidate(&mac).await;
         }
-        let proved = self.prove(known.clone(), password, mac, &guesses).await;
+        let mut proved = self.prove(known.clone(), &password, mac, &guesses, from.remote).await;
+        if let (Err(Denied::Throttled { .. }), Err(exhausted)) = (&proved, guesses.check_everywhere()) {
+            // Others took the last guess meanwhile.
+            self.demand_familiar(known.as_ref(), from, exhausted).await?;
+            guesses.are_familiar();
+            proved = self.prove(known.clone(), &password, mac, &guesses, from.remote).await;
+        }
         if matches!(proved, Err(Denied::BadCredentials)) {
-            self.throttle.tell(known.as_ref(), remote);
+            self.throttle.tell_of_password(known.as_ref(), from.remote);
         }
         proved
+    }
+
+    /// The account as the store has it; `None` for a name that no account can have.
+    async fn named(&self, name: Option<&AccountName>) -> Result<Option<Account>, Denied> {
+        match name {
+            Some(name) => Ok(self.store.account_by_name(name).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// Refuses a password from a browser and network without an earlier sign-in to the account.
+    async fn demand_familiar(
+        &self,
+        name: Option<&AccountName>,
+        from: Origin<'_>,
+        exhausted: Exhausted,
+    ) -> Result<(), Denied> {
+        let uid = self.named(name).await?.map(|account| account.uid);
+        if from.signed_in || self.familiar.knows(uid, from.remote, from.cookie).await? {
+            return Ok(());
+        }
+        Err(exhausted.into())
     }
 
     /// Checks a password that is not remembered. Who presents the same one at the same time waits for the one check:
@@ -105,28 +187,36 @@ impl Passwords {
         password: &str,
         mac: Mac,
         guesses: &Guesses<'_>,
+        remote: IpAddr,
     ) -> Result<Arc<Account>, Denied> {
-        let account = match &name {
-            Some(name) => self.store.account_by_name(name).await?,
-            None => None,
-        };
+        let account = self.named(name.as_ref()).await?;
         let stored = account.as_ref().and_then(stored_hash);
 
-        let mut counted = false;
-        let check = async {
-            guesses.take().map_err(Unproved::Throttled)?;
-            counted = true;
-            let right = self.hashing.is_right(password, stored).await.map_err(|Busy| {
-                guesses.give_back();
-                Unproved::Busy
-            })?;
+        let check = async || {
+            let guess = guesses.take().map_err(Unproved::Throttled)?;
+            let Ok(right) = self.hashing.is_right(password, stored, remote).await else {
+                guess.was_not_looked_at();
+                return Err(Unproved::Busy);
+            };
             let (true, Some(account), Some(hash)) = (right, &account, stored) else {
                 return Err(Unproved::Wrong);
             };
-            guesses.give_back();
-            Ok(Arc::new(Opened { uid: account.uid, hash: hash.to_owned() }))
+            guess.give_back();
+            Ok(Arc::new(Opened { uid: account.uid, identity: password::identity(hash).to_owned() }))
         };
-        let proved = self.remembered.try_get_with(mac, check).await;
+        let (proved, ours) = loop {
+            let mut ours = false;
+            let checking = async {
+                ours = true;
+                check().await
+            };
+            let proved = self.remembered.try_get_with(mac, checking).await;
+            // Another's check that did not come to an end says nothing of this one, which may come from elsewhere.
+            let ended = proved.as_ref().map_or_else(|error| matches!(**error, Unproved::Wrong), |_| true);
+            if ours || ended {
+                break (proved, ours);
+            }
+        };
 
         match (proved.as_deref(), account) {
             (Ok(opened), Some(account)) if opened.opens(&account) => Ok(self.accounts.remember(account)),
@@ -134,7 +224,7 @@ impl Passwords {
             (Err(error), _) if let Unproved::Throttled(exhausted) = **error => Err(exhausted.into()),
             _ => {
                 // Who waited for another's check made a wrong guess all the same.
-                if !counted {
+                if !ours {
                     guesses.take()?;
                 }
                 Err(Denied::BadCredentials)
@@ -144,16 +234,39 @@ impl Passwords {
 
     /// The account as it is now, if the password that opened it then still would.
     pub(super) async fn still(&self, then: &Account) -> Result<Option<Arc<Account>>, Denied> {
-        let same = |now: &Arc<Account>| stored_hash(now).is_some() && now.password == then.password;
+        let identity =
+            |account: &Account| stored_hash(account).map(|hash| password::identity(hash).to_owned());
+        let before = identity(then);
+        let same = |now: &Arc<Account>| before.is_some() && identity(now) == before;
         Ok(self.accounts.get(then.uid).await?.filter(same))
     }
 
-    /// The hash of a new password, made where passwords are checked and in the same queue; or what is wrong with it.
-    pub(super) async fn hash_new(&self, password: &str) -> Result<Result<String, PasswordError>, Denied> {
-        if let Err(wrong) = password::check(password) {
+    /// The hash with the present parameters of a password that opened the account; `None` if its hash has them.
+    pub(super) async fn rehash(&self, account: &Account, password: &str, remote: IpAddr) -> Option<String> {
+        let stored = stored_hash(account).filter(|stored| password::is_outdated(stored))?;
+        match self.hashing.rehash(password, stored, remote).await {
+            Ok(Ok(hash)) => Some(hash),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "password rehash failed");
+                None
+            }
+            // The next sign-in will do.
+            Err(Busy) => None,
+        }
+    }
+
+    /// The hash of a new password for an account with these names, or why it cannot be set. Both are found out where
+    /// passwords are checked and in the same queue.
+    pub(super) async fn hash_new(
+        &self,
+        password: &str,
+        names: &[&str],
+        remote: IpAddr,
+    ) -> Result<Result<String, PasswordError>, Denied> {
+        if let Err(wrong) = password::check_shape(password) {
             return Ok(Err(wrong));
         }
-        self.hashing.hash(password).await.map_err(|Busy| Denied::Busy)
+        self.hashing.hash_checked(password, names, remote).await.map_err(|Busy| Denied::Busy)
     }
 
     /// How many passwords were hashed.

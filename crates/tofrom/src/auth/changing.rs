@@ -1,18 +1,17 @@
 //! New passwords: somebody who is signed in changes theirs, or a ticket lets them set one.
 
-use super::password::PasswordError;
+use super::basic::Origin;
+use super::password::{self, PasswordError};
 use super::session::SignedIn;
-use super::{Authenticator, Denied};
+use super::{Authenticator, Browser, Cookies, Denied};
 use model::{Account, Purpose, Uid};
-use std::net::IpAddr;
-use zeroize::Zeroizing;
 
 /// Why a password was not changed.
 #[derive(Debug)]
 pub enum PasswordChange {
     /// The old password is not the one.
     Wrong,
-    /// The new one can't be a password.
+    /// The new one cannot be set.
     Weak(PasswordError),
     /// Something else; also too many wrong ones.
     Denied(Denied),
@@ -23,60 +22,67 @@ pub enum PasswordChange {
 pub enum PasswordReset {
     /// The ticket is unknown, used, expired or not for this; or its account can't act any more.
     NoTicket,
-    /// The new one can't be a password. The ticket is still good.
+    /// The new one cannot be set. The ticket is still good.
     Weak(PasswordError),
     /// Something else.
     Denied(Denied),
 }
 
+fn names(account: &Account) -> Vec<&str> {
+    password::names(&account.name, account.given_name.as_deref(), account.family_name.as_deref())
+}
+
 impl Authenticator {
-    /// Changes the password of somebody who is signed in. All their sessions end by that; gives the cookie of a new one.
+    /// Changes the password of a signed-in account. All its sessions end, and a new one begins.
+    /// With `revoke` all its keys and access tokens end too.
     pub async fn change_password(
         &self,
         person: &SignedIn,
         old: &str,
         new: &str,
-        device: &str,
-        remote: IpAddr,
-    ) -> Result<Zeroizing<String>, PasswordChange> {
+        revoke: bool,
+        browser: &Browser<'_>,
+    ) -> Result<Cookies, PasswordChange> {
         // Before anything costs a guess or a hash.
-        super::password::check(new)?;
-        let opened = self.passwords.open(person.account.name.as_str(), old, remote).await;
+        password::check_shape(new)?;
+        let opened =
+            self.passwords.open(person.account.name.as_str(), old, Origin::session(browser.remote)).await;
         let opened = opened.map_err(|denied| match denied {
             Denied::BadCredentials => PasswordChange::Wrong,
             other => PasswordChange::Denied(other),
         })?;
-        let hash = self.passwords.hash_new(new).await??;
+        let hash = self.passwords.hash_new(new, &names(&opened), browser.remote).await??;
         // The old password must still be the password: otherwise a stolen one could undo the reset that is to end it.
         let is_right = |account: &Account| account.password == opened.password;
         let changed = self.set_password(person.account.uid, hash, is_right).await?;
-        let changed = changed.ok_or(PasswordChange::Wrong)?;
-        Ok(self.sessions.begin(&changed, device).await?)
+        let mut changed = changed.ok_or(PasswordChange::Wrong)?;
+        if revoke {
+            changed = self.revoke_all(&changed).await?;
+        }
+        Ok(self.enter(&changed, browser).await?)
     }
 
-    /// Sets a new password by a ticket for that; gives the cookie of a session.
+    /// Sets a new password by a ticket for that, and begins a session.
     pub async fn reset_password(
         &self,
         text: &str,
         new: &str,
-        device: &str,
-    ) -> Result<Zeroizing<String>, PasswordReset> {
+        browser: &Browser<'_>,
+    ) -> Result<Cookies, PasswordReset> {
         let Some((ticket, Purpose::Reset(uid))) =
             self.ticket(text).await?.map(|ticket| (ticket.hash, ticket.purpose))
         else {
             return Err(PasswordReset::NoTicket);
         };
-        let hash = self.passwords.hash_new(new).await??;
-        if self.acting(uid).await?.is_none() {
-            return Err(PasswordReset::NoTicket);
-        }
+        let account = self.acting(uid).await?.ok_or(PasswordReset::NoTicket)?;
+        let hash = self.passwords.hash_new(new, &names(&account), browser.remote).await??;
         // Used up before it has any effect: one ticket never sets two passwords. If what follows fails, another ticket
         // can be made.
         if !self.store.use_ticket(&ticket).await.map_err(Denied::from)? {
             return Err(PasswordReset::NoTicket);
         }
         let changed = self.set_password(uid, hash, |_| true).await?.ok_or(PasswordReset::NoTicket)?;
-        Ok(self.sessions.begin(&changed, device).await?)
+        Ok(self.enter(&changed, browser).await?)
     }
 
     /// Sets the password's hash if the stored account may act and `is_right` agrees; `None` otherwise.

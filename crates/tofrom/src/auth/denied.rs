@@ -37,7 +37,7 @@ pub enum Denied {
     NotYours,
     /// An application was lent a token; what ends the account takes a credential of its own.
     Lent,
-    /// Too many wrong credentials came from there.
+    /// Too many wrong credentials came from there, or for that account from everywhere.
     Throttled {
         /// How long to wait.
         retry_after_seconds: u64,
@@ -118,7 +118,8 @@ impl Denied {
                 "A token is lent to an application; to end the account takes its password or a key of its own."
             }
             Denied::Throttled { .. } => {
-                "Too many wrong credentials came from this address. Wait as long as Retry-After says."
+                "Too many wrong credentials came from this address, or for this account from all addresses. Wait as long \
+                 as Retry-After says. Keys still work, as do passwords from networks and browsers that signed in before."
             }
             Denied::Busy => "Too many passwords wait to be checked. Try again in a moment.",
             Denied::Store(_) => "The credential can't be checked at the moment. Try again in a moment.",

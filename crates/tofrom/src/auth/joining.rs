@@ -1,12 +1,10 @@
 //! New accounts that people make themselves: by an invitation, or, where the installation allows it, without one.
 
 use super::password::{self, PasswordError};
-use super::{Authenticator, Denied};
+use super::{Authenticator, Browser, Cookies, Denied};
 use crate::accounts::{self, BadPersonName, person_name};
 use model::{Account, AccountName, InvalidName, Millis, Purpose, Version};
-use std::net::IpAddr;
 use store::NewAccount;
-use zeroize::Zeroizing;
 
 /// Why somebody did not get an account.
 #[derive(Debug)]
@@ -21,7 +19,7 @@ pub enum Joining {
     NameTaken,
     /// That can't be a given or family name.
     BadPersonName(BadPersonName),
-    /// That can't be a password.
+    /// The password cannot be set.
     Weak(PasswordError),
     /// Something else; also too many new accounts from one address.
     Denied(Denied),
@@ -41,13 +39,17 @@ fn judged(name: &str, given: &str, family: &str, now: Millis) -> Result<NewAccou
     })
 }
 
+fn names(new: &NewAccount) -> Vec<&str> {
+    password::names(&new.name, new.given_name.as_deref(), new.family_name.as_deref())
+}
+
 impl Authenticator {
     /// Whether people may make accounts without an invitation.
     pub fn is_registration_open(&self) -> bool {
         self.settings.open_registration
     }
 
-    /// Makes an account by an invitation (an empty given or family name is none); gives the cookie of its first session. Whatever is told as wrong, the ticket is
+    /// Makes an account by an invitation (an empty given or family name is none); begins its first session. Whatever is told as wrong, the ticket is
     /// still good, unless it was the ticket.
     pub async fn accept_invitation(
         &self,
@@ -56,14 +58,14 @@ impl Authenticator {
         given: &str,
         family: &str,
         password: &str,
-        device: &str,
-    ) -> Result<Zeroizing<String>, Joining> {
+        browser: &Browser<'_>,
+    ) -> Result<Cookies, Joining> {
         let invitation = self.ticket(text).await?.filter(|ticket| ticket.purpose == Purpose::Invitation);
         let ticket = invitation.ok_or(Joining::NoTicket)?;
         let new = judged(name, given, family, self.clock.now())?;
-        password::check(password)?;
+        password::check_shape(password)?;
         self.demand_free(&new.name).await?;
-        let hash = self.passwords.hash_new(password).await??;
+        let hash = self.passwords.hash_new(password, &names(&new), browser.remote).await??;
         // The name first, so that a name that somebody else takes meanwhile does not cost the ticket; without a password,
         // so that nothing opens the account before the ticket is used up for it. Of many who bring one ticket at once one
         // gets a password, and the accounts of the others are removed: were they not, nobody could use them either.
@@ -74,29 +76,28 @@ impl Authenticator {
             return Err(Joining::NoTicket);
         }
         let account = self.set_password(account.uid, hash, |_| true).await?.ok_or(Joining::NoTicket)?;
-        Ok(self.sessions.begin(&account, device).await?)
+        Ok(self.enter(&account, browser).await?)
     }
 
-    /// Makes an account where no invitation is asked for; gives the cookie of its first session.
+    /// Makes an account where no invitation is asked for; begins its first session.
     pub async fn register(
         &self,
         name: &str,
         given: &str,
         family: &str,
         password: &str,
-        remote: IpAddr,
-        device: &str,
-    ) -> Result<Zeroizing<String>, Joining> {
+        browser: &Browser<'_>,
+    ) -> Result<Cookies, Joining> {
         if !self.is_registration_open() {
             return Err(Joining::Closed);
         }
         let new = judged(name, given, family, self.clock.now())?;
-        password::check(password)?;
-        self.throttle.registration(remote).map_err(Denied::from)?;
+        password::check_shape(password)?;
+        self.throttle.registration(browser.remote).map_err(Denied::from)?;
         self.demand_free(&new.name).await?;
-        let hash = self.passwords.hash_new(password).await??;
+        let hash = self.passwords.hash_new(password, &names(&new), browser.remote).await??;
         let account = self.create(NewAccount { password: Some(hash), ..new }).await?;
-        Ok(self.sessions.begin(&account, device).await?)
+        Ok(self.enter(&account, browser).await?)
     }
 
     /// Before a password is hashed for nothing.

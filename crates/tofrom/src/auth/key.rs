@@ -108,6 +108,11 @@ impl Keys {
         Ok(found)
     }
 
+    /// Forgets a key that was just revoked.
+    pub(super) fn forget(&self, hash: &[u8; 32]) {
+        self.known.invalidate(hash);
+    }
+
     /// Notes that the key was used, now and then and beside the request.
     fn note_use(&self, key: &Key, now: Millis) {
         if !self.uses.is_due(key.hash, key.used, now) {

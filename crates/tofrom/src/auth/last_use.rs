@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::time::Duration;
 
 /// How exact the time of last use is.
-const NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
+pub(super) const NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// What this process noted lately.
 pub(super) struct LastUse<K>(Cache<K, Millis>);

@@ -3,7 +3,7 @@
 //!
 //! `basic`, `key` and `oauth` each know one kind of credential, `throttle` stands before guesses at any of them, and
 //! `application` knows the programs that people use. `session` is for pages: people who signed in with a browser;
-//! `joining`, `changing` and `ticket` are how they get accounts and new passwords. What a caller may then see or do is not
+//! `familiar` knows browsers and networks that signed in before, and `joining`, `changing` and `ticket` are how they get accounts and new passwords. What a caller may then see or do is not
 //! decided here.
 //!
 //! Nothing in this room is remembered longer than it may count after a change: accounts, keys and applications for
@@ -14,6 +14,7 @@ pub mod application;
 mod basic;
 mod changing;
 mod denied;
+mod familiar;
 mod hashing;
 mod joining;
 pub mod key;
@@ -24,7 +25,9 @@ pub mod password;
 mod presented;
 mod primitives;
 mod principal;
+mod queue;
 pub mod reseal;
+mod revoking;
 mod seal;
 pub mod session;
 mod throttle;
@@ -32,9 +35,10 @@ pub mod ticket;
 
 pub use changing::{PasswordChange, PasswordReset};
 pub use denied::Denied;
+pub use familiar::FAMILIAR_TTL;
 pub use joining::Joining;
 pub use key_file::KeyFileError;
-pub use presented::{Credential, Presented, credentials_of};
+pub use presented::{Credential, Presented, credentials_of, is_secret_in_headers};
 pub use primitives::NoRandomness;
 pub(crate) use primitives::{random, random_text};
 pub use principal::{Method, Principal};
@@ -43,7 +47,8 @@ pub use seal::{SealError, SecretKeys};
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
 use application::Applications;
-use basic::Passwords;
+use basic::{Origin, Passwords};
+use familiar::Familiar;
 use http::{HeaderMap, HeaderValue};
 use key::Keys;
 use model::{AccessToken, Account, Application, Purpose, Scopes, Session, Ticket, Uid};
@@ -115,6 +120,25 @@ impl<'a> Asking<'a> {
     }
 }
 
+/// A browser that signs in.
+#[derive(Clone, Copy, Debug)]
+pub struct Browser<'a> {
+    /// What it calls itself.
+    pub agent: &'a str,
+    /// Where it is.
+    pub remote: IpAddr,
+    /// The cookie by which it is familiar to accounts that signed in with it before.
+    pub familiar: Option<&'a str>,
+}
+
+/// The cookies of a browser after a sign-in.
+pub struct Cookies {
+    /// Of the session.
+    pub session: Zeroizing<String>,
+    /// By which the browser is familiar from now on.
+    pub familiar: String,
+}
+
 /// A request whose sender is known.
 pub struct Authenticated {
     /// Who sent it.
@@ -135,6 +159,7 @@ pub struct Authenticator {
     oauth: OAuth,
     sessions: Sessions,
     throttle: Arc<Throttle>,
+    familiar: Arc<Familiar>,
     settings: AuthSettings,
 }
 
@@ -149,8 +174,14 @@ impl Authenticator {
     ) -> Authenticator {
         let throttle = Arc::new(Throttle::new(clock.clone()));
         let applications = Arc::new(Applications::new(Arc::clone(&store)));
+        let familiar = Arc::new(Familiar::new(Arc::clone(&store), clock.clone(), &secret_keys));
         Authenticator {
-            passwords: Passwords::new(Arc::clone(&store), accounts.clone(), Arc::clone(&throttle)),
+            passwords: Passwords::new(
+                Arc::clone(&store),
+                accounts.clone(),
+                Arc::clone(&throttle),
+                Arc::clone(&familiar),
+            ),
             keys: Keys::new(Arc::clone(&store), accounts.clone(), Arc::clone(&throttle), clock.clone()),
             sessions: Sessions::new(Arc::clone(&store), accounts.clone(), clock.clone()),
             oauth: OAuth::new(
@@ -165,6 +196,7 @@ impl Authenticator {
             secret_keys,
             applications,
             throttle,
+            familiar,
             settings,
             store,
             accounts,
@@ -189,7 +221,7 @@ impl Authenticator {
         let consumer = consumer.as_deref();
         let (account, method, scopes) = match credential {
             Credential::Basic { name, password } => {
-                let account = self.passwords.open(&name, &password, asking.remote).await?;
+                let account = self.passwords.open(&name, &password, Origin::program(asking.remote)).await?;
                 (account, Method::Basic, Scopes::ReadWrite)
             }
             Credential::Psk(text) => {
@@ -244,7 +276,7 @@ impl Authenticator {
 
     /// A person allows what a temporary token asks. Gives the verifier, unless somebody decided before.
     pub async fn allow(&self, temporary: &str, by: &Account) -> Result<Option<String>, Denied> {
-        self.oauth.allow(temporary, by.uid).await
+        self.oauth.allow(temporary, by).await
     }
 
     /// A person refuses what a temporary token asks. `false`: somebody decided before.
@@ -257,21 +289,40 @@ impl Authenticator {
         self.oauth.revoke(token).await
     }
 
-    /// Signs a browser in, which calls itself `device`; gives the cookie of its session.
+    /// Signs a browser in.
     pub async fn sign_in(
         &self,
         name: &str,
         password: &str,
-        device: &str,
-        remote: IpAddr,
-    ) -> Result<Zeroizing<String>, Denied> {
-        let account = self.passwords.open(name, password, remote).await?;
-        self.sessions.begin(&account, device).await
+        browser: &Browser<'_>,
+    ) -> Result<Cookies, Denied> {
+        let account = self.passwords.open(name, password, Origin::browser(browser)).await?;
+        if let Some(hash) = self.passwords.rehash(&account, password, browser.remote).await {
+            // It replaces the hash that was opened and no other. If that fails, the next sign-in will do.
+            let is_the_same = |stored: &Account| stored.password == account.password;
+            if let Err(denied) = self.set_password(account.uid, hash, is_the_same).await {
+                tracing::warn!(reason = denied.reason(), "password rehash not stored");
+            }
+        }
+        self.enter(&account, browser).await
     }
 
-    /// Whether that is the password of that account.
-    pub async fn check_password(&self, name: &str, password: &str, remote: IpAddr) -> Result<(), Denied> {
-        self.passwords.open(name, password, remote).await.map(drop)
+    /// Whether that is the password of the signed-in account.
+    pub async fn check_password(
+        &self,
+        person: &SignedIn,
+        password: &str,
+        remote: IpAddr,
+    ) -> Result<(), Denied> {
+        let name = person.account.name.as_str();
+        self.passwords.open(name, password, Origin::session(remote)).await.map(drop)
+    }
+
+    /// Begins a session in a browser, which is familiar to the account from now on, as is its network.
+    async fn enter(&self, account: &Account, browser: &Browser<'_>) -> Result<Cookies, Denied> {
+        let session = self.sessions.begin(account, browser.agent).await?;
+        self.familiar.note(account.uid, browser.remote);
+        Ok(Cookies { session, familiar: self.familiar.cookie(account.uid, browser.familiar) })
     }
 
     /// The live application with that consumer key, as it is remembered for seconds.

@@ -1,26 +1,47 @@
-//! Passwords: Argon2id in PHC strings. It is slow on purpose; requests go through `hashing`.
+//! Passwords: which ones are strong enough to be set, and Argon2id in PHC strings. Both are slow, the hash on purpose;
+//! requests go through `hashing`.
+//!
+//! A password is normalised (Unicode NFC) before it is judged, hashed or compared, so that one password typed on two
+//! keyboards is one password.
 
 use super::primitives::{self, NoRandomness};
+use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use model::AccountName;
+use unicode_normalization::UnicodeNormalization;
+use zeroize::Zeroizing;
+use zxcvbn::{Score, zxcvbn};
 
-/// The longest password, in bytes.
-const LONGEST: usize = 1024;
+/// Characters of a password that is set.
+const MIN_CHARACTERS: usize = 10;
+const MAX_CHARACTERS: usize = 1024;
+/// Characters that the strength estimate looks at: its cost grows faster than the length.
+const ESTIMATED_CHARACTERS: usize = 100;
+
 /// Memory in KiB, passes and lanes: what OWASP asks for, about 17 ms of a core.
 const COST: (u32, u32, u32) = (19 * 1024, 2, 1);
+/// How every hash of that cost begins.
+const PRESENT_PARAMETERS: &str = "$argon2id$v=19$m=19456,t=2,p=1$";
 
-/// A password can't be hashed.
+/// A password cannot be set.
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
-    /// It is empty.
-    #[error("a password can't be empty")]
-    Empty,
+    /// It is too short.
+    #[error(
+        "this password is too short: use {MIN_CHARACTERS} characters or more; four or five uncommon words \
+         make a good password"
+    )]
+    TooShort,
     /// It is too long.
-    #[error("a password has at most {LONGEST} bytes")]
+    #[error("this password is too long: use 1,024 characters or fewer")]
     TooLong,
-    /// It has a character that HTTP Basic can't carry.
-    #[error("a password can't have control characters")]
+    /// It has a character that HTTP Basic cannot carry.
+    #[error("this password has control characters: use letters, digits, spaces and signs")]
     ControlCharacter,
+    /// It is easy to guess; the text says why and what would do.
+    #[error("this password is easy to guess. {0}")]
+    Weak(String),
     /// There is no salt.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
@@ -29,35 +50,97 @@ pub enum PasswordError {
     Failed(String),
 }
 
-/// What every password must be like, wherever it comes from.
-pub fn check(password: &str) -> Result<(), PasswordError> {
-    if password.is_empty() {
-        return Err(PasswordError::Empty);
+/// The names that a password of an account must not be made of.
+pub fn names<'a>(name: &'a AccountName, given: Option<&'a str>, family: Option<&'a str>) -> Vec<&'a str> {
+    [Some(name.as_str()), given, family].into_iter().flatten().collect()
+}
+
+/// The password in the form in which it is judged, hashed and compared.
+pub fn normalized(password: &str) -> Zeroizing<String> {
+    // NFC never takes more than three times the bytes. A growing string would leave parts of the secret behind.
+    let mut text = Zeroizing::new(String::with_capacity(password.len().saturating_mul(3)));
+    text.extend(password.nfc());
+    text
+}
+
+/// Whether a password may be set, as far as that is cheap to say: its length and characters.
+pub fn check_shape(password: &str) -> Result<(), PasswordError> {
+    let password = normalized(password);
+    match password.chars().count() {
+        ..MIN_CHARACTERS => return Err(PasswordError::TooShort),
+        MIN_CHARACTERS..=MAX_CHARACTERS => {}
+        _ => return Err(PasswordError::TooLong),
     }
-    if password.len() > LONGEST {
-        return Err(PasswordError::TooLong);
-    }
-    if password.bytes().any(|byte| byte.is_ascii_control()) {
+    if password.chars().any(char::is_control) {
         return Err(PasswordError::ControlCharacter);
     }
     Ok(())
 }
 
-/// The hash to store for a password.
+/// Whether a password may be set for an account with these names. It takes milliseconds.
+pub fn check(password: &str, names: &[&str]) -> Result<(), PasswordError> {
+    check_shape(password)?;
+    let judged: Zeroizing<String> =
+        Zeroizing::new(normalized(password).chars().take(ESTIMATED_CHARACTERS).collect());
+    let estimate = zxcvbn(&judged, names);
+    if estimate.score() >= Score::Three {
+        return Ok(());
+    }
+    let said = estimate.feedback().and_then(|feedback| {
+        let warning = feedback.warning().map(|warning| warning.to_string());
+        warning.or_else(|| feedback.suggestions().first().map(ToString::to_string))
+    });
+    let would_do =
+        "Four or five uncommon words that do not name you, or a password of a password manager, will do.";
+    let sentences: Vec<String> = said.into_iter().chain([would_do.to_owned()]).collect();
+    Err(PasswordError::Weak(sentences.join(" ")))
+}
+
+/// The hash to store for a password that is set for an account with these names, if it may be set.
+pub fn hash_checked(password: &str, names: &[&str]) -> Result<String, PasswordError> {
+    check(password, names)?;
+    hash(password)
+}
+
+/// The hash to store for a password, whatever its strength.
 pub fn hash(password: &str) -> Result<String, PasswordError> {
-    check(password)?;
+    hash_salted(password, primitives::random::<16>()?.as_ref())
+}
+
+/// Whether a stored hash has other parameters than those of a new one.
+pub fn is_outdated(stored: &str) -> bool {
+    !stored.starts_with(PRESENT_PARAMETERS)
+}
+
+/// The hash with the present parameters of a password that opens the stored hash. The salt stays: see [`identity`].
+pub fn rehash(password: &str, stored: &str) -> Result<String, PasswordError> {
+    let salt = PasswordHash::new(stored).ok().and_then(|hash| hash.salt);
+    let salt = salt.ok_or_else(|| PasswordError::Failed("the stored hash has no salt".to_owned()))?;
+    hash_salted(password, &salt)
+}
+
+/// The part of a stored hash that stays until a password is set again: the salt. Every password that is set gets a new
+/// random one, and a rehash keeps it. So sessions, which are bound to it, outlive a rehash and end with a new password.
+pub fn identity(stored: &str) -> &str {
+    match stored.rsplit('$').nth(1) {
+        Some(salt) if stored.starts_with('$') => salt,
+        _ => stored,
+    }
+}
+
+fn hash_salted(password: &str, salt: &[u8]) -> Result<String, PasswordError> {
     let (memory, passes, lanes) = COST;
     let cost =
         Params::new(memory, passes, lanes, None).map_err(|error| PasswordError::Failed(error.to_string()))?;
     Argon2::new(Algorithm::Argon2id, Version::V0x13, cost)
-        .hash_password_with_salt(password.as_bytes(), primitives::random::<16>()?.as_ref())
+        .hash_password_with_salt(normalized(password).as_bytes(), salt)
         .map(|hash| hash.to_string())
         .map_err(|error| PasswordError::Failed(error.to_string()))
 }
 
 /// Whether that is the password, at the cost that the hash itself names.
 pub fn verify(password: &str, hash: &str) -> bool {
-    match Argon2::default().verify_password(password.as_bytes(), hash) {
+    match Argon2::default().verify_password(normalized(password).as_bytes(), hash) {
         Ok(()) => true,
         Err(Error::PasswordInvalid) => false,
         Err(error) => {
@@ -67,14 +150,25 @@ pub fn verify(password: &str, hash: &str) -> bool {
     }
 }
 
+/// A hash of a password as an older version of the program stored it.
+#[cfg(test)]
+pub(super) fn outdated_hash(password: &str) -> String {
+    let cheap = Params::new(64, 1, 1, None).unwrap();
+    let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, cheap);
+    let salt = primitives::random::<16>().unwrap();
+    argon.hash_password_with_salt(password.as_bytes(), salt.as_ref()).unwrap().to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const GOOD: &str = "tidal lantern quorum fig";
+
     #[test]
     fn hashes() {
         let hashed = hash("correct horse").unwrap();
-        assert!(hashed.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hashed}");
+        assert!(hashed.starts_with(PRESENT_PARAMETERS), "{hashed}");
         assert!(verify("correct horse", &hashed));
         assert!(!verify("correct horsf", &hashed));
         assert!(!verify("correct horse", "not a hash"));
@@ -82,10 +176,56 @@ mod tests {
     }
 
     #[test]
-    fn refusals() {
-        assert!(matches!(hash(""), Err(PasswordError::Empty)));
-        assert!(matches!(hash(&"x".repeat(1025)), Err(PasswordError::TooLong)));
-        assert!(matches!(hash("a\tb"), Err(PasswordError::ControlCharacter)));
-        assert!(hash(&"x".repeat(1024)).is_ok());
+    fn one_password_in_two_unicode_forms() {
+        let (composed, decomposed) = ("Žluťoučký kůň úpěl", "Žluťoučký kůň úpěl");
+        let decomposed: String = decomposed.nfd().collect();
+        assert_ne!(composed, decomposed);
+        assert!(
+            verify(&decomposed, &hash(composed).unwrap()) && verify(composed, &hash(&decomposed).unwrap())
+        );
+    }
+
+    #[test]
+    fn a_rehash_has_the_present_parameters_and_the_old_salt() {
+        let old = outdated_hash(GOOD);
+        let new = rehash(GOOD, &old).unwrap();
+        assert!(is_outdated(&old) && !is_outdated(&new) && verify(GOOD, &new));
+        assert_eq!(identity(&old), identity(&new));
+        assert_ne!(identity(&new), identity(&hash(GOOD).unwrap()), "a password that is set has another");
+        assert_eq!((identity("plain"), identity("")), ("plain", ""));
+        assert!(rehash(GOOD, "plain").is_err());
+    }
+
+    #[test]
+    fn shapes() {
+        let refused = |text: &str| check(text, &[]).unwrap_err();
+        assert!(matches!(refused(""), PasswordError::TooShort));
+        assert!(matches!(refused("vK7#qzR2!"), PasswordError::TooShort));
+        let nine: String = "áéíóúýčďě".nfd().collect();
+        assert!(matches!(refused(&nine), PasswordError::TooShort), "characters of the composed form count");
+        assert!(matches!(refused(&GOOD.repeat(60)), PasswordError::TooLong));
+        for control in ["tidal\tlantern quorum", "tidal lantern\u{85} quorum"] {
+            assert!(matches!(refused(control), PasswordError::ControlCharacter));
+        }
+        assert!(check_shape(&"\u{1f98a}".repeat(1024)).is_ok(), "characters count, not bytes");
+    }
+
+    #[test]
+    fn what_is_easy_to_guess_is_refused_with_what_would_do() {
+        let names = ["alice-k2", "Alice", "Liddell"];
+        for weak in
+            ["password1234", "aaaaaaaaaaaa", "1234567890", "alice-k2alice-k2", "AliceLiddell", "qwertyuiop"]
+        {
+            let error = check(weak, &names).unwrap_err();
+            let PasswordError::Weak(why) = &error else { panic!("{weak}: {error}") };
+            assert!(why.contains("words") && !error.to_string().contains(weak), "{error}");
+        }
+        assert!(check("zyxommabarquentine", &["bob"]).is_ok());
+        assert!(check("zyxommabarquentine", &["zyxomma", "barquentine"]).is_err(), "the account's names");
+        let long: String =
+            (0..1024_u32).filter_map(|n| char::from_u32(33 + n.wrapping_mul(2_654_435_761) % 90)).collect();
+        for good in [GOOD, "the-very-own-word-of-alice", &"x7#Kd09 ".repeat(2), &long] {
+            assert!(check(good, &names).is_ok(), "{good}");
+        }
     }
 }

@@ -74,6 +74,12 @@ pub fn credentials_of(asking: &Asking<'_>) -> Result<Presented, Denied> {
     Ok(Presented { credential: credential?, consumer })
 }
 
+/// Whether the headers present a password or a key, so that the body has no part in the authentication.
+pub fn is_secret_in_headers(headers: &HeaderMap) -> bool {
+    let by_authorization = values(headers, &AUTHORIZATION).any(|value| !has_oauth_scheme(value));
+    by_authorization || values(headers, &SERVICE_PSK).next().is_some()
+}
+
 fn has_oauth_scheme(value: &HeaderValue) -> bool {
     let scheme = value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t')).next().unwrap_or_default();
     scheme.eq_ignore_ascii_case(b"oauth")

@@ -27,7 +27,8 @@ pub enum ResealError {
     Sealed(String, SealError),
 }
 
-/// Seals the secrets of all applications and access tokens with the first key, a revoked token's too: whoever signs
+/// Seals the secrets of all applications and access tokens with the first key (those of hubs are
+/// [theirs](crate::sources::reseal)), a revoked token's too: whoever signs
 /// with it is told that it was revoked. Temporary credentials are gone within minutes anyway.
 pub async fn reseal(store: &dyn Store, keys: &SecretKeys) -> Result<Resealed, ResealError> {
     let mut done = Resealed::default();
@@ -64,7 +65,8 @@ pub async fn check_opens(store: &dyn Store, keys: &SecretKeys) -> Result<(), Res
 }
 
 impl Resealed {
-    fn count(&mut self, anew: bool) {
+    /// One more was looked at.
+    pub(crate) fn count(&mut self, anew: bool) {
         self.all += 1;
         self.anew += u64::from(anew);
     }

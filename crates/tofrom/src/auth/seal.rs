@@ -7,6 +7,7 @@
 
 use super::primitives::{self, NoRandomness};
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use aws_lc_rs::{hkdf, hmac};
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use std::fmt;
@@ -45,6 +46,8 @@ pub struct SecretKeys {
 struct SecretKey {
     number: [u8; 4],
     cipher: RandomizedNonceKey,
+    /// What keys for other purposes are derived from.
+    root: hkdf::Prk,
 }
 
 impl SecretKeys {
@@ -82,6 +85,13 @@ impl SecretKeys {
         sealed.strip_prefix(&[VERSION]).is_some_and(|rest| rest.starts_with(&self.first.number))
     }
 
+    /// Keys for signing that one purpose has for itself (HKDF): the first one signs, any of them verifies.
+    pub(super) fn derive(&self, purpose: &str) -> Vec<hmac::Key> {
+        let info = [purpose.as_bytes()];
+        let derived = |key: &SecretKey| key.root.expand(&info, hmac::HMAC_SHA256).ok().map(hmac::Key::from);
+        std::iter::once(&self.first).chain(&self.others).filter_map(derived).collect()
+    }
+
     /// Opens what any of the keys sealed for that place.
     pub fn open(&self, sealed: &[u8], context: &str) -> Result<Zeroizing<Vec<u8>>, SealError> {
         let parts = sealed.split_first_chunk::<1>().and_then(|(version, rest)| {
@@ -102,7 +112,8 @@ impl SecretKey {
     fn new(bytes: &[u8; 32]) -> Result<SecretKey, SealError> {
         let cipher = RandomizedNonceKey::new(&AES_256_GCM, bytes).map_err(|_| SealError::Failed)?;
         let [a, b, c, d, ..] = primitives::sha256(bytes);
-        Ok(SecretKey { number: [a, b, c, d], cipher })
+        let root = hkdf::Prk::new_less_safe(hkdf::HKDF_SHA256, bytes);
+        Ok(SecretKey { number: [a, b, c, d], cipher, root })
     }
 
     fn open(&self, nonce: [u8; NONCE_LEN], body: &[u8], context: &str) -> Option<Zeroizing<Vec<u8>>> {
@@ -161,6 +172,17 @@ mod tests {
         assert!(after.is_newest(&new) && !after.is_newest(&old) && before.is_newest(&old));
         assert!(matches!(before.open(&new, "here"), Err(SealError::NotOurs)));
         assert_eq!(*SecretKeys::parse([NEW]).unwrap().open(&new, "here").unwrap(), b"secret");
+    }
+
+    #[test]
+    fn derived_keys_are_of_one_purpose_and_one_key() {
+        let (old, both) = (SecretKeys::parse([OLD]).unwrap(), SecretKeys::parse([NEW, OLD]).unwrap());
+        let tag = hmac::sign(&old.derive("here")[0], b"text");
+        let verifies = |keys: &[hmac::Key]| {
+            keys.iter().map(|key| hmac::verify(key, b"text", tag.as_ref()).is_ok()).collect::<Vec<_>>()
+        };
+        assert_eq!(verifies(&both.derive("here")), [false, true]);
+        assert_eq!(verifies(&both.derive("there")), [false, false]);
     }
 
     #[test]

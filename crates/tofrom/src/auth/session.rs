@@ -1,10 +1,10 @@
 //! Sessions of browsers: whoever signed in with name and password on a page of ours. The API never takes one.
 //!
-//! The cookie holds 256 random bits, the store their hash. A session counts as long as the account's password is the
-//! one that opened it, and the account may act. Forms carry a field that only whoever has the cookie can make, for one purpose each.
+//! The cookie holds 256 random bits, the store their hash. A session counts as long as it is used and not too old, the
+//! account's password is the one that opened it, and the account may act and was not disabled since. Forms carry a field that only whoever has the cookie can make, for one purpose each.
 
-use super::last_use::LastUse;
-use super::{Denied, Method, Principal, primitives};
+use super::last_use::{LastUse, NOTED_EVERY};
+use super::{Denied, Method, Principal, password, primitives};
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
 use aws_lc_rs::hmac;
@@ -16,8 +16,11 @@ use std::time::Duration;
 use store::Store;
 use zeroize::Zeroizing;
 
-/// How long somebody stays signed in.
-pub const LIVES: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+/// The longest life of a session.
+pub const LIVES: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+/// How long a session lives without use. The last use is noted coarsely, so that it may be as much
+/// longer.
+pub const IDLE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// Characters of a browser's own words about itself.
 const MOST_OF_DEVICE: usize = 200;
@@ -97,9 +100,10 @@ impl Sessions {
         let session = Session {
             hash: primitives::sha256(cookie.as_bytes()),
             owner: account.uid,
+            epoch: account.credential_epoch,
             password: password_mark(account),
             created: now,
-            expires: Millis(now.0.saturating_add(i64::try_from(LIVES.as_millis()).unwrap_or(i64::MAX))),
+            expires: now.later(LIVES),
             device: device(said),
             used: now,
         };
@@ -111,10 +115,10 @@ impl Sessions {
     pub(super) async fn open(&self, cookie: &str) -> Result<Option<SignedIn>, Denied> {
         let now = self.clock.now();
         let found = self.store.session(&primitives::sha256(cookie.as_bytes())).await?;
-        let Some(session) = found.filter(|session| now < session.expires) else {
+        let Some(session) = found.filter(|session| is_alive(session, now)) else {
             return Ok(None);
         };
-        let mut account = self.accounts.get(session.owner).await?;
+        let mut account = self.accounts.get_in_epoch(session.owner, session.epoch).await?;
         if account.as_ref().is_some_and(|account| password_mark(account) != session.password) {
             // Whoever just changed the password has a session that is newer than what is remembered of the account.
             self.accounts.forget(session.owner);
@@ -168,12 +172,21 @@ impl Sessions {
 
 /// Whether somebody is signed in with that session as the account is now.
 fn counts(session: &Session, account: &Account, now: Millis) -> bool {
-    now < session.expires && account.may_act() && password_mark(account) == session.password
+    is_alive(session, now)
+        && account.may_act()
+        && account.credential_epoch == session.epoch
+        && password_mark(account) == session.password
 }
 
-/// Changes whenever the password does: each stored hash has a salt of its own.
+/// Whether the session is neither too old nor idle for too long.
+fn is_alive(session: &Session, now: Millis) -> bool {
+    now < session.expires && now < session.used.later(IDLE + NOTED_EVERY)
+}
+
+/// Changes whenever the password does, and not when it is hashed anew.
 fn password_mark(account: &Account) -> [u8; 32] {
-    primitives::sha256(account.password.as_deref().unwrap_or_default().as_bytes())
+    let stored = account.password.as_deref().unwrap_or_default();
+    primitives::sha256(password::identity(stored).as_bytes())
 }
 
 #[cfg(test)]

@@ -214,6 +214,57 @@ async fn guessing_is_throttled_for_who_guesses() {
 }
 
 #[tokio::test]
+async fn an_account_that_is_guessed_at_from_everywhere_opens_to_who_is_familiar() {
+    let world = World::new();
+    let alice = world.account("alice", Some("secret")).await;
+    let (key, _) = world.key(&alice, Scopes::Read, None).await;
+    let from = |last: u8| IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, last));
+    let ask = async |name: &str, password: &str, from: IpAddr| {
+        let asked = world.ask(&[("authorization", &basic(name, password))], from).await;
+        asked.map_or_else(|denied| denied.reason(), |_| "in")
+    };
+    let browser = Browser { agent: "", remote: from(250), familiar: None };
+    let sign_in = async |browser: Browser<'_>| {
+        let signed_in = world.authenticator.sign_in("alice", "secret", &browser).await;
+        signed_in.map_err(|denied| denied.reason())
+    };
+    assert_eq!(ask("alice", "secret", HERE).await, "in");
+    let cookies = sign_in(browser).await.unwrap();
+    let person = world.authenticator.signed_in(&cookies.session).await.unwrap().unwrap();
+    while store::Networks::networks_of(world.store.as_ref(), alice.uid).await.unwrap().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    for name in ["alice", "nobody", "é"] {
+        for number in 0..100 {
+            assert_eq!(ask(name, "wrong", from(number)).await, "bad-credentials", "{name} {number}");
+        }
+        let before = world.hashes();
+        assert_eq!(ask(name, "wrong", from(101)).await, "throttled");
+        assert_eq!(ask(name, "secret", from(102)).await, "throttled", "a remembered one is no better");
+        assert_eq!(world.hashes(), before);
+    }
+    assert_eq!(ask("alice", "secret", HERE).await, "in");
+    assert_eq!(ask("alice", "secret", from(250)).await, "in");
+    let new = Browser { remote: from(251), ..browser };
+    assert_eq!(sign_in(new).await.err(), Some("throttled"));
+    assert_eq!(sign_in(Browser { familiar: Some("rubbish"), ..new }).await.err(), Some("throttled"));
+    assert!(sign_in(Browser { familiar: Some(&cookies.familiar), ..new }).await.is_ok());
+    assert!(
+        world.authenticator.check_password(&person, "secret", from(252)).await.is_ok(),
+        "who is signed in"
+    );
+    world.ask(&[("servicepsk", &key)], from(253)).await.unwrap();
+
+    // From a familiar network the limit of the address counts as before.
+    for _ in 0..30 {
+        assert_eq!(ask("alice", "wrong", HERE).await, "bad-credentials");
+    }
+    assert_eq!(ask("alice", "secret", HERE).await, "throttled");
+    world.now.fetch_add(36_000, Ordering::Relaxed);
+    assert_eq!(ask("alice", "secret", from(254)).await, "in", "below the limit from anywhere");
+}
+
+#[tokio::test]
 async fn wrong_keys_are_throttled_and_right_ones_are_not() {
     let world = World::new();
     let alice = world.account("alice", Some("secret")).await;

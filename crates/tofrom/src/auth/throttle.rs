@@ -1,11 +1,12 @@
-//! Against guessing: wrong passwords are limited per account and address, wrong credentials of any kind per address. So
-//! are new accounts where everybody may make one.
+//! Against guessing: wrong passwords are limited per account and address and per account over all addresses, wrong
+//! credentials of any kind per address. So are new accounts where everybody may make one.
 //!
 //! Each limit is a bucket that refills steadily (the generic cell rate algorithm: all that is kept is the time at
-//! which the bucket will be full again). Nothing limits an account as such, so nobody can lock another one out: who
-//! comes from elsewhere has a bucket of their own.
+//! which the bucket will be full again). The limit over all addresses does not count for familiar browsers and networks
+//! (`familiar`), so that guessers cannot lock an account's owner out.
 
 use crate::clock::Clock;
+use crate::network::{as_ipv6, subscriber_of};
 use model::{AccountName, Millis};
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
@@ -23,7 +24,9 @@ const KEPT: u64 = 100_000;
 
 /// Wrong passwords for one account from one address: 30 at once, then one every 3 seconds.
 const PASSWORDS: Rate = Rate { refill_millis: 3_000, burst: 30 };
-/// Wrong credentials from one address: ten times as many.
+/// Wrong passwords for one account from all addresses: 100 at once, then 100 an hour.
+const EVERYWHERE: Rate = Rate { refill_millis: 36_000, burst: 100 };
+/// Wrong credentials from one address: ten times as many as passwords for one account.
 const ADDRESSES: Rate = Rate { refill_millis: 300, burst: 300 };
 
 /// New accounts from one address: 20 tries at once, then one every 2 minutes.
@@ -41,6 +44,7 @@ pub(super) struct Throttle {
     clock: Clock,
     /// `None` is every name that no account can have.
     passwords: Cache<(Option<AccountName>, IpAddr), Arc<Bucket>>,
+    everywhere: Cache<Option<AccountName>, Arc<Bucket>>,
     addresses: Cache<IpAddr, Arc<Bucket>>,
     registrations: Cache<IpAddr, Arc<Bucket>>,
     /// Where other processes are told of wrong credentials, if there are any.
@@ -52,6 +56,7 @@ impl Throttle {
         Throttle {
             clock,
             passwords: buckets(PASSWORDS),
+            everywhere: buckets(EVERYWHERE),
             addresses: buckets(ADDRESSES),
             registrations: buckets(REGISTRATIONS),
             others: OnceLock::new(),
@@ -66,8 +71,12 @@ impl Throttle {
         receiver
     }
 
-    /// Tells that a password for that account (or a credential that names none) from that address was wrong.
-    pub(super) fn tell(&self, name: Option<&AccountName>, remote: IpAddr) {
+    /// Tells that a password for that account (`None`: for a name that no account can have) from that address was wrong.
+    pub(super) fn tell_of_password(&self, name: Option<&AccountName>, remote: IpAddr) {
+        self.tell(name.map_or(IMPOSSIBLE, AccountName::as_str), remote);
+    }
+
+    fn tell(&self, name: &str, remote: IpAddr) {
         if let Some(others) = self.others.get() {
             // One too few costs a guesser nothing that they would notice.
             let _ = others.try_send(told(name, remote));
@@ -77,11 +86,12 @@ impl Throttle {
     /// Another process told of a wrong credential: it counts here as well.
     pub(super) fn heard(&self, told: &[u8]) {
         let Some((address, name)) = told.split_first_chunk::<16>() else { return };
-        let network = network_of(Ipv6Addr::from(*address).to_canonical());
+        let network = subscriber_of(Ipv6Addr::from(*address).to_canonical());
         let now = self.clock.now();
         let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty());
         if let Some(name) = name {
             let name = AccountName::parse(name).ok();
+            let _ = self.everywhere.get_with(name.clone(), Arc::default).take(EVERYWHERE, now);
             let _ = self.passwords.get_with((name, network), Arc::default).take(PASSWORDS, now);
         }
         let _ = self.addresses.get_with(network, Arc::default).take(ADDRESSES, now);
@@ -89,63 +99,106 @@ impl Throttle {
 
     /// The buckets that a password for that account from that address is taken from.
     pub(super) fn guesses(&self, name: Option<AccountName>, remote: IpAddr) -> Guesses<'_> {
-        let network = network_of(remote);
+        let network = subscriber_of(remote);
         Guesses {
             clock: &self.clock,
+            everywhere: self.everywhere.get_with(name.clone(), Arc::default),
             account: self.passwords.get_with((name, network), Arc::default),
             address: self.addresses.get_with(network, Arc::default),
+            familiar: false,
         }
     }
 
     /// Counts a wrong credential that is too long to be guessed: only its address counts.
     pub(super) fn wrong_key(&self, remote: IpAddr) -> Result<(), Exhausted> {
-        self.tell(None, remote);
-        self.addresses.get_with(network_of(remote), Arc::default).take(ADDRESSES, self.clock.now())
+        self.tell(NO_NAME, remote);
+        self.addresses.get_with(subscriber_of(remote), Arc::default).take(ADDRESSES, self.clock.now())
     }
 
     /// Counts somebody who wants an account without an invitation, whether they get one or not.
     pub(super) fn registration(&self, remote: IpAddr) -> Result<(), Exhausted> {
-        self.registrations.get_with(network_of(remote), Arc::default).take(REGISTRATIONS, self.clock.now())
+        self.registrations.get_with(subscriber_of(remote), Arc::default).take(REGISTRATIONS, self.clock.now())
     }
 }
 
+/// Stands in a message for every name that no account can have.
+const IMPOSSIBLE: &str = "?";
+/// Stands in a message for a credential that names no account.
+const NO_NAME: &str = "";
+
 /// An address, and the name behind it.
-fn told(name: Option<&AccountName>, remote: IpAddr) -> Vec<u8> {
-    let address = match remote {
-        IpAddr::V4(address) => address.to_ipv6_mapped(),
-        IpAddr::V6(address) => address,
-    };
-    let name = name.map_or("", AccountName::as_str);
-    [&address.octets()[..], name.as_bytes()].concat()
+fn told(name: &str, remote: IpAddr) -> Vec<u8> {
+    [&as_ipv6(remote).octets()[..], name.as_bytes()].concat()
 }
 
 /// What one password costs if it is wrong.
 pub(super) struct Guesses<'a> {
     clock: &'a Clock,
+    everywhere: Arc<Bucket>,
     account: Arc<Bucket>,
     address: Arc<Bucket>,
+    /// Whether the limit over all addresses counts for others only.
+    familiar: bool,
 }
 
 impl Guesses<'_> {
-    /// Whether there is anything left, without taking it.
+    /// Whether there is anything left for that address, without taking it.
     pub(super) fn check(&self) -> Result<(), Exhausted> {
         let now = self.clock.now();
-        // Both are looked at, so that both notice a clock that was set back.
+        // All are looked at, so that all notice a clock that was set back.
+        self.everywhere.notice_the_clock(EVERYWHERE, now);
         let (account, address) = (self.account.check(PASSWORDS, now), self.address.check(ADDRESSES, now));
         account.and(address)
     }
 
-    /// Takes one guess. It is taken before the password is checked, so that many at once don't slip through.
-    pub(super) fn take(&self) -> Result<(), Exhausted> {
-        let now = self.clock.now();
-        self.account.take(PASSWORDS, now)?;
-        self.address.take(ADDRESSES, now).inspect_err(|_| self.account.give_back(PASSWORDS))
+    /// Whether there is anything left for all addresses together, without taking it. Nothing is where it counts for
+    /// others only.
+    pub(super) fn check_everywhere(&self) -> Result<(), Exhausted> {
+        if self.familiar { Ok(()) } else { self.everywhere.check(EVERYWHERE, self.clock.now()) }
     }
 
-    /// Gives a guess back: the password was right, or was not looked at.
-    pub(super) fn give_back(&self) {
-        self.account.give_back(PASSWORDS);
-        self.address.give_back(ADDRESSES);
+    /// The guesses come from where somebody signed in before.
+    pub(super) fn are_familiar(&mut self) {
+        self.familiar = true;
+    }
+
+    /// Takes one guess. It is taken before the password is checked, so that many at once don't slip through.
+    pub(super) fn take(&self) -> Result<Guess<'_>, Exhausted> {
+        let now = self.clock.now();
+        self.account.take(PASSWORDS, now)?;
+        self.address.take(ADDRESSES, now).inspect_err(|_| self.account.give_back(PASSWORDS))?;
+        let counted = self.everywhere.take(EVERYWHERE, now);
+        let guess = Guess { guesses: self, everywhere: counted.is_ok() };
+        match counted {
+            Err(exhausted) if !self.familiar => {
+                guess.give_back();
+                Err(exhausted)
+            }
+            _ => Ok(guess),
+        }
+    }
+}
+
+/// A guess that was taken.
+pub(super) struct Guess<'a> {
+    guesses: &'a Guesses<'a>,
+    everywhere: bool,
+}
+
+impl Guess<'_> {
+    /// Gives it back: the password was right.
+    pub(super) fn give_back(self) {
+        self.guesses.address.give_back(ADDRESSES);
+        self.was_not_looked_at();
+    }
+
+    /// The password was not looked at, because too many wait. That is no guess at the account, but the address asked
+    /// all the same: else it could keep the queue full for ever.
+    pub(super) fn was_not_looked_at(self) {
+        self.guesses.account.give_back(PASSWORDS);
+        if self.everywhere {
+            self.guesses.everywhere.give_back(EVERYWHERE);
+        }
     }
 }
 
@@ -211,14 +264,6 @@ fn buckets<K: Hash + Eq + Send + Sync + 'static>(rate: Rate) -> Cache<K, Arc<Buc
     Cache::builder().max_capacity(KEPT).eviction_policy(EvictionPolicy::lru()).time_to_idle(idle).build()
 }
 
-/// The address, or of IPv6 the /64: that much belongs to one subscriber, who may use any address in it.
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
-        v4 => v4,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,7 +292,7 @@ mod tests {
         assert_eq!(until_refused(&throttle, &alice(), HERE), 30);
         assert_eq!(throttle.guesses(alice(), HERE).check(), Err(Exhausted { seconds: 3 }));
         now.fetch_add(2_500, Ordering::Relaxed);
-        assert_eq!(throttle.guesses(alice(), HERE).take(), Err(Exhausted { seconds: 1 }));
+        assert_eq!(throttle.guesses(alice(), HERE).take().map(drop), Err(Exhausted { seconds: 1 }));
         now.fetch_add(500, Ordering::Relaxed);
         assert_eq!(until_refused(&throttle, &alice(), HERE), 1);
         now.fetch_add(3_600_000, Ordering::Relaxed);
@@ -278,7 +323,7 @@ mod tests {
         let (now, throttle) = at(1_700_000_000_000);
         for n in 0..300 {
             let name = AccountName::parse(&format!("account{n}")).ok();
-            assert_eq!(throttle.guesses(name, HERE).take(), Ok(()), "{n}");
+            assert!(throttle.guesses(name, HERE).take().is_ok(), "{n}");
         }
         assert_eq!(throttle.guesses(alice(), HERE).check(), Err(Exhausted { seconds: 1 }));
         assert_eq!(throttle.wrong_key(HERE), Err(Exhausted { seconds: 1 }));
@@ -288,13 +333,48 @@ mod tests {
         assert_eq!(throttle.wrong_key(ELSEWHERE), Ok(()));
     }
 
+    fn elsewhere(number: u8) -> IpAddr {
+        IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, number))
+    }
+
+    #[test]
+    fn an_account_has_a_hundred_from_everywhere() {
+        let (now, throttle) = at(1_700_000_000_000);
+        for name in [alice(), None] {
+            let through = (0..200).filter(|n| throttle.guesses(name.clone(), elsewhere(*n)).take().is_ok());
+            assert_eq!(through.count(), 100, "names that no account can have share one");
+            let mut guesses = throttle.guesses(name.clone(), HERE);
+            assert_eq!(guesses.check(), Ok(()), "the address did nothing");
+            assert_eq!(guesses.check_everywhere(), Err(Exhausted { seconds: 36 }));
+            assert!(guesses.take().is_err());
+            guesses.are_familiar();
+            assert_eq!(guesses.check_everywhere(), Ok(()));
+            // What was not taken is not given back.
+            guesses.take().unwrap().give_back();
+            assert_eq!(until_refused(&throttle, &name, elsewhere(201)), 0);
+            let familiar = (0..1_000).take_while(|_| guesses.take().is_ok()).count();
+            assert_eq!(familiar, 30, "the limit of the address stays");
+        }
+        assert_eq!(until_refused(&throttle, &AccountName::parse("bob").ok(), elsewhere(202)), 30);
+        now.fetch_add(36_000, Ordering::Relaxed);
+        assert_eq!(until_refused(&throttle, &alice(), elsewhere(203)), 1);
+    }
+
+    #[test]
+    fn a_busy_answer_costs_the_address_its_guess() {
+        let (_, throttle) = at(1_700_000_000_000);
+        for _ in 0..300 {
+            throttle.guesses(alice(), HERE).take().unwrap().was_not_looked_at();
+        }
+        assert!(throttle.guesses(alice(), HERE).check().is_err());
+        assert_eq!(until_refused(&throttle, &alice(), ELSEWHERE), 30);
+    }
+
     #[test]
     fn what_is_given_back_was_not_taken() {
         let (_, throttle) = at(1_700_000_000_000);
         for _ in 0..1_000 {
-            let guesses = throttle.guesses(alice(), HERE);
-            assert_eq!(guesses.take(), Ok(()));
-            guesses.give_back();
+            throttle.guesses(alice(), HERE).take().unwrap().give_back();
         }
     }
 
@@ -305,7 +385,10 @@ mod tests {
         now.fetch_sub(86_400_000, Ordering::Relaxed);
         assert_eq!(throttle.guesses(alice(), HERE).check(), Err(Exhausted { seconds: 3 }));
         now.fetch_add(9_000, Ordering::Relaxed);
-        assert_eq!(until_refused(&throttle, &alice(), HERE), 3);
+        assert_eq!(throttle.guesses(alice(), HERE).check(), Ok(()));
+        assert_eq!(throttle.guesses(alice(), HERE).check_everywhere(), Err(Exhausted { seconds: 27 }));
+        now.fetch_add(27_000, Ordering::Relaxed);
+        assert_eq!(until_refused(&throttle, &alice(), HERE), 1);
     }
 
     #[test]
@@ -314,8 +397,8 @@ mod tests {
         let (_, there) = at(1_000_000);
         let mut heard = here.tell_others();
         for _ in 0..30 {
-            here.guesses(alice(), HERE).take().unwrap();
-            here.tell(alice().as_ref(), HERE);
+            assert!(here.guesses(alice(), HERE).take().is_ok());
+            here.tell_of_password(alice().as_ref(), HERE);
         }
         while let Ok(told) = heard.try_recv() {
             there.heard(&told);
@@ -323,17 +406,17 @@ mod tests {
         assert!(there.guesses(alice(), HERE).check().is_err());
         assert!(there.guesses(alice(), ELSEWHERE).check().is_ok());
         there.heard(b"short");
-    }
-
-    #[test]
-    fn networks() {
-        for (address, network) in [
-            ("192.0.2.7", "192.0.2.7"),
-            ("::ffff:192.0.2.7", "192.0.2.7"),
-            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
-            ("::1", "::"),
-        ] {
-            assert_eq!(network_of(address.parse().unwrap()), network.parse::<IpAddr>().unwrap());
+        for n in 0..70 {
+            here.tell_of_password(alice().as_ref(), elsewhere(n));
+            here.tell_of_password(None, elsewhere(n));
         }
+        (0..30).for_each(|n| here.tell_of_password(None, elsewhere(n)));
+        while let Ok(told) = heard.try_recv() {
+            there.heard(&told);
+        }
+        for name in [alice(), None] {
+            assert!(there.guesses(name, ELSEWHERE).check_everywhere().is_err());
+        }
+        assert!(there.guesses(AccountName::parse("bob").ok(), ELSEWHERE).check_everywhere().is_ok());
     }
 }

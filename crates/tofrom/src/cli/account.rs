@@ -3,7 +3,7 @@
 use super::output::{Listing, json_line, line, moment, note};
 use super::{Global, password};
 use crate::accounts;
-use crate::auth::ticket;
+use crate::auth::{self, ticket};
 use crate::clock::Clock;
 use anyhow::{anyhow, bail};
 use clap::Subcommand;
@@ -100,10 +100,10 @@ struct Set {
     /// Acts for itself only
     #[arg(long)]
     no_operator: bool,
-    /// No credential of it opens anything; what it has stays as it is
+    /// No credential of it opens anything, and its sessions and access tokens end for good; what it has stays as it is
     #[arg(long, conflicts_with = "enabled")]
     disabled: bool,
-    /// Its credentials open it again
+    /// Its password and keys open it again
     #[arg(long)]
     enabled: bool,
     /// Asks for a new password
@@ -168,16 +168,18 @@ fn no_account(name: &AccountName) -> anyhow::Error {
 }
 
 async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
-    let store = global.open_store().await?;
+    let store = global.open_or_create_store().await?;
     let taken = || anyhow!("the name {} is taken, or was once; names are not given twice", args.name);
     if store.account_by_name(&args.name).await?.is_some() {
         // Before somebody thinks of a password for nothing.
         return Err(taken());
     }
+    let (given, family) = (args.names.given_name.as_deref(), args.names.family_name.as_deref());
+    let names = auth::password::names(&args.name, given, family);
     let password = match (args.password_stdin, args.no_password) {
-        (true, _) => Some(password::from_stdin()?),
+        (true, _) => Some(password::from_stdin(&names)?),
         (_, true) => None,
-        _ => Some(password::from_prompt()?),
+        _ => Some(password::from_prompt(&names)?),
     };
     let now = Clock::system().now();
     let new = NewAccount {
@@ -196,10 +198,14 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
 
 async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
-    let uid = find(store.as_ref(), &args.name).await?.uid;
+    let account = find(store.as_ref(), &args.name).await?;
+    let uid = account.uid;
+    let given = args.names.given_name.as_deref().or(account.given_name.as_deref());
+    let family = args.names.family_name.as_deref().or(account.family_name.as_deref());
+    let names = auth::password::names(&args.name, given, family);
     let password = match (args.password, args.password_stdin, args.no_password) {
-        (true, _, _) => Some(Some(password::from_prompt()?)),
-        (_, true, _) => Some(Some(password::from_stdin()?)),
+        (true, _, _) => Some(Some(password::from_prompt(&names)?)),
+        (_, true, _) => Some(Some(password::from_stdin(&names)?)),
         (_, _, true) => Some(None),
         _ => None,
     };
@@ -213,18 +219,19 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
         }
         account.public = (account.public || args.public) && !args.private;
         account.operator = (account.operator || args.operator) && !args.no_operator;
-        account.disabled = (account.disabled || args.disabled) && !args.enabled;
+        account.set_disabled((account.disabled || args.disabled) && !args.enabled);
         if let Some(password) = &password {
             account.password.clone_from(password);
         }
     });
     let account = changed.await?.ok_or_else(|| no_account(&args.name))?;
+    accounts::remove_ended(store.as_ref(), &Clock::system(), &account).await;
     tell(&account, "changed", global)
 }
 
 async fn invite(global: &Global) -> anyhow::Result<()> {
     let base = global.settings()?.public_address()?;
-    let store = global.open_store().await?;
+    let store = global.open_or_create_store().await?;
     give(store.as_ref(), Purpose::Invitation, &format!("{}/join", base.as_str()), global).await
 }
 

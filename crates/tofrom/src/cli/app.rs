@@ -74,7 +74,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         bail!("an application needs a name that people can read");
     }
     let rsa_key = args.rsa_key.as_deref().map(read_rsa_key).transpose()?;
-    let store = global.open_store().await?;
+    let store = global.open_or_create_store().await?;
     let owner = match &args.owner {
         Some(name) => Some(account::find(store.as_ref(), name).await?.uid),
         None => None,

@@ -25,9 +25,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             "backup copies the file of one machine; a cluster is backed up by its engines: see docs/operating.md"
         );
     }
-    if !storage.store_file().exists() {
-        bail!("there is no store in {}; name its folder with --data DIR", storage.data_dir.display());
-    }
+    storage.demand_store()?;
     let store = storage.open_file()?;
     // Draws nothing where standard error is no terminal.
     let bar = ProgressBar::new(0);

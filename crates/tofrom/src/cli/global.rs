@@ -40,9 +40,14 @@ impl Global {
         self.settings()?.storage()
     }
 
-    /// Opens the store beside a service that may be running on it.
+    /// Opens the store beside a service that may be running on it; it must be there.
     pub async fn open_store(&self) -> anyhow::Result<Arc<dyn Store>> {
-        Ok(self.storage()?.open_existing_or_named().await?.store())
+        Ok(self.storage()?.open_existing().await?.store())
+    }
+
+    /// The same for commands that may begin a store.
+    pub async fn open_or_create_store(&self) -> anyhow::Result<Arc<dyn Store>> {
+        Ok(self.storage()?.open_or_create().await?.store())
     }
 
     /// The keys that seal secrets.

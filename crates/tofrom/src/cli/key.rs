@@ -97,8 +97,6 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     let owner = account::find(store.as_ref(), &args.account).await?;
     let generated = auth::key::generate()?;
     let now = Clock::system().now();
-    let end =
-        |age: Duration| Millis(now.0.saturating_add(i64::try_from(age.as_millis()).unwrap_or(i64::MAX)));
     let key = Key {
         id: generated.id,
         hash: generated.hash,
@@ -106,7 +104,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         name: args.name,
         scopes: args.scope.into(),
         created: now,
-        expires: args.expires.map(end).map(|end| end.min(Millis::MAX)),
+        expires: args.expires.map(|age| now.later(age)),
         revoked: None,
         used: None,
     };

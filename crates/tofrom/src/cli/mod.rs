@@ -35,13 +35,17 @@ use std::time::Duration;
 
 /// An activity feed service: everything that happens to and from a user, in one collection.
 #[derive(Debug, Parser)]
-#[command(name = "tofrom", version, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(name = "tofrom", version = VERSION, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
     command: Command,
 }
+
+/// The version, and of what it was built.
+const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOFROM_COMMIT"), " ", env!("TOFROM_COMMIT_DATE"), ")");
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,7 +2,9 @@
 
 use super::Global;
 use super::output::{json_line, line};
-use crate::auth::reseal;
+use crate::auth::reseal::{self, Resealed};
+use crate::clock::Clock;
+use crate::sources;
 use serde_json::json;
 
 /// Seals every stored secret with the first of secret_keys
@@ -16,7 +18,10 @@ pub(super) struct Args {}
 
 pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
-    let done = reseal::reseal(store.as_ref(), &global.secret_keys()?).await?;
+    let (keys, clock) = (global.secret_keys()?, Clock::system());
+    let granted = reseal::reseal(store.as_ref(), &keys).await?;
+    let hubs = sources::reseal(store.as_ref(), &clock, &keys).await?;
+    let done = Resealed { anew: granted.anew + hubs.anew, all: granted.all + hubs.all };
     if global.json {
         json_line(json!({ "secrets": done.all, "resealed": done.anew }))?;
     } else {

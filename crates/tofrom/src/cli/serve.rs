@@ -42,6 +42,12 @@ Settings (file, environment):
   max_start             how many entries start may step over [100000]
   max_count             how many items a page may have [1000]
   max_connections       open connections at once [20000]
+  limits.connections_per_address
+                        open connections of one address [256]
+  limits.exempt_networks
+                        networks without that limit: 10.1.0.0/16 [none; proxy.trusted never has it]
+  shutdown_delay        how long requests are still taken after SIGTERM, while /readyz answers 503, so that a
+                        balancer notices: 5s [0s]
   sources.networks      networks of one's own that sources may be fetched from: 10.1.0.0/16 [none]
   sources.ports         ports that they may be fetched from besides 80 and 443 [none]
   fanout.pull_above     what an account does that more than so many follow is not written to each of them, but
@@ -59,7 +65,8 @@ Settings of a cluster (store = cql):
   nats.ack_wait         how long a worker may be silent before others do its work [5s]
   vouch_for_durability  the engines sync before they acknowledge, though they can't be asked [false]
 
-SIGTERM and SIGINT stop it: requests in flight have 10 s to end. SIGHUP takes the certificate in again.")]
+SIGTERM and SIGINT stop it: /readyz answers 503 at once, requests are taken for shutdown_delay, then those under way
+have 10 s to end. SIGHUP takes the certificate in again.")]
 pub struct Args {
     /// What this process does; on one machine always everything
     #[arg(long, value_enum, default_value_t)]
@@ -76,9 +83,15 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         let engine = config.storage.open().await?;
         demand_whole(&engine).await?;
         let admin = sockets::bind("admin_listen", Some(config.admin_listen)).await?;
-        return start_worker(admin, engine, config.sources, config.fanout)?.until(stop).await;
+        return start_worker(admin, engine, &config.storage, config.sources, config.fanout)?
+            .until(stop)
+            .await;
     }
     let config = settings.resolve()?;
+    let _lock = config.storage.lock()?;
+    if config.storage.cluster.is_none() && config.storage.is_open_to_others() {
+        tracing::warn!(folder = %config.storage.data_dir.display(), "every user of this machine may read the data folder: chmod 700");
+    }
     let engine = config.storage.open().await?;
     demand_whole(&engine).await?;
     let sockets = Sockets::bind(&config).await?;

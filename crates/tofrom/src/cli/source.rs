@@ -118,7 +118,8 @@ impl Place {
     async fn open(global: &Global) -> anyhow::Result<Place> {
         let (store, clock) = (global.open_store().await?, Clock::system());
         let settings = global.settings()?.sources()?;
-        let sources = Sources::new(Arc::clone(&store), clock.clone(), Arc::new(Hub::default()), settings)?;
+        let (hub, keys) = (Arc::new(Hub::default()), Arc::new(global.secret_keys()?));
+        let sources = Sources::new(Arc::clone(&store), clock.clone(), hub, settings, keys)?;
         Ok(Place { store, clock, sources: sources.for_operator() })
     }
 

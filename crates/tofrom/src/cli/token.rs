@@ -5,7 +5,7 @@ use super::{Global, account};
 use crate::clock::Clock;
 use anyhow::bail;
 use clap::Subcommand;
-use model::{AccessToken, AccountName, Millis};
+use model::{AccessToken, Account, AccountName, Millis};
 use serde_json::json;
 use std::collections::HashMap;
 
@@ -68,7 +68,7 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
                 token.key.clone(),
                 application.clone(),
                 token.scopes.as_str().to_owned(),
-                state_of(&token, now).to_owned(),
+                state_of(&token, &owner, now).to_owned(),
                 moment(token.created),
                 moment_or(token.expires, "never"),
                 moment_or(token.used, "never"),
@@ -80,7 +80,7 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
                 "application": application,
                 "consumer": token.consumer,
                 "scopes": token.scopes.as_str(),
-                "state": state_of(&token, now),
+                "state": state_of(&token, &owner, now),
                 "created": token.created.zulu(),
                 "expires": token.expires.map(Millis::zulu),
                 "used": token.used.map(Millis::zulu),
@@ -117,10 +117,10 @@ async fn revoke(name: &AccountName, token: Option<&str>, global: &Global) -> any
     Ok(())
 }
 
-fn state_of(token: &AccessToken, now: Millis) -> &'static str {
-    match token.revoked {
-        Some(_) => "revoked",
-        None if token.is_live(now) => "live",
-        None => "expired",
+fn state_of(token: &AccessToken, owner: &Account, now: Millis) -> &'static str {
+    match token.is_ended(owner) {
+        true => "revoked",
+        false if token.is_live(now) => "live",
+        false => "expired",
     }
 }

@@ -10,6 +10,7 @@ mod cluster;
 mod demo_folder;
 mod engine;
 mod fanout;
+mod limits;
 mod raw;
 mod sources;
 mod storage;
@@ -21,10 +22,11 @@ pub use age::{InvalidAge, parse_age};
 pub use cluster::Cluster;
 pub use engine::Engine;
 pub use fanout::Fanout;
-pub use raw::{RawConfig, RawCql, RawFanout, RawNats, RawProxy, RawSources, RawTls};
+pub use limits::ClientLimits;
+pub use raw::{RawConfig, RawCql, RawFanout, RawLimits, RawNats, RawProxy, RawSources, RawTls};
 pub use storage::Storage;
 
-use crate::http::listen::{InvalidNetwork, Network, TlsFiles, Trusted};
+use crate::http::listen::{TlsFiles, Trusted};
 use crate::sources::SourceSettings;
 use model::MAX_PAGE;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -109,6 +111,10 @@ pub struct Config {
     pub max_count: u32,
     /// How many connections may be open.
     pub max_connections: u32,
+    /// What one client may have.
+    pub limits: ClientLimits,
+    /// How long the listeners go on after the signal to stop.
+    pub shutdown_delay: Duration,
     /// How sources are fetched.
     pub sources: SourceSettings,
     /// By which way activities come to followers.
@@ -165,6 +171,8 @@ impl Config {
             max_start: 100_000,
             max_count: 1_000,
             max_connections: 20_000,
+            limits: ClientLimits::default(),
+            shutdown_delay: Duration::ZERO,
             sources,
             fanout: Fanout::default(),
         }
@@ -232,6 +240,9 @@ impl RawConfig {
             max_start: self.max_start.unwrap_or(defaults.max_start),
             max_count: self.max_count()?.unwrap_or(defaults.max_count),
             max_connections: self.max_connections()?.unwrap_or(defaults.max_connections),
+            limits: self.client_limits()?,
+            shutdown_delay: age_or("0s", "shutdown_delay", self.shutdown_delay.as_deref())?
+                .unwrap_or(defaults.shutdown_delay),
             sources: self.sources()?,
             fanout: self.fanout()?,
             ..defaults
@@ -295,10 +306,7 @@ impl RawConfig {
             let why = "is empty, so nobody could connect; right would be the proxy's address, like 10.0.0.5 or 10.0.0.0/8";
             return Err(ConfigError::value("proxy.trusted", why));
         }
-        let networks: Result<Vec<_>, InvalidNetwork> =
-            trusted.iter().map(|text| Network::parse(text)).collect();
-        let networks = networks.map_err(|why| ConfigError::value("proxy.trusted", why.to_string()))?;
-        Ok(Some(Proxy { listen, trusted: Trusted::new(networks) }))
+        Ok(Some(Proxy { listen, trusted: limits::networks("proxy.trusted", trusted)? }))
     }
 
     fn cors_origins(&self) -> Result<Vec<String>, ConfigError> {

@@ -48,6 +48,10 @@ pub struct RawConfig {
     pub max_count: Option<u32>,
     /// How many connections may be open.
     pub max_connections: Option<u32>,
+    /// How long the listeners go on when the service is told to stop: `5s`.
+    pub shutdown_delay: Option<String>,
+    /// What one client may have.
+    pub limits: RawLimits,
     /// What is fetched elsewhere.
     pub sources: RawSources,
     /// By which way activities come to followers.
@@ -94,6 +98,16 @@ pub struct RawProxy {
     pub trusted: Option<Vec<String>>,
 }
 
+/// `limits.…`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawLimits {
+    /// Open connections of one address.
+    pub connections_per_address: Option<u32>,
+    /// Addresses and networks that have no such limit.
+    pub exempt_networks: Option<Vec<String>>,
+}
+
 /// `cql.…`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -129,7 +143,7 @@ enum Shape {
 }
 
 /// Every setting's name. A test holds it to the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 30] = [
+const SETTINGS: [(&str, Shape); 33] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -156,6 +170,9 @@ const SETTINGS: [(&str, Shape); 30] = [
     ("max_start", Shape::Single),
     ("max_count", Shape::Single),
     ("max_connections", Shape::Single),
+    ("shutdown_delay", Shape::Single),
+    ("limits.connections_per_address", Shape::Single),
+    ("limits.exempt_networks", Shape::List),
     ("sources.networks", Shape::List),
     ("sources.ports", Shape::List),
     ("fanout.pull_above", Shape::Single),
@@ -166,7 +183,7 @@ const PREFIX: &str = "TOFROM_";
 /// Variables of ours that are no settings: they count before there are any.
 const NO_SETTINGS: [&str; 2] = [FILTER_VARIABLE, FORMAT_VARIABLE];
 /// What variables begin with that the project's own scripts and tests take.
-const OF_THE_PROJECT: [&str; 3] = ["ENGINES_", "SCHEMA_COMMAND", "TEST_"];
+const OF_THE_PROJECT: [&str; 4] = ["COMMIT", "ENGINES_", "SCHEMA_COMMAND", "TEST_"];
 
 impl RawConfig {
     /// Gathers the settings: from `file`, or from `tofrom.toml` if there is one here, then from the environment.
@@ -308,7 +325,7 @@ mod tests {
             let variable = format!("{PREFIX}{}", name.to_ascii_uppercase().replace('.', "__"));
             let text = match name {
                 "require_consumer_key" | "vouch_for_durability" => "true",
-                "max_start" | "max_count" | "max_connections" => "7",
+                "max_start" | "max_count" | "max_connections" | "limits.connections_per_address" => "7",
                 _ if shape == Shape::List => "a, b",
                 _ => "a",
             };

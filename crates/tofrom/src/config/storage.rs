@@ -1,11 +1,12 @@
 //! Where everything is kept.
 
-use super::{Cluster, ConfigError, DEFAULT_DATA_DIR, Engine};
+use super::{Cluster, ConfigError, Engine};
 use crate::auth::SecretKeys;
 use anyhow::{Context, bail};
 use std::fmt;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::cql::CqlStore;
 use store::sqlite::{Options, SqliteStore};
@@ -46,6 +47,35 @@ impl Storage {
         made.with_context(|| format!("the data folder {} can't be made", self.data_dir.display()))
     }
 
+    /// Keeps a second service off the folder, until what is given is dropped. Commands beside the service do not ask for
+    /// it. A cluster has no folder.
+    pub fn lock(&self) -> anyhow::Result<Option<File>> {
+        if self.cluster.is_some() {
+            return Ok(None);
+        }
+        self.create_folder()?;
+        let path = self.data_dir.join("tofrom.lock");
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = file.with_context(|| format!("cannot open {}", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => bail!(
+                "the data folder {} is in use: another tofrom process holds the lock {}. Stop that process, or name \
+                 another folder with --data DIR",
+                self.data_dir.display(),
+                path.display()
+            ),
+            Err(TryLockError::Error(error)) => {
+                Err(error).with_context(|| format!("cannot lock {}", path.display()))
+            }
+        }
+    }
+
+    /// Whether every user of this machine may look into the folder.
+    pub fn is_open_to_others(&self) -> bool {
+        std::fs::metadata(&self.data_dir).is_ok_and(|found| found.permissions().mode() & 0o007 != 0)
+    }
+
     /// Opens the store, whichever it is.
     pub async fn open(&self) -> anyhow::Result<Engine> {
         let Some(Cluster { nodes, servers, vouched }) = &self.cluster else {
@@ -66,15 +96,28 @@ impl Storage {
         Ok(Arc::new(opened.with_context(|| format!("{} can't be opened", file.display()))?))
     }
 
-    /// Opens the store for a command. A folder that nobody named is not made: the command was rather started in the
-    /// wrong place.
-    pub async fn open_existing_or_named(&self) -> anyhow::Result<Engine> {
-        if self.cluster.is_none() && !self.named && !self.store_file().exists() {
-            bail!(
-                "there is no store in ./{DEFAULT_DATA_DIR}; name its folder with --data DIR, or settings with --config FILE"
-            );
-        }
+    /// Opens the store for a command that needs one; nothing is made.
+    pub async fn open_existing(&self) -> anyhow::Result<Engine> {
+        self.demand_store()?;
         self.open().await
+    }
+
+    /// An error, unless a store is in the folder or the store is a cluster.
+    pub fn demand_store(&self) -> anyhow::Result<()> {
+        if self.cluster.is_some() || self.store_file().exists() {
+            return Ok(());
+        }
+        let folder = if self.named { self.data_dir.clone() } else { Path::new(".").join(&self.data_dir) };
+        bail!(
+            "there is no store in {}; name its folder with --data DIR, or settings with --config FILE",
+            folder.display()
+        );
+    }
+
+    /// Opens the store for a command that may begin one. A folder that is only the default is not made: the command was
+    /// rather started in the wrong place.
+    pub async fn open_or_create(&self) -> anyhow::Result<Engine> {
+        if self.named { self.open().await } else { self.open_existing().await }
     }
 
     /// The keys that seal secrets; their file is made on first use.

@@ -8,7 +8,7 @@ use super::negotiate::Accept;
 use super::people::{self, problems_as_pages};
 use super::writing::parameters::Parameters;
 use super::{Problem, Service, body};
-use crate::auth::{Denied, Principal, credentials_of};
+use crate::auth::{Denied, Principal, credentials_of, is_secret_in_headers};
 use axum::extract::{Extension, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -30,12 +30,16 @@ pub(super) async fn for_programs_or_people(
     request: Request,
     next: Next,
 ) -> Response {
-    let (request, form) = match body::with_form(request).await {
-        Ok(both) => both,
-        Err(problem) => return problem.into_response(),
+    let (request, has_credential) = if is_secret_in_headers(request.headers()) {
+        (request, true)
+    } else {
+        let (request, form) = match body::with_form(request).await {
+            Ok(both) => both,
+            Err(problem) => return problem.into_response(),
+        };
+        let credentials = credentials_of(&asking(&service, &request, form.as_deref(), peer.0));
+        (request, !matches!(credentials, Err(Denied::Missing)))
     };
-    let credentials = credentials_of(&asking(&service, &request, form.as_deref(), peer.0));
-    let has_credential = !matches!(credentials, Err(Denied::Missing));
     let names_format = !matches!(Parameters::of(request.uri()).format(), Ok(None));
     let (mut response, vary) =
         if has_credential || names_format || !Accept::of(request.headers()).prefers_html() {

@@ -1,9 +1,10 @@
 //! Nobody passes without saying who they are.
 
+use super::intake::Intake;
 use super::listen::Peer;
 use super::{Problem, Service, body};
 use crate::auth::oauth::Refusal;
-use crate::auth::{Asking, Denied, Principal};
+use crate::auth::{Asking, Denied, Principal, credentials_of, is_secret_in_headers};
 use axum::body::Body;
 use axum::extract::{Extension, OriginalUri, Request, State};
 use axum::middleware::Next;
@@ -18,16 +19,29 @@ pub(super) type Caller = Extension<Arc<Principal>>;
 /// The largest body that any address takes; one with a hash is read as a whole before anybody acts on it.
 const MAX_HASHED_BODY: usize = 8 << 20;
 
-/// Lets a request pass that proves who sent it, and tells its handler who that is.
+/// Lets a request pass that proves who sent it, and tells its handler who that is. A password or a key is checked before
+/// anything of the body is read; a signature may be in a form, and covers it.
 pub(super) async fn authenticated(
     State(service): State<Arc<Service>>,
     Extension(Peer(address)): Extension<Peer>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let (mut request, form) = body::with_form(request).await?;
-    let asking = asking(&service, &request, form.as_deref(), address);
-    let authenticated = service.authenticator.authenticate(&asking).await?;
+    let (mut request, authenticated) = if is_secret_in_headers(request.headers()) {
+        let authenticated =
+            service.authenticator.authenticate(&asking(&service, &request, None, address)).await?;
+        charge(&request, &authenticated.principal);
+        let (request, form) = body::with_form(request).await?;
+        // A form may carry a second credential.
+        credentials_of(&asking(&service, &request, form.as_deref(), address))?;
+        (request, authenticated)
+    } else {
+        let (request, form) = body::with_form(request).await?;
+        let asking = asking(&service, &request, form.as_deref(), address);
+        let authenticated = service.authenticator.authenticate(&asking).await?;
+        charge(&request, &authenticated.principal);
+        (request, authenticated)
+    };
     if let Some(signed) = authenticated.signed.filter(|signed| signed.has_body_hash()) {
         let (head, sent) = request.into_parts();
         let whole = body::read(sent, MAX_HASHED_BODY).await?;
@@ -40,6 +54,13 @@ pub(super) async fn authenticated(
     // For the log.
     response.extensions_mut().insert(principal);
     Ok(response)
+}
+
+/// Counts the request's body against the share of its sender.
+fn charge(request: &Request, principal: &Principal) {
+    if let Some(intake) = request.extensions().get::<Arc<Intake>>() {
+        intake.charge(principal.account.uid);
+    }
 }
 
 /// A request as the authenticator wants to know it. The address is the public one, not what the Host header says.

@@ -1,11 +1,13 @@
 //! Reading what came with a request, up to a limit.
 
 use super::Problem;
+use super::intake::Intake;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use http::{Extensions, HeaderMap};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use std::sync::Arc;
 
 /// How long a form may be.
 pub(super) const MAX_FORM: usize = 8 << 10;
@@ -17,6 +19,13 @@ pub(super) async fn read(body: Body, limit: usize) -> Result<Bytes, Problem> {
         if large { Problem::too_large(limit) } else { Problem::body("The body broke off.") }
     })?;
     Ok(whole.to_bytes())
+}
+
+/// Returns the body's bytes to the budget: what it said has been read.
+pub(super) fn release(request: &Extensions) {
+    if let Some(intake) = request.get::<Arc<Intake>>() {
+        intake.release_bytes();
+    }
 }
 
 /// The request as it was, and a copy of its body if that is a form.

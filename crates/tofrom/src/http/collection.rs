@@ -37,7 +37,7 @@ async fn write_many(
     if !request.uri().path().ends_with(FROM) {
         return Err(wrong_method(request.uri().path()));
     }
-    service.take_batch(&caller, request).await
+    service.take_batch(caller, request).await
 }
 
 /// The end of the address of what an account did.

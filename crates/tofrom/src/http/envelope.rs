@@ -1,6 +1,7 @@
 //! What every request passes on its way in, and every answer on its way out: limits, a request id, the headers that
 //! every answer has, problems written down, a line in the log.
 
+use super::listen::Peer;
 use super::negotiate::Accept;
 use super::{Problem, Service};
 use crate::auth::Principal;
@@ -10,7 +11,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use http::header::{ALLOW, CACHE_CONTROL, HOST, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderName, HeaderValue, StatusCode, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
+use std::net::{IpAddr, Ipv4Addr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +20,7 @@ use std::time::{Duration, Instant};
 const MAX_URI: usize = 8 << 10;
 const MAX_HEADERS: usize = 32 << 10;
 
-/// No request may take longer than this, whatever it does.
+/// No request may take longer than this, without the time in which its body was awaited.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// How much of a path the log shows.
@@ -84,17 +86,23 @@ async fn inner(service: &Service, request: Request, next: Next) -> Response {
     if let Some(answer) = service.cors.preflight(request.method(), request.headers()) {
         return answer;
     }
-    let Ok(_permit) = service.under_way.try_acquire() else {
+    let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
+    let Some(intake) = service.capacity.admit(peer) else {
         return Problem::busy().into_response();
     };
+    let mut request = request.map(|body| intake.meter(body));
+    request.extensions_mut().insert(Arc::clone(&intake));
     // A fault in one request is that request's alone.
-    match tokio::time::timeout(LONGEST, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(_)) => {
-            tracing::error!("a request's handler panicked");
+    let handled = intake.within(LONGEST, AssertUnwindSafe(next.run(request)).catch_unwind()).await;
+    // A handler sees only that its body broke off. The intake knows why.
+    match (intake.refusal(), handled) {
+        (Some(problem), _) => problem.into_response(),
+        (None, Some(Ok(response))) => response,
+        (None, Some(Err(_))) => {
+            tracing::error!("request handler panicked");
             Problem::internal().into_response()
         }
-        Err(_) => Problem::timed_out().into_response(),
+        (None, None) => Problem::timed_out().into_response(),
     }
 }
 
@@ -117,6 +125,29 @@ pub(super) async fn only_405_allows(mut response: Response) -> Response {
 
 pub(super) async fn not_found() -> Problem {
     Problem::not_found()
+}
+
+/// The same outside of the API, where a browser may have been sent: it gets a page with a way home.
+pub(super) async fn no_page(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
+    problem_for(&service, &headers, Problem::not_found())
+}
+
+/// A problem at an address that is open to browsers and programs becomes a page for a browser.
+pub(super) async fn problems_for_browsers(
+    State(service): State<Arc<Service>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers().clone();
+    let mut response = next.run(request).await;
+    match response.extensions_mut().remove::<Problem>() {
+        Some(problem) => problem_for(&service, &headers, problem),
+        None => response,
+    }
+}
+
+fn problem_for(service: &Service, headers: &HeaderMap, problem: Problem) -> Response {
+    if Accept::of(headers).prefers_html() { problem.page(&service.site) } else { problem.into_response() }
 }
 
 /// Routes are few and named in the map, so they can label metrics.

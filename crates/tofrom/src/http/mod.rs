@@ -14,6 +14,7 @@ mod conditional;
 mod cors;
 mod docs;
 mod envelope;
+mod intake;
 pub mod listen;
 mod live;
 pub mod negotiate;
@@ -91,17 +92,18 @@ pub struct Service {
     cors: cors::Cors,
     /// The last hours of this process.
     history: History,
-    under_way: tokio::sync::Semaphore,
+    /// Request slots, and bytes of bodies that arrive.
+    capacity: intake::Capacity,
     /// Turns of those who read more than a small page at once.
     large_pages: tokio::sync::Semaphore,
     /// Turns of those who write many activities at once.
-    batches: tokio::sync::Semaphore,
+    batches: Arc<tokio::sync::Semaphore>,
     /// The description for programs. It never changes while the service runs.
     openapi: Bytes,
 }
 
-/// How many requests may be under way at once.
-const MOST_UNDER_WAY: usize = 4_096;
+/// How many requests may be under way at once, without those whose bodies are awaited.
+const MAX_REQUESTS: usize = 4_096;
 /// How many of them may hold many activities in memory, to write or to read; the others wait.
 const MOST_BATCHES: usize = 32;
 const MOST_LARGE_PAGES: usize = 16;
@@ -134,9 +136,9 @@ impl Service {
             written: written::Written::new(),
             cors: cors::Cors::new(parts.cors_origins),
             history: History::default(),
-            under_way: tokio::sync::Semaphore::new(MOST_UNDER_WAY),
+            capacity: intake::Capacity::new(MAX_REQUESTS),
             large_pages: tokio::sync::Semaphore::new(MOST_LARGE_PAGES),
-            batches: tokio::sync::Semaphore::new(MOST_BATCHES),
+            batches: Arc::new(tokio::sync::Semaphore::new(MOST_BATCHES)),
             openapi: json::text(openapi::document(&parts.site)).into(),
             site: parts.site,
             hub: parts.hub,

@@ -19,7 +19,7 @@ use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHEN
 use http::{HeaderName, HeaderValue};
 use kinds::{
     BODY, HEADERS_TOO_LARGE, HOST, INTERNAL, MEDIA_TYPE, METHOD, NAME_GONE, NOT_ACCEPTABLE, NOT_FOUND,
-    STREAMS, TOO_LARGE, TOO_OFTEN, UNAVAILABLE, URI_TOO_LONG,
+    STALLED, STREAMS, TOO_LARGE, TOO_OFTEN, UNAVAILABLE, URI_TOO_LONG,
 };
 use model::Format;
 
@@ -148,6 +148,20 @@ impl Problem {
     /// Too much is under way.
     pub fn busy() -> Problem {
         Problem::new(UNAVAILABLE, "Too many requests are under way.").retry_after(1)
+    }
+
+    /// A body did not arrive in time.
+    pub fn stalled_body() -> Problem {
+        Problem::new(STALLED, "The body did not arrive in time. Send the request again.")
+    }
+
+    /// One sender has as many bytes of bodies under way as one may have.
+    pub fn too_many_bodies(limit: usize) -> Problem {
+        let detail = format!(
+            "Bodies of more than {} MiB are under way from this account or address. Send fewer requests at once.",
+            limit >> 20
+        );
+        Problem::new(TOO_OFTEN, detail).retry_after(1)
     }
 
     /// A request took longer than any may.

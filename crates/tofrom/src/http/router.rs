@@ -154,11 +154,13 @@ pub fn router(service: Arc<Service>) -> Router {
         .layer(from_fn_with_state(Arc::clone(&service), people::problems_as_pages));
     let both = on_the_map(|access| access == Access::PageOrCredential)
         .layer(from_fn_with_state(Arc::clone(&service), activity::for_programs_or_people));
-    let others = on_the_map(|access| matches!(access, Access::Application | Access::Open));
-    let all = guarded.merge(pages).merge(both).merge(others).fallback(envelope::not_found);
+    let open = on_the_map(|access| access == Access::Open)
+        .layer(from_fn_with_state(Arc::clone(&service), envelope::problems_for_browsers));
+    let applications = on_the_map(|access| access == Access::Application);
+    let all = guarded.merge(pages).merge(both).merge(open).merge(applications).fallback(envelope::no_page);
     let prefix = service.site.prefix().to_owned();
     let all =
-        if prefix.is_empty() { all } else { Router::new().nest(&prefix, all).fallback(envelope::not_found) };
+        if prefix.is_empty() { all } else { Router::new().nest(&prefix, all).fallback(envelope::no_page) };
     let all = all.layer(from_fn_with_state(Arc::clone(&service), envelope)).with_state(service);
     Router::new().fallback_service(all).layer(map_response(envelope::only_405_allows))
 }

@@ -42,10 +42,14 @@ async fn told(
     request: Request,
 ) -> Result<Response, Problem> {
     let id = SourceId::parse(&id).ok_or_else(Problem::not_found)?;
-    let (head, sent) = request.into_parts();
+    // Before anything of the body is read: only a hub that was asked may send megabytes.
+    if !service.sources.has_subscription(id).await? {
+        return Err(Problem::not_found());
+    }
     if !service.sources.may_tell(id) {
         return Err(Problem::too_often());
     }
+    let (head, sent) = request.into_parts();
     let news = body::read(sent, MAX_NEWS).await?;
     let text = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
     let told = service.sources.told(id, text("x-hub-signature"), text(CONTENT_TYPE.as_str()), &news).await?;

@@ -219,7 +219,8 @@ impl Ingest {
             };
             let addressed = draft.to.as_deref().map(|to| numbers(to, names));
             let content = Content::of(draft, None, addressed, state);
-            if draft.unsaid != Unsaid::default() && content.fingerprint()? != claim.fingerprint {
+            let keeps = draft.to.is_none() || draft.unsaid != Unsaid::default();
+            if keeps && content.fingerprint()? != claim.fingerprint {
                 ids.push(claim.id);
             }
         }
@@ -254,7 +255,7 @@ impl Content {
     }
 
     fn fingerprint(&self) -> Result<[u8; 16]> {
-        fingerprint(&self.body, self.visibility, &self.addressed)
+        fingerprint(&self.body, self.visibility)
     }
 }
 
@@ -327,7 +328,7 @@ fn first_version(
         pulled: false,
     };
     let body = draft.body_after(None);
-    let fingerprint = fingerprint(&body, state.visibility, &state.addressed)?;
+    let fingerprint = fingerprint(&body, state.visibility)?;
     let activity = Activity { state, body };
     Ok(Acceptance { source, before, fingerprint, formerly: None, activity })
 }
@@ -401,6 +402,7 @@ fn deletion(source: &SourceKey, claim: &Claim, activity: Activity, now: Millis) 
         summary: None,
         comments: Comments::Available(false),
         object: Object::default(),
+        to: Vec::new(),
         ..body
     };
     Acceptance {

@@ -33,7 +33,9 @@ async fn the_same_content_changes_nothing_and_other_content_is_a_new_version() {
     assert_eq!((first.received, first.updated, first.published.0), (NOW, NOW, 1_254_355_200_000));
     assert_eq!((first.addressed.as_slice(), first.visibility), ([bob.uid].as_slice(), Visibility::Followers));
 
-    for same in [more.clone(), json!({}), json!({"SourceService": {"Name": "Delicious"}, "To": ["BOB"]})] {
+    let spelled =
+        json!({"SourceService": {"Name": "Delicious"}, "To": ["Nobody", "BOB", "nobody", "no name"]});
+    for same in [more.clone(), json!({}), spelled] {
         assert_eq!(put(&place, &alice, "1", same).await, Outcome::Unchanged(id));
     }
     // Within the same millisecond, and spelling the service in another way.
@@ -51,6 +53,37 @@ async fn the_same_content_changes_nothing_and_other_content_is_a_new_version() {
     let third = state(&place, id).await;
     assert_eq!((third.addressed.len(), third.visibility), (0, Visibility::Direct));
     assert_eq!(place.ids(&alice, Collection::From.boxes()).await, [id]);
+}
+
+/// Every sequence gives the same outcomes whether an account has the name or not.
+#[tokio::test]
+async fn names_count_as_they_were_sent() {
+    let place = Place::new();
+    let (alice, bob) = (place.account("alice").await, place.account("bob").await);
+    for (sid, name, reaches) in [("1", "bob", vec![bob.uid]), ("2", "nobody", vec![])] {
+        let id = created(&put(&place, &alice, sid, json!({})).await);
+        let (same, other) = (Outcome::Unchanged(id), Outcome::Updated(id));
+        for (to, expected) in [
+            (json!({"To": [name]}), &other),
+            (json!({"To": [name, name.to_uppercase()]}), &same),
+            (json!({}), &same),
+            (json!({"Title": "y"}), &other),
+            (json!({"Title": "y", "To": [name]}), &same),
+            (json!({"Title": "y", "To": []}), &other),
+            (json!({"Title": "y", "To": [name, name]}), &other),
+        ] {
+            assert_eq!(&put(&place, &alice, sid, to.clone()).await, expected, "{name}: {to}");
+        }
+        assert_eq!(state(&place, id).await.addressed, reaches);
+    }
+    // The name gets an account later: that must not show, and the account is not reached by the old version.
+    let nobody = place.account("nobody").await;
+    let again = put(&place, &alice, "2", json!({"Title": "y", "To": ["nobody"]})).await;
+    assert!(matches!(again, Outcome::Unchanged(_)), "{again:?}");
+    let Outcome::Updated(id) = put(&place, &alice, "2", json!({"Title": "z", "To": ["nobody"]})).await else {
+        panic!("expected a new version");
+    };
+    assert_eq!(state(&place, id).await.addressed, [nobody.uid], "a new version resolves its names anew");
 }
 
 #[tokio::test]

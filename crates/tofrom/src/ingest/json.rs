@@ -2,7 +2,7 @@
 //! writes so that it can be read again.
 
 use super::{MAX_BODY, RawActivity, RawObject, RawService, RawThumbnail, Said, Unreadable};
-use model::{AccountName, Activity, Comments, Object, Thumbnail, category};
+use model::{Activity, Comments, Object, Thumbnail, category};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -194,17 +194,13 @@ impl<'de> Visitor<'de> for OnceVisitor {
 }
 
 /// An activity in the form that [`read`] reads, with all that makes it again elsewhere: its source, when it was
-/// published, who may see it and whom it addresses (`to`, by name).
-pub struct Written<'a> {
-    /// The activity.
-    pub activity: &'a Activity,
-    /// The names of the accounts that it addresses.
-    pub to: &'a [AccountName],
-}
+/// published, who may see it, and the names in `To` as they were sent. The names of existing accounts alone would tell
+/// the actor which private accounts exist.
+pub struct Written<'a>(pub &'a Activity);
 
 impl Serialize for Written<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (state, body) = (&self.activity.state, &self.activity.body);
+        let (state, body) = (&self.0.state, &self.0.body);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("SourceId", &body.source_id)?;
         map.serialize_entry("PublishedDate", &state.published.with_offset())?;
@@ -232,8 +228,8 @@ impl Serialize for Written<'_> {
         }
         map.serialize_entry(&state.facet.kind.element(), &WrittenObject(&body.object))?;
         map.serialize_entry("Visibility", state.visibility.as_str())?;
-        if !self.to.is_empty() {
-            map.serialize_entry("To", &self.to.iter().map(AccountName::as_str).collect::<Vec<_>>())?;
+        if !body.to.is_empty() {
+            map.serialize_entry("To", &body.to)?;
         }
         map.end()
     }

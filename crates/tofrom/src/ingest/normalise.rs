@@ -9,6 +9,7 @@ use model::{
     AccountName, Body, Comments, Format, Kind, Millis, Object, Service, ServiceName, Thumbnail, Verb,
     Visibility, parse_category,
 };
+use std::collections::BTreeSet;
 
 /// Bytes of a source's identifier.
 pub(crate) const MAX_SOURCE_ID: usize = 512;
@@ -44,7 +45,7 @@ pub struct Draft {
     pub published: Option<Millis>,
     /// Who may see it; else everybody.
     pub visibility: Option<Visibility>,
-    /// Whom it addresses; else nobody. Names that can't be an account's are left out, as those that nobody has.
+    /// Whom it addresses; else nobody. Sorted, without repeats and without texts that can't be a name.
     pub to: Option<Vec<AccountName>>,
     /// When it was received, if not now. Nothing that comes from outside sets this: the demo does, to look like life.
     pub received: Option<Millis>,
@@ -59,6 +60,11 @@ impl Draft {
             let before = before.map(|before| before.comments);
             body.comments = counts_after(Format::Atom, body.comments, before);
         }
+        body.to = match (&self.to, before) {
+            (Some(to), _) => to.clone(),
+            (None, Some(before)) => before.to.clone(),
+            (None, None) => Vec::new(),
+        };
         if let Some(before) = before {
             if self.unsaid.summary {
                 body.summary.clone_from(&before.summary);
@@ -96,6 +102,7 @@ pub fn normalise(raw: &RawActivity, now: Millis) -> Result<Draft, Refused> {
             comments: comments(raw)?,
             object,
             brought_by: None,
+            to: Vec::new(),
         },
         kind,
         verb,
@@ -257,7 +264,9 @@ fn addressed(names: &[Said]) -> Result<Vec<AccountName>, Refused> {
         return Err(Refused::new("To", format!("at most {MAX_TO} names")));
     }
     let texts = names.iter().map(|name| text("To", name)).collect::<Result<Vec<_>, _>>()?;
-    Ok(texts.into_iter().flatten().filter_map(|name| AccountName::parse(name).ok()).collect())
+    let names: BTreeSet<_> =
+        texts.into_iter().flatten().filter_map(|name| AccountName::parse(name).ok()).collect();
+    Ok(names.into_iter().collect())
 }
 
 #[cfg(test)]

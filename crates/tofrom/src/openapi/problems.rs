@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 /// What can happen to any request.
 const ANYWHERE: &[&str] = &["host", "uri-too-long", "headers-too-large", "unavailable", "internal"];
 /// What can happen to any request that has to authenticate.
-const WITH_CREDENTIAL: &[&str] = &["body", "credentials", "oauth", "unauthorized", "too-large", "throttled"];
+const WITH_CREDENTIAL: &[&str] =
+    &["body", "credentials", "oauth", "unauthorized", "stalled", "too-large", "throttled", "too-often"];
 
 /// The members that a kind has in any case, beside those that every problem has.
 const MEMBERS: &[(&str, &[&str])] = &[

@@ -29,6 +29,7 @@ fn account() -> Account {
         created: Millis(0),
         removed: false,
         disabled: false,
+        credential_epoch: 0,
     }
 }
 

@@ -8,7 +8,7 @@
 //! - `look` looks at a source: fetches it, brings what is new to whoever is connected, and plans the next look;
 //! - `moving` follows feeds to their new addresses;
 //! - `worker` does that whenever a source's time has come, for the shards that this process has a lease of;
-//! - `websub` has hubs tell of news;
+//! - `websub` has hubs tell of news, `hub_secret` seals what they sign with;
 //! - `bring` makes activities of items. They come in by the same door as everything else, so that nothing is there
 //!   twice, whatever is fetched again;
 //! - `people` has what pages need besides: lists of feed readers, counted looks, verified pages;
@@ -19,6 +19,7 @@ mod bring;
 mod connect;
 mod connection;
 mod health;
+mod hub_secret;
 mod look;
 mod moving;
 mod often;
@@ -31,12 +32,14 @@ pub use address::Address;
 pub use connect::{Connected, Listed, NotConnected, Preview};
 pub use connection::{Connection, MOST_CONNECTIONS};
 pub use health::Health;
+pub use hub_secret::reseal;
 pub use look::Looked;
 pub use people::free_name;
 pub use source::Source;
 pub use websub::Told;
 
 use crate::accounts::AccountCache;
+use crate::auth::SecretKeys;
 use crate::clock::Clock;
 use crate::ingest::Ingest;
 use crate::live::Hub;
@@ -73,6 +76,8 @@ pub struct Sources {
     hub: Arc<Hub>,
     fetcher: Arc<Fetcher>,
     base_url: Option<String>,
+    /// Seal the secrets that hubs sign with.
+    secret_keys: Arc<SecretKeys>,
     /// Nothing for whom it does not matter how often.
     asked: Option<Often<Uid>>,
     told: Often<SourceId>,
@@ -87,12 +92,14 @@ impl Sources {
         clock: Clock,
         hub: Arc<Hub>,
         settings: SourceSettings,
+        secret_keys: Arc<SecretKeys>,
     ) -> anyhow::Result<Sources> {
         Ok(Sources {
             accounts: AccountCache::new(Arc::clone(&store)),
             ingest: Ingest::new(Arc::clone(&store), clock.clone()),
             fetcher: Arc::new(fetcher(&settings)?),
             base_url: settings.base_url,
+            secret_keys,
             asked: Some(Often::new(FETCHED_FOR_EACH)),
             told: Often::new(TOLD_BY_EACH),
             due_now: Arc::default(),

@@ -5,10 +5,11 @@
 //! Whether a hub is to be relied on, looks tell: if one finds news that the hub kept to itself, the source is asked as
 //! often as if there were none, until the hub is heard again.
 
+use super::hub_secret::HubSecret;
 use super::look::{LEAST_WAIT, compare};
 use super::source::Source;
 use super::{Address, Sources};
-use crate::auth::{NoRandomness, random, random_text};
+use crate::auth::{NoRandomness, SealError, random, random_text};
 use aws_lc_rs::hmac;
 use feeds::Feed;
 use fetcher::{Answer, Content};
@@ -31,7 +32,8 @@ pub(super) struct Subscription {
     source: SourceId,
     hub: Address,
     topic: String,
-    secret: String,
+    /// What the hub signs with.
+    pub(super) secret: HubSecret,
     /// When the hub was last asked.
     asked: Millis,
     /// Until when the hub will tell, and since when that holds.
@@ -52,9 +54,13 @@ pub enum Told {
 }
 
 impl Subscription {
-    fn read(stored: &store::Source) -> Result<Subscription> {
+    pub(super) fn read(stored: &store::Source) -> Result<Subscription> {
         serde_json::from_slice(&stored.state)
             .map_err(|error| StoreError::Corrupt(format!("subscription: {error}")))
+    }
+
+    pub(super) fn written(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| StoreError::Corrupt(error.to_string()))
     }
 
     /// Whether the hub can be relied on for now.
@@ -86,7 +92,7 @@ impl Sources {
     ) -> Result<()> {
         let next = |stored: Option<&store::Source>| {
             let Some(one) = change(stored.map(Subscription::read).transpose()?) else { return Ok(None) };
-            let state = serde_json::to_vec(&one).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+            let state = one.written()?;
             Ok(Some(store::Source { id, version: Version::default(), shard: 0, due: None, state }))
         };
         let (store, now) = (self.store.as_ref(), self.clock.now());
@@ -116,24 +122,28 @@ impl Sources {
             None => None,
         };
         let known = known.filter(|(_, one)| *one.hub == hub && one.topic == topic);
-        if known.as_ref().is_some_and(|(_, one)| one.renew_at() > now) {
+        // Where the key that sealed the secret is gone, the hub is asked anew.
+        let known = known.and_then(|(id, one)| Some((id, one.secret.open(id, &self.secret_keys).ok()?, one)));
+        if known.as_ref().is_some_and(|(.., one)| one.renew_at() > now) {
             return Ok(());
         }
         // A renewal keeps address and secret: the hub may send by the old lease while it verifies the new one.
-        let (id, one) = match known {
+        let (id, secret, one) = match known {
             Some(known) => known,
             None => {
-                let secret = random_text::<32>("").map_err(no_randomness)?.to_string();
+                let id = SourceId(*random().map_err(no_randomness)?);
+                let secret = random_text::<32>("").map_err(no_randomness)?;
+                let sealed = HubSecret::seal(&secret, id, &self.secret_keys).map_err(not_sealed)?;
                 let one = Subscription {
                     source: source.id,
                     hub: Address::from(hub),
                     topic,
-                    secret,
+                    secret: sealed,
                     asked: now,
                     lease: None,
                     quiet: false,
                 };
-                (SourceId(*random().map_err(no_randomness)?), one)
+                (id, secret, one)
             }
         };
         // Kept first: the hub may verify before it answers.
@@ -149,7 +159,7 @@ impl Sources {
             ("hub.topic", &one.topic),
             ("hub.callback", &callback),
             ("hub.lease_seconds", &lease),
-            ("hub.secret", &one.secret),
+            ("hub.secret", &secret),
         ];
         match self.fetcher.post_form(&one.hub, &form).await {
             Ok(answer) => tracing::debug!(source = %source.id, status = answer.status, "asked a hub"),
@@ -226,6 +236,11 @@ impl Sources {
         self.update_source(id, comes).await.map(drop)
     }
 
+    /// Whether there is a subscription with that identifier.
+    pub async fn has_subscription(&self, id: SourceId) -> Result<bool> {
+        Ok(self.subscription(id).await?.is_some())
+    }
+
     /// Whether a hub may tell of news now, or does so too often.
     pub fn may_tell(&self, id: SourceId) -> bool {
         self.told.once_more(id)
@@ -240,7 +255,9 @@ impl Sources {
         body: &[u8],
     ) -> Result<Told> {
         let Some(one) = self.subscription(id).await? else { return Ok(Told::Nobody) };
-        if !signature.is_some_and(|signature| is_signed(&one.secret, signature, body)) {
+        let Some(signature) = signature else { return Ok(Told::Dropped) };
+        let secret = one.secret.open(id, &self.secret_keys).map_err(not_sealed)?;
+        if !is_signed(&secret, signature, body) {
             return Ok(Told::Dropped);
         }
         let Some(source) = self.source(one.source).await? else { return Ok(Told::Nobody) };
@@ -276,6 +293,10 @@ fn callback(base: &str, id: SourceId) -> String {
     format!("{base}/websub/{id}")
 }
 
+fn not_sealed(error: SealError) -> StoreError {
+    StoreError::Corrupt(format!("the secret of a hub, see secret_keys: {error}"))
+}
+
 fn no_randomness(none: NoRandomness) -> StoreError {
     StoreError::Unavailable(none.to_string())
 }
@@ -296,3 +317,7 @@ fn is_signed(secret: &str, signature: &str, body: &[u8]) -> bool {
     let bytes: Vec<u8> = pairs.iter().filter_map(|[high, low]| u8::try_from(high * 16 + low).ok()).collect();
     rest.is_empty() && hmac::verify(&hmac::Key::new(algorithm, secret.as_bytes()), body, &bytes).is_ok()
 }
+
+#[cfg(test)]
+#[path = "websub_tests.rs"]
+mod tests;

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// A store that takes longer to answer is as good as none.
@@ -36,6 +37,8 @@ pub struct Admin {
     pub clock: Clock,
     /// Renders the numbers.
     pub metrics: PrometheusHandle,
+    /// Whether the service was told to stop.
+    pub draining: watch::Receiver<bool>,
     /// Takes over the numbers that are counted elsewhere, before they are rendered.
     pub take_over: Arc<dyn Fn() + Send + Sync>,
 }
@@ -137,10 +140,16 @@ impl Health {
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {
-    let health = admin.health().await;
-    let status = if health.complaint().is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let (is_ready, told) = if *admin.draining.borrow() {
+        // Whatever the store says: new requests should go to another process.
+        (false, json!({ "status": "stopping" }))
+    } else {
+        let health = admin.health().await;
+        (health.complaint().is_none(), health.as_json())
+    };
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    (status, headers, format!("{}\n", crate::json::text(health.as_json()))).into_response()
+    (status, headers, format!("{}\n", crate::json::text(told))).into_response()
 }
 
 async fn numbers(State(admin): State<Admin>) -> Response {

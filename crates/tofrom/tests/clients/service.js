@@ -56,7 +56,7 @@ const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
 // Opens the authorize page, signs in and decides, through plain HTML forms.
 class Person {
-  cookie = '';
+  cookies = new Map();
 
   async decide(address, decision = 'allow') {
     let page = await this.visit('GET', address);
@@ -73,9 +73,12 @@ class Person {
 
   async visit(method, address, form) {
     const body = form ? encode(Object.entries(form)) : '';
-    const answer = await send(method, address, { Cookie: this.cookie, ...(form ? FORM : {}) }, body);
+    const answer = await send(method, address, { Cookie: [...this.cookies].map((pair) => pair.join('=')).join('; '), ...(form ? FORM : {}) }, body);
     assert.ok([200, 303].includes(answer.status), answer.text);
-    for (const line of answer.headers['set-cookie'] ?? []) this.cookie = line.split(';')[0];
+    for (const line of answer.headers['set-cookie'] ?? []) {
+      const [name, value] = line.split(';')[0].split(/=(.*)/s);
+      this.cookies.set(name, value);
+    }
     return answer;
   }
 }

@@ -1,6 +1,8 @@
 //! Who gets in, who sees what, and what nobody learns.
 
+use super::support::client::read_answer;
 use super::support::demo::Demo;
+use std::io::Write;
 use tofrom::http::{Access, ROUTES};
 
 /// An address of each route, with its parameters filled in.
@@ -43,11 +45,7 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
                 }
                 // A hub that nobody asked finds nothing, and nobody wants what it brings.
                 Access::Open if target.starts_with("/websub/") => {
-                    let wanted = match method {
-                        "GET" | "HEAD" => 404,
-                        "POST" => 410,
-                        _ => 405,
-                    };
+                    let wanted = if matches!(method, "GET" | "HEAD" | "POST") { 404 } else { 405 };
                     assert_eq!(answer.status, wanted, "{method} {target}");
                 }
                 Access::Open if matches!(method, "GET" | "HEAD") => {
@@ -165,4 +163,33 @@ fn links_never_follow_the_host_header() {
     let answer = demo.client.get("/200909/activity/alice/tofrom", &headers);
     assert_eq!(answer.status, 200);
     assert!(!format!("{:?}{}", answer.headers, answer.text()).contains("elsewhere"));
+}
+
+#[test]
+fn header_lines_end_with_cr_and_lf() {
+    let demo = Demo::shared();
+    let request =
+        format!("GET /200909/whoami HTTP/1.1\r\nHost: x\r\nServicePSK: {}\r\n\r\n", demo.key("bob"));
+    let mixed = request.replace("\r\nServicePSK", "\nServicePSK");
+    for (text, status) in [(request.clone(), 200), (request.replace("\r\n", "\n"), 400), (mixed, 400)] {
+        let mut stream = demo.client.connect();
+        stream.write_all(text.as_bytes()).unwrap();
+        assert_eq!(read_answer(stream, true).status, status, "{text:?}");
+    }
+}
+
+#[test]
+fn a_browser_gets_a_page_where_nothing_is() {
+    let demo = Demo::shared();
+    let browser = [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    for target in ["/no/such/page", "/docs/problems/none", "/assets/none"] {
+        let page = demo.client.get(target, &browser);
+        assert_eq!((page.status, page.header("cache-control")), (404, Some("no-store")), "{target}");
+        assert!(page.header("content-type").unwrap().starts_with("text/html"), "{target}");
+        assert!(page.text().contains(&format!("href=\"{}/\"", demo.client.base)), "a way home");
+        let problem = demo.client.get(target, &[]);
+        assert_eq!((problem.status, problem.header("content-type")), (404, Some("application/problem+json")));
+    }
+    let problem = demo.client.get("/200909/none", &[browser[0], ("ServicePSK", demo.key("bob"))]);
+    assert_eq!(problem.header("content-type"), Some("application/problem+json"), "the API has no pages");
 }

@@ -99,6 +99,7 @@ async fn origin(seed: u64) -> Place {
             sealed_secret: place::sealed(&format!("access-token-secret tft_{number}")),
             consumer: "tfc_app".to_owned(),
             owner: account.uid,
+            epoch: 2,
             scopes: Scopes::ReadWrite,
             created: at,
             expires: Some(Millis(at.0 * 2)),

@@ -313,12 +313,16 @@ fn tokens() {
                 progress: Progress::Asked,
             };
             store.add_temporary(&temporary).await.unwrap();
-            store.decide(&temporary.key, &Progress::Allowed { by: alice, verifier: [0; 32] }).await.unwrap();
+            store
+                .decide(&temporary.key, &Progress::Allowed { by: alice, epoch: 0, verifier: [0; 32] })
+                .await
+                .unwrap();
             let token = AccessToken {
                 key: key.to_owned(),
                 sealed_secret: vec![],
                 consumer,
                 owner: alice,
+                epoch: 0,
                 scopes: Scopes::ReadWrite,
                 created: Millis(1_790_000_000_000),
                 expires,
@@ -393,4 +397,42 @@ fn an_atom_feed_is_imported_too() {
     let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
     assert_eq!((statuses, output.status.code()), (vec![201, 422], Some(1)), "{told}");
     assert!(succeed(&folder, &["export", "alice"], "").contains("Alice shared a page"));
+}
+
+#[test]
+fn commands_that_only_read_make_no_folder() {
+    let folder = Folder::new();
+    let missing = folder.path().join("missing");
+    for words in [
+        &["account", "list"][..],
+        &["key", "list", "bob"],
+        &["app", "list"],
+        &["follow", "list", "bob"],
+        &["token", "list", "bob"],
+        &["source", "list", "bob"],
+        &["deadletter", "list"],
+        &["export", "bob"],
+        &["backup", "copy.db"],
+        &["account", "set", "bob", "--public"],
+        &["key", "add", "bob"],
+    ] {
+        let arguments = [words, &["--data", missing.to_str().unwrap()]].concat();
+        let output = tofrom_in(&folder, &arguments, "");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("there is no store in"), "{words:?}: {said}");
+        assert!(!missing.exists(), "{words:?} made the folder");
+    }
+}
+
+#[test]
+fn the_version_names_a_commit_and_its_date() {
+    let folder = Folder::new();
+    let text = succeeded(tofrom_in(&folder, &["--version"], ""), &["--version"]);
+    let words: Vec<&str> = text.trim().split(' ').collect();
+    let [name, version, commit, date] = words[..] else { panic!("{text}") };
+    assert_eq!((name, version), ("tofrom", env!("CARGO_PKG_VERSION")));
+    let commit = commit.trim_start_matches('(');
+    assert!(commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{text}");
+    assert_eq!(date.trim_end_matches(')').len(), "2026-11-17".len(), "{text}");
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-struct Serving {
+pub(super) struct Serving {
     child: Child,
     log: std::thread::JoinHandle<String>,
     https: SocketAddr,
@@ -28,12 +28,35 @@ fn write_certificate(folder: &Path) {
     std::fs::write(folder.join("cert.pem"), made.cert.pem()).unwrap();
 }
 
+/// How a service is served, where that matters; ports of 0 are free ones.
+#[derive(Clone, Copy)]
+pub(super) struct Settings<'a> {
+    pub(super) https: u16,
+    pub(super) proxy: u16,
+    pub(super) log: &'a str,
+    pub(super) shutdown_delay: &'a str,
+}
+
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Settings { https: 0, proxy: 0, log: "trace", shutdown_delay: "0s" }
+    }
+}
+
 fn serve(folder: &Folder, more: &str) -> Serving {
-    write_certificate(folder.path());
+    serve_with(folder, more, Settings::default())
+}
+
+pub(super) fn serve_with(folder: &Folder, more: &str, with: Settings<'_>) -> Serving {
+    let Settings { https, proxy, log, shutdown_delay } = with;
+    if !folder.path().join("cert.pem").exists() {
+        write_certificate(folder.path());
+    }
     let settings = folder.path().join("tofrom.toml");
     let text = format!(
-        "base_url = \"https://feeds.example/social\"\nlisten = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\n{more}\n\
-         [tls]\ncertificate = {:?}\nprivate_key = {:?}\n[proxy]\nlisten = \"127.0.0.1:0\"\ntrusted = [\"127.0.0.1\"]\n",
+        "base_url = \"https://feeds.example/social\"\nlisten = \"127.0.0.1:{https}\"\nadmin_listen = \"127.0.0.1:0\"\n\
+         shutdown_delay = \"{shutdown_delay}\"\n{more}\n\
+         [tls]\ncertificate = {:?}\nprivate_key = {:?}\n[proxy]\nlisten = \"127.0.0.1:{proxy}\"\ntrusted = [\"127.0.0.1\"]\n",
         folder.path().join("cert.pem"),
         folder.path().join("key.pem"),
     );
@@ -43,7 +66,8 @@ fn serve(folder: &Folder, more: &str) -> Serving {
         .arg(&settings)
         .arg("--data")
         .arg(folder.path())
-        .env("TOFROM_LOG", "trace")
+        // Where it listens is logged whatever else is not.
+        .env("TOFROM_LOG", format!("{log},tofrom::cli=info"))
         .env("TOFROM_LOG_FORMAT", "json")
         .stderr(Stdio::piped())
         .spawn()
@@ -77,13 +101,23 @@ fn serve(folder: &Folder, more: &str) -> Serving {
 }
 
 impl Serving {
-    fn client(&self, folder: &Folder) -> Client {
+    pub(super) fn client(&self, folder: &Folder) -> Client {
         Client::new(&format!("https://{}", self.https), &folder.path().join("cert.pem"))
     }
 
-    /// Stops it and gives back all that it logged.
-    fn stop(mut self) -> String {
+    /// What `/readyz` answers.
+    pub(super) fn ready(&self) -> u16 {
+        plain(self.admin, "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").status
+    }
+
+    /// Has it stop.
+    pub(super) fn signal(&self) {
         Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+    }
+
+    /// Stops it and gives back all that it logged.
+    pub(super) fn stop(mut self) -> String {
+        self.signal();
         assert!(self.child.wait().unwrap().success(), "SIGTERM is an orderly end");
         self.log.join().unwrap()
     }

@@ -6,6 +6,7 @@ mod batch;
 mod following;
 mod item;
 mod lent;
+pub(crate) mod oracle;
 mod races;
 mod refusals;
 mod rights;

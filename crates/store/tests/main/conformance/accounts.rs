@@ -24,6 +24,7 @@ pub(crate) async fn a_new_account_is_found(store: Engine) {
         created: Millis(fresh::NOON),
         removed: false,
         disabled: false,
+        credential_epoch: 0,
     };
     assert!(made == expected);
     assert!(store.account_by_name(&name).await.unwrap() == Some(expected.clone()));
@@ -104,7 +105,8 @@ pub(crate) async fn a_removed_account_is_found_by_name(store: Engine) {
 pub(crate) async fn a_disabled_account_stays_where_it_is(store: Engine) {
     let made = fresh::account(&*store).await;
     assert!(made.may_act());
-    let disabled = Account { disabled: true, version: Version(made.version.0 + 1), ..made.clone() };
+    let disabled =
+        Account { disabled: true, credential_epoch: 7, version: Version(made.version.0 + 1), ..made.clone() };
     fresh::put(&*store, &disabled).await;
     assert!(store.account_by_name(&made.name).await.unwrap() == Some(disabled.clone()));
     assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(disabled.clone())]);

@@ -2,8 +2,8 @@
 
 use super::{Engine, fresh};
 use model::{
-    Activity, ActivityId, Body, Box, Boxes, Comments, Entry, Millis, Object, Order, Service, ServiceName,
-    State, Thumbnail, Uid, Version, Visibility,
+    AccountName, Activity, ActivityId, Body, Box, Boxes, Comments, Entry, Millis, Object, Order, Service,
+    ServiceName, State, Thumbnail, Uid, Version, Visibility,
 };
 use store::{Acceptance, Accepted, Claim, SourceKey, Store};
 
@@ -79,6 +79,7 @@ pub(crate) async fn what_is_stored_comes_back_unchanged(store: Engine) {
         comments: Comments::Counted { comments: u64::MAX, likes: 0 },
         object,
         brought_by: Some("photos".to_owned()),
+        to: vec![AccountName::parse("nobody").unwrap()],
     };
     for (number, (visibility, addressed)) in [
         (Visibility::Public, vec![]),

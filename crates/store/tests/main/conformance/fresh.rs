@@ -101,6 +101,7 @@ pub(crate) fn body(title: &str) -> Body {
         comments: Comments::Available(false),
         object: Object::default(),
         brought_by: None,
+        to: Vec::new(),
     }
 }
 

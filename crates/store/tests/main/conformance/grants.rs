@@ -3,7 +3,7 @@
 use super::{Engine, fresh};
 use model::{AccessToken, Application, Millis, Progress, Purpose, Scopes, Session, Temporary, Ticket, Uid};
 use std::sync::Arc;
-use store::{Nonce, Secret};
+use store::{KnownNetwork, Nonce, Secret};
 
 /// How many try at once, and how often.
 const AT_ONCE: usize = 40;
@@ -22,7 +22,7 @@ fn temporary() -> Temporary {
 }
 
 fn allowed(by: Uid) -> Progress {
-    Progress::Allowed { by, verifier: hash() }
+    Progress::Allowed { by, epoch: 5, verifier: hash() }
 }
 
 fn token(owner: Uid, created: i64) -> AccessToken {
@@ -31,6 +31,7 @@ fn token(owner: Uid, created: i64) -> AccessToken {
         sealed_secret: vec![255, 0, 255],
         consumer: "app".to_owned(),
         owner,
+        epoch: 5,
         scopes: Scopes::ReadWrite,
         created: Millis(created),
         expires: None,
@@ -55,6 +56,7 @@ fn session(owner: Uid, created: i64) -> Session {
     Session {
         hash: hash(),
         owner,
+        epoch: 6,
         password: hash(),
         created: Millis(created),
         expires: Millis(created + 5),
@@ -362,7 +364,10 @@ pub(crate) async fn nothing_is_forgotten_before_its_end(store: Engine) {
     store.add_session(&session).await.unwrap();
     store.add_temporary(&asked).await.unwrap();
     assert!(store.claim_nonce(&used).await.unwrap());
+    let network = KnownNetwork { hash: [1; 16], expires: Millis(fresh::NOON) };
+    store.note_network(owner, &network).await.unwrap();
     store.forget_expired(Millis(fresh::NOON)).await.unwrap();
+    assert_eq!(store.networks_of(owner).await.unwrap(), [network]);
     assert_eq!(store.session(&session.hash).await.unwrap(), Some(session));
     assert_eq!(store.temporary(&asked.key).await.unwrap(), Some(asked));
     assert_eq!(store.ticket(&ticket.hash).await.unwrap(), Some(ticket));

@@ -16,6 +16,7 @@ pub(crate) mod grants;
 pub(crate) mod graph;
 pub(crate) mod log;
 mod naive;
+pub(crate) mod networks;
 pub(crate) mod pulled;
 pub(crate) mod sleep;
 pub(crate) mod sources;
@@ -46,6 +47,8 @@ macro_rules! hold_to_the_interface {
                 sessions_are_listed_newest_first, the_latest_use_of_a_session_stays, a_ticket_is_used_once,
                 of_many_uses_of_a_ticket_one_wins,
                 nothing_is_forgotten_before_its_end;
+            networks: the_latest_expiry_of_a_network_stays, an_account_has_so_many_networks,
+                networks_are_forgotten_with_their_account;
             graph: an_edge_is_seen_from_both_ends, an_edge_is_followed_up, the_later_edge_wins, edges_line_up, following_pages,
                 followers_page;
             activities: an_accepted_activity_is_there, what_is_stored_comes_back_unchanged,
@@ -62,7 +65,7 @@ macro_rules! hold_to_the_interface {
                 many_at_one_position_are_paged, changes_come_behind_the_entries_of_their_position,
                 arrivals_end_at_the_floor, of_one_place_the_wider_account_of_what_was_before_stays, a_new_version_arrives_anew,
                 arrivals_are_what_a_naive_model_gives;
-            sources: a_source_is_kept, a_source_replaces_the_version_that_it_was_made_of, a_source_is_given_when_its_time_has_come,
+            sources: a_source_is_kept, all_sources_are_listed, a_source_replaces_the_version_that_it_was_made_of, a_source_is_given_when_its_time_has_come,
                 what_is_due_comes_in_portions, sources_are_what_a_naive_model_gives,
                 of_many_takers_of_a_lease_one_has_it, a_lease_ends;
             connections: a_connection_is_seen_from_both_ends, a_connection_replaces_the_version_that_it_was_made_of, connections_to_a_source_are_paged,

@@ -56,6 +56,28 @@ async fn due(store: &dyn Store, shard: u16, now: i64, limit: usize) -> Vec<Sourc
     panic!("there is no end to them");
 }
 
+pub(crate) async fn all_sources_are_listed(store: Engine) {
+    let mut made: Vec<Source> = (1..=7).map(|version| source(id(), EXAMPLES, version, None)).collect();
+    for one in &made {
+        fresh::put(&*store, one).await;
+    }
+    // An engine may be shared by tests that run at the same time.
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.list_sources(after, 3).await.unwrap();
+        assert!(page.len() <= 3);
+        after = page.last().map(|last| last.id);
+        let is_last = page.len() < 3;
+        found.extend(page.into_iter().filter(|one| made.iter().any(|made| made.id == one.id)));
+        if is_last {
+            break;
+        }
+    }
+    found.sort_by_key(|one| one.id.0);
+    made.sort_by_key(|one| one.id.0);
+    assert_eq!(found, made, "each once");
+}
+
 pub(crate) async fn a_source_is_kept(store: Engine) {
     let (one, other) = (id(), id());
     assert_eq!(store.source(one).await.unwrap(), None);

@@ -5,7 +5,7 @@
 use super::{OAuth, Refusal, callback, tokens};
 use crate::auth::{Denied, primitives};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use model::{AccessToken, Application, Millis, Progress, Scopes, Temporary, Uid};
+use model::{AccessToken, Account, Application, Progress, Scopes, Temporary, Uid};
 use oauth1::Signed;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl OAuth {
             consumer: application.key.clone(),
             callback,
             scopes,
-            expires: later(self.clock.now(), TEMPORARY_LIVES),
+            expires: self.clock.now().later(TEMPORARY_LIVES),
             progress: Progress::Asked,
         };
         self.store.add_temporary(&temporary).await?;
@@ -85,9 +85,10 @@ impl OAuth {
     }
 
     /// A person allows it. Gives the verifier, unless somebody decided before.
-    pub(in crate::auth) async fn allow(&self, key: &str, by: Uid) -> Result<Option<String>, Denied> {
+    pub(in crate::auth) async fn allow(&self, key: &str, by: &Account) -> Result<Option<String>, Denied> {
         let text = verifier()?;
-        let decision = Progress::Allowed { by, verifier: primitives::sha256(text.as_bytes()) };
+        let (by, epoch) = (by.uid, by.credential_epoch);
+        let decision = Progress::Allowed { by, epoch, verifier: primitives::sha256(text.as_bytes()) };
         Ok(self.store.decide(key, &decision).await?.then_some(text))
     }
 
@@ -108,7 +109,7 @@ impl OAuth {
         self.verify(signed, &application, &secret, remote).await?;
         let brought = signed.parameter("oauth_verifier").map_err(Refusal::from)?;
         let brought = brought.filter(|text| !text.is_empty()).ok_or(Refusal::Absent("oauth_verifier"))?;
-        let owner = self.granted(&temporary, brought, remote).await?;
+        let (owner, epoch) = self.granted(&temporary, brought, remote).await?;
 
         let issued = generate(ACCESS_PREFIX)?;
         let now = self.clock.now();
@@ -117,9 +118,10 @@ impl OAuth {
             key: issued.key.clone(),
             consumer: application.key.clone(),
             owner,
+            epoch,
             scopes: temporary.scopes,
             created: now,
-            expires: self.settings.token_lifetime.map(|lifetime| later(now, lifetime)),
+            expires: self.settings.token_lifetime.map(|lifetime| now.later(lifetime)),
             revoked: None,
             used: None,
         };
@@ -130,13 +132,18 @@ impl OAuth {
         }
     }
 
-    /// Who allowed it, if the verifier is right and it is still time.
-    async fn granted(&self, temporary: &Temporary, brought: &str, remote: IpAddr) -> Result<Uid, Denied> {
+    /// Who allowed it and in which credential epoch, if the verifier is right and it is still time.
+    async fn granted(
+        &self,
+        temporary: &Temporary,
+        brought: &str,
+        remote: IpAddr,
+    ) -> Result<(Uid, u32), Denied> {
         if temporary.expires <= self.clock.now() {
             return Err(Refusal::TokenExpired.into());
         }
-        let (by, verifier) = match &temporary.progress {
-            Progress::Allowed { by, verifier } => (*by, verifier),
+        let (by, epoch, verifier) = match &temporary.progress {
+            Progress::Allowed { by, epoch, verifier } => (*by, *epoch, verifier),
             Progress::Asked => return Err(self.wrong(Refusal::VerifierInvalid, remote)),
             Progress::Refused => return Err(Refusal::UserRefused.into()),
             Progress::Exchanged { .. } => return Err(Refusal::TokenUsed.into()),
@@ -145,8 +152,9 @@ impl OAuth {
         if verify_slices_are_equal(&primitives::sha256(brought.as_bytes()), verifier).is_err() {
             return Err(self.wrong(Refusal::VerifierInvalid, remote));
         }
-        match self.accounts.get(by).await?.filter(|account| account.may_act()) {
-            Some(account) => Ok(account.uid),
+        let account = self.accounts.get_in_epoch(by, epoch).await?;
+        match account.filter(|account| account.may_act() && account.credential_epoch == epoch) {
+            Some(account) => Ok((account.uid, epoch)),
             None => Err(Refusal::TokenRejected.into()),
         }
     }
@@ -163,10 +171,6 @@ fn verifier() -> Result<String, Denied> {
     let character = |byte: &u8| TYPED.get(usize::from(byte % 32)).map_or('a', |typed| char::from(*typed));
     let groups: Vec<String> = random.chunks(4).map(|group| group.iter().map(character).collect()).collect();
     Ok(groups.join("-"))
-}
-
-fn later(now: Millis, by: Duration) -> Millis {
-    Millis(now.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX))).min(Millis::MAX)
 }
 
 #[cfg(test)]

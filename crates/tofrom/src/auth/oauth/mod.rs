@@ -80,8 +80,8 @@ impl OAuth {
         self.verify(signed, &application, &secret, remote).await?;
         // Only who signed rightly learns what became of the token.
         let now = self.clock.now();
-        let account = self.accounts.get(token.owner).await?.filter(|account| account.may_act());
-        let Some(account) = account.filter(|_| token.revoked.is_none()) else {
+        let account = self.accounts.get_in_epoch(token.owner, token.epoch).await?;
+        let Some(account) = account.filter(|account| account.may_act() && !token.is_ended(account)) else {
             return Err(Refusal::TokenRevoked.into());
         };
         if !token.is_live(now) {
@@ -100,7 +100,8 @@ impl OAuth {
         if self.applications.live(&token.consumer).await?.is_none() {
             return Ok(None);
         }
-        Ok(self.accounts.get(token.owner).await?.filter(|account| account.may_act()))
+        let account = self.accounts.get_in_epoch(token.owner, token.epoch).await?;
+        Ok(account.filter(|account| account.may_act() && !token.is_ended(account)))
     }
 
     /// Ends an access token, here at once.

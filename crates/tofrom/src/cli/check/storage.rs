@@ -5,8 +5,6 @@ use crate::auth::SecretKeys;
 use crate::clock::Clock;
 use crate::config::Storage;
 use crate::telemetry::admin::Health;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use store::Store;
 use store::sqlite::SqliteStore;
 
@@ -17,7 +15,7 @@ pub(super) async fn look(storage: &Storage, clock: &Clock) -> Vec<Finding> {
         let mend = "name it with --data DIR or data_dir; the first command that writes makes it";
         return vec![Finding::doubtful("data folder", what, mend)];
     }
-    let mut findings = vec![privacy(&storage.data_dir), secret_keys(storage)];
+    let mut findings = vec![privacy(storage), secret_keys(storage)];
     if !storage.store_file().exists() {
         let what = format!("there is none in {folder} yet");
         findings.push(Finding::doubtful("store", what, "the first command that writes makes it"));
@@ -33,18 +31,14 @@ pub(super) async fn look(storage: &Storage, clock: &Clock) -> Vec<Finding> {
     findings
 }
 
-fn privacy(folder: &Path) -> Finding {
+fn privacy(storage: &Storage) -> Finding {
     const ABOUT: &str = "data folder";
-    let shown = folder.display();
-    match std::fs::metadata(folder).map(|found| found.permissions().mode() & 0o7777) {
-        Ok(mode) if mode & 0o007 != 0 => Finding::doubtful(
-            ABOUT,
-            format!("{shown}: everybody may look into it"),
-            format!("chmod 700 {shown}"),
-        ),
-        Ok(_) => Finding::well(ABOUT, shown.to_string()),
-        Err(error) => Finding::wrong(ABOUT, format!("{shown}: {error}"), "let this user read it"),
+    let folder = storage.data_dir.display();
+    if storage.is_open_to_others() {
+        let what = format!("{folder}: every user of this machine may read it");
+        return Finding::doubtful(ABOUT, what, format!("chmod 700 {folder}"));
     }
+    Finding::well(ABOUT, folder.to_string())
 }
 
 pub(super) fn secret_keys(storage: &Storage) -> Finding {

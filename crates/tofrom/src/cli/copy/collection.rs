@@ -52,6 +52,9 @@ impl Sides {
         for token in self.source.tokens_of(uid).await? {
             self.put(|| self.target.copy_token(&token)).await?;
         }
+        for network in self.source.networks_of(uid).await? {
+            self.put(|| self.target.note_network(uid, &network)).await?;
+        }
         if let Some(picture) = self.source.picture(uid).await? {
             self.put(|| self.target.copy_picture(uid, &picture)).await?;
         }

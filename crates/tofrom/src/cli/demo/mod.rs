@@ -60,6 +60,7 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let storage = place::storage(global)?;
+    let _lock = storage.lock()?;
     let mut stop = pin!(serve::stop_signal()?);
     let clock = Clock::system();
     let folder = &storage.data_dir;
@@ -82,10 +83,10 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let sockets = Sockets::bind(&config).await?;
     let port = sockets.https_address().context("the listener has no address")?.port();
     let base_url = BaseUrl::parse(&format!("https://127.0.0.1:{port}"))?;
-    let sources =
-        SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..global.settings()?.sources()? };
-    let fanout = global.settings()?.fanout()?;
-    let config = Config { base_url, sources, fanout, ..config };
+    let settings = global.settings()?;
+    let sources = SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..settings.sources()? };
+    let (fanout, limits) = (settings.fanout()?, settings.client_limits()?);
+    let config = Config { base_url, sources, fanout, limits, ..config };
     let rules = fanout.rules();
 
     if kept.is_none() && !global.json {

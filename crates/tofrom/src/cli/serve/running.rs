@@ -12,6 +12,10 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// A service that runs.
 #[derive(Default)]
 pub struct Running {
+    /// Set by the signal to stop: /readyz answers 503 from then on.
+    pub(super) draining: watch::Sender<bool>,
+    /// How long requests are still taken then.
+    pub(super) shutdown_delay: Duration,
     pub(super) stop_public: watch::Sender<bool>,
     pub(super) stop_background: watch::Sender<bool>,
     pub(super) public: JoinSet<anyhow::Result<()>>,
@@ -31,6 +35,10 @@ impl Running {
             },
         };
         tracing::info!("stopping");
+        self.draining.send_replace(true);
+        if ended.is_ok() {
+            tokio::time::sleep(self.shutdown_delay).await;
+        }
         self.stop_public.send_replace(true);
         while self.public.join_next().await.is_some() {}
         self.stop_background.send_replace(true);

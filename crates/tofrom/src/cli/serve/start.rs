@@ -3,9 +3,9 @@
 use super::background::{forget_expired, keep_up, take_samples, talk};
 use super::running::stopped;
 use super::{Role, Running, Sockets};
-use crate::auth::{AuthSettings, OAuthSettings};
+use crate::auth::{AuthSettings, OAuthSettings, SecretKeys};
 use crate::clock::Clock;
-use crate::config::{Config, Engine, Fanout};
+use crate::config::{Config, Engine, Fanout, Storage};
 use crate::fanout;
 use crate::feed::FeedLimits;
 use crate::http::listen::{Limits, Listeners, ReloadingCertificate, serve, serve_plain};
@@ -27,13 +27,17 @@ const HEADS_KEPT: Duration = Duration::from_secs(1);
 
 /// Starts everything that the role has. When this returns, requests are answered.
 pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
-    let ground = Ground::new(engine)?;
+    let ground = Ground::new(engine, &config.storage)?;
     let sources = ground.sources(config.sources.clone())?;
     let service = service(&config, &ground, sources.clone()).await?;
-    let limits = Limits { connections: config.max_connections, ..Limits::default() };
+    let limits = Limits {
+        connections: config.max_connections,
+        per_address: config.limits.connections_per_address,
+        ..Limits::default()
+    };
     let listeners = listeners(&config, sockets.https, sockets.proxy)?;
 
-    let mut running = Running::default();
+    let mut running = Running { shutdown_delay: config.shutdown_delay, ..Running::default() };
     let counted = Arc::clone(&service);
     let stopping = running.stop_public.subscribe();
     running
@@ -55,10 +59,11 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
 pub fn start_worker(
     admin: Option<TcpListener>,
     engine: Engine,
+    storage: &Storage,
     sources: SourceSettings,
     fanout: Fanout,
 ) -> anyhow::Result<Running> {
-    let ground = Ground::new(engine)?;
+    let ground = Ground::new(engine, storage)?;
     ground.hub.tell_from_now_on();
     let mut running = Running::default();
     ground.deliver(&mut running, fanout);
@@ -81,7 +86,7 @@ async fn service(config: &Config, ground: &Ground, sources: Sources) -> anyhow::
             open_registration: config.open_registration,
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
         },
-        secret_keys: Arc::new(config.storage.secret_keys()?),
+        secret_keys: Arc::clone(&ground.secret_keys),
         limits: FeedLimits {
             retention: config.retention,
             max_start: config.max_start,
@@ -100,7 +105,8 @@ fn listeners(
     https: Option<TcpListener>,
     proxy: Option<TcpListener>,
 ) -> anyhow::Result<Listeners> {
-    let mut listeners = Listeners::default();
+    let exempt = config.limits.exempt_networks.clone();
+    let mut listeners = Listeners { exempt, ..Listeners::default() };
     if let (Some(socket), Some(https)) = (https, &config.https) {
         listeners.https = Some((socket, ReloadingCertificate::load(https.files.clone())?));
     }
@@ -116,13 +122,16 @@ struct Ground {
     store: Arc<dyn Store>,
     clock: Clock,
     hub: Arc<Hub>,
+    secret_keys: Arc<SecretKeys>,
     metrics: PrometheusHandle,
 }
 
 impl Ground {
-    fn new(engine: Engine) -> anyhow::Result<Ground> {
+    fn new(engine: Engine, storage: &Storage) -> anyhow::Result<Ground> {
         let (metrics, store) = (metrics::start()?, engine.store());
-        Ok(Ground { engine, store, clock: Clock::system(), hub: Arc::new(Hub::default()), metrics })
+        let secret_keys = Arc::new(storage.secret_keys()?);
+        let (clock, hub) = (Clock::system(), Arc::new(Hub::default()));
+        Ok(Ground { engine, store, clock, hub, secret_keys, metrics })
     }
 
     /// Where streams are open: wakes them for what other processes delivered, and ends them with the rest.
@@ -167,7 +176,9 @@ impl Ground {
     }
 
     fn sources(&self, settings: SourceSettings) -> anyhow::Result<Sources> {
-        Sources::new(Arc::clone(&self.store), self.clock.clone(), Arc::clone(&self.hub), settings)
+        let (store, hub, keys) =
+            (Arc::clone(&self.store), Arc::clone(&self.hub), Arc::clone(&self.secret_keys));
+        Sources::new(store, self.clock.clone(), hub, settings, keys)
     }
 
     /// Fetches sources when their time has come.
@@ -201,7 +212,8 @@ impl Ground {
             metrics::store_rows(engine.rows_read());
             take_over();
         });
-        let admin = Admin { store, trusted, clock, metrics, take_over }.router();
+        let draining = running.draining.subscribe();
+        let admin = Admin { store, trusted, clock, metrics, draining, take_over }.router();
         let stopping = running.stop_background.subscribe();
         let limits = Limits { connections: 100, drain: Duration::from_secs(1), ..Limits::default() };
         running.background.spawn(serve_plain(socket, admin, limits, stopped(stopping)));

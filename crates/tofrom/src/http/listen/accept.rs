@@ -4,6 +4,7 @@ use super::certificate::{CertificateError, ReloadingCertificate};
 use super::stall::Stall;
 use super::{House, Peer, Trusted, connection};
 use crate::telemetry::metrics;
+use socket2::SockRef;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -51,7 +52,10 @@ pub(super) async fn accept(listener: TcpListener, door: Door, mut house: House) 
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = stopping.wait_for(|stop| *stop) => return,
+            _ = stopping.wait_for(|stop| *stop) => {
+                accept_waiting(listener, &door, &mut house);
+                return;
+            }
         };
         match accepted {
             Ok((stream, from)) => admit(stream, from, &door, &mut house),
@@ -64,6 +68,21 @@ pub(super) async fn accept(listener: TcpListener, door: Door, mut house: House) 
                 }
                 sleep(AFTER_FAILURE).await;
             }
+        }
+    }
+}
+
+/// Takes the connections that the system has accepted for us already. Closing the socket would reset them, and with them
+/// requests that were sent.
+fn accept_waiting(listener: TcpListener, door: &Door, house: &mut House) {
+    // Asks the system itself: the runtime notices a connection only after a while.
+    let Ok(listener) = listener.into_std() else { return };
+    // The queue takes almost nothing more, so that this ends and hardly a connection slips in before the socket closes.
+    let _ = SockRef::from(&listener).listen(0);
+    while let Ok((stream, from)) = listener.accept() {
+        let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+        if let Ok(stream) = stream {
+            admit(stream, from, door, house);
         }
     }
 }
@@ -82,6 +101,17 @@ fn admit(stream: TcpStream, from: SocketAddr, door: &Door, house: &mut House) {
         metrics::connection_refused("untrusted");
         return;
     }
+    let counted = match door {
+        Door::Tls(_) => match house.per_address.admit(peer.0) {
+            Some(counted) => Some(counted),
+            None => {
+                metrics::connection_refused("address");
+                return;
+            }
+        },
+        // A proxy connects for many clients, and the admin listener is not for the public.
+        Door::Proxy(_) | Door::Plain => None,
+    };
     let Ok(place) = Arc::clone(&house.places).try_acquire_owned() else {
         metrics::connection_refused("full");
         return;
@@ -112,7 +142,7 @@ fn admit(stream: TcpStream, from: SocketAddr, door: &Door, house: &mut House) {
             }
             Door::Plain => connection::serve(Stall::new(stream, write), false, peer, None, house).await,
         }
-        drop(place);
+        drop((counted, place));
     });
 }
 

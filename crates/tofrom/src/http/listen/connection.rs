@@ -1,24 +1,31 @@
 //! One connection, from the first byte after its handshake to its end.
 
 use super::body::{Noted, Timed};
-use super::progress::{Patience, Progress, Watched};
+use super::header_lines::HeaderLines;
+use super::progress::{Http1, Patience, Progress, Watched};
 use super::{House, Limits, Peer, Trusted};
+use http::HeaderValue;
+use http::header::CONNECTION;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use std::convert::Infallible;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 use tower::ServiceExt;
 
 /// For a goodbye to be said in.
 const GOODBYE: Duration = Duration::from_secs(5);
+/// For a client to notice that the connection closes.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Answers requests until the client leaves, its time is up or the service stops. `trusted`: the connection is a
 /// proxy's, and what it says of its clients counts.
@@ -26,9 +33,9 @@ pub(super) async fn serve<S>(stream: S, h2: bool, peer: Peer, trusted: Option<Ar
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let House { service, limits, places: _, mut stopping } = house;
+    let House { service, limits, mut stopping, .. } = house;
     let progress = Progress::new();
-    let requests = progress.clone();
+    let (requests, closing) = (progress.clone(), stopping.clone());
     let answer = service_fn(move |request: Request<Incoming>| {
         let in_flight = requests.request();
         let peer = match &trusted {
@@ -38,37 +45,106 @@ where
         let mut request = request.map(|body| Timed::wrap(body, limits));
         request.extensions_mut().insert(peer);
         let answer = service.clone().oneshot(request);
-        async move { answer.await.map(|response| response.map(|body| Noted::new(body, in_flight))) }
+        let closing = closing.clone();
+        async move {
+            let mut response = answer.await?;
+            if !h2 && *closing.borrow() {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(response.map(|body| Noted::new(body, in_flight)))
+        }
     });
-    let stream = Watched::new(stream, (!h2).then(|| progress.clone()));
-    let builder = builder(h2, &limits);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
-    let mut deadline = pin!(sleep_until(Instant::now() + limits.header));
-
-    let end = tokio::select! {
-        // The connection first: what it just did decides about its patience.
-        biased;
-        end = poll_fn(|cx| match connection.as_mut().poll(cx) {
-            Poll::Ready(result) => Poll::Ready(End::Itself(result)),
-            Poll::Pending => poll_patience(&progress, &limits, deadline.as_mut(), cx),
-        }) => end,
-        _ = stopping.wait_for(|stop| *stop) => End::Farewell(limits.drain),
-    };
-    match end {
-        End::Itself(Ok(())) | End::HangUp => {}
-        End::Itself(Err(error)) => tracing::debug!(peer = %peer.0, %error, "connection ended"),
-        End::Farewell(within) => {
-            connection.as_mut().graceful_shutdown();
-            // Whatever is still going on then is cut off when the connection is dropped.
-            let _ = timeout(within, connection).await;
+    let http1 = (!h2).then(|| Http1 { progress: progress.clone(), lines: HeaderLines::default() });
+    let (stream, returned) = Watched::new(stream, http1);
+    {
+        let builder = builder(h2, &limits);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+        let mut deadline = pin!(sleep_until(Instant::now() + limits.header));
+        let end = tokio::select! {
+            // The connection first: what it just did decides about its patience.
+            biased;
+            end = poll_fn(|cx| match connection.as_mut().poll(cx) {
+                Poll::Ready(result) => Poll::Ready(End::Itself(result)),
+                Poll::Pending => poll_patience(&progress, &limits, deadline.as_mut(), cx),
+            }) => end,
+            _ = stopping.wait_for(|stop| *stop) => End::Stop,
+        };
+        match end {
+            End::Itself(Ok(())) => {}
+            End::Itself(Err(error)) => {
+                tracing::debug!(peer = %peer.0, %error, "connection ended");
+                // What cannot be read is answered with 400. After any other error the client is gone, or does not read.
+                if !error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+                    return;
+                }
+            }
+            End::HangUp => return,
+            End::Farewell => {
+                connection.as_mut().graceful_shutdown();
+                // Whatever is still going on then is cut off when the connection is dropped.
+                let _ = timeout(GOODBYE, connection).await;
+            }
+            End::Stop => {
+                let stopped = Instant::now();
+                let ends = async {
+                    let mut is_done = false;
+                    if !h2 {
+                        is_done = poll_fn(|cx| match connection.as_mut().poll(cx) {
+                            Poll::Ready(_) => Poll::Ready(true),
+                            Poll::Pending => {
+                                poll_grace(&progress, &limits, stopped, deadline.as_mut(), cx).map(|()| false)
+                            }
+                        })
+                        .await;
+                    }
+                    if !is_done {
+                        connection.as_mut().graceful_shutdown();
+                        let _ = connection.await;
+                    }
+                };
+                let _ = timeout(limits.drain, ends).await;
+            }
         }
     }
+    linger(returned).await;
+}
+
+/// Reads on for a moment after the last answer. A client may have sent a request before it saw that the connection
+/// closed: unread bytes would reset the connection, and the client would lose the answer before.
+async fn linger<S: AsyncRead + AsyncWrite + Unpin>(returned: oneshot::Receiver<S>) {
+    let Ok(mut stream) = returned.await else { return };
+    let _ = timeout(LINGER, async {
+        let _ = stream.shutdown().await;
+        let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+    })
+    .await;
 }
 
 enum End {
     Itself(Result<(), Box<dyn std::error::Error + Send + Sync>>),
     HangUp,
-    Farewell(Duration),
+    Farewell,
+    Stop,
+}
+
+/// Ready when a connection of HTTP/1 has waited long enough for a request while the service stops.
+fn poll_grace(
+    progress: &Progress,
+    limits: &Limits,
+    stopped: Instant,
+    mut timer: Pin<&mut Sleep>,
+    cx: &mut Context<'_>,
+) -> Poll<()> {
+    loop {
+        let Some(until) = progress.grace(limits, stopped) else { return Poll::Pending };
+        if timer.deadline() != until {
+            timer.as_mut().reset(until);
+        }
+        ready!(timer.as_mut().poll(cx));
+        if until <= Instant::now() {
+            return Poll::Ready(());
+        }
+    }
 }
 
 /// Ready when the connection's patience is at its end. The timer is set anew only where it would come too late, or
@@ -76,8 +152,8 @@ enum End {
 fn poll_patience(
     progress: &Progress,
     limits: &Limits,
-    mut timer: std::pin::Pin<&mut Sleep>,
-    cx: &mut std::task::Context<'_>,
+    mut timer: Pin<&mut Sleep>,
+    cx: &mut Context<'_>,
 ) -> Poll<End> {
     loop {
         let patience = progress.patience(limits);
@@ -92,7 +168,7 @@ fn poll_patience(
             return Poll::Pending;
         }
         match patience {
-            Some(Patience::Idle(_)) if until <= Instant::now() => return Poll::Ready(End::Farewell(GOODBYE)),
+            Some(Patience::Idle(_)) if until <= Instant::now() => return Poll::Ready(End::Farewell),
             Some(Patience::Header(_)) if until <= Instant::now() => return Poll::Ready(End::HangUp),
             _ => timer.as_mut().reset(until),
         }
@@ -116,7 +192,7 @@ fn builder(h2: bool, limits: &Limits) -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .keep_alive_interval(Some(Duration::from_secs(20)))
         .keep_alive_timeout(limits.header)
-        .max_concurrent_streams(128)
+        .max_concurrent_streams(64)
         .max_header_list_size(32 * 1024)
         .initial_stream_window_size(64 * 1024)
         .initial_connection_window_size(256 * 1024)

@@ -8,6 +8,8 @@ mod accept;
 mod body;
 mod certificate;
 mod connection;
+mod header_lines;
+mod per_address;
 mod progress;
 mod stall;
 #[cfg(test)]
@@ -20,6 +22,7 @@ pub use trusted::{InvalidNetwork, Network, Trusted};
 pub use validity::validity;
 
 use accept::Door;
+use per_address::PerAddress;
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -36,6 +39,8 @@ pub struct Peer(pub IpAddr);
 pub struct Limits {
     /// Open connections; one more is accepted and closed at once, so that it learns of it.
     pub connections: u32,
+    /// Open connections of one address, but for trusted proxies and exempt networks.
+    pub per_address: u32,
     /// For the TLS handshake.
     pub handshake: Duration,
     /// From a header's first byte to its last, and from the handshake to the end of the first header.
@@ -50,12 +55,17 @@ pub struct Limits {
     pub write: Duration,
     /// For the requests in flight when the service stops.
     pub drain: Duration,
+    /// When the service stops: how long an idle connection stays open for a request that is on its way.
+    pub idle_grace: Duration,
+    /// The same for a connection that has not sent a request yet.
+    pub first_request_grace: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
             connections: 20_000,
+            per_address: 256,
             handshake: Duration::from_secs(10),
             header: Duration::from_secs(10),
             idle: Duration::from_secs(75),
@@ -63,6 +73,8 @@ impl Default for Limits {
             body: Duration::from_secs(300),
             write: Duration::from_secs(30),
             drain: Duration::from_secs(10),
+            idle_grace: Duration::from_millis(200),
+            first_request_grace: Duration::from_secs(1),
         }
     }
 }
@@ -74,6 +86,8 @@ pub struct Listeners {
     pub https: Option<(TcpListener, Arc<ReloadingCertificate>)>,
     /// Plain HTTP from a proxy that ends TLS, and from nobody else.
     pub proxy: Option<(TcpListener, Trusted)>,
+    /// Networks whose addresses may have any number of connections.
+    pub exempt: Trusted,
 }
 
 /// Serves until `shutdown`, then lets the requests in flight end. When it returns, every connection is closed.
@@ -92,21 +106,21 @@ pub async fn serve(
     if let Some((listener, trusted)) = listeners.proxy {
         doors.push((listener, Door::Proxy(Arc::new(trusted))));
     }
-    open(doors, service, limits, shutdown).await;
+    open(doors, service, limits, listeners.exempt, shutdown).await;
     if let Some(watching) = watching {
         watching.abort();
     }
     Ok(())
 }
 
-/// Serves plain HTTP to whoever can reach the socket, with the same limits: for the admin listener.
+/// Serves plain HTTP to every client that can reach the socket, with the same limits: for the admin listener.
 pub async fn serve_plain(
     listener: TcpListener,
     service: axum::Router,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) {
-    open(vec![(listener, Door::Plain)], service, limits, shutdown).await;
+    open(vec![(listener, Door::Plain)], service, limits, Trusted::default(), shutdown).await;
 }
 
 /// What all listeners of one service share.
@@ -115,6 +129,7 @@ struct House {
     service: axum::Router,
     limits: Limits,
     places: Arc<Semaphore>,
+    per_address: PerAddress,
     stopping: watch::Receiver<bool>,
 }
 
@@ -122,11 +137,13 @@ async fn open(
     doors: Vec<(TcpListener, Door)>,
     service: axum::Router,
     limits: Limits,
+    exempt: Trusted,
     shutdown: impl Future<Output = ()>,
 ) {
     let places = Arc::new(Semaphore::new(usize::try_from(limits.connections).unwrap_or(usize::MAX)));
     let (stop, stopping) = watch::channel(false);
-    let house = House { service, limits, places: Arc::clone(&places), stopping };
+    let per_address = PerAddress::new(limits.per_address, exempt);
+    let house = House { service, limits, places: Arc::clone(&places), per_address, stopping };
     let loops: Vec<_> = doors
         .into_iter()
         .map(|(listener, door)| tokio::spawn(accept::accept(listener, door, house.clone())))

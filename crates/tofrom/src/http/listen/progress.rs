@@ -4,18 +4,22 @@
 //! These deserve different patience, so the bytes are watched on their way in and the requests on their way out.
 
 use super::Limits;
+use super::header_lines::HeaderLines;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
+    /// Nothing has come in yet.
+    New(Instant),
     /// Between two requests.
     Idle(Instant),
-    /// A header has begun to come in, or the first one is awaited.
+    /// A header has begun to come in.
     Header(Instant),
     /// So many requests are being answered; this has no end of its own, streams stay open for hours.
     Busy(usize),
@@ -36,14 +40,24 @@ pub(super) struct Progress(Arc<Mutex<Phase>>);
 
 impl Progress {
     pub(super) fn new() -> Progress {
-        Progress(Arc::new(Mutex::new(Phase::Header(Instant::now()))))
+        Progress(Arc::new(Mutex::new(Phase::New(Instant::now()))))
     }
 
     pub(super) fn patience(&self, limits: &Limits) -> Option<Patience> {
         match *self.phase() {
             Phase::Idle(since) => Some(Patience::Idle(since + limits.idle)),
-            Phase::Header(since) => Some(Patience::Header(since + limits.header)),
+            Phase::New(since) | Phase::Header(since) => Some(Patience::Header(since + limits.header)),
             Phase::Busy(_) => None,
+        }
+    }
+
+    /// While the service stops: until when the connection waits for a request, if it waits for one. `stopped` is when the
+    /// stop began.
+    pub(super) fn grace(&self, limits: &Limits, stopped: Instant) -> Option<Instant> {
+        match *self.phase() {
+            Phase::New(since) => Some(since.max(stopped) + limits.first_request_grace),
+            Phase::Idle(since) => Some(since.max(stopped) + limits.idle_grace),
+            Phase::Header(_) | Phase::Busy(_) => None,
         }
     }
 
@@ -51,16 +65,18 @@ impl Progress {
         let mut phase = self.phase();
         *phase = match *phase {
             Phase::Busy(requests) => Phase::Busy(requests.saturating_add(1)),
-            Phase::Idle(_) | Phase::Header(_) => Phase::Busy(1),
+            Phase::New(_) | Phase::Idle(_) | Phase::Header(_) => Phase::Busy(1),
         };
         InFlight(self.clone())
     }
 
     fn byte_came(&self) {
         let mut phase = self.phase();
-        if let Phase::Idle(_) = *phase {
-            *phase = Phase::Header(Instant::now());
-        }
+        *phase = match *phase {
+            Phase::New(since) => Phase::Header(since),
+            Phase::Idle(_) => Phase::Header(Instant::now()),
+            other => other,
+        };
     }
 
     /// Every change is one assignment, so a poisoned lock still holds a whole phase.
@@ -82,16 +98,41 @@ impl Drop for InFlight {
     }
 }
 
-/// A stream that tells when a header begins. Not for HTTP/2, where bytes between requests are the protocol's own
-/// business, and where unanswered pings end a connection that stalls within a header.
+/// What is watched of HTTP/1. Not of HTTP/2, where bytes between requests are the protocol's own business, and where
+/// unanswered pings end a connection that stalls within a header.
+pub(super) struct Http1 {
+    pub(super) progress: Progress,
+    pub(super) lines: HeaderLines,
+}
+
+/// A stream that shows what comes in, and is given back when HTTP is done with it.
 pub(super) struct Watched<S> {
-    inner: S,
-    progress: Option<Progress>,
+    /// There until the stream is given back.
+    inner: Option<S>,
+    http1: Option<Http1>,
+    give_back: Option<oneshot::Sender<S>>,
 }
 
 impl<S> Watched<S> {
-    pub(super) fn new(inner: S, progress: Option<Progress>) -> Watched<S> {
-        Watched { inner, progress }
+    /// The stream, and where it comes back.
+    pub(super) fn new(inner: S, http1: Option<Http1>) -> (Watched<S>, oneshot::Receiver<S>) {
+        let (give_back, returned) = oneshot::channel();
+        (Watched { inner: Some(inner), http1, give_back: Some(give_back) }, returned)
+    }
+}
+
+impl<S: Unpin> Watched<S> {
+    fn inner(&mut self) -> io::Result<Pin<&mut S>> {
+        self.inner.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+impl<S> Drop for Watched<S> {
+    fn drop(&mut self) {
+        if let (Some(inner), Some(give_back)) = (self.inner.take(), self.give_back.take()) {
+            // A connection that hangs up does not want it back.
+            let _ = give_back.send(inner);
+        }
     }
 }
 
@@ -102,11 +143,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        let answer = Pin::new(&mut self.inner).poll_read(cx, buf);
-        if let Some(progress) = &self.progress
-            && buf.filled().len() > before
+        let answer = self.inner()?.poll_read(cx, buf);
+        if let Some(http1) = &mut self.http1
+            && let Some(came) = buf.filled_mut().get_mut(before..).filter(|came| !came.is_empty())
         {
-            progress.byte_came();
+            http1.progress.byte_came();
+            http1.lines.check(came);
         }
         answer
     }
@@ -114,7 +156,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(cx, buf)
+        self.inner()?.poll_write(cx, buf)
     }
 
     fn poll_write_vectored(
@@ -122,18 +164,18 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write_vectored(cx, bufs)
+        self.inner()?.poll_write_vectored(cx, bufs)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
+        self.inner.as_ref().is_some_and(AsyncWrite::is_write_vectored)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
+        self.inner()?.poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
+        self.inner()?.poll_shutdown(cx)
     }
 }

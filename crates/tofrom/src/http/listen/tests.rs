@@ -68,13 +68,20 @@ impl Service {
 
     async fn tls(limits: Limits, certificate: &Arc<ReloadingCertificate>) -> Service {
         let certificate = Arc::clone(certificate);
-        Service::start(limits, |listener| Listeners { https: Some((listener, certificate)), proxy: None })
-            .await
+        Service::start(limits, |listener| Listeners {
+            https: Some((listener, certificate)),
+            ..Listeners::default()
+        })
+        .await
     }
 
     async fn proxy(limits: Limits, trusted: &str) -> Service {
         let trusted = Trusted::new(vec![Network::parse(trusted).unwrap()]);
-        Service::start(limits, |listener| Listeners { https: None, proxy: Some((listener, trusted)) }).await
+        Service::start(limits, |listener| Listeners {
+            proxy: Some((listener, trusted)),
+            ..Listeners::default()
+        })
+        .await
     }
 
     async fn connect(&self) -> TcpStream {

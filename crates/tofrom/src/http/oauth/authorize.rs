@@ -7,7 +7,7 @@ use crate::auth::Authenticator;
 use crate::auth::oauth::{Asked, callback};
 use crate::auth::session::SignedIn;
 use crate::http::listen::Peer;
-use crate::http::people::form::{come_again, device, field, is_from_here, wrong_password};
+use crate::http::people::form::{MAX_PAGE_FORM, browser, come_again, field, is_from_here, wrong_password};
 use crate::http::people::{cookie, redirect};
 use crate::http::{Problem, Service, body};
 use crate::pages::authorize::{Consent, Declined, SignIn, Verifier};
@@ -39,7 +39,7 @@ async fn submit(
     request: Request,
 ) -> Response {
     let (head, sent) = request.into_parts();
-    let form = match body::read(sent, body::MAX_FORM).await {
+    let form = match body::read(sent, MAX_PAGE_FORM).await {
         Ok(form) => Zeroizing::new(form.to_vec()),
         Err(problem) => return problem.page(&service.site),
     };
@@ -117,14 +117,13 @@ impl<'a> Visit<'a> {
         password: &str,
         remote: IpAddr,
     ) -> Result<Response, Problem> {
-        let device = &device(self.headers);
-        match self.authenticator.sign_in(name, password, device, remote).await {
-            Ok(session) => {
+        match self.authenticator.sign_in(name, password, &browser(self.headers, remote)).await {
+            Ok(cookies) => {
                 // What the browser had before counts for nothing, and is not left behind either.
                 if let Some(before) = cookie::of(self.headers) {
                     self.authenticator.sign_out(before).await?;
                 }
-                Ok(self.to_the_page(asked, cookie::set(&session)))
+                Ok(self.to_the_page(asked, cookie::set(&cookies)))
             }
             Err(denied) => {
                 let wrong = "Name and password do not fit together. Try again.";
@@ -200,10 +199,12 @@ impl<'a> Visit<'a> {
     }
 
     /// The page again, now that something has changed: reloading it sends no form twice.
-    fn to_the_page(&self, asked: &Asked, cookie: Option<HeaderValue>) -> Response {
+    fn to_the_page(&self, asked: &Asked, cookies: impl IntoIterator<Item = HeaderValue>) -> Response {
         let token = oauth1::encode(asked.temporary.key.as_bytes());
         let mut response = redirect(&format!("{}/oauth/authorize?oauth_token={token}", self.site.base()));
-        response.headers_mut().extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+        for cookie in cookies {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
         response
     }
 

@@ -1,32 +1,44 @@
-//! The session's cookie. Its prefix has browsers refuse it from anywhere but this very host over HTTPS.
+//! The cookies of a browser: of its session, and the one by which it is familiar to accounts that signed in with it. The
+//! prefix has browsers refuse them from anywhere but this very host over HTTPS.
 
-use crate::auth::session;
+use crate::auth::{Cookies, FAMILIAR_TTL, session};
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
 
-const NAME: &str = "__Host-session";
+const SESSION: &str = "__Host-session";
+const DEVICE: &str = "__Host-device";
 
-/// The cookie's value, if the request brings one.
+/// The session's cookie, if the request brings one.
 pub(in crate::http) fn of(headers: &HeaderMap) -> Option<&str> {
+    named(headers, SESSION)
+}
+
+/// The cookie by which the browser is familiar, if the request brings one.
+pub(in crate::http) fn familiar(headers: &HeaderMap) -> Option<&str> {
+    named(headers, DEVICE)
+}
+
+fn named<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok()).find_map(|line| {
         let mut pairs = line.split(';').filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(name, _)| *name == NAME).map(|(_, value)| value)
+        pairs.find(|(found, _)| *found == name).map(|(_, value)| value)
     })
 }
 
-/// Gives a browser the cookie.
-pub(in crate::http) fn set(value: &str) -> Option<HeaderValue> {
-    let age = session::LIVES.as_secs();
-    cookie(value, age)
+/// Gives a browser both cookies.
+pub(in crate::http) fn set(cookies: &Cookies) -> impl Iterator<Item = HeaderValue> {
+    let session = cookie(SESSION, &cookies.session, session::LIVES.as_secs());
+    let familiar = cookie(DEVICE, &cookies.familiar, FAMILIAR_TTL.as_secs());
+    session.into_iter().chain(familiar)
 }
 
-/// Takes the cookie away from a browser.
+/// Takes the session's cookie away from a browser. The browser stays familiar.
 pub(in crate::http) fn clear() -> Option<HeaderValue> {
-    cookie("", 0)
+    cookie(SESSION, "", 0)
 }
 
-fn cookie(value: &str, age: u64) -> Option<HeaderValue> {
-    let line = format!("{NAME}={value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={age}");
+fn cookie(name: &str, value: &str, age: u64) -> Option<HeaderValue> {
+    let line = format!("{name}={value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={age}");
     let mut line = HeaderValue::from_str(&line).ok()?;
     line.set_sensitive(true);
     Some(line)
@@ -43,6 +55,7 @@ mod tests {
         };
         assert_eq!(of(&headers(&["a=b; __Host-session=x=y; c=d"])), Some("x=y"));
         assert_eq!(of(&headers(&["a=b", "__Host-session=z"])), Some("z"));
+        assert_eq!(familiar(&headers(&["__Host-session=z; __Host-device=d"])), Some("d"));
         for none in
             [&[][..], &["session=x"], &["x__Host-session=x"], &["__host-session=x"], &["__Host-session"]]
         {

@@ -2,7 +2,7 @@
 
 use super::super::listen::Peer;
 use super::super::{Problem, Service, body};
-use super::form::{Fields, Sent, come_again, device, field, is_from_here, not_ours, wrong_password};
+use super::form::{Fields, Sent, browser, come_again, field, is_from_here, not_ours, wrong_password};
 use super::{Visitor, both, cookie, sent, shown};
 use crate::pages::entry::SignIn;
 use crate::pages::{FormTargets, html};
@@ -50,15 +50,15 @@ async fn submit(
     let (name, then) = (fields.get("username").unwrap_or_default(), destination(fields.get("then")));
     match service
         .authenticator
-        .sign_in(&name, &fields.secret("password"), &device(&head.headers), remote)
+        .sign_in(&name, &fields.secret("password"), &browser(&head.headers, remote))
         .await
     {
-        Ok(session) => {
+        Ok(cookies) => {
             // What the browser had before counts for nothing, and is not left behind either.
             if let Some(before) = cookie::of(&head.headers) {
                 service.authenticator.sign_out(before).await?;
             }
-            Ok(service.go_with(&then, cookie::set(&session)))
+            Ok(service.go_with(&then, cookie::set(&cookies)))
         }
         Err(denied) => {
             let wrong = "Name and password do not fit together. Try again.";

@@ -1,20 +1,25 @@
 //! What a form brought, once it is sure that it was ours.
 
 use super::super::{Problem, Service, body};
-use super::Person;
-use crate::auth::Denied;
+use super::{Person, cookie};
 use crate::auth::session::SignedIn;
+use crate::auth::{Browser, Denied};
 use crate::pages::{Failure, FormTargets, html};
 use crate::site::Site;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use http::header::{ORIGIN, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, StatusCode};
+use std::net::IpAddr;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// Characters of a name.
 const LONGEST_NAME: usize = 100;
+
+/// How long a form of a page may be: three passwords of 1,024 characters, each of up to 12 bytes when encoded, with room
+/// for the other fields.
+pub(in crate::http) const MAX_PAGE_FORM: usize = 48 << 10;
 
 /// The fields of a form. They may hold a password, so they are wiped away afterwards.
 pub(in crate::http) struct Fields(Zeroizing<Vec<u8>>);
@@ -27,7 +32,7 @@ impl Fields {
 
     /// Those of a form that was sent as the body.
     pub(in crate::http) async fn read(body: axum::body::Body) -> Result<Fields, Problem> {
-        Ok(Fields(Zeroizing::new(body::read(body, body::MAX_FORM).await?.to_vec())))
+        Ok(Fields(Zeroizing::new(body::read(body, MAX_PAGE_FORM).await?.to_vec())))
     }
 
     /// The first field of that name.
@@ -86,12 +91,10 @@ impl FromRequest<Arc<Service>> for Sent {
     }
 }
 
-/// What a browser calls itself.
-pub(in crate::http) fn device(headers: &HeaderMap) -> String {
-    headers
-        .get(USER_AGENT)
-        .map(|said| String::from_utf8_lossy(said.as_bytes()).into_owned())
-        .unwrap_or_default()
+/// The browser that sent a request from there.
+pub(in crate::http) fn browser(headers: &HeaderMap, remote: IpAddr) -> Browser<'_> {
+    let agent = headers.get(USER_AGENT).map(|said| std::str::from_utf8(said.as_bytes()).unwrap_or_default());
+    Browser { agent: agent.unwrap_or_default(), remote, familiar: cookie::familiar(headers) }
 }
 
 /// Browsers say where a form comes from. One that says nothing is old or no browser; then the field in the form decides
@@ -112,11 +115,18 @@ pub(in crate::http) fn wrong_password(
     match denied {
         Denied::BadCredentials => Ok((StatusCode::FORBIDDEN, wrong.to_owned(), None)),
         Denied::Throttled { retry_after_seconds: seconds } => {
-            let text = format!("That was wrong too often. Try again in {seconds} seconds.");
+            let text = too_often(seconds);
             Ok((StatusCode::TOO_MANY_REQUESTS, text, Some(seconds)))
         }
         other => Err(other.into()),
     }
+}
+
+/// What somebody is told after too many wrong passwords.
+pub(in crate::http) fn too_often(seconds: u64) -> String {
+    format!(
+        "Too many wrong passwords. Try again in {seconds} seconds, or use a browser or network where you signed in before."
+    )
 }
 
 /// The page with that complaint, which says when to come again.

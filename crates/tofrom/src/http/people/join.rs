@@ -4,15 +4,15 @@
 
 use super::super::listen::Peer;
 use super::super::{Problem, Service, body};
-use super::form::{Fields, device, is_from_here, not_ours};
+use super::form::{Fields, browser, is_from_here, not_ours};
 use super::{both, cookie};
-use crate::auth::{Denied, Joining, PasswordReset};
+use crate::auth::{Cookies, Denied, Joining, PasswordReset};
 use crate::pages::join::{JoinPage, ResetPage};
 use crate::pages::{Failure, FormTargets, html};
 use axum::extract::{Extension, Path, Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use model::Purpose;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -49,14 +49,24 @@ async fn show_open(State(service): State<Arc<Service>>) -> Response {
 
 async fn join_invited(
     State(service): State<Arc<Service>>,
+    Extension(Peer(remote)): Extension<Peer>,
     Path(ticket): Path<String>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let Some((fields, device)) = service.received(request).await? else { return Ok(not_ours(&service.site)) };
+    let Some((fields, headers)) = service.received(request).await? else {
+        return Ok(not_ours(&service.site));
+    };
     let told = Told::of(&fields);
     let joined = service
         .authenticator
-        .accept_invitation(&ticket, &told.name, &told.given, &told.family, &told.password, &device)
+        .accept_invitation(
+            &ticket,
+            &told.name,
+            &told.given,
+            &told.family,
+            &told.password,
+            &browser(&headers, remote),
+        )
         .await;
     service.joined(joined, &fields)
 }
@@ -66,11 +76,13 @@ async fn join_open(
     Extension(Peer(remote)): Extension<Peer>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let Some((fields, device)) = service.received(request).await? else { return Ok(not_ours(&service.site)) };
+    let Some((fields, headers)) = service.received(request).await? else {
+        return Ok(not_ours(&service.site));
+    };
     let told = Told::of(&fields);
     let joined = service
         .authenticator
-        .register(&told.name, &told.given, &told.family, &told.password, remote, &device)
+        .register(&told.name, &told.given, &told.family, &told.password, &browser(&headers, remote))
         .await;
     service.joined(joined, &fields)
 }
@@ -88,12 +100,16 @@ async fn show_reset(
 
 async fn reset(
     State(service): State<Arc<Service>>,
+    Extension(Peer(remote)): Extension<Peer>,
     Path(ticket): Path<String>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let Some((fields, device)) = service.received(request).await? else { return Ok(not_ours(&service.site)) };
-    match service.authenticator.reset_password(&ticket, &fields.secret("password"), &device).await {
-        Ok(session) => Ok(service.welcome(&session)),
+    let Some((fields, headers)) = service.received(request).await? else {
+        return Ok(not_ours(&service.site));
+    };
+    let browser = browser(&headers, remote);
+    match service.authenticator.reset_password(&ticket, &fields.secret("password"), &browser).await {
+        Ok(cookies) => Ok(service.welcome(&cookies)),
         Err(PasswordReset::NoTicket) => Ok(service.no_ticket()),
         Err(PasswordReset::Weak(why)) => {
             Ok(service.reset_page(StatusCode::UNPROCESSABLE_ENTITY, Some(&why.to_string())))
@@ -123,23 +139,19 @@ impl Told {
 }
 
 impl Service {
-    /// What a form of ours brought, and what the browser calls itself; `None` if the form is not ours.
-    async fn received(&self, request: Request) -> Result<Option<(Fields, String)>, Problem> {
+    /// What a form of ours brought, with the request's headers; `None` if the form is not ours.
+    async fn received(&self, request: Request) -> Result<Option<(Fields, HeaderMap)>, Problem> {
         let (head, sent) = request.into_parts();
         if !is_from_here(&head.headers, &self.site) || !body::is_form(&head.headers) {
             return Ok(None);
         }
-        Ok(Some((Fields::read(sent).await?, device(&head.headers))))
+        Ok(Some((Fields::read(sent).await?, head.headers)))
     }
 
-    fn joined(
-        &self,
-        joined: Result<Zeroizing<String>, Joining>,
-        fields: &Fields,
-    ) -> Result<Response, Problem> {
+    fn joined(&self, joined: Result<Cookies, Joining>, fields: &Fields) -> Result<Response, Problem> {
         let wrong = StatusCode::UNPROCESSABLE_ENTITY;
         let (status, complaint) = match joined {
-            Ok(session) => return Ok(self.welcome(&session)),
+            Ok(cookies) => return Ok(self.welcome(&cookies)),
             Err(Joining::Closed) => return Ok(self.closed()),
             Err(Joining::NoTicket) => return Ok(self.no_ticket()),
             Err(Joining::BadName(why)) => (wrong, why.to_string()),
@@ -159,8 +171,8 @@ impl Service {
         Ok(self.join_page(status, fields, Some(&complaint)))
     }
 
-    fn welcome(&self, session: &str) -> Response {
-        self.go_with("/feed", cookie::set(session))
+    fn welcome(&self, cookies: &Cookies) -> Response {
+        self.go_with("/feed", cookie::set(cookies))
     }
 
     fn join_page(&self, status: StatusCode, fields: &Fields, complaint: Option<&str>) -> Response {

@@ -121,10 +121,12 @@ impl Service {
         redirect(&format!("{}{path}", self.site.base()))
     }
 
-    /// The same, and gives the browser a cookie or takes it away.
-    fn go_with(&self, path: &str, cookie: Option<HeaderValue>) -> Response {
+    /// The same, and gives the browser cookies or takes one away.
+    fn go_with(&self, path: &str, cookies: impl IntoIterator<Item = HeaderValue>) -> Response {
         let mut response = self.go(path);
-        response.headers_mut().extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+        for cookie in cookies {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
         response
     }
 

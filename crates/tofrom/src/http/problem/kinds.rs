@@ -56,6 +56,9 @@ kinds! {
         "The header `Allow` lists the methods that are.";
     NOT_ACCEPTABLE = "not-acceptable", NOT_ACCEPTABLE, "None of the representations is acceptable",
         "The header `Accept` shuts out all that there is. The problem lists what there is.";
+    STALLED = "stalled", REQUEST_TIMEOUT, "The body did not arrive in time",
+        "The next piece of a request's body must arrive within 15 seconds, and the whole of it within 300. Send the \
+         request again.";
     CURSOR_EXPIRED = "cursor-expired", GONE, "This mark is too old",
         "What arrived after an `updates` mark is kept for seven days at least. This one is older, or comes from before \
          the service moved to other engines: read the collection anew from the page that the member `first` names, \
@@ -84,7 +87,7 @@ kinds! {
          right credential from elsewhere is not held up.";
     TOO_OFTEN = "too-often", TOO_MANY_REQUESTS, "That was asked for too often",
         "Looking at addresses elsewhere takes other people's servers: an account may have 30 a minute looked at, and a \
-         hub may tell of news 60 times a minute. The header `Retry-After` says how many seconds to wait.";
+         hub may tell of news 60 times a minute. Bodies of up to 8 MiB may be under way from one account or address. The header `Retry-After` says how many seconds to wait.";
     STREAMS = "streams", TOO_MANY_REQUESTS, "Too many streams",
         "An account may have 32 streams open at once. Close one, or read several collections by their `updates` links.";
     TOO_BROAD = "too-broad", SERVICE_UNAVAILABLE, "The selection takes too long to find",

@@ -6,12 +6,16 @@ use super::{address, incoming};
 use crate::auth::Principal;
 use crate::ingest::{MAX_ENTRIES, MAX_FEED, RawActivity, Unreadable, read_activity, read_feed};
 use crate::json;
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
+use futures::{StreamExt, stream};
 use http::header::CONTENT_TYPE;
 use model::{Account, Format};
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::iter::Peekable;
+use std::sync::Arc;
 
 /// How many are taken in at once: a group is one write.
 const GROUP: usize = 200;
@@ -65,48 +69,62 @@ fn lines(body: &[u8]) -> Result<Vec<Result<RawActivity, Unreadable>>, Unreadable
 }
 
 impl Service {
-    /// Takes in what comes at once; answers with a line for each.
+    /// Takes in what comes at once; answers with a line for each, group by group: a slow cluster may need longer for all
+    /// of them than an answer may take to begin.
     pub(in crate::http) async fn take_batch(
-        &self,
-        caller: &Principal,
+        self: Arc<Self>,
+        caller: Arc<Principal>,
         request: Request,
     ) -> Result<Response, Problem> {
-        let actor = self.open_for_writing(caller, address::user(request.uri().path())).await?;
+        let actor = self.open_for_writing(&caller, address::user(request.uri().path())).await?;
         let (head, sent) = request.into_parts();
         let many = incoming::kind_of(&head.headers, ACCEPTS, Many::of_media_type)?;
-        // Bodies of this size can't be in memory for as many as may ask at once.
-        let _turn = self.batches.acquire().await.map_err(|_| Problem::internal())?;
         let body = body::read(sent, MAX_FEED).await?;
+        // Activities of this number can't be in memory for as many as may ask at once. The turn comes after the body,
+        // which arrives as slowly as its sender likes.
+        let turn = Arc::clone(&self.batches).acquire_owned().await.map_err(|_| Problem::internal())?;
         // Megabytes take a while to read; others must not wait for that.
         let items = tokio::task::spawn_blocking(move || many.read(&body)).await;
         let items = items.map_err(|_| Problem::internal())??;
-        let answer = self.take_all(caller, &actor, items, many.form()).await;
-        Ok(([(CONTENT_TYPE, NDJSON)], answer).into_response())
+        body::release(&head.extensions);
+        let form = many.form();
+        let submitted = items.into_iter().map(move |item| Ok(Submitted { raw: item?, form }));
+        let mut submitted = submitted.peekable();
+        let first = self.take_group(&caller, &actor, next_group(&mut submitted, &actor)).await;
+        let body = if submitted.peek().is_none() {
+            Body::from(first)
+        } else {
+            let rest = stream::unfold((submitted, turn), move |(mut submitted, turn)| {
+                let (service, caller, actor) = (Arc::clone(&self), Arc::clone(&caller), Arc::clone(&actor));
+                async move {
+                    let group = next_group(&mut submitted, &actor);
+                    if group.is_empty() {
+                        return None;
+                    }
+                    Some((service.take_group(&caller, &actor, group).await, (submitted, turn)))
+                }
+            });
+            let lines =
+                stream::iter([first]).chain(rest).map(|lines| Ok::<_, Infallible>(Bytes::from(lines)));
+            Body::from_stream(lines)
+        };
+        Ok(([(CONTENT_TYPE, NDJSON)], body).into_response())
     }
 
-    /// Takes the items in, group by group, and says of each on a line what became of it.
-    async fn take_all(
+    /// Takes a group in, and says of each of its items on a line what became of it.
+    async fn take_group(
         &self,
         caller: &Principal,
         actor: &Account,
-        items: Vec<Result<RawActivity, Unreadable>>,
-        form: Format,
+        group: Vec<Result<Submitted, Problem>>,
     ) -> Vec<u8> {
-        let submitted = items.into_iter().map(|item| Ok(Submitted { raw: item?, form }));
-        let mut submitted = submitted.peekable();
-        let mut answer = Vec::new();
-        loop {
-            let group = next_group(&mut submitted, actor);
-            if group.is_empty() {
-                return answer;
-            }
-            let size = group.len();
-            match self.take_in(caller, actor, group).await {
-                Ok(taken) => taken.iter().for_each(|one| self.tell(one, &mut answer)),
-                // What came before is on disk and told of, so the rest must be told of too. To send it again is safe.
-                Err(problem) => (0..size).for_each(|_| self.tell(&Err(problem.clone()), &mut answer)),
-            }
+        let (size, mut lines) = (group.len(), Vec::new());
+        match self.take_in(caller, actor, group).await {
+            Ok(taken) => taken.iter().for_each(|one| self.tell(one, &mut lines)),
+            // What came before is on disk and told of, so the rest must be told of too. To send it again is safe.
+            Err(problem) => (0..size).for_each(|_| self.tell(&Err(problem.clone()), &mut lines)),
         }
+        lines
     }
 
     fn tell(&self, one: &Result<Taken, Problem>, answer: &mut Vec<u8>) {

@@ -40,6 +40,7 @@ async fn put(
     let (head, sent) = request.into_parts();
     let form = incoming::kind_of(&head.headers, ACCEPTS, |essence| form_of(essence).ok().flatten())?;
     let mut raw = read_activity(&body::read(sent, MAX_BODY).await?, form)?;
+    body::release(&head.extensions);
     // These come from the address, whatever the body says.
     raw.service.name = Said::text(name.as_str());
     raw.source_id = Said::text(source_id);

@@ -46,7 +46,6 @@ fn preview() -> Operation {
             "not-acceptable",
             "media-type",
             "unprocessable",
-            "too-often",
         ])
         .example(
             r#"curl -H "ServicePSK: $KEY" -H "Content-Type: application/json" -d '{"Address": "https://example.org/blog"}' "$BASE/200909/user/alice/sources?format=json""#,
@@ -80,7 +79,7 @@ fn put() -> Operation {
         ))
         .answers(Answer::new(201, "It is connected, and brought what was there.").headers(&["Location"]))
         .answers(Answer::new(200, "It was there, and is now as it was sent."))
-        .fails(&["forbidden", "not-found", "media-type", "unprocessable", "too-often"])
+        .fails(&["forbidden", "not-found", "media-type", "unprocessable"])
         .example(
             r#"curl -X PUT -H "ServicePSK: $KEY" -H "Content-Type: application/json" -d '{"Address": "https://example.org/blog"}' "$BASE/200909/user/alice/sources/blog""#,
         )

@@ -1,12 +1,14 @@
 //! Two processes that answer and two that deliver, on one cluster: whoever asks by turns can't tell that they are
 //! two.
 
+use super::super::delivery::setting;
 use super::super::oauth::answers::refused;
 use super::super::oauth::application::{App, issued};
 use super::super::oauth::races::{at_once_at, exactly_one};
 use super::super::oauth::service::{Service, password_of};
 use super::super::support::client::{Answer, Client};
 use super::super::support::given::{self, Given};
+use super::super::writing::oracle::{self, Sender, Side};
 use super::{Engines, RUNTIME, prepared};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -241,6 +243,21 @@ fn what_ends_at_one_ends_at_the_other() {
     assert_eq!([seen(0, &one), seen(1, &one)], [200, 200]);
     stage.apis[0].run(&["key", "revoke", &one.name, &one.key_id], "");
     becomes([401, 401], || [seen(0, &one), seen(1, &one)]);
+}
+
+/// `ORACLE_CLUSTER_SEQUENCES` says how many sequences are tried.
+#[test]
+fn the_names_in_to_tell_nothing_at_either() {
+    let Some(stage) = stage() else { return };
+    let side = |at: usize, names: Vec<String>| {
+        let Person { name, key, .. } = stage.person("sender", &[]);
+        let client = &stage.apis[at].client;
+        Side { client, prefix: "/social", sender: Sender { name, key }, names }
+    };
+    let known = [&["--public"][..], &[], &[]].map(|more| stage.person("known", more).name);
+    let unknown = [(); 3].map(|()| fresh("nobody"));
+    let sequences = setting("ORACLE_CLUSTER_SEQUENCES").unwrap_or(4);
+    oracle::try_all(sequences, &side(0, known.to_vec()), &side(1, unknown.to_vec()));
 }
 
 #[test]

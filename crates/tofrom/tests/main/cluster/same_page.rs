@@ -9,7 +9,7 @@ use super::super::delivery::steps::Step;
 use super::super::delivery::verdict::{COLLECTIONS, query};
 use super::super::support::chance::Chance;
 use super::{RUNTIME, prepared};
-use model::{FeedQuery, Filter, Mark, Order, Reader, Start, State, Uid};
+use model::{AccountName, Body, FeedQuery, Filter, Mark, Order, Reader, Start, State, Uid};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tofrom::feed::Item;
@@ -152,6 +152,13 @@ fn told(stage: &Stage<'_>, item: &Item) -> String {
     format!("{state:?} of {:?} for {addressed:?}", account(*actor))
 }
 
+/// A body as it is on both: an account's name is replaced by its number in the sequence.
+fn numbered(stage: &Stage<'_>, body: Body) -> (Body, Vec<Option<usize>>) {
+    let number = |name: &AccountName| stage.naive.accounts.iter().position(|account| account.name == *name);
+    let to = body.to.iter().map(number).collect();
+    (Body { to: Vec::new(), ..body }, to)
+}
+
 impl Both<'_> {
     /// Where updates begin for everybody, now that everything is delivered.
     async fn marks(&mut self) -> Vec<(usize, [Mark; 2])> {
@@ -235,7 +242,7 @@ async fn walk(
         let page = stage.ground.feed.page(reader, &next).await.map_err(|error| error.to_string())?;
         let ids: Vec<_> = page.items.iter().map(|item| item.state.id).collect();
         let found = stage.ground.store.activities(&ids).await.map_err(|error| error.to_string())?;
-        let bodies = found.into_iter().map(|one| one.map(|one| (one.state.version, one.body)));
+        let bodies = found.into_iter().map(|one| one.map(|one| (one.state.version, numbered(stage, one.body))));
         let items = page.items.iter().zip(bodies);
         walked.extend(items.map(|(item, body)| format!("{} {body:?}", told(stage, item))));
         // Where pages end is part of what is shown.

@@ -328,6 +328,7 @@ pub(crate) fn all_written(draft: &Draft) -> Vec<(Format, Vec<u8>)> {
         created: NOW,
         removed: false,
         disabled: false,
+        credential_epoch: 0,
     };
     let state = State {
         id: ActivityId::new(NOW, [7; 10]),

@@ -1,12 +1,13 @@
 //! How access ends: by the application, by the operator, by time.
 
+use super::super::support::browser::Form;
 use super::super::support::client::Answer;
 use super::super::support::given::wait_for;
 use super::super::support::signer::now;
 use super::super::support::world::Folder;
 use super::answers::{not_signed_by, refused};
 use super::application::App;
-use super::service::{Service, authorize, consent, password_of, stage};
+use super::service::{BASE, Service, authorize, consent, password_of, stage};
 use std::time::Duration;
 
 /// Asks until it is so, for as long as a change may take to count.
@@ -57,7 +58,7 @@ fn what_an_operator_takes_away_ends_within_5_seconds() {
 
     service.run(&["app", "remove", &app.pair.key], "");
     service.run(&["account", "remove", "erin"], "");
-    service.run(&["account", "set", "frank", "--password-stdin"], "another-word\n");
+    service.run(&["account", "set", "frank", "--password-stdin"], "another-very-own-word\n");
     within_5_seconds("a changed password leaves a session", || {
         frank.visit(&authorize(&question)).form("decision").is_none()
     });
@@ -80,13 +81,92 @@ fn what_an_operator_takes_away_ends_within_5_seconds() {
     let form = frank.visit(&authorize(&question)).form("password").unwrap();
     let old = frank.submit(&form, &[("username", "frank"), ("password", &password_of("frank"))]);
     assert_eq!(old.status(), 403, "the old password opens nothing");
-    let new = frank.submit(&form, &[("username", "frank"), ("password", "another-word")]);
+    let new = frank.submit(&form, &[("username", "frank"), ("password", "another-very-own-word")]);
     assert!(new.form("decision").is_some());
+}
+
+#[test]
+fn disabling_ends_sessions_and_tokens_for_good() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let service = stage.service;
+    service.add_account("warden", &["--operator"]);
+    let mut warden = service.signed_in("warden", &stage.app);
+    let mut by_page = |name: &str, what: &str| {
+        let page = warden.visit(&format!("{BASE}/operator/accounts?name={name}"));
+        let forms = page.forms();
+        let form = forms.iter().find(|form| form.action.ends_with(&format!("{name}/{what}")));
+        let form = form.unwrap_or_else(|| panic!("no {what}: {}", page.text()));
+        assert!(warden.submit(form, &[]).status() < 400);
+    };
+    let by_command =
+        |name: &str, what: &str| drop(service.run(&["account", "set", name, &format!("--{what}d")], ""));
+    for (name, page) in [("greta", true), ("heidi", false)] {
+        service.add_account(name, &[]);
+        let token = stage.app.token_of(name);
+        let (allowed, verifier) = stage.app.allowed(name);
+        let mut browser = service.signed_in(name, &stage.app);
+        let key = service.run(&["key", "add", name, "--json"], "");
+        let key: serde_json::Value = serde_json::from_str(&key).unwrap();
+        let by_key = || {
+            let headers = [("ServicePSK", key["key"].as_str().unwrap())];
+            client.get("/social/200909/whoami", &headers).status
+        };
+        assert_eq!((stage.app.whoami(&token).send(client).status, by_key()), (200, 200));
+        // At once one after the other: nobody may have noticed that it was disabled in between.
+        for what in ["disable", "enable"] {
+            if page { by_page(name, what) } else { by_command(name, what) }
+        }
+        within_5_seconds("the token counts", || stage.app.whoami(&token).send(client).status != 200);
+        refused(&stage.app.whoami(&token).send(client), 401, "token-revoked", "token_revoked");
+        let question = authorize(&stage.app.asked());
+        assert!(browser.visit(&question).form("decision").is_none(), "the session counts");
+        let late = stage.app.exchange(&allowed, &verifier).send(client);
+        refused(&late, 401, "token-rejected", "token_rejected");
+        within_5_seconds("the key does not count", || by_key() == 200);
+        let listed = service.run(&["token", "list", name, "--json"], "");
+        assert!(listed.contains("revoked") && !listed.contains("live"), "{listed}");
+        // What is granted anew counts.
+        assert_eq!(stage.app.whoami(&stage.app.token_of(name)).send(client).status, 200);
+    }
+}
+
+#[test]
+fn a_new_password_ends_keys_and_tokens_where_that_is_asked_for() {
+    let (stage, client) = (stage(), &stage().service.client);
+    let service = stage.service;
+    service.add_account("ivan", &[]);
+    let mut browser = service.signed_in("ivan", &stage.app);
+    let token = stage.app.token_of("ivan");
+    let key = service.run(&["key", "add", "ivan", "--json"], "");
+    let key: serde_json::Value = serde_json::from_str(&key).unwrap();
+    let statuses = || {
+        let headers = [("ServicePSK", key["key"].as_str().unwrap())];
+        (client.get("/social/200909/whoami", &headers).status, stage.app.whoami(&token).send(client).status)
+    };
+    let security = format!("{BASE}/settings/security");
+    let mut old = password_of("ivan");
+    for (revoke, expected) in [(false, (200, 200)), (true, (401, 401))] {
+        let page = browser.visit(&security);
+        assert!(
+            page.text().contains("revoke all keys and end the access of all applications"),
+            "{}",
+            page.text()
+        );
+        let (form, new) = (page.form("again").unwrap(), format!("{old}-more"));
+        let passwords = [("old", old.as_str()), ("new", &new), ("again", &new), ("revoke", "1")];
+        let sent = if revoke { &passwords[..] } else { &passwords[..3] };
+        let fields: Vec<_> = form.fields.iter().filter(|(name, _)| name != "revoke").cloned().collect();
+        let changed = browser.submit(&Form { fields, ..form }, sent);
+        assert_eq!(changed.status(), 200, "{}", changed.text());
+        assert!(browser.visit(&security).form("again").is_some(), "this session goes on");
+        assert_eq!(statuses(), expected, "revoke: {revoke}");
+        old = new;
+    }
 }
 
 /// Nobody waits a quarter of an hour for a test: the store is told that it has passed.
 #[test]
-fn a_question_ends_after_15_minutes_and_a_session_after_two_weeks() {
+fn a_question_ends_after_15_minutes_and_a_session_with_its_time() {
     let stage = stage();
     let store = rusqlite::Connection::open(stage.service.file("tofrom.db")).unwrap();
     let seconds_left = |table: &str, end: &str| -> i64 {
@@ -99,7 +179,7 @@ fn a_question_ends_after_15_minutes_and_a_session_after_two_weeks() {
     let (_, form) = consent(&mut browser, "alice", &open);
     let in_time = |left: i64, whole: i64| (whole - 10..=whole + 1).contains(&left);
     assert!(in_time(seconds_left("temporary", "expires_ms"), 15 * 60));
-    assert!(in_time(seconds_left("session", "expires_ms"), 14 * 24 * 60 * 60));
+    assert!(in_time(seconds_left("session", "expires_ms"), 90 * 24 * 60 * 60));
 
     let past = i64::try_from(now()).unwrap() * 1_000 - 1;
     for key in [&open.key, &allowed.key] {
@@ -113,10 +193,24 @@ fn a_question_ends_after_15_minutes_and_a_session_after_two_weeks() {
     let cookie = browser.cookie.clone().unwrap();
     let hash =
         aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, cookie.split('=').nth(1).unwrap().as_bytes());
-    let ended =
-        store.execute("UPDATE session SET expires_ms = ?1 WHERE hash = ?2", (past, hash.as_ref())).unwrap();
-    assert_eq!(ended, 1, "the store has the hash of the cookie");
-    assert!(browser.visit(&authorize(&stage.app.asked())).form("password").is_some());
+    // 14 days after its last use, which is known to the hour, and 90 days after it began.
+    let (hour, idle) = (3_600_000, 14 * 24 * 3_600_000);
+    for (column, time, ends) in [
+        ("used_ms", past - idle, false),
+        ("used_ms", past - idle - hour, true),
+        ("used_ms", past, false),
+        ("expires_ms", past, true),
+    ] {
+        let set = format!("UPDATE session SET {column} = ?1 WHERE hash = ?2");
+        let changed = store.execute(&set, (time, hash.as_ref())).unwrap();
+        assert_eq!(changed, 1, "the store has the hash of the cookie");
+        // Also a use is noted, beside the request: nothing is left of it before the next time is set.
+        let mut other = stage.service.browser();
+        other.cookie = Some(cookie.clone());
+        let asked_to_sign_in = other.visit(&authorize(&stage.app.asked())).form("password").is_some();
+        assert_eq!(asked_to_sign_in, ends, "{column} {time}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Ten thousand wrong passwords: soon refused, cheaply, and at nobody else's cost.
+//! Ten thousand wrong passwords: soon refused, cheaply, and at nobody else's cost. And as many from many addresses: at one
+//! account, and at names of all kinds.
 
 use super::super::support::client::{Answer, TlsStream, read_answer};
 use super::super::support::given::Given;
@@ -136,20 +137,27 @@ fn guess(what: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usi
     );
     assert!(GUESSES - throttled < 100, "{} were looked at", GUESSES - throttled);
     // What is asked for is 5 s, of a build that is optimised and has the machine to itself.
-    assert!(cpu < if cfg!(debug_assertions) { 10.0 } else { 5.0 }, "{cpu} s");
+    assert!(cpu < if cfg!(debug_assertions) { 15.0 } else { 5.0 }, "{cpu} s");
     // Other tests keep the machine busy meanwhile; whoever is held up waits seconds.
     assert!(at(50) < Duration::from_millis(100) && at(99) < Duration::from_secs(1), "{waits:?}");
 }
 
-#[test]
-fn ten_thousand_guesses_cost_little_and_hold_up_nobody() {
+/// A service with two accounts, and a key of the first.
+fn service_with_alice_and_bob() -> (Service, String) {
     let service = Service::start(Folder::new(), "", "info");
     for name in ["alice", "bob"] {
         service.add_account(name, &[]);
     }
     let made: serde_json::Value =
         serde_json::from_str(&service.run(&["key", "add", "alice", "--json"], "")).unwrap();
-    let key = made["key"].as_str().unwrap();
+    let key = made["key"].as_str().unwrap().to_owned();
+    (service, key)
+}
+
+#[test]
+fn ten_thousand_guesses_cost_little_and_hold_up_nobody() {
+    let (service, key) = service_with_alice_and_bob();
+    let key = key.as_str();
     let app = App::register(&service, "App", "oob", &[]);
     let temporary = app.asked();
 
@@ -196,4 +204,102 @@ fn a_throttled_guesser_is_not_told_of_a_right_guess_while_the_owner_uses_the_pas
     assert!(refused.is_some());
     assert_eq!(here.basic("alice", &password_of("alice")).status, 429);
     assert_eq!(there.basic("alice", &password_of("alice")).status, 200);
+}
+
+/// Sends a form of the sign-in page from that address; gives the answer and the cookie by which a browser is familiar.
+fn sign_in_from(
+    service: &Service,
+    address: [u8; 4],
+    name: &str,
+    password: &str,
+    device: Option<&str>,
+) -> (Answer, Option<String>) {
+    let body = format!("username={name}&password={password}");
+    let cookie = device.map(|device| format!("Cookie: {device}\r\n")).unwrap_or_default();
+    let answer = Line::from(service, address).ask(&format!(
+        "POST /social/sign-in HTTP/1.1\r\nHost: x\r\n{cookie}\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    let lines = answer.all("set-cookie").into_iter().map(|line| line.split(';').next().unwrap().to_owned());
+    let device = lines.into_iter().find(|cookie| cookie.starts_with("__Host-device="));
+    (answer, device)
+}
+
+#[test]
+fn an_account_guessed_at_from_everywhere_opens_where_its_owner_was_before() {
+    let (service, key) = service_with_alice_and_bob();
+    let key = key.as_str();
+    let (home, cafe, new) = ([127, 101, 0, 1], [127, 102, 0, 1], [127, 103, 0, 1]);
+    let password = password_of("alice");
+    assert_eq!(Line::from(&service, home).basic("alice", &password).status, 200);
+    let (answer, device) = sign_in_from(&service, cafe, "alice", &password, None);
+    assert_eq!(answer.status, 303);
+    let device = device.expect("a cookie beside the session's");
+
+    // Nobody knows that carol does not exist: she is guessed at like alice.
+    for name in ["alice", "carol"] {
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let guessers: Vec<_> = (0..4_u8)
+                .map(|part| {
+                    let guess = |n: u8| {
+                        Line::from(&service, [127, 110, n, 1]).basic(name, &format!("wrong-{n}")).status
+                    };
+                    scope.spawn(move || (part * 27..part * 27 + 27).map(guess).collect::<Vec<_>>())
+                })
+                .collect();
+            guessers.into_iter().flat_map(|guesser| guesser.join().unwrap()).collect()
+        });
+        let wrong = statuses.iter().filter(|status| **status == 401).count();
+        assert!((100..=101).contains(&wrong) && statuses.contains(&429), "{name}: {statuses:?}");
+        let held_up = Line::from(&service, new).basic(name, &password_of(name));
+        assert_eq!(held_up.status, 429, "{name}");
+        let wait: u64 = held_up.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=36).contains(&wait), "{wait}");
+        assert_eq!(sign_in_from(&service, new, name, &password_of(name), None).0.status, 429, "{name}");
+    }
+    assert_eq!(Line::from(&service, home).basic("alice", &password).status, 200, "a familiar network");
+    assert_eq!(sign_in_from(&service, home, "alice", &password, None).0.status, 303);
+    let (answer, again) = sign_in_from(&service, new, "alice", &password, Some(&device));
+    assert_eq!(answer.status, 303, "a familiar browser");
+    assert!(again.is_some());
+    let (answer, _) = sign_in_from(&service, new, "carol", &password_of("carol"), Some(&device));
+    assert_eq!(answer.status, 429, "of another account");
+    assert_eq!(sign_in_from(&service, new, "alice", "wrong", Some(&device)).0.status, 403);
+    assert_eq!(Line::from(&service, new).get(&format!("ServicePSK: {key}")).status, 200, "keys always work");
+    assert_eq!(Line::from(&service, [127, 105, 0, 1]).basic("bob", &password_of("bob")).status, 200);
+}
+
+#[test]
+fn guessers_of_many_names_from_many_networks_keep_nobody_out() {
+    const GUESSERS: u8 = 60;
+    let service = Service::start(Folder::new(), "", "info");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let guessers: Vec<_> = (0..GUESSERS)
+            .map(|guesser| {
+                let (service, over) = (&service, &over);
+                scope.spawn(move || {
+                    let mut line = Line::from(service, [127, 120, guesser % 20, guesser / 20 + 1]);
+                    let guesses = (0..1_000).take_while(|_| !over.load(Ordering::Relaxed));
+                    guesses
+                        .map(|n| line.basic(&format!("nobody-{guesser}-{n}"), "wrong").status)
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_secs(1));
+        for network in 1..4 {
+            // A name of its own each time: a right password is remembered.
+            let name = format!("calm{network}");
+            service.add_account(&name, &[]);
+            let (mut line, asked) = (Line::from(&service, [127, 121, network, 7]), Given::now());
+            assert_eq!(line.basic(&name, &password_of(&name)).status, 200, "at the first try");
+            assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+        }
+        over.store(true, Ordering::Relaxed);
+        let statuses: Vec<u16> = guessers.into_iter().flat_map(|one| one.join().unwrap()).collect();
+        assert!(statuses.len() > usize::from(GUESSERS), "{}", statuses.len());
+        assert!(statuses.iter().all(|status| [401, 429, 503].contains(status)), "{statuses:?}");
+    });
 }

@@ -147,11 +147,14 @@ fn the_cookie_stays_with_this_host_over_https() {
     let mut browser = stage.service.browser();
     let form = browser.visit(&authorize(&stage.app.asked())).form("password").unwrap();
     let page = browser.submit(&form, &[("username", "Alice"), ("password", &password_of("alice"))]);
-    let [line] = &page.set_cookies[..] else { panic!("{:?}", page.set_cookies) };
-    let parts: Vec<&str> = line.split("; ").collect();
-    assert!(parts[0].starts_with("__Host-") && parts[0].len() > 43, "{line}");
-    for rule in ["Secure", "HttpOnly", "SameSite=Lax", "Path=/"] {
-        assert!(parts.contains(&rule), "{line}");
+    let [session, device] = &page.set_cookies[..] else { panic!("{:?}", page.set_cookies) };
+    for (line, name, days) in [(session, "__Host-session=", 90), (device, "__Host-device=", 90)] {
+        let parts: Vec<&str> = line.split("; ").collect();
+        assert!(parts[0].starts_with(name) && parts[0].len() > 43, "{line}");
+        let age = format!("Max-Age={}", days * 24 * 60 * 60);
+        for rule in ["Secure", "HttpOnly", "SameSite=Lax", "Path=/", &age] {
+            assert!(parts.contains(&rule), "{line}");
+        }
+        assert!(!line.contains("Domain"), "{line}");
     }
-    assert!(!line.contains("Domain"), "{line}");
 }

@@ -84,20 +84,6 @@ fn of_a_hundred_with_one_verifier_one_passes() {
 }
 
 #[test]
-fn of_two_processes_on_one_store_one_lets_it_pass() {
-    let stage = stage();
-    let second = stage.service.beside();
-    let clients = [&stage.service.client, &second.client];
-    for _ in 0..rounds() {
-        let request = stage.app.whoami(&stage.token).sign();
-        exactly_one(at_once_at(&clients, &vec![request; 40]), "nonce-used");
-        let (temporary, verifier) = stage.app.allowed("alice");
-        let requests: Vec<Sent> = (0..40).map(|_| stage.app.exchange(&temporary, &verifier).sign()).collect();
-        issued(&exactly_one(at_once_at(&clients, &requests), "token-used"));
-    }
-}
-
-#[test]
 fn a_hundred_with_a_nonce_each_all_pass() {
     let stage = stage();
     let requests: Vec<Sent> = (0..THREADS).map(|_| stage.app.whoami(&stage.token).sign()).collect();

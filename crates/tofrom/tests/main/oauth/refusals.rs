@@ -119,7 +119,9 @@ fn a_second_credential_is_400() {
     for place in PLACES {
         for (name, value) in [("Authorization", basic.as_str()), ("ServicePSK", "tfk_x")] {
             let answer = stage.app.whoami(&stage.token).place(place).header(name, value).send(client);
-            assert_eq!(answer.status, 400, "{name} {place:?}: {}", answer.text());
+            // A wrong key is refused before the body is read, in which the second credential would be found.
+            let expected = if (name, place) == ("ServicePSK", Place::Form) { 401 } else { 400 };
+            assert_eq!(answer.status, expected, "{name} {place:?}: {}", answer.text());
         }
     }
     let again = stage.app.whoami(&stage.token).sign().header("Authorization").clone();

@@ -89,12 +89,6 @@ impl Service {
         Service::start_by(&["--role", role].map(str::to_owned), Folder::new(), settings, "info")
     }
 
-    /// Starts a second one on the same data.
-    pub(crate) fn beside(&self) -> Service {
-        let data = ["--data", self.folder.path().to_str().unwrap()].map(str::to_owned);
-        Service::start_by(&data, Folder::new(), "", "info")
-    }
-
     fn start_by(arguments: &[String; 2], folder: Folder, settings: &str, log: &str) -> Service {
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
         std::fs::write(folder.path().join("key.pem"), made.signing_key.serialize_pem()).unwrap();

@@ -121,6 +121,21 @@ fn what_a_hub_tells_is_there_at_once_and_nothing_is_fetched() {
 }
 
 #[test]
+fn what_a_hub_signs_with_is_stored_sealed() {
+    let secret = Scene::new(Mode::Good).subscribed().secret.unwrap();
+    let holds = |path: &std::path::Path, text: &str| {
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    };
+    let files = std::fs::read_dir(stage().folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<_> = files.filter(|path| path.is_file()).collect();
+    assert!(files.iter().any(|path| holds(path, "hub")), "the store is among them");
+    for path in &files {
+        assert!(!holds(path, &secret), "{}", path.display());
+    }
+}
+
+#[test]
 fn only_what_is_signed_is_believed() {
     let scene = Scene::new(Mode::WrongSignature);
     let callback = target(&scene.subscribed());

@@ -8,8 +8,10 @@ use super::client::{Answer, Client};
 pub(crate) struct Browser {
     client: Client,
     base: String,
-    /// `name=value` of the one cookie that the service sets.
+    /// `name=value` of the session's cookie.
     pub(crate) cookie: Option<String>,
+    /// The same of the cookie by which it is familiar.
+    pub(crate) device: Option<String>,
     /// What it says about where a form comes from: browsers say both of these, old ones nothing.
     pub(crate) says: Vec<(&'static str, String)>,
 }
@@ -39,6 +41,7 @@ impl Browser {
             client: client.clone(),
             base: base.to_owned(),
             cookie: None,
+            device: None,
             says: vec![("Sec-Fetch-Site", "same-origin".to_owned())],
         };
         let origin = browser.origin();
@@ -71,14 +74,20 @@ impl Browser {
             let target =
                 address.strip_prefix(&origin).unwrap_or_else(|| panic!("{address} is not below {origin}"));
             let mut headers: Vec<(&str, &str)> = vec![("Accept", ACCEPT)];
-            headers.extend(self.cookie.as_deref().map(|cookie| ("Cookie", cookie)));
+            let cookies: Vec<&str> = self.cookie.iter().chain(&self.device).map(String::as_str).collect();
+            let cookies = cookies.join("; ");
+            headers.extend((!cookies.is_empty()).then_some(("Cookie", cookies.as_str())));
             if body.is_some() {
                 headers.push(("Content-Type", "application/x-www-form-urlencoded"));
                 headers.extend(self.says.iter().map(|(name, value)| (*name, value.as_str())));
             }
             let answer = self.client.send(method, target, &headers, body.unwrap_or_default().as_bytes());
             let lines = answer.all("set-cookie").into_iter().map(str::to_owned);
-            set_cookies.extend(lines.inspect(|line| self.cookie = kept(line)));
+            set_cookies.extend(lines.inspect(|line| {
+                let which =
+                    if line.starts_with("__Host-device=") { &mut self.device } else { &mut self.cookie };
+                *which = kept(line);
+            }));
             match answer.header("location") {
                 Some(to) if to.starts_with(&self.base) => address = to.to_owned(),
                 _ => return Page { answer, set_cookies },

@@ -105,7 +105,24 @@ pub(crate) fn read_answer(stream: impl Read, head_only: bool) -> Answer {
         // A server that closes without saying good-bye in TLS has said all it had to say in HTTP.
         let _ = reader.read_to_end(&mut answer.body);
     }
+    if answer.header("transfer-encoding") == Some("chunked") && !head_only {
+        answer.body = joined(&answer.body);
+    }
     answer
+}
+
+/// The chunks of a body, put together.
+fn joined(mut chunks: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let end = chunks.windows(2).position(|two| two == b"\r\n").expect("a chunk's size");
+        let size = usize::from_str_radix(std::str::from_utf8(&chunks[..end]).unwrap(), 16).unwrap();
+        if size == 0 {
+            return body;
+        }
+        body.extend_from_slice(&chunks[end + 2..end + 2 + size]);
+        chunks = &chunks[end + 4 + size..];
+    }
 }
 
 impl Answer {

@@ -13,7 +13,15 @@ pub(crate) struct Demo {
     pub(crate) told: Value,
     pub(crate) client: Client,
     /// Holds the pipe at whose end the demo stops.
-    _shell: Child,
+    shell: Child,
+}
+
+/// Waits until the demo has ended: the next one on its folder would find the lock taken.
+impl Drop for Demo {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
 }
 
 impl Demo {
@@ -58,7 +66,20 @@ impl Demo {
         let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
         let client =
             Client::new(told["base_url"].as_str().unwrap(), told["ca_cert"].as_str().unwrap().as_ref());
-        Demo { told, client, _shell: shell }
+        Demo { told, client, shell }
+    }
+
+    /// Memory of the program that is in RAM.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let shell = self.shell.id();
+        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+        let resident = |pid: &str| {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+            let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+            kib.unwrap_or(0) << 10
+        };
+        children.split_whitespace().map(resident).max().unwrap()
     }
 
     fn account(&self, name: &str) -> &Value {

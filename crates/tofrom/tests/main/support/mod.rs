@@ -6,6 +6,7 @@ pub(crate) mod client;
 pub(crate) mod demo;
 pub(crate) mod elsewhere;
 pub(crate) mod given;
+pub(crate) mod http2;
 pub(crate) mod pages;
 pub(crate) mod signer;
 pub(crate) mod tree;

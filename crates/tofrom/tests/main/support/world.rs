@@ -337,5 +337,6 @@ pub(crate) fn any_body(chance: &mut Chance, service: &str, source_id: String) ->
             alternate,
         },
         brought_by: None,
+        to: Vec::new(),
     }
 }

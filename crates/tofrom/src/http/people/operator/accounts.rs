@@ -3,7 +3,7 @@
 use super::super::super::{Problem, Service};
 use super::super::form::field;
 use super::{Operator, Ordered};
-use crate::accounts::person_name;
+use crate::accounts::{self, person_name};
 use crate::auth::session::SignedIn;
 use crate::pages::operator::{AccountsPage, Link};
 use crate::pages::{Policy, html};
@@ -122,8 +122,11 @@ struct Told {
 
 impl Service {
     async fn set_disabled(&self, account: &Account, disabled: bool) -> Result<Response, Problem> {
-        let changed = self.accounts.change(&self.clock, account.uid, |account| account.disabled = disabled);
-        changed.await?.ok_or_else(Problem::not_found)?;
+        let changed = self.accounts.change(&self.clock, account.uid, |account| {
+            account.set_disabled(disabled);
+        });
+        let changed = changed.await?.ok_or_else(Problem::not_found)?;
+        accounts::remove_ended(self.store.as_ref(), &self.clock, &changed).await;
         Ok(self.go(&format!("/operator/accounts?name={}&done=account", account.name)))
     }
 

@@ -153,7 +153,11 @@ impl Service {
         let (me, now) = (person.account.uid, self.clock.now());
         let mine = self.store.applications_of(me).await?;
         let tokens = self.store.tokens_of(me).await?;
-        let live: Vec<_> = tokens.iter().rev().filter(|token| token.is_live(now)).collect();
+        let live: Vec<_> = tokens
+            .iter()
+            .rev()
+            .filter(|token| token.is_live(now) && !token.is_ended(&person.account))
+            .collect();
         let mut names: HashMap<&str, String> = HashMap::new();
         for token in &live {
             // As remembered for every signed request; few applications act for one person.

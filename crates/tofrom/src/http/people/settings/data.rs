@@ -38,9 +38,8 @@ pub(super) async fn delete(
     uri: Uri,
     Sent { person, fields }: Sent,
 ) -> Result<Response, Problem> {
-    let name = person.account.name.as_str();
-    if let Err(denied) = service.authenticator.check_password(name, &fields.secret("password"), remote).await
-    {
+    let password = fields.secret("password");
+    if let Err(denied) = service.authenticator.check_password(&person, &password, remote).await {
         let wrong = "That is not your password. Nothing was deleted.";
         let (status, text, after) = wrong_password(denied, wrong)?;
         return Ok(come_again(service.data_page(&person, &uri, status, Some(&text)), after));

@@ -2,7 +2,7 @@
 
 use super::super::super::listen::Peer;
 use super::super::super::{Problem, Service};
-use super::super::form::{Sent, device};
+use super::super::form::{Sent, browser, too_often};
 use super::super::{Person, cookie};
 use crate::auth::session::{SignedIn, public_id};
 use crate::auth::{Denied, PasswordChange};
@@ -33,18 +33,18 @@ pub(super) async fn change_password(
         let complaint = Some("The new password was typed differently the second time.");
         return service.security_page(&person, &uri, StatusCode::UNPROCESSABLE_ENTITY, complaint).await;
     }
-    let changed = service.authenticator.change_password(&person, &old, &new, &device(&headers), remote).await;
+    let (revoke, browser) = (fields.get("revoke").is_some(), browser(&headers, remote));
+    let changed = service.authenticator.change_password(&person, &old, &new, revoke, &browser).await;
     let (status, complaint) = match changed {
-        Ok(session) => {
-            return Ok(service.go_with("/settings/security?done=password", cookie::set(&session)));
+        Ok(cookies) => {
+            return Ok(service.go_with("/settings/security?done=password", cookie::set(&cookies)));
         }
         Err(PasswordChange::Wrong) => {
             (StatusCode::FORBIDDEN, "That is not your present password. Nothing was changed.".to_owned())
         }
         Err(PasswordChange::Weak(why)) => (StatusCode::UNPROCESSABLE_ENTITY, why.to_string()),
         Err(PasswordChange::Denied(Denied::Throttled { retry_after_seconds })) => {
-            let text = format!("That was wrong too often. Try again in {retry_after_seconds} seconds.");
-            (StatusCode::TOO_MANY_REQUESTS, text)
+            (StatusCode::TOO_MANY_REQUESTS, too_often(retry_after_seconds))
         }
         Err(PasswordChange::Denied(other)) => return Err(other.into()),
     };
