@@ -242,7 +242,8 @@ async fn walk(
         let page = stage.ground.feed.page(reader, &next).await.map_err(|error| error.to_string())?;
         let ids: Vec<_> = page.items.iter().map(|item| item.state.id).collect();
         let found = stage.ground.store.activities(&ids).await.map_err(|error| error.to_string())?;
-        let bodies = found.into_iter().map(|one| one.map(|one| (one.state.version, numbered(stage, one.body))));
+        let bodies =
+            found.into_iter().map(|one| one.map(|one| (one.state.version, numbered(stage, one.body))));
         let items = page.items.iter().zip(bodies);
         walked.extend(items.map(|(item, body)| format!("{} {body:?}", told(stage, item))));
         // Where pages end is part of what is shown.
