@@ -8,7 +8,7 @@ use url::Url;
 
 /// A feed that a page points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct DiscoveredFeed {
     /// Where it is.
     pub url: Url,
     /// What the page calls it.
@@ -19,12 +19,12 @@ pub struct Found {
 
 /// The feeds that a page points to, the best first: those of its own content before those of comments. A page with
 /// h-entry is a feed itself; [`read`](crate::read()) reads it.
-pub fn discover(html: &[u8], content_type: Option<&str>, address: &Url) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+pub fn discover(html: &[u8], content_type: Option<&str>, address: &Url) -> Vec<DiscoveredFeed> {
+    let mut found: Vec<DiscoveredFeed> = Vec::new();
     for (tag, url) in links(html, content_type, address, is_feed) {
         if found.len() < MAX_LINKS && found.iter().all(|before| before.url != url) {
             let title = tag.get("title").and_then(plain::title);
-            found.push(Found { url, title, format: tag.get("type").and_then(format_of) });
+            found.push(DiscoveredFeed { url, title, format: tag.get("type").and_then(format_of) });
         }
     }
     // Stable: otherwise the page's order is its owner's.
@@ -85,7 +85,7 @@ fn format_of(media_type: &str) -> Option<Format> {
     }
 }
 
-fn is_of_comments(found: &Found) -> bool {
+fn is_of_comments(found: &DiscoveredFeed) -> bool {
     let title = found.title.as_deref().unwrap_or_default().to_ascii_lowercase();
     title.contains("comment") || found.url.path().to_ascii_lowercase().contains("/comments")
 }

@@ -29,7 +29,7 @@ mod unreadable;
 mod words;
 mod xml;
 
-pub use discover::{Found, discover, rel_me};
+pub use discover::{DiscoveredFeed, discover, rel_me};
 pub use feed::{Feed, Format, Item, ItemObject, Medium, Picture, Provider};
 pub use limits::{MAX_BYTES, MAX_ID, MAX_ITEMS, MAX_TEXT, MAX_TITLE, MAX_URL};
 pub use links::{Link, links};

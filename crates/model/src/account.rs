@@ -72,9 +72,9 @@ impl fmt::Debug for Account {
 /// What a credential may be used for. `write` includes `read`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scopes {
-    /// Reading.
+    /// DeliveryState.
     Read,
-    /// Reading and writing.
+    /// DeliveryState and writing.
     ReadWrite,
 }
 

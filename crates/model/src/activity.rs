@@ -47,31 +47,31 @@ impl Visibility {
 
 /// What a version of an activity was, for those who lose sight of it by the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Formerly {
+pub struct PriorAudience {
     /// Who could see it.
     pub visibility: Visibility,
     /// Whom it addressed.
     pub addressed: Vec<Uid>,
 }
 
-impl Formerly {
+impl PriorAudience {
     /// What both were: whoever could see one of them.
-    pub fn together(one: Option<Formerly>, other: Option<Formerly>) -> Option<Formerly> {
+    pub fn together(one: Option<PriorAudience>, other: Option<PriorAudience>) -> Option<PriorAudience> {
         match (one, other) {
             (Some(one), Some(other)) => {
                 let mut addressed = [one.addressed, other.addressed].concat();
                 addressed.sort_unstable();
                 addressed.dedup();
-                Some(Formerly { visibility: one.visibility.min(other.visibility), addressed })
+                Some(PriorAudience { visibility: one.visibility.min(other.visibility), addressed })
             }
             (one, other) => one.or(other),
         }
     }
 }
 
-impl From<&State> for Formerly {
-    fn from(state: &State) -> Formerly {
-        Formerly { visibility: state.visibility, addressed: state.addressed.clone() }
+impl From<&State> for PriorAudience {
+    fn from(state: &State) -> PriorAudience {
+        PriorAudience { visibility: state.visibility, addressed: state.addressed.clone() }
     }
 }
 
@@ -120,7 +120,7 @@ pub struct Body {
     pub object: Object,
     /// Which of the account's connections brought it, by its name; nothing where somebody wrote it. Nobody is shown it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub brought_by: Option<String>,
+    pub imported_by: Option<String>,
     /// The names in `To` as they were sent: sorted, without repeats, whether an account has them or not. Equal content
     /// is judged by them, never by the accounts that they resolve to. Only the actor's export shows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

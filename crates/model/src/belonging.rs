@@ -1,7 +1,7 @@
 //! Who finds which activity where. Belonging is a function of the present state, never of the history of deliveries,
 //! so it is the same on every engine and can be computed anew at any time.
 
-use crate::{Account, Box, Boxes, Entry, Millis, Spot, State, Uid, Version, Visibility};
+use crate::{Account, Entry, EntryReason, EntryReasons, Millis, SortKey, State, Uid, Version, Visibility};
 
 /// The three collections of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,12 +29,14 @@ impl Collection {
         [Collection::To, Collection::From, Collection::ToFrom].into_iter().find(|one| one.as_str() == text)
     }
 
-    /// The boxes that it is made of.
-    pub fn boxes(self) -> Boxes {
+    /// The reasons that it is made of.
+    pub fn reasons(self) -> EntryReasons {
         match self {
-            Collection::From => Boxes::default().with(Box::From),
-            Collection::To => Boxes::default().with(Box::Addressed).with(Box::Followed),
-            Collection::ToFrom => Boxes::ALL,
+            Collection::From => EntryReasons::default().with(EntryReason::Authored),
+            Collection::To => {
+                EntryReasons::default().with(EntryReason::Addressed).with(EntryReason::Followed)
+            }
+            Collection::ToFrom => EntryReasons::ALL,
         }
     }
 }
@@ -50,12 +52,12 @@ pub struct Edge {
     pub since: Millis,
     /// The oldest activity that following brought along: the followed account's 50th newest public one at that
     /// time, in the order of receipt. `None` if there were fewer: then all of them.
-    pub from: Option<Spot>,
+    pub from: Option<SortKey>,
 }
 
 impl Edge {
     /// Whether an activity of the followed account comes over this edge.
-    fn brings(&self, received: Spot, visibility: Visibility) -> bool {
+    fn brings(&self, received: SortKey, visibility: Visibility) -> bool {
         let after = received.time >= self.since;
         let brought_along = self.from.is_none_or(|oldest| received >= oldest);
         self.following
@@ -93,7 +95,7 @@ pub fn belongs(state: &State, owner: Uid, edge: Option<&Edge>, removed: bool) ->
     if state.deleted {
         return Membership::default();
     }
-    let received = Spot { time: state.received, id: state.id };
+    let received = SortKey { time: state.received, id: state.id };
     let reaches =
         state.addressed.contains(&owner) || edge.is_some_and(|e| e.brings(received, state.visibility));
     Membership { from: state.actor == owner, to: reaches && !removed }
@@ -102,13 +104,17 @@ pub fn belongs(state: &State, owner: Uid, edge: Option<&Edge>, removed: bool) ->
 /// The same by what an entry knows: for skipping over entries without reading the state of each. It says what
 /// [`belongs`] says once every delivery is done.
 pub fn entry_belongs(entry: &Entry, owner: Uid, edge: Option<&Edge>, removed: bool) -> Membership {
-    if entry.gone {
+    if entry.retracted {
         return Membership::default();
     }
-    let received = Spot { time: entry.received, id: entry.id };
-    let reaches = entry.boxes.contains(Box::Addressed)
-        || entry.boxes.contains(Box::Followed) && edge.is_some_and(|e| e.brings(received, entry.visibility));
-    Membership { from: entry.boxes.contains(Box::From) && entry.actor == owner, to: reaches && !removed }
+    let received = SortKey { time: entry.received, id: entry.id };
+    let reaches = entry.reasons.contains(EntryReason::Addressed)
+        || entry.reasons.contains(EntryReason::Followed)
+            && edge.is_some_and(|e| e.brings(received, entry.visibility));
+    Membership {
+        from: entry.reasons.contains(EntryReason::Authored) && entry.actor == owner,
+        to: reaches && !removed,
+    }
 }
 
 /// Who reads a collection.

@@ -4,16 +4,16 @@
 //! nothing (whoever presents it is authenticated like everybody), so a checksum against accidents is enough.
 
 use crate::hash::Fnv;
-use crate::{ActivityId, Collection, Filter, Millis, Order, Position, Spot, Uid, Version};
+use crate::{ActivityId, Collection, Filter, Millis, Order, Position, SortKey, Uid, Version};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 const VERSION: u8 = 1;
 
-/// How many unsettled items a mark remembers; one too many costs a repeat, never a hole.
+/// How many unsettled items a sync_token remembers; one too many costs a repeat, never a hole.
 const MAX_SEEN: usize = 200;
 
-/// What a cursor is bound to: whose collection, which one, under which filters. Not the order: a mark is good in both.
+/// What a cursor is bound to: whose collection, which one, under which filters. Not the order: a sync_token is good in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding(u64);
 
@@ -28,45 +28,45 @@ impl Binding {
     }
 }
 
-/// What somebody who read up to some point has seen of a collection: everything that had arrived at `place`, and
+/// What somebody who read up to some point has seen of a collection: everything that had arrived at `offset`, and
 /// besides it the few items that were shown before their arrival was settled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct SyncToken {
     /// Everything up to here has been seen.
-    pub place: Place,
+    pub offset: ArrivalOffset,
     seen: Vec<u64>,
 }
 
-/// A place among the arrivals: a position in the delivery log and, where one delivery brought many, the last
+/// A offset among the arrivals: a position in the delivery log and, where one delivery brought many, the last
 /// identifier seen of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ArrivalOffset {
     /// Arrivals at earlier positions have been seen.
     pub position: Position,
     /// Of this position: all up to this identifier; `None` means all of them.
     pub inside: Option<ActivityId>,
 }
 
-impl Place {
+impl ArrivalOffset {
     /// Everything up to and including that position.
-    pub fn whole(position: Position) -> Place {
-        Place { position, inside: None }
+    pub fn after(position: Position) -> ArrivalOffset {
+        ArrivalOffset { position, inside: None }
     }
 
-    /// Whether an arrival there comes after this place.
+    /// Whether an arrival there comes after this offset.
     pub fn is_before(&self, position: Position, id: ActivityId) -> bool {
         position > self.position || position == self.position && self.inside.is_some_and(|seen| id > seen)
     }
 }
 
-impl Mark {
-    /// The mark of a reader who is shown everything up to `floor`.
-    pub fn at(floor: Position) -> Mark {
-        Mark { place: Place::whole(floor), seen: Vec::new() }
+impl SyncToken {
+    /// The sync_token of a reader who is shown everything up to `floor`.
+    pub fn at(floor: Position) -> SyncToken {
+        SyncToken { offset: ArrivalOffset::after(floor), seen: Vec::new() }
     }
 
     /// Remembers that an item was shown, and by which version of an edge if it is there by one: what comes over a later
-    /// edge comes anew. What had arrived by the mark's place needs no remembering.
+    /// edge comes anew. What had arrived by the sync_token's offset needs no remembering.
     pub fn shown(
         &mut self,
         id: ActivityId,
@@ -74,7 +74,7 @@ impl Mark {
         edge: Option<Version>,
         arrived: Option<Position>,
     ) {
-        let settled = arrived.is_some_and(|position| !self.place.is_before(position, id));
+        let settled = arrived.is_some_and(|position| !self.offset.is_before(position, id));
         let pair = pair(id, version, edge);
         if !settled && self.seen.len() < MAX_SEEN && !self.seen.contains(&pair) {
             self.seen.push(pair);
@@ -88,18 +88,18 @@ impl Mark {
         at.map(|at| self.seen.swap_remove(at)).is_some()
     }
 
-    /// Goes on to `place`, never back.
-    pub fn advance(&mut self, place: Place) {
-        let further = place.position > self.place.position
-            || place.position == self.place.position
-                && (place.inside.is_none() || place.inside > self.place.inside);
-        if further && !(place.position == self.place.position && self.place.inside.is_none()) {
-            self.place = place;
+    /// Goes on to `offset`, never back.
+    pub fn advance(&mut self, offset: ArrivalOffset) {
+        let further = offset.position > self.offset.position
+            || offset.position == self.offset.position
+                && (offset.inside.is_none() || offset.inside > self.offset.inside);
+        if further && !(offset.position == self.offset.position && self.offset.inside.is_none()) {
+            self.offset = offset;
         }
     }
 }
 
-/// The hash by which a mark remembers a version of an activity.
+/// The hash by which a sync_token remembers a version of an activity.
 fn pair(id: ActivityId, version: Version, edge: Option<Version>) -> u64 {
     let pair = Fnv::new().bytes(id.as_bytes()).bytes(&version.0.to_be_bytes());
     edge.into_iter().fold(pair, |pair, edge| pair.bytes(&edge.0.to_be_bytes())).finish()
@@ -112,13 +112,13 @@ pub enum Cursor {
     Page {
         /// The order that is walked in.
         order: Order,
-        /// After this spot.
-        after: Spot,
-        /// What the walk has seen: the mark of its first page and what the pages showed.
-        mark: Mark,
+        /// After this sort_key.
+        after: SortKey,
+        /// What the walk has seen: the sync_token of its first page and what the pages showed.
+        sync_token: SyncToken,
     },
-    /// Whatever arrived after the mark.
-    Updates(Mark),
+    /// Whatever arrived after the sync_token.
+    Updates(SyncToken),
 }
 
 /// Why a cursor is refused.
@@ -138,26 +138,26 @@ impl Cursor {
     /// The text that stands in a link.
     pub fn encode(&self, binding: Binding) -> String {
         let mut bytes = vec![VERSION];
-        let mark = match self {
-            Cursor::Page { order, after, mark } => {
+        let sync_token = match self {
+            Cursor::Page { order, after, sync_token } => {
                 bytes.push(match order {
                     Order::Received => 0,
                     Order::Published => 1,
                 });
                 bytes.extend(after.time.0.to_be_bytes());
                 bytes.extend(after.id.as_bytes());
-                mark
+                sync_token
             }
-            Cursor::Updates(mark) => {
+            Cursor::Updates(sync_token) => {
                 bytes.push(2);
-                mark
+                sync_token
             }
         };
         bytes.extend(binding.0.to_be_bytes());
-        bytes.extend(mark.place.position.0.to_be_bytes());
-        bytes.push(u8::from(mark.place.inside.is_some()));
-        bytes.extend(mark.place.inside.iter().flat_map(|id| id.as_bytes()));
-        bytes.extend(mark.seen.iter().flat_map(|pair| pair.to_be_bytes()));
+        bytes.extend(sync_token.offset.position.0.to_be_bytes());
+        bytes.push(u8::from(sync_token.offset.inside.is_some()));
+        bytes.extend(sync_token.offset.inside.iter().flat_map(|id| id.as_bytes()));
+        bytes.extend(sync_token.seen.iter().flat_map(|pair| pair.to_be_bytes()));
         let checksum = Fnv::new().bytes(&bytes).finish();
         bytes.extend(checksum.to_be_bytes());
         URL_SAFE_NO_PAD.encode(bytes)
@@ -186,7 +186,7 @@ impl Cursor {
         let after = match page {
             Some(order) => {
                 let time = Millis(i64::from_be_bytes(bytes.take()?));
-                Some((order, Spot { time, id: ActivityId::from_bytes(bytes.take()?)? }))
+                Some((order, SortKey { time, id: ActivityId::from_bytes(bytes.take()?)? }))
             }
             None => None,
         };
@@ -201,11 +201,11 @@ impl Cursor {
         while !bytes.0.is_empty() {
             seen.push(u64::from_be_bytes(bytes.take()?));
         }
-        let mark = Mark { place: Place { position, inside }, seen };
-        let fits = mark.seen.len() <= MAX_SEEN;
+        let sync_token = SyncToken { offset: ArrivalOffset { position, inside }, seen };
+        let fits = sync_token.seen.len() <= MAX_SEEN;
         let cursor = match after {
-            Some((order, after)) => Cursor::Page { order, after, mark },
-            None => Cursor::Updates(mark),
+            Some((order, after)) => Cursor::Page { order, after, sync_token },
+            None => Cursor::Updates(sync_token),
         };
         fits.then_some((cursor, binding))
     }

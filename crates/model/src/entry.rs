@@ -7,63 +7,63 @@ use crate::{ActivityId, Facet, Millis, Position, State, Uid, Version, Visibility
 
 /// Why an entry is in a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Box {
+pub enum EntryReason {
     /// The account did it.
-    From,
+    Authored,
     /// It addresses the account.
     Addressed,
     /// The account follows who did it.
     Followed,
 }
 
-impl Box {
+impl EntryReason {
     /// All of them.
-    pub const ALL: [Box; 3] = [Box::From, Box::Addressed, Box::Followed];
+    pub const ALL: [EntryReason; 3] = [EntryReason::Authored, EntryReason::Addressed, EntryReason::Followed];
 
     /// Its number in the store.
     pub fn number(self) -> u8 {
         match self {
-            Box::From => 0,
-            Box::Addressed => 1,
-            Box::Followed => 2,
+            EntryReason::Authored => 0,
+            EntryReason::Addressed => 1,
+            EntryReason::Followed => 2,
         }
     }
 }
 
-/// A set of boxes.
+/// A set of reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Boxes(u8);
+pub struct EntryReasons(u8);
 
-impl Boxes {
+impl EntryReasons {
     /// Every box.
-    pub const ALL: Boxes = Boxes(0b111);
+    pub const ALL: EntryReasons = EntryReasons(0b111);
 
     /// Whether the box is among them.
-    pub fn contains(self, one: Box) -> bool {
+    pub fn contains(self, one: EntryReason) -> bool {
         self.0 & (1 << one.number()) != 0
     }
 
     /// With this box too.
     #[must_use]
-    pub fn with(self, one: Box) -> Boxes {
-        Boxes(self.0 | 1 << one.number())
+    pub fn with(self, one: EntryReason) -> EntryReasons {
+        EntryReasons(self.0 | 1 << one.number())
     }
 
     /// With all of these too.
     #[must_use]
-    pub fn union(self, other: Boxes) -> Boxes {
-        Boxes(self.0 | other.0)
+    pub fn union(self, other: EntryReasons) -> EntryReasons {
+        EntryReasons(self.0 | other.0)
     }
 
-    /// The boxes in it.
-    pub fn iter(self) -> impl Iterator<Item = Box> {
-        Box::ALL.into_iter().filter(move |one| self.contains(*one))
+    /// The reasons in it.
+    pub fn iter(self) -> impl Iterator<Item = EntryReason> {
+        EntryReason::ALL.into_iter().filter(move |one| self.contains(*one))
     }
 }
 
-impl FromIterator<Box> for Boxes {
-    fn from_iter<T: IntoIterator<Item = Box>>(boxes: T) -> Boxes {
-        boxes.into_iter().fold(Boxes::default(), Boxes::with)
+impl FromIterator<EntryReason> for EntryReasons {
+    fn from_iter<T: IntoIterator<Item = EntryReason>>(reasons: T) -> EntryReasons {
+        reasons.into_iter().fold(EntryReasons::default(), EntryReasons::with)
     }
 }
 
@@ -77,9 +77,9 @@ pub enum Order {
     Published,
 }
 
-/// A spot in an ordered collection: time in that order, then identifier. The order is total.
+/// A sort_key in an ordered collection: time in that order, then identifier. The order is total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Spot {
+pub struct SortKey {
     /// The ordering time.
     pub time: Millis,
     /// The identifier.
@@ -91,8 +91,8 @@ pub struct Spot {
 pub struct Entry {
     /// The activity.
     pub id: ActivityId,
-    /// In which boxes of the account it is.
-    pub boxes: Boxes,
+    /// In which reasons of the account it is.
+    pub reasons: EntryReasons,
     /// Service, type and verb.
     pub facet: Facet,
     /// When it was received.
@@ -106,9 +106,9 @@ pub struct Entry {
     /// Who may see that version.
     pub visibility: Visibility,
     /// That version is one that does not belong here any more (deleted, or no longer addressed).
-    pub gone: bool,
+    pub retracted: bool,
     /// Who could see a version that was here before it, taken widely; `None` if none was.
-    pub formerly: Option<Visibility>,
+    pub prior: Option<Visibility>,
     /// Where in the delivery log it arrived; `None` while that is not known.
     pub arrived: Option<Position>,
     /// Followers find it here. Only an entry among what an account did says so.
@@ -117,29 +117,29 @@ pub struct Entry {
 
 impl Entry {
     /// What a collection is told of an activity in that state, in a box of its own.
-    pub fn of(state: &State, into: Box, gone: bool) -> Entry {
+    pub fn of(state: &State, into: EntryReason, retracted: bool) -> Entry {
         Entry {
             id: state.id,
-            boxes: Boxes::default().with(into),
+            reasons: EntryReasons::default().with(into),
             facet: state.facet.clone(),
             received: state.received,
             published: state.published,
             actor: state.actor,
             version: state.version,
             visibility: state.visibility,
-            gone,
-            formerly: None,
+            retracted,
+            prior: None,
             arrived: None,
-            pulled: state.pulled && into == Box::From,
+            pulled: state.pulled && into == EntryReason::Authored,
         }
     }
 
     /// Where it stands in that order.
-    pub fn spot(&self, order: Order) -> Spot {
+    pub fn sort_key(&self, order: Order) -> SortKey {
         let time = match order {
             Order::Received => self.received,
             Order::Published => self.published,
         };
-        Spot { time, id: self.id }
+        SortKey { time, id: self.id }
     }
 }

@@ -33,7 +33,7 @@ impl fmt::Debug for Temporary {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Nobody has decided.
-    Asked,
+    Requested,
     /// This account allowed it; SHA-256 of the verifier that the application has to bring.
     Allowed {
         /// Who.

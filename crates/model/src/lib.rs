@@ -9,6 +9,7 @@ mod belonging;
 mod cursor;
 mod entry;
 mod facet;
+mod fanout_mode;
 mod grant;
 mod hash;
 mod id;
@@ -16,14 +17,16 @@ mod query;
 mod source;
 mod time;
 mod vocabulary;
-mod ways;
 
 pub use account::{Account, Application, Key, PICTURE_SIZES, Picture, Scopes};
-pub use activity::{Activity, Body, Comments, Formerly, Object, Service, State, Thumbnail, Visibility};
+pub use activity::{Activity, Body, Comments, Object, PriorAudience, Service, State, Thumbnail, Visibility};
 pub use belonging::{Collection, Edge, Membership, Reader, belongs, entry_belongs, may_see};
-pub use cursor::{Binding, Cursor, CursorError, Mark, Place};
-pub use entry::{Box, Boxes, Entry, Order, Spot};
+pub use cursor::{ArrivalOffset, Binding, Cursor, CursorError, SyncToken};
+pub use entry::{Entry, EntryReason, EntryReasons, Order, SortKey};
 pub use facet::{Facet, ServiceName};
+pub use fanout_mode::{
+    DeliveryState, Dormancy, EdgeDormancy, FanoutMode, FanoutStage, FanoutState, MAX_PULLED,
+};
 pub use grant::{AccessToken, Progress, Purpose, Session, Temporary, Ticket};
 pub use hash::Fnv;
 pub use id::{AccountName, ActivityId, InvalidName, KeyId, Position, Uid, Version};
@@ -34,4 +37,3 @@ pub use query::{
 pub use source::SourceId;
 pub use time::{InvalidTime, Millis};
 pub use vocabulary::{Kind, Verb, category, category_label, parse_category};
-pub use ways::{Audience, MOST_PULLED, Phase, Reading, Sleep, Stage, Way};

@@ -6,7 +6,7 @@ mod raw;
 pub use filter::{Filter, Range};
 pub use raw::{RawQuery, encode_component};
 
-use crate::{Binding, Collection, Cursor, CursorError, Mark, Millis, Order, Spot, Uid};
+use crate::{Binding, Collection, Cursor, CursorError, Millis, Order, SortKey, SyncToken, Uid};
 
 /// How many items a page has when nothing is said.
 pub const DEFAULT_COUNT: u32 = 20;
@@ -62,13 +62,13 @@ pub enum Start {
     Skip(u32),
     /// Where a walk's last page ended.
     After {
-        /// The last spot of that page.
-        spot: Spot,
+        /// The last sort_key of that page.
+        sort_key: SortKey,
         /// What the walk has seen.
-        mark: Mark,
+        sync_token: SyncToken,
     },
-    /// What arrived after the mark, in the order of arrival.
-    Updates(Mark),
+    /// What arrived after the sync_token, in the order of arrival.
+    Updates(SyncToken),
 }
 
 /// A question to one collection, resolved and within limits.
@@ -136,8 +136,10 @@ impl FeedQuery {
             (None, Some(text)) => {
                 let binding = Binding::new(owner, collection, &filter);
                 match Cursor::decode(&text, binding, order) {
-                    Ok(Cursor::Page { after, mark, .. }) => Start::After { spot: after, mark },
-                    Ok(Cursor::Updates(mark)) => Start::Updates(mark),
+                    Ok(Cursor::Page { after, sync_token, .. }) => {
+                        Start::After { sort_key: after, sync_token }
+                    }
+                    Ok(Cursor::Updates(sync_token)) => Start::Updates(sync_token),
                     Err(error) => return Err(ParameterError::new("cursor", error.to_string())),
                 }
             }
@@ -163,7 +165,7 @@ impl FeedQuery {
         query.count = if raw.scalar("count")?.is_some() { query.count.min(MAX_PAGE) } else { 0 };
         if let Some(text) = last_event.filter(|text| !text.is_empty()) {
             query.start = match Cursor::decode(text, query.binding(), query.order) {
-                Ok(Cursor::Updates(mark)) => Start::Updates(mark),
+                Ok(Cursor::Updates(sync_token)) => Start::Updates(sync_token),
                 Ok(Cursor::Page { .. }) | Err(CursorError::Altered) => {
                     return Err(ParameterError::new(
                         "Last-Event-ID",
@@ -182,9 +184,9 @@ impl FeedQuery {
         }
     }
 
-    /// The text of a mark in this collection under these filters: the id of an event, the cursor of an updates link.
-    pub fn mark_text(&self, mark: &Mark) -> String {
-        Cursor::Updates(mark.clone()).encode(self.binding())
+    /// The text of a sync_token in this collection under these filters: the id of an event, the cursor of an updates link.
+    pub fn sync_token_text(&self, sync_token: &SyncToken) -> String {
+        Cursor::Updates(sync_token.clone()).encode(self.binding())
     }
 
     fn binding(&self) -> Binding {
@@ -197,7 +199,7 @@ impl FeedQuery {
         FeedQuery { start, ..self.clone() }
     }
 
-    /// The query string that asks this, without its question mark; what is default is left out.
+    /// The query string that asks this, without its question sync_token; what is default is left out.
     pub fn render(&self) -> String {
         let mut pairs = self.filter.parameters();
         if self.order == Order::Published {
@@ -215,10 +217,10 @@ impl FeedQuery {
                 pairs.push(("start", skip.to_string()));
                 None
             }
-            Start::After { spot, mark } => {
-                Some(Cursor::Page { order: self.order, after: *spot, mark: mark.clone() })
+            Start::After { sort_key, sync_token } => {
+                Some(Cursor::Page { order: self.order, after: *sort_key, sync_token: sync_token.clone() })
             }
-            Start::Updates(mark) => Some(Cursor::Updates(mark.clone())),
+            Start::Updates(sync_token) => Some(Cursor::Updates(sync_token.clone())),
         };
         if let Some(cursor) = cursor {
             let binding = Binding::new(self.owner, self.collection, &self.filter);

@@ -1,10 +1,10 @@
 //! How an activity comes into the store.
 
-use model::{Activity, ActivityId, Formerly, Position, Uid, Version};
+use model::{Activity, ActivityId, Position, PriorAudience, Uid, Version};
 
 /// The address of an activity from outside: who did it, on which service (folded), and the service's own id for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SourceKey {
+pub struct ExternalKey {
     /// Who did it.
     pub actor: Uid,
     /// The service's name in the form that names are compared in.
@@ -30,13 +30,13 @@ pub struct Claim {
 #[derive(Clone, Debug)]
 pub struct Acceptance {
     /// Where it is claimed.
-    pub source: SourceKey,
+    pub source: ExternalKey,
     /// The version that the caller found claimed there, and builds upon.
     pub before: Option<Version>,
     /// A hash of its content.
     pub fingerprint: [u8; 16],
     /// What that version was, if there was one: others may have entries that the new version takes back.
-    pub formerly: Option<Formerly>,
+    pub prior: Option<PriorAudience>,
     /// The new state, with a version later than `before`, and the body.
     pub activity: Activity,
 }

@@ -2,40 +2,40 @@
 
 use crate::{Result, StoreError};
 use model::{
-    Account, AccountName, ActivityId, Facet, Formerly, Kind, Millis, Position, Spot, State, Uid, Verb,
-    Version, Visibility,
+    Account, AccountName, ActivityId, Facet, Kind, Millis, Position, PriorAudience, SortKey, State, Uid,
+    Verb, Version, Visibility,
 };
 
 /// Puts values one after the other.
 #[derive(Default)]
-pub(crate) struct Put(Vec<u8>);
+pub(crate) struct WireWriter(Vec<u8>);
 
-impl Put {
-    pub(crate) fn new() -> Put {
-        Put::default()
+impl WireWriter {
+    pub(crate) fn new() -> WireWriter {
+        WireWriter::default()
     }
 
     pub(crate) fn finish(self) -> Vec<u8> {
         self.0
     }
 
-    pub(crate) fn byte(mut self, byte: u8) -> Put {
+    pub(crate) fn byte(mut self, byte: u8) -> WireWriter {
         self.0.push(byte);
         self
     }
 
-    pub(crate) fn flag(self, flag: bool) -> Put {
+    pub(crate) fn flag(self, flag: bool) -> WireWriter {
         self.byte(u8::from(flag))
     }
 
     /// Eight bytes whose order is the order of the numbers.
-    pub(crate) fn ordered(mut self, number: u64) -> Put {
+    pub(crate) fn ordered(mut self, number: u64) -> WireWriter {
         self.0.extend(number.to_be_bytes());
         self
     }
 
     /// As short as it is.
-    pub(crate) fn number(mut self, mut number: u64) -> Put {
+    pub(crate) fn number(mut self, mut number: u64) -> WireWriter {
         while number >= 0x80 {
             self.0.push(number.to_le_bytes()[0] | 0x80);
             number >>= 7;
@@ -44,54 +44,58 @@ impl Put {
     }
 
     /// As short as it is, on either side of zero.
-    pub(crate) fn signed(self, number: i64) -> Put {
+    pub(crate) fn signed(self, number: i64) -> WireWriter {
         self.number(((number << 1) ^ (number >> 63)).cast_unsigned())
     }
 
-    pub(crate) fn blob(mut self, bytes: &[u8]) -> Put {
+    pub(crate) fn blob(mut self, bytes: &[u8]) -> WireWriter {
         self = self.number(bytes.len() as u64);
         self.0.extend(bytes);
         self
     }
 
-    pub(crate) fn text(self, text: &str) -> Put {
+    pub(crate) fn text(self, text: &str) -> WireWriter {
         self.blob(text.as_bytes())
     }
 
-    pub(crate) fn id(mut self, id: ActivityId) -> Put {
+    pub(crate) fn id(mut self, id: ActivityId) -> WireWriter {
         self.0.extend(id.as_bytes());
         self
     }
 
-    pub(crate) fn visibility(self, visibility: Visibility) -> Put {
+    pub(crate) fn visibility(self, visibility: Visibility) -> WireWriter {
         self.byte(visibility_number(visibility))
     }
 
-    pub(crate) fn option<T>(self, value: Option<T>, put: impl FnOnce(Put, T) -> Put) -> Put {
+    pub(crate) fn option<T>(
+        self,
+        value: Option<T>,
+        put: impl FnOnce(WireWriter, T) -> WireWriter,
+    ) -> WireWriter {
         match value {
             Some(value) => put(self.byte(1), value),
             None => self.byte(0),
         }
     }
 
-    pub(crate) fn many<T>(self, values: &[T], put: impl Fn(Put, &T) -> Put) -> Put {
+    pub(crate) fn many<T>(self, values: &[T], put: impl Fn(WireWriter, &T) -> WireWriter) -> WireWriter {
         values.iter().fold(self.number(values.len() as u64), put)
     }
 
-    pub(crate) fn spot(self, spot: Spot) -> Put {
-        self.signed(spot.time.0).id(spot.id)
+    pub(crate) fn sort_key(self, sort_key: SortKey) -> WireWriter {
+        self.signed(sort_key.time.0).id(sort_key.id)
     }
 
-    pub(crate) fn facet(self, facet: &Facet) -> Put {
+    pub(crate) fn facet(self, facet: &Facet) -> WireWriter {
         self.text(&facet.service).text(facet.kind.as_str()).text(facet.verb.as_str())
     }
 
-    pub(crate) fn formerly(self, formerly: &Formerly) -> Put {
-        self.visibility(formerly.visibility).many(&formerly.addressed, |put, uid| put.signed(uid.0))
+    pub(crate) fn prior_audience(self, prior: &PriorAudience) -> WireWriter {
+        self.visibility(prior.visibility).many(&prior.addressed, |put, uid| put.signed(uid.0))
     }
 
-    /// Everything of a state but whether it is pulled: that is a [`mark`](Put::mark) of what the state is part of.
-    pub(crate) fn state(self, state: &State) -> Put {
+    /// Everything of a state but whether it is pulled: that is a [`mark`](WireWriter::mark) of what the state is part of.
+    pub(crate) fn state(self, state: &State) -> WireWriter {
         self.id(state.id)
             .signed(state.version.0)
             .signed(state.actor.0)
@@ -106,14 +110,14 @@ impl Put {
 
     /// Everything of an account but its number. It comes last in whatever it is part of, because what was written before
     /// an account had something more ends before that.
-    pub(crate) fn account(self, account: &Account) -> Put {
+    pub(crate) fn account(self, account: &Account) -> WireWriter {
         self.text(account.name.as_str())
             .signed(account.version.0)
-            .option(account.given_name.as_deref(), Put::text)
-            .option(account.family_name.as_deref(), Put::text)
+            .option(account.given_name.as_deref(), WireWriter::text)
+            .option(account.family_name.as_deref(), WireWriter::text)
             .flag(account.public)
             .flag(account.operator)
-            .option(account.password.as_deref(), Put::text)
+            .option(account.password.as_deref(), WireWriter::text)
             .signed(account.created.0)
             .flag(account.removed)
             .flag(account.disabled)
@@ -121,17 +125,17 @@ impl Put {
     }
 
     /// Comes last in whatever it is part of, and only where it is set: there older nodes do not look.
-    pub(crate) fn mark(self, set: bool) -> Put {
+    pub(crate) fn mark(self, set: bool) -> WireWriter {
         if set { self.flag(true) } else { self }
     }
 }
 
 /// Takes them back.
-pub(crate) struct Take<'a>(&'a [u8]);
+pub(crate) struct WireReader<'a>(&'a [u8]);
 
-impl<'a> Take<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Take<'a> {
-        Take(bytes)
+impl<'a> WireReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> WireReader<'a> {
+        WireReader(bytes)
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8]> {
@@ -219,13 +223,13 @@ impl<'a> Take<'a> {
 
     /// A credential epoch; the first one where the value ends before it.
     pub(crate) fn epoch(&mut self) -> Result<u32> {
-        let number = self.unless_ended(Take::number)?.unwrap_or(0);
+        let number = self.unless_ended(WireReader::number)?.unwrap_or(0);
         u32::try_from(number).map_err(|_| wrong("an epoch"))
     }
 
     /// Not set where the value ends before it.
     pub(crate) fn mark(&mut self) -> Result<bool> {
-        Ok(self.unless_ended(Take::flag)?.unwrap_or(false))
+        Ok(self.unless_ended(WireReader::flag)?.unwrap_or(false))
     }
 
     pub(crate) fn many<T>(&mut self, take: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
@@ -233,8 +237,8 @@ impl<'a> Take<'a> {
         (0..number).map(|_| take(self)).collect()
     }
 
-    pub(crate) fn spot(&mut self) -> Result<Spot> {
-        Ok(Spot { time: self.millis()?, id: self.id()? })
+    pub(crate) fn sort_key(&mut self) -> Result<SortKey> {
+        Ok(SortKey { time: self.millis()?, id: self.id()? })
     }
 
     pub(crate) fn facet(&mut self) -> Result<Facet> {
@@ -245,11 +249,11 @@ impl<'a> Take<'a> {
         })
     }
 
-    pub(crate) fn formerly(&mut self) -> Result<Formerly> {
-        Ok(Formerly { visibility: self.visibility()?, addressed: self.many(Take::uid)? })
+    pub(crate) fn prior_audience(&mut self) -> Result<PriorAudience> {
+        Ok(PriorAudience { visibility: self.visibility()?, addressed: self.many(WireReader::uid)? })
     }
 
-    /// The state, not pulled: see [`Put::state`].
+    /// The state, not pulled: see [`WireWriter::state`].
     pub(crate) fn state(&mut self) -> Result<State> {
         Ok(State {
             id: self.id()?,
@@ -261,13 +265,13 @@ impl<'a> Take<'a> {
             updated: self.millis()?,
             deleted: self.flag()?,
             visibility: self.visibility()?,
-            addressed: self.many(Take::uid)?,
+            addressed: self.many(WireReader::uid)?,
             pulled: false,
         })
     }
 
     pub(crate) fn account(&mut self, uid: Uid) -> Result<Account> {
-        let text = |take: &mut Take<'_>| take.text().map(str::to_owned);
+        let text = |take: &mut WireReader<'_>| take.text().map(str::to_owned);
         Ok(Account {
             uid,
             name: AccountName::parse(self.text()?).map_err(|_| wrong("an account's name"))?,
@@ -331,10 +335,10 @@ mod tests {
             disabled: true,
             credential_epoch: 3,
         };
-        let bytes = Put::new().account(&account).finish();
-        assert!(Take::new(&bytes).account(account.uid).unwrap() == account);
+        let bytes = WireWriter::new().account(&account).finish();
+        assert!(WireReader::new(&bytes).account(account.uid).unwrap() == account);
         let (older, _) = bytes.split_at(bytes.len() - 2);
-        let read = Take::new(older).account(account.uid).unwrap();
+        let read = WireReader::new(older).account(account.uid).unwrap();
         assert!(read == Account { disabled: false, credential_epoch: 0, ..account });
     }
 }

@@ -3,10 +3,10 @@
 //! What the rest of the interface tells is not told here again. Whatever is put is put as it is given: nothing is logged,
 //! nothing arrives anywhere, and to put it twice changes nothing. Nobody else may use the target meanwhile.
 
-use crate::{Claim, Connection, Result, SourceKey, Store};
+use crate::{Claim, Connection, ExternalKey, Result, Store};
 use async_trait::async_trait;
 use model::{
-    AccessToken, Account, Activity, ActivityId, Edge, Entry, Formerly, Millis, Picture, Position, Uid,
+    AccessToken, Account, Activity, ActivityId, Edge, Entry, Millis, Picture, Position, PriorAudience, Uid,
     Version,
 };
 
@@ -18,13 +18,13 @@ pub(crate) const PROGRESS: &str = "copy";
 
 /// An activity with everything that the store knows of it.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct ActivityRecord {
     /// Its state and body.
     pub activity: Activity,
     /// What the versions before the present one were together.
-    pub formerly: Option<Formerly>,
+    pub prior: Option<PriorAudience>,
     /// What stands at its address, if that is this activity.
-    pub claim: Option<(SourceKey, Claim)>,
+    pub claim: Option<(ExternalKey, Claim)>,
 }
 
 /// What a recipient took out of what reaches them.
@@ -74,7 +74,7 @@ pub trait Copying: Store {
     async fn copy_edges(&self, follower: Uid, edges: Vec<(Uid, Edge)>) -> Result<()>;
 
     /// Puts activities.
-    async fn copy_activities(&self, activities: Vec<Whole>) -> Result<()>;
+    async fn copy_activities(&self, activities: Vec<ActivityRecord>) -> Result<()>;
 
     /// Puts what an account took out.
     async fn copy_removals(&self, owner: Uid, removals: Vec<Removal>) -> Result<()>;

@@ -2,20 +2,20 @@
 
 use model::{Entry, Visibility};
 
-/// One entry of two that tell of the same activity in the same collection, each for boxes of its own.
+/// One entry of two that tell of the same activity in the same collection, each for reasons of its own.
 ///
-/// It is gone only if both are, and is in the boxes of those that are not: an activity that does not address
+/// It is retracted only if both are, and is in the reasons of those that are not: an activity that does not address
 /// its reader any more may still be followed. Of those that count the wider visibility does: whoever shows it
 /// looks at the state. Who could see what was here before could by either, and it is pulled by either: only one among
 /// what an account did says so. The rest is taken from the later one. The order of joining does not matter.
 pub(crate) fn joined(one: Entry, other: Entry) -> Entry {
-    let (boxes, gone, visibility) = match (one.gone, other.gone) {
-        (false, true) => (one.boxes, false, one.visibility),
-        (true, false) => (other.boxes, false, other.visibility),
-        (gone, _) => (one.boxes.union(other.boxes), gone, one.visibility.min(other.visibility)),
+    let (reasons, retracted, visibility) = match (one.retracted, other.retracted) {
+        (false, true) => (one.reasons, false, one.visibility),
+        (true, false) => (other.reasons, false, other.visibility),
+        (retracted, _) => (one.reasons.union(other.reasons), retracted, one.visibility.min(other.visibility)),
     };
-    let formerly = Visibility::wider(one.formerly, other.formerly);
+    let prior = Visibility::wider(one.prior, other.prior);
     let pulled = one.pulled || other.pulled;
     let latest = if (other.version, other.arrived) > (one.version, one.arrived) { other } else { one };
-    Entry { boxes, gone, visibility, formerly, pulled, ..latest }
+    Entry { reasons, retracted, visibility, prior, pulled, ..latest }
 }

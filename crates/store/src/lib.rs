@@ -19,6 +19,7 @@ mod copying;
 pub mod cql;
 mod entries;
 mod error;
+mod fanout_mode;
 pub mod faulty;
 mod grants;
 pub mod jetstream;
@@ -28,44 +29,43 @@ mod notices;
 mod sources;
 pub mod sqlite;
 mod update;
-mod ways;
 
-pub use activities::{Acceptance, Accepted, Claim, SourceKey};
-pub use copying::{Copying, Removal, Whole};
+pub use activities::{Acceptance, Accepted, Claim, ExternalKey};
+pub use copying::{ActivityRecord, Copying, Removal};
 pub use error::{Result, StoreError};
+pub use fanout_mode::{FanoutModes, Follower, LastRead};
 pub use grants::{Grants, Nonce, Secret};
 pub use log::{Backlog, DeadLetter, Log, Task, Work};
 pub use networks::{KnownNetwork, MAX_NETWORKS, Networks};
 pub use notices::{Notice, Notices};
 pub use sources::{Connection, SHARDS, Source, Sources};
 pub use update::{Gates, Versioned, update};
-pub use ways::{Follower, LastRead, Ways};
 
 use async_trait::async_trait;
 use model::{
-    Account, AccountName, Activity, ActivityId, Application, Boxes, Edge, Entry, Filter, Formerly, Key,
-    KeyId, Millis, Order, Picture, Place, Position, Spot, State, Uid, Version,
+    Account, AccountName, Activity, ActivityId, Application, ArrivalOffset, Edge, Entry, EntryReasons,
+    Filter, Key, KeyId, Millis, Order, Picture, Position, PriorAudience, SortKey, State, Uid, Version,
 };
 
 /// Everything that a store offers.
 #[async_trait]
 pub trait Store:
-    Accounts + Credentials + Grants + Networks + Graph + Activities + Feeds + Ways + Sources + Log
+    Accounts + Credentials + Grants + Networks + Graph + Activities + Feeds + FanoutModes + Sources + Log
 {
     /// Answers when the store can be read.
     async fn ping(&self) -> Result<()>;
 
     /// Why what is acknowledged might get lost after all: how an engine is set up. Nothing, if all is well.
-    async fn doubts(&self) -> Result<Vec<String>>;
+    async fn durability_warnings(&self) -> Result<Vec<String>>;
 
     /// Tells the other processes of the service. It may get lost: nobody relies on it.
-    async fn tell(&self, notice: &Notice) -> Result<()>;
+    async fn broadcast(&self, notice: &Notice) -> Result<()>;
 
     /// What the other processes tell from now on; `None` where there are none that could be heard.
-    async fn listen(&self) -> Result<Option<Notices>>;
+    async fn subscribe(&self) -> Result<Option<Notices>>;
 
     /// Fixes a fact about this store for ever: gives back the value of whoever named it first.
-    async fn fix(&self, name: &str, value: &str) -> Result<String>;
+    async fn set_once(&self, name: &str, value: &str) -> Result<String>;
 
     /// Where the changes of one state that this process makes queue; see [`update`].
     fn update_gates(&self) -> &Gates;
@@ -179,7 +179,7 @@ pub trait Credentials: Send + Sync {
 #[async_trait]
 pub trait Graph: Send + Sync {
     /// Replaces an edge's state, unless the stored version is as late or later, and has it followed up: a task in the
-    /// log, whose place is given. `None`: nothing was changed.
+    /// log, whose position is given. `None`: nothing was changed.
     async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<Option<Position>>;
 
     /// The follower's edges to these accounts, also those that say "not any more".
@@ -196,7 +196,7 @@ pub trait Graph: Send + Sync {
 #[async_trait]
 pub trait Activities: Send + Sync {
     /// What is claimed at that address, deleted or not.
-    async fn claim(&self, source: &SourceKey) -> Result<Option<Claim>>;
+    async fn claim(&self, source: &ExternalKey) -> Result<Option<Claim>>;
 
     /// Takes versions of activities in, each by itself: its claim, its state and body, the actor's own entry, and a
     /// task in the log. When it returns [`Accepted::Stored`], all of that is durable and the actor's next read shows
@@ -208,7 +208,7 @@ pub trait Activities: Send + Sync {
 
     /// What the versions before the present ones of these activities were, all taken together: the widest visibility,
     /// and everybody whom they addressed. `None`: there was none before.
-    async fn formerly(&self, ids: &[ActivityId]) -> Result<Vec<Option<Formerly>>>;
+    async fn prior_audiences(&self, ids: &[ActivityId]) -> Result<Vec<Option<PriorAudience>>>;
 
     /// The present states of these activities with their bodies, both of one version.
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>>;
@@ -219,23 +219,36 @@ pub trait Activities: Send + Sync {
 pub struct Slice<'a> {
     /// Whose.
     pub owner: Uid,
-    /// Of which boxes.
-    pub boxes: Boxes,
+    /// Of which reasons.
+    pub reasons: EntryReasons,
     /// In which order, newest first.
     pub order: Order,
     /// What is looked for. The range of the ordering time is kept exactly; by the rest the store leaves out what it
     /// can leave out cheaply, and may give more than is looked for.
     pub filter: &'a Filter,
-    /// Only entries that come after this spot.
-    pub after: Option<Spot>,
+    /// Only entries that come after this sort_key.
+    pub after: Option<SortKey>,
     /// How many at most.
     pub limit: usize,
 }
 
 impl<'a> Slice<'a> {
     /// A part of what an account did.
-    pub fn own(owner: Uid, order: Order, filter: &'a Filter, after: Option<Spot>, limit: usize) -> Slice<'a> {
-        Slice { owner, boxes: Boxes::default().with(model::Box::From), order, filter, after, limit }
+    pub fn own(
+        owner: Uid,
+        order: Order,
+        filter: &'a Filter,
+        after: Option<SortKey>,
+        limit: usize,
+    ) -> Slice<'a> {
+        Slice {
+            owner,
+            reasons: EntryReasons::default().with(model::EntryReason::Authored),
+            order,
+            filter,
+            after,
+            limit,
+        }
     }
 }
 
@@ -251,14 +264,14 @@ pub enum Arrival {
 /// Collections: delivered entries, in two orders and in the order of their arrival.
 #[async_trait]
 pub trait Feeds: Send + Sync {
-    /// Writes entries into collections, a row for each of an entry's boxes, all arriving at `at` (what the entries
+    /// Writes entries into collections, a row for each of an entry's reasons, all arriving at `at` (what the entries
     /// themselves say of their arrival does not count). Of two writes of one row the later version stays, of equal
     /// versions the later position, at one position the one that says more widely who could see what was before it:
     /// the row is a register, and an engine needs to read nothing to write it.
     async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()>;
 
-    /// A slice of a collection: in order, an activity that is in several boxes once, with all of them that are asked
-    /// for. Where its rows differ, it is gone only if all of them are, it is in the boxes of those that are not, and
+    /// A slice of a collection: in order, an activity that is in several reasons once, with all of them that are asked
+    /// for. Where its rows differ, it is retracted only if all of them are, it is in the reasons of those that are not, and
     /// the rest is as the latest row says. Fewer than the limit means that there are no more.
     async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>>;
 
@@ -267,27 +280,32 @@ pub trait Feeds: Send + Sync {
         futures::future::try_join_all(slices.iter().map(|slice| self.slice(slice))).await
     }
 
-    /// Notes that at that place in the log something changed for these accounts that no entry tells of.
+    /// Notes that at that position in the log something changed for these accounts that no entry tells of.
     async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()>;
 
     /// What arrived after `after` and not after `floor`, by position and identifier, an activity once per position
-    /// with all the boxes that it arrived in; a change comes last at its position. Fewer than the limit means that there
+    /// with all the reasons that it arrived in; a change comes last at its position. Fewer than the limit means that there
     /// are no more.
-    async fn arrivals(&self, owner: Uid, after: Place, floor: Position, limit: usize)
-    -> Result<Vec<Arrival>>;
+    async fn arrivals(
+        &self,
+        owner: Uid,
+        after: ArrivalOffset,
+        floor: Position,
+        limit: usize,
+    ) -> Result<Vec<Arrival>>;
 
-    /// What arrived among what each of these accounts did, as [`arrivals`](Feeds::arrivals) gives it, other boxes and
+    /// What arrived among what each of these accounts did, as [`arrivals`](Feeds::arrivals) gives it, other reasons and
     /// changes left out: as many lists as accounts, each with no more than the limit, and one with fewer has all.
     async fn own_arrivals(
         &self,
         owners: &[Uid],
-        after: Place,
+        after: ArrivalOffset,
         floor: Position,
         limit: usize,
     ) -> Result<Vec<Vec<Entry>>>;
 
     /// Notes that the owner took an activity (received then) out of what reaches them, and has it followed up: a task in
-    /// the log, whose place is given. `None`: it was noted before.
+    /// the log, whose position is given. `None`: it was noted before.
     async fn remove(
         &self,
         owner: Uid,

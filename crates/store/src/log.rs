@@ -6,7 +6,7 @@
 
 use crate::Result;
 use async_trait::async_trait;
-use model::{ActivityId, Formerly, Millis, Position, Spot, Uid, Version, Visibility};
+use model::{ActivityId, Millis, Position, PriorAudience, SortKey, Uid, Version, Visibility};
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Work {
         /// The version that was accepted.
         version: Version,
         /// What the version before it was; `None` for the first one.
-        formerly: Option<Formerly>,
+        prior: Option<PriorAudience>,
         /// At which position it was accepted, if that is not the task's own: who followed later gets it otherwise.
         accepted: Option<Position>,
     },
@@ -29,7 +29,7 @@ pub enum Work {
         /// The version that was accepted.
         version: Version,
         /// Who could see the version before it.
-        formerly: Option<Visibility>,
+        prior: Option<Visibility>,
         /// At which position the version was accepted: who followed later gets it otherwise.
         accepted: Position,
         /// Those up to this one have it.
@@ -57,8 +57,8 @@ pub enum Work {
     Addressed {
         /// Which account.
         uid: Uid,
-        /// Of its activities those down to this spot are done, in the order of receipt.
-        after: Option<Spot>,
+        /// Of its activities those down to this sort_key are done, in the order of receipt.
+        after: Option<SortKey>,
     },
     /// An account took an activity out of what reaches it.
     Removal {
@@ -68,23 +68,23 @@ pub enum Work {
         id: ActivityId,
     },
     /// Very many follow an account: prepare them for pulling what it does, and then let it be pulled.
-    Audience {
+    PrepareFollowers {
         /// Which account.
         uid: Uid,
         /// Of its followers those up to this one are prepared.
         after: Option<Uid>,
     },
-    /// An account fell asleep: nothing need be pushed to it.
-    Sleep {
+    /// An account fell dormant: nothing need be pushed to it.
+    BecomeDormant {
         /// Which.
         uid: Uid,
-        /// The version of its sleep.
+        /// The version of its dormancy.
         version: Version,
         /// Of whom it follows those up to this one do not push any more.
         after: Option<Uid>,
     },
     /// An account came back: push to it again, and deliver what it missed.
-    Return {
+    CatchUp {
         /// Which.
         uid: Uid,
         /// The version of its return.
@@ -93,8 +93,8 @@ pub enum Work {
         since: Position,
         /// Of whom it follows those up to this one are done.
         after: Option<Uid>,
-        /// And of this one everything down to that spot, in the order of receipt.
-        within: Option<(Uid, Spot)>,
+        /// And of this one everything down to that sort_key, in the order of receipt.
+        within: Option<(Uid, SortKey)>,
     },
 }
 
@@ -102,8 +102,8 @@ impl Work {
     /// The same work for a task elsewhere in the log than at `position`, where it was first.
     pub(crate) fn moved_from(&self, position: Position) -> Work {
         match self.clone() {
-            Work::Version { id, version, formerly, accepted } => {
-                Work::Version { id, version, formerly, accepted: accepted.or(Some(position)) }
+            Work::Version { id, version, prior, accepted } => {
+                Work::Version { id, version, prior, accepted: accepted.or(Some(position)) }
             }
             other => other,
         }
@@ -118,9 +118,9 @@ impl Work {
             Work::Account { .. }
             | Work::Addressed { .. }
             | Work::Removal { .. }
-            | Work::Audience { .. }
-            | Work::Sleep { .. }
-            | Work::Return { .. } => None,
+            | Work::PrepareFollowers { .. }
+            | Work::BecomeDormant { .. }
+            | Work::CatchUp { .. } => None,
         }
     }
 }
@@ -128,7 +128,7 @@ impl Work {
 /// Something to be done, and how that went so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its place in the log.
+    /// Its position in the log.
     pub position: Position,
     /// What is to be done.
     pub work: Work,
@@ -165,7 +165,7 @@ pub struct DeadLetter {
 /// The delivery log.
 #[async_trait]
 pub trait Log: Send + Sync {
-    /// Appends a task; gives its place.
+    /// Appends a task; gives its position.
     async fn append(&self, work: &Work) -> Result<Position>;
 
     /// Everything up to here has been delivered and can be read.
@@ -187,7 +187,7 @@ pub trait Log: Send + Sync {
     async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()>;
 
     /// Puts the tasks whose time has come by `now` at the end of the log.
-    async fn come_due(&self, now: Millis) -> Result<()>;
+    async fn requeue_due(&self, now: Millis) -> Result<()>;
 
     /// Takes a task that did not work out of the log until its time comes, so that it holds nobody up: the floor goes on.
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()>;
@@ -201,7 +201,7 @@ pub trait Log: Send + Sync {
     async fn oldest(&self, now: Millis) -> Result<Position>;
 
     /// Gives a task up: it becomes a dead letter.
-    async fn bury(&self, task: &Task, why: &str, at: Millis) -> Result<()>;
+    async fn dead_letter(&self, task: &Task, why: &str, at: Millis) -> Result<()>;
 
     /// Dead letters, oldest first, those after that number.
     async fn dead_letters(&self, after: Option<u64>, limit: usize) -> Result<Vec<DeadLetter>>;

@@ -1,7 +1,7 @@
 //! What processes of one service tell each other in passing.
 
 use crate::Result;
-use crate::bytes::{Put, Take};
+use crate::bytes::{WireReader, WireWriter};
 use model::{Position, Uid};
 use tokio::sync::mpsc;
 
@@ -21,16 +21,16 @@ impl Notice {
     pub(crate) fn encode(&self) -> Vec<u8> {
         match self {
             Notice::Arrived(at, uids) => {
-                Put::new().byte(0).number(at.0).many(uids, |put, uid| put.signed(uid.0)).finish()
+                WireWriter::new().byte(0).number(at.0).many(uids, |put, uid| put.signed(uid.0)).finish()
             }
-            Notice::Failed(what) => Put::new().byte(1).blob(what).finish(),
+            Notice::Failed(what) => WireWriter::new().byte(1).blob(what).finish(),
         }
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Option<Notice>> {
-        let mut take = Take::new(bytes);
+        let mut take = WireReader::new(bytes);
         Ok(match take.byte()? {
-            0 => Some(Notice::Arrived(take.position()?, take.many(Take::uid)?)),
+            0 => Some(Notice::Arrived(take.position()?, take.many(WireReader::uid)?)),
             1 => Some(Notice::Failed(take.blob()?.to_vec())),
             // Of a later version of this service.
             _ => None,

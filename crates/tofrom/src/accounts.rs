@@ -80,13 +80,13 @@ pub async fn remove_ended(store: &dyn Store, clock: &Clock, account: &Account) {
 }
 
 /// Characters of a given or family name.
-pub(crate) const MOST_OF_A_NAME: usize = 100;
+pub(crate) const MAX_OF_A_NAME: usize = 100;
 
 /// That can't be a given or family name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPersonName {
     /// It is too long.
-    #[error("a given or family name has at most {MOST_OF_A_NAME} characters")]
+    #[error("a given or family name has at most {MAX_OF_A_NAME} characters")]
     TooLong,
     /// It has characters that can't be shown.
     #[error("a given or family name can't have control characters")]
@@ -96,7 +96,7 @@ pub enum BadPersonName {
 /// A given or family name as somebody typed it; empty is none.
 pub fn person_name(typed: &str) -> std::result::Result<Option<String>, BadPersonName> {
     let name = typed.trim();
-    if name.chars().count() > MOST_OF_A_NAME {
+    if name.chars().count() > MAX_OF_A_NAME {
         return Err(BadPersonName::TooLong);
     }
     if first_illegal(name).is_some() || name.chars().any(char::is_control) {

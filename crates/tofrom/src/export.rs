@@ -7,7 +7,7 @@ use crate::ingest::json::Written;
 use crate::json;
 use axum::body::Bytes;
 use futures::{Stream, stream};
-use model::{Activity, ActivityId, Box, Boxes, Filter, Order, Uid};
+use model::{Activity, ActivityId, EntryReason, EntryReasons, Filter, Order, Uid};
 use std::sync::Arc;
 use store::{Result, Slice, Store, StoreError};
 
@@ -59,14 +59,14 @@ impl Walk {
         let mut ids = Vec::new();
         let mut after = None;
         loop {
-            let boxes = Boxes::default().with(Box::From);
-            let slice = Slice { owner: self.owner, boxes, order, filter: &filter, after, limit: PAGE };
+            let reasons = EntryReasons::default().with(EntryReason::Authored);
+            let slice = Slice { owner: self.owner, reasons, order, filter: &filter, after, limit: PAGE };
             let entries = self.store.slice(&slice).await?;
-            ids.extend(entries.iter().filter(|entry| !entry.gone).map(|entry| entry.id));
+            ids.extend(entries.iter().filter(|entry| !entry.retracted).map(|entry| entry.id));
             if entries.len() < PAGE {
                 return Ok(ids);
             }
-            after = entries.last().map(|entry| entry.spot(order));
+            after = entries.last().map(|entry| entry.sort_key(order));
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::clock::Clock;
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Account, Edge, Entry, Filter, Millis, Order, Spot, State, Uid, Version, Visibility};
+use model::{Account, Edge, Entry, Filter, Millis, Order, SortKey, State, Uid, Version, Visibility};
 use store::{Result, Slice, Store};
 
 /// How many public activities a new follower finds.
@@ -74,7 +74,7 @@ async fn end(store: &dyn Store, now: Millis, follower: Uid, followee: Uid, edge:
 
 /// The 50th newest public activity of an account in the order of receipt; where that is too far away, the last one that
 /// was looked at. `None` if there are fewer: then all of them come along.
-async fn oldest_brought_along(store: &dyn Store, actor: Uid) -> Result<Option<Spot>> {
+async fn oldest_brought_along(store: &dyn Store, actor: Uid) -> Result<Option<SortKey>> {
     let filter = Filter::default();
     let (mut after, mut looked_at, mut public) = (None, 0, 0);
     while looked_at < LOOKED_AT {
@@ -87,20 +87,20 @@ async fn oldest_brought_along(store: &dyn Store, actor: Uid) -> Result<Option<Sp
         for state in found {
             public += 1;
             if public == BROUGHT_ALONG {
-                return Ok(Some(Spot { time: state.received, id: state.id }));
+                return Ok(Some(SortKey { time: state.received, id: state.id }));
             }
         }
         if entries.len() < PAGE {
             return Ok(None);
         }
         looked_at += entries.len();
-        after = entries.last().map(|entry| entry.spot(Order::Received));
+        after = entries.last().map(|entry| entry.sort_key(Order::Received));
     }
     Ok(after)
 }
 
 fn is_hinted_public(entry: &Entry) -> bool {
-    !entry.gone && entry.visibility == Visibility::Public
+    !entry.retracted && entry.visibility == Visibility::Public
 }
 
 fn is_public(state: &State) -> bool {

@@ -42,7 +42,7 @@ async fn following_brings_the_newest_50_public_ones_along() {
     did(&place, &bob, "direct", 3_000..3_120).await;
     follow(store, &clock(), ann.uid, &bob).await.unwrap();
     let edge = edge(store, ann.uid, bob.uid).await.unwrap().unwrap();
-    assert_eq!(edge.from.map(|spot| spot.time), Some(Millis(1_010)), "60 less 50");
+    assert_eq!(edge.from.map(|sort_key| sort_key.time), Some(Millis(1_010)), "60 less 50");
     assert_eq!((edge.following, edge.since), (true, NOW));
     assert_eq!(public.len(), 11);
 }
@@ -54,7 +54,7 @@ async fn no_more_than_2000_are_looked_at() {
     did(&place, &bob, "public", 1_000..1_100).await;
     did(&place, &bob, "direct", 5_000..7_000).await;
     let oldest = oldest_brought_along(place.store.as_ref(), bob.uid).await.unwrap();
-    assert_eq!(oldest.map(|spot| spot.time), Some(Millis(5_000)), "the last one looked at");
+    assert_eq!(oldest.map(|sort_key| sort_key.time), Some(Millis(5_000)), "the last one looked at");
 }
 
 #[tokio::test]

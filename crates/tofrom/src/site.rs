@@ -53,8 +53,8 @@ impl Site {
     /// The address that asks `query` of that account's collection.
     pub fn collection_url(&self, name: &AccountName, query: &FeedQuery) -> String {
         let (collection, rendered) = (query.collection.as_str(), query.render());
-        let mark = if rendered.is_empty() { "" } else { "?" };
-        format!("{}/200909/activity/{name}/{collection}{mark}{rendered}", self.base)
+        let sync_token = if rendered.is_empty() { "" } else { "?" };
+        format!("{}/200909/activity/{name}/{collection}{sync_token}{rendered}", self.base)
     }
 
     /// The page that explains one kind of problem.

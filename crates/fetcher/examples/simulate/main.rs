@@ -9,7 +9,7 @@
 mod simulation;
 
 use clap::Parser;
-use simulation::{Found, Group, Outcome, in_time};
+use simulation::{Discovery, Group, Outcome, in_time};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -48,11 +48,11 @@ fn print(outcome: &Outcome) {
         "| sources | requests | of a look every 15 minutes | items | found within 15 min | median | 90 % within |"
     );
     println!("|---|--:|--:|--:|--:|--:|--:|");
-    let select = |wanted: &dyn Fn(&Found) -> bool| -> Vec<Found> {
+    let select = |wanted: &dyn Fn(&Discovery) -> bool| -> Vec<Discovery> {
         outcome.found.iter().filter(|item| wanted(item)).copied().collect()
     };
     let fixed = outcome.fixed();
-    let row = |name: &str, requests: Option<u64>, found: &[Found]| {
+    let row = |name: &str, requests: Option<u64>, found: &[Discovery]| {
         let asked = requests.map_or_else(String::new, |requests| requests.to_string());
         let share = requests
             .map_or_else(String::new, |requests| format!("{:.1} %", requests as f64 * 100.0 / fixed as f64));
@@ -64,7 +64,7 @@ fn print(outcome: &Outcome) {
             delay(found, 0.9)
         );
     };
-    let active = |item: &Found| item.group == Group::Active && !item.restrained;
+    let active = |item: &Discovery| item.group == Group::Active && !item.restrained;
     row("active", Some(outcome.requests_of(Group::Active)), &select(&active));
     row("- with times", None, &select(&|item| active(item) && item.dated));
     row("- without times", None, &select(&|item| active(item) && !item.dated));
@@ -78,7 +78,7 @@ fn print(outcome: &Outcome) {
 }
 
 /// Within which time that part of the items was found.
-fn delay(found: &[Found], part: f64) -> String {
+fn delay(found: &[Discovery], part: f64) -> String {
     let mut delays: Vec<i64> = found.iter().map(|item| item.delay).collect();
     delays.sort_unstable();
     let at = (delays.len() as f64 * part) as usize;

@@ -47,7 +47,7 @@ impl Group {
 
 /// An item that was found.
 #[derive(Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct Discovery {
     pub(crate) group: Group,
     /// Since the service began.
     pub(crate) published: i64,
@@ -64,7 +64,7 @@ pub(crate) struct Outcome {
     pub(crate) sources: usize,
     /// By hour and group.
     pub(crate) requests: Vec<[u64; 3]>,
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<Discovery>,
     /// The largest number of connections to one host at once.
     pub(crate) most_at_once: usize,
     pub(crate) put_off: u64,
@@ -86,7 +86,7 @@ impl Outcome {
 }
 
 /// The share of items that were found in time.
-pub(crate) fn in_time(found: &[Found]) -> f64 {
+pub(crate) fn in_time(found: &[Discovery]) -> f64 {
     let in_time = found.iter().filter(|item| item.delay <= IN_TIME).count();
     in_time as f64 / found.len().max(1) as f64
 }
@@ -152,7 +152,7 @@ impl Source {
     }
 
     /// Looks at the feed as it is at a time, and plans the next look.
-    fn look(&mut self, at: i64, chance: &mut Chance, found: &mut Vec<Found>) -> i64 {
+    fn look(&mut self, at: i64, chance: &mut Chance, found: &mut Vec<Discovery>) -> i64 {
         let published = self.items.partition_point(|item| *item <= at);
         let new = self.items.get(self.known..published).unwrap_or_default();
         let times: &[i64] = if self.dated { new } else { &[] };
@@ -170,7 +170,7 @@ impl Source {
         let restrained = self.max_age.is_some_and(|age| age.as_millis() as i64 > IN_TIME);
         for item in new.iter().filter(|item| **item >= BEGIN) {
             let (group, dated, published) = (self.group, self.dated, item - BEGIN);
-            found.push(Found { group, published, delay: at - item, dated, restrained });
+            found.push(Discovery { group, published, delay: at - item, dated, restrained });
         }
         self.known = published;
         // It is kept as the service keeps it.
@@ -262,7 +262,7 @@ pub(crate) async fn run(sources: usize, days: i64, seed: u64) -> Outcome {
         let restrained = source.max_age.is_some_and(|age| age.as_millis() as i64 > IN_TIME);
         for item in source.items.iter().skip(source.known).filter(|item| end - **item > IN_TIME) {
             let (group, dated, published) = (source.group, source.dated, item - BEGIN);
-            found.push(Found { group, published, delay: end - item, dated, restrained });
+            found.push(Discovery { group, published, delay: end - item, dated, restrained });
         }
     }
     Outcome { days, sources, requests, found, most_at_once, put_off }

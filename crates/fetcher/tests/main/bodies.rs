@@ -2,8 +2,8 @@
 
 use super::support::{ATOM, sentence, server};
 use fetcher::{Content, Failure};
-use manners::{Answer, Coding, Manner};
 use std::time::{Duration, Instant};
+use test_server::{Answer, Behaviour, Coding};
 
 const TOO_LARGE: &str = "There is more at this address than is read: give one of a shorter feed.";
 
@@ -46,10 +46,10 @@ async fn what_is_too_long_is_not_read_to_its_end() {
     let (server, setting) = server().await;
     let url = server.url("feeds.example", "/feed");
     for manner in [
-        Manner::Endless,
+        Behaviour::Endless,
         Answer::feed(vec![b' '; (1 << 20) + 1]).into(),
         // Only the head says so: nothing of the body is waited for.
-        Manner::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n".to_vec()),
+        Behaviour::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n".to_vec()),
     ] {
         server.on("/feed", manner);
         let outcome = setting.get(&url).await;

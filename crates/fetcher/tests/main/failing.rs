@@ -2,8 +2,8 @@
 
 use super::support::{ATOM, sentence, server};
 use fetcher::{Failure, Unreachable};
-use manners::{Answer, Manner, Server};
 use std::time::{Duration, Instant};
+use test_server::{Answer, Behaviour, Server};
 
 const TOO_SLOW: &str = "The server took too long to answer: try again later.";
 const TOO_EARLY: &str = "The server's answer cannot be read: it ended too early.";
@@ -11,8 +11,8 @@ const TOO_EARLY: &str = "The server's answer cannot be read: it ended too early.
 #[tokio::test]
 async fn slow_servers_are_not_waited_for() {
     let (server, mut setting) = server().await;
-    server.on("/silent", Manner::Silent);
-    server.on("/slow", Manner::Slow(Answer::feed(ATOM), Duration::from_millis(200)));
+    server.on("/silent", Behaviour::Silent);
+    server.on("/slow", Behaviour::Slow(Answer::feed(ATOM), Duration::from_millis(200)));
     for (path, head, total) in [("/silent", 300, 30_000), ("/slow", 30_000, 500)] {
         setting.rules.head = Duration::from_millis(head);
         setting.rules.total = Duration::from_millis(total);
@@ -22,7 +22,7 @@ async fn slow_servers_are_not_waited_for() {
     }
     // The same feed comes through for who has the time.
     setting.rules.total = Duration::from_secs(30);
-    server.on("/slow", Manner::Slow(Answer::feed(ATOM), Duration::from_millis(5)));
+    server.on("/slow", Behaviour::Slow(Answer::feed(ATOM), Duration::from_millis(5)));
     assert!(setting.get(&server.url("feeds.example", "/slow")).await.is_ok());
 }
 
@@ -31,21 +31,24 @@ async fn what_is_not_http_is_not_read() {
     let (server, setting) = server().await;
     let url = server.url("feeds.example", "/feed");
     for (manner, words) in [
-        (Manner::HangsUp, TOO_EARLY),
-        (Manner::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n<feed/>".to_vec()), TOO_EARLY),
-        (Manner::Raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<fee".to_vec()), TOO_EARLY),
-        (Manner::Raw(b"HTTP/1.1 200".to_vec()), TOO_EARLY),
+        (Behaviour::HangsUp, TOO_EARLY),
+        (Behaviour::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n<feed/>".to_vec()), TOO_EARLY),
         (
-            Manner::Raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()),
+            Behaviour::Raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<fee".to_vec()),
+            TOO_EARLY,
+        ),
+        (Behaviour::Raw(b"HTTP/1.1 200".to_vec()), TOO_EARLY),
+        (
+            Behaviour::Raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()),
             "The server's answer cannot be read: it is not HTTP.",
         ),
         (
-            Manner::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n<feed/>".to_vec()),
+            Behaviour::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n<feed/>".to_vec()),
             "The server's answer cannot be read: it is not HTTP.",
         ),
-        (Manner::EndlessHead, "The server's answer cannot be read: its head is too long."),
+        (Behaviour::EndlessHead, "The server's answer cannot be read: its head is too long."),
         (
-            Manner::Raw([b"HTTP/1.1 200 OK\r\nX: ", &[b'x'; 70_000][..], b"\r\n\r\n"].concat()),
+            Behaviour::Raw([b"HTTP/1.1 200 OK\r\nX: ", &[b'x'; 70_000][..], b"\r\n\r\n"].concat()),
             "The server's answer cannot be read: its head is too long.",
         ),
     ] {
@@ -59,7 +62,8 @@ async fn what_is_not_http_is_not_read() {
 #[tokio::test]
 async fn a_body_ends_where_its_length_says() {
     let (server, setting) = server().await;
-    server.on("/feed", Manner::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n<feed/>and more".to_vec()));
+    server
+        .on("/feed", Behaviour::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n<feed/>and more".to_vec()));
     let answer = setting.get(&server.url("feeds.example", "/feed")).await.unwrap();
     assert!(matches!(answer.content, fetcher::Content::Fresh { body, .. } if body == b"<feed/>"));
 }

@@ -2,7 +2,7 @@
 
 use super::support::Setting;
 use fetcher::{Failure, Fetcher};
-use manners::{Answer, Server};
+use test_server::{Answer, Server};
 
 /// Hosts as somebody may write them.
 #[rustfmt::skip]

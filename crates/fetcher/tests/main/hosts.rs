@@ -2,9 +2,9 @@
 
 use super::support::{ATOM, get, server};
 use fetcher::{Budget, Hosts, Later};
-use manners::{Answer, Manner};
 use std::sync::Arc;
 use std::time::Duration;
+use test_server::{Answer, Behaviour};
 use tokio::time::{Instant, advance};
 
 const BUDGET: Budget = Budget { burst: 3, every: Duration::from_secs(10) };
@@ -53,7 +53,7 @@ async fn who_waits_gets_the_turn_in_order() {
 #[tokio::test]
 async fn a_server_sees_one_connection_at_a_time() {
     let (server, setting) = server().await;
-    server.on("/feed", Manner::Slow(Answer::feed(&ATOM[..5]), Duration::from_millis(5)));
+    server.on("/feed", Behaviour::Slow(Answer::feed(&ATOM[..5]), Duration::from_millis(5)));
     let url = server.url("feeds.example", "/feed");
     let hosts = Arc::new(Hosts::new(Budget { burst: 100, every: Duration::from_millis(1) }));
     let fetcher = Arc::new(setting.fetcher());

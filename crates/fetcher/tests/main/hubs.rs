@@ -2,8 +2,8 @@
 
 use super::support::{Setting, server};
 use fetcher::{Failure, Refusal};
-use manners::{Answer, Authority, Hub, Manner, Mode, Server};
 use std::sync::Arc;
+use test_server::{Answer, Authority, Behaviour, Hub, Mode, Server};
 
 const TOPIC: &str = "https://feeds.example/feed";
 
@@ -48,7 +48,7 @@ async fn only_redirects_that_keep_the_form_are_followed() {
 #[tokio::test]
 async fn little_of_what_a_hub_says_is_kept() {
     let (server, setting) = server().await;
-    server.on("/hub", Manner::Endless);
+    server.on("/hub", Behaviour::Endless);
     let url = server.url("feeds.example", "/hub").parse().unwrap();
     let posted = setting.fetcher().post_form(&url, &[]).await.unwrap();
     assert_eq!((posted.status, posted.body.len()), (200, 4_096));
@@ -58,7 +58,7 @@ async fn little_of_what_a_hub_says_is_kept() {
 async fn subscribe(mode: Mode, authority: Authority, subscriber: &Server) -> (Server, Hub, bool) {
     subscriber.on(
         "/callback",
-        Manner::By(Arc::new(|asked| {
+        Behaviour::By(Arc::new(|asked| {
             let url = url::Url::parse(&format!("http://x{}", asked.path)).unwrap();
             let challenge = url.query_pairs().find(|(name, _)| name == "hub.challenge");
             Answer::feed(challenge.map(|(_, value)| value.into_owned()).unwrap_or_default()).into()

@@ -2,8 +2,8 @@
 
 use super::support::{AGENT, ATOM, get, sentence, server};
 use fetcher::{Content, FEED, Failure};
-use manners::{Answer, Manner};
 use std::time::Duration;
+use test_server::{Answer, Behaviour};
 
 const TAG: &str = "W/\"a strange, tag\"";
 const TIME: &str = "Sat, 14 Nov 2026 10:00:00 GMT";
@@ -159,8 +159,8 @@ async fn busy_servers_say_when_to_come_again() {
 #[tokio::test]
 async fn a_failure_leaves_nothing_behind() {
     let (server, setting) = server().await;
-    let turns = vec![Answer::status(503).into(), Manner::HangsUp, Answer::feed(ATOM).into()];
-    server.on("/feed", Manner::InTurn(turns));
+    let turns = vec![Answer::status(503).into(), Behaviour::HangsUp, Answer::feed(ATOM).into()];
+    server.on("/feed", Behaviour::InTurn(turns));
     let fetcher = setting.fetcher();
     let request = get(&server.url("feeds.example", "/feed"));
     assert_eq!(fetcher.get(&request).await.unwrap_err(), Failure::Busy { retry_after: None });

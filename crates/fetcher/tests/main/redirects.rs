@@ -2,7 +2,7 @@
 
 use super::support::{ATOM, get, sentence, server};
 use fetcher::Failure;
-use manners::{Answer, Authority, Server};
+use test_server::{Answer, Authority, Server};
 
 #[tokio::test]
 async fn all_redirects_are_followed_and_permanent_ones_remembered() {

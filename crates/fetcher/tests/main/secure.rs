@@ -2,7 +2,7 @@
 
 use super::support::{ATOM, Setting, sentence};
 use fetcher::{Failure, Tls};
-use manners::{Answer, Authority, Certificate, Server};
+use test_server::{Answer, Authority, Certificate, Server};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 

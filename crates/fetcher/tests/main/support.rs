@@ -1,9 +1,9 @@
 //! What the tests share.
 
 use fetcher::{Answer, Budget, Failure, Fetcher, Get, Rules};
-use manners::{Authority, Names, Server};
 use std::sync::Arc;
 use std::time::Duration;
+use test_server::{Authority, Names, Server};
 
 pub(super) const AGENT: &str = "Test/1.0 (+https://example.org/contact)";
 pub(super) const ATOM: &[u8] = b"<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>A feed</title></feed>";

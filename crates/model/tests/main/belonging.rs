@@ -1,8 +1,8 @@
 //! The rule of belonging, by example; the service's tests hold every read to it.
 
 use model::{
-    Account, AccountName, ActivityId, Collection, Edge, Facet, Kind, Millis, Reader, Spot, State, Uid, Verb,
-    Version, Visibility, belongs, may_see,
+    Account, AccountName, ActivityId, Collection, Edge, Facet, Kind, Millis, Reader, SortKey, State, Uid,
+    Verb, Version, Visibility, belongs, may_see,
 };
 
 const ACTOR: Uid = Uid(1);
@@ -47,7 +47,7 @@ fn account(uid: Uid, public: bool) -> Account {
 }
 
 fn edge(from: Option<i64>, since: i64) -> Edge {
-    let from = from.map(|time| Spot { time: Millis(time), id: ActivityId::new(Millis(time), [0; 10]) });
+    let from = from.map(|time| SortKey { time: Millis(time), id: ActivityId::new(Millis(time), [0; 10]) });
     Edge { following: true, version: Version(1), since: Millis(since), from }
 }
 

@@ -2,8 +2,8 @@
 
 use super::query::instants;
 use model::{
-    ActivityId, Binding, Collection, Cursor, CursorError, Filter, Mark, Millis, Order, Place, Position, Spot,
-    Uid, Version,
+    ActivityId, ArrivalOffset, Binding, Collection, Cursor, CursorError, Filter, Millis, Order, Position,
+    SortKey, SyncToken, Uid, Version,
 };
 use proptest::prelude::*;
 
@@ -11,25 +11,25 @@ pub(crate) fn ids() -> impl Strategy<Value = ActivityId> {
     (0i64..1 << 48, any::<[u8; 10]>()).prop_map(|(time, random)| ActivityId::new(Millis(time), random))
 }
 
-pub(crate) fn marks() -> impl Strategy<Value = Mark> {
+pub(crate) fn sync_tokens() -> impl Strategy<Value = SyncToken> {
     let shown = prop::collection::vec((ids(), any::<i64>()), 0..8);
     (any::<u64>(), prop::option::of(ids()), shown).prop_map(|(position, inside, shown)| {
-        let mut mark = Mark::at(Position(position));
-        mark.place = Place { position: Position(position), inside };
-        shown.into_iter().for_each(|(id, version)| mark.shown(id, Version(version), None, None));
-        mark
+        let mut sync_token = SyncToken::at(Position(position));
+        sync_token.offset = ArrivalOffset { position: Position(position), inside };
+        shown.into_iter().for_each(|(id, version)| sync_token.shown(id, Version(version), None, None));
+        sync_token
     })
 }
 
 fn cursors() -> impl Strategy<Value = Cursor> {
     let orders = prop::sample::select(vec![Order::Received, Order::Published]);
     prop_oneof![
-        (orders, instants(), ids(), marks()).prop_map(|(order, time, id, mark)| Cursor::Page {
+        (orders, instants(), ids(), sync_tokens()).prop_map(|(order, time, id, sync_token)| Cursor::Page {
             order,
-            after: Spot { time, id },
-            mark
+            after: SortKey { time, id },
+            sync_token
         }),
-        marks().prop_map(Cursor::Updates),
+        sync_tokens().prop_map(Cursor::Updates),
     ]
 }
 
@@ -75,34 +75,34 @@ proptest! {
 #[test]
 fn a_mark_remembers_what_had_not_arrived() {
     let (old, new) = (ActivityId::new(Millis(1), [0; 10]), ActivityId::new(Millis(2), [0; 10]));
-    let mut mark = Mark::at(Position(5));
-    mark.shown(old, Version(1), None, Some(Position(5)));
-    mark.shown(new, Version(1), None, Some(Position(6)));
-    assert!(!mark.forget(old, Version(1), None), "it had arrived by the mark");
-    assert!(mark.forget(new, Version(1), None));
-    assert!(!mark.forget(new, Version(1), None), "it arrives once");
-    mark.shown(new, Version(1), Some(Version(7)), None);
-    assert!(!mark.forget(new, Version(1), Some(Version(8))), "over a later edge it comes anew");
-    assert!(mark.forget(new, Version(1), Some(Version(7))));
+    let mut sync_token = SyncToken::at(Position(5));
+    sync_token.shown(old, Version(1), None, Some(Position(5)));
+    sync_token.shown(new, Version(1), None, Some(Position(6)));
+    assert!(!sync_token.forget(old, Version(1), None), "it had arrived by the sync_token");
+    assert!(sync_token.forget(new, Version(1), None));
+    assert!(!sync_token.forget(new, Version(1), None), "it arrives once");
+    sync_token.shown(new, Version(1), Some(Version(7)), None);
+    assert!(!sync_token.forget(new, Version(1), Some(Version(8))), "over a later edge it comes anew");
+    assert!(sync_token.forget(new, Version(1), Some(Version(7))));
 }
 
 #[test]
 fn a_mark_never_goes_back() {
     let (a, b) = (ActivityId::new(Millis(1), [0; 10]), ActivityId::new(Millis(2), [0; 10]));
-    let inside = |id| Place { position: Position(5), inside: Some(id) };
-    let mut mark = Mark::at(Position(4));
-    for (to, place) in [
+    let inside = |id| ArrivalOffset { position: Position(5), inside: Some(id) };
+    let mut sync_token = SyncToken::at(Position(4));
+    for (to, offset) in [
         (inside(a), inside(a)),
-        (Place::whole(Position(4)), inside(a)),
+        (ArrivalOffset::after(Position(4)), inside(a)),
         (inside(b), inside(b)),
         (inside(a), inside(b)),
-        (Place::whole(Position(5)), Place::whole(Position(5))),
-        (inside(b), Place::whole(Position(5))),
-        (Place::whole(Position(6)), Place::whole(Position(6))),
+        (ArrivalOffset::after(Position(5)), ArrivalOffset::after(Position(5))),
+        (inside(b), ArrivalOffset::after(Position(5))),
+        (ArrivalOffset::after(Position(6)), ArrivalOffset::after(Position(6))),
     ] {
-        mark.advance(to);
-        assert_eq!(mark.place, place);
+        sync_token.advance(to);
+        assert_eq!(sync_token.offset, offset);
     }
     assert!(inside(a).is_before(Position(5), b) && !inside(a).is_before(Position(5), a));
-    assert!(!Place::whole(Position(5)).is_before(Position(5), b));
+    assert!(!ArrivalOffset::after(Position(5)).is_before(Position(5), b));
 }

@@ -1,7 +1,7 @@
 //! A query that is rendered and parsed again is the same query, whatever was asked.
 
-use super::cursor::{ids, marks};
-use model::{Collection, FeedQuery, Filter, Format, Millis, Order, Range, RawQuery, Spot, Start, Uid};
+use super::cursor::{ids, sync_tokens};
+use model::{Collection, FeedQuery, Filter, Format, Millis, Order, Range, RawQuery, SortKey, Start, Uid};
 use proptest::collection::btree_set;
 use proptest::option;
 use proptest::prelude::*;
@@ -27,9 +27,9 @@ fn filters() -> impl Strategy<Value = Filter> {
 fn starts() -> impl Strategy<Value = Start> {
     prop_oneof![
         (0u32..=i32::MAX as u32).prop_map(Start::Skip),
-        (instants(), ids(), marks())
-            .prop_map(|(time, id, mark)| Start::After { spot: Spot { time, id }, mark }),
-        marks().prop_map(Start::Updates),
+        (instants(), ids(), sync_tokens())
+            .prop_map(|(time, id, sync_token)| Start::After { sort_key: SortKey { time, id }, sync_token }),
+        sync_tokens().prop_map(Start::Updates),
     ]
 }
 

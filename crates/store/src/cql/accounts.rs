@@ -2,23 +2,23 @@
 //! a name whose account was never written can write it. Every later state replaces the version that it was made of.
 
 use super::db::Query;
-use super::message::{Ensure, Message};
-use super::once::Step;
+use super::lwt::Lwt;
+use super::message::{Intent, Message};
 use super::scan::Scan;
 use super::{CqlStore, together};
-use crate::bytes::{Put, Take};
+use crate::bytes::{WireReader, WireWriter};
 use crate::{Accounts, NewAccount, Result, StoreError};
 use async_trait::async_trait;
 use model::{Account, AccountName, Picture, Uid, Version};
 use uuid::Uuid;
 
-const CLAIM: Step = Step::new(
+const CLAIM: Lwt = Lwt::new(
     "INSERT INTO ident.username (name, uid, first, op) VALUES (?, ?, ?, ?) IF NOT EXISTS",
     "SELECT op FROM ident.username WHERE name = ?",
 );
 const BY_NAME: Query = Query::read("SELECT uid, first FROM ident.username WHERE name = ?");
 const BY_NUMBER: Query = Query::read("SELECT account FROM ident.account WHERE uid = ?");
-const WRITE: Step = Step::new(
+const WRITE: Lwt = Lwt::new(
     "UPDATE ident.account SET account = ?, ver = ?, op = ? WHERE uid = ? IF ver = ?",
     "SELECT ver, op FROM ident.account WHERE uid = ?",
 );
@@ -47,20 +47,20 @@ fn new_number() -> Uid {
 }
 
 fn encoded(account: &Account) -> Vec<u8> {
-    Put::new().account(account).finish()
+    WireWriter::new().account(account).finish()
 }
 
 fn decoded(uid: Uid, bytes: &[u8]) -> Result<Account> {
-    Take::new(bytes).account(uid)
+    WireReader::new(bytes).account(uid)
 }
 
 fn encoded_picture(picture: &Picture) -> Vec<u8> {
-    let put = Put::new().signed(picture.version.0);
+    let put = WireWriter::new().signed(picture.version.0);
     picture.sizes.iter().fold(put, |put, size| put.blob(size)).finish()
 }
 
 fn decoded_picture(bytes: &[u8]) -> Result<Picture> {
-    let mut take = Take::new(bytes);
+    let mut take = WireReader::new(bytes);
     let version = take.version()?;
     let mut size = || take.blob().map(<[u8]>::to_vec);
     Ok(Picture { version, sizes: [size()?, size()?, size()?] })
@@ -161,15 +161,16 @@ impl Accounts for CqlStore {
         }
         // The state before the message: a change that loses the race leaves no task behind. If this process ends in
         // between, the sweeper finds the intent and does the rest.
-        let noted =
-            self.note(Message::first(Ensure::Account { account: account.clone(), before, op })).await?;
+        let stored = self
+            .store_intent(Message::first(Intent::Account { account: account.clone(), before, op }))
+            .await?;
         if !self.write_account(Some(before), &account, op).await? {
-            self.drop_noted(&noted).await?;
+            self.drop_intent(&stored).await?;
             return Ok(false);
         }
         // The state is written, so that "nothing was changed" would be wrong.
         let unknown = |error: StoreError| StoreError::Unknown(error.to_string());
-        self.publish(&noted).await.map_err(unknown)?;
+        self.publish(&stored).await.map_err(unknown)?;
         Ok(true)
     }
 

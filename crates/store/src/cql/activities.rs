@@ -3,13 +3,13 @@
 //! finished by whoever meets it.
 
 use super::db::{activity_id, corrupt, uuid};
-use super::log::Noted;
-use super::message::{AcceptedVersion, Ensure, Message, body_bytes, body_of, version_root};
-use super::{CqlStore, Query, Step, together};
-use crate::bytes::{Put, Take};
-use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, StoreError, Whole};
+use super::log::StoredIntent;
+use super::message::{AcceptedVersion, Intent, Message, body_bytes, body_of, version_root};
+use super::{CqlStore, Lwt, Query, together};
+use crate::bytes::{WireReader, WireWriter};
+use crate::{Acceptance, Accepted, Activities, ActivityRecord, Claim, ExternalKey, Result, StoreError};
 use async_trait::async_trait;
-use model::{Activity, ActivityId, Entry, Formerly, Position, State, Version};
+use model::{Activity, ActivityId, Entry, Position, PriorAudience, State, Version};
 use std::collections::HashMap;
 use uuid::Uuid;
 
@@ -18,12 +18,12 @@ type ClaimRow = (Uuid, i64, Vec<u8>, bool);
 const CLAIM: Query = Query::read(
     "SELECT aid, ver, fingerprint, deleted FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?",
 );
-const MAKE_CLAIM: Step = Step::new(
+const MAKE_CLAIM: Lwt = Lwt::new(
     "INSERT INTO ident.claim (actor, service, source_id, aid, ver, fingerprint, deleted, op)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS",
     CLAIMED_BY,
 );
-const MOVE_CLAIM: Step = Step::new(
+const MOVE_CLAIM: Lwt = Lwt::new(
     "UPDATE ident.claim SET aid = ?, ver = ?, fingerprint = ?, deleted = ?, op = ?
      WHERE actor = ? AND service = ? AND source_id = ? IF ver = ?",
     CLAIMED_BY,
@@ -44,24 +44,24 @@ fn claim_of((aid, version, fingerprint, deleted): ClaimRow) -> Result<Claim> {
 }
 
 /// The cell of a state: the state, and what the versions before it were.
-fn state_cell(state: &State, formerly: Option<&Formerly>) -> Vec<u8> {
-    Put::new().state(state).option(formerly, Put::formerly).mark(state.pulled).finish()
+fn state_cell(state: &State, prior: Option<&PriorAudience>) -> Vec<u8> {
+    WireWriter::new().state(state).option(prior, WireWriter::prior_audience).mark(state.pulled).finish()
 }
 
-fn read_state(cell: &[u8]) -> Result<(State, Option<Formerly>)> {
-    let mut take = Take::new(cell);
-    let (state, formerly) = (take.state()?, take.option(Take::formerly)?);
-    Ok((State { pulled: take.mark()?, ..state }, formerly))
+fn read_state(cell: &[u8]) -> Result<(State, Option<PriorAudience>)> {
+    let mut take = WireReader::new(cell);
+    let (state, prior) = (take.state()?, take.option(WireReader::prior_audience)?);
+    Ok((State { pulled: take.mark()?, ..state }, prior))
 }
 
 impl CqlStore {
-    async fn state_row(&self, id: ActivityId) -> Result<Option<(State, Option<Formerly>)>> {
+    async fn state_row(&self, id: ActivityId) -> Result<Option<(State, Option<PriorAudience>)>> {
         let row = self.db.row::<(Option<Vec<u8>>,)>(&STATE, (uuid(id),)).await?;
         row.and_then(|(cell,)| cell).map(|cell| read_state(&cell)).transpose()
     }
 
     /// The states of these, each read once, in their order.
-    async fn state_rows(&self, ids: &[ActivityId]) -> Result<Vec<Option<(State, Option<Formerly>)>>> {
+    async fn state_rows(&self, ids: &[ActivityId]) -> Result<Vec<Option<(State, Option<PriorAudience>)>>> {
         together(ids.iter().map(|id| self.state_row(*id))).await
     }
 
@@ -70,7 +70,7 @@ impl CqlStore {
         let row = self.db.row::<(Option<Vec<u8>>, Option<Vec<u8>>)>(&ACTIVITY, (uuid(id),)).await?;
         let Some((Some(state), Some(body))) = row else { return Ok(None) };
         let (state, _) = read_state(&state)?;
-        let mut take = Take::new(&body);
+        let mut take = WireReader::new(&body);
         if take.version()? != state.version {
             return Err(corrupt("a body of another version than its state"));
         }
@@ -85,9 +85,9 @@ impl CqlStore {
     /// Puts an accepted version in place: the actor's own entry, then the state.
     pub(super) async fn write_version(&self, one: &AcceptedVersion, at: Position) -> Result<()> {
         let state = &one.activity.state;
-        let own = Entry::of(state, model::Box::From, state.deleted);
-        let formerly = one.formerly.as_ref().map(|before| before.visibility);
-        self.deliver_entries(at, &[(state.actor, Entry { formerly, ..own })]).await?;
+        let own = Entry::of(state, model::EntryReason::Authored, state.deleted);
+        let prior = one.prior.as_ref().map(|before| before.visibility);
+        self.deliver_entries(at, &[(state.actor, Entry { prior, ..own })]).await?;
         self.write_activity(&one.activity, one.before.as_ref()).await
     }
 
@@ -95,26 +95,26 @@ impl CqlStore {
     async fn write_activity(
         &self,
         Activity { state, body }: &Activity,
-        before: Option<&Formerly>,
+        before: Option<&PriorAudience>,
     ) -> Result<()> {
-        let body = Put::new().signed(state.version.0).blob(&body_bytes(body)?).finish();
+        let body = WireWriter::new().signed(state.version.0).blob(&body_bytes(body)?).finish();
         self.db.write(&PUT, (uuid(state.id), state_cell(state, before), body, state.version.0)).await
     }
 
     /// Writes an activity that was taken in elsewhere, with its claim, before anybody else writes there.
-    pub(super) async fn copy_claimed_activity(&self, whole: &Whole) -> Result<()> {
-        if let Some((SourceKey { actor, service, id }, claim)) = &whole.claim {
+    pub(super) async fn copy_claimed_activity(&self, whole: &ActivityRecord) -> Result<()> {
+        if let Some((ExternalKey { actor, service, id }, claim)) = &whole.claim {
             let Claim { id: aid, version, fingerprint, deleted } = claim;
             let found = (uuid(*aid), version.0, fingerprint.as_slice(), deleted, Uuid::nil());
             let values = (actor.0, service, id, found.0, found.1, found.2, found.3, found.4);
             self.db.write(&COPY_CLAIM, values).await?;
         }
-        self.write_activity(&whole.activity, whole.formerly.as_ref()).await
+        self.write_activity(&whole.activity, whole.prior.as_ref()).await
     }
 
-    /// Claims the address of an acceptance that is noted already. `None`: it is this one's.
+    /// Claims the address of an acceptance that is stored already. `None`: it is this one's.
     async fn take_claim(&self, item: &Acceptance) -> Result<Option<Accepted>> {
-        let SourceKey { actor, service, id } = &item.source;
+        let ExternalKey { actor, service, id } = &item.source;
         let (state, op) = (&item.activity.state, Uuid::new_v4());
         let fingerprint = item.fingerprint.as_slice();
         let key = (actor.0, service, id);
@@ -145,21 +145,21 @@ impl CqlStore {
     /// Notes and claims what is to be accepted at one address, one after the other.
     async fn claim_in_order(&self, items: Vec<(usize, &Acceptance)>) -> Result<Vec<(usize, Claimed)>> {
         let mut claimed = Vec::new();
-        let mut known: Option<(ActivityId, Option<Formerly>)> = None;
+        let mut known: Option<(ActivityId, Option<PriorAudience>)> = None;
         for (number, item) in items {
             let id = item.activity.state.id;
-            let earlier = match (known.take(), &item.formerly) {
+            let earlier = match (known.take(), &item.prior) {
                 (Some((last, before)), _) if last == id => before,
                 (_, None) => None,
                 (_, Some(_)) => self.state_row(id).await?.and_then(|(_, before)| before),
             };
-            let before = Formerly::together(earlier, item.formerly.clone());
+            let before = PriorAudience::together(earlier, item.prior.clone());
             known = Some((id, before.clone()));
-            let noted = self.note(Message::first(Ensure::version(item, before))).await?;
+            let stored = self.store_intent(Message::first(Intent::version(item, before))).await?;
             claimed.push((
                 number,
                 match self.take_claim(item).await? {
-                    None => Claimed::Mine(Box::new(noted)),
+                    None => Claimed::Mine(Box::new(stored)),
                     Some(conflict) => Claimed::Not(conflict),
                 },
             ));
@@ -169,13 +169,13 @@ impl CqlStore {
 }
 
 enum Claimed {
-    Mine(Box<Noted>),
+    Mine(Box<StoredIntent>),
     Not(Accepted),
 }
 
 #[async_trait]
 impl Activities for CqlStore {
-    async fn claim(&self, source: &SourceKey) -> Result<Option<Claim>> {
+    async fn claim(&self, source: &ExternalKey) -> Result<Option<Claim>> {
         let row = self.db.row::<ClaimRow>(&CLAIM, (source.actor.0, &source.service, &source.id)).await?;
         let Some(claim) = row.map(claim_of).transpose()? else { return Ok(None) };
         if !self.has_version(claim.id, claim.version).await? {
@@ -185,7 +185,7 @@ impl Activities for CqlStore {
     }
 
     async fn accept(&self, batch: Vec<Acceptance>) -> Result<Vec<Accepted>> {
-        let mut addresses: HashMap<&SourceKey, Vec<(usize, &Acceptance)>> = HashMap::new();
+        let mut addresses: HashMap<&ExternalKey, Vec<(usize, &Acceptance)>> = HashMap::new();
         for (number, item) in batch.iter().enumerate() {
             addresses.entry(&item.source).or_default().push((number, item));
         }
@@ -194,20 +194,20 @@ impl Activities for CqlStore {
         claimed.sort_by_key(|(number, _)| *number);
         // Logged in the order of the batch, so that what comes later in it has the larger position.
         let mine = claimed.iter().filter_map(|(_, one)| match one {
-            Claimed::Mine(noted) => Some(noted.as_ref()),
+            Claimed::Mine(stored) => Some(stored.as_ref()),
             Claimed::Not(_) => None,
         });
         let mut positions = self.publish_all(mine).await?.into_iter();
         let ends = claimed.into_iter().map(|(_, one)| match one {
-            Claimed::Mine(noted) => (positions.next(), Err(noted)),
+            Claimed::Mine(stored) => (positions.next(), Err(stored)),
             Claimed::Not(conflict) => (None, Ok(conflict)),
         });
         let ends: Vec<_> = ends.collect();
         together(ends.into_iter().map(|end| async move {
             match end {
                 (_, Ok(conflict)) => Ok(conflict),
-                (Some(position), Err(noted)) => {
-                    self.ensure(&noted.message, position).await?;
+                (Some(position), Err(stored)) => {
+                    self.intent(&stored.message, position).await?;
                     Ok(Accepted::Stored(position))
                 }
                 (None, Err(_)) => Err(StoreError::Unknown("whether it was logged".to_owned())),
@@ -221,9 +221,9 @@ impl Activities for CqlStore {
         Ok(rows.into_iter().map(|row| row.map(|(state, _)| state)).collect())
     }
 
-    async fn formerly(&self, ids: &[ActivityId]) -> Result<Vec<Option<Formerly>>> {
+    async fn prior_audiences(&self, ids: &[ActivityId]) -> Result<Vec<Option<PriorAudience>>> {
         let rows = self.state_rows(ids).await?;
-        Ok(rows.into_iter().map(|row| row.and_then(|(_, formerly)| formerly)).collect())
+        Ok(rows.into_iter().map(|row| row.and_then(|(_, prior)| prior)).collect())
     }
 
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {
@@ -234,7 +234,7 @@ impl Activities for CqlStore {
 #[cfg(test)]
 pub(super) mod tests {
     use super::{read_state, state_cell};
-    use model::{ActivityId, Facet, Formerly, Kind, Millis, State, Uid, Verb, Version, Visibility};
+    use model::{ActivityId, Facet, Kind, Millis, PriorAudience, State, Uid, Verb, Version, Visibility};
 
     pub(in crate::cql) fn pulled_state() -> State {
         State {
@@ -258,14 +258,14 @@ pub(super) mod tests {
 
     #[test]
     fn a_state_of_an_older_node_is_not_pulled() {
-        let formerly = Formerly { visibility: Visibility::Public, addressed: vec![Uid(3)] };
-        for formerly in [None, Some(formerly)] {
-            let cell = state_cell(&pulled_state(), formerly.as_ref());
-            assert_eq!(read_state(&cell).unwrap(), (pulled_state(), formerly.clone()));
+        let prior = PriorAudience { visibility: Visibility::Public, addressed: vec![Uid(3)] };
+        for prior in [None, Some(prior)] {
+            let cell = state_cell(&pulled_state(), prior.as_ref());
+            assert_eq!(read_state(&cell).unwrap(), (pulled_state(), prior.clone()));
             let (_, older) = cell.split_last().unwrap();
             let unmarked = State { pulled: false, ..pulled_state() };
-            assert_eq!(older, state_cell(&unmarked, formerly.as_ref()), "nor does it see any difference");
-            assert_eq!(read_state(older).unwrap(), (unmarked, formerly));
+            assert_eq!(older, state_cell(&unmarked, prior.as_ref()), "nor does it see any difference");
+            assert_eq!(read_state(older).unwrap(), (unmarked, prior));
         }
     }
 }

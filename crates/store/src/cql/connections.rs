@@ -4,16 +4,16 @@
 //! out that of the connection that says so, so that a later one which comes back to the source stays listed.
 
 use super::credentials::exactly;
-use super::once::Step;
+use super::lwt::Lwt;
 use super::{CqlStore, Query, together};
-use crate::bytes::{Put, Take};
+use crate::bytes::{WireReader, WireWriter};
 use crate::{Connection, Result};
 use model::{SourceId, Uid, Version};
 use uuid::Uuid;
 
 const ONE: Query = Query::read("SELECT connection FROM feed.connection WHERE uid = ? AND name = ?");
 const ALL: Query = Query::read("SELECT name, connection FROM feed.connection WHERE uid = ?");
-const WRITE: Step = Step::new(
+const WRITE: Lwt = Lwt::new(
     "UPDATE feed.connection SET connection = ?, ver = ?, op = ? WHERE uid = ? AND name = ? IF ver = ?",
     "SELECT ver, op FROM feed.connection WHERE uid = ? AND name = ?",
 );
@@ -26,11 +26,11 @@ const STRIKE_OUT: Query = Query::write(
 );
 
 /// How many listed ones are looked at in one go; some at least, because some may be passed over.
-const LEAST: usize = 50;
-const MOST: usize = 1_000;
+const MIN_PAGE: usize = 50;
+const MAX_PAGE: usize = 1_000;
 
 fn encoded(connection: &Connection) -> Vec<u8> {
-    Put::new()
+    WireWriter::new()
         .signed(connection.version.0)
         .blob(&connection.source.0)
         .flag(connection.removed)
@@ -39,7 +39,7 @@ fn encoded(connection: &Connection) -> Vec<u8> {
 }
 
 fn decoded(owner: Uid, name: String, cell: &[u8]) -> Result<Connection> {
-    let mut take = Take::new(cell);
+    let mut take = WireReader::new(cell);
     Ok(Connection {
         owner,
         name,
@@ -108,7 +108,7 @@ impl CqlStore {
         let (mut owner, mut name) = after.map_or((i64::MIN, String::new()), |(uid, name)| (uid.0, name));
         let mut found = Vec::new();
         while found.len() < limit {
-            let asked = (limit - found.len()).clamp(LEAST, MOST);
+            let asked = (limit - found.len()).clamp(MIN_PAGE, MAX_PAGE);
             let count = i32::try_from(asked).unwrap_or(i32::MAX);
             let key = (source.0.as_slice(), owner, &name, count);
             let listed: Vec<(i64, String)> = self.db.rows(&LISTED, key).await?;

@@ -6,7 +6,7 @@
 use super::scan::Scan;
 use super::{CqlStore, Query, together};
 use crate::copying::{BEFORE_ALL, PROGRESS};
-use crate::{Connection, Copying, Log, Removal, Result, Whole};
+use crate::{ActivityRecord, Connection, Copying, Log, Removal, Result};
 use async_trait::async_trait;
 use model::{AccessToken, Account, ActivityId, Edge, Entry, Millis, Position, Uid, Version};
 
@@ -66,7 +66,7 @@ impl Copying for CqlStore {
         together(each).await.map(drop)
     }
 
-    async fn copy_activities(&self, activities: Vec<Whole>) -> Result<()> {
+    async fn copy_activities(&self, activities: Vec<ActivityRecord>) -> Result<()> {
         together(activities.iter().map(|whole| self.copy_claimed_activity(whole))).await.map(drop)
     }
 

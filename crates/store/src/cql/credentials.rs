@@ -7,7 +7,7 @@
 use super::db::{Query, corrupt};
 use super::scan::Scan;
 use super::{CqlStore, LATEST, together};
-use crate::bytes::{Put, Take};
+use crate::bytes::{WireReader, WireWriter};
 use crate::{Credentials, Result};
 use async_trait::async_trait;
 use model::{Application, Key, KeyId, Millis, Scopes, Uid};
@@ -39,7 +39,7 @@ const REMOVE_APPLICATION: Query =
     Query::write("UPDATE ident.application USING TIMESTAMP ? SET removed_ms = ? WHERE key = ?");
 
 /// Hash, the key itself, when it was revoked, when it was used. Of what is not there a use or an end may have been
-/// noted.
+/// stored.
 type KeyRow = (Vec<u8>, Option<Vec<u8>>, Option<i64>, Option<i64>);
 /// Consumer key, the application itself, its secret, when it was removed.
 type ApplicationRow = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>);
@@ -55,7 +55,7 @@ pub(super) fn earliest(at: Millis) -> i64 {
 }
 
 fn encoded_key(key: &Key) -> Vec<u8> {
-    Put::new()
+    WireWriter::new()
         .ordered(key.id.0)
         .signed(key.owner.0)
         .text(&key.name)
@@ -69,7 +69,7 @@ fn decoded_key((hash, key, revoked, used): KeyRow) -> Result<Option<Key>> {
     let Some(key) = key else {
         return Ok(None);
     };
-    let mut take = Take::new(&key);
+    let mut take = WireReader::new(&key);
     Ok(Some(Key {
         id: KeyId(take.ordered()?),
         hash: exactly(&hash)?,
@@ -77,7 +77,7 @@ fn decoded_key((hash, key, revoked, used): KeyRow) -> Result<Option<Key>> {
         name: take.text()?.to_owned(),
         scopes: scopes(take.flag()?),
         created: take.millis()?,
-        expires: take.option(Take::millis)?,
+        expires: take.option(WireReader::millis)?,
         revoked: revoked.map(Millis),
         used: used.map(Millis),
     }))
@@ -89,10 +89,10 @@ pub(super) fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
 }
 
 fn encoded_application(application: &Application) -> Vec<u8> {
-    Put::new()
+    WireWriter::new()
         .text(&application.name)
         .text(&application.callback)
-        .option(application.rsa_key.as_deref(), Put::blob)
+        .option(application.rsa_key.as_deref(), WireWriter::blob)
         .signed(application.created.0)
         .option(application.owner, |put, uid| put.signed(uid.0))
         .finish()
@@ -102,7 +102,7 @@ fn decoded_application((key, application, secret, removed): ApplicationRow) -> R
     let (Some(application), Some(sealed_secret)) = (application, secret) else {
         return Ok(None);
     };
-    let mut take = Take::new(&application);
+    let mut take = WireReader::new(&application);
     Ok(Some(Application {
         key,
         sealed_secret,
@@ -111,7 +111,7 @@ fn decoded_application((key, application, secret, removed): ApplicationRow) -> R
         rsa_key: take.option(|take| take.blob().map(<[u8]>::to_vec))?,
         created: take.millis()?,
         removed: removed.map(Millis),
-        owner: take.unless_ended(|take| take.option(Take::uid))?.flatten(),
+        owner: take.unless_ended(|take| take.option(WireReader::uid))?.flatten(),
     }))
 }
 
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn an_application_of_an_older_node_has_no_owner() {
-        let older = Put::new().text("Reader").text("oob").byte(0).signed(5).finish();
+        let older = WireWriter::new().text("Reader").text("oob").byte(0).signed(5).finish();
         let read = decoded_application(("app".to_owned(), Some(older), Some(Vec::new()), None));
         assert_eq!(read.unwrap().unwrap().owner, None);
     }

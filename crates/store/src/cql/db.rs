@@ -25,7 +25,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// How long a request may take before its outcome is unknown.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// When a read is sent to a second node as well.
 const SECOND_TRY: Duration = Duration::from_millis(500);
 
@@ -108,7 +108,7 @@ impl Db {
         let profile = ExecutionProfile::builder()
             .consistency(Consistency::LocalQuorum)
             .serial_consistency(Some(SerialConsistency::LocalSerial))
-            .request_timeout(Some(PATIENCE))
+            .request_timeout(Some(TIMEOUT))
             .load_balancing_policy(policy)
             .retry_policy(Arc::new(DefaultRetryPolicy::new()))
             .speculative_execution_policy(Some(Arc::new(SimpleSpeculativeExecutionPolicy {
@@ -193,13 +193,13 @@ impl Db {
     }
 
     /// Why what a node acknowledges might get lost: asks every node that can be reached.
-    pub(super) async fn doubts(&self) -> Result<Vec<String>> {
+    pub(super) async fn durability_warnings(&self) -> Result<Vec<String>> {
         let scylla = super::schema::is_scylla(self).await?;
         let text = match scylla {
             true => "SELECT value FROM system.config WHERE name = 'commitlog_sync'",
             false => "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'",
         };
-        let mut doubts = Vec::new();
+        let mut durability_warnings = Vec::new();
         for node in self.session.get_cluster_state().get_nodes_info() {
             if !node.is_connected() {
                 continue;
@@ -211,17 +211,17 @@ impl Db {
             let found = rows.maybe_first_row::<(String,)>().map_err(|error| corrupt(error.to_string()))?;
             let sync = found.map_or_else(String::new, |(value,)| value.trim_matches('"').to_owned());
             if sync != "batch" && sync != "group" {
-                doubts.push(format!(
+                durability_warnings.push(format!(
                     "the node {} acknowledges before it syncs (commitlog_sync is {sync}); set it to group or batch",
                     node.address
                 ));
             }
         }
-        Ok(doubts)
+        Ok(durability_warnings)
     }
 
     async fn prepare(&self, query: &Query) -> Result<PreparedStatement> {
-        // One text can be meant in two ways.
+        // One text can be meant in two fanout_mode.
         let key = (query.text, query.kind);
         if let Some(known) = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(known.clone());
@@ -340,7 +340,7 @@ fn on_node(node: &Arc<Node>) -> ExecutionProfileHandle {
     let target = NodeIdentifier::Node(Arc::clone(node));
     ExecutionProfile::builder()
         .consistency(Consistency::One)
-        .request_timeout(Some(PATIENCE))
+        .request_timeout(Some(TIMEOUT))
         .load_balancing_policy(SingleTargetLoadBalancingPolicy::new(target, None))
         .build()
         .into_handle()
@@ -374,10 +374,10 @@ pub(super) fn activity_id(id: Uuid) -> Result<ActivityId> {
 }
 
 /// Where something lies among so many places. What is stored is found by it, so it is the same in every build.
-pub(super) fn place(name: &[u8], places: u64) -> u64 {
+pub(super) fn offset(name: &[u8], offsets: u64) -> u64 {
     let hash = Fnv::new().bytes(name).finish();
     // The upper half is mixed better than the lower.
-    (hash ^ hash >> 32) % places
+    (hash ^ hash >> 32) % offsets
 }
 
 /// Something is stored that should not be.

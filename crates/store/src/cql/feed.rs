@@ -16,10 +16,10 @@ mod tables;
 pub(super) use directory::Directory;
 
 use super::CqlStore;
-use super::message::Ensure;
+use super::message::Intent;
 use crate::{Arrival, Feeds, Result, Slice};
 use async_trait::async_trait;
-use model::{ActivityId, Entry, Millis, Place, Position, Uid, Version};
+use model::{ActivityId, ArrivalOffset, Entry, Millis, Position, Uid, Version};
 
 #[async_trait]
 impl Feeds for CqlStore {
@@ -42,7 +42,7 @@ impl Feeds for CqlStore {
     async fn arrivals(
         &self,
         owner: Uid,
-        after: Place,
+        after: ArrivalOffset,
         floor: Position,
         limit: usize,
     ) -> Result<Vec<Arrival>> {
@@ -52,7 +52,7 @@ impl Feeds for CqlStore {
     async fn own_arrivals(
         &self,
         owners: &[Uid],
-        after: Place,
+        after: ArrivalOffset,
         floor: Position,
         limit: usize,
     ) -> Result<Vec<Vec<Entry>>> {
@@ -66,11 +66,11 @@ impl Feeds for CqlStore {
         received: Millis,
         version: Version,
     ) -> Result<Option<Position>> {
-        let noted = self.noted_removal(owner, id, received).await?;
-        if noted.is_some_and(|noted| noted >= version) {
+        let stored = self.noted_removal(owner, id, received).await?;
+        if stored.is_some_and(|stored| stored >= version) {
             return Ok(None);
         }
-        self.follow_up(Ensure::Removal { owner, id, received, version }).await.map(Some)
+        self.follow_up(Intent::Removal { owner, id, received, version }).await.map(Some)
     }
 
     async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>> {

@@ -4,10 +4,10 @@
 
 use super::credentials::{earliest, exactly, scopes};
 use super::db::{Query, corrupt};
-use super::once::Step;
+use super::lwt::Lwt;
 use super::scan::Scan;
 use super::{CqlStore, together};
-use crate::bytes::{Put, Take};
+use crate::bytes::{WireReader, WireWriter};
 use crate::{Grants, Nonce, Result, Secret, StoreError};
 use async_trait::async_trait;
 use model::{AccessToken, Millis, Progress, Purpose, Session, Temporary, Ticket, Uid};
@@ -18,14 +18,14 @@ const ALLOWED: i8 = 1;
 const REFUSED: i8 = 2;
 const EXCHANGED: i8 = 3;
 
-const ADD_TEMPORARY: Step = Step::new(
+const ADD_TEMPORARY: Lwt = Lwt::new(
     "INSERT INTO ident.temporary (key, temporary, progress) VALUES (?, ?, ?) IF NOT EXISTS",
     "SELECT key FROM ident.temporary WHERE key = ?",
 );
 // Whoever acts on what is read here does so on a condition, so that it need not wait for steps that are under way;
 // many who read like that would keep each other from getting on.
 const TEMPORARY: Query = Query::read("SELECT temporary, progress, step FROM ident.temporary WHERE key = ?");
-const ADVANCE: Step = Step::new(
+const ADVANCE: Lwt = Lwt::new(
     "UPDATE ident.temporary SET progress = ?, step = ? WHERE key = ? IF progress = ?",
     "SELECT progress, step FROM ident.temporary WHERE key = ?",
 );
@@ -49,16 +49,16 @@ const REVOKE_TOKEN: Query =
 const TOUCH_TOKEN: Query =
     Query::write("UPDATE ident.access_token USING TIMESTAMP ? SET used_ms = ? WHERE key = ?");
 
-const RESEAL_TOKEN: Step = Step::new(
+const RESEAL_TOKEN: Lwt = Lwt::new(
     "UPDATE ident.access_token SET secret = ? WHERE key = ? IF secret = ?",
     "SELECT secret FROM ident.access_token WHERE key = ?",
 );
-const RESEAL_APPLICATION: Step = Step::new(
+const RESEAL_APPLICATION: Lwt = Lwt::new(
     "UPDATE ident.application SET secret = ? WHERE key = ? IF secret = ?",
     "SELECT secret FROM ident.application WHERE key = ?",
 );
 
-const CLAIM_NONCE: Step = Step::new(
+const CLAIM_NONCE: Lwt = Lwt::new(
     "INSERT INTO ident.nonce (hash, op) VALUES (?, ?) IF NOT EXISTS",
     "SELECT op FROM ident.nonce WHERE hash = ?",
 );
@@ -75,13 +75,13 @@ const SESSION_USE: Query = Query::read("SELECT used_ms FROM ident.session_use WH
 const TOUCH_SESSION: Query =
     Query::write("UPDATE ident.session_use USING TIMESTAMP ? SET used_ms = ? WHERE hash = ?");
 
-const ADD_TICKET: Step = Step::new(
+const ADD_TICKET: Lwt = Lwt::new(
     "INSERT INTO ident.ticket (hash, ticket, used) VALUES (?, ?, false) IF NOT EXISTS",
     "SELECT hash FROM ident.ticket WHERE hash = ?",
 );
 // Whoever acts on what is read here does so on a condition.
 const TICKET: Query = Query::read("SELECT ticket, used FROM ident.ticket WHERE hash = ?");
-const USE_TICKET: Step = Step::new(
+const USE_TICKET: Lwt = Lwt::new(
     "UPDATE ident.ticket SET used = true, op = ? WHERE hash = ? IF used = false",
     "SELECT used, op FROM ident.ticket WHERE hash = ?",
 );
@@ -89,25 +89,25 @@ const USE_TICKET: Step = Step::new(
 /// The credentials themselves, how far they have come, and who came there how.
 type TemporaryRow = (Option<Vec<u8>>, Option<i8>, Option<Vec<u8>>);
 /// Key, the token itself, its secret, when it was revoked, when it was used. Of what is not there a use or an end
-/// may have been noted.
+/// may have been stored.
 type TokenRow = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>, Option<i64>);
 
 /// How far that is, and what says who came there: whoever brings the same bytes again is the same.
 fn encoded_progress(progress: &Progress) -> (i8, Vec<u8>) {
     match progress {
-        Progress::Asked => (ASKED, Vec::new()),
+        Progress::Requested => (ASKED, Vec::new()),
         Progress::Allowed { by, epoch, verifier } => {
-            (ALLOWED, Put::new().signed(by.0).blob(verifier).number(u64::from(*epoch)).finish())
+            (ALLOWED, WireWriter::new().signed(by.0).blob(verifier).number(u64::from(*epoch)).finish())
         }
         Progress::Refused => (REFUSED, Vec::new()),
-        Progress::Exchanged { token } => (EXCHANGED, Put::new().text(token).finish()),
+        Progress::Exchanged { token } => (EXCHANGED, WireWriter::new().text(token).finish()),
     }
 }
 
 fn decoded_progress(progress: i8, step: &[u8]) -> Result<Progress> {
-    let mut take = Take::new(step);
+    let mut take = WireReader::new(step);
     match progress {
-        ASKED => Ok(Progress::Asked),
+        ASKED => Ok(Progress::Requested),
         ALLOWED => {
             let (by, verifier) = (take.uid()?, exactly(take.blob()?)?);
             Ok(Progress::Allowed { by, epoch: take.epoch()?, verifier })
@@ -119,10 +119,10 @@ fn decoded_progress(progress: i8, step: &[u8]) -> Result<Progress> {
 }
 
 fn encoded_temporary(temporary: &Temporary) -> Vec<u8> {
-    Put::new()
+    WireWriter::new()
         .blob(&temporary.sealed_secret)
         .text(&temporary.consumer)
-        .option(temporary.callback.as_deref(), Put::text)
+        .option(temporary.callback.as_deref(), WireWriter::text)
         .flag(temporary.scopes.can_write())
         .signed(temporary.expires.0)
         .finish()
@@ -133,7 +133,7 @@ fn decoded_temporary(key: &str, (temporary, progress, step): TemporaryRow) -> Re
     let (Some(temporary), Some(progress)) = (temporary, progress) else {
         return Ok(None);
     };
-    let mut take = Take::new(&temporary);
+    let mut take = WireReader::new(&temporary);
     Ok(Some(Temporary {
         key: key.to_owned(),
         sealed_secret: take.blob()?.to_vec(),
@@ -146,7 +146,7 @@ fn decoded_temporary(key: &str, (temporary, progress, step): TemporaryRow) -> Re
 }
 
 fn encoded_token(token: &AccessToken) -> Vec<u8> {
-    Put::new()
+    WireWriter::new()
         .text(&token.consumer)
         .signed(token.owner.0)
         .flag(token.scopes.can_write())
@@ -160,7 +160,7 @@ fn decoded_token((key, token, secret, revoked, used): TokenRow) -> Result<Option
     let (Some(token), Some(sealed_secret)) = (token, secret) else {
         return Ok(None);
     };
-    let mut take = Take::new(&token);
+    let mut take = WireReader::new(&token);
     Ok(Some(AccessToken {
         key,
         sealed_secret,
@@ -168,7 +168,7 @@ fn decoded_token((key, token, secret, revoked, used): TokenRow) -> Result<Option
         owner: take.uid()?,
         scopes: scopes(take.flag()?),
         created: take.millis()?,
-        expires: take.option(Take::millis)?,
+        expires: take.option(WireReader::millis)?,
         epoch: take.epoch()?,
         revoked: revoked.map(Millis),
         used: used.map(Millis),
@@ -176,7 +176,7 @@ fn decoded_token((key, token, secret, revoked, used): TokenRow) -> Result<Option
 }
 
 fn encoded_session(session: &Session) -> Vec<u8> {
-    Put::new()
+    WireWriter::new()
         .signed(session.owner.0)
         .blob(&session.password)
         .signed(session.created.0)
@@ -188,12 +188,12 @@ fn encoded_session(session: &Session) -> Vec<u8> {
 }
 
 fn decoded_session(hash: [u8; 32], session: &[u8], used: Option<Millis>) -> Result<Session> {
-    let mut take = Take::new(session);
+    let mut take = WireReader::new(session);
     let owner = take.uid()?;
     let password = exactly(take.blob()?)?;
     let (created, expires) = (take.millis()?, take.millis()?);
-    let device = take.unless_ended(Take::text)?.unwrap_or_default().to_owned();
-    let first_used = take.unless_ended(Take::millis)?.unwrap_or(created);
+    let device = take.unless_ended(WireReader::text)?.unwrap_or_default().to_owned();
+    let first_used = take.unless_ended(WireReader::millis)?.unwrap_or(created);
     let epoch = take.epoch()?;
     let used = used.map_or(first_used, |used| used.max(first_used));
     Ok(Session { hash, owner, epoch, password, created, expires, device, used })
@@ -204,7 +204,7 @@ fn encoded_ticket(ticket: &Ticket) -> Vec<u8> {
         Purpose::Invitation => None,
         Purpose::Reset(uid) => Some(uid),
     };
-    Put::new()
+    WireWriter::new()
         .option(reset, |put, uid| put.signed(uid.0))
         .option(ticket.by, |put, uid| put.signed(uid.0))
         .signed(ticket.created.0)
@@ -213,11 +213,11 @@ fn encoded_ticket(ticket: &Ticket) -> Vec<u8> {
 }
 
 fn decoded_ticket(hash: [u8; 32], ticket: &[u8]) -> Result<Ticket> {
-    let mut take = Take::new(ticket);
+    let mut take = WireReader::new(ticket);
     Ok(Ticket {
         hash,
-        purpose: take.option(Take::uid)?.map_or(Purpose::Invitation, Purpose::Reset),
-        by: take.option(Take::uid)?,
+        purpose: take.option(WireReader::uid)?.map_or(Purpose::Invitation, Purpose::Reset),
+        by: take.option(WireReader::uid)?,
         created: take.millis()?,
         expires: take.millis()?,
     })
@@ -279,7 +279,7 @@ impl Grants for CqlStore {
     async fn decide(&self, key: &str, decision: &Progress) -> Result<bool> {
         match decision {
             Progress::Allowed { .. } | Progress::Refused => self.advance(key, ASKED, decision).await,
-            Progress::Asked | Progress::Exchanged { .. } => Ok(false),
+            Progress::Requested | Progress::Exchanged { .. } => Ok(false),
         }
     }
 
@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn a_session_of_an_older_node_was_used_when_it_began() {
         let (created, expires) = (Millis(5), Millis(9));
-        let older = Put::new().signed(7).blob(&[1; 32]).signed(created.0).signed(expires.0).finish();
+        let older = WireWriter::new().signed(7).blob(&[1; 32]).signed(created.0).signed(expires.0).finish();
         let (owner, password, device) = (Uid(7), [1; 32], String::new());
         let read =
             Session { hash: [2; 32], owner, epoch: 0, password, created, expires, device, used: created };

@@ -1,10 +1,10 @@
 //! Edges. The follower's end has every edge that ever was; the other end has them in shards, of which there are more
 //! the more accounts follow, so that no partition grows without end. An edge knows where in the log it was made.
 
-use super::db::place;
-use super::message::{Ensure, put_edge, take_edge};
+use super::db::offset;
+use super::message::{Intent, put_edge, take_edge};
 use super::{CqlStore, Query, together};
-use crate::bytes::{Put, Take};
+use crate::bytes::{WireReader, WireWriter};
 use crate::{Follower, Graph, Result};
 use async_trait::async_trait;
 use model::{Edge, Position, Uid};
@@ -15,7 +15,7 @@ const FULL: i64 = 12_000;
 /// One write in so many counts.
 const COUNTED: u64 = 512;
 /// Each level has 16 times as many shards as the one before.
-const MOST_LEVELS: i8 = 3;
+const MAX_LEVELS: i8 = 3;
 
 const EDGES: Query = Query::read("SELECT followee, edge FROM feed.following WHERE uid = ? AND followee IN ?");
 const FOLLOWING: Query =
@@ -35,11 +35,11 @@ const PUT_LEVEL: Query =
 
 /// The cell of an edge: where it was made, and what it is.
 fn cell(edge: &Edge, at: Position) -> Vec<u8> {
-    put_edge(Put::new().ordered(at.0), edge).finish()
+    put_edge(WireWriter::new().ordered(at.0), edge).finish()
 }
 
 fn read(cell: &[u8]) -> Result<(Position, Edge)> {
-    let mut take = Take::new(cell);
+    let mut take = WireReader::new(cell);
     Ok((Position(take.ordered()?), take_edge(&mut take)?))
 }
 
@@ -54,7 +54,7 @@ fn shard(level: i8, number: u64) -> i32 {
 
 /// A number of that edge, of so many.
 fn mixed(follower: Uid, followee: Uid, many: u64) -> u64 {
-    place(&[follower.0.to_be_bytes(), followee.0.to_be_bytes()].concat(), many)
+    offset(&[follower.0.to_be_bytes(), followee.0.to_be_bytes()].concat(), many)
 }
 
 /// How many are asked of each of so many shards where so many are wanted.
@@ -73,7 +73,7 @@ pub(super) fn known_of<T>(parts: Vec<Vec<(Uid, T)>>, asked: usize) -> (Vec<(Uid,
 }
 
 impl CqlStore {
-    /// Both ends of an edge that was made at that place; the follower's end last, because by it the edge is known.
+    /// Both ends of an edge that was made at that position; the follower's end last, because by it the edge is known.
     pub(super) async fn write_edge(
         &self,
         follower: Uid,
@@ -85,7 +85,7 @@ impl CqlStore {
         let (level, shard) = self.shard_for(follower, followee).await?;
         self.db.write(&PUT_FOLLOWER, (followee.0, shard, follower.0, &cell, version)).await?;
         self.db.write(&PUT_FOLLOWING, (follower.0, followee.0, &cell, version)).await?;
-        if mixed(follower, followee, COUNTED) == 0 && level < MOST_LEVELS {
+        if mixed(follower, followee, COUNTED) == 0 && level < MAX_LEVELS {
             let count = self.db.row::<(i64,)>(&COUNT, (followee.0, shard)).await?;
             if count.is_some_and(|(rows,)| rows >= FULL) {
                 let level = level + 1;
@@ -137,7 +137,7 @@ impl Graph for CqlStore {
         if present.is_some_and(|present| present.version >= edge.version) {
             return Ok(None);
         }
-        self.follow_up(Ensure::Edge { follower, followee, edge: *edge }).await.map(Some)
+        self.follow_up(Intent::Edge { follower, followee, edge: *edge }).await.map(Some)
     }
 
     async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>> {
@@ -195,10 +195,10 @@ impl Graph for CqlStore {
                 uid,
                 version: edge.version,
                 since,
-                sleep: None,
+                dormancy: None,
             };
             let mut followers: Vec<Follower> = following.take(limit - found.len()).map(follower).collect();
-            self.tell_sleep(followee, &all, &mut followers).await?;
+            self.add_edge_dormancy(followee, &all, &mut followers).await?;
             found.extend(followers);
             match known_to {
                 Some(last) => after = last.0,

@@ -1,22 +1,22 @@
 //! The log of a cluster: JetStream in front, and in the tables what was begun, what waits and what was given up.
 //!
-//! A message carries everything that it takes to finish what it tells of, and the same is noted in `pending` before it
+//! A message carries everything that it takes to finish what it tells of, and the same is stored in `pending` before it
 //! is sent. So it does not matter where whoever began it stopped: a worker that takes the message puts the rest in
-//! place before it does the work, and what never reached the log is found in `pending`.
+//! position before it does the work, and what never reached the log is found in `pending`.
 
-use super::db::place;
-use super::message::{Ensure, Message, Root, follows, next_id};
+use super::db::offset;
+use super::message::{Intent, IntentKey, Message, follows, next_id};
 use super::{CqlStore, Db, Outcome, Query, together};
 use crate::jetstream::{Epochs, JetStream, Servers};
 use crate::{Backlog, DeadLetter, Log, Result, StoreError, Task, Work};
 use async_trait::async_trait;
-use model::{Millis, Phase, Position};
+use model::{Dormancy, Millis, Position};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
-/// In how many parts what was begun in a minute is noted.
+/// In how many parts what was begun in a minute is stored.
 pub(super) const SHARDS: u64 = 4;
 /// How much of the time that is past is looked through for tasks that have become due, and in which portions.
 const SLOT: i64 = 10 * 60 * 1_000;
@@ -24,15 +24,14 @@ const SLOTS: i64 = 3;
 /// How many that became due are put into the log at once.
 const DUE_AT_ONCE: i32 = 500;
 
-const NOTE: Query = Query::write("INSERT INTO feed.pending (minute, shard, id, message) VALUES (?, ?, ?, ?)");
-const NOTED: Query =
-    Query::read("SELECT message FROM feed.pending WHERE minute = ? AND shard = ? AND id = ?");
+const NOTE: Query = Query::write("INSERT INTO feed.intent (minute, shard, id, message) VALUES (?, ?, ?, ?)");
+const NOTED: Query = Query::read("SELECT message FROM feed.intent WHERE minute = ? AND shard = ? AND id = ?");
 const DONE: Query =
-    Query::write("UPDATE feed.pending SET done = true WHERE minute = ? AND shard = ? AND id = ?");
+    Query::write("UPDATE feed.intent SET done = true WHERE minute = ? AND shard = ? AND id = ?");
 const UNDONE: Query =
-    Query::write("UPDATE feed.pending SET done = false WHERE minute = ? AND shard = ? AND id = ?");
+    Query::write("UPDATE feed.intent SET done = false WHERE minute = ? AND shard = ? AND id = ?");
 const PROGRESS: Query =
-    Query::write("UPDATE feed.pending SET progress_ms = ? WHERE minute = ? AND shard = ? AND id = ?");
+    Query::write("UPDATE feed.intent SET progress_ms = ? WHERE minute = ? AND shard = ? AND id = ?");
 
 const WAIT: Query =
     Query::write("INSERT INTO feed.waiting (slot, not_before_ms, id, message) VALUES (?, ?, ?, ?)");
@@ -58,10 +57,10 @@ const FIRST_EPOCH: Query =
 const NEXT_EPOCH: Query =
     Query::conditional("UPDATE ident.lease SET fence = ?, op = ? WHERE name = ? IF fence = ?");
 
-/// Something that was begun and noted.
-pub(super) struct Noted {
+/// Something that was begun and stored.
+pub(super) struct StoredIntent {
     pub(super) message: Message,
-    root: Root,
+    key: IntentKey,
     bytes: Vec<u8>,
 }
 
@@ -120,69 +119,72 @@ impl Epochs for Counter {
 }
 
 pub(super) fn shard(id: &str) -> i16 {
-    i16::try_from(place(id.as_bytes(), SHARDS)).unwrap_or(0)
+    i16::try_from(offset(id.as_bytes(), SHARDS)).unwrap_or(0)
 }
 
 impl CqlStore {
     /// Notes it, has it followed up by the log, and does it; when it returns, all of that is durable.
-    pub(super) async fn follow_up(&self, what: Ensure) -> Result<Position> {
-        let noted = self.note(Message::first(what)).await?;
-        let position = self.publish(&noted).await?;
-        self.ensure(&noted.message, position).await?;
+    pub(super) async fn follow_up(&self, what: Intent) -> Result<Position> {
+        let stored = self.store_intent(Message::first(what)).await?;
+        let position = self.publish(&stored).await?;
+        self.intent(&stored.message, position).await?;
         Ok(position)
     }
 
     /// Notes what is about to be begun.
-    pub(super) async fn note(&self, message: Message) -> Result<Noted> {
+    pub(super) async fn store_intent(&self, message: Message) -> Result<StoredIntent> {
         let bytes = message.encode()?;
-        let root = message.root.clone().ok_or_else(|| super::db::corrupt("a beginning without a name"))?;
-        self.db.write(&NOTE, (root.minute, shard(&root.id), &root.id, &bytes)).await?;
-        Ok(Noted { message, root, bytes })
+        let key = message.key.clone().ok_or_else(|| super::db::corrupt("a beginning without a name"))?;
+        self.db.write(&NOTE, (key.minute, shard(&key.id), &key.id, &bytes)).await?;
+        Ok(StoredIntent { message, key, bytes })
     }
 
     /// Notes that what was about to be begun was not.
-    pub(super) async fn drop_noted(&self, noted: &Noted) -> Result<()> {
-        self.note_done(&noted.root).await
+    pub(super) async fn drop_intent(&self, stored: &StoredIntent) -> Result<()> {
+        self.note_done(&stored.key).await
     }
 
-    /// Puts what is noted into the log.
-    pub(super) async fn publish(&self, noted: &Noted) -> Result<Position> {
-        self.log.publish(&noted.root.id, &noted.bytes).await
+    /// Puts what is stored into the log.
+    pub(super) async fn publish(&self, stored: &StoredIntent) -> Result<Position> {
+        self.log.publish(&stored.key.id, &stored.bytes).await
     }
 
     /// The same for many, in their order.
-    pub(super) async fn publish_all(&self, noted: impl Iterator<Item = &Noted>) -> Result<Vec<Position>> {
+    pub(super) async fn publish_all(
+        &self,
+        stored: impl Iterator<Item = &StoredIntent>,
+    ) -> Result<Vec<Position>> {
         let messages: Vec<(&str, &[u8])> =
-            noted.map(|one| (one.root.id.as_str(), one.bytes.as_slice())).collect();
+            stored.map(|one| (one.key.id.as_str(), one.bytes.as_slice())).collect();
         self.log.publish_all(&messages).await
     }
 
-    /// Finishes what was noted under that name, if it still is.
-    pub(super) async fn finish(&self, root: &Root) -> Result<()> {
-        let row = self.db.row::<(Option<Vec<u8>>,)>(&NOTED, (root.minute, shard(&root.id), &root.id)).await?;
+    /// Finishes what was stored under that name, if it still is.
+    pub(super) async fn finish(&self, key: &IntentKey) -> Result<()> {
+        let row = self.db.row::<(Option<Vec<u8>>,)>(&NOTED, (key.minute, shard(&key.id), &key.id)).await?;
         let Some(bytes) = row.and_then(|(bytes,)| bytes) else { return Ok(()) };
-        let noted = Noted { message: Message::decode(&bytes)?, root: root.clone(), bytes };
-        let position = self.publish(&noted).await?;
-        self.ensure(&noted.message, position).await
+        let stored = StoredIntent { message: Message::decode(&bytes)?, key: key.clone(), bytes };
+        let position = self.publish(&stored).await?;
+        self.intent(&stored.message, position).await
     }
 
     /// Puts in place what has to be there before the message's work is done.
-    pub(super) async fn ensure(&self, message: &Message, at: Position) -> Result<()> {
-        match &message.ensure {
+    pub(super) async fn intent(&self, message: &Message, at: Position) -> Result<()> {
+        match &message.intent {
             None => Ok(()),
-            Some(Ensure::Version(one)) => self.write_version(one, at).await,
-            Some(Ensure::Edge { follower, followee, edge }) => {
+            Some(Intent::Version(one)) => self.write_version(one, at).await,
+            Some(Intent::Edge { follower, followee, edge }) => {
                 self.write_edge(*follower, *followee, edge, at).await
             }
             // Refused where another change came first: then there is nothing to replay.
-            Some(Ensure::Account { account, before, op }) => {
+            Some(Intent::Account { account, before, op }) => {
                 self.write_account(Some(*before), account, *op).await.map(drop)
             }
-            Some(Ensure::Removal { owner, id, received, version }) => {
+            Some(Intent::Removal { owner, id, received, version }) => {
                 self.write_removal(*owner, *id, *received, *version).await
             }
-            Some(Ensure::Return { uid, version, since, .. }) => {
-                self.write_phase(*uid, *version, Phase::Returning { since: *since }).await
+            Some(Intent::Reactivate { uid, version, since, .. }) => {
+                self.write_dormancy(*uid, *version, Dormancy::CatchingUp { since: *since }).await
             }
         }
     }
@@ -190,20 +192,20 @@ impl CqlStore {
     /// The same for a message that a worker took: mostly it is all there.
     async fn ensure_taken(&self, message: &Message, at: Position) -> Result<()> {
         use crate::Graph;
-        let there = match &message.ensure {
+        let there = match &message.intent {
             None => true,
-            Some(Ensure::Version(one)) => {
+            Some(Intent::Version(one)) => {
                 let state = &one.activity.state;
                 self.has_version(state.id, state.version).await?
             }
-            Some(Ensure::Edge { follower, followee, edge }) => {
+            Some(Intent::Edge { follower, followee, edge }) => {
                 let present = self.edges(*follower, &[*followee]).await?.into_iter().flatten().next();
                 present.is_some_and(|present| present.version >= edge.version)
             }
-            Some(Ensure::Account { account, .. }) => self.has_account(account).await?,
-            Some(Ensure::Removal { .. } | Ensure::Return { .. }) => false,
+            Some(Intent::Account { account, .. }) => self.has_account(account).await?,
+            Some(Intent::Removal { .. } | Intent::Reactivate { .. }) => false,
         };
-        if there { Ok(()) } else { self.ensure(message, at).await }
+        if there { Ok(()) } else { self.intent(message, at).await }
     }
 
     /// The log begins above `last`: anew, in an epoch that is, if it must. There must be nothing in it.
@@ -220,18 +222,18 @@ impl CqlStore {
     }
 
     /// Notes that something is done for good.
-    pub(super) async fn note_done(&self, root: &Root) -> Result<()> {
-        self.db.write(&DONE, (root.minute, shard(&root.id), &root.id)).await
+    pub(super) async fn note_done(&self, key: &IntentKey) -> Result<()> {
+        self.db.write(&DONE, (key.minute, shard(&key.id), &key.id)).await
     }
 
     /// Takes that back.
-    async fn note_undone(&self, root: &Root) -> Result<()> {
-        self.db.write(&UNDONE, (root.minute, shard(&root.id), &root.id)).await
+    async fn note_undone(&self, key: &IntentKey) -> Result<()> {
+        self.db.write(&UNDONE, (key.minute, shard(&key.id), &key.id)).await
     }
 
     /// Notes that it was worked on at that time.
-    pub(super) async fn note_progress(&self, root: &Root, at: Millis) -> Result<()> {
-        self.db.write(&PROGRESS, (at.0, root.minute, shard(&root.id), &root.id)).await
+    pub(super) async fn note_progress(&self, key: &IntentKey, at: Millis) -> Result<()> {
+        self.db.write(&PROGRESS, (at.0, key.minute, shard(&key.id), &key.id)).await
     }
 }
 
@@ -244,7 +246,7 @@ pub(super) fn wall_clock() -> Millis {
 impl Log for CqlStore {
     async fn append(&self, work: &Work) -> Result<Position> {
         let (attempts, not_before) = (0, Millis(0));
-        let message = Message { root: None, ensure: None, work: work.clone(), attempts, not_before };
+        let message = Message { key: None, intent: None, work: work.clone(), attempts, not_before };
         self.log.publish(&Uuid::now_v7().to_string(), &message.encode()?).await
     }
 
@@ -268,7 +270,7 @@ impl Log for CqlStore {
                 }
                 // It stays here, and one that can't be done must not keep the others from being done.
                 Err(error) => {
-                    tracing::warn!(%error, id = ?message.root, "what a task needs could not be put in place");
+                    tracing::warn!(%error, id = ?message.key, "what a task needs could not be put in offset");
                     Ok(None)
                 }
             }
@@ -292,26 +294,27 @@ impl Log for CqlStore {
         let mut going_on = HashSet::new();
         for work in next {
             let before = held.iter().find(|(_, message)| follows(work, &message.work));
-            let root = before.and_then(|(_, message)| message.root.as_ref());
-            let Some(((_, message), root)) = before.zip(root) else {
+            let key = before.and_then(|(_, message)| message.key.as_ref());
+            let Some(((_, message), key)) = before.zip(key) else {
                 self.append(work).await?;
                 continue;
             };
-            self.log.publish(&next_id(root, work), &message.next(work.clone()).encode()?).await?;
+            self.log.publish(&next_id(key, work), &message.next(work.clone()).encode()?).await?;
             // By the clock of this process: it only says that what follows is in the log since about now.
-            self.note_progress(root, wall_clock()).await?;
-            going_on.insert(root.id.clone());
+            self.note_progress(key, wall_clock()).await?;
+            going_on.insert(key.id.clone());
         }
-        let ended = held.into_iter().filter_map(|(at, message)| Some((at, message.root?)));
-        let ended: Vec<(Position, Root)> = ended.filter(|(_, root)| !going_on.contains(&root.id)).collect();
-        together(ended.iter().map(|(_, root)| self.note_done(root))).await?;
+        let ended = held.into_iter().filter_map(|(at, message)| Some((at, message.key?)));
+        let ended: Vec<(Position, IntentKey)> =
+            ended.filter(|(_, key)| !going_on.contains(&key.id)).collect();
+        together(ended.iter().map(|(_, key)| self.note_done(key))).await?;
         let lost = self.log.acknowledge(done).await?;
-        // They were delivered at a place of the lost log, which whoever watches may have passed: they are delivered anew.
+        // They were delivered at a position of the lost log, which whoever watches may have passed: they are delivered anew.
         let undone = ended.iter().filter(|(at, _)| lost.contains(at));
-        together(undone.map(|(_, root)| self.note_undone(root))).await.map(drop)
+        together(undone.map(|(_, key)| self.note_undone(key))).await.map(drop)
     }
 
-    async fn come_due(&self, now: Millis) -> Result<()> {
+    async fn requeue_due(&self, now: Millis) -> Result<()> {
         let last = now.0.div_euclid(SLOT);
         for slot in last - SLOTS + 1..=last {
             for (not_before, id, bytes) in
@@ -336,25 +339,25 @@ impl Log for CqlStore {
         // Whoever acknowledged it meanwhile did what is to be done.
         let Some(message) = self.held(task.position) else { return Ok(()) };
         let work = task.work.moved_from(task.position);
-        let again = Message { ensure: None, work, attempts: task.attempts, not_before, ..message };
+        let again = Message { intent: None, work, attempts: task.attempts, not_before, ..message };
         let (slot, id) = (not_before.0.div_euclid(SLOT), task.position.0.to_string());
         self.db.write(&WAIT, (slot, not_before.0, id, again.encode()?)).await?;
-        if let Some(root) = &again.root {
-            self.note_progress(root, not_before).await?;
+        if let Some(key) = &again.key {
+            self.note_progress(key, not_before).await?;
         }
         self.log.acknowledge(&[task.position]).await.map(drop)
     }
 
-    async fn bury(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
+    async fn dead_letter(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
         let Some(message) = self.held(task.position) else { return Ok(()) };
         let work = task.work.moved_from(task.position);
-        let letter = Message { ensure: None, work, attempts: 0, not_before: Millis(0), ..message };
+        let letter = Message { intent: None, work, attempts: 0, not_before: Millis(0), ..message };
         let number = at.0 << 20 | (task.position.0 & 0xf_ffff).cast_signed();
         let attempts = i32::try_from(task.attempts).unwrap_or(i32::MAX);
         self.db.write(&BURY, (number, letter.encode()?, attempts, why, at.0)).await?;
         // It is the operator's now.
-        if let Some(root) = &letter.root {
-            self.note_done(root).await?;
+        if let Some(key) = &letter.key {
+            self.note_done(key).await?;
         }
         self.log.acknowledge(&[task.position]).await.map(drop)
     }

@@ -3,7 +3,7 @@
 //!
 //! Nothing here reads before it writes where it can be helped, and nothing is written twice differently: a cell's
 //! timestamp comes from what is written, so that writes commute. What must happen once is a conditional write of one
-//! row. What takes several steps is noted whole before the first one, and whoever finds it unfinished finishes it.
+//! row. What takes several steps is stored whole before the first one, and whoever finds it unfinished finishes it.
 
 mod accounts;
 mod activities;
@@ -11,21 +11,21 @@ mod connections;
 mod copying;
 mod credentials;
 mod db;
+mod edge_dormancy;
+mod fanout_mode;
 mod feed;
 mod grants;
 mod graph;
 mod leases;
 mod log;
+mod lwt;
 mod message;
 mod networks;
-mod once;
 mod polling;
 mod scan;
 mod schema;
-mod sleepers;
 mod sources;
 mod sweep;
-mod ways;
 
 pub use db::Nodes;
 
@@ -34,8 +34,8 @@ use crate::{Notice, Notices, Result, Store};
 use async_trait::async_trait;
 use db::{Db, Outcome, Query, corrupt};
 use futures::{StreamExt, TryStreamExt, stream};
+use lwt::Lwt;
 use model::Position;
-use once::Step;
 use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
@@ -43,7 +43,7 @@ use uuid::Uuid;
 const LATEST: i64 = 4_000_000_000_000;
 
 /// How many single rows are asked for at once.
-const AT_ONCE: usize = 32;
+const CONCURRENCY: usize = 32;
 
 /// Waits for many, so many at once; their results line up.
 async fn together<T, F>(calls: impl IntoIterator<Item = F>) -> Result<Vec<T>>
@@ -52,7 +52,7 @@ where
 {
     // Collected first: a stream that borrows what its closures borrow is not `Send` enough for the compiler.
     let calls: Vec<F> = calls.into_iter().collect();
-    stream::iter(calls).buffered(AT_ONCE).try_collect().await
+    stream::iter(calls).buffered(CONCURRENCY).try_collect().await
 }
 
 /// The store of a cluster.
@@ -105,7 +105,7 @@ pub async fn apply_schema(nodes: &Nodes, progress: &mut (dyn FnMut(&str) + Send)
 }
 
 const FACT: Query = Query::read("SELECT value FROM ident.fact WHERE name = ?");
-const FIX: Step = Step::new(
+const SET_ONCE: Lwt = Lwt::new(
     "INSERT INTO ident.fact (name, value, op) VALUES (?, ?, ?) IF NOT EXISTS",
     "SELECT op FROM ident.fact WHERE name = ?",
 );
@@ -117,24 +117,24 @@ impl Store for CqlStore {
         self.log.ping().await
     }
 
-    async fn doubts(&self) -> Result<Vec<String>> {
-        let mut doubts = self.db.doubts().await?;
-        doubts.extend(self.log.doubts().await);
-        Ok(doubts)
+    async fn durability_warnings(&self) -> Result<Vec<String>> {
+        let mut durability_warnings = self.db.durability_warnings().await?;
+        durability_warnings.extend(self.log.durability_warnings().await);
+        Ok(durability_warnings)
     }
 
-    async fn tell(&self, notice: &Notice) -> Result<()> {
-        self.log.tell(notice).await
+    async fn broadcast(&self, notice: &Notice) -> Result<()> {
+        self.log.broadcast(notice).await
     }
 
-    async fn listen(&self) -> Result<Option<Notices>> {
-        self.log.listen().await.map(Some)
+    async fn subscribe(&self) -> Result<Option<Notices>> {
+        self.log.subscribe().await.map(Some)
     }
 
-    async fn fix(&self, name: &str, value: &str) -> Result<String> {
+    async fn set_once(&self, name: &str, value: &str) -> Result<String> {
         let op = Uuid::new_v4();
         let ours = |found: Option<(Uuid,)>| found.map(|(by,)| by == op);
-        if self.db.take(&FIX, (name, value, op), (name,), ours).await? {
+        if self.db.take(&SET_ONCE, (name, value, op), (name,), ours).await? {
             return Ok(value.to_owned());
         }
         let found: Option<(String,)> = self.db.row(&FACT, (name,)).await?;

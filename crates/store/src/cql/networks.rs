@@ -1,5 +1,5 @@
 //! Networks of accounts: a small partition per account. The latest expiry has the latest timestamp, and a network is
-//! forgotten at the timestamp that it has, so that one that is noted later stays.
+//! forgotten at the timestamp that it has, so that one that is stored later stays.
 
 use super::credentials::exactly;
 use super::db::Query;

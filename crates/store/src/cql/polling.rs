@@ -23,7 +23,7 @@ const MINUTE: i64 = 60_000;
 const BACK: i64 = 15;
 /// Minutes that are walked over in one call, and that are looked at together.
 const AT_MOST: i64 = 600;
-const AT_ONCE: usize = 16;
+const CONCURRENCY: usize = 16;
 /// For how long a row whose state never came is kept, because that may be under way.
 const UNFINISHED: i64 = 60 * MINUTE;
 
@@ -40,9 +40,9 @@ const FILED: Query = Query::read(
     "SELECT at_ms, id, ver FROM feed.poll_slot
      WHERE minute = ? AND shard = ? AND at_ms >= ? AND at_ms <= ? LIMIT ?",
 );
-const MARK: Query = Query::read("SELECT minute FROM feed.poll_mark WHERE shard = ?");
+const MARK: Query = Query::read("SELECT minute FROM feed.poll_progress WHERE shard = ?");
 const PUT_MARK: Query =
-    Query::write("INSERT INTO feed.poll_mark (shard, minute) VALUES (?, ?) USING TIMESTAMP ?");
+    Query::write("INSERT INTO feed.poll_progress (shard, minute) VALUES (?, ?) USING TIMESTAMP ?");
 
 /// Notes from when on there can be anything to find; the first to do so stays.
 pub(super) async fn prepare(db: &Db) -> Result<()> {
@@ -123,7 +123,7 @@ impl Walk {
     }
 
     /// Notes what a minute has.
-    fn note(&mut self, minute: i64, first: Option<&Row>) {
+    fn store_intent(&mut self, minute: i64, first: Option<&Row>) {
         match first {
             Some(row) => self.open.insert(minute, row.slot.at.0),
             None => self.open.remove(&minute),
@@ -145,7 +145,7 @@ impl CqlStore {
                 return Ok(minute);
             }
         }
-        Err(corrupt("nobody noted when polling began"))
+        Err(corrupt("nobody stored when polling began"))
     }
 
     pub(super) async fn file(&self, id: SourceId, slot: Slot, version: Version) -> Result<()> {
@@ -171,7 +171,7 @@ impl CqlStore {
         let minutes = walk.minutes(present);
         let mut found = Vec::new();
         let mut last = None;
-        for some in minutes.chunks(AT_ONCE) {
+        for some in minutes.chunks(CONCURRENCY) {
             let room = limit.saturating_sub(found.len());
             if room == 0 {
                 break;
@@ -179,7 +179,7 @@ impl CqlStore {
             let slots = some.iter().map(|(minute, from)| self.slot(shard, *minute, *from, now, room));
             let slots = together(slots).await?;
             for ((minute, _), rows) in some.iter().zip(&slots) {
-                walk.note(*minute, rows.first());
+                walk.store_intent(*minute, rows.first());
                 last = Some(*minute);
             }
             let rows: Vec<Row> = slots.into_iter().flatten().take(room).collect();

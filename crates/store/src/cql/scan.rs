@@ -6,8 +6,8 @@ use scylla::deserialize::row::DeserializeRow;
 use scylla::serialize::value::SerializeValue;
 
 /// How many rows are asked for at once. At least some: most may be of those that are left out.
-const LEAST: usize = 100;
-const MOST: usize = 1_000;
+const MIN_PAGE: usize = 100;
+const MAX_PAGE: usize = 1_000;
 
 /// The rows from the beginning (how many), and those after a key (the key, how many).
 pub(super) struct Scan {
@@ -36,7 +36,7 @@ impl Db {
         R: for<'r> DeserializeRow<'r, 'r>,
     {
         let mut found = Vec::new();
-        let at_once = limit.clamp(LEAST, MOST);
+        let at_once = limit.clamp(MIN_PAGE, MAX_PAGE);
         let count = i32::try_from(at_once).unwrap_or(i32::MAX);
         while found.len() < limit {
             let rows: Vec<R> = match &after {

@@ -4,13 +4,7 @@
 use super::db::{Db, Nodes, corrupt};
 use crate::Result;
 
-const VERSIONS: [&str; 5] = [
-    include_str!("schema/1.cql"),
-    include_str!("schema/2.cql"),
-    include_str!("schema/3.cql"),
-    include_str!("schema/4.cql"),
-    include_str!("schema/5.cql"),
-];
+const VERSIONS: &[&str] = &[include_str!("schema/1.cql")];
 
 /// How many copies of everything there are, as far as there are nodes.
 const COPIES: usize = 3;

@@ -1,11 +1,11 @@
 //! Sources. A state is one cell; when it is to be fetched is told by a row in a slot besides (see [`super::polling`]).
 
 use super::credentials::exactly;
-use super::once::Step;
+use super::lwt::Lwt;
 use super::polling::Slot;
 use super::scan::Scan;
 use super::{CqlStore, Query};
-use crate::bytes::{Put, Take};
+use crate::bytes::{WireReader, WireWriter};
 use crate::{Connection, Result, Source, Sources};
 use async_trait::async_trait;
 use model::{Millis, SourceId, Uid, Version};
@@ -16,7 +16,7 @@ const SOURCES: Scan = Scan::new(
     "SELECT id, source FROM feed.source LIMIT ?",
     "SELECT id, source FROM feed.source WHERE token(id) > token(?) LIMIT ?",
 );
-const WRITE: Step = Step::new(
+const WRITE: Lwt = Lwt::new(
     "UPDATE feed.source SET source = ?, ver = ?, op = ? WHERE id = ? IF ver = ?",
     "SELECT ver, op FROM feed.source WHERE id = ?",
 );
@@ -28,7 +28,7 @@ pub(super) struct Filed {
 }
 
 fn encoded(source: &Source, slot: Option<Slot>) -> Vec<u8> {
-    Put::new()
+    WireWriter::new()
         .signed(source.version.0)
         .number(source.shard.into())
         .option(source.due, |put, due| put.signed(due.0))
@@ -38,11 +38,11 @@ fn encoded(source: &Source, slot: Option<Slot>) -> Vec<u8> {
 }
 
 fn decoded(id: SourceId, cell: &[u8]) -> Result<Filed> {
-    let mut take = Take::new(cell);
+    let mut take = WireReader::new(cell);
     let version = take.version()?;
     let shard = u16::try_from(take.number()?).map_err(|_| super::corrupt("not a shard"))?;
-    let due = take.option(Take::millis)?;
-    let slot = take.option(Take::millis)?.map(|at| Slot { shard, at });
+    let due = take.option(WireReader::millis)?;
+    let slot = take.option(WireReader::millis)?.map(|at| Slot { shard, at });
     let state = take.blob()?.to_vec();
     Ok(Filed { source: Source { id, version, shard, due, state }, slot })
 }

@@ -5,7 +5,7 @@
 
 use super::db::uuid;
 use super::log::{SHARDS, wall_clock};
-use super::message::{Ensure, Message, Root};
+use super::message::{Intent, IntentKey, Message};
 use super::{CqlStore, Db, Outcome, Query, together};
 use crate::Result;
 use crate::jetstream::FIRST;
@@ -25,7 +25,7 @@ const AHEAD: i64 = 2;
 /// Minutes that are looked through in one go.
 const AT_MOST: i64 = 600;
 /// For how many hours arrivals are kept for sure.
-const KEPT: i64 = 7 * 24 + 1;
+const LOG_HOURS: i64 = 7 * 24 + 1;
 
 const LEASED: Query =
     Query::serial("SELECT owner, fence, until_ms, mark FROM ident.lease WHERE name = 'sweep'");
@@ -37,7 +37,7 @@ const TAKE: Query = Query::conditional(
 );
 const COME: Query = Query::conditional("UPDATE ident.lease SET mark = ? WHERE name = 'sweep' IF fence = ?");
 const BEGUN: Query = Query::read(
-    "SELECT id, message, progress_ms, done, WRITETIME(message) FROM feed.pending WHERE minute = ? AND shard = ?",
+    "SELECT id, message, progress_ms, done, WRITETIME(message) FROM feed.intent WHERE minute = ? AND shard = ?",
 );
 const CLAIMED: Query =
     Query::serial("SELECT aid, ver FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?");
@@ -114,16 +114,16 @@ impl CqlStore {
             if last + YOUNG > now.0 || in_the_log {
                 continue;
             }
-            let root = Root { minute, id };
+            let key = IntentKey { minute, id };
             // One of a later version of this service is for those who know it.
             let Ok(message) = Message::decode(&bytes) else { continue };
             if self.was_claimed(&message).await? {
-                tracing::info!(id = root.id, "the log did not have what was begun; it is put there again");
-                self.finish(&root).await?;
-                self.note_progress(&root, now).await?;
+                tracing::info!(id = key.id, "the log did not have what was begun; it is put there again");
+                self.finish(&key).await?;
+                self.note_progress(&key, now).await?;
                 swept.put_back += 1;
             } else {
-                self.note_done(&root).await?;
+                self.note_done(&key).await?;
             }
         }
         Ok(swept)
@@ -131,7 +131,7 @@ impl CqlStore {
 
     /// Whether what was begun goes on: a version does only if it got its address.
     async fn was_claimed(&self, message: &Message) -> Result<bool> {
-        let Some(Ensure::Version(one)) = &message.ensure else { return Ok(true) };
+        let Some(Intent::Version(one)) = &message.intent else { return Ok(true) };
         let source = (one.source.actor.0, &one.source.service, &one.source.id);
         let claim = self.db.row::<(Uuid, i64)>(&CLAIMED, source).await?;
         let state = &one.activity.state;
@@ -151,7 +151,7 @@ impl CqlStore {
 
     /// Where the arrivals begin that are kept for sure.
     pub(super) async fn oldest_kept(&self, now: Millis) -> Result<Position> {
-        let hour = now.0.div_euclid(3_600_000) - KEPT;
+        let hour = now.0.div_euclid(3_600_000) - LOG_HOURS;
         // Hours that are past do not change, and every poll asks.
         let known = *self.oldest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, position)) = known.filter(|(of, _)| *of == hour) {

@@ -2,15 +2,15 @@
 
 use super::Faulty;
 use crate::{
-    Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter, Feeds,
-    Follower, Gates, Grants, Graph, KnownNetwork, LastRead, Log, Networks, NewAccount, Nonce, Notice,
-    Notices, Result, Secret, Slice, Source, SourceKey, Sources, Store, Task, Ways, Work,
+    Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter,
+    ExternalKey, FanoutModes, Feeds, Follower, Gates, Grants, Graph, KnownNetwork, LastRead, Log, Networks,
+    NewAccount, Nonce, Notice, Notices, Result, Secret, Slice, Source, Sources, Store, Task, Work,
 };
 use async_trait::async_trait;
 use model::{
-    AccessToken, Account, AccountName, Activity, ActivityId, Application, Audience, Edge, Entry, Formerly,
-    Key, KeyId, Millis, Phase, Picture, Place, Position, Progress, Reading, Session, Sleep, SourceId, State,
-    Temporary, Ticket, Uid, Version, Way,
+    AccessToken, Account, AccountName, Activity, ActivityId, Application, ArrivalOffset, DeliveryState,
+    Dormancy, Edge, EdgeDormancy, Entry, FanoutMode, FanoutState, Key, KeyId, Millis, Picture, Position,
+    PriorAudience, Progress, Session, SourceId, State, Temporary, Ticket, Uid, Version,
 };
 use std::sync::Arc;
 
@@ -46,12 +46,12 @@ hands_on! { Store
     }
     reads {
         ping() -> ();
-        doubts() -> Vec<String>;
-        listen() -> Option<Notices>;
+        durability_warnings() -> Vec<String>;
+        subscribe() -> Option<Notices>;
     }
     writes {
-        fix(name: &str, value: &str) as (&name, &value) -> String;
-        tell(notice: &Notice) as (&notice) -> ();
+        set_once(name: &str, value: &str) as (&name, &value) -> String;
+        broadcast(notice: &Notice) as (&notice) -> ();
     }
 }
 
@@ -136,9 +136,9 @@ hands_on! { Graph
 
 hands_on! { Activities
     reads {
-        claim(source: &SourceKey) -> Option<Claim>;
+        claim(source: &ExternalKey) -> Option<Claim>;
         states(ids: &[ActivityId]) -> Vec<Option<State>>;
-        formerly(ids: &[ActivityId]) -> Vec<Option<Formerly>>;
+        prior_audiences(ids: &[ActivityId]) -> Vec<Option<PriorAudience>>;
         activities(ids: &[ActivityId]) -> Vec<Option<Activity>>;
     }
     writes {
@@ -150,8 +150,8 @@ hands_on! { Feeds
     reads {
         slice(slice: &Slice<'_>) -> Vec<Entry>;
         slices(slices: &[Slice<'_>]) -> Vec<Vec<Entry>>;
-        own_arrivals(owners: &[Uid], after: Place, floor: Position, limit: usize) -> Vec<Vec<Entry>>;
-        arrivals(owner: Uid, after: Place, floor: Position, limit: usize) -> Vec<Arrival>;
+        own_arrivals(owners: &[Uid], after: ArrivalOffset, floor: Position, limit: usize) -> Vec<Vec<Entry>>;
+        arrivals(owner: Uid, after: ArrivalOffset, floor: Position, limit: usize) -> Vec<Arrival>;
         removed(owner: Uid, items: &[(ActivityId, Millis)]) -> Vec<bool>;
     }
     writes {
@@ -162,25 +162,25 @@ hands_on! { Feeds
     }
 }
 
-hands_on! { Ways
+hands_on! { FanoutModes
     reads {
-        audiences(uids: &[Uid]) -> Vec<Audience>;
+        fanout_states(uids: &[Uid]) -> Vec<FanoutState>;
         pushed_followers(followee: Uid, after: Option<Uid>, limit: usize) -> Vec<(Uid, Position)>;
-        reading(uid: Uid) -> Reading;
+        delivery_state(uid: Uid) -> DeliveryState;
         last_reads(uids: &[Uid]) -> Vec<LastRead>;
         followed_entries(owner: Uid, own: &[Entry]) -> Vec<Option<Entry>>;
     }
     writes {
-        put_audience(uid: Uid, audience: &Audience) as (uid, &audience) -> ();
-        choose(follower: Uid, followee: Uid, since: Position, version: Version, most: usize)
-            as (follower, followee, since, version, most) -> Way;
-        unchoose(follower: Uid, followee: Uid, version: Version) as (follower, followee, version) -> ();
+        put_fanout_state(uid: Uid, fanout_state: &FanoutState) as (uid, &fanout_state) -> ();
+        assign_mode(follower: Uid, followee: Uid, since: Position, version: Version, most: usize)
+            as (follower, followee, since, version, most) -> FanoutMode;
+        release_mode(follower: Uid, followee: Uid, version: Version) as (follower, followee, version) -> ();
         note_read(uid: Uid, at: Millis) as (uid, at) -> ();
-        put_phase(uid: Uid, version: Version, phase: Phase) as (uid, version, phase) -> ();
-        wake(uid: Uid, version: Version, since: Position, now: Millis)
+        put_dormancy(uid: Uid, version: Version, dormancy: Dormancy) as (uid, version, dormancy) -> ();
+        reactivate(uid: Uid, version: Version, since: Position, now: Millis)
             as (uid, version, since, now) -> Option<Position>;
-        put_sleep(follower: Uid, followees: &[Uid], version: Version, sleep: Sleep)
-            as (follower, &followees, version, sleep) -> ();
+        put_edge_dormancy(follower: Uid, followees: &[Uid], version: Version, dormancy: EdgeDormancy)
+            as (follower, &followees, version, dormancy) -> ();
     }
 }
 
@@ -227,9 +227,9 @@ impl Log for Faulty {
         self.write("acknowledge", async move { inner.acknowledge(&done, &next).await }).await
     }
 
-    async fn come_due(&self, now: Millis) -> Result<()> {
+    async fn requeue_due(&self, now: Millis) -> Result<()> {
         let inner = Arc::clone(&self.inner);
-        self.write("come_due", async move { inner.come_due(now).await }).await
+        self.write("requeue_due", async move { inner.requeue_due(now).await }).await
     }
 
     async fn sweep(&self, now: Millis) -> Result<usize> {
@@ -246,9 +246,9 @@ impl Log for Faulty {
         self.write("retry", async move { inner.retry(&task, not_before).await }).await
     }
 
-    async fn bury(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
+    async fn dead_letter(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
         let (inner, task, why) = (Arc::clone(&self.inner), task.clone(), why.to_owned());
-        self.write("bury", async move { inner.bury(&task, &why, at).await }).await
+        self.write("dead_letter", async move { inner.dead_letter(&task, &why, at).await }).await
     }
 
     async fn replay(&self, number: u64) -> Result<bool> {

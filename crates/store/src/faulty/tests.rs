@@ -4,19 +4,19 @@ use crate::{Accounts, Log, NewAccount, Work};
 use model::{Account, AccountName, Millis, Uid, Version};
 use std::path::PathBuf;
 
-struct Place(PathBuf);
+struct ArrivalOffset(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> (Place, Faulty) {
+impl ArrivalOffset {
+    fn new(name: &str) -> (ArrivalOffset, Faulty) {
         let folder = std::env::temp_dir().join(format!("tofrom-faulty-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let options = Options { synchronous_off: true, ..Options::default() };
         let store = SqliteStore::open(&folder.join("test.db"), options).unwrap();
-        (Place(folder), Faulty::new(Arc::new(store)))
+        (ArrivalOffset(folder), Faulty::new(Arc::new(store)))
     }
 }
 
-impl Drop for Place {
+impl Drop for ArrivalOffset {
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.0));
     }
@@ -48,7 +48,7 @@ fn next<const N: usize>(store: &Faulty, faults: [Option<Fault>; N]) {
 
 #[tokio::test]
 async fn a_write_fails_before_it_happens_after_it_or_lands_late() {
-    let (_place, store) = Place::new("writes");
+    let (_place, store) = ArrivalOffset::new("writes");
     let nameless = ann(&store).await;
     let uid = nameless.uid;
     let named = Account { given_name: Some("Ann".to_owned()), version: Version(2), ..nameless.clone() };
@@ -75,7 +75,7 @@ async fn a_write_fails_before_it_happens_after_it_or_lands_late() {
 
 #[tokio::test]
 async fn after_a_crash_nothing_goes_through_but_what_is_on_its_way() {
-    let (_place, store) = Place::new("crash");
+    let (_place, store) = ArrivalOffset::new("crash");
     let nameless = ann(&store).await;
     let named = Account { given_name: Some("Ann".to_owned()), version: Version(2), ..nameless.clone() };
     next(&store, [Some(Fault::Late), Some(Fault::CrashAfter)]);
@@ -101,7 +101,7 @@ async fn after_a_crash_nothing_goes_through_but_what_is_on_its_way() {
 
 #[tokio::test]
 async fn tasks_are_dealt_as_the_test_says() {
-    let (_place, store) = Place::new("deal");
+    let (_place, store) = ArrivalOffset::new("deal");
     let positions: Vec<_> = {
         let mut positions = Vec::new();
         for uid in 1..4 {
@@ -118,7 +118,7 @@ async fn tasks_are_dealt_as_the_test_says() {
 
 #[tokio::test]
 async fn what_nobody_planned_is_counted() {
-    let (_place, inner) = Place::new("unplanned");
+    let (_place, inner) = ArrivalOffset::new("unplanned");
     let inner = Arc::new(inner);
     let store = Faulty::new(inner.clone());
     let nameless = ann(&store).await;

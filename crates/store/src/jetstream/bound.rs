@@ -17,7 +17,7 @@ const REPLICAS: usize = 3;
 const REMEMBERED: Duration = Duration::from_secs(120);
 const LARGEST_MESSAGE: i32 = 512 * 1024;
 /// Tasks that all workers together may have in hand.
-const MOST_IN_HAND: i64 = 16_384;
+const MAX_IN_HAND: i64 = 16_384;
 
 /// How often a stream that is not there is looked for again, and how long after the first look; each time as much longer.
 const LOOKS: u32 = 8;
@@ -149,7 +149,7 @@ async fn consumer(stream: &Stream, servers: &Servers, epoch: u64) -> Result<Pull
         ack_wait: servers.ack_wait,
         // The floor would pass over a message that is not delivered any more.
         max_deliver: -1,
-        max_ack_pending: MOST_IN_HAND,
+        max_ack_pending: MAX_IN_HAND,
         num_replicas: REPLICAS,
         ..pull::Config::default()
     };

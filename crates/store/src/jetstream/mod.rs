@@ -28,13 +28,13 @@ const NUMBER_BITS: u32 = 44;
 pub(crate) const FIRST: Position = Position(1 << NUMBER_BITS);
 
 /// How long a message may take to be stored.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 /// How often storing it is tried; it has an identifier, so it is stored once.
 const TRIES: usize = 5;
 /// How many messages are taken in one request.
-const TAKEN_AT_ONCE: usize = 500;
+const FETCH_BATCH: usize = 500;
 /// How long somebody waits for the next message when there is none.
-const A_MOMENT: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// For how long a message that was given back is left to others.
 const LEFT_FOR: Duration = Duration::from_secs(1);
 /// How long a message is held at most; whoever is not done then has lost it.
@@ -85,13 +85,13 @@ impl JetStream {
             .name("tofrom")
             // What this process tells it knows.
             .no_echo()
-            .connection_timeout(PATIENCE)
+            .connection_timeout(TIMEOUT)
             .connect(&servers.servers)
             .await
             .map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))?;
         let context = jetstream::ContextBuilder::new()
-            .timeout(PATIENCE)
-            .ack_timeout(PATIENCE)
+            .timeout(TIMEOUT)
+            .ack_timeout(TIMEOUT)
             .max_ack_inflight(10_000)
             .backpressure_on_inflight(true)
             .build(client);
@@ -170,7 +170,7 @@ impl JetStream {
                 Ok(position) => return Ok(position),
                 Err(error) => {
                     why = error.to_string();
-                    // Servers that are being elected answer soon, a stream that is gone must be made.
+                    // Servers that are being elected answer soon, a stream that is retracted must be made.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     if let Err(error) = self.bind_again(&bound).await {
                         why = error.to_string();
@@ -223,14 +223,14 @@ impl JetStream {
     }
 
     /// Tells the other processes; nobody makes sure that it arrives.
-    pub(crate) async fn tell(&self, notice: &Notice) -> Result<()> {
+    pub(crate) async fn broadcast(&self, notice: &Notice) -> Result<()> {
         let client = self.context.client();
         let told = client.publish(self.notices(), notice.encode().into()).await;
         told.map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))
     }
 
     /// What the other processes tell from now on.
-    pub(crate) async fn listen(&self) -> Result<Notices> {
+    pub(crate) async fn subscribe(&self) -> Result<Notices> {
         let subscriber = self.context.client().subscribe(self.notices()).await;
         let mut told = subscriber.map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))?;
         let (heard, notices) = tokio::sync::mpsc::channel(1_000);
@@ -251,17 +251,17 @@ impl JetStream {
     }
 
     /// Why what the log acknowledges might get lost: asks every monitor.
-    pub(crate) async fn doubts(&self) -> Vec<String> {
+    pub(crate) async fn durability_warnings(&self) -> Vec<String> {
         if self.servers.monitor.is_empty() {
             return vec![
                 "nats.monitor names nobody who could be asked whether JetStream syncs always".to_owned(),
             ];
         }
-        let mut doubts = Vec::new();
+        let mut durability_warnings = Vec::new();
         for address in &self.servers.monitor {
             match monitor::syncs_always(address).await {
                 Ok(true) => {}
-                Ok(false) => doubts.push(format!(
+                Ok(false) => durability_warnings.push(format!(
                     "the NATS server with the monitor {address} does not sync before it acknowledges; \
                      set sync_interval: always in its jetstream block"
                 )),
@@ -269,7 +269,7 @@ impl JetStream {
                 Err(error) => tracing::debug!(address, %error, "a monitor does not answer"),
             }
         }
-        doubts
+        durability_warnings
     }
 
     /// Everything up to here was acknowledged.
@@ -300,13 +300,13 @@ impl JetStream {
         let mut wanted = limit.saturating_sub(self.held().len());
         let mut waited = false;
         while wanted > 0 {
-            let asked = wanted.min(TAKEN_AT_ONCE);
+            let asked = wanted.min(FETCH_BATCH);
             let taken = self.take_more(asked, None).await?;
             wanted -= taken.min(wanted);
             if taken == 0 && !waited {
                 // Not every server knows at once of what was just stored, and a worker need not ask again and again.
                 waited = true;
-                wanted -= self.take_more(1, Some(A_MOMENT)).await?.min(wanted);
+                wanted -= self.take_more(1, Some(POLL_INTERVAL)).await?.min(wanted);
             } else if taken < asked {
                 break;
             }

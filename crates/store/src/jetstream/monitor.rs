@@ -5,12 +5,12 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 const LARGEST_ANSWER: u64 = 1 << 20;
 
 /// Whether the server syncs every write before it acknowledges it.
 pub(super) async fn syncs_always(address: &str) -> Result<bool> {
-    let answer = tokio::time::timeout(PATIENCE, ask(address))
+    let answer = tokio::time::timeout(TIMEOUT, ask(address))
         .await
         .map_err(|_| Error::other("no answer in time"))??;
     let (_, body) = answer.split_once("\r\n\r\n").ok_or_else(|| Error::other("not an answer"))?;

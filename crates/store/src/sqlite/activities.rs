@@ -6,9 +6,9 @@ use super::values::{
     version, visibility_number,
 };
 use super::{SqliteStore, entries, log};
-use crate::{Acceptance, Accepted, Activities, Claim, Result, SourceKey, Work};
+use crate::{Acceptance, Accepted, Activities, Claim, ExternalKey, Result, Work};
 use async_trait::async_trait;
-use model::{Activity, ActivityId, Entry, Formerly, State, Uid};
+use model::{Activity, ActivityId, Entry, PriorAudience, State, Uid};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::sync::Arc;
 
@@ -24,18 +24,18 @@ pub(super) const PUT_CLAIM: &str =
 
 const PUT_STATE: &str = "INSERT INTO activity
      (aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, body,
-     formerly_visibility, formerly_addressed)
+     prior_visibility, prior_addressed)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
      ON CONFLICT (aid) DO UPDATE SET ver = excluded.ver, actor = excluded.actor, facet = excluded.facet,
      received_ms = excluded.received_ms, published_ms = excluded.published_ms,
      updated_ms = excluded.updated_ms, flags = excluded.flags, addressed = excluded.addressed,
-     formerly_visibility = excluded.formerly_visibility, formerly_addressed = excluded.formerly_addressed";
+     prior_visibility = excluded.prior_visibility, prior_addressed = excluded.prior_addressed";
 
 const STATE: &str = "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed
      FROM activity WHERE aid = ?1";
 
-const FORMERLY: &str = "SELECT formerly_visibility, formerly_addressed FROM activity
-     WHERE aid = ?1 AND formerly_visibility IS NOT NULL";
+const FORMERLY: &str = "SELECT prior_visibility, prior_addressed FROM activity
+     WHERE aid = ?1 AND prior_visibility IS NOT NULL";
 
 const ACTIVITY: &str =
     "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, json
@@ -59,7 +59,7 @@ fn state(connection: &Connection, facets: &mut View<'_>, row: &Row<'_>) -> Resul
     })
 }
 
-fn claim(connection: &Connection, source: &SourceKey) -> Result<Option<Claim>> {
+fn claim(connection: &Connection, source: &ExternalKey) -> Result<Option<Claim>> {
     let mut statement = connection.prepare_cached(CLAIM)?;
     let mut rows = statement.query(params![source.actor.0, source.service, source.id])?;
     let Some(row) = rows.next()? else { return Ok(None) };
@@ -71,11 +71,11 @@ fn claim(connection: &Connection, source: &SourceKey) -> Result<Option<Claim>> {
     }))
 }
 
-fn formerly(connection: &Connection, id: &ActivityId) -> Result<Option<Formerly>> {
+fn prior(connection: &Connection, id: &ActivityId) -> Result<Option<PriorAudience>> {
     let mut statement = connection.prepare_cached(FORMERLY)?;
     let mut rows = statement.query([id.as_bytes()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(Formerly { visibility: unpack_visibility(row.get(0)?)?, addressed: unpack_uids(row, 1)? }))
+    Ok(Some(PriorAudience { visibility: unpack_visibility(row.get(0)?)?, addressed: unpack_uids(row, 1)? }))
 }
 
 fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result<Accepted> {
@@ -83,7 +83,7 @@ fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result
     if present.as_ref().map(|claim| claim.version) != item.before {
         return Ok(Accepted::Conflict(present));
     }
-    put_activity(connection, facets, &item.activity, item.formerly.as_ref())?;
+    put_activity(connection, facets, &item.activity, item.prior.as_ref())?;
     let state = &item.activity.state;
     connection.prepare_cached(PUT_CLAIM)?.execute(params![
         item.source.actor.0,
@@ -94,15 +94,11 @@ fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result
         item.fingerprint,
         state.deleted
     ])?;
-    let work = Work::Version {
-        id: state.id,
-        version: state.version,
-        formerly: item.formerly.clone(),
-        accepted: None,
-    };
+    let work =
+        Work::Version { id: state.id, version: state.version, prior: item.prior.clone(), accepted: None };
     let position = log::append(connection, &work)?;
-    let formerly = item.formerly.as_ref().map(|before| before.visibility);
-    let own = Entry { formerly, ..Entry::of(state, model::Box::From, state.deleted) };
+    let prior = item.prior.as_ref().map(|before| before.visibility);
+    let own = Entry { prior, ..Entry::of(state, model::EntryReason::Authored, state.deleted) };
     entries::put(connection, facets, state.actor, &own, position)?;
     Ok(Accepted::Stored(position))
 }
@@ -111,7 +107,7 @@ pub(super) fn put_activity(
     connection: &Connection,
     facets: &Facets,
     activity: &Activity,
-    last: Option<&Formerly>,
+    last: Option<&PriorAudience>,
 ) -> Result<()> {
     let Activity { state, body } = activity;
     let stored: Option<(i64, i64)> = connection
@@ -131,7 +127,7 @@ pub(super) fn put_activity(
         }
         None => connection.prepare_cached("INSERT INTO body (json) VALUES (?1)")?.insert([json])?,
     };
-    let formerly = Formerly::together(formerly(connection, &state.id)?, last.cloned());
+    let prior = PriorAudience::together(prior(connection, &state.id)?, last.cloned());
     connection.prepare_cached(PUT_STATE)?.execute(params![
         state.id.as_bytes(),
         state.version.0,
@@ -143,15 +139,15 @@ pub(super) fn put_activity(
         state_flags(state),
         pack_uids(&state.addressed),
         body,
-        formerly.as_ref().map(|before| visibility_number(before.visibility)),
-        formerly.as_ref().map(|before| pack_uids(&before.addressed))
+        prior.as_ref().map(|before| visibility_number(before.visibility)),
+        prior.as_ref().map(|before| pack_uids(&before.addressed))
     ])?;
     Ok(())
 }
 
 #[async_trait]
 impl Activities for SqliteStore {
-    async fn claim(&self, source: &SourceKey) -> Result<Option<Claim>> {
+    async fn claim(&self, source: &ExternalKey) -> Result<Option<Claim>> {
         self.read(|connection| claim(connection, source)).await
     }
 
@@ -174,8 +170,8 @@ impl Activities for SqliteStore {
         .await
     }
 
-    async fn formerly(&self, ids: &[ActivityId]) -> Result<Vec<Option<Formerly>>> {
-        self.read_together(|connection| ids.iter().map(|id| formerly(connection, id)).collect()).await
+    async fn prior_audiences(&self, ids: &[ActivityId]) -> Result<Vec<Option<PriorAudience>>> {
+        self.read_together(|connection| ids.iter().map(|id| prior(connection, id)).collect()).await
     }
 
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {

@@ -4,7 +4,7 @@ use super::credentials::all;
 use super::values::{activity_id, count, seq, version};
 use super::{SqliteStore, accounts, activities, entries, grants, graph, sources};
 use crate::copying::{BEFORE_ALL, PROGRESS};
-use crate::{Copying, Removal, Result, Whole};
+use crate::{ActivityRecord, Copying, Removal, Result};
 use async_trait::async_trait;
 use model::{AccessToken, Account, ActivityId, Edge, Entry, Millis, Position, Uid, Version};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -46,7 +46,7 @@ fn put_edge(connection: &Connection, follower: Uid, followee: Uid, edge: &Edge) 
     Ok(())
 }
 
-fn put_claim(connection: &Connection, whole: &Whole) -> Result<()> {
+fn put_claim(connection: &Connection, whole: &ActivityRecord) -> Result<()> {
     let Some((source, claim)) = &whole.claim else { return Ok(()) };
     connection.prepare_cached(activities::PUT_CLAIM)?.execute(params![
         source.actor.0,
@@ -136,11 +136,11 @@ impl Copying for SqliteStore {
         .await
     }
 
-    async fn copy_activities(&self, all: Vec<Whole>) -> Result<()> {
+    async fn copy_activities(&self, all: Vec<ActivityRecord>) -> Result<()> {
         let facets = Arc::clone(&self.facets);
         self.write(move |connection| {
             all.iter().try_for_each(|whole| {
-                activities::put_activity(connection, &facets, &whole.activity, whole.formerly.as_ref())?;
+                activities::put_activity(connection, &facets, &whole.activity, whole.prior.as_ref())?;
                 put_claim(connection, whole)
             })
         })

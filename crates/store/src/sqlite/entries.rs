@@ -3,7 +3,7 @@
 use super::facets::Facets;
 use super::values::{entry_flags, seq};
 use crate::Result;
-use model::{Box, Entry, Position, Uid};
+use model::{Entry, EntryReason, Position, Uid};
 use rusqlite::{Connection, params};
 
 /// Facet, received and published never change, so an entry's keys never move. The rest is as the latest write says, by
@@ -19,18 +19,18 @@ const NOTE_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms)
      published_ms = max(published_ms, excluded.published_ms)
      WHERE excluded.received_ms > received_ms OR excluded.published_ms > published_ms";
 
-/// The number of a run: a facet in a box.
-pub(super) fn run(facet: i64, one: Box) -> i64 {
+/// The number of a run: a facet in a reason.
+pub(super) fn run(facet: i64, one: EntryReason) -> i64 {
     facet * 4 + i64::from(one.number())
 }
 
-/// Facet and box of a run, if there is such a box.
-pub(super) fn facet_and_box(run: i64) -> Option<(i64, Box)> {
-    let one = Box::ALL.into_iter().find(|one| i64::from(one.number()) == run & 3);
+/// Facet and reason of a run, if there is such a reason.
+pub(super) fn facet_and_reason(run: i64) -> Option<(i64, EntryReason)> {
+    let one = EntryReason::ALL.into_iter().find(|one| i64::from(one.number()) == run & 3);
     one.map(|one| (run >> 2, one))
 }
 
-/// Writes an entry into the account's collection, a row for each of its boxes, within the present
+/// Writes an entry into the account's collection, a row for each of its reasons, within the present
 /// transaction.
 pub(super) fn put(
     connection: &Connection,
@@ -40,7 +40,7 @@ pub(super) fn put(
     at: Position,
 ) -> Result<()> {
     let facet = facets.number(connection, &entry.facet)?;
-    for one in entry.boxes.iter() {
+    for one in entry.reasons.iter() {
         let run = run(facet, one);
         let newest = [owner.0, run, entry.received.0, entry.published.0];
         connection.prepare_cached(NOTE_RUN)?.execute(newest)?;

@@ -86,8 +86,8 @@ impl Facets {
             let at = usize::try_from(number).map_err(|_| corrupt("a facet of a negative number"))?;
             let facets = Arc::make_mut(&mut known.facets);
             facets.resize(facets.len().max(at + 1), None);
-            if let Some(place) = facets.get_mut(at) {
-                *place = Some(Arc::clone(&facet));
+            if let Some(offset) = facets.get_mut(at) {
+                *offset = Some(Arc::clone(&facet));
             }
             known.numbers.insert(facet, number);
         }

@@ -12,7 +12,7 @@ use super::values::seq;
 use super::{SqliteStore, entries, log};
 use crate::{Arrival, Feeds, Result, Slice, Work};
 use async_trait::async_trait;
-use model::{ActivityId, Entry, Millis, Place, Position, Uid, Version};
+use model::{ActivityId, ArrivalOffset, Entry, Millis, Position, Uid, Version};
 use rusqlite::{Connection, params};
 use std::sync::Arc;
 
@@ -59,12 +59,12 @@ impl Feeds for SqliteStore {
     async fn arrivals(
         &self,
         owner: Uid,
-        after: Place,
+        after: ArrivalOffset,
         floor: Position,
         limit: usize,
     ) -> Result<Vec<Arrival>> {
         self.read_together(|connection| {
-            let asked = arrivals::Asked { after, floor, limit };
+            let asked = arrivals::ArrivalQuery { after, floor, limit };
             arrivals::read(connection, &self.facets, &self.counters, owner, asked)
         })
         .await
@@ -73,12 +73,12 @@ impl Feeds for SqliteStore {
     async fn own_arrivals(
         &self,
         owners: &[Uid],
-        after: Place,
+        after: ArrivalOffset,
         floor: Position,
         limit: usize,
     ) -> Result<Vec<Vec<Entry>>> {
         self.read_together(|connection| {
-            let asked = arrivals::Asked { after, floor, limit };
+            let asked = arrivals::ArrivalQuery { after, floor, limit };
             let own = |owner: &Uid| {
                 arrivals::entries(connection, arrivals::OWN, &self.facets, &self.counters, *owner, asked)
             };
@@ -128,7 +128,7 @@ impl Feeds for SqliteStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Options, connect, graph, ways};
+    use super::super::{Options, connect, fanout_mode, graph};
     use super::{arrivals, followed, merge};
     use rusqlite::StatementStatus;
 
@@ -161,14 +161,20 @@ mod tests {
                 followed::FOLLOWED,
                 "SEARCH entry USING PRIMARY KEY (uid=? AND run=? AND received_ms=? AND aid=?)",
             ),
-            (ways::READER, "SEARCH reader USING INTEGER PRIMARY KEY (rowid=?)"),
-            (ways::PULLS_FROM, "SEARCH way USING COVERING INDEX way_pulled (follower=?)"),
-            (ways::PULLED, "SEARCH way USING COVERING INDEX way_pulled (follower=?)"),
-            (ways::PUSHED, "SEARCH way USING COVERING INDEX way_pushed (followee=? AND follower>?)"),
+            (fanout_mode::DELIVERY_STATE, "SEARCH delivery_state USING INTEGER PRIMARY KEY (rowid=?)"),
+            (
+                fanout_mode::PULLS_FROM,
+                "SEARCH fanout_mode USING COVERING INDEX fanout_mode_pulled (follower=?)",
+            ),
+            (fanout_mode::PULLED, "SEARCH fanout_mode USING COVERING INDEX fanout_mode_pulled (follower=?)"),
+            (
+                fanout_mode::PUSHED,
+                "SEARCH fanout_mode USING COVERING INDEX fanout_mode_pushed (followee=? AND follower>?)",
+            ),
             (
                 graph::FOLLOWERS,
                 "SEARCH follower USING PRIMARY KEY (followee=? AND follower>?)\n\
-                 SEARCH sleep USING PRIMARY KEY (followee=? AND follower=?) LEFT-JOIN",
+                 SEARCH dormancy USING PRIMARY KEY (followee=? AND follower=?) LEFT-JOIN",
             ),
         ] {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();

@@ -19,7 +19,7 @@ const FORGOTTEN_AT_ONCE: usize = 5_000;
 
 fn temporary(row: &Row<'_>) -> Result<Temporary> {
     let progress = match row.get(6)? {
-        ASKED => Progress::Asked,
+        ASKED => Progress::Requested,
         ALLOWED => Progress::Allowed { by: Uid(row.get(7)?), verifier: row.get(8)?, epoch: row.get(10)? },
         REFUSED => Progress::Refused,
         EXCHANGED => Progress::Exchanged { token: row.get(9)? },
@@ -143,7 +143,7 @@ impl Grants for SqliteStore {
         let (step, by, verifier) = match decision {
             Progress::Allowed { by, epoch, verifier } => (ALLOWED, Some((by.0, *epoch)), Some(*verifier)),
             Progress::Refused => (REFUSED, None, None),
-            Progress::Asked | Progress::Exchanged { .. } => return Ok(false),
+            Progress::Requested | Progress::Exchanged { .. } => return Ok(false),
         };
         let (key, decision) = (key.to_owned(), decision.clone());
         self.write(move |connection| {

@@ -6,7 +6,7 @@ use super::values::{activity_id, corrupt, count, millis, optional_millis, positi
 use super::{SqliteStore, log};
 use crate::{Follower, Graph, Result, Work};
 use async_trait::async_trait;
-use model::{Edge, Position, Sleep, Spot, Uid};
+use model::{Edge, EdgeDormancy, Position, SortKey, Uid};
 use rusqlite::{Connection, Row, params};
 
 const PUT: &str = "INSERT INTO following (follower, followee, ver, follows, since_ms, from_ms, from_aid)
@@ -16,24 +16,24 @@ const PUT: &str = "INSERT INTO following (follower, followee, ver, follows, sinc
      WHERE excluded.ver > following.ver";
 
 pub(super) const FOLLOWERS: &str =
-    "SELECT follower.follower, follower.ver, follower.seq, sleep.ver, sleep.seq
-     FROM follower LEFT JOIN sleep USING (followee, follower)
+    "SELECT follower.follower, follower.ver, follower.seq, edge_dormancy.ver, edge_dormancy.seq
+     FROM follower LEFT JOIN edge_dormancy USING (followee, follower)
      WHERE follower.followee = ?1 AND follower.follower > ?2 ORDER BY follower.follower LIMIT ?3";
 
 /// From a row of [`FOLLOWERS`].
 fn one_who_follows(row: &Row<'_>) -> Result<Follower> {
-    let sleep = match (row.get::<_, Option<i64>>(3)?, row.get::<_, Option<i64>>(4)?) {
+    let dormancy = match (row.get::<_, Option<i64>>(3)?, row.get::<_, Option<i64>>(4)?) {
         (None, _) => None,
-        (Some(_), None) => Some(Sleep::Asleep),
-        (Some(_), Some(_)) => Some(Sleep::Awake(position(row, 4)?)),
+        (Some(_), None) => Some(EdgeDormancy::Dormant),
+        (Some(_), Some(_)) => Some(EdgeDormancy::ActiveAfter(position(row, 4)?)),
     };
-    Ok(Follower { uid: Uid(row.get(0)?), version: version(row, 1)?, since: position(row, 2)?, sleep })
+    Ok(Follower { uid: Uid(row.get(0)?), version: version(row, 1)?, since: position(row, 2)?, dormancy })
 }
 
 /// From the columns ver, follows, since_ms, from_ms, from_aid.
 pub(super) fn edge(row: &Row<'_>) -> Result<Edge> {
     let from = match (optional_millis(row, 3)?, row.get_ref(4)?) {
-        (Some(time), _) => Some(Spot { time, id: activity_id(row, 4)? }),
+        (Some(time), _) => Some(SortKey { time, id: activity_id(row, 4)? }),
         (None, rusqlite::types::ValueRef::Null) => None,
         (None, _) => return Err(corrupt("an edge from an identifier without a time")),
     };
@@ -48,8 +48,8 @@ pub(super) fn put(connection: &Connection, follower: Uid, followee: Uid, edge: &
         edge.version.0,
         edge.following,
         edge.since.0,
-        edge.from.map(|spot| spot.time.0),
-        edge.from.map(|spot| *spot.id.as_bytes())
+        edge.from.map(|sort_key| sort_key.time.0),
+        edge.from.map(|sort_key| *sort_key.id.as_bytes())
     ])?;
     Ok(newer > 0)
 }

@@ -16,28 +16,28 @@ const FLOOR: &str = "SELECT coalesce((SELECT min(seq) - 1 FROM task),
      (SELECT seq FROM sqlite_sequence WHERE name = 'task'), 0)";
 
 const APPEND: &str = "INSERT INTO task
-     (kind, aid, ver, one, other, visibility, formerly, accepted, attempts, not_before_ms)
+     (kind, aid, ver, one, other, visibility, prior, accepted, attempts, not_before_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 const WAIT: &str = "INSERT INTO waiting
-     (kind, aid, ver, one, other, visibility, formerly, accepted, attempts, not_before_ms)
+     (kind, aid, ver, one, other, visibility, prior, accepted, attempts, not_before_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 const COME_DUE: &str = "INSERT INTO task
-     (kind, aid, ver, one, other, visibility, formerly, accepted, attempts, not_before_ms)
-     SELECT kind, aid, ver, one, other, visibility, formerly, accepted, attempts, not_before_ms
+     (kind, aid, ver, one, other, visibility, prior, accepted, attempts, not_before_ms)
+     SELECT kind, aid, ver, one, other, visibility, prior, accepted, attempts, not_before_ms
      FROM waiting WHERE not_before_ms <= ?1 ORDER BY not_before_ms, number";
 
 const PENDING: &str =
-    "SELECT kind, aid, ver, one, other, visibility, formerly, accepted, attempts, seq, not_before_ms
+    "SELECT kind, aid, ver, one, other, visibility, prior, accepted, attempts, seq, not_before_ms
      FROM task ORDER BY seq LIMIT ?1";
 
 const BURY: &str = "INSERT INTO dead_letter
-     (kind, aid, ver, one, other, visibility, formerly, accepted, attempts, why, at_ms)
+     (kind, aid, ver, one, other, visibility, prior, accepted, attempts, why, at_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
 const LETTERS: &str =
-    "SELECT kind, aid, ver, one, other, visibility, formerly, accepted, attempts, number, why, at_ms
+    "SELECT kind, aid, ver, one, other, visibility, prior, accepted, attempts, number, why, at_ms
      FROM dead_letter WHERE number > ?1 ORDER BY number LIMIT ?2";
 
 /// Appends a task within the present transaction. Only one transaction writes at a time, so positions become
@@ -62,7 +62,7 @@ fn insert(
         c.one,
         c.other,
         c.visibility,
-        c.formerly,
+        c.prior,
         c.accepted,
         attempts,
         not_before.0
@@ -121,15 +121,15 @@ impl Log for SqliteStore {
         .await
     }
 
-    async fn come_due(&self, now: Millis) -> Result<()> {
+    async fn requeue_due(&self, now: Millis) -> Result<()> {
         let any = "SELECT 1 FROM waiting WHERE not_before_ms <= ?1 LIMIT 1";
         if !self.read(|connection| Ok(connection.prepare_cached(any)?.exists([now.0])?)).await? {
             return Ok(());
         }
         self.write(move |connection| {
             connection.prepare_cached(COME_DUE)?.execute([now.0])?;
-            let gone = "DELETE FROM waiting WHERE not_before_ms <= ?1";
-            Ok(connection.prepare_cached(gone)?.execute([now.0]).map(drop)?)
+            let retracted = "DELETE FROM waiting WHERE not_before_ms <= ?1";
+            Ok(connection.prepare_cached(retracted)?.execute([now.0]).map(drop)?)
         })
         .await
     }
@@ -162,7 +162,7 @@ impl Log for SqliteStore {
         .await
     }
 
-    async fn bury(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
+    async fn dead_letter(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
         let (task, why) = (task.clone(), why.to_owned());
         self.write(move |connection| {
             if delete(connection, task.position)? {
@@ -174,7 +174,7 @@ impl Log for SqliteStore {
                     c.one,
                     c.other,
                     c.visibility,
-                    c.formerly,
+                    c.prior,
                     c.accepted,
                     task.attempts,
                     why,
@@ -209,12 +209,12 @@ impl Log for SqliteStore {
     async fn replay(&self, number: u64) -> Result<bool> {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         self.write(move |connection| {
-            let again = "INSERT INTO task (kind, aid, ver, one, other, visibility, formerly, accepted)
-                 SELECT kind, aid, ver, one, other, visibility, formerly, accepted
+            let again = "INSERT INTO task (kind, aid, ver, one, other, visibility, prior, accepted)
+                 SELECT kind, aid, ver, one, other, visibility, prior, accepted
                  FROM dead_letter WHERE number = ?1";
             connection.prepare_cached(again)?.execute([number])?;
-            let gone = "DELETE FROM dead_letter WHERE number = ?1";
-            Ok(connection.prepare_cached(gone)?.execute([number])? > 0)
+            let retracted = "DELETE FROM dead_letter WHERE number = ?1";
+            Ok(connection.prepare_cached(retracted)?.execute([number])? > 0)
         })
         .await
     }

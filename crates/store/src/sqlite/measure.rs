@@ -4,8 +4,8 @@
 use super::{Options, SqliteStore};
 use crate::{Accounts, Activities, Feeds, NewAccount, Slice};
 use model::{
-    Account, AccountName, ActivityId, Boxes, Entry, Facet, Filter, Kind, Millis, Order, Position, Uid, Verb,
-    Version, Visibility,
+    Account, AccountName, ActivityId, Entry, EntryReasons, Facet, Filter, Kind, Millis, Order, Position, Uid,
+    Verb, Version, Visibility,
 };
 use std::time::{Duration, Instant};
 
@@ -63,10 +63,10 @@ fn entry(number: i64) -> Entry {
     let kind = Kind::parse(&format!("kind{}", number % 10)).unwrap();
     Entry {
         id: ActivityId::new(time, [number as u8; 10]),
-        boxes: Boxes::default().with(if number % 7 == 0 {
-            model::Box::Addressed
+        reasons: EntryReasons::default().with(if number % 7 == 0 {
+            model::EntryReason::Addressed
         } else {
-            model::Box::Followed
+            model::EntryReason::Followed
         }),
         facet: Facet { service: "flickr".to_owned(), kind, verb: Verb::parse("post").unwrap() },
         received: time,
@@ -74,8 +74,8 @@ fn entry(number: i64) -> Entry {
         actor: Uid(7),
         version: Version(time.0),
         visibility: Visibility::Public,
-        gone: false,
-        formerly: None,
+        retracted: false,
+        prior: None,
         arrived: None,
         pulled: false,
     }
@@ -105,8 +105,14 @@ async fn measure() {
     }
     async fn page(store: SqliteStore, order: Order) {
         let filter = Filter::default();
-        let slice =
-            Slice { owner: Uid(1), boxes: Boxes::ALL, order, filter: &filter, after: None, limit: 21 };
+        let slice = Slice {
+            owner: Uid(1),
+            reasons: EntryReasons::ALL,
+            order,
+            filter: &filter,
+            after: None,
+            limit: 21,
+        };
         assert_eq!(store.slice(&slice).await.unwrap().len(), 21);
     }
     async fn states(store: SqliteStore) {

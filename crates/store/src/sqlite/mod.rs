@@ -7,7 +7,7 @@
 //!   of several. Looking an account up costs 2 to 3.5 µs of CPU in all that way, and 7 to 19 µs handed to a
 //!   thread that may block (`measure`, 16 callers on 2 cores). What takes longer (listings, backups, checks)
 //!   goes to such a thread.
-//! - **Collections** are runs of one facet in one box, merged when they are read (`feed`).
+//! - **Collections** are runs of one facet in one reason, merged when they are read (`feed`).
 
 mod accounts;
 mod activities;
@@ -17,6 +17,7 @@ mod copying;
 mod credentials;
 mod entries;
 mod facets;
+mod fanout_mode;
 mod feed;
 mod grants;
 mod graph;
@@ -28,7 +29,6 @@ mod pool;
 mod schema;
 mod sources;
 mod values;
-mod ways;
 mod writer;
 
 use crate::{Result, Store};
@@ -164,19 +164,19 @@ impl Store for SqliteStore {
         self.read(|connection| Ok(connection.prepare_cached(any)?.query_row([], |_| Ok(()))?)).await
     }
 
-    async fn doubts(&self) -> Result<Vec<String>> {
+    async fn durability_warnings(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
-    async fn tell(&self, _notice: &crate::Notice) -> Result<()> {
+    async fn broadcast(&self, _notice: &crate::Notice) -> Result<()> {
         Ok(())
     }
 
-    async fn listen(&self) -> Result<Option<crate::Notices>> {
+    async fn subscribe(&self) -> Result<Option<crate::Notices>> {
         Ok(None)
     }
 
-    async fn fix(&self, name: &str, value: &str) -> Result<String> {
+    async fn set_once(&self, name: &str, value: &str) -> Result<String> {
         let (name, value) = (name.to_owned(), value.to_owned());
         self.write(move |connection| {
             connection

@@ -6,18 +6,9 @@ use rusqlite::{Connection, TransactionBehavior};
 /// Marks a file as ours, so that another program's database is never written to: "tofr".
 const APPLICATION: i32 = 0x746f_6672;
 
-/// The first makes an empty file version 1, the next would make that version 2, and so on. What was released
+/// Migrations: the first takes an empty file to version 1, the next would take that to version 2. A released migration
 /// is never edited.
-const STEPS: &[&str] = &[
-    include_str!("schema/1.sql"),
-    include_str!("schema/2.sql"),
-    include_str!("schema/3.sql"),
-    include_str!("schema/4.sql"),
-    include_str!("schema/5.sql"),
-    include_str!("schema/6.sql"),
-    include_str!("schema/7.sql"),
-    include_str!("schema/8.sql"),
-];
+const STEPS: &[&str] = &[include_str!("schema/1.sql")];
 
 /// Whether the file is one that this program may write to: new, or of a version that it knows.
 pub(super) fn check(connection: &Connection) -> Result<()> {

@@ -105,21 +105,21 @@ pub(super) fn unpack_state_flags(flags: i64) -> Result<(Visibility, bool, bool)>
     Ok((visibility, deleted, last_fact(flags >> 3)?))
 }
 
-/// The flags of an entry: visibility + 4 * gone + 8 * (3 - who could see what was here before) + 32 * pulled, nothing for
+/// The flags of an entry: visibility + 4 * retracted + 8 * (3 - who could see what was here before) + 32 * pulled, nothing for
 /// who could where there was nothing: the wider is the larger.
 pub(super) fn entry_flags(entry: &Entry) -> i64 {
-    let formerly = entry.formerly.map_or(0, |visibility| 3 - visibility_number(visibility));
-    flags(entry.visibility, entry.gone) + 8 * formerly + 32 * i64::from(entry.pulled)
+    let prior = entry.prior.map_or(0, |visibility| 3 - visibility_number(visibility));
+    flags(entry.visibility, entry.retracted) + 8 * prior + 32 * i64::from(entry.pulled)
 }
 
-/// Visibility, whether it is gone, who could see what was here before, and whether it is pulled.
+/// Visibility, whether it is retracted, who could see what was here before, and whether it is pulled.
 pub(super) fn unpack_entry_flags(flags: i64) -> Result<(Visibility, bool, Option<Visibility>, bool)> {
-    let (visibility, gone) = unpack_flags(flags & 7)?;
-    let formerly = match (flags >> 3) & 3 {
+    let (visibility, retracted) = unpack_flags(flags & 7)?;
+    let prior = match (flags >> 3) & 3 {
         0 => None,
         number => Some(unpack_visibility(3 - number)?),
     };
-    Ok((visibility, gone, formerly, last_fact(flags >> 5)?))
+    Ok((visibility, retracted, prior, last_fact(flags >> 5)?))
 }
 
 /// Nothing stands above it.

@@ -7,9 +7,9 @@
 
 mod cost;
 mod divided;
+mod edge_dormancy;
 mod many;
 mod polling;
-mod sleepers;
 mod unfinished;
 
 use super::conformance::Engine;

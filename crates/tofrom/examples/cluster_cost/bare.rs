@@ -3,7 +3,7 @@
 use super::cluster::Cluster;
 use futures::future::{join_all, try_join_all};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{ActivityId, Box, Entry, Uid};
+use model::{ActivityId, Entry, EntryReason, Uid};
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
@@ -77,7 +77,7 @@ impl Bare {
 /// A page of somebody's, of which everything is known beforehand.
 pub(crate) struct BarePage {
     owner: i64,
-    boxes: Vec<(i8, i64)>,
+    reasons: Vec<(i8, i64)>,
     actors: Vec<i64>,
     ids: Vec<Uuid>,
     year: i32,
@@ -89,7 +89,7 @@ pub(crate) struct BarePage {
     state: PreparedStatement,
 }
 
-/// Rows that the service asks each of three boxes for at first.
+/// Rows that the service asks each of three reasons for at first.
 const PORTION: i32 = 28;
 const YEAR: i64 = 31_556_952_000;
 
@@ -102,7 +102,7 @@ impl BarePage {
                  AND (received_ms, aid) < (?, ?) AND (received_ms, aid) >= (?, ?) LIMIT ?"
             )
         };
-        let followed = entries.iter().filter(|entry| entry.boxes.contains(Box::Followed));
+        let followed = entries.iter().filter(|entry| entry.reasons.contains(EntryReason::Followed));
         let mut actors: Vec<i64> = followed.map(|entry| entry.actor.0).collect();
         actors.sort_unstable();
         actors.dedup();
@@ -112,11 +112,13 @@ impl BarePage {
         let listed = listed.into_rows_result().unwrap();
         BarePage {
             owner: owner.0,
-            boxes: listed.rows::<(i8, i64)>().unwrap().map(Result::unwrap).collect(),
+            reasons: listed.rows::<(i8, i64)>().unwrap().map(Result::unwrap).collect(),
             actors,
             ids: entries.iter().map(|entry| Uuid::from_bytes(*entry.id.as_bytes())).collect(),
             year: i32::try_from(entries[0].received.0 / YEAR).unwrap(),
-            reading: bare.prepare("SELECT followee, edge, phase FROM feed.reading WHERE uid = ?").await,
+            reading: bare
+                .prepare("SELECT followee, edge, dormancy FROM feed.delivery_state WHERE uid = ?")
+                .await,
             directory,
             slices: [
                 bare.prepare(&slice("own_received")).await,
@@ -137,7 +139,7 @@ impl BarePage {
         let (least, owner) = (Uuid::from_bytes(*ActivityId::MIN.as_bytes()), self.owner);
         bare.run(&self.reading, (owner,)).await;
         bare.run(&self.directory, (owner, 0_i8)).await;
-        join_all(self.boxes.iter().map(|(one, bucket)| {
+        join_all(self.reasons.iter().map(|(one, bucket)| {
             let slice = &self.slices[usize::from(*one == 2)];
             bare.run(slice, (owner, one, bucket, i64::MAX, least, i64::MIN, least, PORTION))
         }))
@@ -146,7 +148,7 @@ impl BarePage {
         bare.run(&self.removals, (owner, self.year, &self.ids)).await;
         let found = join_all(self.ids.iter().map(|id| bare.run(&self.state, (id,)))).await;
         assert!(found.iter().all(|rows| *rows == 1));
-        4 + self.boxes.len() + self.ids.len()
+        4 + self.reasons.len() + self.ids.len()
     }
 }
 

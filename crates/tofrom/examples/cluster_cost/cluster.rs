@@ -12,7 +12,7 @@ use tofrom::ingest::{Draft, json, normalise};
 
 const KEYSPACE: &str = "tofrom_cost";
 /// What is made at once: accounts, edges, activities of different actors.
-const AT_ONCE: usize = 64;
+const CONCURRENCY: usize = 64;
 
 /// Where the engines are.
 pub(crate) struct Cluster {
@@ -71,7 +71,7 @@ pub(crate) async fn accounts(store: &CqlStore, name: &str, many: usize) -> Vec<A
 
 /// Does all of these, many at once; gives what came of them in their order.
 pub(crate) async fn all<T>(doing: impl Iterator<Item = impl Future<Output = store::Result<T>>>) -> Vec<T> {
-    stream::iter(doing).buffered(AT_ONCE).try_collect().await.unwrap()
+    stream::iter(doing).buffered(CONCURRENCY).try_collect().await.unwrap()
 }
 
 /// What came of something, and how many statements the store sent for it.

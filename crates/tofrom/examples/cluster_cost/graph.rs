@@ -14,7 +14,7 @@ use tofrom::fanout::{Rules, deliver_pending};
 use tofrom::feed::{Feed, FeedLimits};
 use tofrom::ingest::Ingest;
 
-/// Others who read meanwhile, each page and poll so long after the one before.
+/// PulledActors who read meanwhile, each page and poll so long after the one before.
 const READERS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long they are watched while nothing is delivered.
@@ -104,7 +104,7 @@ async fn watched<T>(
                     noticed.pages.0.push(start.elapsed().as_secs_f64() * 1e3);
                     tokio::time::sleep(PAUSE).await;
                     let start = Instant::now();
-                    feed.page(Reader::Owner, &query.from(Start::Updates(page.mark))).await.unwrap();
+                    feed.page(Reader::Owner, &query.from(Start::Updates(page.sync_token))).await.unwrap();
                     noticed.polls.0.push(start.elapsed().as_secs_f64() * 1e3);
                     tokio::time::sleep(PAUSE).await;
                 }

@@ -29,11 +29,11 @@ mod cluster;
 mod edges;
 mod fanout;
 mod graph;
+mod modes;
 mod reader;
 mod reads;
 mod service;
 mod statements;
-mod ways;
 
 use cluster::Cluster;
 
@@ -47,9 +47,9 @@ async fn main() {
             "reads" => reads::measure(&cluster, &parts.next().expect("where is tofrom?")).await,
             "fanout" => fanout::measure(&cluster, followers(parts.next())).await,
             "graph" => graph::measure(&cluster, followers(parts.next())).await,
-            "merged" => ways::pages::measure(&cluster).await,
-            "return" => ways::returning::measure(&cluster).await,
-            "ways" => ways::activity::measure(&cluster, followers(parts.next())).await,
+            "merged" => modes::pages::measure(&cluster).await,
+            "return" => modes::returning::measure(&cluster).await,
+            "modes" => modes::activity::measure(&cluster, followers(parts.next())).await,
             other => panic!("there is no part {other}"),
         }
     }

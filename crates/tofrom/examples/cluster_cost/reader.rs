@@ -1,7 +1,7 @@
 //! An account as many have it: what it did, what addresses it, and what it follows, in turns.
 
 use super::cluster::{Cluster, accounts, draft};
-use model::{Account, Boxes, Collection, FeedQuery, Filter, Millis, Order, Start, Uid};
+use model::{Account, Collection, EntryReasons, FeedQuery, Filter, Millis, Order, Start, Uid};
 use std::sync::Arc;
 use store::Slice;
 use store::cql::CqlStore;
@@ -64,5 +64,5 @@ pub(crate) fn first_page(reader: &Account) -> FeedQuery {
 
 /// What that page is made of, and the entry that says whether there is another.
 pub(crate) fn first_slice(owner: Uid, filter: &Filter) -> Slice<'_> {
-    Slice { owner, boxes: Boxes::ALL, order: Order::Received, filter, after: None, limit: 21 }
+    Slice { owner, reasons: EntryReasons::ALL, order: Order::Received, filter, after: None, limit: 21 }
 }

@@ -16,7 +16,7 @@ use tofrom::feed::{Feed, FeedLimits};
 
 const ROUNDS: usize = 7;
 const TURN: Duration = Duration::from_secs(4);
-const AT_ONCE: usize = 16;
+const CONCURRENCY: usize = 16;
 /// Milliseconds of CPU.
 const AIM: f64 = 0.6;
 
@@ -41,9 +41,10 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
     let statements = store.counted().0 - before;
     assert_eq!(statements, page.read(&bare).await as u64, "the bare driver sends as many");
 
-    let wires =
-        join_all((0..AT_ONCE).map(|_| async { Arc::new(tokio::sync::Mutex::new(service.connect().await)) }))
-            .await;
+    let wires = join_all(
+        (0..CONCURRENCY).map(|_| async { Arc::new(tokio::sync::Mutex::new(service.connect().await)) }),
+    )
+    .await;
     let (mut served, mut read, mut sent) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         let one = turn(service.process(), |at| {
@@ -82,7 +83,7 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
 /// Has so many at once do it again and again; counts the CPU of that process.
 pub(crate) async fn turn<F: Future<Output = ()>>(process: u32, doing: impl Fn(usize) -> F) -> Turn {
     let (start, before) = (Instant::now(), cpu_seconds(process));
-    let many = join_all((0..AT_ONCE).map(|at| {
+    let many = join_all((0..CONCURRENCY).map(|at| {
         let doing = &doing;
         async move {
             let mut done = 0_u32;

@@ -15,7 +15,7 @@ const COUNT: u32 = 20;
 /// Rows of entries for each item that is returned.
 const PER_ITEM: u64 = 4;
 
-/// For each facet of the account: a row of the directory and a first row of the run in each of the three boxes, and
+/// For each facet of the account: a row of the directory and a first row of the run in each of the three reasons, and
 /// one for the item that is looked at only to know whether there is a next page.
 const PER_FACET: u64 = 7;
 

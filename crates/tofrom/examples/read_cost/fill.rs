@@ -2,14 +2,14 @@
 
 use anyhow::{Context, bail};
 use model::{
-    AccountName, Activity, ActivityId, Body, Box, Boxes, Comments, Edge, Entry, Facet, Kind, Millis, Object,
-    Position, Service, ServiceName, State, Uid, Verb, Version, Visibility,
+    AccountName, Activity, ActivityId, Body, Comments, Edge, Entry, EntryReason, EntryReasons, Facet, Kind,
+    Millis, Object, Position, Service, ServiceName, State, Uid, Verb, Version, Visibility,
 };
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use store::sqlite::{Options, SqliteStore};
-use store::{Acceptance, Accepted, Accounts, Activities, Feeds, Graph, Log, NewAccount, SourceKey};
+use store::{Acceptance, Accepted, Accounts, Activities, ExternalKey, Feeds, Graph, Log, NewAccount};
 
 /// So many activities are accepted at once.
 pub(crate) const BATCH: usize = 100;
@@ -151,7 +151,7 @@ fn activity(
         service: Service { name, icon: None, website: None },
         comments: Comments::Available(true),
         object: Object { title: Some("An object".to_owned()), ..Object::default() },
-        brought_by: None,
+        imported_by: None,
         to: Vec::new(),
     };
     Ok(Activity { state, body })
@@ -164,14 +164,14 @@ async fn accept(
     dice: &mut Dice,
 ) -> anyhow::Result<()> {
     let acceptances = batch.iter().map(|activity| Acceptance {
-        source: SourceKey {
+        source: ExternalKey {
             actor: activity.state.actor,
             service: activity.state.facet.service.clone(),
             id: activity.body.source_id.clone(),
         },
         before: None,
         fingerprint: [7; 16],
-        formerly: None,
+        prior: None,
         activity: activity.clone(),
     });
     let accepted = store.accept(acceptances.collect()).await?;
@@ -189,7 +189,7 @@ async fn accept(
     Ok(store.acknowledge(&positions, &[]).await?)
 }
 
-/// Delivers to the owner. Everybody is followed, so what addresses the owner is in two boxes; `only_addressed` leaves
+/// Delivers to the owner. Everybody is followed, so what addresses the owner is in two reasons; `only_addressed` leaves
 /// the second one out, as where the owner began to follow later.
 async fn deliver(
     store: &SqliteStore,
@@ -199,24 +199,24 @@ async fn deliver(
     only_addressed: bool,
 ) -> store::Result<()> {
     let addressed = state.addressed.contains(&owner);
-    let mut boxes = Boxes::default();
+    let mut reasons = EntryReasons::default();
     if addressed {
-        boxes = boxes.with(Box::Addressed);
+        reasons = reasons.with(EntryReason::Addressed);
     }
     if !addressed || !only_addressed {
-        boxes = boxes.with(Box::Followed);
+        reasons = reasons.with(EntryReason::Followed);
     }
     let entry = Entry {
         id: state.id,
-        boxes,
+        reasons,
         facet: state.facet.clone(),
         received: state.received,
         published: state.published,
         actor: state.actor,
         version: state.version,
         visibility: state.visibility,
-        gone: false,
-        formerly: None,
+        retracted: false,
+        prior: None,
         arrived: None,
         pulled: false,
     };

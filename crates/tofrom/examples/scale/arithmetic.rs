@@ -2,7 +2,7 @@
 
 use super::costs::Costs;
 use super::pareto::Pareto;
-use model::MOST_PULLED;
+use model::MAX_PULLED;
 
 /// What is assumed; the same as in `docs/scale.md`, and what goes beyond that is told there.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +123,7 @@ impl Case {
         let rows = deliveries * ROWS;
         let kept = given.entries * given.entries_kept + given.arrival * given.arrivals_kept;
         let bytes = deliveries * DAY * kept * given.copies;
-        let pulled = (given.followers * pulled_part).min(MOST_PULLED as f64);
+        let pulled = (given.followers * pulled_part).min(MAX_PULLED as f64);
         let more_statements = (pulled / TOGETHER).ceil() * costs.statements_of_pulling;
         let more_partitions = pulled * given.partitions;
         let pages = self.accounts * given.daily * given.pages_a_day / DAY;

@@ -11,7 +11,7 @@ use tofrom::feed::{Feed, FeedLimits, Page};
 
 const SIZE: u32 = 20;
 /// Pages that are read at once.
-const AT_ONCE: usize = 16;
+const CONCURRENCY: usize = 16;
 /// Of how many readers it is counted what pages take.
 const COUNTED: usize = 400;
 /// What it is does not matter: here accounts fall asleep when they are told to. That there is one has reads noted.
@@ -34,7 +34,7 @@ pub(crate) fn feed(world: &World) -> Feed {
 /// Reads the first pages of these; panics where one is not as it has to be.
 pub(crate) async fn check(world: &World, feed: &Feed, readers: &[usize]) {
     let pages = readers.iter().map(|reader| page(world, feed, *reader));
-    stream::iter(pages).buffer_unordered(AT_ONCE).collect::<Vec<Page>>().await;
+    stream::iter(pages).buffer_unordered(CONCURRENCY).collect::<Vec<Page>>().await;
 }
 
 /// Counts what pages of some readers take, one after the other: of those on whose pages is something of others.
@@ -54,7 +54,7 @@ pub(crate) async fn count(world: &World, feed: &Feed) -> BTreeMap<usize, Taken> 
         let found = page(world, feed, reader).await;
         let states = world.graph.page(reader, &world.actors, SIZE as usize + 1).len();
         let between = world.api.counted().0;
-        let poll = first_page(world, reader).from(Start::Updates(found.mark));
+        let poll = first_page(world, reader).from(Start::Updates(found.sync_token));
         assert!(feed.page(Reader::Owner, &poll).await.unwrap().items.is_empty(), "nothing came");
         let page = (between - before) as f64 - states as f64;
         counted.insert(reader, Taken { page, poll: (world.api.counted().0 - between) as f64 });

@@ -3,7 +3,7 @@
 /// How heavy the tail is: the smaller, the more of all edges lead to few accounts.
 const SHAPE: f64 = 1.25;
 /// The most followed account is followed by this part of all.
-const MOST_FOLLOWED: f64 = 0.1;
+const MAX_FOLLOWED: f64 = 0.1;
 
 /// A bounded Pareto distribution of followers.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Pareto {
 impl Pareto {
     /// That of so many accounts with so many followers on average.
     pub(crate) fn of(accounts: f64, mean: f64) -> Pareto {
-        let most = accounts * MOST_FOLLOWED;
+        let most = accounts * MAX_FOLLOWED;
         let (mut low, mut high) = (0.0, mean);
         // The mean grows with the least; fifty halvings find it.
         for _ in 0..50 {

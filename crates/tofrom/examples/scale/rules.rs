@@ -3,15 +3,15 @@
 use super::graph::is_read;
 use super::world::World;
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Audience, Millis, Stage};
+use model::{FanoutStage, FanoutState, Millis};
 use std::time::{Duration, Instant};
-use store::{Log, Ways, Work};
-use tofrom::fanout::sleep::fall_asleep;
+use store::{FanoutModes, Log, Work};
+use tofrom::fanout::dormancy::mark_dormant;
 use tofrom::fanout::{Rules, deliver_pending};
 
 /// Accounts that are looked at in one go, and so many times at once.
 const PAGE: usize = 50;
-const AT_ONCE: usize = 16;
+const CONCURRENCY: usize = 16;
 
 /// The lowest threshold of so many accounts.
 fn lowest(accounts: usize) -> usize {
@@ -97,15 +97,15 @@ pub(crate) async fn change_audiences(world: &World, choice: &Choice) -> Change {
     let mut edges = 0;
     for number in world.graph.followed_above(lowest(world.accounts.len())) {
         let (uid, wanted) = (world.accounts[number].uid, choice.pulls(world, number));
-        let Audience { version, stage } = world.api.audiences(&[uid]).await.unwrap()[0];
+        let FanoutState { version, stage } = world.api.fanout_states(&[uid]).await.unwrap()[0];
         match stage {
-            Stage::Pushed if wanted => {
-                world.api.append(&Work::Audience { uid, after: None }).await.unwrap();
+            FanoutStage::Push if wanted => {
+                world.api.append(&Work::PrepareFollowers { uid, after: None }).await.unwrap();
                 edges += world.graph.followers[number].len();
             }
-            Stage::Pulled if !wanted => {
-                let again = Audience { version: version.following(), stage: Stage::PushedAgain };
-                world.api.put_audience(uid, &again).await.unwrap();
+            FanoutStage::Pull if !wanted => {
+                let again = FanoutState { version: version.following(), stage: FanoutStage::Reverted };
+                world.api.put_fanout_state(uid, &again).await.unwrap();
             }
             _ => {}
         }
@@ -120,9 +120,9 @@ pub(crate) async fn put_to_sleep(world: &World, since: Millis) -> Change {
     let now = world.clock.now();
     let idle_after = Duration::from_millis((now.0 - since.0).unsigned_abs());
     let pages = world.accounts.chunks(PAGE);
-    let looks = pages.map(|some| fall_asleep(world.worker.as_ref(), some, now, idle_after));
+    let looks = pages.map(|some| mark_dormant(world.worker.as_ref(), some, now, idle_after));
     let looks: Vec<_> = looks.collect();
-    stream::iter(looks).buffer_unordered(AT_ONCE).try_collect::<Vec<()>>().await.unwrap();
+    stream::iter(looks).buffer_unordered(CONCURRENCY).try_collect::<Vec<()>>().await.unwrap();
     settle(world).await;
     let asleep = world.graph.followees.iter().enumerate().filter(|(number, _)| !is_read(*number));
     let edges = asleep.map(|(_, followees)| followees.len()).sum();

@@ -44,7 +44,7 @@ pub fn rsa_key(pem: &[u8]) -> Option<Vec<u8>> {
     ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &der).is_ok().then(|| der.to_vec())
 }
 
-/// Ties a sealed secret to its application, so that one can't be put in another's place.
+/// OwnerContext a sealed secret to its application, so that one can't be put in another's place.
 pub(super) fn context(key: &str) -> String {
     format!("application-secret {key}")
 }

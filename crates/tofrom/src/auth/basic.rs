@@ -13,7 +13,7 @@ use super::hashing::{Busy, Hashing};
 use super::password::{self, PasswordError};
 use super::primitives;
 use super::throttle::{Exhausted, Guesses, Throttle};
-use super::{Browser, Denied};
+use super::{AuthError, Browser};
 use crate::accounts::AccountCache;
 use aws_lc_rs::hmac;
 use model::{Account, AccountName, Uid};
@@ -111,7 +111,7 @@ impl Passwords {
         name: &str,
         password: &str,
         from: Origin<'_>,
-    ) -> Result<Arc<Account>, Denied> {
+    ) -> Result<Arc<Account>, AuthError> {
         let opened = self.open_within_limits(name, password, from).await;
         if let Ok(account) = &opened {
             self.familiar.note(account.uid, from.remote);
@@ -124,7 +124,7 @@ impl Passwords {
         name: &str,
         password: &str,
         from: Origin<'_>,
-    ) -> Result<Arc<Account>, Denied> {
+    ) -> Result<Arc<Account>, AuthError> {
         let known = AccountName::parse(name).ok();
         let password = password::normalized(password);
         let mut guesses = self.throttle.guesses(known.clone(), from.remote);
@@ -135,7 +135,7 @@ impl Passwords {
             self.demand_familiar(known.as_ref(), from, exhausted).await?;
             guesses.are_familiar();
         }
-        let mac = self.mac(name, &password).ok_or(Denied::Busy)?;
+        let mac = self.mac(name, &password).ok_or(AuthError::Busy)?;
         if let Some(opened) = self.remembered.get(&mac).await {
             if let Some(account) =
                 self.accounts.get(opened.uid).await?.filter(|account| opened.opens(account))
@@ -145,20 +145,20 @@ impl Passwords {
             self.remembered.invalidate(&mac).await;
         }
         let mut proved = self.prove(known.clone(), &password, mac, &guesses, from.remote).await;
-        if let (Err(Denied::Throttled { .. }), Err(exhausted)) = (&proved, guesses.check_everywhere()) {
-            // Others took the last guess meanwhile.
+        if let (Err(AuthError::Throttled { .. }), Err(exhausted)) = (&proved, guesses.check_everywhere()) {
+            // PulledActors took the last guess meanwhile.
             self.demand_familiar(known.as_ref(), from, exhausted).await?;
             guesses.are_familiar();
             proved = self.prove(known.clone(), &password, mac, &guesses, from.remote).await;
         }
-        if matches!(proved, Err(Denied::BadCredentials)) {
+        if matches!(proved, Err(AuthError::BadCredentials)) {
             self.throttle.tell_of_password(known.as_ref(), from.remote);
         }
         proved
     }
 
     /// The account as the store has it; `None` for a name that no account can have.
-    async fn named(&self, name: Option<&AccountName>) -> Result<Option<Account>, Denied> {
+    async fn named(&self, name: Option<&AccountName>) -> Result<Option<Account>, AuthError> {
         match name {
             Some(name) => Ok(self.store.account_by_name(name).await?),
             None => Ok(None),
@@ -171,7 +171,7 @@ impl Passwords {
         name: Option<&AccountName>,
         from: Origin<'_>,
         exhausted: Exhausted,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), AuthError> {
         let uid = self.named(name).await?.map(|account| account.uid);
         if from.signed_in || self.familiar.knows(uid, from.remote, from.cookie).await? {
             return Ok(());
@@ -188,7 +188,7 @@ impl Passwords {
         mac: Mac,
         guesses: &Guesses<'_>,
         remote: IpAddr,
-    ) -> Result<Arc<Account>, Denied> {
+    ) -> Result<Arc<Account>, AuthError> {
         let account = self.named(name.as_ref()).await?;
         let stored = account.as_ref().and_then(stored_hash);
 
@@ -220,20 +220,20 @@ impl Passwords {
 
         match (proved.as_deref(), account) {
             (Ok(opened), Some(account)) if opened.opens(&account) => Ok(self.accounts.remember(account)),
-            (Err(error), _) if matches!(**error, Unproved::Busy) => Err(Denied::Busy),
+            (Err(error), _) if matches!(**error, Unproved::Busy) => Err(AuthError::Busy),
             (Err(error), _) if let Unproved::Throttled(exhausted) = **error => Err(exhausted.into()),
             _ => {
                 // Who waited for another's check made a wrong guess all the same.
                 if !ours {
                     guesses.take()?;
                 }
-                Err(Denied::BadCredentials)
+                Err(AuthError::BadCredentials)
             }
         }
     }
 
     /// The account as it is now, if the password that opened it then still would.
-    pub(super) async fn still(&self, then: &Account) -> Result<Option<Arc<Account>>, Denied> {
+    pub(super) async fn still(&self, then: &Account) -> Result<Option<Arc<Account>>, AuthError> {
         let identity =
             |account: &Account| stored_hash(account).map(|hash| password::identity(hash).to_owned());
         let before = identity(then);
@@ -262,11 +262,11 @@ impl Passwords {
         password: &str,
         names: &[&str],
         remote: IpAddr,
-    ) -> Result<Result<String, PasswordError>, Denied> {
+    ) -> Result<Result<String, PasswordError>, AuthError> {
         if let Err(wrong) = password::check_shape(password) {
             return Ok(Err(wrong));
         }
-        self.hashing.hash_checked(password, names, remote).await.map_err(|Busy| Denied::Busy)
+        self.hashing.hash_checked(password, names, remote).await.map_err(|Busy| AuthError::Busy)
     }
 
     /// How many passwords were hashed.

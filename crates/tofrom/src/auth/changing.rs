@@ -3,7 +3,7 @@
 use super::basic::Origin;
 use super::password::{self, PasswordError};
 use super::session::SignedIn;
-use super::{Authenticator, Browser, Cookies, Denied};
+use super::{AuthError, Authenticator, Browser, Cookies};
 use model::{Account, Purpose, Uid};
 
 /// Why a password was not changed.
@@ -14,7 +14,7 @@ pub enum PasswordChange {
     /// The new one cannot be set.
     Weak(PasswordError),
     /// Something else; also too many wrong ones.
-    Denied(Denied),
+    AuthError(AuthError),
 }
 
 /// Why a link did not set a new password.
@@ -25,7 +25,7 @@ pub enum PasswordReset {
     /// The new one cannot be set. The ticket is still good.
     Weak(PasswordError),
     /// Something else.
-    Denied(Denied),
+    AuthError(AuthError),
 }
 
 fn names(account: &Account) -> Vec<&str> {
@@ -48,8 +48,8 @@ impl Authenticator {
         let opened =
             self.passwords.open(person.account.name.as_str(), old, Origin::session(browser.remote)).await;
         let opened = opened.map_err(|denied| match denied {
-            Denied::BadCredentials => PasswordChange::Wrong,
-            other => PasswordChange::Denied(other),
+            AuthError::BadCredentials => PasswordChange::Wrong,
+            other => PasswordChange::AuthError(other),
         })?;
         let hash = self.passwords.hash_new(new, &names(&opened), browser.remote).await??;
         // The old password must still be the password: otherwise a stolen one could undo the reset that is to end it.
@@ -78,7 +78,7 @@ impl Authenticator {
         let hash = self.passwords.hash_new(new, &names(&account), browser.remote).await??;
         // Used up before it has any effect: one ticket never sets two passwords. If what follows fails, another ticket
         // can be made.
-        if !self.store.use_ticket(&ticket).await.map_err(Denied::from)? {
+        if !self.store.use_ticket(&ticket).await.map_err(AuthError::from)? {
             return Err(PasswordReset::NoTicket);
         }
         let changed = self.set_password(uid, hash, |_| true).await?.ok_or(PasswordReset::NoTicket)?;
@@ -91,7 +91,7 @@ impl Authenticator {
         uid: Uid,
         hash: String,
         is_right: impl Fn(&Account) -> bool + Send,
-    ) -> Result<Option<Account>, Denied> {
+    ) -> Result<Option<Account>, AuthError> {
         let set = |account: &mut Account| {
             if account.may_act() && is_right(account) {
                 account.password = Some(hash.clone());
@@ -102,7 +102,7 @@ impl Authenticator {
     }
 
     /// The account as the store has it, if it may act.
-    async fn acting(&self, uid: Uid) -> Result<Option<Account>, Denied> {
+    async fn acting(&self, uid: Uid) -> Result<Option<Account>, AuthError> {
         let found = self.store.accounts(&[uid]).await?.into_iter().flatten().next();
         Ok(found.filter(Account::may_act))
     }
@@ -114,9 +114,9 @@ impl From<PasswordError> for PasswordChange {
     }
 }
 
-impl From<Denied> for PasswordChange {
-    fn from(denied: Denied) -> PasswordChange {
-        PasswordChange::Denied(denied)
+impl From<AuthError> for PasswordChange {
+    fn from(denied: AuthError) -> PasswordChange {
+        PasswordChange::AuthError(denied)
     }
 }
 
@@ -126,8 +126,8 @@ impl From<PasswordError> for PasswordReset {
     }
 }
 
-impl From<Denied> for PasswordReset {
-    fn from(denied: Denied) -> PasswordReset {
-        PasswordReset::Denied(denied)
+impl From<AuthError> for PasswordReset {
+    fn from(denied: AuthError) -> PasswordReset {
+        PasswordReset::AuthError(denied)
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Neither opens anything by itself, and both end after 90 days.
 
-use super::Denied;
+use super::AuthError;
 use super::seal::SecretKeys;
 use crate::clock::Clock;
 use crate::network::{as_ipv6, subscriber_of};
@@ -55,7 +55,7 @@ impl Familiar {
         account: Option<Uid>,
         remote: IpAddr,
         cookie: Option<&str>,
-    ) -> Result<bool, Denied> {
+    ) -> Result<bool, AuthError> {
         let (uid, now) = (account.unwrap_or(NOBODY), self.clock.now());
         let marks = cookie.into_iter().flat_map(marks_of);
         if marks.into_iter().any(|mark| mark.owner() == uid && self.counts(&mark, now)) {

@@ -1,7 +1,7 @@
 //! New accounts that people make themselves: by an invitation, or, where the installation allows it, without one.
 
 use super::password::{self, PasswordError};
-use super::{Authenticator, Browser, Cookies, Denied};
+use super::{AuthError, Authenticator, Browser, Cookies};
 use crate::accounts::{self, BadPersonName, person_name};
 use model::{Account, AccountName, InvalidName, Millis, Purpose, Version};
 use store::NewAccount;
@@ -22,7 +22,7 @@ pub enum Joining {
     /// The password cannot be set.
     Weak(PasswordError),
     /// Something else; also too many new accounts from one address.
-    Denied(Denied),
+    AuthError(AuthError),
 }
 
 /// An account without a password, of names that are right: what can be judged without looking anywhere.
@@ -70,9 +70,9 @@ impl Authenticator {
         // so that nothing opens the account before the ticket is used up for it. Of many who bring one ticket at once one
         // gets a password, and the accounts of the others are removed: were they not, nobody could use them either.
         let account = self.create(new).await?;
-        if !self.store.use_ticket(&ticket.hash).await.map_err(Denied::from)? {
+        if !self.store.use_ticket(&ticket.hash).await.map_err(AuthError::from)? {
             let removed = accounts::remove(self.store.as_ref(), &self.clock, account.uid).await;
-            removed.map_err(Denied::from)?;
+            removed.map_err(AuthError::from)?;
             return Err(Joining::NoTicket);
         }
         let account = self.set_password(account.uid, hash, |_| true).await?.ok_or(Joining::NoTicket)?;
@@ -93,7 +93,7 @@ impl Authenticator {
         }
         let new = judged(name, given, family, self.clock.now())?;
         password::check_shape(password)?;
-        self.throttle.registration(browser.remote).map_err(Denied::from)?;
+        self.throttle.registration(browser.remote).map_err(AuthError::from)?;
         self.demand_free(&new.name).await?;
         let hash = self.passwords.hash_new(password, &names(&new), browser.remote).await??;
         let account = self.create(NewAccount { password: Some(hash), ..new }).await?;
@@ -102,14 +102,14 @@ impl Authenticator {
 
     /// Before a password is hashed for nothing.
     async fn demand_free(&self, name: &AccountName) -> Result<(), Joining> {
-        match self.store.account_by_name(name).await.map_err(Denied::from)? {
+        match self.store.account_by_name(name).await.map_err(AuthError::from)? {
             Some(_) => Err(Joining::NameTaken),
             None => Ok(()),
         }
     }
 
     async fn create(&self, new: NewAccount) -> Result<Account, Joining> {
-        self.store.create_account(new).await.map_err(Denied::from)?.ok_or(Joining::NameTaken)
+        self.store.create_account(new).await.map_err(AuthError::from)?.ok_or(Joining::NameTaken)
     }
 }
 
@@ -119,8 +119,8 @@ impl From<PasswordError> for Joining {
     }
 }
 
-impl From<Denied> for Joining {
-    fn from(denied: Denied) -> Joining {
-        Joining::Denied(denied)
+impl From<AuthError> for Joining {
+    fn from(denied: AuthError) -> Joining {
+        Joining::AuthError(denied)
     }
 }

@@ -3,7 +3,7 @@
 use super::last_use::LastUse;
 use super::primitives::{self, NoRandomness};
 use super::throttle::Throttle;
-use super::{CHANGES_COUNT_AFTER, Denied};
+use super::{AuthError, CHANGES_COUNT_AFTER};
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
 use model::{Account, Key, KeyId, Millis};
@@ -66,7 +66,11 @@ impl Keys {
 
     /// The account that a key opens, and what for. The throttle is asked only about wrong keys: nobody guesses 256
     /// bits, and a right one must not suffer from what others do at the same address.
-    pub(super) async fn open(&self, text: &str, remote: IpAddr) -> Result<(Arc<Account>, Arc<Key>), Denied> {
+    pub(super) async fn open(
+        &self,
+        text: &str,
+        remote: IpAddr,
+    ) -> Result<(Arc<Account>, Arc<Key>), AuthError> {
         let opened = match hash_of(text) {
             Some(hash) => self.open_hash(hash).await?,
             None => None,
@@ -75,7 +79,7 @@ impl Keys {
             Some(opened) => Ok(opened),
             None => {
                 self.throttle.wrong_key(remote)?;
-                Err(Denied::BadCredentials)
+                Err(AuthError::BadCredentials)
             }
         }
     }

@@ -19,7 +19,7 @@ pub enum KeyFileError {
         /// What the system says.
         error: io::Error,
     },
-    /// Others may read it.
+    /// PulledActors may read it.
     #[error("{}: others than its owner may use it; `chmod 600` it", path.display())]
     Open {
         /// Which file.

@@ -1,5 +1,5 @@
 //! Who asks. A request comes in with exactly one credential ([`credentials_of`] reads it) and goes on with a
-//! [`Principal`], or not at all ([`Denied`]).
+//! [`Principal`], or not at all ([`AuthError`]).
 //!
 //! `basic`, `key` and `oauth` each know one kind of credential, `throttle` stands before guesses at any of them, and
 //! `application` knows the programs that people use. `session` is for pages: people who signed in with a browser;
@@ -13,7 +13,7 @@
 pub mod application;
 mod basic;
 mod changing;
-mod denied;
+mod error;
 mod familiar;
 mod hashing;
 mod joining;
@@ -22,7 +22,7 @@ mod key_file;
 mod last_use;
 pub mod oauth;
 pub mod password;
-mod presented;
+mod presented_credential;
 mod primitives;
 mod principal;
 mod queue;
@@ -34,11 +34,11 @@ mod throttle;
 pub mod ticket;
 
 pub use changing::{PasswordChange, PasswordReset};
-pub use denied::Denied;
+pub use error::AuthError;
 pub use familiar::FAMILIAR_TTL;
 pub use joining::Joining;
 pub use key_file::KeyFileError;
-pub use presented::{Credential, Presented, credentials_of, is_secret_in_headers};
+pub use presented_credential::{Credential, PresentedCredential, credentials_of, is_secret_in_headers};
 pub use primitives::NoRandomness;
 pub(crate) use primitives::{random, random_text};
 pub use principal::{Method, Principal};
@@ -52,7 +52,7 @@ use familiar::Familiar;
 use http::{HeaderMap, HeaderValue};
 use key::Keys;
 use model::{AccessToken, Account, Application, Purpose, Scopes, Session, Ticket, Uid};
-use oauth::{Asked, Issued, OAuth, Refusal};
+use oauth::{Issued, OAuth, PendingGrant, Refusal};
 use oauth1::Signed;
 use session::{Sessions, SignedIn};
 use std::net::IpAddr;
@@ -84,7 +84,7 @@ pub struct OAuthSettings {
 }
 
 /// A request as far as it matters for who sent it.
-pub struct Asking<'a> {
+pub struct AuthRequest<'a> {
     /// The method.
     pub method: &'a str,
     /// The public address of the service, scheme, host and port: signatures are over it, never over the Host header.
@@ -101,11 +101,11 @@ pub struct Asking<'a> {
     pub remote: IpAddr,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> AuthRequest<'a> {
     /// A GET of nothing in particular, with these headers: for whoever is interested in headers only.
-    pub fn plain(headers: &'a HeaderMap, remote: IpAddr) -> Asking<'a> {
+    pub fn plain(headers: &'a HeaderMap, remote: IpAddr) -> AuthRequest<'a> {
         let (method, origin, path) = ("GET", "https://tofrom.invalid", "/");
-        Asking { method, origin, path, query: &[], headers, form: None, remote }
+        AuthRequest { method, origin, path, query: &[], headers, form: None, remote }
     }
 
     fn as_signed(&self, authorization: Option<&'a HeaderValue>) -> oauth1::Request<'a> {
@@ -216,8 +216,8 @@ impl Authenticator {
 
     /// Who sends a request. The credential is looked at before the application: who has no right one learns nothing
     /// about consumer keys.
-    pub async fn authenticate(&self, asking: &Asking<'_>) -> Result<Authenticated, Denied> {
-        let Presented { credential, consumer } = credentials_of(asking)?;
+    pub async fn authenticate(&self, asking: &AuthRequest<'_>) -> Result<Authenticated, AuthError> {
+        let PresentedCredential { credential, consumer } = credentials_of(asking)?;
         let consumer = consumer.as_deref();
         let (account, method, scopes) = match credential {
             Credential::Basic { name, password } => {
@@ -232,7 +232,7 @@ impl Authenticator {
             Credential::OAuth(signed) => {
                 let opened = self.oauth.open(&signed, asking.remote).await?;
                 if consumer.is_some_and(|named| named != opened.application.key) {
-                    return Err(Denied::TwoConsumers);
+                    return Err(AuthError::TwoConsumers);
                 }
                 let principal = Principal {
                     account: opened.account,
@@ -249,7 +249,7 @@ impl Authenticator {
     }
 
     /// Whether what somebody proved a while ago would still let them in; gives them as they are now.
-    pub async fn still(&self, principal: &Principal) -> Result<Option<Principal>, Denied> {
+    pub async fn still(&self, principal: &Principal) -> Result<Option<Principal>, AuthError> {
         let account = match &principal.method {
             Method::Basic => self.passwords.still(&principal.account).await?,
             Method::Psk(key) => self.keys.still(key).await?,
@@ -260,32 +260,32 @@ impl Authenticator {
     }
 
     /// The first step of OAuth: a signed request for temporary credentials.
-    pub async fn ask(&self, asking: &Asking<'_>, body: &[u8]) -> Result<Issued, Denied> {
+    pub async fn ask(&self, asking: &AuthRequest<'_>, body: &[u8]) -> Result<Issued, AuthError> {
         self.oauth.ask(&*signature_of(asking, body)?, asking.remote).await
     }
 
     /// The last step of OAuth: a signed request for an access token.
-    pub async fn exchange(&self, asking: &Asking<'_>, body: &[u8]) -> Result<Issued, Denied> {
+    pub async fn exchange(&self, asking: &AuthRequest<'_>, body: &[u8]) -> Result<Issued, AuthError> {
         self.oauth.exchange(&*signature_of(asking, body)?, asking.remote).await
     }
 
     /// What a person is asked by that temporary token, if it is still to be decided.
-    pub async fn asked(&self, temporary: &str) -> Result<Option<Asked>, Denied> {
+    pub async fn asked(&self, temporary: &str) -> Result<Option<PendingGrant>, AuthError> {
         self.oauth.asked(temporary).await
     }
 
     /// A person allows what a temporary token asks. Gives the verifier, unless somebody decided before.
-    pub async fn allow(&self, temporary: &str, by: &Account) -> Result<Option<String>, Denied> {
+    pub async fn allow(&self, temporary: &str, by: &Account) -> Result<Option<String>, AuthError> {
         self.oauth.allow(temporary, by).await
     }
 
     /// A person refuses what a temporary token asks. `false`: somebody decided before.
-    pub async fn refuse(&self, temporary: &str) -> Result<bool, Denied> {
+    pub async fn refuse(&self, temporary: &str) -> Result<bool, AuthError> {
         self.oauth.refuse(temporary).await
     }
 
     /// Ends an access token.
-    pub async fn revoke(&self, token: &AccessToken) -> Result<(), Denied> {
+    pub async fn revoke(&self, token: &AccessToken) -> Result<(), AuthError> {
         self.oauth.revoke(token).await
     }
 
@@ -295,7 +295,7 @@ impl Authenticator {
         name: &str,
         password: &str,
         browser: &Browser<'_>,
-    ) -> Result<Cookies, Denied> {
+    ) -> Result<Cookies, AuthError> {
         let account = self.passwords.open(name, password, Origin::browser(browser)).await?;
         if let Some(hash) = self.passwords.rehash(&account, password, browser.remote).await {
             // It replaces the hash that was opened and no other. If that fails, the next sign-in will do.
@@ -313,20 +313,20 @@ impl Authenticator {
         person: &SignedIn,
         password: &str,
         remote: IpAddr,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), AuthError> {
         let name = person.account.name.as_str();
         self.passwords.open(name, password, Origin::session(remote)).await.map(drop)
     }
 
     /// Begins a session in a browser, which is familiar to the account from now on, as is its network.
-    async fn enter(&self, account: &Account, browser: &Browser<'_>) -> Result<Cookies, Denied> {
+    async fn enter(&self, account: &Account, browser: &Browser<'_>) -> Result<Cookies, AuthError> {
         let session = self.sessions.begin(account, browser.agent).await?;
         self.familiar.note(account.uid, browser.remote);
         Ok(Cookies { session, familiar: self.familiar.cookie(account.uid, browser.familiar) })
     }
 
     /// The live application with that consumer key, as it is remembered for seconds.
-    pub async fn application(&self, key: &str) -> Result<Option<Arc<Application>>, Denied> {
+    pub async fn application(&self, key: &str) -> Result<Option<Arc<Application>>, AuthError> {
         Ok(self.applications.live(key).await?)
     }
 
@@ -336,37 +336,41 @@ impl Authenticator {
     }
 
     /// Who is signed in with that cookie.
-    pub async fn signed_in(&self, cookie: &str) -> Result<Option<SignedIn>, Denied> {
+    pub async fn signed_in(&self, cookie: &str) -> Result<Option<SignedIn>, AuthError> {
         self.sessions.open(cookie).await
     }
 
     /// Ends the session with that cookie.
-    pub async fn sign_out(&self, cookie: &str) -> Result<(), Denied> {
+    pub async fn sign_out(&self, cookie: &str) -> Result<(), AuthError> {
         self.sessions.end(cookie).await
     }
 
     /// The sessions in which somebody is signed in as that account, newest first.
-    pub async fn sessions_of(&self, account: &Account) -> Result<Vec<Session>, Denied> {
+    pub async fn sessions_of(&self, account: &Account) -> Result<Vec<Session>, AuthError> {
         self.sessions.of(account).await
     }
 
     /// Ends the account's session that [`session::public_id`] calls so. `false`: it has none.
-    pub async fn end_session_of(&self, account: &Account, id: &str) -> Result<bool, Denied> {
+    pub async fn end_session_of(&self, account: &Account, id: &str) -> Result<bool, AuthError> {
         self.sessions.end_of(account, id).await
     }
 
     /// Makes an invitation: its text, which goes into a link, and what is kept of it.
-    pub async fn invite(&self, by: Option<Uid>) -> Result<(Zeroizing<String>, Ticket), Denied> {
+    pub async fn invite(&self, by: Option<Uid>) -> Result<(Zeroizing<String>, Ticket), AuthError> {
         self.make_ticket(Purpose::Invitation, by).await
     }
 
     /// Makes a ticket for a new password: its text, which goes into a link, and what is kept of it.
-    pub async fn reset_link(&self, uid: Uid, by: Option<Uid>) -> Result<(Zeroizing<String>, Ticket), Denied> {
+    pub async fn reset_link(
+        &self,
+        uid: Uid,
+        by: Option<Uid>,
+    ) -> Result<(Zeroizing<String>, Ticket), AuthError> {
         self.make_ticket(Purpose::Reset(uid), by).await
     }
 
     /// The ticket with that text, if it is good for something now.
-    pub async fn ticket(&self, text: &str) -> Result<Option<Ticket>, Denied> {
+    pub async fn ticket(&self, text: &str) -> Result<Option<Ticket>, AuthError> {
         let Some(hash) = ticket::hash_of(text) else { return Ok(None) };
         let now = self.clock.now();
         Ok(self.store.ticket(&hash).await?.filter(|ticket| now < ticket.expires))
@@ -376,7 +380,7 @@ impl Authenticator {
         &self,
         purpose: Purpose,
         by: Option<Uid>,
-    ) -> Result<(Zeroizing<String>, Ticket), Denied> {
+    ) -> Result<(Zeroizing<String>, Ticket), AuthError> {
         let (text, ticket) = ticket::generate(purpose, by, self.clock.now())?;
         self.store.add_ticket(&ticket).await?;
         Ok((text, ticket))
@@ -387,26 +391,26 @@ impl Authenticator {
         self.passwords.hashes_computed()
     }
 
-    async fn consumer(&self, key: Option<&str>) -> Result<Option<Arc<Application>>, Denied> {
+    async fn consumer(&self, key: Option<&str>) -> Result<Option<Arc<Application>>, AuthError> {
         match key {
             Some(key) => match self.applications.live(key).await? {
                 Some(application) => Ok(Some(application)),
-                None => Err(Denied::UnknownConsumer),
+                None => Err(AuthError::UnknownConsumer),
             },
-            None if self.settings.require_consumer_key => Err(Denied::ConsumerMissing),
+            None if self.settings.require_consumer_key => Err(AuthError::ConsumerMissing),
             None => Ok(None),
         }
     }
 }
 
 /// The signature of a request that takes nothing else.
-fn signature_of(asking: &Asking<'_>, body: &[u8]) -> Result<Box<Signed>, Denied> {
+fn signature_of(asking: &AuthRequest<'_>, body: &[u8]) -> Result<Box<Signed>, AuthError> {
     match credentials_of(asking)?.credential {
         Credential::OAuth(signed) => {
             signed.check_body(body).map_err(|_| Refusal::BodyChanged)?;
             Ok(signed)
         }
-        _ => Err(Denied::Malformed(
+        _ => Err(AuthError::Malformed(
             "This step of OAuth takes a request that the application signed, nothing else.",
         )),
     }

@@ -1,16 +1,16 @@
 //! Revoking everything that opens an account beside its password.
 
-use super::{Authenticator, Denied};
+use super::{AuthError, Authenticator};
 use crate::accounts;
 use model::Account;
 
 impl Authenticator {
     /// Revokes all keys of an account and ends its sessions and access tokens, those that are being granted too. Gives
     /// the account as it is then.
-    pub(super) async fn revoke_all(&self, account: &Account) -> Result<Account, Denied> {
+    pub(super) async fn revoke_all(&self, account: &Account) -> Result<Account, AuthError> {
         let uid = account.uid;
         let changed = self.accounts.change(&self.clock, uid, Account::end_epoch).await?;
-        let changed = changed.ok_or(Denied::BadCredentials)?;
+        let changed = changed.ok_or(AuthError::BadCredentials)?;
         for key in self.store.keys_of(uid).await? {
             if key.revoked.is_none() {
                 self.store.revoke_key(uid, key.id, self.clock.now()).await?;

@@ -4,7 +4,7 @@
 //! account's password is the one that opened it, and the account may act and was not disabled since. Forms carry a field that only whoever has the cookie can make, for one purpose each.
 
 use super::last_use::{LastUse, NOTED_EVERY};
-use super::{Denied, Method, Principal, password, primitives};
+use super::{AuthError, Method, Principal, password, primitives};
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
 use aws_lc_rs::hmac;
@@ -23,7 +23,7 @@ pub const LIVES: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 pub const IDLE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// Characters of a browser's own words about itself.
-const MOST_OF_DEVICE: usize = 200;
+const MAX_OF_DEVICE: usize = 200;
 /// Bytes of a session's hash that are its public name.
 const PUBLIC: usize = 8;
 
@@ -38,7 +38,7 @@ fn beginning_of(hash: &[u8; 32]) -> String {
 
 /// What a browser calls itself, as it is kept.
 fn device(said: &str) -> String {
-    said.chars().filter(|one| !one.is_control()).take(MOST_OF_DEVICE).collect()
+    said.chars().filter(|one| !one.is_control()).take(MAX_OF_DEVICE).collect()
 }
 
 /// Somebody who is signed in.
@@ -94,7 +94,7 @@ impl Sessions {
     }
 
     /// Begins a session; gives the cookie's value. It is always a new one: what a browser had before counts for nothing.
-    pub(super) async fn begin(&self, account: &Account, said: &str) -> Result<Zeroizing<String>, Denied> {
+    pub(super) async fn begin(&self, account: &Account, said: &str) -> Result<Zeroizing<String>, AuthError> {
         let cookie = primitives::random_text::<32>("")?;
         let now = self.clock.now();
         let session = Session {
@@ -112,7 +112,7 @@ impl Sessions {
     }
 
     /// Who has that cookie.
-    pub(super) async fn open(&self, cookie: &str) -> Result<Option<SignedIn>, Denied> {
+    pub(super) async fn open(&self, cookie: &str) -> Result<Option<SignedIn>, AuthError> {
         let now = self.clock.now();
         let found = self.store.session(&primitives::sha256(cookie.as_bytes())).await?;
         let Some(session) = found.filter(|session| is_alive(session, now)) else {
@@ -132,7 +132,7 @@ impl Sessions {
     }
 
     /// The sessions with which somebody is signed in as that account, newest first.
-    pub(super) async fn of(&self, account: &Account) -> Result<Vec<Session>, Denied> {
+    pub(super) async fn of(&self, account: &Account) -> Result<Vec<Session>, AuthError> {
         let now = self.clock.now();
         let mut sessions = self.store.sessions_of(account.uid).await?;
         sessions.retain(|session| counts(session, account, now));
@@ -140,7 +140,7 @@ impl Sessions {
     }
 
     /// Ends the account's session with that public name. `false`: it has none.
-    pub(super) async fn end_of(&self, account: &Account, id: &str) -> Result<bool, Denied> {
+    pub(super) async fn end_of(&self, account: &Account, id: &str) -> Result<bool, AuthError> {
         let mut ended = false;
         for session in self.store.sessions_of(account.uid).await? {
             if public_id(&session) == id {
@@ -165,7 +165,7 @@ impl Sessions {
     }
 
     /// Ends the session with that cookie.
-    pub(super) async fn end(&self, cookie: &str) -> Result<(), Denied> {
+    pub(super) async fn end(&self, cookie: &str) -> Result<(), AuthError> {
         Ok(self.store.end_session(&primitives::sha256(cookie.as_bytes())).await?)
     }
 }

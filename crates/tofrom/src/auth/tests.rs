@@ -97,20 +97,20 @@ impl World {
         made.key
     }
 
-    async fn ask(&self, lines: &[(&'static str, &str)], from: IpAddr) -> Result<Principal, Denied> {
+    async fn ask(&self, lines: &[(&'static str, &str)], from: IpAddr) -> Result<Principal, AuthError> {
         let lines = lines
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
         let headers: HeaderMap = lines.collect();
-        let authenticated = self.authenticator.authenticate(&Asking::plain(&headers, from)).await?;
+        let authenticated = self.authenticator.authenticate(&AuthRequest::plain(&headers, from)).await?;
         Ok(authenticated.principal)
     }
 
-    async fn basic(&self, name: &str, password: &str) -> Result<Principal, Denied> {
+    async fn basic(&self, name: &str, password: &str) -> Result<Principal, AuthError> {
         self.ask(&[("authorization", &basic(name, password))], HERE).await
     }
 
-    async fn psk(&self, text: &str) -> Result<Principal, Denied> {
+    async fn psk(&self, text: &str) -> Result<Principal, AuthError> {
         self.ask(&[("servicepsk", text)], HERE).await
     }
 
@@ -123,7 +123,7 @@ fn basic(name: &str, password: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(format!("{name}:{password}")))
 }
 
-fn reason(asked: Result<Principal, Denied>) -> &'static str {
+fn reason(asked: Result<Principal, AuthError>) -> &'static str {
     asked.map(|principal| panic!("{principal:?}")).unwrap_err().reason()
 }
 
@@ -153,7 +153,7 @@ async fn many_at_once_cost_one_hash_and_no_guess() {
     assert!(asked.iter().all(Result::is_ok));
     assert_eq!(world.hashes(), 1);
     let asked = futures::future::join_all((0..200).map(|_| world.basic("alice", "wrong"))).await;
-    let throttled = asked.iter().filter(|one| matches!(one, Err(Denied::Throttled { .. }))).count();
+    let throttled = asked.iter().filter(|one| matches!(one, Err(AuthError::Throttled { .. }))).count();
     assert_eq!(throttled, 170, "each counts, though they share a hash");
 }
 
@@ -171,7 +171,7 @@ async fn one_answer_and_one_cost() {
     {
         let before = world.hashes();
         let denied = world.basic(name, password).await.unwrap_err();
-        assert!(matches!(denied, Denied::BadCredentials), "{name}: {denied:?}");
+        assert!(matches!(denied, AuthError::BadCredentials), "{name}: {denied:?}");
         assert_eq!(world.hashes(), before + 1, "{name}");
         details.push(denied.detail());
     }
@@ -202,7 +202,7 @@ async fn guessing_is_throttled_for_who_guesses() {
     }
     let before = world.hashes();
     let denied = world.basic("alice", "wrong").await.unwrap_err();
-    assert!(matches!(denied, Denied::Throttled { retry_after_seconds: 3 }), "{denied:?}");
+    assert!(matches!(denied, AuthError::Throttled { retry_after_seconds: 3 }), "{denied:?}");
     assert_eq!(reason(world.basic("alice", "secret").await), "throttled", "it is not looked at");
     assert_eq!(world.hashes(), before);
     assert_eq!(reason(world.basic("bob", "secret").await), "throttled", "a remembered one is no better");

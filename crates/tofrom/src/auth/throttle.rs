@@ -18,9 +18,9 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// How many wrong credentials may wait to be told of.
-const MOST_UNTOLD: usize = 1_000;
+const MAX_UNTOLD: usize = 1_000;
 /// How many buckets of a kind are kept; the least recently used go first.
-const KEPT: u64 = 100_000;
+const MAX_TRACKED: u64 = 100_000;
 
 /// Wrong passwords for one account from one address: 30 at once, then one every 3 seconds.
 const PASSWORDS: Rate = Rate { refill_millis: 3_000, burst: 30 };
@@ -65,7 +65,7 @@ impl Throttle {
 
     /// From now on other processes are told of wrong credentials, through what comes out here.
     pub(super) fn tell_others(&self) -> Receiver<Vec<u8>> {
-        let (sender, receiver) = channel(MOST_UNTOLD);
+        let (sender, receiver) = channel(MAX_UNTOLD);
         // Whoever asks twice gets something that nothing comes out of.
         let _ = self.others.set(sender);
         receiver
@@ -261,7 +261,11 @@ impl Bucket {
 /// newcomer could guess without limit. A bucket that nobody asked for as long as it takes to fill is as good as none.
 fn buckets<K: Hash + Eq + Send + Sync + 'static>(rate: Rate) -> Cache<K, Arc<Bucket>> {
     let idle = Duration::from_millis(rate.whole().unsigned_abs());
-    Cache::builder().max_capacity(KEPT).eviction_policy(EvictionPolicy::lru()).time_to_idle(idle).build()
+    Cache::builder()
+        .max_capacity(MAX_TRACKED)
+        .eviction_policy(EvictionPolicy::lru())
+        .time_to_idle(idle)
+        .build()
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Accounts that are listed at once, and those that are copied at the same time: with a page each, this is what bounds
 /// the memory.
 const PAGE: usize = 256;
-const AT_ONCE: usize = 32;
+const CONCURRENCY: usize = 32;
 /// How often the spinner turns.
 const TURNS: Duration = Duration::from_millis(100);
 
@@ -92,13 +92,13 @@ async fn accounts(sides: &Sides, mut progress: Progress, bar: &ProgressBar) -> a
         let Some(last) = page.last().map(|account| account.uid) else { break };
         let each = page.iter().map(|account| sides.copy_account(account, bar));
         // In their order, so that there is one account up to which all is done.
-        let mut each = stream::iter(each).buffered(AT_ONCE);
+        let mut each = stream::iter(each).buffered(CONCURRENCY);
         let mut accounts = page.iter();
         while let Some(copied) = each.next().await {
             counts.add(copied?);
             bar.set_message(counts.to_string());
             let done = accounts.next().map_or(last, |account| account.uid);
-            if counts.accounts.is_multiple_of(AT_ONCE as u64) || done == last {
+            if counts.accounts.is_multiple_of(CONCURRENCY as u64) || done == last {
                 progress = progress.up_to(done);
                 sides.target.note_copied(&progress.text()).await?;
             }

@@ -6,12 +6,12 @@ use std::io::{IsTerminal, Read};
 use zeroize::Zeroizing;
 
 /// Longer than any password may be, also in a decomposed form; a file by mistake is not read to its end.
-const MOST: u64 = 16 * 1024;
+const MAX_BYTES: u64 = 16 * 1024;
 
 /// The hash of the password on standard input, up to the end or a line break at the end, for an account with these names.
 pub(super) fn from_stdin(names: &[&str]) -> anyhow::Result<String> {
     let mut text = Zeroizing::new(String::new());
-    let read = std::io::stdin().lock().take(MOST).read_to_string(&mut text);
+    let read = std::io::stdin().lock().take(MAX_BYTES).read_to_string(&mut text);
     read.context("the password on standard input can't be read as UTF-8 text")?;
     let password = text.strip_suffix('\n').unwrap_or(&text);
     let password = password.strip_suffix('\r').unwrap_or(password);

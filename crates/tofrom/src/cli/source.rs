@@ -7,7 +7,7 @@ use super::{Global, account};
 use crate::clock::Clock;
 use crate::fanout::{Rules, deliver_pending};
 use crate::live::Hub;
-use crate::sources::{Connected, Health, Listed, Looked, Preview, Sources};
+use crate::sources::{Connected, Health, Listed, PollOutcome, Preview, Sources};
 use anyhow::bail;
 use clap::Subcommand;
 use model::{Account, AccountName};
@@ -74,7 +74,7 @@ itself while the service runs.")]
     Remove {
         #[command(flatten)]
         one: One,
-        /// Deletes what it brought, too
+        /// Deletes what it imported, too
         #[arg(long)]
         with_activities: bool,
     },
@@ -186,17 +186,17 @@ async fn add(
     global: &Global,
 ) -> anyhow::Result<()> {
     let account = place.account(account).await?;
-    let Connected { connection, is_new, brought } =
+    let Connected { connection, is_new, imported } =
         place.sources.connect(&account, name.as_deref(), address).await?;
     place.deliver().await?;
     if global.json {
-        let service = &connection.wish.service;
+        let service = &connection.settings.service;
         json_line(
-            json!({ "name": connection.name, "service": service, "new": is_new, "activities": brought }),
+            json!({ "name": connection.name, "service": service, "new": is_new, "activities": imported }),
         )?;
     } else if is_new {
         line(format_args!(
-            "{} is connected as {}; {brought} activities came in",
+            "{} is connected as {}; {imported} activities came in",
             account.name, connection.name
         ))?;
     } else {
@@ -209,9 +209,9 @@ async fn list(place: &Place, name: &AccountName, global: &Global) -> anyhow::Res
     let account = place.account(name).await?;
     let mut listing = Listing::new(global.json, &["name", "service", "address", "verified", "health"]);
     for Listed { connection, source, health } in place.sources.list(&account).await? {
-        let address =
-            source.map_or_else(|| connection.wish.typed.clone(), |source| source.known.address.to_string());
-        let wish = &connection.wish;
+        let address = source
+            .map_or_else(|| connection.settings.typed.clone(), |source| source.known.address.to_string());
+        let wish = &connection.settings;
         let verified = if wish.verified.is_some() { "yes" } else { "no" };
         let Health { well, words } = &health;
         listing.add(
@@ -228,12 +228,16 @@ async fn check(place: &Place, one: &One, global: &Global) -> anyhow::Result<()> 
     let Some(looked) = place.sources.check(&account, &one.name).await? else { return no_such(one) };
     place.deliver().await?;
     match looked {
-        Looked::Failed(why) => bail!("{why}"),
-        Looked::Found(new) if global.json => json_line(json!({ "name": one.name, "new": new }))?,
-        Looked::Found(0) => line(format_args!("{}: nothing new", one.name))?,
-        Looked::Found(new) => line(format_args!("{}: {new} new", one.name))?,
-        Looked::NotDue | Looked::Unwanted if global.json => json_line(json!({ "name": one.name, "new": 0 }))?,
-        Looked::NotDue | Looked::Unwanted => line(format_args!("{}: nothing to look at", one.name))?,
+        PollOutcome::Failed(why) => bail!("{why}"),
+        PollOutcome::Found(new) if global.json => json_line(json!({ "name": one.name, "new": new }))?,
+        PollOutcome::Found(0) => line(format_args!("{}: nothing new", one.name))?,
+        PollOutcome::Found(new) => line(format_args!("{}: {new} new", one.name))?,
+        PollOutcome::NotDue | PollOutcome::Unwanted if global.json => {
+            json_line(json!({ "name": one.name, "new": 0 }))?
+        }
+        PollOutcome::NotDue | PollOutcome::Unwanted => {
+            line(format_args!("{}: nothing to look at", one.name))?
+        }
     }
     Ok(())
 }
@@ -262,7 +266,7 @@ async fn remove(place: &Place, one: &One, with_activities: bool, global: &Global
     } else if with_activities {
         line(format_args!("{} is removed, with {gone} activities", one.name))?;
     } else {
-        line(format_args!("{} is removed; what it brought stays", one.name))?;
+        line(format_args!("{} is removed; what it imported stays", one.name))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ const DEFAULT_DATACENTER: &str = "datacenter1";
 const DEFAULT_KEYSPACE: &str = "tofrom";
 const DEFAULT_ACK_WAIT: Duration = Duration::from_secs(5);
 /// How much may wait in the log.
-const MOST_BYTES: i64 = 1 << 30;
+const MAX_BYTES: i64 = 1 << 30;
 /// Cassandra takes 48, and the second keyspace has `_ident` behind its name.
 const LONGEST_KEYSPACE: usize = 42;
 
@@ -50,7 +50,7 @@ impl RawConfig {
             monitor: addresses("nats.monitor", monitors, &["http://"], "http://127.0.0.1:8222")?,
             stream: self.stream(&nodes.keyspace)?,
             ack_wait: self.ack_wait()?,
-            most_bytes: MOST_BYTES,
+            most_bytes: MAX_BYTES,
         };
         Ok(Cluster { nodes, servers, vouched: self.vouch_for_durability.unwrap_or(false) })
     }

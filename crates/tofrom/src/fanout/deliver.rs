@@ -13,9 +13,9 @@ use store::{Result, Store, Task};
 pub(super) const BATCH: usize = 256;
 /// Tasks that are worked on at once: the store writes together what comes together. With a page of followers each,
 /// this is what bounds the memory.
-const AT_ONCE: usize = 32;
+const CONCURRENCY: usize = 32;
 /// How often a task is tried.
-const MOST_ATTEMPTS: u32 = 10;
+const MAX_ATTEMPTS: u32 = 10;
 /// How long after the first failure it is tried again; twice as long after each further one.
 const FIRST_PAUSE: i64 = 250;
 const LONGEST_PAUSE: i64 = 5 * 60 * 1_000;
@@ -50,14 +50,14 @@ pub(super) async fn deliver_batch(
     rules: &Rules,
 ) -> Result<Batch> {
     let now = clock.now();
-    store.come_due(now).await?;
+    store.requeue_due(now).await?;
     let tasks = store.pending(BATCH).await?;
     let seen = tasks.len();
     let attempts = tasks.into_iter().map(|task| async move {
         let result = task::perform(store, hub, rules, &task).await;
         (task, result)
     });
-    let tried: Vec<_> = stream::iter(attempts).buffer_unordered(AT_ONCE).collect().await;
+    let tried: Vec<_> = stream::iter(attempts).buffer_unordered(CONCURRENCY).collect().await;
     let (mut done, mut next, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (task, result) in tried {
         match result {
@@ -73,7 +73,7 @@ pub(super) async fn deliver_batch(
         store.acknowledge(&positions, &next).await?;
     }
     for (task, error) in failed {
-        give_way(store, task, &error, now).await?;
+        reschedule(store, task, &error, now).await?;
     }
     hub.wake(store.floor().await?);
     if let Some(last) = positions.iter().max() {
@@ -82,11 +82,11 @@ pub(super) async fn deliver_batch(
     Ok(Batch { done, seen })
 }
 
-async fn give_way(store: &dyn Store, mut task: Task, error: &store::StoreError, now: Millis) -> Result<()> {
+async fn reschedule(store: &dyn Store, mut task: Task, error: &store::StoreError, now: Millis) -> Result<()> {
     task.attempts += 1;
-    if task.attempts >= MOST_ATTEMPTS {
+    if task.attempts >= MAX_ATTEMPTS {
         tracing::error!(%error, work = ?task.work, attempts = task.attempts, "a delivery was given up");
-        return store.bury(&task, &error.to_string(), now).await;
+        return store.dead_letter(&task, &error.to_string(), now).await;
     }
     tracing::warn!(%error, work = ?task.work, attempts = task.attempts, "a delivery failed; it is tried again");
     let pause = FIRST_PAUSE.saturating_mul(1 << task.attempts.min(20)).min(LONGEST_PAUSE);

@@ -3,9 +3,9 @@
 use super::{Rules, deliver_pending};
 use crate::ingest::Outcome;
 use crate::ingest::testing::{Place, draft};
-use model::{Account, ActivityId, Box, Boxes, Edge, Millis, Version};
+use model::{Account, ActivityId, Edge, EntryReason, EntryReasons, Millis, Version};
 use serde_json::{Value, json};
-use store::{Feeds, Graph, Log, SourceKey};
+use store::{ExternalKey, Feeds, Graph, Log};
 
 async fn follow(place: &Place, follower: &Account, followee: &Account) {
     let edge = Edge { following: true, version: Version(1), since: Millis(1), from: None };
@@ -21,8 +21,8 @@ async fn put(place: &Place, actor: &Account, id: &str, more: Value) -> ActivityI
     }
 }
 
-async fn has(place: &Place, owner: &Account, into: Box) -> Vec<ActivityId> {
-    place.ids(owner, Boxes::default().with(into)).await
+async fn has(place: &Place, owner: &Account, into: EntryReason) -> Vec<ActivityId> {
+    place.ids(owner, EntryReasons::default().with(into)).await
 }
 
 #[tokio::test]
@@ -34,10 +34,10 @@ async fn an_activity_reaches_followers_and_whom_it_addresses() {
     let public = put(&place, &bob, "1", json!({"To": ["dave", "carol"]})).await;
     place.tick();
     let direct = put(&place, &bob, "2", json!({"To": ["dave"], "Visibility": "direct"})).await;
-    assert_eq!(has(&place, &carol, Box::Followed).await, [public]);
-    assert_eq!(has(&place, &carol, Box::Addressed).await, [public]);
-    assert_eq!(has(&place, &dave, Box::Addressed).await, [direct, public]);
-    assert!(has(&place, &dave, Box::Followed).await.is_empty());
+    assert_eq!(has(&place, &carol, EntryReason::Followed).await, [public]);
+    assert_eq!(has(&place, &carol, EntryReason::Addressed).await, [public]);
+    assert_eq!(has(&place, &dave, EntryReason::Addressed).await, [direct, public]);
+    assert!(has(&place, &dave, EntryReason::Followed).await.is_empty());
     assert!(place.store.pending(10).await.unwrap().is_empty());
     assert_eq!(
         deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap(),
@@ -54,15 +54,15 @@ async fn what_followers_may_not_see_any_more_leaves_them() {
     let one = put(&place, &bob, "1", json!({})).await;
     place.tick();
     let two = put(&place, &bob, "2", json!({"Visibility": "followers"})).await;
-    assert_eq!(has(&place, &carol, Box::Followed).await, [two, one]);
+    assert_eq!(has(&place, &carol, EntryReason::Followed).await, [two, one]);
     put(&place, &bob, "1", json!({"Visibility": "direct"})).await;
-    assert_eq!(has(&place, &carol, Box::Followed).await, [two]);
+    assert_eq!(has(&place, &carol, EntryReason::Followed).await, [two]);
     put(&place, &bob, "1", json!({"Visibility": "public"})).await;
-    assert_eq!(has(&place, &carol, Box::Followed).await, [two, one]);
-    let source = SourceKey { actor: bob.uid, service: "delicious".to_owned(), id: "2".to_owned() };
+    assert_eq!(has(&place, &carol, EntryReason::Followed).await, [two, one]);
+    let source = ExternalKey { actor: bob.uid, service: "delicious".to_owned(), id: "2".to_owned() };
     assert!(place.ingest.delete(&source).await.unwrap());
     deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap();
-    assert_eq!(has(&place, &carol, Box::Followed).await, [one]);
+    assert_eq!(has(&place, &carol, EntryReason::Followed).await, [one]);
 }
 
 #[tokio::test]
@@ -77,9 +77,10 @@ async fn of_two_versions_the_later_one_is_delivered() {
         6,
         "the edge is one too"
     );
-    assert_eq!(has(&place, &carol, Box::Followed).await.len(), 1);
+    assert_eq!(has(&place, &carol, EntryReason::Followed).await.len(), 1);
     let floor = place.store.floor().await.unwrap();
-    let arrivals = place.store.arrivals(carol.uid, model::Place::default(), floor, 100).await.unwrap();
+    let arrivals =
+        place.store.arrivals(carol.uid, model::ArrivalOffset::default(), floor, 100).await.unwrap();
     assert_eq!(arrivals.len(), 1, "only the last version arrived");
 }
 
@@ -89,11 +90,11 @@ async fn whoever_is_no_longer_addressed_loses_the_entry() {
     let (bob, carol, dave) =
         (place.account("bob").await, place.account("carol").await, place.account("dave").await);
     let one = put(&place, &bob, "1", json!({"To": ["carol"]})).await;
-    assert_eq!(has(&place, &carol, Box::Addressed).await, [one]);
+    assert_eq!(has(&place, &carol, EntryReason::Addressed).await, [one]);
     // Two versions before the next delivery: each task knows whom the version before it addressed.
     let versions = [json!({"To": ["dave"]}), json!({"To": []})].map(|more| draft("1", more));
     place.ingest.accept(&bob, versions.into()).await.unwrap();
     deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap();
-    assert!(has(&place, &carol, Box::Addressed).await.is_empty());
-    assert!(has(&place, &dave, Box::Addressed).await.is_empty());
+    assert!(has(&place, &carol, EntryReason::Addressed).await.is_empty());
+    assert!(has(&place, &dave, EntryReason::Addressed).await.is_empty());
 }

@@ -3,10 +3,12 @@
 //! Every source gives its newest first. All of them are asked for a few at once; one whose are used up is asked for more
 //! when the merge comes to it.
 
-use super::heads::Heads;
-use super::others::Others;
+use super::head_cache::HeadCache;
+use super::pulled_actors::PulledActors;
 use super::{Feed, ReadError};
-use model::{Box, Boxes, Entry, FeedQuery, Filter, Order, Position, Range, Spot, Uid, Visibility};
+use model::{
+    Entry, EntryReason, EntryReasons, FeedQuery, Filter, Order, Position, Range, SortKey, Uid, Visibility,
+};
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use store::{Slice, Store};
 
@@ -25,7 +27,7 @@ pub(super) struct Merge<'a> {
     pulled: &'a HashMap<Uid, Position>,
     /// What the owner's entries are, and then what those of the others are.
     sources: Vec<Source>,
-    heads: BinaryHeap<(Spot, usize)>,
+    head_cache: BinaryHeap<(SortKey, usize)>,
     /// Everything that has arrived up to there is in it.
     pub(super) floor: Position,
 }
@@ -33,9 +35,9 @@ pub(super) struct Merge<'a> {
 /// The entries of one account that a collection is made of.
 struct Source {
     owner: Uid,
-    boxes: Boxes,
+    reasons: EntryReasons,
     rows: VecDeque<Entry>,
-    after: Option<Spot>,
+    after: Option<SortKey>,
     portion: usize,
     ended: bool,
 }
@@ -43,7 +45,7 @@ struct Source {
 impl Source {
     fn takes(&mut self, rows: Vec<Entry>, order: Order, asked: usize) {
         self.ended = rows.len() < asked;
-        self.after = rows.last().map(|row| row.spot(order)).or(self.after);
+        self.after = rows.last().map(|row| row.sort_key(order)).or(self.after);
         self.rows = rows.into();
     }
 
@@ -53,28 +55,28 @@ impl Source {
 }
 
 impl Feed {
-    /// A walk through a collection's entries after that spot. `floor` was taken before.
+    /// A walk through a collection's entries after that sort_key. `floor` was taken before.
     pub(super) async fn merge<'a>(
         &'a self,
         query: &'a FeedQuery,
         filter: &'a Filter,
-        others: &'a Others,
-        after: Option<Spot>,
+        others: &'a PulledActors,
+        after: Option<SortKey>,
         wanted: usize,
         floor: Position,
     ) -> Result<Merge<'a>, ReadError> {
-        let source = |owner, boxes, portion| Source {
+        let source = |owner, reasons, portion| Source {
             owner,
-            boxes,
+            reasons,
             rows: VecDeque::new(),
             after,
             portion,
             ended: false,
         };
-        let own = source(query.owner, query.collection.boxes(), wanted);
+        let own = source(query.owner, query.collection.reasons(), wanted);
         let portion =
             (wanted * OPENING).div_ceil(others.merged.len().max(1)).clamp(SMALLEST, wanted.max(SMALLEST));
-        let from = Boxes::default().with(Box::From);
+        let from = EntryReasons::default().with(EntryReason::Authored);
         let rest = others.merged.iter().map(|uid| source(*uid, from, portion));
         let mut merge = Merge {
             store: self.store.as_ref(),
@@ -82,13 +84,13 @@ impl Feed {
             filter,
             pulled: &others.pulled,
             sources: [own].into_iter().chain(rest).collect(),
-            heads: BinaryHeap::new(),
+            head_cache: BinaryHeap::new(),
             floor,
         };
         // What is remembered is of everything; what is too old in it is left out like whatever else does not belong.
         let received = Range { since: None, ..filter.received };
         if after.is_none() && (Filter { received, ..filter.clone() }) == Filter::default() {
-            merge.begin_with(&self.heads).await?;
+            merge.begin_with(&self.head_cache).await?;
         }
         Ok(merge)
     }
@@ -100,7 +102,7 @@ impl Merge<'_> {
         if let [own] = self.sources.as_mut_slice() {
             let slice = slice_of(own, self.query.order, self.filter, limit);
             let entries = self.store.slice(&slice).await?;
-            own.after = entries.last().map(|entry| entry.spot(self.query.order)).or(own.after);
+            own.after = entries.last().map(|entry| entry.sort_key(self.query.order)).or(own.after);
             return Ok(entries);
         }
         let mut entries = Vec::new();
@@ -113,23 +115,23 @@ impl Merge<'_> {
     }
 
     /// Takes what is remembered of those who are pulled from; and what of them is read now, is.
-    async fn begin_with(&mut self, heads: &Heads) -> Result<(), ReadError> {
+    async fn begin_with(&mut self, head_cache: &HeadCache) -> Result<(), ReadError> {
         let (order, pulled) = (self.query.order, self.pulled);
         let wanted: Vec<Uid> =
             self.sources.iter().skip(1).map(|one| one.owner).filter(|uid| pulled.contains_key(uid)).collect();
-        let found = heads.of(self.store, &wanted, order, self.floor).await?;
+        let found = head_cache.of(self.store, &wanted, order, self.floor).await?;
         for source in self.sources.iter_mut().skip(1) {
             if let Some(head) = found.get(&source.owner) {
-                source.takes(head.rows.clone(), order, Heads::ROWS);
+                source.takes(head.rows.clone(), order, HeadCache::ROWS);
                 self.floor = self.floor.min(head.floor);
             }
         }
-        let spots = self
+        let sort_keys = self
             .sources
             .iter()
             .enumerate()
-            .filter_map(|(number, source)| Some((source.rows.front()?.spot(order), number)));
-        self.heads = spots.collect();
+            .filter_map(|(number, source)| Some((source.rows.front()?.sort_key(order), number)));
+        self.head_cache = sort_keys.collect();
         Ok(())
     }
 
@@ -154,7 +156,7 @@ impl Merge<'_> {
         for ((number, rows), asked) in dry.into_iter().zip(found).zip(asked) {
             let Some(source) = self.sources.get_mut(number) else { continue };
             source.takes(rows, order, asked);
-            self.heads.extend(source.rows.front().map(|row| (row.spot(order), number)));
+            self.head_cache.extend(source.rows.front().map(|row| (row.sort_key(order), number)));
         }
         Ok(())
     }
@@ -162,13 +164,13 @@ impl Merge<'_> {
     /// The next entry: what the owner's entry says, brought up to what the actor's says.
     fn take(&mut self) -> Option<Entry> {
         let order = self.query.order;
-        let (spot, _) = *self.heads.peek()?;
+        let (sort_key, _) = *self.head_cache.peek()?;
         let (mut mine, mut theirs) = (None, None);
-        while let Some((_, number)) = self.heads.peek().copied().filter(|(same, _)| *same == spot) {
-            self.heads.pop();
+        while let Some((_, number)) = self.head_cache.peek().copied().filter(|(same, _)| *same == sort_key) {
+            self.head_cache.pop();
             let Some(source) = self.sources.get_mut(number) else { continue };
             let row = source.rows.pop_front();
-            self.heads.extend(source.rows.front().map(|row| (row.spot(order), number)));
+            self.head_cache.extend(source.rows.front().map(|row| (row.sort_key(order), number)));
             match number {
                 0 => mine = row,
                 _ => theirs = row.map(|row| pulled(row, self.pulled)),
@@ -182,13 +184,13 @@ impl Merge<'_> {
 }
 
 fn slice_of<'a>(source: &Source, order: Order, filter: &'a Filter, limit: usize) -> Slice<'a> {
-    Slice { owner: source.owner, boxes: source.boxes, order, filter, after: source.after, limit }
+    Slice { owner: source.owner, reasons: source.reasons, order, filter, after: source.after, limit }
 }
 
 /// What a follower finds of an entry among what somebody did. It arrives there where it was accepted, if it is pulled; else
 /// it is still to arrive. That something ended is pushed.
 pub(super) fn pulled(own: Entry, pulled: &HashMap<Uid, Position>) -> Entry {
-    let is_pulled = own.pulled && !own.gone && own.visibility != Visibility::Direct;
+    let is_pulled = own.pulled && !own.retracted && own.visibility != Visibility::Direct;
     let since = pulled.get(&own.actor).filter(|_| is_pulled);
     let arrived = own.arrived.filter(|at| since.is_some_and(|since| at > since));
     Entry { arrived, ..own.followed() }

@@ -1,26 +1,26 @@
-//! Reading collections.
+//! DeliveryState collections.
 //!
 //! `read` walks the store's ordered entries and finds what a page shows; `updates` does the same in the order of
-//! arrival; `sift` is what both hold every entry to; `hydrate` gets the bodies of what is shown. `others` says from whom a
-//! collection is read besides its own entries, `merge` puts them together, and `heads` remembers what many pull. Entries
+//! arrival; `visibility` is what both hold every entry to; `hydrate` gets the bodies of what is shown. `others` says from whom a
+//! collection is read besides its own entries, `merge` puts them together, and `head_cache` remembers what many pull. Entries
 //! are hints: nothing is shown that the activity's present state does not put there.
 
-mod heads;
+mod head_cache;
 mod hydrate;
 mod merge;
-mod others;
+mod pulled_actors;
 mod read;
-mod sift;
 mod updates;
+mod visibility;
 
-pub use heads::Heads;
+pub use head_cache::HeadCache;
 pub use hydrate::Bodies;
 pub use updates::{Event, Events};
 
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
-use model::{Account, FeedQuery, Mark, Position, Reader, Start, State, Version};
-use others::Reads;
+use model::{Account, FeedQuery, Position, Reader, Start, State, SyncToken, Version};
+use pulled_actors::ReadTracker;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
@@ -46,7 +46,7 @@ pub struct Page {
     /// Where the next page starts, if there is more.
     pub next: Option<Start>,
     /// What whoever has this page (and those before it in its walk) has seen.
-    pub mark: Mark,
+    pub sync_token: SyncToken,
 }
 
 /// Why a page can't be read.
@@ -61,8 +61,8 @@ pub enum ReadError {
     /// More items follow than a page may have, and more were asked for.
     #[error("more than {0} items follow")]
     CountTooLarge(u32),
-    /// The mark is so old that what came after it may have been forgotten.
-    #[error("the mark is too old")]
+    /// The sync_token is so old that what came after it may have been forgotten.
+    #[error("the sync_token is too old")]
     Expired,
     /// The filter makes the walk longer than a request may take.
     #[error("the read took too long")]
@@ -99,14 +99,14 @@ impl Default for FeedLimits {
     }
 }
 
-/// Reads pages of collections.
+/// ReadTracker pages of collections.
 #[derive(Clone)]
 pub struct Feed {
     store: Arc<dyn Store>,
     accounts: AccountCache,
     bodies: Arc<Bodies>,
-    heads: Arc<Heads>,
-    reads: Arc<Reads>,
+    head_cache: Arc<HeadCache>,
+    reads: Arc<ReadTracker>,
     clock: Clock,
     limits: FeedLimits,
 }
@@ -115,14 +115,14 @@ impl Feed {
     /// A reader of that store's collections.
     pub fn new(store: Arc<dyn Store>, accounts: AccountCache, clock: Clock, limits: FeedLimits) -> Feed {
         let bodies = Arc::new(Bodies::new(Arc::clone(&store)));
-        let heads = Arc::new(Heads::new(limits.heads_kept));
-        let reads = Arc::new(Reads::new(limits.idle_after));
-        Feed { store, accounts, bodies, heads, reads, clock, limits }
+        let head_cache = Arc::new(HeadCache::new(limits.heads_kept));
+        let reads = Arc::new(ReadTracker::new(limits.idle_after));
+        Feed { store, accounts, bodies, head_cache, reads, clock, limits }
     }
 
     /// What it remembers of very-followed accounts.
-    pub fn heads(&self) -> Arc<Heads> {
-        Arc::clone(&self.heads)
+    pub fn head_cache(&self) -> Arc<HeadCache> {
+        Arc::clone(&self.head_cache)
     }
 
     /// The bodies of what it shows.
@@ -134,10 +134,12 @@ impl Feed {
     pub async fn page(&self, reader: Reader, query: &FeedQuery) -> Result<Page, ReadError> {
         let read = async {
             match &query.start {
-                Start::Updates(mark) if self.has_expired(mark).await? => Err(ReadError::Expired),
-                Start::Updates(mark) => self.updates(reader, query, mark).await,
+                Start::Updates(sync_token) if self.has_expired(sync_token).await? => Err(ReadError::Expired),
+                Start::Updates(sync_token) => self.updates(reader, query, sync_token).await,
                 Start::Skip(skip) => self.walk(reader, query, *skip, None).await,
-                Start::After { spot, mark } => self.walk(reader, query, 0, Some((*spot, mark))).await,
+                Start::After { sort_key, sync_token } => {
+                    self.walk(reader, query, 0, Some((*sort_key, sync_token))).await
+                }
             }
         };
         tokio::time::timeout(self.limits.deadline, read).await.unwrap_or(Err(ReadError::TooBroad))
@@ -157,8 +159,8 @@ impl Feed {
         }
     }
 
-    /// Whether what came after the mark may have been forgotten meanwhile.
-    pub async fn has_expired(&self, mark: &Mark) -> Result<bool, ReadError> {
-        Ok(mark.place.position < self.store.oldest(self.clock.now()).await?)
+    /// Whether what came after the sync_token may have been forgotten meanwhile.
+    pub async fn has_expired(&self, sync_token: &SyncToken) -> Result<bool, ReadError> {
+        Ok(sync_token.offset.position < self.store.oldest(self.clock.now()).await?)
     }
 }

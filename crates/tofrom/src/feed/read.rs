@@ -1,7 +1,7 @@
 //! A page in the collection's own order.
 
 use super::{Feed, Item, Page, ReadError};
-use model::{Entry, FeedQuery, Mark, Position, Reader, Reading, Spot, Start};
+use model::{DeliveryState, Entry, FeedQuery, Position, Reader, SortKey, Start, SyncToken};
 
 /// The most entries that are asked of the store at once.
 const LARGEST_SLICE: usize = 500;
@@ -13,18 +13,19 @@ impl Feed {
         reader: Reader,
         query: &FeedQuery,
         skip: u32,
-        cursor: Option<(Spot, &Mark)>,
+        cursor: Option<(SortKey, &SyncToken)>,
     ) -> Result<Page, ReadError> {
         // The floor first: whatever arrives while the page is read comes after it.
         let floor = self.store.floor().await?;
         if query.count == 0 {
-            let mark = cursor.map_or_else(|| Mark::at(floor), |(_, mark)| mark.clone());
-            return Ok(Page { items: Vec::new(), next: None, mark });
+            let sync_token =
+                cursor.map_or_else(|| SyncToken::at(floor), |(_, sync_token)| sync_token.clone());
+            return Ok(Page { items: Vec::new(), next: None, sync_token });
         }
-        let reading = self.reading(query).await?;
+        let reading = self.delivery_state(query).await?;
         // Whoever waits for the page gets it when the return is under way for sure, and not a moment later.
         let page = self.walk_through(reader, query, skip, cursor, floor, &reading);
-        Ok(tokio::try_join!(page, self.wake(query.owner, &reading))?.0)
+        Ok(tokio::try_join!(page, self.reactivate(query.owner, &reading))?.0)
     }
 
     async fn walk_through(
@@ -32,17 +33,19 @@ impl Feed {
         reader: Reader,
         query: &FeedQuery,
         skip: u32,
-        cursor: Option<(Spot, &Mark)>,
+        cursor: Option<(SortKey, &SyncToken)>,
         floor: Position,
-        reading: &Reading,
+        reading: &DeliveryState,
     ) -> Result<Page, ReadError> {
         let (size, filter) = (self.page_size(query), self.filter(query));
         let mut walk = Walk { to_skip: skip as usize, stepped_over: 0 };
         let mut items: Vec<Item> = Vec::with_capacity(size + 1);
         let mut limit = if walk.to_skip > 0 { LARGEST_SLICE } else { LARGEST_SLICE.min(size + 1) };
-        let (others, after) = (self.others(query.owner, reading).await?, cursor.map(|(spot, _)| spot));
+        let (others, after) =
+            (self.others(query.owner, reading).await?, cursor.map(|(sort_key, _)| sort_key));
         let mut merge = self.merge(query, &filter, &others, after, limit, floor).await?;
-        let mut mark = cursor.map_or_else(|| Mark::at(merge.floor), |(_, mark)| mark.clone());
+        let mut sync_token =
+            cursor.map_or_else(|| SyncToken::at(merge.floor), |(_, sync_token)| sync_token.clone());
         // One more than the page has, to know whether there is a next one.
         while items.len() <= size {
             let entries = merge.next(limit).await?;
@@ -61,11 +64,11 @@ impl Feed {
         self.demand_whole(query, more)?;
         items.truncate(size);
         for item in &items {
-            mark.shown(item.state.id, item.state.version, item.edge, item.arrived);
+            sync_token.shown(item.state.id, item.state.version, item.edge, item.arrived);
         }
-        let last = items.last().map(|item| item.spot(query)).filter(|_| more);
-        let next = last.map(|spot| Start::After { spot, mark: mark.clone() });
-        Ok(Page { items, next, mark })
+        let last = items.last().map(|item| item.sort_key(query)).filter(|_| more);
+        let next = last.map(|sort_key| Start::After { sort_key, sync_token: sync_token.clone() });
+        Ok(Page { items, next, sync_token })
     }
 
     /// The items that these entries give, after `to_skip` of them, `wanted` at most.
@@ -126,11 +129,11 @@ impl Walk {
 }
 
 impl Item {
-    fn spot(&self, query: &FeedQuery) -> Spot {
+    fn sort_key(&self, query: &FeedQuery) -> SortKey {
         let time = match query.order {
             model::Order::Received => self.state.received,
             model::Order::Published => self.state.published,
         };
-        Spot { time, id: self.state.id }
+        SortKey { time, id: self.state.id }
     }
 }

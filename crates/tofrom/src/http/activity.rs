@@ -5,10 +5,10 @@ use super::authenticated::{asking, authenticated};
 use super::collection::percent_decode;
 use super::listen::Peer;
 use super::negotiate::Accept;
-use super::people::{self, problems_as_pages};
+use super::pages::{self, problems_as_pages};
 use super::writing::parameters::Parameters;
 use super::{Problem, Service, body};
-use crate::auth::{Denied, Principal, credentials_of, is_secret_in_headers};
+use crate::auth::{AuthError, Principal, credentials_of, is_secret_in_headers};
 use axum::extract::{Extension, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -38,7 +38,7 @@ pub(super) async fn for_programs_or_people(
             Err(problem) => return problem.into_response(),
         };
         let credentials = credentials_of(&asking(&service, &request, form.as_deref(), peer.0));
-        (request, !matches!(credentials, Err(Denied::Missing)))
+        (request, !matches!(credentials, Err(AuthError::Missing)))
     };
     let names_format = !matches!(Parameters::of(request.uri()).format(), Ok(None));
     let (mut response, vary) =
@@ -62,7 +62,7 @@ async fn show(State(service): State<Arc<Service>>, request: Request) -> Result<R
             let format = Parameters::of(request.uri()).choose(request.headers(), &Format::ALL)?;
             service.show(&actor, &activity, format, request.headers())
         }
-        None => people::show_activity(service, id, request).await,
+        None => pages::show_activity(service, id, request).await,
     }
 }
 

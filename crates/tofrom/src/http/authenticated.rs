@@ -4,7 +4,7 @@ use super::intake::Intake;
 use super::listen::Peer;
 use super::{Problem, Service, body};
 use crate::auth::oauth::Refusal;
-use crate::auth::{Asking, Denied, Principal, credentials_of, is_secret_in_headers};
+use crate::auth::{AuthError, AuthRequest, Principal, credentials_of, is_secret_in_headers};
 use axum::body::Body;
 use axum::extract::{Extension, OriginalUri, Request, State};
 use axum::middleware::Next;
@@ -45,7 +45,7 @@ pub(super) async fn authenticated(
     if let Some(signed) = authenticated.signed.filter(|signed| signed.has_body_hash()) {
         let (head, sent) = request.into_parts();
         let whole = body::read(sent, MAX_HASHED_BODY).await?;
-        signed.check_body(&whole).map_err(|_| Denied::from(Refusal::BodyChanged))?;
+        signed.check_body(&whole).map_err(|_| AuthError::from(Refusal::BodyChanged))?;
         request = Request::from_parts(head, Body::from(whole));
     }
     let principal = Arc::new(authenticated.principal);
@@ -69,10 +69,10 @@ pub(super) fn asking<'a>(
     request: &'a Request,
     form: Option<&'a [u8]>,
     remote: IpAddr,
-) -> Asking<'a> {
+) -> AuthRequest<'a> {
     // The router takes the prefix off the address; signatures are over the whole of it.
     let uri: &Uri = request.extensions().get::<OriginalUri>().map_or(request.uri(), |original| &original.0);
-    Asking {
+    AuthRequest {
         method: request.method().as_str(),
         origin: service.site.origin(),
         path: uri.path(),

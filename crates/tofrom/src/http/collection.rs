@@ -3,7 +3,7 @@
 use super::authenticated::Caller;
 use super::negotiate::{Accept, Coding};
 use super::query::raw_query;
-use super::{Problem, Service, coding, conditional, live, written};
+use super::{Problem, Service, coding, conditional, live, response_cache};
 use crate::auth::Principal;
 use crate::feed::{Page, ReadError};
 use crate::render::{Links, PageView};
@@ -146,7 +146,7 @@ impl Service {
         }
     }
 
-    /// The mark is too old; the collection is read anew from here.
+    /// The sync_token is too old; the collection is read anew from here.
     fn expired(&self, owner: &Account, query: &FeedQuery) -> Problem {
         let first = self.site.collection_url(&owner.name, &query.from(Start::Skip(0)));
         Problem::from(ReadError::Expired).member("first", first)
@@ -207,7 +207,7 @@ impl Service {
         format: Format,
         accepted: Coding,
         links: &Links,
-    ) -> Result<Option<written::Body>, Problem> {
+    ) -> Result<Option<response_cache::Body>, Problem> {
         let remembered = self.renderer.remembered(&page.items, format);
         let lacking = |at: usize| remembered.get(at).is_none_or(Option::is_none);
         let versions: Vec<_> = page.items.iter().map(|item| item.state.version).collect();
@@ -223,14 +223,14 @@ impl Service {
         } else {
             coding::encode(accepted, body)
         };
-        Ok(Some(written::Body { coding, bytes: bytes.into() }))
+        Ok(Some(response_cache::Body { coding, bytes: bytes.into() }))
     }
 
     fn links(&self, owner: &Account, query: &FeedQuery, page: &Page) -> Links {
         let to = |start: Start| self.site.collection_url(&owner.name, &query.from(start));
         let mut links = vec![("self", to(query.start.clone())), ("first", to(Start::Skip(0)))];
         links.extend(page.next.clone().map(|next| ("next", to(next))));
-        links.push(("updates", to(Start::Updates(page.mark.clone()))));
+        links.push(("updates", to(Start::Updates(page.sync_token.clone()))));
         links
     }
 }

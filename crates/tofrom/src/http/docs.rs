@@ -2,7 +2,7 @@
 //! category scheme lead to.
 
 use super::negotiate::Coding;
-use super::people::Visitor;
+use super::pages::Visitor;
 use super::{KINDS, Problem, Service, coding};
 use crate::pages::docs::{Asked, Reference};
 use crate::pages::frame::{Frame, Here};
@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use std::sync::Arc;
 
 /// For how long what is the same for everybody may be kept.
-const KEPT: &str = "public, max-age=3600";
+const CACHED_FOR_AN_HOUR: &str = "public, max-age=3600";
 
 pub(super) fn openapi_methods() -> MethodRouter<Arc<Service>> {
     get(openapi).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
@@ -36,7 +36,8 @@ pub(super) fn category_methods() -> MethodRouter<Arc<Service>> {
 
 async fn openapi(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
     let (coding, body) = coding::encode(Coding::choose(&headers), service.openapi.to_vec());
-    let mut response = ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, KEPT)], body).into_response();
+    let mut response =
+        ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, CACHED_FOR_AN_HOUR)], body).into_response();
     if coding != Coding::Identity {
         response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding.as_str()));
     }
@@ -85,7 +86,7 @@ async fn categories(State(service): State<Arc<Service>>) -> Response {
 fn answer(page: &Explanation<'_>) -> Response {
     let mut response = pages::html(StatusCode::OK, page, FormTargets::None);
     if response.status() == StatusCode::OK {
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(KEPT));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(CACHED_FOR_AN_HOUR));
     }
     response
 }

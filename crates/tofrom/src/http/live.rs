@@ -1,7 +1,7 @@
 //! `GET` on a collection with `Accept: text/event-stream`: the collection as it changes.
 //!
-//! A stream keeps nothing but its mark. Whenever the client has taken what was sent, the stream looks what arrived after
-//! the mark and sends that; then it waits until it is woken. So a slow reader costs no memory and misses nothing: it
+//! A stream keeps nothing but its sync_token. Whenever the client has taken what was sent, the stream looks what arrived after
+//! the sync_token and sends that; then it waits until it is woken. So a slow reader costs no memory and misses nothing: it
 //! just comes later, and one that stops reading is hung up on like any other. What it has not read then it gets by
 //! coming back with the id of its last event.
 
@@ -10,14 +10,14 @@ use super::{Problem, Service};
 use crate::auth::Principal;
 use crate::feed::{Event, Item, ReadError};
 use crate::json;
-use crate::live::{Seat, Watch};
+use crate::live::{StreamPermit, Watch};
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use futures::future::select_all;
 use futures::{FutureExt, stream};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName};
-use model::{Account, ActivityId, Collection, FeedQuery, Format, Mark, RawQuery, Reader, Start, Uid};
+use model::{Account, ActivityId, Collection, FeedQuery, Format, RawQuery, Reader, Start, SyncToken, Uid};
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const LOOKS_EVERY: Duration = Duration::from_secs(30);
 /// How many of the newest a stream looks at when it begins.
 const LOOKED_AT: u32 = 50;
 /// Events that are sent together.
-const AT_ONCE: usize = 20;
+const CONCURRENCY: usize = 20;
 /// When the service stops, clients come back spread out over this time.
 const SPREAD_MILLIS: u64 = 5_000;
 
@@ -55,18 +55,23 @@ pub(super) async fn open(
     // What is no text is no id of ours either, and is refused as such.
     let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
     let query = FeedQuery::resolve_live(raw, owner.uid, collection, last)?;
-    let seat = service.hub.seat(caller.account.uid).ok_or_else(Problem::too_many_streams)?;
+    let permit = service.hub.permit(caller.account.uid).ok_or_else(Problem::too_many_streams)?;
     let watch = service.hub.watch(owner.uid);
     let mut text = String::from(":\n\n");
-    let mark = match &query.start {
-        Start::Updates(mark) if service.feed.has_expired(mark).await? => {
+    let sync_token = match &query.start {
+        Start::Updates(sync_token) if service.feed.has_expired(sync_token).await? => {
             // From now on, and the whole is to be read before.
             let all = FeedQuery { count: 0, ..query.from(Start::Skip(0)) };
-            let mark = recent(&service, reader, &all, &mut text).await?;
-            event(&mut text, "incomplete", Some(&query.mark_text(&mark)), &whole(&service, &owner, &query));
-            mark
+            let sync_token = recent(&service, reader, &all, &mut text).await?;
+            event(
+                &mut text,
+                "incomplete",
+                Some(&query.sync_token_text(&sync_token)),
+                &whole(&service, &owner, &query),
+            );
+            sync_token
         }
-        Start::Updates(mark) => mark.clone(),
+        Start::Updates(sync_token) => sync_token.clone(),
         Start::Skip(_) | Start::After { .. } => recent(&service, reader, &query, &mut text).await?,
     };
     let now = Instant::now();
@@ -76,11 +81,11 @@ pub(super) async fn open(
         owner,
         reader,
         query,
-        mark,
+        sync_token,
         watch,
         pulled: Vec::new(),
         looks_again: false,
-        _seat: seat,
+        _seat: permit,
         commented: now,
         checked: now,
         changed: false,
@@ -95,14 +100,14 @@ pub(super) async fn open(
     Ok((headers, Body::from_stream(stream::StreamExt::chain(first, rest))).into_response())
 }
 
-/// Writes the recent ones, oldest first; gives the mark from which to go on. Only the last has an id: whoever comes back
+/// Writes the recent ones, oldest first; gives the sync_token from which to go on. Only the last has an id: whoever comes back
 /// before it begins anew.
 async fn recent(
     service: &Service,
     reader: Reader,
     query: &FeedQuery,
     text: &mut String,
-) -> Result<Mark, Problem> {
+) -> Result<SyncToken, Problem> {
     // More than are shown: what is there already but not settled in the log must not come as new.
     let wide = FeedQuery { count: query.count.max(LOOKED_AT), ..query.clone() };
     let page = service.feed.page(reader, &wide).await?;
@@ -112,10 +117,10 @@ async fn recent(
     let written = service.written_as_json(&mut items).await?;
     let last = written.len().saturating_sub(1);
     for (at, (_, json)) in written.iter().enumerate() {
-        let id = (at == last).then(|| query.mark_text(&page.mark));
+        let id = (at == last).then(|| query.sync_token_text(&page.sync_token));
         event(text, "activity", id.as_deref(), json);
     }
-    Ok(page.mark)
+    Ok(page.sync_token)
 }
 
 /// Where the collection is to be read as a whole.
@@ -147,13 +152,13 @@ struct Live {
     owner: Arc<Account>,
     reader: Reader,
     query: FeedQuery,
-    mark: Mark,
+    sync_token: SyncToken,
     watch: Watch,
     /// Those of whom it pulls, as of the last look.
     pulled: Vec<Watch>,
     /// Some of them were not watched yet at that look.
     looks_again: bool,
-    _seat: Seat,
+    _seat: StreamPermit,
     commented: Instant,
     checked: Instant,
     /// What this reader may see has changed: the collection must be read anew.
@@ -174,7 +179,12 @@ impl Live {
             }
             if std::mem::take(&mut self.changed) {
                 let mut text = String::new();
-                event(&mut text, "incomplete", Some(&self.query.mark_text(&self.mark)), &self.whole());
+                event(
+                    &mut text,
+                    "incomplete",
+                    Some(&self.query.sync_token_text(&self.sync_token)),
+                    &self.whole(),
+                );
                 return Some(Bytes::from(text));
             }
             // Asked for before looking: whatever comes in between wakes.
@@ -202,10 +212,11 @@ impl Live {
         None
     }
 
-    /// What arrived after the mark, as events; the mark goes on.
+    /// What arrived after the sync_token, as events; the sync_token goes on.
     async fn news(&mut self) -> Result<String, ReadError> {
         loop {
-            let found = self.service.feed.events(self.reader, &self.query, &self.mark, AT_ONCE).await?;
+            let found =
+                self.service.feed.events(self.reader, &self.query, &self.sync_token, CONCURRENCY).await?;
             let mut text = String::new();
             let mut items: Vec<Item> = Vec::new();
             for (event, _) in &found.events {
@@ -214,22 +225,22 @@ impl Live {
                 }
             }
             let mut written = self.service.written_as_json(&mut items).await?.into_iter().peekable();
-            for (happened, mark) in &found.events {
-                let id = self.query.mark_text(mark);
+            for (happened, sync_token) in &found.events {
+                let id = self.query.sync_token_text(sync_token);
                 match happened {
                     Event::Activity(item) => {
                         if let Some((_, json)) = written.next_if(|(written, _)| *written == item.state.id) {
                             event(&mut text, "activity", Some(&id), &json);
                         }
                     }
-                    Event::Deleted(gone) => {
-                        let data = format!("{{\"ActivityIdentifier\":\"{gone}\"}}");
+                    Event::Deleted(retracted) => {
+                        let data = format!("{{\"ActivityIdentifier\":\"{retracted}\"}}");
                         event(&mut text, "deleted", Some(&id), &data);
                     }
                     Event::Changed => event(&mut text, "incomplete", Some(&id), &self.whole()),
                 }
             }
-            self.mark = found.mark;
+            self.sync_token = found.sync_token;
             self.watch_also(&found.pulled);
             if !text.is_empty() || !found.more {
                 return Ok(text);

@@ -13,21 +13,21 @@ mod collection;
 mod conditional;
 mod cors;
 mod docs;
-mod envelope;
 mod intake;
 pub mod listen;
 mod live;
+mod middleware;
 pub mod negotiate;
 mod oauth;
-mod people;
+mod pages;
 mod problem;
 mod query;
+mod response_cache;
 mod router;
 mod users;
 mod websub;
 mod whoami;
 mod writing;
-mod written;
 
 pub use problem::{KINDS, Kind, Problem};
 pub use router::{Access, ROUTES, Route, router};
@@ -88,7 +88,7 @@ pub struct Service {
     retention: Option<Duration>,
     feed: Feed,
     renderer: Renderer,
-    written: written::Written,
+    written: response_cache::Written,
     cors: cors::Cors,
     /// The last hours of this process.
     history: History,
@@ -105,8 +105,8 @@ pub struct Service {
 /// How many requests may be under way at once, without those whose bodies are awaited.
 const MAX_REQUESTS: usize = 4_096;
 /// How many of them may hold many activities in memory, to write or to read; the others wait.
-const MOST_BATCHES: usize = 32;
-const MOST_LARGE_PAGES: usize = 16;
+const MAX_BATCHES: usize = 32;
+const MAX_LARGE_PAGES: usize = 16;
 
 /// How long it is remembered which accounts are pulled.
 const AUDIENCES_KEPT: Duration = Duration::from_secs(3);
@@ -116,8 +116,8 @@ impl Service {
     pub fn new(parts: Parts) -> Arc<Service> {
         let accounts = AccountCache::new(Arc::clone(&parts.store));
         let feed = Feed::new(Arc::clone(&parts.store), accounts.clone(), parts.clock.clone(), parts.limits);
-        let heads = feed.heads();
-        parts.hub.when_somebody_did_something(move |uids| heads.forget(uids));
+        let heads = feed.head_cache();
+        parts.hub.on_activity(move |uids| heads.forget(uids));
         Arc::new(Service {
             feed,
             renderer: Renderer::new(parts.site.clone()),
@@ -133,12 +133,12 @@ impl Service {
             retention: parts.limits.retention,
             accounts,
             clock: parts.clock,
-            written: written::Written::new(),
+            written: response_cache::Written::new(),
             cors: cors::Cors::new(parts.cors_origins),
             history: History::default(),
             capacity: intake::Capacity::new(MAX_REQUESTS),
-            large_pages: tokio::sync::Semaphore::new(MOST_LARGE_PAGES),
-            batches: Arc::new(tokio::sync::Semaphore::new(MOST_BATCHES)),
+            large_pages: tokio::sync::Semaphore::new(MAX_LARGE_PAGES),
+            batches: Arc::new(tokio::sync::Semaphore::new(MAX_BATCHES)),
             openapi: json::text(openapi::document(&parts.site)).into(),
             site: parts.site,
             hub: parts.hub,

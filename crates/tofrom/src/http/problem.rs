@@ -1,6 +1,6 @@
 //! The only place where an error becomes a status.
 //!
-//! Every layer has an error type of its own that knows nothing of HTTP: `ParameterError` (what was asked), `Denied`
+//! Every layer has an error type of its own that knows nothing of HTTP: `ParameterError` (what was asked), `AuthError`
 //! (who asks), `Unreadable` and `Refused` (what was written), `ReadError` and `StoreError` (what came of it). `from`
 //! makes of each a [`Problem`]: a kind from the table in `kinds` and a text for the caller. What the log should know
 //! besides goes to the log, once, there.

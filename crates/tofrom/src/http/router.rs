@@ -1,11 +1,11 @@
 //! The map of all addresses.
 
-use super::envelope::{self, envelope};
+use super::middleware::{self, envelope};
 use super::oauth::{authorize, steps};
-use super::people::{operator, settings};
+use super::pages::{operator, settings};
 use super::users::{account, edge, listing, sources};
 use super::writing::{item, removal};
-use super::{Service, activity, assets, authenticated, avatar, collection, docs, people, websub, whoami};
+use super::{Service, activity, assets, authenticated, avatar, collection, docs, pages, websub, whoami};
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::MethodRouter;
@@ -78,20 +78,20 @@ pub const ROUTES: &[Route] = &[
     // People and programs.
     page_or_program("/activity/{activity}", activity::methods),
     // People.
-    page("/", people::front_methods),
-    page("/sign-in", people::sign_in_methods),
-    page("/sign-out", people::sign_out_methods),
-    page("/feed", people::feed_methods),
-    page("/feed/live", people::live_methods),
-    page("/feed/raw", people::raw_methods),
-    page("/activity/{activity}/remove", people::remove_methods),
-    page("/activity/{activity}/delete", people::delete_methods),
-    page("/user/{name}", people::person_methods),
-    page("/user/{name}/follow", people::follow_methods),
-    page("/user/{name}/unfollow", people::unfollow_methods),
-    page("/join", people::join_methods),
-    page("/join/{ticket}", people::invited_methods),
-    page("/reset/{ticket}", people::reset_methods),
+    page("/", pages::front_methods),
+    page("/sign-in", pages::sign_in_methods),
+    page("/sign-out", pages::sign_out_methods),
+    page("/feed", pages::feed_methods),
+    page("/feed/live", pages::live_methods),
+    page("/feed/raw", pages::raw_methods),
+    page("/activity/{activity}/remove", pages::remove_methods),
+    page("/activity/{activity}/delete", pages::delete_methods),
+    page("/user/{name}", pages::person_methods),
+    page("/user/{name}/follow", pages::follow_methods),
+    page("/user/{name}/unfollow", pages::unfollow_methods),
+    page("/join", pages::join_methods),
+    page("/join/{ticket}", pages::invited_methods),
+    page("/reset/{ticket}", pages::reset_methods),
     page("/settings", settings::profile_methods),
     page("/settings/profile", settings::change_profile_methods),
     page("/settings/picture", settings::picture_methods),
@@ -130,7 +130,7 @@ pub const ROUTES: &[Route] = &[
     // Developers, and people who met a problem or a category.
     open("/openapi.json", docs::openapi_methods),
     open("/docs", docs::reference_methods),
-    page("/docs/try", people::try_methods),
+    page("/docs/try", pages::try_methods),
     open("/docs/problems/{kind}", docs::problem_methods),
     open("/docs/categories", docs::category_methods),
     // Browsers, for what pages refer to.
@@ -146,21 +146,21 @@ pub fn router(service: Arc<Service>) -> Router {
     };
     let guarded = on_the_map(|access| access == Access::Credential)
         // What is not on the map below the version is nobody's business either.
-        .route("/200909", axum::routing::any(envelope::not_found))
-        .route("/200909/", axum::routing::any(envelope::not_found))
-        .route("/200909/{*rest}", axum::routing::any(envelope::not_found))
+        .route("/200909", axum::routing::any(middleware::not_found))
+        .route("/200909/", axum::routing::any(middleware::not_found))
+        .route("/200909/{*rest}", axum::routing::any(middleware::not_found))
         .layer(from_fn_with_state(Arc::clone(&service), authenticated::authenticated));
     let pages = on_the_map(|access| access == Access::Page)
-        .layer(from_fn_with_state(Arc::clone(&service), people::problems_as_pages));
+        .layer(from_fn_with_state(Arc::clone(&service), pages::problems_as_pages));
     let both = on_the_map(|access| access == Access::PageOrCredential)
         .layer(from_fn_with_state(Arc::clone(&service), activity::for_programs_or_people));
     let open = on_the_map(|access| access == Access::Open)
-        .layer(from_fn_with_state(Arc::clone(&service), envelope::problems_for_browsers));
+        .layer(from_fn_with_state(Arc::clone(&service), middleware::problems_for_browsers));
     let applications = on_the_map(|access| access == Access::Application);
-    let all = guarded.merge(pages).merge(both).merge(open).merge(applications).fallback(envelope::no_page);
+    let all = guarded.merge(pages).merge(both).merge(open).merge(applications).fallback(middleware::no_page);
     let prefix = service.site.prefix().to_owned();
     let all =
-        if prefix.is_empty() { all } else { Router::new().nest(&prefix, all).fallback(envelope::no_page) };
+        if prefix.is_empty() { all } else { Router::new().nest(&prefix, all).fallback(middleware::no_page) };
     let all = all.layer(from_fn_with_state(Arc::clone(&service), envelope)).with_state(service);
-    Router::new().fallback_service(all).layer(map_response(envelope::only_405_allows))
+    Router::new().fallback_service(all).layer(map_response(middleware::only_405_allows))
 }

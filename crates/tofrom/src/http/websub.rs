@@ -26,7 +26,7 @@ async fn verify(
 ) -> Result<Response, Problem> {
     let id = SourceId::parse(&id).ok_or_else(Problem::not_found)?;
     let query = request.uri().query().unwrap_or_default().as_bytes();
-    let said = |name: &str| super::people::form::field(query, name).unwrap_or_default();
+    let said = |name: &str| super::pages::form::field(query, name).unwrap_or_default();
     let lease = said("hub.lease_seconds").parse().ok();
     if !service.sources.verify(id, &said("hub.mode"), &said("hub.topic"), lease).await? {
         return Err(Problem::not_found());

@@ -3,7 +3,7 @@
 use super::authenticated::Caller;
 use super::negotiate::Accept;
 use super::{Problem, Service, answer};
-use crate::auth::{Denied, Method};
+use crate::auth::{AuthError, Method};
 use crate::render::Renderer;
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
@@ -27,7 +27,7 @@ async fn end_token(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
 ) -> Result<StatusCode, Problem> {
-    let Method::OAuth(token) = &caller.method else { return Err(Denied::NotAToken.into()) };
+    let Method::OAuth(token) = &caller.method else { return Err(AuthError::NotAToken.into()) };
     service.authenticator.revoke(token).await?;
     Ok(StatusCode::NO_CONTENT)
 }

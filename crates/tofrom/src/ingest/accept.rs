@@ -4,23 +4,23 @@
 //! activity, a new version of the one that is there, or nothing, if it says what is said already. Between looking and
 //! writing somebody else may write; the store then refuses, and the draft is looked at again.
 
-use super::audiences::Audiences;
 use super::fingerprint::fingerprint;
 use super::ids::{Ids, Randomness};
+use super::pulled_accounts::PulledAccounts;
 use super::{Draft, Refused, Unsaid};
 use crate::clock::Clock;
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{
-    Account, AccountName, Activity, ActivityId, Body, Comments, Facet, Formerly, Millis, Object, State, Uid,
-    Version, Visibility,
+    Account, AccountName, Activity, ActivityId, Body, Comments, Facet, Millis, Object, PriorAudience, State,
+    Uid, Version, Visibility,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Acceptance, Accepted, Claim, Result, SourceKey, Store, StoreError, Whole};
+use store::{Acceptance, Accepted, ActivityRecord, Claim, ExternalKey, Result, Store, StoreError};
 
 /// How many look-ups are under way at once.
-const AT_ONCE: usize = 16;
+const CONCURRENCY: usize = 16;
 /// How often a round may end with nothing but conflicts before somebody else is to try.
 const MAX_FRUITLESS: usize = 8;
 
@@ -30,7 +30,7 @@ pub struct Ingest {
     store: Arc<dyn Store>,
     clock: Clock,
     randomness: Randomness,
-    audiences: Audiences,
+    pulled_accounts: PulledAccounts,
 }
 
 /// What became of a draft.
@@ -48,7 +48,7 @@ pub enum Outcome {
 
 /// Who brings a draft.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Bringer {
+enum FeedImporter {
     Person,
     Source,
 }
@@ -62,13 +62,13 @@ enum Step {
 impl Ingest {
     /// Takes activities into that store, at the times of that clock.
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Ingest {
-        Ingest { store, clock, randomness: Randomness::system(), audiences: Audiences::default() }
+        Ingest { store, clock, randomness: Randomness::system(), pulled_accounts: PulledAccounts::default() }
     }
 
     /// The same, and remembers for so long which accounts are pulled.
     #[must_use]
     pub fn remembering(self, kept: Duration) -> Ingest {
-        Ingest { audiences: Audiences::remembered(kept), ..self }
+        Ingest { pulled_accounts: PulledAccounts::remembered(kept), ..self }
     }
 
     /// The same, with identifiers from there.
@@ -79,16 +79,16 @@ impl Ingest {
     /// Takes in what `actor` did: an outcome for each draft, in their order. On return all of it is durable. After an
     /// error some of it may be; to accept the same again is safe.
     pub async fn accept(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
-        self.take_in(actor, drafts, Bringer::Person).await
+        self.take_in(actor, drafts, FeedImporter::Person).await
     }
 
     /// The same from a source, which says again and again what it knows: what was deleted stays deleted, and what the
     /// first version fixed stays as it is.
-    pub async fn bring(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
-        self.take_in(actor, drafts, Bringer::Source).await
+    pub async fn import(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
+        self.take_in(actor, drafts, FeedImporter::Source).await
     }
 
-    async fn take_in(&self, actor: &Account, drafts: Vec<Draft>, by: Bringer) -> Result<Vec<Outcome>> {
+    async fn take_in(&self, actor: &Account, drafts: Vec<Draft>, by: FeedImporter) -> Result<Vec<Outcome>> {
         let names = self
             .resolve(drafts.iter().flat_map(|draft| draft.to.iter().flatten().cloned()).collect())
             .await?;
@@ -108,7 +108,7 @@ impl Ingest {
     }
 
     /// Takes back what stands at that address. `false`: nothing does.
-    pub async fn delete(&self, source: &SourceKey) -> Result<bool> {
+    pub async fn delete(&self, source: &ExternalKey) -> Result<bool> {
         for _ in 0..MAX_FRUITLESS {
             let Some(claim) = self.store.claim(source).await?.filter(|claim| !claim.deleted) else {
                 return Ok(false);
@@ -125,7 +125,7 @@ impl Ingest {
 
     /// Hands versions of what `actor` did to the store, marked by the way that they take to followers.
     async fn hand_in(&self, actor: Uid, mut versions: Vec<Acceptance>) -> Result<Vec<Accepted>> {
-        let pulled = self.audiences.is_pulled(self.store.as_ref(), actor).await?;
+        let pulled = self.pulled_accounts.is_pulled(self.store.as_ref(), actor).await?;
         versions.iter_mut().for_each(|one| one.activity.state.pulled = pulled);
         self.store.accept(versions).await
     }
@@ -134,7 +134,7 @@ impl Ingest {
     async fn resolve(&self, names: HashSet<AccountName>) -> Result<HashMap<AccountName, Uid>> {
         let look_ups: Vec<_> = names.iter().map(|name| self.store.account_by_name(name)).collect();
         let accounts: Vec<Option<Account>> =
-            stream::iter(look_ups).buffer_unordered(AT_ONCE).try_collect().await?;
+            stream::iter(look_ups).buffer_unordered(CONCURRENCY).try_collect().await?;
         let there = accounts.into_iter().flatten().filter(|account| !account.removed);
         Ok(there.map(|account| (account.name, account.uid)).collect())
     }
@@ -142,7 +142,7 @@ impl Ingest {
     /// One look and one write for the first draft of each address; gives back those that still wait.
     async fn round(
         &self,
-        (actor, by): (Uid, Bringer),
+        (actor, by): (Uid, FeedImporter),
         names: &HashMap<AccountName, Uid>,
         ids: &mut Ids<'_>,
         waiting: Vec<(usize, Draft)>,
@@ -155,7 +155,7 @@ impl Ingest {
             .map(|(at, draft)| (at, source_of(actor, &draft), draft))
             .partition(|(_, source, _)| met.insert(source.clone()));
         let look_ups: Vec<_> = now_due.iter().map(|(_, source, _)| self.store.claim(source)).collect();
-        let claims: Vec<Option<Claim>> = stream::iter(look_ups).buffered(AT_ONCE).try_collect().await?;
+        let claims: Vec<Option<Claim>> = stream::iter(look_ups).buffered(CONCURRENCY).try_collect().await?;
         let live: Vec<ActivityId> =
             claims.iter().flatten().filter(|claim| !claim.deleted).map(|claim| claim.id).collect();
         let states = self.store.states(&live).await?;
@@ -174,7 +174,7 @@ impl Ingest {
                     let existing = Existing { body: bodies.remove(&claim.id), claim, state };
                     another_version(&source, &draft, addressed, existing, by, now)?
                 }
-                Some(deleted) if by == Bringer::Source => Step::Done(Outcome::Unchanged(deleted.id)),
+                Some(deleted) if by == FeedImporter::Source => Step::Done(Outcome::Unchanged(deleted.id)),
                 gone => {
                     let first = first_version(source.clone(), &draft, addressed, gone.as_ref(), ids, now)?;
                     let outcome = Outcome::Created(first.activity.state.id);
@@ -206,7 +206,7 @@ impl Ingest {
     /// The bodies of which a draft leaves something as it is. One that says what is said already needs none.
     async fn bodies_to_keep(
         &self,
-        drafts: &[(usize, SourceKey, Draft)],
+        drafts: &[(usize, ExternalKey, Draft)],
         claims: &[Option<Claim>],
         states: &HashMap<ActivityId, State>,
         names: &HashMap<AccountName, Uid>,
@@ -269,8 +269,8 @@ fn claimed_but_missing(id: ActivityId) -> StoreError {
     StoreError::Corrupt(format!("activity {id} is claimed but not there"))
 }
 
-fn source_of(actor: Uid, draft: &Draft) -> SourceKey {
-    SourceKey { actor, service: draft.body.service.name.folded(), id: draft.body.source_id.clone() }
+fn source_of(actor: Uid, draft: &Draft) -> ExternalKey {
+    ExternalKey { actor, service: draft.body.service.name.folded(), id: draft.body.source_id.clone() }
 }
 
 /// In order and without repeats.
@@ -289,7 +289,7 @@ pub fn first_versions(
     names: &HashMap<AccountName, Uid>,
     randomness: &Randomness,
     now: Millis,
-) -> Result<Vec<Whole>> {
+) -> Result<Vec<ActivityRecord>> {
     let mut ids = Ids::new(randomness);
     let whole = |draft: &Draft| {
         let addressed = draft.to.as_deref().map(|to| numbers(to, names));
@@ -297,14 +297,14 @@ pub fn first_versions(
         let Acceptance { source, fingerprint, activity, .. } = first;
         let (id, version) = (activity.state.id, activity.state.version);
         let claim = Claim { id, version, fingerprint, deleted: false };
-        Ok(Whole { activity, formerly: None, claim: Some((source, claim)) })
+        Ok(ActivityRecord { activity, prior: None, claim: Some((source, claim)) })
     };
     drafts.iter().map(whole).collect()
 }
 
 /// A new activity, at an address where nothing stands, or where it was taken back.
 fn first_version(
-    source: SourceKey,
+    source: ExternalKey,
     draft: &Draft,
     addressed: Option<Vec<Uid>>,
     gone: Option<&Claim>,
@@ -330,23 +330,23 @@ fn first_version(
     let body = draft.body_after(None);
     let fingerprint = fingerprint(&body, state.visibility)?;
     let activity = Activity { state, body };
-    Ok(Acceptance { source, before, fingerprint, formerly: None, activity })
+    Ok(Acceptance { source, before, fingerprint, prior: None, activity })
 }
 
 /// What a draft becomes where an activity stands.
 fn another_version(
-    source: &SourceKey,
+    source: &ExternalKey,
     draft: &Draft,
     addressed: Option<Vec<Uid>>,
     existing: Existing,
-    by: Bringer,
+    by: FeedImporter,
     now: Millis,
 ) -> Result<Step> {
     let Existing { claim, state, body: before } = existing;
-    if let Some(refused) = changes_what_is_fixed(draft, &state).filter(|_| by == Bringer::Person) {
+    if let Some(refused) = changes_what_is_fixed(draft, &state).filter(|_| by == FeedImporter::Person) {
         return Ok(Step::Done(Outcome::Refused(refused)));
     }
-    let formerly = Some(Formerly::from(&state));
+    let prior = Some(PriorAudience::from(&state));
     let content = Content::of(draft, before.as_ref(), addressed, &state);
     let fingerprint = content.fingerprint()?;
     if fingerprint == claim.fingerprint {
@@ -361,7 +361,7 @@ fn another_version(
     };
     let activity = Activity { state, body: content.body };
     let acceptance =
-        Acceptance { source: source.clone(), before: Some(claim.version), fingerprint, formerly, activity };
+        Acceptance { source: source.clone(), before: Some(claim.version), fingerprint, prior, activity };
     Ok(Step::Write(Box::new(acceptance), Outcome::Updated(claim.id)))
 }
 
@@ -388,9 +388,9 @@ fn later_than(before: Millis, now: Millis) -> Millis {
 }
 
 /// The version that takes an activity back. What it said is not kept.
-fn deletion(source: &SourceKey, claim: &Claim, activity: Activity, now: Millis) -> Acceptance {
+fn deletion(source: &ExternalKey, claim: &Claim, activity: Activity, now: Millis) -> Acceptance {
     let Activity { state, body } = activity;
-    let formerly = Some(Formerly::from(&state));
+    let prior = Some(PriorAudience::from(&state));
     let state = State {
         version: Version::next(now, Some(claim.version)),
         updated: later_than(state.updated, now),
@@ -409,7 +409,7 @@ fn deletion(source: &SourceKey, claim: &Claim, activity: Activity, now: Millis) 
         source: source.clone(),
         before: Some(claim.version),
         fingerprint: claim.fingerprint,
-        formerly,
+        prior,
         activity: Activity { state, body },
     }
 }

@@ -52,7 +52,7 @@ async fn the_same_content_changes_nothing_and_other_content_is_a_new_version() {
     );
     let third = state(&place, id).await;
     assert_eq!((third.addressed.len(), third.visibility), (0, Visibility::Direct));
-    assert_eq!(place.ids(&alice, Collection::From.boxes()).await, [id]);
+    assert_eq!(place.ids(&alice, Collection::From.reasons()).await, [id]);
 }
 
 /// Every sequence gives the same outcomes whether an account has the name or not.
@@ -156,7 +156,7 @@ async fn what_was_deleted_is_gone_and_comes_again_as_another() {
     place.tick();
     let next = created(&put(&place, &alice, "1", json!({})).await);
     assert_ne!(next, id);
-    assert_eq!(place.ids(&alice, Collection::From.boxes()).await, [next]);
+    assert_eq!(place.ids(&alice, Collection::From.reasons()).await, [next]);
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn a_batch_keeps_its_order_and_one_address_is_one_activity() {
     ];
     assert_eq!(outcomes[300..], expected);
     let newest_first: Vec<_> = ids.into_iter().rev().collect();
-    assert_eq!(place.ids(&alice, Collection::From.boxes()).await, newest_first);
+    assert_eq!(place.ids(&alice, Collection::From.reasons()).await, newest_first);
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn of_two_at_once_one_makes_it() {
     for task in tasks {
         made += usize::from(matches!(task.await.unwrap(), Outcome::Created(_)));
     }
-    assert_eq!((made, place.ids(&alice, Collection::From.boxes()).await.len()), (1, 1));
+    assert_eq!((made, place.ids(&alice, Collection::From.reasons()).await.len()), (1, 1));
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn a_source_changes_what_is_said_and_nothing_else() {
     };
     let bring = |title: &'static str| {
         let (ingest, alice, draft) = (place.ingest.clone(), alice.clone(), again(title));
-        async move { ingest.bring(&alice, vec![draft]).await.unwrap().remove(0) }
+        async move { ingest.import(&alice, vec![draft]).await.unwrap().remove(0) }
     };
     assert_eq!(bring("Corrected").await, Outcome::Updated(id));
     assert_eq!(bring("Corrected").await, Outcome::Unchanged(id), "new dates are no news");

@@ -11,7 +11,7 @@ pub(super) fn fingerprint(body: &Body, visibility: Visibility) -> Result<[u8; 16
     // The fields of a body are written in a fixed order and with their lengths told by the quoting, so equal bodies
     // and only those have equal texts.
     // Who brought it is no content: of two connections that bring the same, the one would forever change the other's.
-    let body = Body { brought_by: None, ..body.clone() };
+    let body = Body { imported_by: None, ..body.clone() };
     let body = serde_json::to_vec(&body).map_err(|error| StoreError::Corrupt(error.to_string()))?;
     let mut context = Context::new(&SHA256);
     context.update(&body);

@@ -9,13 +9,13 @@
 
 mod accept;
 mod atom;
-mod audiences;
 mod element;
 mod fields;
 mod fingerprint;
 mod ids;
 pub mod json;
 mod normalise;
+mod pulled_accounts;
 mod raw;
 mod read;
 #[cfg(test)]

@@ -101,7 +101,7 @@ pub fn normalise(raw: &RawActivity, now: Millis) -> Result<Draft, Refused> {
             },
             comments: comments(raw)?,
             object,
-            brought_by: None,
+            imported_by: None,
             to: Vec::new(),
         },
         kind,

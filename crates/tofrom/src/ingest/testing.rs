@@ -2,7 +2,7 @@
 
 use super::{Draft, Ingest, json, normalise};
 use crate::clock::Clock;
-use model::{Account, AccountName, ActivityId, Boxes, Filter, Millis, Order, Version};
+use model::{Account, AccountName, ActivityId, EntryReasons, Filter, Millis, Order, Version};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,12 +56,12 @@ impl Place {
         self.store.create_account(new).await.unwrap().unwrap()
     }
 
-    /// The first thousand entries of these boxes that are not gone.
-    pub(crate) async fn ids(&self, owner: &Account, boxes: Boxes) -> Vec<ActivityId> {
+    /// The first thousand entries of these reasons that are not gone.
+    pub(crate) async fn ids(&self, owner: &Account, reasons: EntryReasons) -> Vec<ActivityId> {
         let (filter, order) = (Filter::default(), Order::Received);
-        let slice = Slice { owner: owner.uid, boxes, order, filter: &filter, after: None, limit: 1_000 };
+        let slice = Slice { owner: owner.uid, reasons, order, filter: &filter, after: None, limit: 1_000 };
         let entries = self.store.slice(&slice).await.unwrap();
-        entries.into_iter().filter(|entry| !entry.gone).map(|entry| entry.id).collect()
+        entries.into_iter().filter(|entry| !entry.retracted).map(|entry| entry.id).collect()
     }
 }
 

@@ -10,13 +10,13 @@ use store::{Notice, Store};
 use tokio::sync::Notify;
 
 /// How many streams an account may have open in this process.
-const MOST_SEATS: usize = 32;
+const MAX_STREAMS_PER_ACCOUNT: usize = 32;
 /// Between two looks whether another process has delivered something.
 const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
 /// The same where others tell of it before they are quite done.
 const LOOK_SOON: Duration = Duration::from_millis(100);
 /// Accounts that one notice tells of.
-const TOLD_AT_ONCE: usize = 1_000;
+const ACCOUNTS_PER_NOTICE: usize = 1_000;
 
 /// Who watches which account's collections in this process.
 #[derive(Default)]
@@ -37,7 +37,7 @@ type Forgets = Box<dyn Fn(&[Uid]) + Send + Sync>;
 #[derive(Default)]
 struct Inner {
     watched: HashMap<Uid, (usize, Arc<Notify>)>,
-    seats: HashMap<Uid, usize>,
+    permits: HashMap<Uid, usize>,
     /// Whom to wake as soon as the floor has passed.
     due: Vec<Uid>,
     /// Of whom other processes are told then.
@@ -56,14 +56,14 @@ impl Hub {
     }
 
     /// A place for one more stream of that account; `None` if it has all that it may have.
-    pub fn seat(self: &Arc<Hub>, uid: Uid) -> Option<Seat> {
+    pub fn permit(self: &Arc<Hub>, uid: Uid) -> Option<StreamPermit> {
         let mut inner = self.lock();
-        let taken = inner.seats.entry(uid).or_default();
-        if *taken >= MOST_SEATS {
+        let taken = inner.permits.entry(uid).or_default();
+        if *taken >= MAX_STREAMS_PER_ACCOUNT {
             return None;
         }
         *taken += 1;
-        Some(Seat { hub: Arc::clone(self), uid })
+        Some(StreamPermit { hub: Arc::clone(self), uid })
     }
 
     /// The service stops: streams say goodbye.
@@ -88,7 +88,7 @@ impl Hub {
     }
 
     /// Whenever somebody has done something, `forgets` is told of them, at the latest when those are woken who watch.
-    pub fn when_somebody_did_something(&self, forgets: impl Fn(&[Uid]) + Send + Sync + 'static) {
+    pub fn on_activity(&self, forgets: impl Fn(&[Uid]) + Send + Sync + 'static) {
         // There is one who remembers.
         let _ = self.forgets.set(Box::new(forgets));
     }
@@ -121,9 +121,9 @@ impl Hub {
     /// Tells other processes whom something was delivered to, up to that position.
     pub(crate) async fn tell_others(&self, store: &dyn Store, at: Position) {
         let touched: Vec<Uid> = std::mem::take(&mut self.lock().touched).into_iter().collect();
-        for some in touched.chunks(TOLD_AT_ONCE) {
+        for some in touched.chunks(ACCOUNTS_PER_NOTICE) {
             // They look by themselves now and then.
-            let _ = store.tell(&Notice::Arrived(at, some.to_vec())).await;
+            let _ = store.broadcast(&Notice::Arrived(at, some.to_vec())).await;
         }
     }
 
@@ -237,18 +237,18 @@ impl Drop for Watch {
 }
 
 /// A place for a stream, until it is dropped.
-pub struct Seat {
+pub struct StreamPermit {
     hub: Arc<Hub>,
     uid: Uid,
 }
 
-impl Drop for Seat {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         let mut inner = self.hub.lock();
-        if let Some(taken) = inner.seats.get_mut(&self.uid) {
+        if let Some(taken) = inner.permits.get_mut(&self.uid) {
             *taken -= 1;
             if *taken == 0 {
-                inner.seats.remove(&self.uid);
+                inner.permits.remove(&self.uid);
             }
         }
     }

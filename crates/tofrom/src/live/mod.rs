@@ -2,4 +2,4 @@
 
 mod hub;
 
-pub use hub::{Hub, Seat, Watch};
+pub use hub::{Hub, StreamPermit, Watch};

@@ -3,7 +3,7 @@
 use super::{Operation, Place, document, operations, problems};
 use crate::http::{Access, KINDS, ROUTES};
 use crate::site::Site;
-use model::{Collection, FeedQuery, Filter, Format, Mark, Millis, Order, Range, RawQuery, Start, Uid};
+use model::{Collection, FeedQuery, Filter, Format, Millis, Order, Range, RawQuery, Start, SyncToken, Uid};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ fn every_parameter_of_collections_is_there_and_no_other() {
         count: 7,
         format: Some(Format::Json),
     };
-    let rendered = [Start::Skip(1), Start::Updates(Mark::default())].map(|start| query(start).render());
+    let rendered = [Start::Skip(1), Start::Updates(SyncToken::default())].map(|start| query(start).render());
     let known: BTreeSet<&str> =
         rendered.iter().flat_map(|text| text.split('&')).filter_map(|pair| pair.split('=').next()).collect();
     for operation in operations().iter().filter(|operation| operation.id.starts_with("readTo")) {

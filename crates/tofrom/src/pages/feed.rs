@@ -23,7 +23,7 @@ pub struct FeedPage<'a> {
     /// Where it goes on.
     pub next: Option<FeedQuery>,
     /// From where new ones are announced, if the page is the newest one.
-    pub mark: Option<String>,
+    pub sync_token: Option<String>,
     /// Whether pictures of other sites are shown.
     pub pictures: bool,
 }
@@ -31,8 +31,8 @@ pub struct FeedPage<'a> {
 impl FeedPage<'_> {
     fn live(&self) -> Option<String> {
         let query = self.selection.query.from(Start::Skip(0));
-        let mark = self.mark.as_deref()?;
-        Some(format!("{}&cursor={mark}", self.selection.address("/feed/live", &query)))
+        let sync_token = self.sync_token.as_deref()?;
+        Some(format!("{}&cursor={sync_token}", self.selection.address("/feed/live", &query)))
     }
 
     fn older(&self) -> Option<String> {

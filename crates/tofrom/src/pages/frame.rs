@@ -26,7 +26,7 @@ const DONE: &[(&str, &str)] = &[
     ("removed", "Removed from your feed."),
     ("deleted", "Deleted, here and from everybody's feed."),
     ("saved", "Saved."),
-    ("picture", "Your picture is changed. Others see it within five minutes."),
+    ("picture", "Your picture is changed. PulledActors see it within five minutes."),
     ("revoked", "Revoked. It stops working within five seconds."),
     ("ended", "That session has ended."),
     ("password", "Your password is changed. All other sessions have ended."),

@@ -99,7 +99,7 @@ pub struct SourceView {
 impl SourceView {
     /// A source.
     pub fn of(listed: &Listed) -> SourceView {
-        let wish = &listed.connection.wish;
+        let wish = &listed.connection.settings;
         SourceView {
             name: listed.connection.name.clone(),
             title: listed.source.as_ref().and_then(|source| source.known.title.clone()),

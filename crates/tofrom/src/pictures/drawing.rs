@@ -22,12 +22,12 @@ const COLOURS: [([u8; 3], [u8; 3]); 10] = [
 ];
 
 /// How many drawn pictures are remembered: some megabytes.
-const KEPT: u64 = 2_000;
+const MAX_CACHED: u64 = 2_000;
 
 /// By name and size.
 type Drawn = Cache<(String, u32), Arc<[u8]>>;
 
-static KNOWN: LazyLock<Drawn> = LazyLock::new(|| Cache::new(KEPT));
+static KNOWN: LazyLock<Drawn> = LazyLock::new(|| Cache::new(MAX_CACHED));
 
 /// The picture that is drawn for a name, as PNG, so many pixels wide and high.
 pub fn drawn(name: &str, size: u32) -> Vec<u8> {

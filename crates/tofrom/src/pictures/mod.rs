@@ -5,16 +5,16 @@ mod drawing;
 mod reading;
 
 pub use drawing::drawn;
-pub use reading::{MOST_BYTES, NotAPicture, read};
+pub use reading::{MAX_BYTES, NotAPicture, read};
 
 use std::sync::Arc;
 use std::sync::LazyLock;
 use tokio::sync::Semaphore;
 
 /// Each takes a core, and as much memory as the largest picture.
-const AT_ONCE: usize = 2;
+const CONCURRENCY: usize = 2;
 
-static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(AT_ONCE)));
+static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(CONCURRENCY)));
 
 /// Reads a picture as [`read`] does, off the request threads and few at once.
 pub async fn read_in_turn(bytes: Vec<u8>) -> Result<[Vec<u8>; 3], NotAPicture> {

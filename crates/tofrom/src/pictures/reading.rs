@@ -12,12 +12,12 @@ use model::PICTURE_SIZES;
 use std::io::Cursor;
 
 /// The largest file.
-pub const MOST_BYTES: usize = 8 * 1024 * 1024;
+pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// The widest and highest picture.
-const MOST_ACROSS: u32 = 10_000;
-const MOST_PIXELS: u64 = 40_000_000;
+const MAX_ACROSS: u32 = 10_000;
+const MAX_PIXELS: u64 = 40_000_000;
 /// What a decoded picture may take: 40 million pixels of four bytes, with some room.
-const MOST_MEMORY: u64 = 192 * 1024 * 1024;
+const MAX_MEMORY: u64 = 192 * 1024 * 1024;
 
 /// How wide the square is from which all sizes are made: enough that none of them shows it.
 const BETWEEN: u32 = 800;
@@ -33,7 +33,7 @@ pub enum NotAPicture {
     UnknownFormat,
     /// It has too many pixels.
     #[error(
-        "a picture has at most {MOST_ACROSS} pixels in width and height, and at most 40 million altogether"
+        "a picture has at most {MAX_ACROSS} pixels in width and height, and at most 40 million altogether"
     )]
     TooLarge,
     /// It is damaged, or does not end.
@@ -62,7 +62,7 @@ pub fn read(bytes: &[u8]) -> Result<[Vec<u8>; 3], NotAPicture> {
 }
 
 fn decode(bytes: &[u8]) -> Result<Rgba32FImage, NotAPicture> {
-    if bytes.len() > MOST_BYTES {
+    if bytes.len() > MAX_BYTES {
         return Err(NotAPicture::TooManyBytes);
     }
     let format = image::guess_format(bytes).map_err(|_| NotAPicture::UnknownFormat)?;
@@ -76,9 +76,9 @@ fn decode(bytes: &[u8]) -> Result<Rgba32FImage, NotAPicture> {
     if width == 0 || height == 0 {
         return Err(NotAPicture::Broken);
     }
-    let across = width.max(height) > MOST_ACROSS;
-    let altogether = u64::from(width) * u64::from(height) > MOST_PIXELS;
-    if across || altogether || decoder.total_bytes() > MOST_MEMORY {
+    let across = width.max(height) > MAX_ACROSS;
+    let altogether = u64::from(width) * u64::from(height) > MAX_PIXELS;
+    if across || altogether || decoder.total_bytes() > MAX_MEMORY {
         return Err(NotAPicture::TooLarge);
     }
     // A picture that lies about which side is up is a picture all the same.
@@ -91,9 +91,9 @@ fn decode(bytes: &[u8]) -> Result<Rgba32FImage, NotAPicture> {
 
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    limits.max_image_width = Some(MOST_ACROSS);
-    limits.max_image_height = Some(MOST_ACROSS);
-    limits.max_alloc = Some(MOST_MEMORY);
+    limits.max_image_width = Some(MAX_ACROSS);
+    limits.max_image_height = Some(MAX_ACROSS);
+    limits.max_alloc = Some(MAX_MEMORY);
     limits
 }
 
@@ -258,7 +258,7 @@ mod tests {
             let bytes = png(width, height, bits, colour, &[chunk(b"IDAT", &zeros(1))]);
             assert_eq!(read(&bytes), Err(NotAPicture::TooLarge), "{width} {height}");
         }
-        assert_eq!(read(&vec![0; MOST_BYTES + 1]), Err(NotAPicture::TooManyBytes));
+        assert_eq!(read(&vec![0; MAX_BYTES + 1]), Err(NotAPicture::TooManyBytes));
     }
 
     /// What unfolds into more than there are pixels for is not unfolded.

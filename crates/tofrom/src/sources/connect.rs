@@ -1,12 +1,12 @@
 //! Connections: from what somebody typed to a feed, what would come in, and making, pausing and ending them.
 
-use super::bring::draft;
-use super::connection::{Connection, MOST_CONNECTIONS, Wish, is_name, name_for};
+use super::connection::{Connection, ConnectionSettings, MAX_CONNECTIONS, is_name, name_for};
 use super::health::sentence;
-use super::look::newest;
+use super::import::draft;
 use super::people::free_name;
+use super::poll::newest;
 use super::source::{Source, id_of};
-use super::{Address, Health, Looked, Sources};
+use super::{Address, Health, PollOutcome, Sources};
 use crate::ingest::Draft;
 use feeds::catalogue::{self, Recognised};
 use feeds::opml::Outline;
@@ -16,16 +16,16 @@ use futures::{StreamExt, TryStreamExt, stream};
 use model::{Account, AccountName, Filter, Millis, Order};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use store::{Slice, SourceKey, StoreError};
+use store::{ExternalKey, Slice, StoreError};
 use url::Url;
 
 /// The `Accept` header of who takes a page as well as a feed.
 const FEED_OR_PAGE: &str = "application/atom+xml, application/rss+xml;q=0.9, application/feed+json;q=0.9, text/html;q=0.8, */*;q=0.1";
-/// How many connections are looked at at once.
-const AT_ONCE: usize = 16;
-/// How many activities are looked through at once for those that a connection brought.
+/// How many connections are outcome at at once.
+const CONCURRENCY: usize = 16;
+/// How many activities are outcome through at once for those that a connection imported.
 const PAGE: usize = 200;
-/// When a source is looked at whose connection was not made to its end.
+/// When a source is outcome at whose connection was not made to its end.
 const TO_CONNECT: i64 = 60_000;
 
 /// Why there is no connection.
@@ -55,7 +55,7 @@ pub enum NotConnected {
     #[error("That was often: try again in a minute.")]
     TooOften,
     /// There are too many.
-    #[error("An account has at most {MOST_CONNECTIONS} sources: remove one first.")]
+    #[error("An account has at most {MAX_CONNECTIONS} sources: remove one first.")]
     TooMany,
     /// The store failed.
     #[error(transparent)]
@@ -75,7 +75,7 @@ pub struct Preview {
     pub name: String,
     /// The activities, newest first.
     pub activities: Vec<Draft>,
-    wish: Wish,
+    settings: ConnectionSettings,
     feed: Feed,
 }
 
@@ -87,7 +87,7 @@ pub struct Connected {
     /// It was not there before.
     pub is_new: bool,
     /// So many activities came in with it.
-    pub brought: u32,
+    pub imported: u32,
 }
 
 /// A connection with its source.
@@ -105,12 +105,12 @@ impl Listed {
     /// Where it is fetched.
     pub fn address(&self) -> String {
         let known = self.source.as_ref().map(|source| source.known.address.to_string());
-        known.unwrap_or_else(|| self.connection.wish.typed.clone())
+        known.unwrap_or_else(|| self.connection.settings.typed.clone())
     }
 
     /// Whether that is its address, or what it was made from.
     pub fn is_at(&self, address: &str) -> bool {
-        address == self.address() || address == self.connection.wish.typed
+        address == self.address() || address == self.connection.settings.typed
     }
 }
 
@@ -145,14 +145,14 @@ impl Sources {
             .filter(|page| *page != address)
             .or_else(|| read.site.as_deref().and_then(|site| Url::parse(site).ok()));
         let now = self.clock.now();
-        let wish = Wish::new(shown, typed.to_owned(), page, now);
+        let settings = ConnectionSettings::new(shown, typed.to_owned(), page, now);
         let connection = Connection {
             owner: account.uid,
             name: name.clone(),
             version: None,
             source: id_of(&address),
             removed: false,
-            wish,
+            settings,
         };
         let drafts =
             newest(&read).into_iter().filter_map(|item| draft(account, &connection, &read, item, now));
@@ -161,10 +161,10 @@ impl Sources {
         Ok(Preview {
             address,
             title,
-            service: connection.wish.service.clone(),
+            service: connection.settings.service.clone(),
             name,
             activities,
-            wish: connection.wish,
+            settings: connection.settings,
             feed: read,
         })
     }
@@ -235,9 +235,9 @@ impl Sources {
         let there = self.store.connections_of(account.uid).await?;
         let same = there.iter().find(|one| one.source == target && name.is_none_or(|name| name == one.name));
         if let Some(same) = same {
-            return Ok(Connected { connection: Connection::read(same.clone())?, is_new: false, brought: 0 });
+            return Ok(Connected { connection: Connection::read(same.clone())?, is_new: false, imported: 0 });
         }
-        if there.len() >= MOST_CONNECTIONS {
+        if there.len() >= MAX_CONNECTIONS {
             return Err(NotConnected::TooMany);
         }
         let is_taken = |name: &str| there.iter().any(|one| one.name == name);
@@ -247,18 +247,18 @@ impl Sources {
             None => free_name(&preview.name, is_taken),
         };
         let now = self.clock.now();
-        let verified = self.says_it_is(preview.wish.page.as_ref(), &account.name).await.then_some(now);
-        let wish = Wish { verified, ..preview.wish.clone() };
+        let verified = self.says_it_is(preview.settings.page.as_ref(), &account.name).await.then_some(now);
+        let settings = ConnectionSettings { verified, ..preview.settings.clone() };
         let connection =
-            Connection { owner: account.uid, name, version: None, source: target, removed: false, wish };
-        // First the source, so that the wish is met soon even if this process ends here; then the wish, so that whatever
-        // comes into the feed from now on is brought; then what is there already.
+            Connection { owner: account.uid, name, version: None, source: target, removed: false, settings };
+        // First the source, so that the settings is met soon even if this process ends here; then the settings, so that whatever
+        // comes into the feed from now on is imported; then what is there already.
         let by = Millis(now.0 + TO_CONNECT);
         self.change_source_at(&preview.address, |source| source.is_awaited_by(by)).await?;
         let connection = self.add_connection(connection).await?;
-        let brought = self.bring(&connection, &preview.feed, &newest(&preview.feed)).await?;
-        self.begin(&preview, brought).await?;
-        Ok(Connected { connection, is_new: true, brought })
+        let imported = self.import(&connection, &preview.feed, &newest(&preview.feed)).await?;
+        self.begin(&preview, imported).await?;
+        Ok(Connected { connection, is_new: true, imported })
     }
 
     /// Adds a connection under a name that no other one has.
@@ -276,15 +276,15 @@ impl Sources {
         Ok(Connection { version, ..connection })
     }
 
-    /// Has a source looked at from now on. What it is called can be seen at once; what was in it is noted by the look
+    /// Has a source outcome at from now on. What it is called can be seen at once; what was in it is noted by the look
     /// that follows, for others may be connected meanwhile who have not got it.
-    async fn begin(&self, preview: &Preview, brought: u32) -> Result<(), StoreError> {
+    async fn begin(&self, preview: &Preview, imported: u32) -> Result<(), StoreError> {
         let now = self.clock.now();
         let begun = self.change_source_at(&preview.address, |source| {
             let known = &mut source.known;
             if known.checked.is_none() {
                 (known.title, known.site) = (preview.feed.title.clone(), preview.feed.site.clone());
-                (known.checked, known.news) = (Some(now), (brought > 0).then_some((now, brought)));
+                (known.checked, known.news) = (Some(now), (imported > 0).then_some((now, imported)));
             }
             source.is_due_at_once(now);
         });
@@ -312,7 +312,7 @@ impl Sources {
             let title = listed.source.as_ref().and_then(|source| source.known.title.clone());
             let title = title.unwrap_or_else(|| listed.connection.name.clone());
             let address = listed.source.map(|source| (*source.known.address).clone())?;
-            let site = listed.connection.wish.page.map(|page| (*page).clone());
+            let site = listed.connection.settings.page.map(|page| (*page).clone());
             Some(Outline { title: Some(title), address, site })
         };
         Ok(listed.into_iter().filter_map(outline).collect())
@@ -323,7 +323,7 @@ impl Sources {
         let stored = self.store.connections_of(account.uid).await?;
         let each: Vec<_> =
             stored.into_iter().map(|one| async { self.listed(Connection::read(one)?).await }).collect();
-        stream::iter(each).buffered(AT_ONCE).try_collect().await
+        stream::iter(each).buffered(CONCURRENCY).try_collect().await
     }
 
     async fn listed(&self, connection: Connection) -> Result<Listed, StoreError> {
@@ -355,30 +355,30 @@ impl Sources {
     }
 
     /// Looks at a connection's source now, and whether its page says whose it is. `None`: there is none of that name.
-    pub async fn check(&self, account: &Account, name: &str) -> Result<Option<Looked>, StoreError> {
+    pub async fn check(&self, account: &Account, name: &str) -> Result<Option<PollOutcome>, StoreError> {
         let Some(connection) = self.connection(account, name).await? else { return Ok(None) };
-        let looked = self.look(connection.source, true).await?;
-        let says = self.says_it_is(connection.wish.page.as_ref(), &account.name).await;
+        let outcome = self.poll(connection.source, true).await?;
+        let says = self.says_it_is(connection.settings.page.as_ref(), &account.name).await;
         let verified = says.then(|| self.clock.now());
         let verify = self.change_connection(account.uid, name, |connection| {
-            if verified.is_some() != connection.wish.verified.is_some() {
-                connection.wish.verified = verified;
+            if verified.is_some() != connection.settings.verified.is_some() {
+                connection.settings.verified = verified;
             }
         });
         verify.await?;
-        Ok(Some(looked))
+        Ok(Some(outcome))
     }
 
     /// Pauses a connection, or has it go on with what is in the feed then. `false`: there is none of that name.
     pub async fn pause(&self, account: &Account, name: &str, paused: bool) -> Result<bool, StoreError> {
         let Some(before) = self.connection(account, name).await? else { return Ok(false) };
         // One that goes on already and has not got everything yet may have been resumed by a process that ended then.
-        if before.wish.paused == paused && (paused || !before.wish.awaits) {
+        if before.settings.paused == paused && (paused || !before.settings.awaits) {
             return Ok(true);
         }
         let pause = self.change_connection(account.uid, name, |connection| {
-            connection.wish.paused = paused;
-            connection.wish.awaits |= !paused;
+            connection.settings.paused = paused;
+            connection.settings.awaits |= !paused;
         });
         let Some(connection) = pause.await? else { return Ok(false) };
         if !paused {
@@ -387,7 +387,7 @@ impl Sources {
                 let mut source = stored?;
                 // A server that failed, or asked to come later, is left alone until the time that was planned.
                 let is_planned = source.known.ended || source.due.is_some();
-                if source.known.trouble.is_some() && is_planned {
+                if source.known.error.is_some() && is_planned {
                     source.known.awaited = true;
                 } else {
                     source.is_due_at_once(now);
@@ -400,7 +400,7 @@ impl Sources {
         Ok(true)
     }
 
-    /// Ends a connection; with what it brought, if that is wanted. `None`: there is none of that name; else how many
+    /// Ends a connection; with what it imported, if that is wanted. `None`: there is none of that name; else how many
     /// activities went with it.
     pub async fn disconnect(
         &self,
@@ -417,21 +417,21 @@ impl Sources {
         Ok(Some(gone))
     }
 
-    /// Deletes what a connection brought.
+    /// Deletes what a connection imported.
     async fn delete_brought(&self, account: &Account, connection: &Connection) -> Result<u32, StoreError> {
-        let folded = connection.wish.service.to_lowercase();
+        let folded = connection.settings.service.to_lowercase();
         let filter = Filter { services: BTreeSet::from([folded]), ..Filter::default() };
         let (mut after, mut gone) = (None, 0);
         loop {
             let slice = Slice::own(account.uid, Order::Received, &filter, after, PAGE);
             let entries = self.store.slice(&slice).await?;
-            after = entries.last().map(|entry| entry.spot(Order::Received));
-            let ids: Vec<_> = entries.iter().filter(|entry| !entry.gone).map(|entry| entry.id).collect();
+            after = entries.last().map(|entry| entry.sort_key(Order::Received));
+            let ids: Vec<_> = entries.iter().filter(|entry| !entry.retracted).map(|entry| entry.id).collect();
             for activity in self.store.activities(&ids).await?.into_iter().flatten() {
-                let is_ours = activity.body.brought_by.as_deref() == Some(connection.name.as_str());
+                let is_ours = activity.body.imported_by.as_deref() == Some(connection.name.as_str());
                 if is_ours && !activity.state.deleted {
                     let service = activity.state.facet.service.clone();
-                    let source = SourceKey { actor: account.uid, service, id: activity.body.source_id };
+                    let source = ExternalKey { actor: account.uid, service, id: activity.body.source_id };
                     gone += u32::from(self.ingest.delete(&source).await?);
                 }
             }

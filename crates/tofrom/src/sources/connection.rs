@@ -7,11 +7,11 @@ use store::{Result, StoreError};
 use url::Url;
 
 /// How many connections an account may have.
-pub const MOST_CONNECTIONS: usize = 200;
+pub const MAX_CONNECTIONS: usize = 200;
 /// Characters of a connection's name.
 const MAX_NAME: usize = 64;
 
-/// An account's wish that what a source tells becomes its activities.
+/// An account's settings that what a source tells becomes its activities.
 #[derive(Clone, Debug)]
 pub struct Connection {
     /// Whose.
@@ -25,12 +25,12 @@ pub struct Connection {
     /// It is no more.
     pub removed: bool,
     /// The rest.
-    pub wish: Wish,
+    pub settings: ConnectionSettings,
 }
 
 /// What was wished for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Wish {
+pub struct ConnectionSettings {
     /// The service that activities from there are done on. It stays when the feed moves, so that nothing comes twice.
     pub service: String,
     /// The service's icon.
@@ -43,7 +43,7 @@ pub struct Wish {
     pub page: Option<Address>,
     /// When it was made.
     pub made: Millis,
-    /// Nothing is brought for now.
+    /// Nothing is imported for now.
     pub paused: bool,
     /// When the page was last seen to say that it is the account's.
     pub verified: Option<Millis>,
@@ -51,10 +51,15 @@ pub struct Wish {
     pub(super) awaits: bool,
 }
 
-impl Wish {
-    /// A wish that is made now, for activities that are done on that service.
-    pub(super) fn new(service: model::Service, typed: String, page: Option<Url>, now: Millis) -> Wish {
-        Wish {
+impl ConnectionSettings {
+    /// A settings that is made now, for activities that are done on that service.
+    pub(super) fn new(
+        service: model::Service,
+        typed: String,
+        page: Option<Url>,
+        now: Millis,
+    ) -> ConnectionSettings {
+        ConnectionSettings {
             service: service.name.as_str().to_owned(),
             icon: service.icon,
             site: service.website,
@@ -70,7 +75,7 @@ impl Wish {
 
 impl Connection {
     pub(super) fn read(stored: store::Connection) -> Result<Connection> {
-        let wish = serde_json::from_slice(&stored.state)
+        let settings = serde_json::from_slice(&stored.state)
             .map_err(|error| StoreError::Corrupt(format!("connection {}: {error}", stored.name)))?;
         Ok(Connection {
             owner: stored.owner,
@@ -78,13 +83,14 @@ impl Connection {
             version: Some(stored.version),
             source: stored.source,
             removed: stored.removed,
-            wish,
+            settings,
         })
     }
 
     /// As it is stored, in the version that follows.
     pub(super) fn written(&self, now: Millis) -> Result<store::Connection> {
-        let state = serde_json::to_vec(&self.wish).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        let state =
+            serde_json::to_vec(&self.settings).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         Ok(store::Connection {
             owner: self.owner,
             name: self.name.clone(),

@@ -17,8 +17,8 @@ impl Health {
     /// How a connection and its source are at that time; `is_told`: a hub tells of its news.
     pub fn of(connection: &Connection, source: Option<&Source>, is_told: bool, now: Millis) -> Health {
         let well = |words: String| Health { well: true, words };
-        if connection.wish.paused {
-            return well("Paused: nothing is brought until it goes on.".to_owned());
+        if connection.settings.paused {
+            return well("Paused: nothing is imported until it goes on.".to_owned());
         }
         let Some(source) = source else { return well("Waits for its first look.".to_owned()) };
         let known = &source.known;
@@ -26,12 +26,12 @@ impl Health {
             ahead if ahead <= 0 => "; next now".to_owned(),
             ahead => format!("; next in {}", span(ahead)),
         });
-        if let Some(trouble) = &known.trouble {
-            let since = span(now.0 - trouble.since.0);
-            let words = match (known.ended, trouble.times) {
-                (true, _) => format!("Ended: {}", trouble.what),
-                (false, 1) => format!("{} Asked {} ago{next}.", trouble.what, ago(known.checked, now)),
-                (false, times) => format!("{} For {since}, {times} times in a row{next}.", trouble.what),
+        if let Some(error) = &known.error {
+            let since = span(now.0 - error.since.0);
+            let words = match (known.ended, error.times) {
+                (true, _) => format!("Ended: {}", error.what),
+                (false, 1) => format!("{} Asked {} ago{next}.", error.what, ago(known.checked, now)),
+                (false, times) => format!("{} For {since}, {times} times in a row{next}.", error.what),
             };
             return Health { well: false, words };
         }

@@ -19,7 +19,7 @@ const PAGE: usize = 500;
 #[serde(transparent)]
 pub(super) struct HubSecret(String);
 
-/// Ties a sealed secret to its subscription, so that one can't be put in another's place.
+/// OwnerContext a sealed secret to its subscription, so that one can't be put in another's place.
 fn context(id: SourceId) -> String {
     format!("websub-secret {id}")
 }

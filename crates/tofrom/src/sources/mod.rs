@@ -1,7 +1,7 @@
 //! What people do elsewhere, collected.
 //!
 //! A **source** is the address of a feed. It is fetched once however many accounts share it. A **connection** is an
-//! account's wish that what a source tells becomes its activities, under the name of a service.
+//! account's settings that what a source tells becomes its activities, under the name of a service.
 //!
 //! - `connect` finds the feed behind what somebody typed, shows what would come in, and makes, pauses and ends
 //!   connections;
@@ -15,26 +15,26 @@
 //! - `source` and `connection` are what is known of each, `health` says how a source is, in words.
 
 mod address;
-mod bring;
 mod connect;
 mod connection;
+mod fetch_budget;
 mod health;
 mod hub_secret;
-mod look;
+mod import;
 mod moving;
-mod often;
 mod people;
+mod poll;
 mod source;
 mod websub;
 pub mod worker;
 
 pub use address::Address;
 pub use connect::{Connected, Listed, NotConnected, Preview};
-pub use connection::{Connection, MOST_CONNECTIONS};
+pub use connection::{Connection, MAX_CONNECTIONS};
 pub use health::Health;
 pub use hub_secret::reseal;
-pub use look::Looked;
 pub use people::free_name;
+pub use poll::PollOutcome;
 pub use source::Source;
 pub use websub::Told;
 
@@ -43,9 +43,9 @@ use crate::auth::SecretKeys;
 use crate::clock::Clock;
 use crate::ingest::Ingest;
 use crate::live::Hub;
+use fetch_budget::FetchBudget;
 use fetcher::{Fetcher, Network, NotReady, Rules, SystemResolver};
 use model::{SourceId, Uid};
-use often::Often;
 use std::sync::Arc;
 use store::Store;
 use tokio::sync::Notify;
@@ -79,8 +79,8 @@ pub struct Sources {
     /// Seal the secrets that hubs sign with.
     secret_keys: Arc<SecretKeys>,
     /// Nothing for whom it does not matter how often.
-    asked: Option<Often<Uid>>,
-    told: Often<SourceId>,
+    asked: Option<FetchBudget<Uid>>,
+    told: FetchBudget<SourceId>,
     /// Wakes the worker of this process.
     due_now: Arc<Notify>,
 }
@@ -100,8 +100,8 @@ impl Sources {
             fetcher: Arc::new(fetcher(&settings)?),
             base_url: settings.base_url,
             secret_keys,
-            asked: Some(Often::new(FETCHED_FOR_EACH)),
-            told: Often::new(TOLD_BY_EACH),
+            asked: Some(FetchBudget::new(FETCHED_FOR_EACH)),
+            told: FetchBudget::new(TOLD_BY_EACH),
             due_now: Arc::default(),
             store,
             clock,

@@ -1,6 +1,6 @@
 //! Feeds that move to another address.
 
-use super::look::PAGE;
+use super::poll::PAGE;
 use super::source::{Known, Source, id_of};
 use super::{Address, Sources};
 use store::Result;
@@ -41,7 +41,7 @@ impl Sources {
                     if connection.source == source.id {
                         connection.source = target;
                         // An account that was connected there before may have missed what the source will not bring again.
-                        connection.wish.awaits = true;
+                        connection.settings.awaits = true;
                     }
                 });
                 moves.await?;

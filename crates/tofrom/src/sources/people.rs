@@ -1,9 +1,9 @@
 //! What pages ask for besides: looks that are counted, names that are free, lists of feed readers, and the pages that
 //! say whose they are.
 
-use super::connection::{Connection, MOST_CONNECTIONS, Wish, name_for};
+use super::connection::{Connection, ConnectionSettings, MAX_CONNECTIONS, name_for};
 use super::source::id_of;
-use super::{Looked, NotConnected, Sources};
+use super::{NotConnected, PollOutcome, Sources};
 use feeds::catalogue;
 use feeds::opml::Outline;
 use feeds::{Feed, Format};
@@ -11,29 +11,33 @@ use model::{Account, Millis};
 use store::StoreError;
 use url::Url;
 
-/// When a source of a list is looked at: the connection has to be written before.
+/// When a source of a list is outcome at: the connection has to be written before.
 const SOON: i64 = 5_000;
 
 impl Sources {
-    /// Looks at a connection's source now, as often as the account may have something looked at. `None`: there is none
+    /// Looks at a connection's source now, as often as the account may have something outcome at. `None`: there is none
     /// of that name.
-    pub async fn check_again(&self, account: &Account, name: &str) -> Result<Option<Looked>, NotConnected> {
+    pub async fn check_again(
+        &self,
+        account: &Account,
+        name: &str,
+    ) -> Result<Option<PollOutcome>, NotConnected> {
         self.may_ask(account)?;
         Ok(self.check(account, name).await?)
     }
 
-    /// The pages that said, when they were last looked at, that they are the account's; each once.
+    /// The pages that said, when they were last outcome at, that they are the account's; each once.
     pub async fn verified_pages(&self, account: &Account) -> Result<Vec<Url>, StoreError> {
         let mut pages: Vec<Url> = Vec::new();
         for stored in self.store.connections_of(account.uid).await? {
-            let Wish { page, verified, .. } = Connection::read(stored)?.wish;
+            let ConnectionSettings { page, verified, .. } = Connection::read(stored)?.settings;
             let page = page.filter(|_| verified.is_some()).map(|page| (*page).clone());
             pages.extend(page.filter(|page| !pages.contains(page)));
         }
         Ok(pages)
     }
 
-    /// Connects an account to a feed of a list, unseen: a list is long, so its feeds are looked at in their turn. Gives
+    /// Connects an account to a feed of a list, unseen: a list is long, so its feeds are outcome at in their turn. Gives
     /// whether that is new.
     pub async fn connect_unseen(&self, account: &Account, outline: &Outline) -> Result<bool, NotConnected> {
         let mut address = self.fetcher.check(outline.address.as_str())?;
@@ -43,7 +47,7 @@ impl Sources {
         if there.iter().any(|one| one.source == source) {
             return Ok(false);
         }
-        if there.len() >= MOST_CONNECTIONS {
+        if there.len() >= MAX_CONNECTIONS {
             return Err(NotConnected::TooMany);
         }
         let name = free_name(&name_for(&address), |name| there.iter().any(|one| one.name == name));
@@ -52,14 +56,15 @@ impl Sources {
             catalogue::source(known, &nothing_yet(), &address).ok_or(NotConnected::NotUnderstood)?;
         let page = outline.site.as_ref().and_then(|site| self.fetcher.check(site.as_str()).ok());
         let now = self.clock.now();
-        let wish = Wish::new(service, address.to_string(), page, now);
+        let settings = ConnectionSettings::new(service, address.to_string(), page, now);
         let by = Millis(now.0 + SOON);
         let awaited = self.change_source_at(&address, |source| {
             source.known.ended = false;
             source.is_awaited_by(by);
         });
         awaited.await?;
-        let connection = Connection { owner: account.uid, name, version: None, source, removed: false, wish };
+        let connection =
+            Connection { owner: account.uid, name, version: None, source, removed: false, settings };
         self.add_connection(connection).await?;
         Ok(true)
     }

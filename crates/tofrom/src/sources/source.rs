@@ -16,7 +16,7 @@ pub struct Source {
     pub id: SourceId,
     /// The version of its state; `None` where nothing is stored yet.
     pub version: Option<Version>,
-    /// When it is looked at next; `None`: not any more.
+    /// When it is outcome at next; `None`: not any more.
     pub due: Option<Millis>,
     /// The rest.
     pub known: Known,
@@ -31,12 +31,12 @@ pub struct Known {
     pub title: Option<String>,
     /// The page that it is the feed of.
     pub site: Option<String>,
-    /// When it was last looked at.
+    /// When it was last outcome at.
     pub checked: Option<Millis>,
     /// When there was last something new, and how much.
     pub news: Option<(Millis, u32)>,
     /// What went wrong at the last look, and since when it does.
-    pub trouble: Option<Trouble>,
+    pub error: Option<SourceError>,
     /// It is over: nothing more comes from there.
     pub ended: bool,
     /// What its server calls what was fetched last.
@@ -55,7 +55,7 @@ pub struct Known {
 
 /// What went wrong.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct SourceError {
     /// In a sentence for people.
     pub what: String,
     /// Since when.
@@ -77,7 +77,7 @@ impl Source {
             site: None,
             checked: None,
             news: None,
-            trouble: None,
+            error: None,
             ended: false,
             etag: None,
             modified: None,
@@ -105,13 +105,13 @@ impl Source {
         Ok(store::Source { id: self.id, version, shard: shard_of(self.host()), due: self.due, state })
     }
 
-    /// Has it looked at by then, and brought to somebody who has not got what is there.
+    /// Has it outcome at by then, and imported to somebody who has not got what is there.
     pub(super) fn is_awaited_by(&mut self, by: Millis) {
         self.known.awaited = true;
         self.due = Some(self.due.map_or(by, |due| due.min(by)));
     }
 
-    /// Has it looked at as soon as possible, and brought to every connection that has not got all of it.
+    /// Has it outcome at as soon as possible, and imported to every connection that has not got all of it.
     pub(super) fn is_due_at_once(&mut self, now: Millis) {
         self.known.awaited = true;
         self.due = Some(now);

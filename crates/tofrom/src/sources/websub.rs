@@ -6,7 +6,7 @@
 //! often as if there were none, until the hub is heard again.
 
 use super::hub_secret::HubSecret;
-use super::look::{LEAST_WAIT, compare};
+use super::poll::{LEAST_WAIT, compare};
 use super::source::Source;
 use super::{Address, Sources};
 use crate::auth::{NoRandomness, SealError, random, random_text};
@@ -226,7 +226,7 @@ impl Sources {
         }
     }
 
-    /// Has a source looked at in time to ask its hub again.
+    /// Has a source outcome at in time to ask its hub again.
     async fn come_again_by(&self, id: SourceId, by: Millis) -> Result<()> {
         let by = Millis(by.0.max(self.clock.now().0 + LEAST_WAIT));
         let comes = |stored: Option<Source>| {
@@ -269,12 +269,12 @@ impl Sources {
         };
         let fetched = compare(&source, feed);
         // What the source had at the last look is left as it is: a hub may send only a part of it.
-        let brought = self.bring_to_all(&source, &fetched, None).await?;
+        let imported = self.bring_to_all(&source, &fetched, None).await?;
         if one.quiet {
             let tells = |stored: Option<Subscription>| Some(Subscription { quiet: false, ..stored? });
             self.change_subscription(id, tells).await?;
         }
-        Ok(Told::Brought(brought))
+        Ok(Told::Brought(imported))
     }
 }
 

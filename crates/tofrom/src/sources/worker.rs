@@ -5,7 +5,7 @@
 //! there is anybody.
 
 use super::source::Source;
-use super::{Looked, Sources};
+use super::{PollOutcome, Sources};
 use futures::{StreamExt, TryStreamExt, stream};
 use metrics::{counter, gauge};
 use model::{Millis, SourceId};
@@ -20,7 +20,7 @@ pub const LOOKS: &str = "tofrom_source_looks_total";
 /// Gauge: hosts that are being asked by this process.
 pub const HOSTS: &str = "tofrom_source_hosts";
 
-/// How often it is looked whose time has come.
+/// How often it is outcome whose time has come.
 const EVERY: Duration = Duration::from_secs(5);
 /// How long somebody who wants a look at once waits for others who do.
 const TOGETHER: Duration = Duration::from_millis(500);
@@ -30,10 +30,10 @@ const PROLONGED_WITH: i64 = 30_000;
 /// How many hosts are asked at once.
 const HOSTS_AT_ONCE: usize = 64;
 /// How many sources of a shard are taken on at once.
-const TAKEN_AT_ONCE: usize = 200;
+const DUE_BATCH: usize = 200;
 /// How many of them are read at once.
 const SOURCES_AT_ONCE: usize = 16;
-/// How many shards are looked through at once.
+/// How many shards are outcome through at once.
 const SHARDS_AT_ONCE: usize = 8;
 
 /// Looks at sources until `shutdown` comes. To stop in the middle of a look does no harm: it is done again. `holder` has
@@ -154,7 +154,7 @@ fn name_of(shard: u16) -> String {
 /// The sources of a shard whose time has come, each with its host.
 async fn due(sources: Sources, shard: u16, now: Millis) -> Vec<(String, SourceId)> {
     let found = async {
-        let ids = sources.store.due_sources(shard, now, TAKEN_AT_ONCE).await?;
+        let ids = sources.store.due_sources(shard, now, DUE_BATCH).await?;
         let look_ups: Vec<_> = ids.into_iter().map(|id| sources.store.source(id)).collect();
         let stored: Vec<_> = stream::iter(look_ups).buffered(SOURCES_AT_ONCE).try_collect().await?;
         let mut found = Vec::new();
@@ -175,11 +175,11 @@ async fn due(sources: Sources, shard: u16, now: Millis) -> Vec<(String, SourceId
 /// Looks at sources of one host, one after the other.
 async fn look_at_all(sources: Sources, ids: Vec<SourceId>) {
     for id in ids {
-        let outcome = match sources.look(id, false).await {
-            Ok(Looked::NotDue | Looked::Unwanted) => continue,
-            Ok(Looked::Found(0)) => "nothing",
-            Ok(Looked::Found(_)) => "found",
-            Ok(Looked::Failed(_)) => "failed",
+        let outcome = match sources.poll(id, false).await {
+            Ok(PollOutcome::NotDue | PollOutcome::Unwanted) => continue,
+            Ok(PollOutcome::Found(0)) => "nothing",
+            Ok(PollOutcome::Found(_)) => "found",
+            Ok(PollOutcome::Failed(_)) => "failed",
             Err(error) => {
                 tracing::warn!(%error, source = %id, "a look at a source failed; it is done again");
                 "failed"

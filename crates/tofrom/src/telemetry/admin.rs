@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// A store that takes longer to answer is as good as none.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// How many waiting tasks are counted.
 const COUNTED: usize = 1_000;
 /// A task that waits longer than this means that deliveries do not keep up, or have stopped.
@@ -59,11 +59,11 @@ impl Admin {
         if self.trusted || matches!(health, Health::Broken(_)) {
             return health;
         }
-        match timeout(PATIENCE, self.store.doubts()).await {
-            Ok(Ok(doubts)) if doubts.is_empty() => health,
-            Ok(Ok(doubts)) => Health::Doubtful(doubts.join("; ")),
+        match timeout(TIMEOUT, self.store.durability_warnings()).await {
+            Ok(Ok(durability_warnings)) if durability_warnings.is_empty() => health,
+            Ok(Ok(durability_warnings)) => Health::Doubtful(durability_warnings.join("; ")),
             Ok(Err(error)) => Health::Broken(error.to_string()),
-            Err(_) => Health::Broken(format!("no answer within {} s", PATIENCE.as_secs())),
+            Err(_) => Health::Broken(format!("no answer within {} s", TIMEOUT.as_secs())),
         }
     }
 }
@@ -89,7 +89,7 @@ pub enum Health {
 impl Health {
     /// Asks the store.
     pub async fn of(store: &dyn Store, clock: &Clock) -> Health {
-        let answer = timeout(PATIENCE, async {
+        let answer = timeout(TIMEOUT, async {
             store.ping().await?;
             let floor = store.floor().await?;
             Ok::<_, store::StoreError>((floor, store.backlog(COUNTED).await?))
@@ -97,7 +97,7 @@ impl Health {
         let (floor, backlog) = match answer.await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => return Health::Broken(error.to_string()),
-            Err(_) => return Health::Broken(format!("no answer within {} s", PATIENCE.as_secs())),
+            Err(_) => return Health::Broken(format!("no answer within {} s", TIMEOUT.as_secs())),
         };
         let oldest = backlog.oldest.map_or(0, |since| clock.now().0.saturating_sub(since.0));
         let lag = Duration::from_millis(u64::try_from(oldest).unwrap_or(0));

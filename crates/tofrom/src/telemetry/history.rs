@@ -11,7 +11,7 @@ use store::Store;
 
 /// How often a sample is taken, and how many are kept: six hours.
 pub const EVERY: Duration = Duration::from_secs(30);
-const KEPT: usize = 720;
+const MAX_SAMPLES: usize = 720;
 
 /// What happened between two moments, and how it stood at the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl History {
         };
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         samples.push_back(sample);
-        if samples.len() > KEPT {
+        if samples.len() > MAX_SAMPLES {
             samples.pop_front();
         }
     }

@@ -122,7 +122,7 @@ async fn origin(seed: u64) -> Place {
     };
     world.store.add_application(&application).await.unwrap();
     connect(world.store.as_ref(), &world.accounts).await;
-    world.store.fix("tag-host", "feed.example").await.unwrap();
+    world.store.set_once("tag-host", "feed.example").await.unwrap();
     let place = Place::folder();
     world.store.backup(&place.folder_path().join("tofrom.db"), |_, _| {}).await.unwrap();
     place

@@ -15,7 +15,7 @@ use store::sqlite::SqliteStore;
 /// The fact by which everything in a demo's store is dated.
 const FILLED: &str = "demo-filled";
 /// Whoever has all activities has so many: what this test looks at is not nothing.
-const MOST_OF_THEM: usize = 1_000;
+const MAX_OF_THEM: usize = 1_000;
 
 /// Starts the demo with these arguments again and again, each time for a little longer, and kills it, until it gets ready.
 /// Gives back how often it was killed before.
@@ -55,7 +55,7 @@ pub(crate) fn kill_until_ready(first: Duration, arguments: &[&str], settings: &[
 
 /// When that store was filled first; an empty one is filled as if it was then.
 pub(crate) async fn filled_at(store: &dyn Store, at: &str) -> String {
-    store.fix(FILLED, at).await.unwrap()
+    store.set_once(FILLED, at).await.unwrap()
 }
 
 fn filled_in_folder(folder: &Path, at: &str) -> String {
@@ -95,7 +95,7 @@ pub(crate) fn collections(demo: &Demo) -> Vec<(String, Vec<Value>)> {
 
 /// Fails with the first collection in which they differ.
 pub(crate) fn assert_same(found: &[(String, Vec<Value>)], expected: &[(String, Vec<Value>)]) {
-    assert!(expected.iter().map(|(_, all)| all.len()).sum::<usize>() > MOST_OF_THEM);
+    assert!(expected.iter().map(|(_, all)| all.len()).sum::<usize>() > MAX_OF_THEM);
     assert_eq!(found.len(), expected.len());
     for ((name, found), (of, expected)) in found.iter().zip(expected) {
         assert_eq!((name, found.len()), (of, expected.len()));

@@ -131,7 +131,7 @@ async fn a_walk_and_its_updates_give_everything_once() {
             let at_first: HashSet<_> = world.naive(reader, &query).into_iter().collect();
             let mut shown = Vec::new();
             let mut start = Start::Skip(0);
-            let mark = loop {
+            let sync_token = loop {
                 let page = feed.page(reader, &through_text(&query.from(start))).await.unwrap();
                 shown.extend(page.items.iter().map(|item| (item.state.id, item.state.version)));
                 for _ in 0..world.chance.below(4) {
@@ -139,7 +139,7 @@ async fn a_walk_and_its_updates_give_everything_once() {
                 }
                 match page.next {
                     Some(next) => start = next,
-                    None => break page.mark,
+                    None => break page.sync_token,
                 }
             };
             let walked: HashSet<_> = shown.iter().map(|(id, _)| *id).collect();
@@ -148,13 +148,13 @@ async fn a_walk_and_its_updates_give_everything_once() {
             let lost: Vec<_> = at_first.intersection(&at_last).filter(|id| !walked.contains(id)).collect();
             assert!(lost.is_empty(), "world {seed}: a walk loses {lost:?} of {query:?}");
 
-            let mut start = Start::Updates(mark);
+            let mut start = Start::Updates(sync_token);
             loop {
                 let page = feed.page(reader, &through_text(&query.from(start))).await.unwrap();
                 shown.extend(page.items.iter().map(|item| (item.state.id, item.state.version)));
                 match page.next {
                     Some(next) => start = next,
-                    None => break start = Start::Updates(page.mark),
+                    None => break start = Start::Updates(page.sync_token),
                 }
             }
             let versions: HashSet<_> = shown.iter().copied().collect();
@@ -194,18 +194,21 @@ async fn retention_is_a_bound_on_the_time_of_receipt() {
 /// A page has what was asked for, or all that follows, or is refused: it is never cut short silently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_is_whole_or_refused() {
-    const MOST: u32 = 7;
+    const MAX_COUNT: u32 = 7;
     let (mut refused, mut whole_pages) = (0, 0);
     for seed in 5_000..5_020 {
         let mut world = filled(seed, 80).await;
-        let feed = feed(&world, FeedLimits { max_count: MOST, ..FeedLimits::default() });
+        let feed = feed(&world, FeedLimits { max_count: MAX_COUNT, ..FeedLimits::default() });
         for _ in 0..60 {
             let (reader, query) = any_query(&mut world);
             let Start::Skip(skip) = query.start else { unreachable!() };
             let rest: Vec<_> = world.naive(reader, &query).into_iter().skip(skip as usize).collect();
             let result = feed.page(reader, &query).await;
-            if query.count > MOST && rest.len() > MOST as usize {
-                assert!(matches!(result, Err(ReadError::CountTooLarge(MOST))), "world {seed}: {query:?}");
+            if query.count > MAX_COUNT && rest.len() > MAX_COUNT as usize {
+                assert!(
+                    matches!(result, Err(ReadError::CountTooLarge(MAX_COUNT))),
+                    "world {seed}: {query:?}"
+                );
                 refused += 1;
                 continue;
             }
@@ -214,7 +217,7 @@ async fn a_page_is_whole_or_refused() {
             assert_eq!(ids(&page), expected, "world {seed}: {query:?}");
             let more = query.count > 0 && expected.len() < rest.len();
             assert_eq!(page.next.is_some(), more, "world {seed}: {query:?}");
-            whole_pages += usize::from(query.count > MOST && !expected.is_empty());
+            whole_pages += usize::from(query.count > MAX_COUNT && !expected.is_empty());
         }
     }
     assert!(refused > 25 && whole_pages > 25, "both happen: {refused}, {whole_pages}");
@@ -223,9 +226,9 @@ async fn a_page_is_whole_or_refused() {
 /// The same of `updates`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_updates_page_is_whole_or_refused() {
-    const MOST: u32 = 7;
+    const MAX_COUNT: u32 = 7;
     let mut world = filled(6_000, 20).await;
-    let feed = feed(&world, FeedLimits { max_count: MOST, ..FeedLimits::default() });
+    let feed = feed(&world, FeedLimits { max_count: MAX_COUNT, ..FeedLimits::default() });
     let owner = world.accounts.iter().find(|account| !account.removed).unwrap().uid;
     let all = FeedQuery {
         owner,
@@ -238,15 +241,15 @@ async fn an_updates_page_is_whole_or_refused() {
     };
     let (mut refused, mut served) = (0, 0);
     for _ in 0..40 {
-        let mark = feed.page(Reader::Owner, &all).await.unwrap().mark;
+        let sync_token = feed.page(Reader::Owner, &all).await.unwrap().sync_token;
         for _ in 0..world.chance.below(60) {
             world.happen().await;
         }
-        let asked = |count| FeedQuery { count, ..all.from(Start::Updates(mark.clone())) };
-        let first = feed.page(Reader::Owner, &asked(MOST)).await.unwrap();
-        for count in [MOST + 1, 1_000] {
+        let asked = |count| FeedQuery { count, ..all.from(Start::Updates(sync_token.clone())) };
+        let first = feed.page(Reader::Owner, &asked(MAX_COUNT)).await.unwrap();
+        for count in [MAX_COUNT + 1, 1_000] {
             match feed.page(Reader::Owner, &asked(count)).await {
-                Err(ReadError::CountTooLarge(MOST)) => {
+                Err(ReadError::CountTooLarge(MAX_COUNT)) => {
                     assert!(first.next.is_some());
                     refused += 1;
                 }

@@ -310,7 +310,7 @@ fn tokens() {
                 callback: None,
                 scopes: Scopes::Read,
                 expires: Millis::MAX,
-                progress: Progress::Asked,
+                progress: Progress::Requested,
             };
             store.add_temporary(&temporary).await.unwrap();
             store

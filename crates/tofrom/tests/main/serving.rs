@@ -4,7 +4,7 @@
 use super::program::succeed;
 use super::support::client::{Client, read_answer};
 use super::support::demo::BINARY;
-use super::support::given::{Given, wait_for};
+use super::support::steal_adjusted_clock::{StealAdjustedClock, wait_for};
 use super::support::world::Folder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -248,7 +248,7 @@ fn a_changed_certificate_is_taken_in() {
     assert_eq!(serving.client(&folder).get("/social/docs/categories", &[]).status, 200);
     write_certificate(folder.path());
     let client = serving.client(&folder);
-    let changed = Given::now();
+    let changed = StealAdjustedClock::now();
     // Until the service has it, the handshake fails: the new certificate is the only one that the client trusts.
     loop {
         let mut stream = client.connect();

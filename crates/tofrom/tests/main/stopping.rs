@@ -2,8 +2,8 @@
 
 use super::program::succeed;
 use super::serving::{Settings, serve_with};
-use super::support::given::wait_for;
 use super::support::http2::Target;
+use super::support::steal_adjusted_clock::wait_for;
 use super::support::world::Folder;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};

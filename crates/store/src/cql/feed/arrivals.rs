@@ -1,23 +1,23 @@
 //! Arrivals: what came in, by position.
 //!
-//! A row here says only that something arrived in a box, and when it was received: by that its entry is found,
+//! A row here says only that something arrived in a reason, and when it was received: by that its entry is found,
 //! which says whether that is where it last arrived. Partitions are segments of the log. Which segments brought
 //! anything to an account is listed by era, which is many segments, and which eras did as if they were the segments
 //! of one: whoever was away for long finds what there is without asking for every segment of the time.
 
 use super::super::db::uuid;
-use super::super::{AT_ONCE, CqlStore, Query};
+use super::super::{CONCURRENCY, CqlStore, Query};
 use super::buckets::Bucket;
 use super::look_up::Wanted;
-use super::row::box_of;
+use super::row::reason_of;
 use crate::entries::joined;
 use crate::{Arrival, Result};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Box, Boxes, Millis, Order, Place, Position, Uid};
+use model::{ArrivalOffset, EntryReason, EntryReasons, Millis, Order, Position, Uid};
 use std::ops::RangeInclusive;
 use uuid::Uuid;
 
-/// So many binary digits of a position tell places in a segment, and so many of a segment segments in an era.
+/// So many binary digits of a position tell offsets in a segment, and so many of a segment segments in an era.
 const SEGMENT: u32 = 15;
 const ERA: u32 = 15;
 /// The era whose segments are the eras.
@@ -25,7 +25,7 @@ const ERAS: i64 = -1;
 
 /// What a change has for an identifier: after that of every activity.
 const CHANGE: Uuid = Uuid::from_u128(0xffff_ffff_ffff_7fff_bfff_ffff_ffff_ffff);
-/// What it has for a box.
+/// What it has for a reason.
 const NO_BOX: i8 = 3;
 
 /// The largest number of rows that a statement gives, and the smallest: more than an activity has at a position.
@@ -33,11 +33,11 @@ const LARGEST_PORTION: usize = 500;
 const SMALLEST_PORTION: usize = 4;
 
 const PUT: Query = Query::write(
-    "INSERT INTO feed.arrival (uid, segment, position, aid, box, received_ms) VALUES (?, ?, ?, ?, ?, ?)",
+    "INSERT INTO feed.arrival (uid, segment, position, aid, reason, received_ms) VALUES (?, ?, ?, ?, ?, ?)",
 );
 const READ: Query = Query::read(
-    "SELECT position, aid, box, received_ms FROM feed.arrival WHERE uid = ? AND segment = ?
-     AND (position, aid, box) > (?, ?, ?) AND (position, aid, box) <= (?, ?, ?) LIMIT ?",
+    "SELECT position, aid, reason, received_ms FROM feed.arrival WHERE uid = ? AND segment = ?
+     AND (position, aid, reason) > (?, ?, ?) AND (position, aid, reason) <= (?, ?, ?) LIMIT ?",
 );
 const LIST: Query = Query::write("INSERT INTO feed.segment (uid, era, segment) VALUES (?, ?, ?)");
 const LISTED: Query = Query::read(
@@ -66,7 +66,7 @@ impl CqlStore {
     pub(super) async fn put_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
         let each = owners.iter().map(|owner| self.put_arrival(*owner, at, CHANGE, NO_BOX, Millis(0)));
         let all: Vec<_> = each.collect();
-        stream::iter(all).buffer_unordered(AT_ONCE).try_collect().await
+        stream::iter(all).buffer_unordered(CONCURRENCY).try_collect().await
     }
 
     /// Lists a segment, unless this process did lately: what is listed stays longer than what arrives.
@@ -89,7 +89,7 @@ impl CqlStore {
 pub(super) async fn read(
     store: &CqlStore,
     owner: Uid,
-    after: Place,
+    after: ArrivalOffset,
     floor: Position,
     limit: usize,
 ) -> Result<Vec<Arrival>> {
@@ -99,7 +99,7 @@ pub(super) async fn read(
     Ok(walk.found)
 }
 
-/// Position, identifier and number of the box.
+/// Position, identifier and number of the reason.
 type Mark = (i64, Uuid, i8);
 
 /// A stretch of the log: what comes after the mark, up to the floor.
@@ -111,10 +111,10 @@ pub(super) struct Stretch {
 
 impl Stretch {
     /// `None` if nothing can be in it.
-    pub(super) fn new(after: Place, floor: Position) -> Option<Stretch> {
+    pub(super) fn new(after: ArrivalOffset, floor: Position) -> Option<Stretch> {
         let (from, to) = (stored(after.position), stored(floor));
         let mark = (from, after.inside.map_or(CHANGE, uuid), i8::MAX);
-        (from <= to && after != Place::whole(floor)).then_some(Stretch { mark, floor: to })
+        (from <= to && after != ArrivalOffset::after(floor)).then_some(Stretch { mark, floor: to })
     }
 
     /// The last mark that is in it.
@@ -133,11 +133,11 @@ impl Stretch {
     }
 }
 
-/// What arrived at one position under one identifier, with the time of receipt; a change is in no box.
+/// What arrived at one position under one identifier, with the time of receipt; a change is in no reason.
 pub(super) struct Group {
     pub(super) position: i64,
     pub(super) id: Uuid,
-    pub(super) boxes: Boxes,
+    pub(super) reasons: EntryReasons,
     pub(super) received: i64,
 }
 
@@ -147,7 +147,7 @@ pub(super) struct Walk<'a> {
     owner: Uid,
     stretch: Stretch,
     pub(super) limit: usize,
-    only: Option<Box>,
+    only: Option<EntryReason>,
     pub(super) found: Vec<Arrival>,
 }
 
@@ -156,8 +156,8 @@ impl<'a> Walk<'a> {
         Walk { store, owner, stretch, limit, only: None, found: Vec::new() }
     }
 
-    /// Passes over what arrived in other boxes, and changes.
-    pub(super) fn only(self, one: Box) -> Walk<'a> {
+    /// Passes over what arrived in other reasons, and changes.
+    pub(super) fn only(self, one: EntryReason) -> Walk<'a> {
         Walk { only: Some(one), ..self }
     }
 
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
     /// What comes next in a segment, no more than is wanted, and whether there may be more in it.
     async fn groups(&mut self, segment: i64) -> Result<(Vec<Group>, bool)> {
         let portion = match self.only {
-            // Most activities arrive in one box.
+            // Most activities arrive in one reason.
             None => self.wanted().saturating_add(SMALLEST_PORTION).min(LARGEST_PORTION),
             Some(_) => LARGEST_PORTION,
         };
@@ -217,12 +217,12 @@ impl<'a> Walk<'a> {
         let mut more = rows.len() == portion;
         let mut groups: Vec<Group> = Vec::new();
         for (position, id, number, received) in rows {
-            let boxes: Boxes = box_of(number).into_iter().collect();
+            let reasons: EntryReasons = reason_of(number).into_iter().collect();
             match groups.last_mut() {
                 Some(last) if (last.position, last.id) == (position, id) => {
-                    last.boxes = last.boxes.union(boxes)
+                    last.reasons = last.reasons.union(reasons)
                 }
-                _ => groups.push(Group { position, id, boxes, received }),
+                _ => groups.push(Group { position, id, reasons, received }),
             }
         }
         if more {
@@ -231,8 +231,8 @@ impl<'a> Walk<'a> {
         }
         let mut read_to = groups.last().map(|last| (last.position, last.id));
         if let Some(only) = self.only {
-            groups.retain(|group| group.boxes.contains(only));
-            groups.iter_mut().for_each(|group| group.boxes = Boxes::default().with(only));
+            groups.retain(|group| group.reasons.contains(only));
+            groups.iter_mut().for_each(|group| group.reasons = EntryReasons::default().with(only));
         }
         if groups.len() > self.wanted() {
             groups.truncate(self.wanted());
@@ -246,10 +246,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Those of them that last arrived there. The buckets are those of the owner in the order of receipt.
-    pub(super) async fn present(&self, groups: &[Group], buckets: &[(Box, Bucket)]) -> Result<Vec<Arrival>> {
+    pub(super) async fn present(
+        &self,
+        groups: &[Group],
+        buckets: &[(EntryReason, Bucket)],
+    ) -> Result<Vec<Arrival>> {
         let wanted = |group: &Group| {
             let (received, id) = (group.received, group.id);
-            group.boxes.iter().map(move |one| (one, received, id))
+            group.reasons.iter().map(move |one| (one, received, id))
         };
         let wanted: Vec<Wanted> = groups.iter().flat_map(wanted).collect();
         let entries = self.store.entries_at(self.owner, buckets, &wanted).await?;
@@ -258,7 +262,7 @@ impl<'a> Walk<'a> {
             if group.id == CHANGE {
                 return Some(Arrival::Change(position));
             }
-            let in_boxes = group.boxes.iter().filter_map(|one| entries.get(&(one, group.id)));
+            let in_boxes = group.reasons.iter().filter_map(|one| entries.get(&(one, group.id)));
             let there = in_boxes.filter(|entry| entry.arrived == Some(position));
             there.cloned().reduce(joined).map(Arrival::Entry)
         };

@@ -4,12 +4,12 @@ use super::super::CqlStore;
 use super::super::db::uuid;
 use super::buckets::Bucket;
 use super::directory::Line;
-use super::row::{box_number, cell, facet_name};
+use super::row::{cell, facet_name, reason_number};
 use super::tables::{runs, table};
 use crate::Result;
 use futures::future::{try_join, try_join_all};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Box, Entry, Order, Position, Uid};
+use model::{Entry, EntryReason, Order, Position, Uid};
 use std::collections::HashMap;
 
 /// How many deliveries are under way at once.
@@ -17,7 +17,7 @@ const UNDER_WAY: usize = 128;
 /// How many rows of one partition are written with one request.
 const TOGETHER: usize = 128;
 
-fn in_both_orders(owner: Uid, one: Box) -> [Line; 2] {
+fn in_both_orders(owner: Uid, one: EntryReason) -> [Line; 2] {
     [Order::Received, Order::Published].map(|order| Line { owner, order, one })
 }
 
@@ -40,11 +40,11 @@ impl CqlStore {
         owner: Uid,
         entries: &[Entry],
     ) -> Result<()> {
-        let lines = Box::ALL.into_iter().flat_map(|one| in_both_orders(owner, one));
+        let lines = EntryReason::ALL.into_iter().flat_map(|one| in_both_orders(owner, one));
         let lines = lines.map(|line| async move {
             let mut buckets: HashMap<Bucket, Vec<(&Entry, String)>> = HashMap::new();
-            for entry in entries.iter().filter(|entry| entry.boxes.contains(line.one)) {
-                let bucket = self.bucket_for(line, entry.spot(line.order).time).await?;
+            for entry in entries.iter().filter(|entry| entry.reasons.contains(line.one)) {
+                let bucket = self.bucket_for(line, entry.sort_key(line.order).time).await?;
                 buckets.entry(bucket).or_default().push((entry, facet_name(&entry.facet)));
             }
             let all: Vec<_> =
@@ -64,10 +64,10 @@ impl CqlStore {
     ) -> Result<()> {
         self.list(line, bucket, rows.iter().map(|(_, facet)| facet.as_str())).await?;
         let Line { owner, order, one } = line;
-        let (number, kind) = (bucket.number(), box_number(one));
+        let (number, kind) = (bucket.number(), reason_number(one));
         let row = |(entry, _): &(&Entry, String)| {
-            let (spot, cell, version) = (entry.spot(order), cell(entry, at, order), entry.version.0);
-            (owner.0, kind, number, spot.time.0, uuid(entry.id), cell, version)
+            let (sort_key, cell, version) = (entry.sort_key(order), cell(entry, at, order), entry.version.0);
+            (owner.0, kind, number, sort_key.time.0, uuid(entry.id), cell, version)
         };
         let put = &table(one, order).put;
         let parts = rows.chunks(TOGETHER).map(|part| self.db.write_rows(put, part.iter().map(row).collect()));
@@ -94,29 +94,32 @@ impl CqlStore {
     async fn deliver_entry(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
         self.put_rows(at, owner, entry).await?;
         // Whoever finds the arrival finds the entry.
-        let arrival = |one: Box| self.put_arrival(owner, at, uuid(entry.id), box_number(one), entry.received);
-        try_join_all(entry.boxes.iter().map(arrival)).await?;
+        let arrival = |one: EntryReason| {
+            self.put_arrival(owner, at, uuid(entry.id), reason_number(one), entry.received)
+        };
+        try_join_all(entry.reasons.iter().map(arrival)).await?;
         Ok(())
     }
 
     async fn put_rows(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
         let facet = facet_name(&entry.facet);
-        let rows = entry.boxes.iter().flat_map(|one| in_both_orders(owner, one));
+        let rows = entry.reasons.iter().flat_map(|one| in_both_orders(owner, one));
         try_join_all(rows.map(|line| self.put_row(at, line, entry, &facet))).await?;
         Ok(())
     }
 
     async fn put_row(&self, at: Position, line: Line, entry: &Entry, facet: &str) -> Result<()> {
         let Line { owner, order, one } = line;
-        let (spot, version) = (entry.spot(order), entry.version.0);
-        let bucket = self.bucket_for(line, spot.time).await?;
+        let (sort_key, version) = (entry.sort_key(order), entry.version.0);
+        let bucket = self.bucket_for(line, sort_key.time).await?;
         self.list(line, bucket, [facet].into_iter()).await?;
         let (number, cell, id) = (bucket.number(), cell(entry, at, order), uuid(entry.id));
-        let values = (owner.0, box_number(one), number, spot.time.0, id, &cell, version);
+        let values = (owner.0, reason_number(one), number, sort_key.time.0, id, &cell, version);
         let row = self.db.write(&table(one, order).put, values);
         match runs(one, order) {
             Some(runs) => {
-                let values = (owner.0, box_number(one), facet, number, spot.time.0, id, &cell, version);
+                let values =
+                    (owner.0, reason_number(one), facet, number, sort_key.time.0, id, &cell, version);
                 try_join(row, self.db.write(&runs.put, values)).await?;
             }
             None => row.await?,

@@ -7,10 +7,10 @@
 use super::super::{CqlStore, Query, together};
 use super::buckets::Bucket;
 use super::many::TOGETHER;
-use super::row::{box_number, box_of, order_number};
+use super::row::{order_number, reason_number, reason_of};
 use super::tables::table;
 use crate::Result;
-use model::{ActivityId, Box, Millis, Order, Uid};
+use model::{ActivityId, EntryReason, Millis, Order, Uid};
 use moka::sync::Cache;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -28,31 +28,31 @@ const FULL: i64 = 24_000;
 const COUNTED: u64 = 1_024;
 
 const LISTED: Query = Query::read(
-    "SELECT facets, divided FROM feed.directory WHERE uid = ? AND ord = ? AND box = ? AND bucket = ?",
+    "SELECT facets, divided FROM feed.directory WHERE uid = ? AND ord = ? AND reason = ? AND bucket = ?",
 );
 const LIST: Query = Query::write(
     "UPDATE feed.directory USING TIMESTAMP 1 SET facets = facets + ?
-     WHERE uid = ? AND ord = ? AND box = ? AND bucket = ?",
+     WHERE uid = ? AND ord = ? AND reason = ? AND bucket = ?",
 );
 const DIVIDE: Query = Query::write(
     "UPDATE feed.directory USING TIMESTAMP ? SET divided = ?
-     WHERE uid = ? AND ord = ? AND box = ? AND bucket = ?",
+     WHERE uid = ? AND ord = ? AND reason = ? AND bucket = ?",
 );
-const ALL: Query = Query::read("SELECT box, bucket, facets FROM feed.directory WHERE uid = ? AND ord = ?");
+const ALL: Query = Query::read("SELECT reason, bucket, facets FROM feed.directory WHERE uid = ? AND ord = ?");
 const OF_MANY: Query = Query::read(
-    "SELECT uid, bucket FROM feed.directory WHERE uid IN ? AND ord = ? AND box = ? PER PARTITION LIMIT ?",
+    "SELECT uid, bucket FROM feed.directory WHERE uid IN ? AND ord = ? AND reason = ? PER PARTITION LIMIT ?",
 );
-const BUCKETS: Query = Query::read("SELECT box, bucket FROM feed.directory WHERE uid = ? AND ord = ?");
+const BUCKETS: Query = Query::read("SELECT reason, bucket FROM feed.directory WHERE uid = ? AND ord = ?");
 
 /// Who has more buckets than this is not asked for them together with others.
-const MOST: usize = 50;
+const MAX_BUCKETS: usize = 50;
 
-/// What lies in one order: a box of an account, by one of its times.
+/// What lies in one order: a reason of an account, by one of its times.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Line {
     pub(super) owner: Uid,
     pub(super) order: Order,
-    pub(super) one: Box,
+    pub(super) one: EntryReason,
 }
 
 /// What this process knows of the directory.
@@ -116,7 +116,7 @@ impl CqlStore {
         let missing: HashSet<&str> = facets.filter(|facet| !listed.has(facet)).collect();
         if !missing.is_empty() {
             let Line { owner, order, one } = line;
-            let key = (&missing, owner.0, order_number(order), box_number(one), bucket.number());
+            let key = (&missing, owner.0, order_number(order), reason_number(one), bucket.number());
             self.db.write(&LIST, key).await?;
             missing.into_iter().for_each(|facet| listed.add(facet));
         }
@@ -129,7 +129,7 @@ impl CqlStore {
             return Ok(known);
         }
         let Line { owner, order, one } = line;
-        let key = (owner.0, order_number(order), box_number(one), bucket.number());
+        let key = (owner.0, order_number(order), reason_number(one), bucket.number());
         let row: Option<(Option<HashSet<String>>, Option<i8>)> = self.db.row(&LISTED, key).await?;
         let (facets, divided) = row.unwrap_or_default();
         let listed = Listed {
@@ -147,57 +147,57 @@ impl CqlStore {
             return Ok(());
         }
         let Some(level) = bucket.next_level() else { return Ok(()) };
-        let key = (owner.0, box_number(one), bucket.number());
+        let key = (owner.0, reason_number(one), bucket.number());
         let count: Option<(i64,)> = self.db.row(&table(one, order).count, key).await?;
         if count.is_none_or(|(count,)| count < FULL) {
             return Ok(());
         }
         let number = level.cast_signed();
-        let key = (owner.0, order_number(order), box_number(one), bucket.number());
+        let key = (owner.0, order_number(order), reason_number(one), bucket.number());
         let values = (i64::from(level), number, key.0, key.1, key.2, key.3);
         self.db.write(&DIVIDE, values).await?;
         self.listed(line, bucket).await?.divided.fetch_max(level, Ordering::Relaxed);
         Ok(())
     }
 
-    /// All buckets of an account in that order, each with its box and the names of its facets.
+    /// All buckets of an account in that order, each with its reason and the names of its facets.
     pub(super) async fn buckets_and_facets(
         &self,
         owner: Uid,
         order: Order,
-    ) -> Result<Vec<(Box, Bucket, Vec<String>)>> {
+    ) -> Result<Vec<(EntryReason, Bucket, Vec<String>)>> {
         let rows: Vec<(i8, i64, Option<Vec<String>>)> =
             self.db.rows(&ALL, (owner.0, order_number(order))).await?;
         let bucket = |(one, bucket, facets): (i8, i64, Option<Vec<String>>)| {
-            Some((box_of(one)?, Bucket::numbered(bucket), facets?))
+            Some((reason_of(one)?, Bucket::numbered(bucket), facets?))
         };
         Ok(rows.into_iter().filter_map(bucket).collect())
     }
 
-    /// All buckets of an account in that order, each with its box.
-    pub(super) async fn buckets(&self, owner: Uid, order: Order) -> Result<Vec<(Box, Bucket)>> {
+    /// All buckets of an account in that order, each with its reason.
+    pub(super) async fn buckets(&self, owner: Uid, order: Order) -> Result<Vec<(EntryReason, Bucket)>> {
         let rows: Vec<(i8, i64)> = self.db.rows(&BUCKETS, (owner.0, order_number(order))).await?;
-        let bucket = |(one, bucket)| Some((box_of(one)?, Bucket::numbered(bucket)));
+        let bucket = |(one, bucket)| Some((reason_of(one)?, Bucket::numbered(bucket)));
         Ok(rows.into_iter().filter_map(bucket).collect())
     }
 
-    /// The buckets of a box of many accounts in that order. Those with very many are missing.
+    /// The buckets of a reason of many accounts in that order. Those with very many are missing.
     pub(super) async fn buckets_of_many(
         &self,
         owners: &[Uid],
         order: Order,
-        one: Box,
+        one: EntryReason,
     ) -> Result<HashMap<Uid, Vec<Bucket>>> {
         let numbers: Vec<i64> = owners.iter().map(|owner| owner.0).collect();
-        let limit = i32::try_from(MOST + 1).unwrap_or(i32::MAX);
-        let part = |some| self.db.rows(&OF_MANY, (some, order_number(order), box_number(one), limit));
+        let limit = i32::try_from(MAX_BUCKETS + 1).unwrap_or(i32::MAX);
+        let part = |some| self.db.rows(&OF_MANY, (some, order_number(order), reason_number(one), limit));
         let parts: Vec<Vec<(i64, i64)>> = together(numbers.chunks(TOGETHER).map(part)).await?;
         let mut buckets: HashMap<Uid, Vec<Bucket>> =
             owners.iter().map(|owner| (*owner, Vec::new())).collect();
         for (owner, bucket) in parts.into_iter().flatten() {
             buckets.entry(Uid(owner)).or_default().push(Bucket::numbered(bucket));
         }
-        buckets.retain(|_, buckets| buckets.len() <= MOST);
+        buckets.retain(|_, buckets| buckets.len() <= MAX_BUCKETS);
         Ok(buckets)
     }
 }

@@ -1,33 +1,33 @@
-//! Entries of which box, time of receipt and identifier are known.
+//! Entries of which reason, time of receipt and identifier are known.
 
 use super::super::db::uuid;
-use super::super::{AT_ONCE, CqlStore};
+use super::super::{CONCURRENCY, CqlStore};
 use super::buckets::Bucket;
-use super::row::{Columns, box_number, entry, later};
+use super::row::{Columns, entry, later, reason_number};
 use super::tables::table;
 use crate::Result;
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Box, Entry, Order, Uid};
+use model::{Entry, EntryReason, Order, Uid};
 use std::collections::HashMap;
 use uuid::Uuid;
 
 /// How many entries are looked up by one statement.
 const TOGETHER: usize = 100;
 
-/// What is looked for: box, time of receipt and identifier.
-pub(super) type Wanted = (Box, i64, Uuid);
+/// What is looked for: reason, time of receipt and identifier.
+pub(super) type Wanted = (EntryReason, i64, Uuid);
 
 impl CqlStore {
-    /// The present entries of these, by box and identifier. The buckets are those of the owner in the order of receipt.
+    /// The present entries of these, by reason and identifier. The buckets are those of the owner in the order of receipt.
     pub(super) async fn entries_at(
         &self,
         owner: Uid,
-        buckets: &[(Box, Bucket)],
+        buckets: &[(EntryReason, Bucket)],
         wanted: &[Wanted],
-    ) -> Result<HashMap<(Box, Uuid), Entry>> {
-        let mut keys: HashMap<(Box, Bucket), Vec<(i64, Uuid)>> = HashMap::new();
+    ) -> Result<HashMap<(EntryReason, Uuid), Entry>> {
+        let mut keys: HashMap<(EntryReason, Bucket), Vec<(i64, Uuid)>> = HashMap::new();
         for (one, received, id) in wanted {
-            let holds = |(of, bucket): &&(Box, Bucket)| of == one && bucket.contains(*received);
+            let holds = |(of, bucket): &&(EntryReason, Bucket)| of == one && bucket.contains(*received);
             for at in buckets.iter().filter(holds) {
                 keys.entry(*at).or_default().push((*received, *id));
             }
@@ -38,8 +38,8 @@ impl CqlStore {
         }
         let parts = keys.iter().flat_map(|(at, keys)| keys.chunks(TOGETHER).map(|keys| (*at, keys)));
         let look_ups: Vec<_> = parts.map(|(at, keys)| self.look_up(owner, at, keys)).collect();
-        let found: Vec<Vec<(Box, Entry)>> =
-            stream::iter(look_ups).buffer_unordered(AT_ONCE).try_collect().await?;
+        let found: Vec<Vec<(EntryReason, Entry)>> =
+            stream::iter(look_ups).buffer_unordered(CONCURRENCY).try_collect().await?;
         let mut entries = HashMap::new();
         for (one, row) in found.into_iter().flatten() {
             let key = (one, uuid(row.id));
@@ -55,10 +55,10 @@ impl CqlStore {
     async fn look_up(
         &self,
         owner: Uid,
-        (one, bucket): (Box, Bucket),
+        (one, bucket): (EntryReason, Bucket),
         keys: &[(i64, Uuid)],
-    ) -> Result<Vec<(Box, Entry)>> {
-        let values = (owner.0, box_number(one), bucket.number(), keys);
+    ) -> Result<Vec<(EntryReason, Entry)>> {
+        let values = (owner.0, reason_number(one), bucket.number(), keys);
         let rows: Vec<Columns> = self.db.rows(&table(one, Order::Received).look_up, values).await?;
         rows.into_iter().map(|columns| Ok((one, entry(columns, one, Order::Received)?))).collect()
     }
@@ -72,12 +72,12 @@ impl CqlStore {
         if these.is_empty() {
             return Ok(Vec::new());
         }
-        let wanted = these.iter().map(|entry| (Box::Followed, entry.received.0, uuid(entry.id)));
+        let wanted = these.iter().map(|entry| (EntryReason::Followed, entry.received.0, uuid(entry.id)));
         let wanted: Vec<Wanted> = wanted.collect();
         let buckets = self.buckets(owner, Order::Received).await?;
         let found = self.entries_at(owner, &buckets, &wanted).await?;
         let same = |this: &Entry| {
-            let entry = found.get(&(Box::Followed, uuid(this.id)))?;
+            let entry = found.get(&(EntryReason::Followed, uuid(this.id)))?;
             (entry.facet == this.facet && entry.published == this.published).then(|| entry.clone())
         };
         Ok(these.iter().map(same).collect())

@@ -7,10 +7,10 @@
 use super::super::{CqlStore, Query, together};
 use super::buckets::Bucket;
 use super::merge;
-use super::row::{box_number, entry};
+use super::row::{entry, reason_number};
 use super::sources::{Span, takes_every_facet};
 use crate::{Result, Slice};
-use model::{Box, Boxes, Entry, Order, Uid};
+use model::{Entry, EntryReason, EntryReasons, Order, Uid};
 use std::collections::HashMap;
 use uuid::Uuid;
 
@@ -20,11 +20,11 @@ pub(super) const TOGETHER: usize = 100;
 const LONGEST: usize = 100;
 
 const READ_RECEIVED: Query = Query::read(
-    "SELECT uid, received_ms, aid, entry FROM feed.own_received WHERE uid IN ? AND box = ? AND bucket = ?
+    "SELECT uid, received_ms, aid, entry FROM feed.own_received WHERE uid IN ? AND reason = ? AND bucket = ?
      AND (received_ms, aid) < (?, ?) AND (received_ms, aid) >= (?, ?) PER PARTITION LIMIT ?",
 );
 const READ_PUBLISHED: Query = Query::read(
-    "SELECT uid, published_ms, aid, entry FROM feed.own_published WHERE uid IN ? AND box = ? AND bucket = ?
+    "SELECT uid, published_ms, aid, entry FROM feed.own_published WHERE uid IN ? AND reason = ? AND bucket = ?
      AND (published_ms, aid) < (?, ?) AND (published_ms, aid) >= (?, ?) PER PARTITION LIMIT ?",
 );
 
@@ -39,9 +39,9 @@ struct Question {
 impl Question {
     /// That of a slice of what its owner did; `None` if it is not as simple as that.
     fn of(slice: &Slice<'_>) -> Option<Question> {
-        let did = Boxes::default().with(Box::From);
+        let did = EntryReasons::default().with(EntryReason::Authored);
         let simple =
-            slice.boxes == did && takes_every_facet(slice.filter) && (1..=LONGEST).contains(&slice.limit);
+            slice.reasons == did && takes_every_facet(slice.filter) && (1..=LONGEST).contains(&slice.limit);
         let span = Span::of(slice).filter(|_| simple)?;
         Some(Question { order: slice.order, span, limit: slice.limit })
     }
@@ -101,7 +101,7 @@ async fn known_or_read(
 async fn read(store: &CqlStore, question: Question, mut owners: Vec<Uid>) -> Result<Vec<Progress>> {
     owners.sort_unstable();
     owners.dedup();
-    let listed = store.buckets_of_many(&owners, question.order, Box::From).await?;
+    let listed = store.buckets_of_many(&owners, question.order, EntryReason::Authored).await?;
     let begun =
         listed.into_iter().filter_map(|(owner, buckets)| Progress::new(owner, buckets, &question.span));
     let (mut open, mut ended): (Vec<Progress>, Vec<Progress>) = (begun.collect(), Vec::new());
@@ -147,9 +147,20 @@ async fn read_bucket(
     };
     let (below, end) = span.bounds();
     let limit = i32::try_from(limit).unwrap_or(i32::MAX);
-    let values = (owners, box_number(Box::From), bucket.number(), below.0, below.1, end.0, end.1, limit);
+    let values = (
+        owners,
+        reason_number(EntryReason::Authored),
+        bucket.number(),
+        below.0,
+        below.1,
+        end.0,
+        end.1,
+        limit,
+    );
     let rows: Vec<(i64, i64, Uuid, Vec<u8>)> = store.db.rows(query, values).await?;
     rows.into_iter()
-        .map(|(owner, time, id, cell)| Ok((Uid(owner), entry((time, id, cell), Box::From, order)?)))
+        .map(|(owner, time, id, cell)| {
+            Ok((Uid(owner), entry((time, id, cell), EntryReason::Authored, order)?))
+        })
         .collect()
 }

@@ -1,6 +1,6 @@
 //! A slice is a merge of partitions.
 //!
-//! A partition is one bucket of a box, or one facet of it: its rows lie in order. It is opened when the merge comes
+//! A partition is one bucket of a reason, or one facet of it: its rows lie in order. It is opened when the merge comes
 //! to the newest time that it can have; then it is asked for rows in growing portions while they are taken. Those
 //! that the merge will come to next are opened all at once.
 
@@ -10,7 +10,7 @@ use super::sources::{Source, pick};
 use crate::entries::joined;
 use crate::{Result, Slice};
 use futures::future::try_join_all;
-use model::{Box, Entry, Spot};
+use model::{Entry, EntryReason, SortKey};
 use std::collections::BinaryHeap;
 
 /// How many rows for each that is wanted are read at the beginning, all sources together.
@@ -42,17 +42,17 @@ struct Merge<'a> {
     waiting: Vec<Source>,
     open: Vec<Source>,
     /// Where the next row of each open source stands that has one, and the source's number.
-    heads: BinaryHeap<(Spot, usize)>,
+    heads: BinaryHeap<(SortKey, usize)>,
 }
 
 impl Merge<'_> {
     /// The next entry; so many are wanted, this one too.
     async fn next(&mut self, wanted: usize) -> Result<Option<Entry>> {
         self.open_due(wanted).await?;
-        let Some(&(spot, _)) = self.heads.peek() else { return Ok(None) };
-        // Every source that could have the same spot is open by now.
-        let mut rows: Vec<(Box, Entry)> = Vec::with_capacity(Box::ALL.len());
-        while let Some(&(_, number)) = self.heads.peek().filter(|(same, _)| *same == spot) {
+        let Some(&(sort_key, _)) = self.heads.peek() else { return Ok(None) };
+        // Every source that could have the same sort_key is open by now.
+        let mut rows: Vec<(EntryReason, Entry)> = Vec::with_capacity(EntryReason::ALL.len());
+        while let Some(&(_, number)) = self.heads.peek().filter(|(same, _)| *same == sort_key) {
             self.heads.pop();
             let Some(source) = self.open.get_mut(number) else { continue };
             if let Some((one, row)) = source.take() {
@@ -65,7 +65,7 @@ impl Merge<'_> {
             if wanted > 1 {
                 source.fill(self.store, self.slice, wanted - 1).await?;
             }
-            self.heads.extend(source.spot(self.slice.order).map(|spot| (spot, number)));
+            self.heads.extend(source.sort_key(self.slice.order).map(|sort_key| (sort_key, number)));
         }
         Ok(rows.into_iter().map(|(_, row)| row).reduce(joined))
     }
@@ -73,7 +73,7 @@ impl Merge<'_> {
     /// Opens every source that can have something before, or at, the next row that is known.
     async fn open_due(&mut self, wanted: usize) -> Result<()> {
         while let Some(newest) = self.waiting.last().map(|source| source.newest) {
-            if self.heads.peek().is_some_and(|(spot, _)| spot.time.0 > newest) {
+            if self.heads.peek().is_some_and(|(sort_key, _)| sort_key.time.0 > newest) {
                 break;
             }
             // The one that begins last has a row: those that can have a newer one are needed before it.
@@ -88,7 +88,7 @@ impl Merge<'_> {
             .await?;
             for source in due {
                 let number = self.open.len();
-                self.heads.extend(source.spot(self.slice.order).map(|spot| (spot, number)));
+                self.heads.extend(source.sort_key(self.slice.order).map(|sort_key| (sort_key, number)));
                 self.open.push(source);
             }
         }

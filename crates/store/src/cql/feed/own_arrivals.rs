@@ -5,9 +5,9 @@ use super::super::{CqlStore, Query, together};
 use super::arrivals::{Group, Stretch, Walk};
 use super::buckets::Bucket;
 use super::many::TOGETHER;
-use super::row::box_number;
+use super::row::reason_number;
 use crate::{Arrival, Result};
-use model::{Box, Boxes, Entry, Order, Place, Position, Uid};
+use model::{ArrivalOffset, Entry, EntryReason, EntryReasons, Order, Position, Uid};
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
@@ -15,8 +15,8 @@ use uuid::Uuid;
 const PORTION: usize = 50;
 
 const READ: Query = Query::read(
-    "SELECT uid, position, aid, box, received_ms FROM feed.arrival WHERE uid IN ? AND segment = ?
-     AND (position, aid, box) > (?, ?, ?) AND (position, aid, box) <= (?, ?, ?) PER PARTITION LIMIT ?",
+    "SELECT uid, position, aid, reason, received_ms FROM feed.arrival WHERE uid IN ? AND segment = ?
+     AND (position, aid, reason) > (?, ?, ?) AND (position, aid, reason) <= (?, ?, ?) PER PARTITION LIMIT ?",
 );
 
 type Row = (i64, i64, Uuid, i8, i64);
@@ -25,7 +25,7 @@ type Row = (i64, i64, Uuid, i8, i64);
 pub(super) async fn read(
     store: &CqlStore,
     owners: &[Uid],
-    after: Place,
+    after: ArrivalOffset,
     floor: Position,
     limit: usize,
 ) -> Result<Vec<Vec<Entry>>> {
@@ -36,9 +36,9 @@ pub(super) async fn read(
     let active = arrived.iter().filter(|(_, groups)| !groups.is_empty()).map(|(owner, _)| *owner);
     let active: Vec<Uid> = active.collect();
     // After what arrived was read: then all its buckets are listed.
-    let buckets = store.buckets_of_many(&active, Order::Received, Box::From).await?;
+    let buckets = store.buckets_of_many(&active, Order::Received, EntryReason::Authored).await?;
     together(owners.iter().map(|owner| {
-        let walk = Walk::new(store, *owner, stretch, limit).only(Box::From);
+        let walk = Walk::new(store, *owner, stretch, limit).only(EntryReason::Authored);
         one(walk, arrived.get(owner), buckets.get(owner))
     }))
     .await
@@ -66,8 +66,13 @@ async fn in_short(store: &CqlStore, owners: &[Uid], stretch: Stretch) -> Result<
             if *count == PORTION {
                 too_many.insert(Uid(owner));
             }
-            if number == box_number(Box::From) {
-                let group = Group { position, id, boxes: Boxes::default().with(Box::From), received };
+            if number == reason_number(EntryReason::Authored) {
+                let group = Group {
+                    position,
+                    id,
+                    reasons: EntryReasons::default().with(EntryReason::Authored),
+                    received,
+                };
                 arrived.entry(Uid(owner)).or_default().push(group);
             }
         }
@@ -92,7 +97,8 @@ async fn one(
     let found = match (arrived, buckets) {
         (Some(groups), _) if groups.is_empty() => Vec::new(),
         (Some(groups), Some(buckets)) => {
-            let buckets: Vec<(Box, Bucket)> = buckets.iter().map(|bucket| (Box::From, *bucket)).collect();
+            let buckets: Vec<(EntryReason, Bucket)> =
+                buckets.iter().map(|bucket| (EntryReason::Authored, *bucket)).collect();
             walk.present(groups, &buckets).await?
         }
         _ => {

@@ -1,7 +1,7 @@
 //! What owners took out of what reaches them.
 
 use super::super::db::{activity_id, uuid};
-use super::super::{AT_ONCE, CqlStore, Query};
+use super::super::{CONCURRENCY, CqlStore, Query};
 use crate::Result;
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{ActivityId, Millis, Order, Uid, Version};
@@ -49,7 +49,7 @@ impl CqlStore {
         Ok(found)
     }
 
-    /// The latest version in which that was noted.
+    /// The latest version in which that was stored.
     pub(super) async fn noted_removal(
         &self,
         owner: Uid,
@@ -72,7 +72,8 @@ impl CqlStore {
         }
         let parts = years.iter().flat_map(|(year, ids)| ids.chunks(TOGETHER).map(|part| (*year, part)));
         let look_ups: Vec<_> = parts.map(|(year, ids)| self.db.rows(&AMONG, (owner.0, year, ids))).collect();
-        let found: Vec<Vec<(Uuid,)>> = stream::iter(look_ups).buffer_unordered(AT_ONCE).try_collect().await?;
+        let found: Vec<Vec<(Uuid,)>> =
+            stream::iter(look_ups).buffer_unordered(CONCURRENCY).try_collect().await?;
         let found: HashSet<Uuid> = found.into_iter().flatten().map(|(id,)| id).collect();
         Ok(items.iter().map(|(id, _)| found.contains(&uuid(*id))).collect())
     }

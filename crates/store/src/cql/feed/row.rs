@@ -1,4 +1,4 @@
-//! A row of a collection: an activity in one box.
+//! A row of a collection: an activity in one reason.
 //!
 //! What it says is one cell, written with the version as its timestamp. Of two writes the engine keeps the one with
 //! the later timestamp, and where they are equal the one with the larger bytes. These begin with the position and
@@ -6,8 +6,11 @@
 
 use super::super::db::{activity_id, corrupt};
 use crate::Result;
-use crate::bytes::{Put, Take, visibility_number, visibility_of};
-use model::{ActivityId, Box, Boxes, Entry, Facet, Kind, Millis, Order, Position, Spot, Verb, Visibility};
+use crate::bytes::{WireReader, WireWriter, visibility_number, visibility_of};
+use model::{
+    ActivityId, Entry, EntryReason, EntryReasons, Facet, Kind, Millis, Order, Position, SortKey, Verb,
+    Visibility,
+};
 use std::cmp::Reverse;
 use uuid::Uuid;
 
@@ -23,11 +26,11 @@ pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
         Order::Received => entry.published,
         Order::Published => entry.received,
     };
-    Put::new()
+    WireWriter::new()
         .ordered(at.0)
-        .byte(formerly_number(entry.formerly))
+        .byte(formerly_number(entry.prior))
         .visibility(entry.visibility)
-        .flag(entry.gone)
+        .flag(entry.retracted)
         .signed(entry.actor.0)
         .signed(other_time.0)
         .signed(entry.version.0)
@@ -37,12 +40,12 @@ pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
 }
 
 /// The entry that has this row only.
-pub(super) fn entry((time, id, cell): Columns, one: Box, order: Order) -> Result<Entry> {
-    let mut take = Take::new(&cell);
+pub(super) fn entry((time, id, cell): Columns, one: EntryReason, order: Order) -> Result<Entry> {
+    let mut take = WireReader::new(&cell);
     let arrived = Some(Position(take.ordered()?));
-    let formerly = formerly_of(take.byte()?)?;
+    let prior = formerly_of(take.byte()?)?;
     let visibility = take.visibility()?;
-    let gone = take.flag()?;
+    let retracted = take.flag()?;
     let actor = take.uid()?;
     let (time, other_time) = (Millis(time), take.millis()?);
     let (received, published) = match order {
@@ -51,15 +54,15 @@ pub(super) fn entry((time, id, cell): Columns, one: Box, order: Order) -> Result
     };
     Ok(Entry {
         id: activity_id(id)?,
-        boxes: Boxes::default().with(one),
+        reasons: EntryReasons::default().with(one),
         received,
         published,
         actor,
         version: take.version()?,
         facet: take.facet()?,
         visibility,
-        gone,
-        formerly,
+        retracted,
+        prior,
         arrived,
         pulled: take.mark()?,
     })
@@ -67,13 +70,13 @@ pub(super) fn entry((time, id, cell): Columns, one: Box, order: Order) -> Result
 
 /// Of two writes of one row that are in different partitions the one that the engine would have kept in one.
 pub(super) fn later(one: Entry, other: Entry) -> Entry {
-    let rank = |entry: &Entry| (entry.version, entry.arrived, entry.formerly.map(Reverse));
+    let rank = |entry: &Entry| (entry.version, entry.arrived, entry.prior.map(Reverse));
     if rank(&other) > rank(&one) { other } else { one }
 }
 
 /// The number of who could see what was before: the wider, the larger.
-fn formerly_number(formerly: Option<Visibility>) -> u8 {
-    formerly.map_or(0, |visibility| 3 - visibility_number(visibility))
+fn formerly_number(prior: Option<Visibility>) -> u8 {
+    prior.map_or(0, |visibility| 3 - visibility_number(visibility))
 }
 
 fn formerly_of(number: u8) -> Result<Option<Visibility>> {
@@ -103,18 +106,18 @@ pub(super) fn facet(name: &str) -> Result<Facet> {
 }
 
 /// Below every row of that time or a later one.
-pub(super) fn before(time: i64) -> Spot {
-    Spot { time: Millis(time), id: ActivityId::MIN }
+pub(super) fn before(time: i64) -> SortKey {
+    SortKey { time: Millis(time), id: ActivityId::MIN }
 }
 
-/// The number of a box in the store.
-pub(super) fn box_number(one: Box) -> i8 {
+/// The number of a reason in the store.
+pub(super) fn reason_number(one: EntryReason) -> i8 {
     one.number().cast_signed()
 }
 
-/// The box of that number.
-pub(super) fn box_of(number: i8) -> Option<Box> {
-    Box::ALL.into_iter().find(|one| box_number(*one) == number)
+/// The reason of that number.
+pub(super) fn reason_of(number: i8) -> Option<EntryReason> {
+    EntryReason::ALL.into_iter().find(|one| reason_number(*one) == number)
 }
 
 /// The number of an order in the directory.
@@ -129,14 +132,15 @@ pub(super) fn order_number(order: Order) -> i8 {
 mod tests {
     use super::{cell, entry, facet, facet_name};
     use model::{
-        ActivityId, Box, Boxes, Entry, Facet, Kind, Millis, Order, Position, Uid, Verb, Version, Visibility,
+        ActivityId, Entry, EntryReason, EntryReasons, Facet, Kind, Millis, Order, Position, Uid, Verb,
+        Version, Visibility,
     };
     use uuid::Uuid;
 
-    fn one(formerly: Option<Visibility>) -> Entry {
+    fn one(prior: Option<Visibility>) -> Entry {
         Entry {
             id: ActivityId::new(Millis(7), [9; 10]),
-            boxes: Boxes::default().with(Box::Addressed),
+            reasons: EntryReasons::default().with(EntryReason::Addressed),
             facet: Facet {
                 service: "škoda".to_owned(),
                 kind: Kind::parse("photo").unwrap(),
@@ -147,8 +151,8 @@ mod tests {
             actor: Uid(i64::MAX),
             version: Version(3),
             visibility: Visibility::Followers,
-            gone: true,
-            formerly,
+            retracted: true,
+            prior,
             arrived: Some(Position(5)),
             pulled: false,
         }
@@ -156,14 +160,12 @@ mod tests {
 
     #[test]
     fn rows_come_back_unchanged() {
-        for formerly in
-            [None, Some(Visibility::Direct), Some(Visibility::Followers), Some(Visibility::Public)]
-        {
-            let told = one(formerly);
+        for prior in [None, Some(Visibility::Direct), Some(Visibility::Followers), Some(Visibility::Public)] {
+            let told = one(prior);
             let id = Uuid::from_bytes(*told.id.as_bytes());
             for (order, time) in [(Order::Received, 7), (Order::Published, -7)] {
                 let columns = (time, id, cell(&told, Position(5), order));
-                assert_eq!(entry(columns, Box::Addressed, order).unwrap(), told);
+                assert_eq!(entry(columns, EntryReason::Addressed, order).unwrap(), told);
             }
         }
         assert_eq!(facet(&facet_name(&one(None).facet)).unwrap(), one(None).facet);
@@ -173,7 +175,8 @@ mod tests {
     fn a_row_of_an_older_node_is_not_pulled() {
         let told = Entry { pulled: true, ..one(None) };
         let id = Uuid::from_bytes(*told.id.as_bytes());
-        let read = |cell: &[u8]| entry((7, id, cell.to_vec()), Box::Addressed, Order::Received).unwrap();
+        let read =
+            |cell: &[u8]| entry((7, id, cell.to_vec()), EntryReason::Addressed, Order::Received).unwrap();
         let bytes = cell(&told, Position(5), Order::Received);
         assert_eq!(read(&bytes), told);
         let (_, older) = bytes.split_last().unwrap();
@@ -183,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_larger_bytes_are_those_that_stay() {
-        let bytes = |at, formerly| cell(&one(formerly), Position(at), Order::Received);
+        let bytes = |at, prior| cell(&one(prior), Position(at), Order::Received);
         let rising = [
             bytes(1, Some(Visibility::Public)),
             bytes(2, None),

@@ -3,10 +3,10 @@
 use super::super::CqlStore;
 use super::super::db::uuid;
 use super::buckets::Bucket;
-use super::row::{before, box_number, entry, facet};
+use super::row::{before, entry, facet, reason_number};
 use super::tables::{runs, table};
 use crate::{Result, Slice};
-use model::{ActivityId, Box, Entry, Filter, Order, Range, Spot};
+use model::{ActivityId, Entry, EntryReason, Filter, Order, Range, SortKey};
 use std::collections::VecDeque;
 use uuid::Uuid;
 
@@ -19,14 +19,14 @@ const LARGEST_PORTION: usize = 500;
 
 /// A partition, read up to some point.
 pub(super) struct Source {
-    one: Box,
+    one: EntryReason,
     bucket: Bucket,
     rows: Rows,
     /// Nothing of it that is wanted is newer.
     pub(super) newest: i64,
-    /// Rows come below this spot, and not below that one.
-    below: Spot,
-    end: Spot,
+    /// Rows come below this sort_key, and not below that one.
+    below: SortKey,
+    end: SortKey,
     read: VecDeque<Entry>,
     portion: usize,
     ended: bool,
@@ -48,12 +48,12 @@ impl Source {
     }
 
     /// Where its next row stands; after [`Source::fill`] only.
-    pub(super) fn spot(&self, order: Order) -> Option<Spot> {
-        self.read.front().map(|entry| entry.spot(order))
+    pub(super) fn sort_key(&self, order: Order) -> Option<SortKey> {
+        self.read.front().map(|entry| entry.sort_key(order))
     }
 
     /// Takes its next row.
-    pub(super) fn take(&mut self) -> Option<(Box, Entry)> {
+    pub(super) fn take(&mut self) -> Option<(EntryReason, Entry)> {
         self.read.pop_front().map(|entry| (self.one, entry))
     }
 
@@ -80,7 +80,7 @@ impl Source {
     }
 
     async fn read_portion(&mut self, store: &CqlStore, slice: &Slice<'_>, portion: usize) -> Result<()> {
-        let (owner, order, number) = (slice.owner.0, slice.order, box_number(self.one));
+        let (owner, order, number) = (slice.owner.0, slice.order, reason_number(self.one));
         let (bucket, limit) = (self.bucket.number(), i32::try_from(portion).unwrap_or(i32::MAX));
         let (below, end) = ((self.below.time.0, uuid(self.below.id)), (self.end.time.0, uuid(self.end.id)));
         let rows = match (&self.rows, runs(self.one, order)) {
@@ -96,7 +96,7 @@ impl Source {
         self.ended = rows.len() < portion;
         for columns in rows {
             let entry = entry(columns, self.one, order)?;
-            self.below = entry.spot(order);
+            self.below = entry.sort_key(order);
             if !matches!(self.rows, Rows::Selected) || slice.filter.selects(&entry.facet) {
                 self.read.push_back(entry);
             }
@@ -108,8 +108,8 @@ impl Source {
 /// From where to where a slice goes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Span {
-    below: Spot,
-    end: Spot,
+    below: SortKey,
+    end: SortKey,
     newest: i64,
 }
 
@@ -143,7 +143,7 @@ pub(super) async fn pick(store: &CqlStore, slice: &Slice<'_>) -> Result<Vec<Sour
     let Span { below, end, newest } = span;
     let mut sources = Vec::new();
     for (one, bucket, rows) in rows_by_bucket(store, slice).await? {
-        if slice.boxes.contains(one) && span.meets(bucket) {
+        if slice.reasons.contains(one) && span.meets(bucket) {
             let newest = newest.min(bucket.last());
             let (read, portion, ended) = (VecDeque::new(), 1, false);
             sources.push(Source { one, bucket, rows, newest, below, end, read, portion, ended });
@@ -158,7 +158,7 @@ pub(super) fn takes_every_facet(Filter { services, kinds, verbs, .. }: &Filter) 
 }
 
 /// How each bucket of the account is read.
-async fn rows_by_bucket(store: &CqlStore, slice: &Slice<'_>) -> Result<Vec<(Box, Bucket, Rows)>> {
+async fn rows_by_bucket(store: &CqlStore, slice: &Slice<'_>) -> Result<Vec<(EntryReason, Bucket, Rows)>> {
     if takes_every_facet(slice.filter) {
         let buckets = store.buckets(slice.owner, slice.order).await?;
         return Ok(buckets.into_iter().map(|(one, bucket)| (one, bucket, Rows::All)).collect());
@@ -170,15 +170,15 @@ async fn rows_by_bucket(store: &CqlStore, slice: &Slice<'_>) -> Result<Vec<(Box,
     Ok(all)
 }
 
-/// The spot that everything comes below, and the one that nothing comes below.
-fn bounds(range: Range, after: Option<Spot>) -> (Spot, Spot) {
+/// The sort_key that everything comes below, and the one that nothing comes below.
+fn bounds(range: Range, after: Option<SortKey>) -> (SortKey, SortKey) {
     let before_range = before(range.before.map_or(i64::MAX, |time| time.0));
     let below = after.map_or(before_range, |after| after.min(before_range));
     (below, before(range.since.map_or(i64::MIN, |time| time.0)))
 }
 
 /// How a bucket is read.
-fn rows_of(slice: &Slice<'_>, one: Box, facets: Vec<String>) -> Result<Vec<Rows>> {
+fn rows_of(slice: &Slice<'_>, one: EntryReason, facets: Vec<String>) -> Result<Vec<Rows>> {
     let listed = facets.len();
     let mut selected = Vec::new();
     for name in facets {

@@ -1,21 +1,21 @@
 //! The tables of collections, and the statements for them.
 
 use super::super::Query;
-use model::{Box, Order};
+use model::{EntryReason, Order};
 
 /// A table of rows in order, and what is done with it.
 pub(super) struct Table {
-    /// uid, box, bucket, time, identifier, entry, version.
+    /// uid, reason, bucket, time, identifier, entry, version.
     pub(super) put: Query,
-    /// uid, box, bucket, below this time and identifier, not below this time and identifier, how many.
+    /// uid, reason, bucket, below this time and identifier, not below this time and identifier, how many.
     pub(super) read: Query,
-    /// uid, box, bucket, pairs of time and identifier.
+    /// uid, reason, bucket, pairs of time and identifier.
     pub(super) look_up: Query,
-    /// uid, box, bucket.
+    /// uid, reason, bucket.
     pub(super) count: Query,
 }
 
-/// The same by facet, which follows the box.
+/// The same by facet, which follows the reason.
 pub(super) struct Runs {
     pub(super) put: Query,
     pub(super) read: Query,
@@ -27,7 +27,7 @@ macro_rules! table {
             put: Query::write(concat!(
                 "INSERT INTO feed.",
                 $name,
-                " (uid, box, bucket, ",
+                " (uid, reason, bucket, ",
                 $time,
                 ", aid, entry) ",
                 "VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?"
@@ -37,7 +37,7 @@ macro_rules! table {
                 $time,
                 ", aid, entry FROM feed.",
                 $name,
-                " WHERE uid = ? AND box = ? AND bucket = ? ",
+                " WHERE uid = ? AND reason = ? AND bucket = ? ",
                 "AND (",
                 $time,
                 ", aid) < (?, ?) AND (",
@@ -49,7 +49,7 @@ macro_rules! table {
                 $time,
                 ", aid, entry FROM feed.",
                 $name,
-                " WHERE uid = ? AND box = ? AND bucket = ? ",
+                " WHERE uid = ? AND reason = ? AND bucket = ? ",
                 "AND (",
                 $time,
                 ", aid) IN ?"
@@ -57,7 +57,7 @@ macro_rules! table {
             count: Query::read(concat!(
                 "SELECT COUNT(*) FROM feed.",
                 $name,
-                " WHERE uid = ? AND box = ? AND bucket = ?"
+                " WHERE uid = ? AND reason = ? AND bucket = ?"
             )),
         }
     };
@@ -69,7 +69,7 @@ macro_rules! runs {
             put: Query::write(concat!(
                 "INSERT INTO feed.",
                 $name,
-                " (uid, box, facet, bucket, ",
+                " (uid, reason, facet, bucket, ",
                 $time,
                 ", aid, entry) ",
                 "VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?"
@@ -79,7 +79,7 @@ macro_rules! runs {
                 $time,
                 ", aid, entry FROM feed.",
                 $name,
-                " WHERE uid = ? AND box = ? AND facet = ? AND bucket = ? ",
+                " WHERE uid = ? AND reason = ? AND facet = ? AND bucket = ? ",
                 "AND (",
                 $time,
                 ", aid) < (?, ?) AND (",
@@ -97,20 +97,20 @@ static FOLLOWED_PUBLISHED: Table = table!("followed_published", "published_ms");
 static RUN_RECEIVED: Runs = runs!("run_received", "received_ms");
 static RUN_PUBLISHED: Runs = runs!("run_published", "published_ms");
 
-/// Where the rows of a box are in that order.
-pub(super) fn table(one: Box, order: Order) -> &'static Table {
+/// Where the rows of a reason are in that order.
+pub(super) fn table(one: EntryReason, order: Order) -> &'static Table {
     match (one, order) {
-        (Box::From | Box::Addressed, Order::Received) => &OWN_RECEIVED,
-        (Box::From | Box::Addressed, Order::Published) => &OWN_PUBLISHED,
-        (Box::Followed, Order::Received) => &FOLLOWED_RECEIVED,
-        (Box::Followed, Order::Published) => &FOLLOWED_PUBLISHED,
+        (EntryReason::Authored | EntryReason::Addressed, Order::Received) => &OWN_RECEIVED,
+        (EntryReason::Authored | EntryReason::Addressed, Order::Published) => &OWN_PUBLISHED,
+        (EntryReason::Followed, Order::Received) => &FOLLOWED_RECEIVED,
+        (EntryReason::Followed, Order::Published) => &FOLLOWED_PUBLISHED,
     }
 }
 
-/// Where they are by facet; not for every box.
-pub(super) fn runs(one: Box, order: Order) -> Option<&'static Runs> {
+/// Where they are by facet; not for every reason.
+pub(super) fn runs(one: EntryReason, order: Order) -> Option<&'static Runs> {
     match (one, order) {
-        (Box::Followed, _) => None,
+        (EntryReason::Followed, _) => None,
         (_, Order::Received) => Some(&RUN_RECEIVED),
         (_, Order::Published) => Some(&RUN_PUBLISHED),
     }

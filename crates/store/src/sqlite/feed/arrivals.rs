@@ -1,13 +1,13 @@
 //! Arrivals: entries by the position of their delivery, and changes that no entry tells of.
 
 use super::super::Counters;
-use super::super::entries::facet_and_box;
+use super::super::entries::facet_and_reason;
 use super::super::facets::Facets;
 use super::super::values::{corrupt, count, position, seq};
 use super::row::EntryRow;
 use crate::entries::joined;
 use crate::{Arrival, Result};
-use model::{Entry, Place, Position, Uid};
+use model::{ArrivalOffset, Entry, Position, Uid};
 use rusqlite::{Connection, params};
 
 /// In the order of the index, so that reading can stop at any row.
@@ -15,7 +15,7 @@ pub(super) const ARRIVALS: &str = "SELECT aid, received_ms, published_ms, actor,
      FROM entry INDEXED BY entry_arrival WHERE uid = ?1 AND (seq, aid) > (?2, ?3) AND seq <= ?4
      ORDER BY seq, aid";
 
-/// Only of what the account did: the runs of the first box.
+/// Only of what the account did: the runs of the first reason.
 pub(super) const OWN: &str = "SELECT aid, received_ms, published_ms, actor, ver, flags, seq, run
      FROM entry INDEXED BY entry_own WHERE uid = ?1 AND (seq, aid) > (?2, ?3) AND seq <= ?4 AND run % 4 = 0
      ORDER BY seq, aid";
@@ -29,8 +29,8 @@ const AFTER_ALL: &[u8] = &[0xff; 17];
 
 /// Which arrivals are asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
-    pub(super) after: Place,
+pub(super) struct ArrivalQuery {
+    pub(super) after: ArrivalOffset,
     pub(super) floor: Position,
     pub(super) limit: usize,
 }
@@ -41,9 +41,9 @@ pub(super) fn read(
     facets: &Facets,
     counters: &Counters,
     owner: Uid,
-    asked: Asked,
+    asked: ArrivalQuery,
 ) -> Result<Vec<Arrival>> {
-    let Asked { after, floor, limit } = asked;
+    let ArrivalQuery { after, floor, limit } = asked;
     let entries = entries(connection, ARRIVALS, facets, counters, owner, asked)?;
     // A change at the position that was left in its middle is still to come.
     let from = if after.inside.is_some() { seq(after.position) - 1 } else { seq(after.position) };
@@ -74,7 +74,7 @@ pub(super) fn entries(
     facets: &Facets,
     counters: &Counters,
     owner: Uid,
-    Asked { after, floor, limit }: Asked,
+    ArrivalQuery { after, floor, limit }: ArrivalQuery,
 ) -> Result<Vec<Entry>> {
     if limit == 0 {
         return Ok(Vec::new());
@@ -87,7 +87,7 @@ pub(super) fn entries(
     let mut facets = facets.view();
     while let Some(row) = rows.next()? {
         stepped += 1;
-        let (facet, one) = facet_and_box(row.get(7)?).ok_or_else(|| corrupt("a run in no box"))?;
+        let (facet, one) = facet_and_reason(row.get(7)?).ok_or_else(|| corrupt("a run in no reason"))?;
         let found = EntryRow::read(row)?;
         let last = entries.pop_if(|last| last.id == found.id && last.arrived == Some(found.arrived));
         if last.is_none() && entries.len() == limit {

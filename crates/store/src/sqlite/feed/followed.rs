@@ -4,7 +4,7 @@ use super::super::entries::run;
 use super::super::facets::Facets;
 use super::row::EntryRow;
 use crate::Result;
-use model::{Box, Entry, Uid};
+use model::{Entry, EntryReason, Uid};
 use rusqlite::{Connection, params};
 
 pub(super) const FOLLOWED: &str = "SELECT aid, received_ms, published_ms, actor, ver, flags, seq FROM entry
@@ -20,9 +20,9 @@ pub(in crate::sqlite) fn entries(
     let mut statement = connection.prepare_cached(FOLLOWED)?;
     let mut one = |own: &Entry| {
         let Some(facet) = facets.find(connection, &own.facet)? else { return Ok(None) };
-        let key = params![owner.0, run(facet, Box::Followed), own.received.0, own.id.as_bytes()];
+        let key = params![owner.0, run(facet, EntryReason::Followed), own.received.0, own.id.as_bytes()];
         let row = statement.query(key)?.next()?.map(EntryRow::read).transpose()?;
-        row.map(|row| row.entry(&own.facet, Box::Followed)).transpose()
+        row.map(|row| row.entry(&own.facet, EntryReason::Followed)).transpose()
     };
     own.iter().map(&mut one).collect()
 }

@@ -1,19 +1,19 @@
 //! A slice is a merge of runs.
 //!
-//! A run is one facet in one box: its rows lie in order, in either order of time. The filter picks the runs,
+//! A run is one facet in one reason: its rows lie in order, in either order of time. The filter picks the runs,
 //! and the merge reads no row that the filter leaves out, so that a filter that selects one in a thousand
 //! costs what the page costs. A run is opened when the merge comes to its newest time, which the directory
 //! knows; then it is asked for rows in growing portions while they are taken. Rows read are at most four for
 //! each row taken and three for each run.
 
 use super::super::Counters;
-use super::super::entries::facet_and_box;
+use super::super::entries::facet_and_reason;
 use super::super::facets::Facets;
 use super::super::values::{corrupt, count};
 use super::row::EntryRow;
 use crate::entries::joined;
 use crate::{Result, Slice};
-use model::{ActivityId, Box, Entry, Facet, Order, Range, Spot, Uid};
+use model::{ActivityId, Entry, EntryReason, Facet, Order, Range, SortKey, Uid};
 use rusqlite::{CachedStatement, Connection, params};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -34,7 +34,7 @@ pub(super) const PUBLISHED: &str = "SELECT aid, received_ms, published_ms, actor
 const OPENING: usize = 3;
 const GROWTH: usize = 4;
 
-/// Above every spot of its time.
+/// Above every sort_key of its time.
 const TOP: [u8; 16] = [u8::MAX; 16];
 
 /// Reads a slice.
@@ -59,7 +59,7 @@ pub(super) fn slice(
         .collect();
 
     let mut entries = Vec::with_capacity(slice.limit.min(256));
-    let mut taken_from = Vec::with_capacity(Box::ALL.len());
+    let mut taken_from = Vec::with_capacity(EntryReason::ALL.len());
     while let Some(head) = heads.pop() {
         let Some(row) = head.row else {
             let run = runs.get_mut(head.index).ok_or_else(|| corrupt("a head of no run"))?;
@@ -69,7 +69,7 @@ pub(super) fn slice(
         let mut entry = entry_of(&runs, head.index, &row)?;
         taken_from.clear();
         taken_from.push(head.index);
-        // Every run that could have the same spot stands above it until it is opened, so all of them are by now.
+        // Every run that could have the same sort_key stands above it until it is opened, so all of them are by now.
         while let Some(same) = next_if(&mut heads, head.at) {
             let Some(row) = &same.row else { continue };
             entry = joined(entry, entry_of(&runs, same.index, row)?);
@@ -106,12 +106,12 @@ fn pick(
     while let Some(row) = rows.next()? {
         seen += 1;
         let (number, received, published): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (facet, one) = facet_and_box(number).ok_or_else(|| corrupt("a run in no box"))?;
+        let (facet, one) = facet_and_reason(number).ok_or_else(|| corrupt("a run in no reason"))?;
         let newest = match slice.order {
             Order::Received => received,
             Order::Published => published,
         };
-        if !slice.boxes.contains(one) || range.since.is_some_and(|since| newest < since.0) {
+        if !slice.reasons.contains(one) || range.since.is_some_and(|since| newest < since.0) {
             continue;
         }
         let facet = facets.one(connection, facet)?;
@@ -142,10 +142,10 @@ fn range_and_statement(slice: &Slice<'_>) -> (Range, &'static str) {
     }
 }
 
-/// A facet in a box, read up to some point.
+/// A facet in a reason, read up to some point.
 struct Run {
     number: i64,
-    one: Box,
+    one: EntryReason,
     facet: Arc<Facet>,
     /// Nothing of it that is wanted is newer.
     newest: i64,
@@ -155,7 +155,7 @@ struct Run {
     ended: bool,
 }
 
-/// Rows come below this: below a spot, or below every spot of a time.
+/// Rows come below this: below a sort_key, or below every sort_key of a time.
 #[derive(Clone, Copy)]
 struct Bound {
     time: i64,
@@ -163,10 +163,12 @@ struct Bound {
 }
 
 impl Bound {
-    fn start(range: Range, after: Option<Spot>) -> Bound {
+    fn start(range: Range, after: Option<SortKey>) -> Bound {
         let before = range.before.map_or(i64::MAX, |before| before.0);
         match after {
-            Some(spot) if spot.time.0 < before => Bound { time: spot.time.0, id: Some(spot.id) },
+            Some(sort_key) if sort_key.time.0 < before => {
+                Bound { time: sort_key.time.0, id: Some(sort_key.id) }
+            }
             _ => Bound { time: before, id: None },
         }
     }
@@ -193,20 +195,20 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn spot(&self, row: &EntryRow) -> Spot {
+    fn sort_key(&self, row: &EntryRow) -> SortKey {
         let time = match self.order {
             Order::Received => row.received,
             Order::Published => row.published,
         };
-        Spot { time, id: row.id }
+        SortKey { time, id: row.id }
     }
 
     /// The run's next row, ready to be merged.
     fn head(&mut self, run: &mut Run, index: usize, wanted: usize) -> Result<Option<Head>> {
         let row = self.next(run, wanted)?;
         Ok(row.map(|row| {
-            let spot = self.spot(&row);
-            Head { at: (spot.time.0, *spot.id.as_bytes()), row: Some(row), index }
+            let sort_key = self.sort_key(&row);
+            Head { at: (sort_key.time.0, *sort_key.id.as_bytes()), row: Some(row), index }
         }))
     }
 
@@ -225,7 +227,7 @@ impl<'a> Source<'a> {
             self.stepped += run.read.len() as u64;
             run.ended = run.read.len() < portion;
             run.portion = run.portion.saturating_mul(GROWTH);
-            if let Some(last) = run.read.back().map(|row| self.spot(row)) {
+            if let Some(last) = run.read.back().map(|row| self.sort_key(row)) {
                 run.below = Bound { time: last.time.0, id: Some(last.id) };
             }
         }

@@ -7,7 +7,7 @@
 
 use super::super::log;
 use crate::{Result, Slice};
-use model::{Boxes, Entry, Filter, Order, Range, Uid};
+use model::{Entry, EntryReasons, Filter, Order, Range, Uid};
 use moka::sync::Cache;
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) const LATEST: &str =
 #[derive(PartialEq, Eq, Hash)]
 struct Question {
     owner: Uid,
-    boxes: Boxes,
+    reasons: EntryReasons,
     order: Order,
     filter: Filter,
     limit: usize,
@@ -58,7 +58,7 @@ impl Recent {
         }
         let question = Question {
             owner: slice.owner,
-            boxes: slice.boxes,
+            reasons: slice.reasons,
             order: slice.order,
             filter: slice.filter.clone(),
             limit: slice.limit,

@@ -1,11 +1,11 @@
-//! A row of a collection: an activity in one box.
+//! A row of a collection: an activity in one reason.
 
 use super::super::values::{activity_id, millis, position, unpack_entry_flags, version};
 use crate::Result;
-use model::{ActivityId, Box, Boxes, Entry, Facet, Millis, Position, Uid, Version};
+use model::{ActivityId, Entry, EntryReason, EntryReasons, Facet, Millis, Position, Uid, Version};
 use rusqlite::Row;
 
-/// What a row says; its facet and box are those of its run.
+/// What a row says; its facet and reason are those of its run.
 pub(super) struct EntryRow {
     pub(super) id: ActivityId,
     pub(super) received: Millis,
@@ -31,19 +31,19 @@ impl EntryRow {
     }
 
     /// The entry that has this row only.
-    pub(super) fn entry(&self, facet: &Facet, one: Box) -> Result<Entry> {
-        let (visibility, gone, formerly, pulled) = unpack_entry_flags(self.flags)?;
+    pub(super) fn entry(&self, facet: &Facet, one: EntryReason) -> Result<Entry> {
+        let (visibility, retracted, prior, pulled) = unpack_entry_flags(self.flags)?;
         Ok(Entry {
             id: self.id,
-            boxes: Boxes::default().with(one),
+            reasons: EntryReasons::default().with(one),
             facet: facet.clone(),
             received: self.received,
             published: self.published,
             actor: self.actor,
             version: self.version,
             visibility,
-            gone,
-            formerly,
+            retracted,
+            prior,
             arrived: Some(self.arrived),
             pulled,
         })

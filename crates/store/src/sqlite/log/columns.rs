@@ -4,9 +4,9 @@ use super::super::values::{
     activity_id, corrupt, pack_uids, position, seq, unpack_uids, unpack_visibility, version,
     visibility_number,
 };
-use crate::bytes::{Put, Take};
+use crate::bytes::{WireReader, WireWriter};
 use crate::{Result, Work};
-use model::{Formerly, Millis, Spot, Uid};
+use model::{Millis, PriorAudience, SortKey, Uid};
 use rusqlite::Row;
 
 const VERSION: i64 = 0;
@@ -15,7 +15,7 @@ const EDGE: i64 = 2;
 const ACCOUNT: i64 = 3;
 const REMOVAL: i64 = 4;
 const ADDRESSED: i64 = 5;
-const AUDIENCE: i64 = 6;
+const FANOUT_STATE: i64 = 6;
 const SLEEP: i64 = 7;
 const RETURN: i64 = 8;
 
@@ -28,28 +28,28 @@ pub(super) struct Columns {
     pub(super) one: Option<i64>,
     pub(super) other: Option<i64>,
     pub(super) visibility: Option<i64>,
-    pub(super) formerly: Option<Vec<u8>>,
+    pub(super) prior: Option<Vec<u8>>,
     pub(super) accepted: Option<i64>,
 }
 
 impl From<&Work> for Columns {
     fn from(work: &Work) -> Columns {
         match work {
-            Work::Version { id, version, formerly, accepted } => Columns {
+            Work::Version { id, version, prior, accepted } => Columns {
                 kind: VERSION,
                 aid: Some(*id.as_bytes()),
                 ver: Some(version.0),
-                visibility: formerly.as_ref().map(|before| visibility_number(before.visibility)),
-                formerly: formerly.as_ref().map(|before| pack_uids(&before.addressed)),
+                visibility: prior.as_ref().map(|before| visibility_number(before.visibility)),
+                prior: prior.as_ref().map(|before| pack_uids(&before.addressed)),
                 accepted: accepted.map(seq),
                 ..Columns::default()
             },
-            Work::Followers { id, version, formerly, accepted, after } => Columns {
+            Work::Followers { id, version, prior, accepted, after } => Columns {
                 kind: FOLLOWERS,
                 aid: Some(*id.as_bytes()),
                 ver: Some(version.0),
                 one: Some(after.0),
-                visibility: formerly.map(visibility_number),
+                visibility: prior.map(visibility_number),
                 accepted: Some(seq(*accepted)),
                 ..Columns::default()
             },
@@ -70,32 +70,33 @@ impl From<&Work> for Columns {
             Work::Addressed { uid, after } => Columns {
                 kind: ADDRESSED,
                 one: Some(uid.0),
-                ver: after.map(|spot| spot.time.0),
-                aid: after.map(|spot| *spot.id.as_bytes()),
+                ver: after.map(|sort_key| sort_key.time.0),
+                aid: after.map(|sort_key| *sort_key.id.as_bytes()),
                 ..Columns::default()
             },
             Work::Removal { owner, id } => {
                 Columns { kind: REMOVAL, aid: Some(*id.as_bytes()), one: Some(owner.0), ..Columns::default() }
             }
-            Work::Audience { uid, after } => Columns {
-                kind: AUDIENCE,
+            Work::PrepareFollowers { uid, after } => Columns {
+                kind: FANOUT_STATE,
                 one: Some(uid.0),
                 other: after.map(|after| after.0),
                 ..Columns::default()
             },
-            Work::Sleep { uid, version, after } => Columns {
+            Work::BecomeDormant { uid, version, after } => Columns {
                 kind: SLEEP,
                 ver: Some(version.0),
                 one: Some(uid.0),
                 other: after.map(|after| after.0),
                 ..Columns::default()
             },
-            Work::Return { uid, version, since, after, within } => Columns {
+            Work::CatchUp { uid, version, since, after, within } => Columns {
                 kind: RETURN,
                 ver: Some(version.0),
                 one: Some(uid.0),
                 other: after.map(|after| after.0),
-                formerly: within.map(|(uid, spot)| Put::new().signed(uid.0).spot(spot).finish()),
+                prior: within
+                    .map(|(uid, sort_key)| WireWriter::new().signed(uid.0).sort_key(sort_key).finish()),
                 accepted: Some(seq(*since)),
                 ..Columns::default()
             },
@@ -103,7 +104,7 @@ impl From<&Work> for Columns {
     }
 }
 
-/// From the columns kind, aid, ver, one, other, visibility, formerly, accepted.
+/// From the columns kind, aid, ver, one, other, visibility, prior, accepted.
 pub(super) fn work(row: &Row<'_>) -> Result<Work> {
     let after = || row.get::<_, Option<i64>>(4).map(|number| number.map(Uid));
     let visibility = |row: &Row<'_>| row.get::<_, Option<i64>>(5)?.map(unpack_visibility).transpose();
@@ -111,22 +112,22 @@ pub(super) fn work(row: &Row<'_>) -> Result<Work> {
         VERSION => Work::Version {
             id: activity_id(row, 1)?,
             version: version(row, 2)?,
-            formerly: match visibility(row)? {
-                Some(visibility) => Some(Formerly { visibility, addressed: unpack_uids(row, 6)? }),
+            prior: match visibility(row)? {
+                Some(visibility) => Some(PriorAudience { visibility, addressed: unpack_uids(row, 6)? }),
                 None => None,
             },
             accepted: row.get::<_, Option<i64>>(7)?.map(|_| position(row, 7)).transpose()?,
         },
         ADDRESSED => {
-            let spot =
-                |time| Ok::<_, crate::StoreError>(Spot { time: Millis(time), id: activity_id(row, 1)? });
-            let after = row.get::<_, Option<i64>>(2)?.map(spot).transpose()?;
+            let sort_key =
+                |time| Ok::<_, crate::StoreError>(SortKey { time: Millis(time), id: activity_id(row, 1)? });
+            let after = row.get::<_, Option<i64>>(2)?.map(sort_key).transpose()?;
             Work::Addressed { uid: Uid(row.get(3)?), after }
         }
         FOLLOWERS => Work::Followers {
             id: activity_id(row, 1)?,
             version: version(row, 2)?,
-            formerly: visibility(row)?,
+            prior: visibility(row)?,
             accepted: position(row, 7)?,
             after: Uid(row.get(3)?),
         },
@@ -138,9 +139,9 @@ pub(super) fn work(row: &Row<'_>) -> Result<Work> {
         },
         ACCOUNT => Work::Account { uid: Uid(row.get(3)?), after: after()? },
         REMOVAL => Work::Removal { owner: Uid(row.get(3)?), id: activity_id(row, 1)? },
-        AUDIENCE => Work::Audience { uid: Uid(row.get(3)?), after: after()? },
-        SLEEP => Work::Sleep { uid: Uid(row.get(3)?), version: version(row, 2)?, after: after()? },
-        RETURN => Work::Return {
+        FANOUT_STATE => Work::PrepareFollowers { uid: Uid(row.get(3)?), after: after()? },
+        SLEEP => Work::BecomeDormant { uid: Uid(row.get(3)?), version: version(row, 2)?, after: after()? },
+        RETURN => Work::CatchUp {
             uid: Uid(row.get(3)?),
             version: version(row, 2)?,
             since: position(row, 7)?,
@@ -151,8 +152,8 @@ pub(super) fn work(row: &Row<'_>) -> Result<Work> {
     })
 }
 
-/// Everything of this account's down to that spot.
-fn within(bytes: &[u8]) -> Result<(Uid, Spot)> {
-    let mut take = Take::new(bytes);
-    Ok((take.uid()?, take.spot()?))
+/// Everything of this account's down to that sort_key.
+fn within(bytes: &[u8]) -> Result<(Uid, SortKey)> {
+    let mut take = WireReader::new(bytes);
+    Ok((take.uid()?, take.sort_key()?))
 }

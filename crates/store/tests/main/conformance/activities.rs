@@ -2,10 +2,10 @@
 
 use super::{Engine, fresh};
 use model::{
-    AccountName, Activity, ActivityId, Body, Box, Boxes, Comments, Entry, Millis, Object, Order, Service,
-    ServiceName, State, Thumbnail, Uid, Version, Visibility,
+    AccountName, Activity, ActivityId, Body, Comments, Entry, EntryReason, EntryReasons, Millis, Object,
+    Order, Service, ServiceName, State, Thumbnail, Uid, Version, Visibility,
 };
-use store::{Acceptance, Accepted, Claim, SourceKey, Store};
+use store::{Acceptance, Accepted, Claim, ExternalKey, Store};
 
 fn claim_of(item: &Acceptance) -> Claim {
     let state = &item.activity.state;
@@ -22,7 +22,7 @@ async fn body(store: &dyn Store, id: ActivityId) -> Option<(Version, Body)> {
 }
 
 async fn own_entries(store: &dyn Store, actor: Uid) -> Vec<Entry> {
-    fresh::all(store, actor, Boxes::ALL, Order::Received).await
+    fresh::all(store, actor, EntryReasons::ALL, Order::Received).await
 }
 
 pub(crate) async fn an_accepted_activity_is_there(store: Engine) {
@@ -36,20 +36,20 @@ pub(crate) async fn an_accepted_activity_is_there(store: Engine) {
     assert_eq!(body(&*store, expected.id).await, Some((expected.version, shown)));
     let own = Entry {
         id: expected.id,
-        boxes: fresh::boxes(&[Box::From]),
+        reasons: fresh::reasons(&[EntryReason::Authored]),
         facet: expected.facet,
         received: expected.received,
         published: expected.published,
         actor,
         version: expected.version,
         visibility: Visibility::Public,
-        gone: false,
-        formerly: None,
+        retracted: false,
+        prior: None,
         arrived: Some(position),
         pulled: false,
     };
     for order in [Order::Received, Order::Published] {
-        assert_eq!(fresh::all(&*store, actor, Boxes::ALL, order).await, std::slice::from_ref(&own));
+        assert_eq!(fresh::all(&*store, actor, EntryReasons::ALL, order).await, std::slice::from_ref(&own));
     }
     assert!(store.accept(Vec::new()).await.unwrap().is_empty());
 }
@@ -78,7 +78,7 @@ pub(crate) async fn what_is_stored_comes_back_unchanged(store: Engine) {
         },
         comments: Comments::Counted { comments: u64::MAX, likes: 0 },
         object,
-        brought_by: Some("photos".to_owned()),
+        imported_by: Some("photos".to_owned()),
         to: vec![AccountName::parse("nobody").unwrap()],
     };
     for (number, (visibility, addressed)) in [
@@ -90,10 +90,11 @@ pub(crate) async fn what_is_stored_comes_back_unchanged(store: Engine) {
     .enumerate()
     {
         let mut item = fresh::acceptance(actor, &number.to_string(), fresh::NOON);
-        item.source =
-            SourceKey {
-                actor, service: "škoda & co".to_owned(), id: format!("{}{number}", shown.source_id)
-            };
+        item.source = ExternalKey {
+            actor,
+            service: "škoda & co".to_owned(),
+            id: format!("{}{number}", shown.source_id),
+        };
         item.fingerprint = [0, 255, 1, 0, 0, 0, 0, 0, 7, 7, 7, 7, 7, 7, 7, 0];
         item.activity.body = shown.clone();
         let before = State {
@@ -210,7 +211,7 @@ pub(crate) async fn a_new_version_replaces_the_old(store: Engine) {
     assert_eq!(body(&*store, expected.id).await, Some((expected.version, fresh::body("second"))));
     let own = own_entries(&*store, actor).await;
     assert_eq!(own.len(), 1);
-    let hint = (own[0].version, own[0].visibility, own[0].gone, own[0].arrived);
+    let hint = (own[0].version, own[0].visibility, own[0].retracted, own[0].arrived);
     assert_eq!(hint, (expected.version, Visibility::Direct, false, Some(two)));
     assert_eq!(state(&*store, expected.id).await, Some(expected));
 }
@@ -218,20 +219,20 @@ pub(crate) async fn a_new_version_replaces_the_old(store: Engine) {
 pub(crate) async fn a_deleted_activity_is_known_as_such(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let first = fresh::acceptance(actor, "1", fresh::NOON);
-    let deletion = fresh::next(&first, "gone", true);
+    let deletion = fresh::next(&first, "retracted", true);
     fresh::accept(&*store, &first).await;
     let position = fresh::accept(&*store, &deletion).await;
     let claimed = store.claim(&first.source).await.unwrap().unwrap();
     assert!(claimed.deleted && claimed == claim_of(&deletion));
     assert!(state(&*store, first.activity.state.id).await.unwrap().deleted);
     let own = own_entries(&*store, actor).await;
-    assert!(own.len() == 1 && own[0].gone && own[0].arrived == Some(position), "{own:?}");
+    assert!(own.len() == 1 && own[0].retracted && own[0].arrived == Some(position), "{own:?}");
 }
 
 pub(crate) async fn an_address_can_be_used_again(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let first = fresh::acceptance(actor, "1", fresh::NOON);
-    let deletion = fresh::next(&first, "gone", true);
+    let deletion = fresh::next(&first, "retracted", true);
     let mut anew = fresh::acceptance(actor, "1", fresh::NOON + 5_000);
     anew.before = Some(deletion.activity.state.version);
     for item in [&first, &deletion, &anew] {
@@ -242,7 +243,8 @@ pub(crate) async fn an_address_can_be_used_again(store: Engine) {
     let deleted: Vec<bool> =
         store.states(&ids).await.unwrap().into_iter().map(|state| state.unwrap().deleted).collect();
     assert_eq!(deleted, [true, false], "the old one stays deleted");
-    let own: Vec<_> = own_entries(&*store, actor).await.iter().map(|entry| (entry.id, entry.gone)).collect();
+    let own: Vec<_> =
+        own_entries(&*store, actor).await.iter().map(|entry| (entry.id, entry.retracted)).collect();
     assert_eq!(own, [(ids[1], false), (ids[0], true)]);
 }
 

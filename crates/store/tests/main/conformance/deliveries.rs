@@ -2,28 +2,28 @@
 
 use super::naive::{Collection, Delivery, any_deliveries, hold, walk_arrivals};
 use super::{Engine, fresh};
-use model::{Box, Boxes, Entry, Order, Place, Position, Uid, Version, Visibility};
+use model::{ArrivalOffset, Entry, EntryReason, EntryReasons, Order, Position, Uid, Version, Visibility};
 use proptest::prelude::*;
 use store::{Arrival, Store};
 
-const START: Place = Place { position: Position(0), inside: None };
+const START: ArrivalOffset = ArrivalOffset { position: Position(0), inside: None };
 const END: Position = Position(u64::MAX);
 
 async fn only(store: &dyn Store, owner: Uid) -> Entry {
-    let mut all = fresh::all(store, owner, Boxes::ALL, Order::Received).await;
+    let mut all = fresh::all(store, owner, EntryReasons::ALL, Order::Received).await;
     assert_eq!(all.len(), 1);
     all.pop().unwrap()
 }
 
 pub(crate) async fn the_later_version_wins_then_the_later_position(store: Engine) {
     let owner = fresh::uid(&*store).await;
-    let base = fresh::entry(fresh::NOON, fresh::NOON, &[Box::Followed]);
-    let at = |version, position, gone, visibility| Delivery {
+    let base = fresh::entry(fresh::NOON, fresh::NOON, &[EntryReason::Followed]);
+    let at = |version, position, retracted, visibility| Delivery {
         at: Position(position),
-        entry: Entry { version: Version(version), gone, visibility, ..base.clone() },
+        entry: Entry { version: Version(version), retracted, visibility, ..base.clone() },
     };
     let expected = |delivery: &Delivery| Entry { arrived: Some(delivery.at), ..delivery.entry.clone() };
-    let told = |entry: Entry| Entry { formerly: None, ..entry };
+    let told = |entry: Entry| Entry { prior: None, ..entry };
     let first = at(10, 5, false, Visibility::Public);
     let older = at(9, 50, true, Visibility::Direct);
     let again_later = at(10, 7, false, Visibility::Public);
@@ -66,8 +66,8 @@ pub(crate) async fn the_order_of_deliveries_does_not_matter(store: Engine) {
             }
         }
         for order in [Order::Received, Order::Published] {
-            let expected = fresh::all(&*store, one, Boxes::ALL, order).await;
-            assert_eq!(fresh::all(&*store, other, Boxes::ALL, order).await, expected);
+            let expected = fresh::all(&*store, one, EntryReasons::ALL, order).await;
+            assert_eq!(fresh::all(&*store, other, EntryReasons::ALL, order).await, expected);
         }
         let expected = fresh::arrivals(&*store, one, START, END, 1_000).await;
         assert_eq!(fresh::arrivals(&*store, other, START, END, 1_000).await, expected);
@@ -79,7 +79,7 @@ pub(crate) async fn many_at_one_position_are_paged(store: Engine) {
     let mut entries: Vec<Entry> = (0..50)
         .map(|number| Entry {
             facet: fresh::facet(["flickr", "last.fm"][number % 2], "photo", "post"),
-            ..fresh::entry(fresh::NOON - 7 * number as i64, 0, &Box::ALL[..=number % 3])
+            ..fresh::entry(fresh::NOON - 7 * number as i64, 0, &EntryReason::ALL[..=number % 3])
         })
         .collect();
     let deliveries: Vec<(Uid, Entry)> =
@@ -91,7 +91,7 @@ pub(crate) async fn many_at_one_position_are_paged(store: Engine) {
     for limit in [1, 7, 50, 51] {
         assert_eq!(walk_arrivals(&*store, owner, START, END, limit).await, expected, "{limit}");
     }
-    let whole = Place::whole(Position(3));
+    let whole = ArrivalOffset::after(Position(3));
     assert_eq!(fresh::arrivals(&*store, owner, whole, END, 9).await, [], "all of the position was seen");
     assert_eq!(fresh::arrivals(&*store, owner, START, END, 0).await, []);
 }
@@ -99,7 +99,7 @@ pub(crate) async fn many_at_one_position_are_paged(store: Engine) {
 pub(crate) async fn arrivals_end_at_the_floor(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let entries: Vec<Entry> =
-        (1..=5).map(|number| fresh::entry(fresh::NOON - number, 0, &[Box::Addressed])).collect();
+        (1..=5).map(|number| fresh::entry(fresh::NOON - number, 0, &[EntryReason::Addressed])).collect();
     for (number, entry) in entries.iter().enumerate() {
         store.deliver(Position(10 * (number as u64 + 1)), vec![(owner, entry.clone())]).await.unwrap();
     }
@@ -107,12 +107,12 @@ pub(crate) async fn arrivals_end_at_the_floor(store: Engine) {
         (START, END, vec![0, 1, 2, 3, 4]),
         (START, Position(30), vec![0, 1, 2]),
         (START, Position(29), vec![0, 1]),
-        (Place::whole(Position(10)), Position(30), vec![1, 2]),
-        (Place::whole(Position(9)), Position(30), vec![0, 1, 2]),
-        (Place { position: Position(20), inside: Some(entries[1].id) }, END, vec![2, 3, 4]),
-        (Place::whole(Position(30)), Position(30), vec![]),
-        (Place::whole(Position(40)), Position(20), vec![]),
-        (Place::whole(END), END, vec![]),
+        (ArrivalOffset::after(Position(10)), Position(30), vec![1, 2]),
+        (ArrivalOffset::after(Position(9)), Position(30), vec![0, 1, 2]),
+        (ArrivalOffset { position: Position(20), inside: Some(entries[1].id) }, END, vec![2, 3, 4]),
+        (ArrivalOffset::after(Position(30)), Position(30), vec![]),
+        (ArrivalOffset::after(Position(40)), Position(20), vec![]),
+        (ArrivalOffset::after(END), END, vec![]),
     ] {
         let found: Vec<_> =
             fresh::arrivals(&*store, owner, after, floor, 9).await.iter().map(|entry| entry.id).collect();
@@ -123,20 +123,21 @@ pub(crate) async fn arrivals_end_at_the_floor(store: Engine) {
 
 pub(crate) async fn a_new_version_arrives_anew(store: Engine) {
     let owner = fresh::uid(&*store).await;
-    let first = fresh::entry(fresh::NOON, 0, &[Box::Addressed, Box::Followed]);
+    let first = fresh::entry(fresh::NOON, 0, &[EntryReason::Addressed, EntryReason::Followed]);
     store.deliver(Position(1), vec![(owner, first.clone())]).await.unwrap();
-    let formerly = Some(first.visibility);
-    let second = Entry { version: Version(first.version.0 + 1), gone: true, formerly, ..first.clone() };
+    let prior = Some(first.visibility);
+    let second = Entry { version: Version(first.version.0 + 1), retracted: true, prior, ..first.clone() };
     store.deliver(Position(2), vec![(owner, second.clone())]).await.unwrap();
-    let found = fresh::arrivals(&*store, owner, Place::whole(Position(1)), END, 9).await;
+    let found = fresh::arrivals(&*store, owner, ArrivalOffset::after(Position(1)), END, 9).await;
     assert_eq!(found, [Entry { arrived: Some(Position(2)), ..second }], "also one that takes it back");
-    // The same version in one box at a later position: that box arrives there.
-    let third = Entry { version: Version(first.version.0 + 2), formerly, ..first };
+    // The same version in one reason at a later position: that reason arrives there.
+    let third = Entry { version: Version(first.version.0 + 2), prior, ..first };
     store.deliver(Position(3), vec![(owner, third.clone())]).await.unwrap();
-    let followed = Entry { boxes: fresh::boxes(&[Box::Followed]), ..third.clone() };
+    let followed = Entry { reasons: fresh::reasons(&[EntryReason::Followed]), ..third.clone() };
     store.deliver(Position(4), vec![(owner, followed.clone())]).await.unwrap();
-    let found = fresh::arrivals(&*store, owner, Place::whole(Position(2)), END, 9).await;
-    let addressed = Entry { boxes: fresh::boxes(&[Box::Addressed]), arrived: Some(Position(3)), ..third };
+    let found = fresh::arrivals(&*store, owner, ArrivalOffset::after(Position(2)), END, 9).await;
+    let addressed =
+        Entry { reasons: fresh::reasons(&[EntryReason::Addressed]), arrived: Some(Position(3)), ..third };
     assert_eq!(found, [addressed, Entry { arrived: Some(Position(4)), ..followed }]);
 }
 
@@ -149,7 +150,7 @@ pub(crate) async fn arrivals_are_what_a_naive_model_gives(store: Engine) {
         }
         let all = Collection::of(&deliveries).arrivals();
         let inside = (!all.is_empty()).then(|| inside.get(&all).id);
-        let after = Place { position: Position(position), inside };
+        let after = ArrivalOffset { position: Position(position), inside };
         let mut expected = all;
         expected.retain(|entry| {
             let arrived = entry.arrived.unwrap();
@@ -162,7 +163,7 @@ pub(crate) async fn arrivals_are_what_a_naive_model_gives(store: Engine) {
 pub(crate) async fn changes_come_behind_the_entries_of_their_position(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let mut entries: Vec<Entry> =
-        (0..3).map(|n| fresh::entry(fresh::NOON - n, 0, &[Box::Addressed])).collect();
+        (0..3).map(|n| fresh::entry(fresh::NOON - n, 0, &[EntryReason::Addressed])).collect();
     entries.sort_by_key(|entry| entry.id);
     for (position, entry) in [(2, 0), (2, 1), (5, 2)] {
         store.deliver(Position(position), vec![(owner, entries[entry].clone())]).await.unwrap();
@@ -186,9 +187,9 @@ pub(crate) async fn changes_come_behind_the_entries_of_their_position(store: Eng
             found.extend(kinds(&page));
             after = match page.last() {
                 Some(Arrival::Entry(entry)) => {
-                    Place { position: entry.arrived.unwrap(), inside: Some(entry.id) }
+                    ArrivalOffset { position: entry.arrived.unwrap(), inside: Some(entry.id) }
                 }
-                Some(Arrival::Change(position)) => Place::whole(*position),
+                Some(Arrival::Change(position)) => ArrivalOffset::after(*position),
                 None => break,
             };
         }
@@ -199,8 +200,8 @@ pub(crate) async fn changes_come_behind_the_entries_of_their_position(store: Eng
 }
 
 pub(crate) async fn of_one_place_the_wider_account_of_what_was_before_stays(store: Engine) {
-    let base = fresh::entry(fresh::NOON, 0, &[Box::Followed]);
-    let told = |formerly| Entry { formerly, gone: true, version: Version(9), ..base.clone() };
+    let base = fresh::entry(fresh::NOON, 0, &[EntryReason::Followed]);
+    let told = |prior| Entry { prior, retracted: true, version: Version(9), ..base.clone() };
     let writes = [
         (2, told(Some(Visibility::Followers))),
         (2, told(Some(Visibility::Direct))),

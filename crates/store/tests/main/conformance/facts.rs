@@ -12,7 +12,7 @@ pub(crate) async fn the_first_to_fix_a_fact_wins(store: Engine) {
     let calls: Vec<_> = (0..50)
         .map(|number| {
             let (store, name) = (store.clone(), name.clone());
-            tokio::spawn(async move { store.fix(&name, &number.to_string()).await.unwrap() })
+            tokio::spawn(async move { store.set_once(&name, &number.to_string()).await.unwrap() })
         })
         .collect();
     let mut told = HashSet::new();
@@ -20,9 +20,9 @@ pub(crate) async fn the_first_to_fix_a_fact_wins(store: Engine) {
         told.insert(call.await.unwrap());
     }
     assert_eq!(told.len(), 1, "everybody is told the same: {told:?}");
-    let later = store.fix(&name, "too late").await.unwrap();
+    let later = store.set_once(&name, "too late").await.unwrap();
     assert!(told.contains(&later));
     let other = format!("fact-{:x}", fresh::number());
-    assert_eq!(store.fix(&other, "").await.unwrap(), "", "also an empty one is fixed");
-    assert_eq!(store.fix(&other, "x").await.unwrap(), "");
+    assert_eq!(store.set_once(&other, "").await.unwrap(), "", "also an empty one is fixed");
+    assert_eq!(store.set_once(&other, "x").await.unwrap(), "");
 }

@@ -2,7 +2,10 @@
 
 use super::naive::{Collection, any_boxes, any_deliveries, any_filter, any_order, any_spot, hold, walk};
 use super::{Engine, fresh};
-use model::{Box, Boxes, Entry, Filter, Millis, Order, Position, Range, Spot, Uid, Version, Visibility};
+use model::{
+    Entry, EntryReason, EntryReasons, Filter, Millis, Order, Position, Range, SortKey, Uid, Version,
+    Visibility,
+};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use store::{Slice, Store};
@@ -22,8 +25,8 @@ async fn times(store: &dyn Store, owner: Uid, order: Order, range: Range) -> Vec
         Order::Received => Filter { received: range, ..Filter::default() },
         Order::Published => Filter { published: range, ..Filter::default() },
     };
-    let slice = Slice { owner, boxes: Boxes::ALL, order, filter: &filter, after: None, limit: 100 };
-    store.slice(&slice).await.unwrap().iter().map(|entry| entry.spot(order).time.0).collect()
+    let slice = Slice { owner, reasons: EntryReasons::ALL, order, filter: &filter, after: None, limit: 100 };
+    store.slice(&slice).await.unwrap().iter().map(|entry| entry.sort_key(order).time.0).collect()
 }
 
 pub(crate) async fn a_slice_is_in_order(store: Engine) {
@@ -32,16 +35,16 @@ pub(crate) async fn a_slice_is_in_order(store: Engine) {
         .map(|(received, published)| Entry {
             visibility: Visibility::Followers,
             actor: owner,
-            ..fresh::entry(received, published, &[Box::Followed])
+            ..fresh::entry(received, published, &[EntryReason::Followed])
         })
         .to_vec();
     deliver(&*store, owner, &entries).await;
-    let received = fresh::all(&*store, owner, Boxes::ALL, Order::Received).await;
+    let received = fresh::all(&*store, owner, EntryReasons::ALL, Order::Received).await;
     assert_eq!(received, [arrived(&entries[2]), arrived(&entries[1]), arrived(&entries[0])]);
-    let published = fresh::all(&*store, owner, Boxes::ALL, Order::Published).await;
+    let published = fresh::all(&*store, owner, EntryReasons::ALL, Order::Published).await;
     assert_eq!(published, [arrived(&entries[0]), arrived(&entries[2]), arrived(&entries[1])]);
     let other = fresh::uid(&*store).await;
-    assert_eq!(fresh::all(&*store, other, Boxes::ALL, Order::Received).await, [], "nobody else's");
+    assert_eq!(fresh::all(&*store, other, EntryReasons::ALL, Order::Received).await, [], "nobody else's");
 }
 
 pub(crate) async fn ties_go_by_identifier(store: Engine) {
@@ -49,7 +52,7 @@ pub(crate) async fn ties_go_by_identifier(store: Engine) {
     let mut entries: Vec<Entry> = (0..30)
         .map(|number| Entry {
             facet: fresh::facet(["flickr", "last.fm", "digg"][number % 3], "photo", "post"),
-            ..fresh::entry(fresh::NOON, fresh::NOON, &[Box::ALL[number % 2]])
+            ..fresh::entry(fresh::NOON, fresh::NOON, &[EntryReason::ALL[number % 2]])
         })
         .collect();
     deliver(&*store, owner, &entries).await;
@@ -58,7 +61,8 @@ pub(crate) async fn ties_go_by_identifier(store: Engine) {
     let filter = Filter::default();
     for order in [Order::Received, Order::Published] {
         for limit in [1, 7, 30, 31] {
-            let slice = Slice { owner, boxes: Boxes::ALL, order, filter: &filter, after: None, limit };
+            let slice =
+                Slice { owner, reasons: EntryReasons::ALL, order, filter: &filter, after: None, limit };
             assert_eq!(walk(&*store, slice).await, expected, "{limit}");
         }
     }
@@ -67,7 +71,7 @@ pub(crate) async fn ties_go_by_identifier(store: Engine) {
 pub(crate) async fn the_range_is_exact_at_both_ends(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let entries: Vec<Entry> =
-        (1..=5).map(|time| fresh::entry(time * 10, 1_000 - time * 10, &[Box::Addressed])).collect();
+        (1..=5).map(|time| fresh::entry(time * 10, 1_000 - time * 10, &[EntryReason::Addressed])).collect();
     deliver(&*store, owner, &entries).await;
     let range = |since: Option<i64>, before: Option<i64>| Range {
         since: since.map(Millis),
@@ -81,73 +85,81 @@ pub(crate) async fn the_range_is_exact_at_both_ends(store: Engine) {
     assert_eq!(times(&*store, owner, received, range(Some(50), Some(10))).await, [0; 0]);
     assert_eq!(times(&*store, owner, Order::Published, range(Some(960), Some(980))).await, [970, 960]);
 
-    // A spot outside the range does not widen it.
+    // A sort_key outside the range does not widen it.
     let filter = Filter { received: range(Some(20), Some(40)), ..Filter::default() };
     let id = |time: i64| entries.iter().find(|entry| entry.received.0 == time).unwrap().id;
-    for (spot, expected) in [
-        (Spot { time: Millis(50), id: id(50) }, vec![30, 20]),
-        (Spot { time: Millis(40), id: id(40) }, vec![30, 20]),
-        (Spot { time: Millis(30), id: id(30) }, vec![20]),
-        (Spot { time: Millis(20), id: id(20) }, vec![]),
-        (Spot { time: Millis(10), id: id(10) }, vec![]),
+    for (sort_key, expected) in [
+        (SortKey { time: Millis(50), id: id(50) }, vec![30, 20]),
+        (SortKey { time: Millis(40), id: id(40) }, vec![30, 20]),
+        (SortKey { time: Millis(30), id: id(30) }, vec![20]),
+        (SortKey { time: Millis(20), id: id(20) }, vec![]),
+        (SortKey { time: Millis(10), id: id(10) }, vec![]),
     ] {
-        let boxes = Boxes::ALL;
-        let slice = Slice { owner, boxes, order: received, filter: &filter, after: Some(spot), limit: 9 };
+        let reasons = EntryReasons::ALL;
+        let slice =
+            Slice { owner, reasons, order: received, filter: &filter, after: Some(sort_key), limit: 9 };
         let found: Vec<i64> =
             store.slice(&slice).await.unwrap().iter().map(|entry| entry.received.0).collect();
-        assert_eq!(found, expected, "{spot:?}");
+        assert_eq!(found, expected, "{sort_key:?}");
     }
 }
 
 pub(crate) async fn every_box_by_itself_and_together(store: Engine) {
     let owner = fresh::uid(&*store).await;
-    let everywhere = fresh::entry(40, 40, &Box::ALL);
-    let [from, addressed, followed] = [(10, Box::From), (20, Box::Addressed), (30, Box::Followed)]
-        .map(|(time, one)| fresh::entry(time, time, &[one]));
+    let everywhere = fresh::entry(40, 40, &EntryReason::ALL);
+    let [from, addressed, followed] =
+        [(10, EntryReason::Authored), (20, EntryReason::Addressed), (30, EntryReason::Followed)]
+            .map(|(time, one)| fresh::entry(time, time, &[one]));
     deliver(&*store, owner, &[everywhere.clone(), from.clone(), addressed.clone(), followed.clone()]).await;
-    for (boxes, single) in [
-        (vec![Box::From], vec![&from]),
-        (vec![Box::Addressed], vec![&addressed]),
-        (vec![Box::Followed], vec![&followed]),
-        (vec![Box::Addressed, Box::Followed], vec![&followed, &addressed]),
-        (vec![Box::From, Box::Followed], vec![&followed, &from]),
-        (Box::ALL.to_vec(), vec![&followed, &addressed, &from]),
+    for (reasons, single) in [
+        (vec![EntryReason::Authored], vec![&from]),
+        (vec![EntryReason::Addressed], vec![&addressed]),
+        (vec![EntryReason::Followed], vec![&followed]),
+        (vec![EntryReason::Addressed, EntryReason::Followed], vec![&followed, &addressed]),
+        (vec![EntryReason::Authored, EntryReason::Followed], vec![&followed, &from]),
+        (EntryReason::ALL.to_vec(), vec![&followed, &addressed, &from]),
     ] {
-        let boxes = fresh::boxes(&boxes);
-        // Once, and with those of its boxes that were asked for.
-        let mut expected = vec![Entry { boxes, ..arrived(&everywhere) }];
+        let reasons = fresh::reasons(&reasons);
+        // Once, and with those of its reasons that were asked for.
+        let mut expected = vec![Entry { reasons, ..arrived(&everywhere) }];
         expected.extend(single.into_iter().map(arrived));
         for order in [Order::Received, Order::Published] {
-            assert_eq!(fresh::all(&*store, owner, boxes, order).await, expected);
+            assert_eq!(fresh::all(&*store, owner, reasons, order).await, expected);
         }
     }
 }
 
 pub(crate) async fn an_entry_is_gone_when_all_its_rows_are(store: Engine) {
     let owner = fresh::uid(&*store).await;
-    let first = fresh::entry(fresh::NOON, 5, &[Box::Addressed, Box::Followed]);
+    let first = fresh::entry(fresh::NOON, 5, &[EntryReason::Addressed, EntryReason::Followed]);
     let no_longer_addressed = Entry {
-        boxes: fresh::boxes(&[Box::Addressed]),
+        reasons: fresh::reasons(&[EntryReason::Addressed]),
         version: Version(first.version.0 + 1),
         visibility: Visibility::Followers,
-        gone: true,
+        retracted: true,
         ..first.clone()
     };
-    let still_followed =
-        Entry { boxes: fresh::boxes(&[Box::Followed]), gone: false, ..no_longer_addressed.clone() };
-    let deleted =
-        Entry { boxes: first.boxes, version: Version(first.version.0 + 2), ..no_longer_addressed.clone() };
-    for (position, delivered, boxes, visibility, gone) in [
-        (1, &first, first.boxes, first.visibility, false),
+    let still_followed = Entry {
+        reasons: fresh::reasons(&[EntryReason::Followed]),
+        retracted: false,
+        ..no_longer_addressed.clone()
+    };
+    let deleted = Entry {
+        reasons: first.reasons,
+        version: Version(first.version.0 + 2),
+        ..no_longer_addressed.clone()
+    };
+    for (position, delivered, reasons, visibility, retracted) in [
+        (1, &first, first.reasons, first.visibility, false),
         // Until the other row is told too, it stays where it was.
-        (2, &no_longer_addressed, still_followed.boxes, first.visibility, false),
-        (2, &still_followed, still_followed.boxes, still_followed.visibility, false),
-        (3, &deleted, first.boxes, deleted.visibility, true),
+        (2, &no_longer_addressed, still_followed.reasons, first.visibility, false),
+        (2, &still_followed, still_followed.reasons, still_followed.visibility, false),
+        (3, &deleted, first.reasons, deleted.visibility, true),
     ] {
         store.deliver(Position(position), vec![(owner, delivered.clone())]).await.unwrap();
         let arrived = Some(Position(position));
-        let expected = Entry { boxes, gone, visibility, arrived, ..delivered.clone() };
-        assert_eq!(fresh::all(&*store, owner, Boxes::ALL, Order::Received).await, [expected]);
+        let expected = Entry { reasons, retracted, visibility, arrived, ..delivered.clone() };
+        assert_eq!(fresh::all(&*store, owner, EntryReasons::ALL, Order::Received).await, [expected]);
     }
 }
 
@@ -157,14 +169,15 @@ pub(crate) async fn extreme_times(store: Engine) {
         .map(|time| Entry {
             version: Version(1),
             actor: Uid(i64::MAX),
-            ..fresh::entry(time, time, &[Box::From])
+            ..fresh::entry(time, time, &[EntryReason::Authored])
         })
         .to_vec();
     deliver(&*store, owner, &entries).await;
     let expected: Vec<Entry> = entries.iter().map(arrived).collect();
     let filter = Filter::default();
     for order in [Order::Received, Order::Published] {
-        let slice = Slice { owner, boxes: Boxes::ALL, order, filter: &filter, after: None, limit: 1 };
+        let slice =
+            Slice { owner, reasons: EntryReasons::ALL, order, filter: &filter, after: None, limit: 1 };
         assert_eq!(walk(&*store, slice).await, expected);
     }
     let since = Range { since: Some(Millis::MIN), before: Some(Millis::MAX) };
@@ -174,20 +187,26 @@ pub(crate) async fn extreme_times(store: Engine) {
 pub(crate) async fn slices_of_nothing(store: Engine) {
     let owner = fresh::uid(&*store).await;
     store.deliver(ONE, Vec::new()).await.unwrap();
-    let one = fresh::entry(10, 10, &[Box::Followed]);
+    let one = fresh::entry(10, 10, &[EntryReason::Followed]);
     deliver(&*store, owner, std::slice::from_ref(&one)).await;
-    deliver(&*store, owner, &[Entry { boxes: Boxes::default(), ..fresh::entry(20, 20, &[]) }]).await;
+    deliver(&*store, owner, &[Entry { reasons: EntryReasons::default(), ..fresh::entry(20, 20, &[]) }]).await;
     let all = Filter::default();
     let nothing = Filter { services: fresh::words(&["no such service"]), ..Filter::default() };
-    let slice =
-        Slice { owner, boxes: Boxes::ALL, order: Order::Received, filter: &all, after: None, limit: 10 };
-    assert_eq!(store.slice(&slice).await.unwrap(), [arrived(&one)], "an entry in no box is nowhere");
+    let slice = Slice {
+        owner,
+        reasons: EntryReasons::ALL,
+        order: Order::Received,
+        filter: &all,
+        after: None,
+        limit: 10,
+    };
+    assert_eq!(store.slice(&slice).await.unwrap(), [arrived(&one)], "an entry in no reason is nowhere");
     for empty in [
         Slice { limit: 0, ..slice.clone() },
-        Slice { boxes: Boxes::default(), ..slice.clone() },
-        Slice { boxes: fresh::boxes(&[Box::From, Box::Addressed]), ..slice.clone() },
+        Slice { reasons: EntryReasons::default(), ..slice.clone() },
+        Slice { reasons: fresh::reasons(&[EntryReason::Authored, EntryReason::Addressed]), ..slice.clone() },
         Slice { owner: Uid(i64::MAX), ..slice.clone() },
-        Slice { after: Some(one.spot(Order::Received)), ..slice.clone() },
+        Slice { after: Some(one.sort_key(Order::Received)), ..slice.clone() },
     ] {
         assert_eq!(store.slice(&empty).await.unwrap(), [], "{empty:?}");
     }
@@ -201,15 +220,16 @@ pub(crate) async fn a_thousand_facets(store: Engine) {
     let entries: Vec<Entry> = (0..1_000_i64)
         .map(|number| Entry {
             facet: fresh::facet(&format!("service {tag} {number}"), "song", "play"),
-            ..fresh::entry(fresh::NOON + number / 3, fresh::NOON - number, &[Box::Followed])
+            ..fresh::entry(fresh::NOON + number / 3, fresh::NOON - number, &[EntryReason::Followed])
         })
         .collect();
     deliver(&*store, owner, &entries).await;
     let mut expected: Vec<Entry> = entries.iter().map(arrived).collect();
     let filter = Filter::default();
     for order in [Order::Received, Order::Published] {
-        expected.sort_by_key(|entry| std::cmp::Reverse(entry.spot(order)));
-        let slice = Slice { owner, boxes: Boxes::ALL, order, filter: &filter, after: None, limit: 300 };
+        expected.sort_by_key(|entry| std::cmp::Reverse(entry.sort_key(order)));
+        let slice =
+            Slice { owner, reasons: EntryReasons::ALL, order, filter: &filter, after: None, limit: 300 };
         assert!(walk(&*store, slice.clone()).await == expected);
         let rare = Filter { services: fresh::words(&[&format!("service {tag} 500")]), ..Filter::default() };
         let mut found = walk(&*store, Slice { filter: &rare, ..slice }).await;
@@ -240,21 +260,22 @@ pub(crate) async fn slices_are_what_a_naive_model_gives(store: Engine) {
             store.deliver(delivery.at, vec![(owner, delivery.entry.clone())]).await.unwrap();
         }
         let collection = Collection::of(&deliveries);
-        for (boxes, order, filter, after, limit) in questions {
+        for (reasons, order, filter, after, limit) in questions {
             let range = match order {
                 Order::Received => filter.received,
                 Order::Published => filter.published,
             };
-            let mut expected = collection.entries(boxes, order);
+            let mut expected = collection.entries(reasons, order);
             expected.retain(|entry| {
-                let spot = entry.spot(order);
-                range.contains(spot.time) && after.is_none_or(|after| spot < after)
+                let sort_key = entry.sort_key(order);
+                range.contains(sort_key.time) && after.is_none_or(|after| sort_key < after)
             });
-            let mut found = walk(&*store, Slice { owner, boxes, order, filter: &filter, after, limit }).await;
+            let mut found =
+                walk(&*store, Slice { owner, reasons, order, filter: &filter, after, limit }).await;
             let known: HashSet<_> = expected.iter().map(|entry| entry.id).collect();
             assert!(
                 found.iter().all(|entry| known.contains(&entry.id)),
-                "more than the range or the boxes have"
+                "more than the range or the reasons have"
             );
             // What the filter does not select may be given or not.
             found.retain(|entry| filter.matches(entry));

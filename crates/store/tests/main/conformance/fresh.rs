@@ -1,14 +1,15 @@
 //! Things that no other test has.
 
 use model::{
-    Account, AccountName, Activity, ActivityId, Body, Box, Boxes, Comments, Entry, Facet, Filter, Formerly,
-    Kind, Millis, Object, Order, Service, ServiceName, State, Uid, Verb, Version, Visibility,
+    Account, AccountName, Activity, ActivityId, Body, Comments, Entry, EntryReason, EntryReasons, Facet,
+    Filter, Kind, Millis, Object, Order, PriorAudience, Service, ServiceName, State, Uid, Verb, Version,
+    Visibility,
 };
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
-use store::{Acceptance, Accepted, NewAccount, Slice, SourceKey, Store, Versioned};
+use store::{Acceptance, Accepted, ExternalKey, NewAccount, Slice, Store, Versioned};
 
 /// A time that is as good as any other.
 pub(crate) const NOON: i64 = 1_790_000_000_000;
@@ -71,22 +72,22 @@ pub(crate) fn photo() -> Facet {
     facet("flickr", "photo", "post")
 }
 
-pub(crate) fn boxes(these: &[Box]) -> Boxes {
+pub(crate) fn reasons(these: &[EntryReason]) -> EntryReasons {
     these.iter().copied().collect()
 }
 
-pub(crate) fn entry(received: i64, published: i64, these: &[Box]) -> Entry {
+pub(crate) fn entry(received: i64, published: i64, these: &[EntryReason]) -> Entry {
     Entry {
         id: id(received),
-        boxes: boxes(these),
+        reasons: reasons(these),
         facet: photo(),
         received: Millis(received),
         published: Millis(published),
         actor: Uid(7),
         version: Version(received),
         visibility: Visibility::Public,
-        gone: false,
-        formerly: None,
+        retracted: false,
+        prior: None,
         arrived: None,
         pulled: false,
     }
@@ -100,13 +101,13 @@ pub(crate) fn body(title: &str) -> Body {
         service: Service { name: ServiceName::parse("Flickr").unwrap(), icon: None, website: None },
         comments: Comments::Available(false),
         object: Object::default(),
-        brought_by: None,
+        imported_by: None,
         to: Vec::new(),
     }
 }
 
-pub(crate) fn source(actor: Uid, id: &str) -> SourceKey {
-    SourceKey { actor, service: "flickr".to_owned(), id: id.to_owned() }
+pub(crate) fn source(actor: Uid, id: &str) -> ExternalKey {
+    ExternalKey { actor, service: "flickr".to_owned(), id: id.to_owned() }
 }
 
 /// The first version of an activity that nobody is addressed by.
@@ -128,7 +129,7 @@ pub(crate) fn acceptance(actor: Uid, source_id: &str, received: i64) -> Acceptan
         source: source(actor, source_id),
         before: None,
         fingerprint: [1; 16],
-        formerly: None,
+        prior: None,
         activity: Activity { state, body: body("first") },
     }
 }
@@ -138,7 +139,7 @@ pub(crate) fn next(before: &Acceptance, title: &str, deleted: bool) -> Acceptanc
     let mut next = before.clone();
     let version = before.activity.state.version;
     next.before = Some(version);
-    next.formerly = Some(Formerly::from(&before.activity.state));
+    next.prior = Some(PriorAudience::from(&before.activity.state));
     next.fingerprint = [before.fingerprint[0] + 1; 16];
     next.activity.state.version = Version(version.0 + 1_000);
     next.activity.state.updated = Millis(version.0 + 1_000);
@@ -155,10 +156,10 @@ pub(crate) async fn accept(store: &dyn Store, item: &Acceptance) -> model::Posit
     }
 }
 
-/// Everything in an account's boxes, in that order.
-pub(crate) async fn all(store: &dyn Store, owner: Uid, boxes: Boxes, order: Order) -> Vec<Entry> {
+/// Everything in an account's reasons, in that order.
+pub(crate) async fn all(store: &dyn Store, owner: Uid, reasons: EntryReasons, order: Order) -> Vec<Entry> {
     let filter = Filter::default();
-    store.slice(&Slice { owner, boxes, order, filter: &filter, after: None, limit: 100_000 }).await.unwrap()
+    store.slice(&Slice { owner, reasons, order, filter: &filter, after: None, limit: 100_000 }).await.unwrap()
 }
 
 pub(crate) fn words(these: &[&str]) -> BTreeSet<String> {
@@ -179,7 +180,7 @@ pub(crate) async fn followers(
 pub(crate) async fn arrivals(
     store: &dyn Store,
     owner: Uid,
-    after: model::Place,
+    after: model::ArrivalOffset,
     floor: model::Position,
     limit: usize,
 ) -> Vec<Entry> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use store::{KnownNetwork, Nonce, Secret};
 
 /// How many try at once, and how often.
-const AT_ONCE: usize = 40;
+const CONCURRENCY: usize = 40;
 const ROUNDS: usize = 5;
 
 fn temporary() -> Temporary {
@@ -17,7 +17,7 @@ fn temporary() -> Temporary {
         callback: Some("https://reader.example/back?x=1".to_owned()),
         scopes: Scopes::Read,
         expires: Millis(fresh::NOON + 900_000),
-        progress: Progress::Asked,
+        progress: Progress::Requested,
     }
 }
 
@@ -139,7 +139,7 @@ pub(crate) async fn of_many_decisions_one_counts(store: Engine) {
     for _ in 0..ROUNDS {
         let one = temporary();
         store.add_temporary(&one).await.unwrap();
-        let calls = (0..AT_ONCE).map(|n| {
+        let calls = (0..CONCURRENCY).map(|n| {
             let (store, key) = (Arc::clone(&store), one.key.clone());
             // Refusals are all the same, so several of them can rightly believe to be the first.
             let decision = if n == 0 { Progress::Refused } else { allowed(by) };
@@ -176,7 +176,7 @@ pub(crate) async fn of_many_exchanges_one_wins(store: Engine) {
     let owner = fresh::uid(&*store).await;
     for round in 1..=ROUNDS {
         let one = granted(&store, owner).await;
-        let calls = (0..AT_ONCE).map(|_| {
+        let calls = (0..CONCURRENCY).map(|_| {
             let (store, key, token) = (Arc::clone(&store), one.key.clone(), token(owner, fresh::NOON));
             async move { store.exchange(&key, &token).await }
         });
@@ -273,7 +273,7 @@ pub(crate) async fn a_nonce_is_claimed_once(store: Engine) {
 pub(crate) async fn of_many_claims_of_a_nonce_one_wins(store: Engine) {
     for _ in 0..ROUNDS {
         let one = nonce();
-        let calls = (0..AT_ONCE).map(|_| {
+        let calls = (0..CONCURRENCY).map(|_| {
             let store = Arc::clone(&store);
             async move { store.claim_nonce(&one).await }
         });
@@ -346,7 +346,7 @@ pub(crate) async fn of_many_uses_of_a_ticket_one_wins(store: Engine) {
     for _ in 0..ROUNDS {
         let one = ticket(Purpose::Invitation);
         store.add_ticket(&one).await.unwrap();
-        let calls = (0..AT_ONCE).map(|_| {
+        let calls = (0..CONCURRENCY).map(|_| {
             let (store, hash) = (Arc::clone(&store), one.hash);
             async move { store.use_ticket(&hash).await }
         });

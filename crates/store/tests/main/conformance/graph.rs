@@ -1,7 +1,7 @@
 //! Who follows whom.
 
 use super::{Engine, fresh};
-use model::{Edge, Millis, Spot, Uid, Version};
+use model::{Edge, Millis, SortKey, Uid, Version};
 use store::{Follower, Work};
 
 fn edge(version: i64, following: bool) -> Edge {
@@ -11,7 +11,7 @@ fn edge(version: i64, following: bool) -> Edge {
 pub(crate) async fn an_edge_is_seen_from_both_ends(store: Engine) {
     let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [None]);
-    let follows = Edge { from: Some(Spot { time: Millis(-5), id: fresh::id(9) }), ..edge(1, true) };
+    let follows = Edge { from: Some(SortKey { time: Millis(-5), id: fresh::id(9) }), ..edge(1, true) };
     store.put_edge(ada, bob, &follows).await.unwrap();
     store.put_edge(ada, bob, &follows).await.unwrap();
     assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(follows)]);
@@ -116,7 +116,7 @@ pub(crate) async fn an_edge_is_followed_up(store: Engine) {
     let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let first = store.put_edge(ada, bob, &edge(1, true)).await.unwrap().expect("it is new");
     assert_eq!(store.put_edge(ada, bob, &edge(1, true)).await.unwrap(), None, "it is known");
-    let follower = |version, since| Follower { uid: ada, version: Version(version), since, sleep: None };
+    let follower = |version, since| Follower { uid: ada, version: Version(version), since, dormancy: None };
     assert_eq!(store.followers(bob, None, 9).await.unwrap(), [follower(1, first)]);
     let ended = store.put_edge(ada, bob, &edge(2, false)).await.unwrap().expect("it is new");
     let again = store.put_edge(ada, bob, &edge(3, true)).await.unwrap().expect("it is new");

@@ -1,7 +1,7 @@
 //! The delivery log. Others may append to it meanwhile, so a test knows of its own tasks only.
 
 use super::{Engine, fresh};
-use model::{Formerly, Millis, Position, Spot, Uid, Version, Visibility};
+use model::{Millis, Position, PriorAudience, SortKey, Uid, Version, Visibility};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use store::{Accepted, Store, Task, Work};
@@ -45,8 +45,8 @@ pub(crate) async fn tasks_wait_until_they_are_acknowledged(store: Engine) {
     for item in [&first, &second] {
         let position = fresh::accept(&*store, item).await;
         let state = &item.activity.state;
-        let formerly = item.formerly.clone();
-        let work = Work::Version { id: state.id, version: state.version, formerly, accepted: None };
+        let prior = item.prior.clone();
+        let work = Work::Version { id: state.id, version: state.version, prior, accepted: None };
         expected.push(Task { position, work, attempts: 0, not_before: Millis(0) });
     }
     let mine: Vec<Position> = expected.iter().map(|task| task.position).collect();
@@ -126,21 +126,21 @@ pub(crate) async fn concurrent_acceptances_are_all_logged(store: Engine) {
 
 fn every_kind() -> Vec<Work> {
     let (id, version, uid) = (fresh::id(fresh::NOON), Version(7), Uid(9));
-    let formerly =
-        Some(Formerly { visibility: Visibility::Followers, addressed: vec![Uid(1), Uid(i64::MAX)] });
+    let prior =
+        Some(PriorAudience { visibility: Visibility::Followers, addressed: vec![Uid(1), Uid(i64::MAX)] });
     let after = Uid(5);
     let (accepted, before) = (Position(3), Some(Visibility::Direct));
     vec![
-        Work::Version { id, version, formerly, accepted: None },
-        Work::Version { id, version, formerly: None, accepted: Some(accepted) },
-        Work::Followers { id, version, formerly: before, accepted, after },
-        Work::Followers { id, version, formerly: None, accepted, after },
+        Work::Version { id, version, prior, accepted: None },
+        Work::Version { id, version, prior: None, accepted: Some(accepted) },
+        Work::Followers { id, version, prior: before, accepted, after },
+        Work::Followers { id, version, prior: None, accepted, after },
         Work::Edge { follower: uid, followee: after, version, following: true },
         Work::Edge { follower: uid, followee: after, version, following: false },
         Work::Account { uid, after: None },
         Work::Account { uid, after: Some(after) },
         Work::Addressed { uid, after: None },
-        Work::Addressed { uid, after: Some(Spot { time: Millis(5), id }) },
+        Work::Addressed { uid, after: Some(SortKey { time: Millis(5), id }) },
         Work::Removal { owner: uid, id },
     ]
 }
@@ -174,12 +174,12 @@ pub(crate) async fn a_task_that_failed_comes_back_when_its_time_has_come(store: 
     let task = Task { attempts: 3, ..waiting(&*store, &[first], 1).await.remove(0) };
     store.retry(&task, Millis(77)).await.unwrap();
     store.retry(&task, Millis(88)).await.unwrap();
-    store.come_due(Millis(76)).await.unwrap();
+    store.requeue_due(Millis(76)).await.unwrap();
     doing(&*store, &work, 0).await;
     for _ in 0..2 {
-        store.come_due(Millis(77)).await.unwrap();
+        store.requeue_due(Millis(77)).await.unwrap();
     }
-    store.come_due(Millis(99)).await.unwrap();
+    store.requeue_due(Millis(99)).await.unwrap();
     // Once, however often it is said.
     let found = doing(&*store, &work, 1).await;
     assert!(found[0].position > first);
@@ -189,13 +189,13 @@ pub(crate) async fn a_task_that_failed_comes_back_when_its_time_has_come(store: 
 
 pub(crate) async fn a_version_that_failed_knows_where_it_was_accepted(store: Engine) {
     let id = fresh::id(fresh::NOON);
-    let work = |accepted| Work::Version { id, version: Version(3), formerly: None, accepted };
+    let work = |accepted| Work::Version { id, version: Version(3), prior: None, accepted };
     let mut position = store.append(&work(None)).await.unwrap();
     let first = position;
     for attempts in 1..3 {
         let task = Task { attempts, ..waiting(&*store, &[position], 1).await.remove(0) };
         store.retry(&task, Millis(1)).await.unwrap();
-        store.come_due(Millis(1)).await.unwrap();
+        store.requeue_due(Millis(1)).await.unwrap();
         position = doing(&*store, &work(Some(first)), 1).await.remove(0).position;
     }
     store.acknowledge(&[position], &[]).await.unwrap();
@@ -207,7 +207,7 @@ pub(crate) async fn a_dead_letter_can_be_tried_again(store: Engine) {
     let first = store.append(&work).await.unwrap();
     let task = Task { attempts: 10, ..waiting(&*store, &[first], 1).await.remove(0) };
     for _ in 0..2 {
-        store.bury(&task, "the disk is full", Millis(99)).await.unwrap();
+        store.dead_letter(&task, "the disk is full", Millis(99)).await.unwrap();
     }
     waiting(&*store, &[first], 0).await;
     let mine = async || -> Vec<store::DeadLetter> {

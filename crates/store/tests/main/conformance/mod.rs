@@ -9,7 +9,9 @@ pub(crate) mod activities;
 pub(crate) mod connections;
 pub(crate) mod credentials;
 pub(crate) mod deliveries;
+pub(crate) mod dormancy;
 pub(crate) mod facts;
+pub(crate) mod fanout_mode;
 pub(crate) mod feeds;
 pub(crate) mod fresh;
 pub(crate) mod grants;
@@ -18,10 +20,8 @@ pub(crate) mod log;
 mod naive;
 pub(crate) mod networks;
 pub(crate) mod pulled;
-pub(crate) mod sleep;
 pub(crate) mod sources;
 pub(crate) mod update;
-pub(crate) mod ways;
 
 use std::sync::Arc;
 
@@ -74,11 +74,11 @@ macro_rules! hold_to_the_interface {
                 acknowledging_twice_is_once, concurrent_acceptances_are_all_logged,
                 every_kind_of_work_comes_back_unchanged, what_follows_a_task_waits_before_it_is_acknowledged,
                 a_task_that_failed_comes_back_when_its_time_has_come, a_version_that_failed_knows_where_it_was_accepted, a_dead_letter_can_be_tried_again;
-            ways: nobody_is_pulled_at_first, the_later_audience_stays, audiences_line_up,
+            fanout_mode: nobody_is_pulled_at_first, the_later_audience_stays, audiences_line_up,
                 what_is_pulled_is_told_to_the_reader, what_is_pushed_nevertheless_is_told_to_the_actor,
                 a_follower_pulls_from_so_many_at_most, of_many_choices_one_counts,
                 an_edge_that_ended_is_not_told_of, the_order_of_choices_does_not_matter, pushed_followers_page;
-            sleep: the_latest_read_stays, last_reads_line_up, the_later_phase_stays, who_sleeps_is_woken_once,
+            dormancy: the_latest_read_stays, last_reads_line_up, the_later_phase_stays, who_sleeps_is_woken_once,
                 whoever_wakes_it_is_followed_up, the_latest_sleep_of_an_edge_stays, sleep_is_told_of_each_edge,
                 its_tasks_are_kept_whatever_becomes_of_them;
             pulled: a_mark_is_on_the_state_and_on_the_actors_entry, the_later_row_stays_marked_or_not,

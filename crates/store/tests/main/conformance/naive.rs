@@ -2,15 +2,15 @@
 
 use super::fresh;
 use model::{
-    ActivityId, Box, Boxes, Entry, Facet, Filter, Millis, Order, Place, Position, Range, Spot, Uid, Version,
-    Visibility,
+    ActivityId, ArrivalOffset, Entry, EntryReason, EntryReasons, Facet, Filter, Millis, Order, Position,
+    Range, SortKey, Uid, Version, Visibility,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use std::collections::BTreeMap;
 use store::{Slice, Store};
 
-/// What one activity was delivered as: whether it is gone follows from version and position, its visibility
+/// What one activity was delivered as: whether it is retracted follows from version and position, its visibility
 /// from the version, because equal versions mean equal content.
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
@@ -18,16 +18,16 @@ pub(super) struct Delivery {
     pub(super) entry: Entry,
 }
 
-/// The rows of a collection: per activity and box the latest.
+/// The rows of a collection: per activity and reason the latest.
 #[derive(Default)]
-pub(super) struct Collection(BTreeMap<(ActivityId, Box), Entry>);
+pub(super) struct Collection(BTreeMap<(ActivityId, EntryReason), Entry>);
 
 impl Collection {
     pub(super) fn of(deliveries: &[Delivery]) -> Collection {
         let mut rows = BTreeMap::new();
         for Delivery { at, entry } in deliveries {
-            for one in entry.boxes.iter() {
-                let row = Entry { boxes: fresh::boxes(&[one]), arrived: Some(*at), ..entry.clone() };
+            for one in entry.reasons.iter() {
+                let row = Entry { reasons: fresh::reasons(&[one]), arrived: Some(*at), ..entry.clone() };
                 let present = rows.entry((entry.id, one)).or_insert_with(|| row.clone());
                 if rank(&row) > rank(present) {
                     *present = row;
@@ -37,14 +37,14 @@ impl Collection {
         Collection(rows)
     }
 
-    /// Everything in these boxes, newest first.
-    pub(super) fn entries(&self, boxes: Boxes, order: Order) -> Vec<Entry> {
+    /// Everything in these reasons, newest first.
+    pub(super) fn entries(&self, reasons: EntryReasons, order: Order) -> Vec<Entry> {
         let mut by_activity: BTreeMap<ActivityId, Vec<&Entry>> = BTreeMap::new();
-        for ((id, _), row) in self.0.iter().filter(|((_, one), _)| boxes.contains(*one)) {
+        for ((id, _), row) in self.0.iter().filter(|((_, one), _)| reasons.contains(*one)) {
             by_activity.entry(*id).or_default().push(row);
         }
         let mut entries: Vec<Entry> = by_activity.values().map(|rows| together(rows)).collect();
-        entries.sort_by_key(|entry| std::cmp::Reverse(entry.spot(order)));
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.sort_key(order)));
         entries
     }
 
@@ -60,17 +60,20 @@ impl Collection {
 
 /// Of two writes of a row the one with the larger rank stays.
 fn rank(row: &Entry) -> (Version, Option<Position>, Option<std::cmp::Reverse<Visibility>>) {
-    (row.version, row.arrived, row.formerly.map(std::cmp::Reverse))
+    (row.version, row.arrived, row.prior.map(std::cmp::Reverse))
 }
 
 fn together(rows: &[&Entry]) -> Entry {
-    let gone = rows.iter().all(|row| row.gone);
-    let boxes =
-        rows.iter().filter(|row| row.gone == gone).fold(Boxes::default(), |all, row| all.union(row.boxes));
+    let retracted = rows.iter().all(|row| row.retracted);
+    let reasons = rows
+        .iter()
+        .filter(|row| row.retracted == retracted)
+        .fold(EntryReasons::default(), |all, row| all.union(row.reasons));
     let latest = rows.iter().max_by_key(|row| (row.version, row.arrived)).unwrap();
-    let visibility = rows.iter().filter(|row| row.gone == gone).map(|row| row.visibility).min().unwrap();
-    let formerly = rows.iter().fold(None, |so_far, row| Visibility::wider(so_far, row.formerly));
-    Entry { boxes, gone, visibility, formerly, ..(*latest).clone() }
+    let visibility =
+        rows.iter().filter(|row| row.retracted == retracted).map(|row| row.visibility).min().unwrap();
+    let prior = rows.iter().fold(None, |so_far, row| Visibility::wider(so_far, row.prior));
+    Entry { reasons, retracted, visibility, prior, ..(*latest).clone() }
 }
 
 /// Reads a slice page by page and checks that no page is short but the last.
@@ -81,7 +84,7 @@ pub(super) async fn walk(store: &dyn Store, slice: Slice<'_>) -> Vec<Entry> {
         let page = store.slice(&Slice { after, ..slice.clone() }).await.unwrap();
         assert!(page.len() <= slice.limit);
         let full = page.len() == slice.limit;
-        after = page.last().map(|last| last.spot(slice.order)).or(after);
+        after = page.last().map(|last| last.sort_key(slice.order)).or(after);
         all.extend(page);
         if !full {
             return all;
@@ -93,7 +96,7 @@ pub(super) async fn walk(store: &dyn Store, slice: Slice<'_>) -> Vec<Entry> {
 pub(super) async fn walk_arrivals(
     store: &dyn Store,
     owner: Uid,
-    mut after: Place,
+    mut after: ArrivalOffset,
     floor: Position,
     limit: usize,
 ) -> Vec<Entry> {
@@ -103,7 +106,7 @@ pub(super) async fn walk_arrivals(
         assert!(page.len() <= limit);
         let full = page.len() == limit;
         if let Some(last) = page.last() {
-            after = Place { position: last.arrived.unwrap(), inside: Some(last.id) };
+            after = ArrivalOffset { position: last.arrived.unwrap(), inside: Some(last.id) };
         }
         all.extend(page);
         if !full {
@@ -112,8 +115,9 @@ pub(super) async fn walk_arrivals(
     }
 }
 
-pub(super) fn any_boxes() -> impl Strategy<Value = Boxes> {
-    proptest::sample::subsequence(Box::ALL.to_vec(), 1..=3).prop_map(|these| these.into_iter().collect())
+pub(super) fn any_boxes() -> impl Strategy<Value = EntryReasons> {
+    proptest::sample::subsequence(EntryReason::ALL.to_vec(), 1..=3)
+        .prop_map(|these| these.into_iter().collect())
 }
 
 fn any_facet() -> impl Strategy<Value = Facet> {
@@ -128,7 +132,7 @@ pub(super) fn any_deliveries() -> impl Strategy<Value = Vec<Delivery>> {
     let delivery = (any::<prop::sample::Index>(), any_boxes(), 1..4_i64, 1..7_u64);
     (prop::collection::vec(activity, 1..14), prop::collection::vec(delivery, 0..60)).prop_map(
         |(activities, deliveries)| {
-            let make = |(index, boxes, version, at): &(prop::sample::Index, Boxes, i64, u64)| {
+            let make = |(index, reasons, version, at): &(prop::sample::Index, EntryReasons, i64, u64)| {
                 let index = index.index(activities.len());
                 let (received, published, facet, mut random) = activities[index].clone();
                 // Small cases have the same random bytes again and again.
@@ -138,15 +142,15 @@ pub(super) fn any_deliveries() -> impl Strategy<Value = Vec<Delivery>> {
                 let content = i64::from(random[9]) + version;
                 let entry = Entry {
                     id: ActivityId::new(received, random),
-                    boxes: *boxes,
+                    reasons: *reasons,
                     facet,
                     received,
                     published: Millis(fresh::NOON + published),
                     actor: Uid(i64::from(random[8])),
                     version: Version(*version),
                     visibility: visibility[usize::try_from(content % 3).unwrap()],
-                    gone: (content.unsigned_abs() + at).is_multiple_of(3),
-                    formerly: visibility
+                    retracted: (content.unsigned_abs() + at).is_multiple_of(3),
+                    prior: visibility
                         .get(usize::try_from((content + at.cast_signed()) % 5).unwrap())
                         .copied(),
                     arrived: None,
@@ -184,11 +188,11 @@ pub(super) fn any_order() -> impl Strategy<Value = Order> {
     proptest::sample::select(vec![Order::Received, Order::Published])
 }
 
-/// A spot among those that the deliveries have, or beside them.
-pub(super) fn any_spot() -> impl Strategy<Value = Spot> {
+/// A sort_key among those that the deliveries have, or beside them.
+pub(super) fn any_spot() -> impl Strategy<Value = SortKey> {
     (0..7_i64, any::<[u8; 10]>()).prop_map(|(time, random)| {
         let time = Millis(fresh::NOON + time);
-        Spot { time, id: ActivityId::new(time, random) }
+        SortKey { time, id: ActivityId::new(time, random) }
     })
 }
 

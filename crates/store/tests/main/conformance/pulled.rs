@@ -2,11 +2,13 @@
 
 use super::naive::{Collection, Delivery, any_boxes, any_deliveries, any_filter, any_order, any_spot, hold};
 use super::{Engine, fresh};
-use model::{Box, Boxes, Entry, Filter, Order, Place, Position, State, Uid, Version, Visibility};
+use model::{
+    ArrivalOffset, Entry, EntryReason, EntryReasons, Filter, Order, Position, State, Uid, Version, Visibility,
+};
 use proptest::prelude::*;
 use store::{Acceptance, Arrival, Slice, Store};
 
-const START: Place = Place { position: Position(0), inside: None };
+const START: ArrivalOffset = ArrivalOffset { position: Position(0), inside: None };
 const END: Position = Position(u64::MAX);
 
 /// The next version of it, marked or not.
@@ -28,15 +30,15 @@ pub(crate) async fn a_mark_is_on_the_state_and_on_the_actors_entry(store: Engine
     first.activity.state.pulled = true;
     let second = next(&first, false);
     let third = next(&second, true);
-    let from = fresh::boxes(&[Box::From]);
+    let from = fresh::reasons(&[EntryReason::Authored]);
     for item in [&first, &second, &third] {
         let place = fresh::accept(&*store, item).await;
         let state = &item.activity.state;
         assert_eq!(store.states(&[state.id]).await.unwrap(), [Some(state.clone())]);
         let found = store.activities(&[state.id]).await.unwrap().remove(0).unwrap();
         assert_eq!((&found.state, &found.body), (state, &item.activity.body));
-        let formerly = item.formerly.as_ref().map(|before| before.visibility);
-        let own = Entry { formerly, arrived: Some(place), ..Entry::of(state, Box::From, false) };
+        let prior = item.prior.as_ref().map(|before| before.visibility);
+        let own = Entry { prior, arrived: Some(place), ..Entry::of(state, EntryReason::Authored, false) };
         assert_eq!(own.pulled, state.pulled);
         for order in [Order::Received, Order::Published] {
             assert_eq!(fresh::all(&*store, ada, from, order).await, std::slice::from_ref(&own));
@@ -45,17 +47,19 @@ pub(crate) async fn a_mark_is_on_the_state_and_on_the_actors_entry(store: Engine
         assert_eq!(arrivals, [Arrival::Entry(own.clone())]);
         assert_eq!(store.own_arrivals(&[ada], START, END, 9).await.unwrap(), [[own]]);
 
-        store.deliver(place, vec![(bob, Entry::of(state, Box::Followed, false))]).await.unwrap();
-        assert!(!fresh::all(&*store, bob, Boxes::ALL, Order::Received).await[0].pulled, "nobody else's");
+        store.deliver(place, vec![(bob, Entry::of(state, EntryReason::Followed, false))]).await.unwrap();
+        assert!(
+            !fresh::all(&*store, bob, EntryReasons::ALL, Order::Received).await[0].pulled,
+            "nobody else's"
+        );
         store.acknowledge(&[place], &[]).await.unwrap();
     }
 }
 
 /// A mark on a row says nothing about which of two rows stays.
 pub(crate) async fn the_later_row_stays_marked_or_not(store: Engine) {
-    let base = fresh::entry(fresh::NOON, 0, &[Box::From]);
-    let marked =
-        |version, pulled, formerly| Entry { version: Version(version), pulled, formerly, ..base.clone() };
+    let base = fresh::entry(fresh::NOON, 0, &[EntryReason::Authored]);
+    let marked = |version, pulled, prior| Entry { version: Version(version), pulled, prior, ..base.clone() };
     let writes = [
         (4, marked(1, true, Some(Visibility::Public))),
         (2, marked(2, true, None)),
@@ -68,25 +72,30 @@ pub(crate) async fn the_later_row_stays_marked_or_not(store: Engine) {
             store.deliver(Position(*at), vec![(owner, entry.clone())]).await.unwrap();
         }
         let latest = Entry { arrived: Some(Position(3)), ..writes[3].1.clone() };
-        assert_eq!(fresh::all(&*store, owner, Boxes::ALL, Order::Received).await, [latest], "{order:?}");
+        assert_eq!(
+            fresh::all(&*store, owner, EntryReasons::ALL, Order::Received).await,
+            [latest],
+            "{order:?}"
+        );
     }
 }
 
 /// An actor may be addressed by what it did: the mark is seen whichever row comes first.
 pub(crate) async fn a_mark_is_seen_among_several_boxes(store: Engine) {
-    let own = Entry { pulled: true, ..fresh::entry(fresh::NOON, 0, &[Box::From]) };
-    let addressed = Entry { pulled: false, boxes: fresh::boxes(&[Box::Addressed]), ..own.clone() };
+    let own = Entry { pulled: true, ..fresh::entry(fresh::NOON, 0, &[EntryReason::Authored]) };
+    let addressed =
+        Entry { pulled: false, reasons: fresh::reasons(&[EntryReason::Addressed]), ..own.clone() };
     for order in [[&own, &addressed], [&addressed, &own]] {
         let owner = fresh::uid(&*store).await;
         for entry in order {
             store.deliver(Position(5), vec![(owner, entry.clone())]).await.unwrap();
         }
         let arrived = Some(Position(5));
-        let both = Entry { boxes: own.boxes.union(addressed.boxes), arrived, ..own.clone() };
-        let found = fresh::all(&*store, owner, Boxes::ALL, Order::Received).await;
+        let both = Entry { reasons: own.reasons.union(addressed.reasons), arrived, ..own.clone() };
+        let found = fresh::all(&*store, owner, EntryReasons::ALL, Order::Received).await;
         assert_eq!(found, std::slice::from_ref(&both));
         assert_eq!(store.arrivals(owner, START, END, 9).await.unwrap(), [Arrival::Entry(both)]);
-        assert!(!fresh::all(&*store, owner, addressed.boxes, Order::Received).await[0].pulled);
+        assert!(!fresh::all(&*store, owner, addressed.reasons, Order::Received).await[0].pulled);
         let alone = Entry { arrived, ..own.clone() };
         assert_eq!(store.own_arrivals(&[owner], START, END, 9).await.unwrap(), [[alone]]);
     }
@@ -105,9 +114,9 @@ pub(crate) async fn slices_are_what_each_slice_is(store: Engine) {
         owners.push(Uid(i64::MAX));
         let slices: Vec<Slice<'_>> = questions
             .iter()
-            .map(|(owner, boxes, order, filter, after, limit)| Slice {
+            .map(|(owner, reasons, order, filter, after, limit)| Slice {
                 owner: owners[*owner],
-                boxes: *boxes,
+                reasons: *reasons,
                 order: *order,
                 filter,
                 after: *after,
@@ -125,7 +134,7 @@ pub(crate) async fn slices_are_what_each_slice_is(store: Engine) {
 pub(crate) async fn own_arrivals_leave_out_what_others_did(store: Engine) {
     let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let mut entries: Vec<Entry> =
-        (0..40).map(|n| fresh::entry(fresh::NOON + n, 0, &[Box::ALL[(n % 3) as usize]])).collect();
+        (0..40).map(|n| fresh::entry(fresh::NOON + n, 0, &[EntryReason::ALL[(n % 3) as usize]])).collect();
     entries.sort_by_key(|entry| entry.id);
     for (number, entry) in entries.iter().enumerate() {
         let at = Position(number as u64 / 8 + 1);
@@ -138,13 +147,15 @@ pub(crate) async fn own_arrivals_leave_out_what_others_did(store: Engine) {
         .unwrap()
         .into_iter()
         .filter_map(|arrival| match arrival {
-            Arrival::Entry(entry) if entry.boxes.contains(Box::From) => Some(entry),
+            Arrival::Entry(entry) if entry.reasons.contains(EntryReason::Authored) => Some(entry),
             _ => None,
         })
         .collect();
     assert_eq!(all.len(), 14);
-    let inside =
-        |number: usize| Place { position: all[number].arrived.unwrap(), inside: Some(all[number].id) };
+    let inside = |number: usize| ArrivalOffset {
+        position: all[number].arrived.unwrap(),
+        inside: Some(all[number].id),
+    };
     for (after, floor, limit, expected) in [
         (START, END, 14, &all[..]),
         (START, END, 100, &all[..]),
@@ -152,7 +163,7 @@ pub(crate) async fn own_arrivals_leave_out_what_others_did(store: Engine) {
         (START, END, 0, &all[..0]),
         (inside(3), END, 4, &all[4..8]),
         (inside(13), END, 4, &all[..0]),
-        (Place::whole(END), END, 4, &all[..0]),
+        (ArrivalOffset::after(END), END, 4, &all[..0]),
     ] {
         let found = store.own_arrivals(&[ada, Uid(i64::MAX), bob], after, floor, limit).await.unwrap();
         assert_eq!(found, [expected, &[], expected], "{after:?} {limit}");
@@ -175,15 +186,15 @@ pub(crate) async fn own_arrivals_are_what_a_naive_model_gives(store: Engine) {
             owners.push(fresh::uid(&*store).await);
             deliver(&*store, owners[owners.len() - 1], deliveries).await;
             let mut own: Vec<Delivery> = deliveries.clone();
-            own.retain(|delivery| delivery.entry.boxes.contains(Box::From));
+            own.retain(|delivery| delivery.entry.reasons.contains(EntryReason::Authored));
             for delivery in &mut own {
-                delivery.entry.boxes = fresh::boxes(&[Box::From]);
+                delivery.entry.reasons = fresh::reasons(&[EntryReason::Authored]);
             }
             all.push(Collection::of(&own).arrivals());
         }
         let ids: Vec<_> = all.iter().flatten().map(|entry| entry.id).collect();
         let inside = inside.filter(|_| !ids.is_empty()).map(|index| *index.get(&ids));
-        let after = Place { position: Position(position), inside };
+        let after = ArrivalOffset { position: Position(position), inside };
         for own in &mut all {
             own.retain(|entry| {
                 let arrived = entry.arrived.unwrap();
@@ -203,37 +214,38 @@ pub(crate) async fn followed_entries_are_found_by_what_their_actors_have(store: 
         State { pulled, ..item.activity.state }
     };
     let states = [state(ada, 1, true), state(bob, 1, false), state(ada, 3, true), state(bob, 4, true)];
-    let own: Vec<Entry> = states.iter().map(|state| Entry::of(state, Box::From, false)).collect();
-    let pushed = Entry::of(&states[0], Box::Followed, false);
-    let gone = Entry {
+    let own: Vec<Entry> = states.iter().map(|state| Entry::of(state, EntryReason::Authored, false)).collect();
+    let pushed = Entry::of(&states[0], EntryReason::Followed, false);
+    let retracted = Entry {
         version: Version(9),
-        formerly: Some(Visibility::Public),
-        ..Entry::of(&states[1], Box::Followed, true)
+        prior: Some(Visibility::Public),
+        ..Entry::of(&states[1], EntryReason::Followed, true)
     };
-    let addressed = Entry::of(&states[2], Box::Addressed, false);
+    let addressed = Entry::of(&states[2], EntryReason::Addressed, false);
     for (at, to, entry) in [
         (5, owner, &pushed),
-        (5, owner, &Entry { boxes: addressed.boxes, ..pushed.clone() }),
-        (6, owner, &gone),
+        (5, owner, &Entry { reasons: addressed.reasons, ..pushed.clone() }),
+        (6, owner, &retracted),
         (7, owner, &addressed),
         (8, owner, &own[2]),
-        (9, bob, &Entry::of(&states[3], Box::Followed, false)),
+        (9, bob, &Entry::of(&states[3], EntryReason::Followed, false)),
     ] {
         store.deliver(Position(at), vec![(to, entry.clone())]).await.unwrap();
     }
     let arrived = |entry: &Entry, at| Some(Entry { arrived: Some(Position(at)), ..entry.clone() });
-    let (pushed, gone) = (arrived(&pushed, 5), arrived(&gone, 6));
+    let (pushed, retracted) = (arrived(&pushed, 5), arrived(&retracted, 6));
     let never =
         Entry { facet: fresh::facet(&fresh::number().to_string(), "photo", "post"), ..own[0].clone() };
     // Of what is asked for only the keys count.
-    let later = Entry { version: Version(99), actor: Uid(1), gone: true, arrived: None, ..own[1].clone() };
+    let later =
+        Entry { version: Version(99), actor: Uid(1), retracted: true, arrived: None, ..own[1].clone() };
     let asked = [own[3].clone(), own[0].clone(), later, own[2].clone(), never, own[0].clone()];
     let found = store.followed_entries(owner, &asked).await.unwrap();
-    assert_eq!(found, [None, pushed.clone(), gone, None, None, pushed]);
+    assert_eq!(found, [None, pushed.clone(), retracted, None, None, pushed]);
     assert_eq!(store.followed_entries(owner, &[]).await.unwrap(), []);
     let everything = Slice {
         owner,
-        boxes: fresh::boxes(&[Box::Followed]),
+        reasons: fresh::reasons(&[EntryReason::Followed]),
         order: Order::Received,
         filter: &Filter::default(),
         after: None,

@@ -153,7 +153,7 @@ pub(crate) async fn what_is_due_comes_in_portions(store: Engine) {
 #[derive(Clone, Debug)]
 enum Step {
     /// One of a few: in which shard, which version, due so many minutes from the beginning.
-    Put { which: usize, shard: usize, version: i64, due: Option<i64> },
+    WireWriter { which: usize, shard: usize, version: i64, due: Option<i64> },
     /// Somebody asks that many minutes from the beginning.
     Ask { shard: usize, minutes: i64 },
 }
@@ -162,7 +162,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     let due = prop::option::weighted(0.8, -5..12_i64);
     prop_oneof![
         3 => (0..5_usize, 0..2_usize, 1..7_i64, due)
-            .prop_map(|(which, shard, version, due)| Step::Put { which, shard, version, due }),
+            .prop_map(|(which, shard, version, due)| Step::WireWriter { which, shard, version, due }),
         1 => (0..2_usize, 0..12_i64).prop_map(|(shard, minutes)| Step::Ask { shard, minutes }),
     ]
 }
@@ -174,7 +174,7 @@ pub(crate) async fn sources_are_what_a_naive_model_gives(store: Engine) {
         let mut model: BTreeMap<SourceId, Source> = BTreeMap::new();
         for step in steps {
             match step {
-                Step::Put { which, shard, version, due } => {
+                Step::WireWriter { which, shard, version, due } => {
                     let due = due.map(|minutes| now + minutes * MINUTE);
                     let put = source(ids[which], RANDOM[shard], version, due);
                     fresh::put(&*store, &put).await;

@@ -12,7 +12,10 @@
 use super::super::conformance::fresh;
 use super::{KEYSPACE, open, session, shared};
 use futures::{StreamExt, stream};
-use model::{ActivityId, Box, Boxes, Entry, Filter, Millis, Order, Place, Position, Uid, Version};
+use model::{
+    ActivityId, ArrivalOffset, Entry, EntryReason, EntryReasons, Filter, Millis, Order, Position, Uid,
+    Version,
+};
 use scylla::client::session::Session;
 use scylla::deserialize::row::DeserializeRow;
 use std::cmp::Reverse;
@@ -24,7 +27,7 @@ const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
 const YEARS: u64 = 5 * 364 * DAY;
 
-/// How many entries are few, for comparison, and how many there are unless told otherwise: enough for a box to be divided,
+/// How many entries are few, for comparison, and how many there are unless told otherwise: enough for a reason to be divided,
 /// and no more, because every one is three rows or five on three disks.
 const FEW: u64 = 1_000;
 const MANY: u64 = 36_000;
@@ -40,9 +43,9 @@ const LARGEST_PARTITION: i64 = 50_000;
 /// Items of a page, with the one that says whether there is another.
 const PAGE: usize = 21;
 /// Statements that a page of everything may take beyond those where there is little: where buckets were divided, what came
-/// later is merged with what lies in the wider ones, four of them for each of three boxes.
+/// later is merged with what lies in the wider ones, four of them for each of three reasons.
 const FOR_DIVIDED: u64 = 12;
-/// Rows that a page of a rare selection may take for each item, and for each box whose facet it reads.
+/// Rows that a page of a rare selection may take for each item, and for each reason whose facet it reads.
 const ROWS_PER_ITEM: u64 = 4;
 const BLOCK: u64 = 100;
 
@@ -102,17 +105,24 @@ impl Filled {
     }
 
     /// Reads a page, sees that it is the right one, and gives what it took.
-    async fn page(&self, filter: &Filter, boxes: Boxes, order: Order, from: usize) -> Cost {
-        self.slice(filter, boxes, order, from, PAGE).await
+    async fn page(&self, filter: &Filter, reasons: EntryReasons, order: Order, from: usize) -> Cost {
+        self.slice(filter, reasons, order, from, PAGE).await
     }
 
-    async fn slice(&self, filter: &Filter, boxes: Boxes, order: Order, from: usize, limit: usize) -> Cost {
+    async fn slice(
+        &self,
+        filter: &Filter,
+        reasons: EntryReasons,
+        order: Order,
+        from: usize,
+        limit: usize,
+    ) -> Cost {
         let wanted =
-            |entry: &&Entry| filter.matches(entry) && entry.boxes.iter().all(|one| boxes.contains(one));
+            |entry: &&Entry| filter.matches(entry) && entry.reasons.iter().all(|one| reasons.contains(one));
         let mut expected: Vec<&Entry> = self.entries.iter().filter(wanted).collect();
-        expected.sort_by_key(|entry| Reverse(entry.spot(order)));
-        let after = from.checked_sub(1).map(|last| expected[last].spot(order));
-        let slice = Slice { owner: self.owner, boxes, order, filter, after, limit };
+        expected.sort_by_key(|entry| Reverse(entry.sort_key(order)));
+        let after = from.checked_sub(1).map(|last| expected[last].sort_key(order));
+        let slice = Slice { owner: self.owner, reasons, order, filter, after, limit };
         let (page, cost) = self.measured(self.store.slice(&slice)).await;
         assert!(page.iter().eq(expected.into_iter().skip(from).take(limit)), "something else");
         cost
@@ -136,9 +146,9 @@ fn entry(dice: &mut Dice, received: i64, rare: bool) -> Entry {
     random[..4].copy_from_slice(&(dice.roll(1 << 31) as u32).to_be_bytes());
     random[4..8].copy_from_slice(&(dice.roll(1 << 31) as u32).to_be_bytes());
     let one = match dice.roll(20) {
-        0 => Box::Addressed,
-        1 => Box::From,
-        _ => Box::Followed,
+        0 => EntryReason::Addressed,
+        1 => EntryReason::Authored,
+        _ => EntryReason::Followed,
     };
     Entry {
         id: ActivityId::new(Millis(received), random),
@@ -169,14 +179,14 @@ impl Tables {
         self.rows::<(i64,)>("COUNT(*)", table, partition).await[0].0
     }
 
-    /// How many rows each of the account's partitions has in an order, and of which box.
+    /// How many rows each of the account's partitions has in an order, and of which reason.
     async fn partitions(&self, owner: Uid, order: Order) -> Vec<(i8, i64)> {
         let (number, by) = if order == Order::Received { (0, "received") } else { (1, "published") };
         let listed = format!("uid = {} AND ord = {number}", owner.0);
         let mut sizes = Vec::new();
-        for (one, bucket) in self.rows::<(i8, i64)>("box, bucket", "directory", &listed).await {
+        for (one, bucket) in self.rows::<(i8, i64)>("reason, bucket", "directory", &listed).await {
             let table = format!("{}_{by}", if one == 2 { "followed" } else { "own" });
-            let partition = format!("uid = {} AND box = {one} AND bucket = {bucket}", owner.0);
+            let partition = format!("uid = {} AND reason = {one} AND bucket = {bucket}", owner.0);
             sizes.push((one, self.count(&table, &partition).await));
         }
         sizes
@@ -207,7 +217,7 @@ async fn stays_bounded(over: u64) {
     let tables = Tables(session().await);
     let everything = Filter::default();
     let songs = Filter { services: fresh::words(&["last.fm"]), ..Filter::default() };
-    let own: Boxes = [Box::From, Box::Addressed].into_iter().collect();
+    let own: EntryReasons = [EntryReason::Authored, EntryReason::Addressed].into_iter().collect();
     for order in [Order::Received, Order::Published] {
         let sizes = tables.partitions(many.owner, order).await;
         let largest = sizes.iter().map(|(_, rows)| *rows).max().unwrap_or(0);
@@ -215,8 +225,8 @@ async fn stays_bounded(over: u64) {
         assert!(largest <= LARGEST_PARTITION);
         for (what, from) in [("first page", 0), ("page in the middle", 1)] {
             let at = |filled: &Filled| filled.entries.len() / 2 * from;
-            let little = few.page(&everything, Boxes::ALL, order, at(&few)).await;
-            let much = many.page(&everything, Boxes::ALL, order, at(&many)).await;
+            let little = few.page(&everything, EntryReasons::ALL, order, at(&few)).await;
+            let much = many.page(&everything, EntryReasons::ALL, order, at(&many)).await;
             println!("    {what}: {much}; of {FEW} entries {little}");
             assert!(much.statements <= little.statements + FOR_DIVIDED);
             assert!(much.rows <= little.rows + sizes.len() as u64 + FOR_DIVIDED * PAGE as u64);
@@ -226,8 +236,8 @@ async fn stays_bounded(over: u64) {
         let crossed = sizes.iter().filter(|(one, _)| *one < 2).count() as u64;
         assert!(rare.statements <= 4 + 2 + crossed);
         assert!(rare.rows <= ROWS_PER_ITEM * PAGE as u64 + 2 * BLOCK + sizes.len() as u64);
-        println!("    rare, followed too: {}", many.page(&songs, Boxes::ALL, order, 0).await);
-        let all = many.slice(&everything, Boxes::ALL, order, 0, many.entries.len()).await;
+        println!("    rare, followed too: {}", many.page(&songs, EntryReasons::ALL, order, 0).await);
+        let all = many.slice(&everything, EntryReasons::ALL, order, 0, many.entries.len()).await;
         println!("    everything: {all}");
     }
     let sizes = tables.partitions_of_arrivals(many.owner).await;
@@ -235,12 +245,12 @@ async fn stays_bounded(over: u64) {
     println!("  of arrivals: {} partitions, the largest with {largest} rows", sizes.len());
     assert!(largest <= LARGEST_PARTITION && sizes.iter().sum::<i64>() == number.cast_signed());
     let last = Position(number);
-    let all = many.store.arrivals(many.owner, Place::default(), last, many.entries.len());
+    let all = many.store.arrivals(many.owner, ArrivalOffset::default(), last, many.entries.len());
     assert_eq!(all.await.unwrap().len(), many.entries.len());
-    let late = Place::whole(Position(last.0 - 50));
+    let late = ArrivalOffset::after(Position(last.0 - 50));
     let (_, cost) = many.measured(many.store.arrivals(many.owner, late, last, 50)).await;
     println!("  a poll that finds 50: {cost}");
-    let nothing = many.store.arrivals(many.owner, Place::whole(last), Position(last.0 + 5), 50);
+    let nothing = many.store.arrivals(many.owner, ArrivalOffset::after(last), Position(last.0 + 5), 50);
     let (_, cost) = many.measured(nothing).await;
     assert_eq!((cost.statements, cost.rows), (1, 0), "a poll that finds nothing");
 }

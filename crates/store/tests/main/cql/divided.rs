@@ -2,7 +2,10 @@
 
 use super::super::conformance::fresh;
 use super::{KEYSPACE, open, session, shared};
-use model::{ActivityId, Box, Boxes, Entry, Filter, Millis, Order, Place, Position, Uid, Version};
+use model::{
+    ActivityId, ArrivalOffset, Entry, EntryReason, EntryReasons, Filter, Millis, Order, Position, Uid,
+    Version,
+};
 use store::cql::CqlStore;
 use store::{Feeds, Slice};
 
@@ -15,13 +18,13 @@ fn deliveries() -> Vec<(Position, Entry)> {
     let delivery = |n: u64| {
         let number = (n * 7) % 12;
         let received = fresh::NOON + number as i64 * 5 * HOUR;
-        let these = &Box::ALL[(n % 3) as usize..];
+        let these = &EntryReason::ALL[(n % 3) as usize..];
         let id: ActivityId = ids[number as usize];
         let entry = Entry {
             id,
             facet: fresh::facet(["flickr", "last.fm", "digg"][number as usize % 3], "photo", "post"),
             version: Version(1 + (n * 5 % 11) as i64),
-            gone: (n * 5 % 11).is_multiple_of(4),
+            retracted: (n * 5 % 11).is_multiple_of(4),
             ..fresh::entry(received, received - 3 * HOUR, these)
         };
         (Position(1 + n * 3 % 17), entry)
@@ -40,11 +43,12 @@ async fn everything(store: &CqlStore, owner: Uid) -> Vec<Vec<Entry>> {
     for order in [Order::Received, Order::Published] {
         for filter in [&all, &rare, &later] {
             for limit in [1, 5, 100] {
-                let mut slice = Slice { owner, boxes: Boxes::ALL, order, filter, after: None, limit };
+                let mut slice =
+                    Slice { owner, reasons: EntryReasons::ALL, order, filter, after: None, limit };
                 let mut walked = Vec::new();
                 loop {
                     let page = store.slice(&slice).await.unwrap();
-                    slice.after = page.last().map(|entry| entry.spot(order));
+                    slice.after = page.last().map(|entry| entry.sort_key(order));
                     let ended = page.len() < limit;
                     walked.extend(page);
                     if ended {
@@ -55,20 +59,21 @@ async fn everything(store: &CqlStore, owner: Uid) -> Vec<Vec<Entry>> {
             }
         }
     }
-    found.push(fresh::arrivals(store, owner, Place::default(), Position(u64::MAX), 1_000).await);
+    found.push(fresh::arrivals(store, owner, ArrivalOffset::default(), Position(u64::MAX), 1_000).await);
     found
 }
 
 /// Says in the directory that every bucket that there is was divided.
 pub(super) async fn divide(owner: Uid, level: i8) {
     let session = session().await;
-    let directory = format!("SELECT ord, box, bucket FROM {}.directory WHERE uid = {}", *KEYSPACE, owner.0);
+    let directory =
+        format!("SELECT ord, reason, bucket FROM {}.directory WHERE uid = {}", *KEYSPACE, owner.0);
     let listed = session.query_unpaged(directory, &[]).await.unwrap().into_rows_result().unwrap();
     for row in listed.rows::<(i8, i8, i64)>().unwrap() {
         let (order, number, bucket) = row.unwrap();
         let text = format!(
             "UPDATE {}.directory USING TIMESTAMP {level} SET divided = {level}
-             WHERE uid = {} AND ord = {order} AND box = {number} AND bucket = {bucket}",
+             WHERE uid = {} AND ord = {order} AND reason = {number} AND bucket = {bucket}",
             *KEYSPACE, owner.0
         );
         session.query_unpaged(text, &[]).await.unwrap();

@@ -4,7 +4,9 @@ use super::super::conformance::fresh;
 use super::cost::Dice;
 use super::divided::divide;
 use super::{open, shared};
-use model::{Box, Boxes, Entry, Filter, Millis, Order, Place, Position, Range, Uid, Version};
+use model::{
+    ArrivalOffset, Entry, EntryReason, EntryReasons, Filter, Millis, Order, Position, Range, Uid, Version,
+};
 use store::cql::CqlStore;
 use store::{Arrival, Feeds, Slice};
 
@@ -24,20 +26,21 @@ fn owner() -> Uid {
     Uid((fresh::number() & u64::MAX >> 1).cast_signed())
 }
 
-fn own_boxes() -> Boxes {
-    fresh::boxes(&[Box::From])
+fn own_boxes() -> EntryReasons {
+    fresh::reasons(&[EntryReason::Authored])
 }
 
 /// Something of the last years, half of it what an account did.
 fn any_entry(dice: &mut Dice) -> Entry {
     let received = fresh::NOON - days(dice, 1_100);
-    let one = [Box::From, Box::From, Box::Addressed, Box::Followed][dice.roll(4) as usize];
+    let one = [EntryReason::Authored, EntryReason::Authored, EntryReason::Addressed, EntryReason::Followed]
+        [dice.roll(4) as usize];
     let service = ["flickr", "last.fm", "digg"][dice.roll(3) as usize];
     Entry {
         facet: fresh::facet(service, "photo", "post"),
         version: Version(1 + dice.roll(5).cast_signed()),
-        gone: dice.roll(5) == 0,
-        pulled: one == Box::From && dice.roll(2) == 0,
+        retracted: dice.roll(5) == 0,
+        pulled: one == EntryReason::Authored && dice.roll(2) == 0,
         ..fresh::entry(received, received - days(dice, 400), &[one])
     }
 }
@@ -83,16 +86,16 @@ async fn slices_of_many_are_those_of_each() {
     let within = Filter { received: time, published: time, ..Filter::default() };
     for order in [Order::Received, Order::Published] {
         for limit in [0, 1, 3, PAGE, 101] {
-            let spot = entries[dice.roll(entries.len() as u64) as usize].spot(order);
+            let sort_key = entries[dice.roll(entries.len() as u64) as usize].sort_key(order);
             let mut asked = Vec::new();
-            for (filter, boxes) in [
+            for (filter, reasons) in [
                 (&everything, own_boxes()),
                 (&within, own_boxes()),
                 (&rare, own_boxes()),
-                (&everything, Boxes::ALL),
+                (&everything, EntryReasons::ALL),
             ] {
-                for after in [None, Some(spot)] {
-                    let slice = |owner: &Uid| Slice { owner: *owner, boxes, order, filter, after, limit };
+                for after in [None, Some(sort_key)] {
+                    let slice = |owner: &Uid| Slice { owner: *owner, reasons, order, filter, after, limit };
                     asked.extend(owners.iter().map(slice));
                 }
             }
@@ -114,13 +117,13 @@ async fn own_arrivals_of_many_are_those_of_each() {
     let (mut owners, entries) = filled(&store, &mut dice).await;
     // More arrives for this one than is read together.
     let busy = owners[5];
-    let followed = (0..70).map(|n| (busy, fresh::entry(fresh::NOON - n, 0, &[Box::Followed])));
+    let followed = (0..70).map(|n| (busy, fresh::entry(fresh::NOON - n, 0, &[EntryReason::Followed])));
     store.deliver(Position(SEGMENT + 3), followed.collect()).await.unwrap();
     owners.push(owners[2]);
     for _ in 0..25 {
         let position = Position(dice.roll(5 * SEGMENT));
         let inside = (dice.roll(2) == 0).then(|| entries[dice.roll(entries.len() as u64) as usize].id);
-        let after = Place { position, inside };
+        let after = ArrivalOffset { position, inside };
         let floor = Position(position.0 + [0, 9, SEGMENT / 2, SEGMENT, 4 * SEGMENT][dice.roll(5) as usize]);
         let limit = [1, 2, 7, 500][dice.roll(4) as usize];
         let found = store.own_arrivals(&owners, after, floor, limit).await.unwrap();
@@ -128,7 +131,7 @@ async fn own_arrivals_of_many_are_those_of_each() {
         for (owner, found) in owners.iter().zip(found) {
             let all = store.arrivals(*owner, after, floor, 1_000).await.unwrap();
             let own = all.into_iter().filter_map(|arrival| match arrival {
-                Arrival::Entry(entry) if entry.boxes == own_boxes() => Some(entry),
+                Arrival::Entry(entry) if entry.reasons == own_boxes() => Some(entry),
                 _ => None,
             });
             assert_eq!(found, own.take(limit).collect::<Vec<_>>(), "{after:?} {floor:?} {limit}");
@@ -149,15 +152,15 @@ async fn to_read_from_very_many_takes_few_statements() {
     let past = [1, 2, 400];
     let entries = |owner: &Uid| {
         let owner = *owner;
-        past.map(|days| (owner, fresh::entry(fresh::NOON - days * DAY, 0, &[Box::From])))
+        past.map(|days| (owner, fresh::entry(fresh::NOON - days * DAY, 0, &[EntryReason::Authored])))
     };
     filler.deliver(Position(7), owners.iter().flat_map(entries).collect()).await.unwrap();
 
     let cold = open().await;
-    let (filter, boxes, order) = (Filter::default(), own_boxes(), Order::Received);
+    let (filter, reasons, order) = (Filter::default(), own_boxes(), Order::Received);
     let slice = |limit| {
         let filter = &filter;
-        move |owner: &Uid| Slice { owner: *owner, boxes, order, filter, after: None, limit }
+        move |owner: &Uid| Slice { owner: *owner, reasons, order, filter, after: None, limit }
     };
     // Two years of each.
     let page: Vec<Slice<'_>> = owners.iter().map(slice(PAGE)).collect();
@@ -168,13 +171,14 @@ async fn to_read_from_very_many_takes_few_statements() {
     let (_, took) = statements(&cold, cold.slices(&newest)).await;
     assert!(took <= 4, "{took}");
 
-    let poll = |after, floor| cold.own_arrivals(&owners, Place::whole(Position(after)), Position(floor), 50);
+    let poll =
+        |after, floor| cold.own_arrivals(&owners, ArrivalOffset::after(Position(after)), Position(floor), 50);
     for (after, floor) in [(7, 20), (SEGMENT - 1, SEGMENT + 1)] {
         let (found, took) = statements(&cold, poll(after, floor)).await;
         assert!(found.iter().all(Vec::is_empty));
         assert!(took <= 4, "{took}");
     }
-    let one = (owners[3], fresh::entry(fresh::NOON, 0, &[Box::From]));
+    let one = (owners[3], fresh::entry(fresh::NOON, 0, &[EntryReason::Authored]));
     cold.deliver(Position(30), vec![one]).await.unwrap();
     let (found, took) = statements(&cold, poll(20, 40)).await;
     assert_eq!(found.iter().filter(|entries| !entries.is_empty()).count(), 1);

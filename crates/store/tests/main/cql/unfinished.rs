@@ -2,7 +2,7 @@
 
 use super::super::conformance::fresh;
 use super::{KEYSPACE, session, shared_store};
-use model::{Account, Millis, Phase, Position, Uid, Version};
+use model::{Account, Dormancy, Millis, Position, Uid, Version};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_whose_account_was_never_written_gets_it() {
@@ -36,8 +36,8 @@ async fn a_return_is_noted_where_it_is_looked_for() {
     let Some((store, ())) = shared_store().await else { return };
     let uid = fresh::uid(&*store).await;
     let (since, minute) = (Position(5), 29_000_000);
-    store.put_phase(uid, Version(1), Phase::Asleep { since }).await.unwrap();
-    store.wake(uid, Version(1), since, Millis(minute * 60_000)).await.unwrap().expect("it slept");
+    store.put_dormancy(uid, Version(1), Dormancy::Dormant { since }).await.unwrap();
+    store.reactivate(uid, Version(1), since, Millis(minute * 60_000)).await.unwrap().expect("it slept");
     let session = session().await;
     let mut noted = 0;
     for shard in 0..4 {

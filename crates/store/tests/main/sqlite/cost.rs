@@ -3,7 +3,10 @@
 use super::super::conformance::fresh;
 use super::super::scratch::Scratch;
 use super::open;
-use model::{ActivityId, Box, Boxes, Entry, Filter, Millis, Order, Place, Position, Uid, Version};
+use model::{
+    ActivityId, ArrivalOffset, Entry, EntryReason, EntryReasons, Filter, Millis, Order, Position, Uid,
+    Version,
+};
 use rusqlite::Connection;
 use store::sqlite::SqliteStore;
 use store::{Feeds, Slice};
@@ -41,7 +44,11 @@ async fn fill(store: &SqliteStore, owners: &[Uid], activities: u64, recipients: 
                 published: Millis(now - before as i64),
                 actor: Uid(1 + dice.roll(2_000) as i64),
                 version: Version(now),
-                ..fresh::entry(now, now, &[if dice.roll(10) == 0 { Box::Addressed } else { Box::Followed }])
+                ..fresh::entry(
+                    now,
+                    now,
+                    &[if dice.roll(10) == 0 { EntryReason::Addressed } else { EntryReason::Followed }],
+                )
             };
             let first = dice.roll(owners.len() as u64) as usize;
             let to = (0..recipients).map(|n| (owners[(first + n * 3) % owners.len()], entry.clone()));
@@ -65,25 +72,25 @@ async fn a_slice_reads_few_rows() {
     for order in [Order::Received, Order::Published] {
         for filter in [&everything, &rare, &rare_recent] {
             for limit in [1, 20, 200] {
-                let slice = Slice { owner, boxes: Boxes::ALL, order, filter, after: None, limit };
+                let slice = Slice { owner, reasons: EntryReasons::ALL, order, filter, after: None, limit };
                 let (rows, runs) = (store.rows_stepped(), store.runs_visited());
                 let found = store.slice(&slice).await.unwrap().len() as u64;
                 let (rows, runs) = (store.rows_stepped() - rows, store.runs_visited() - runs);
-                assert_eq!(runs, 20, "the directory has each facet in each box once");
+                assert_eq!(runs, 20, "the directory has each facet in each reason once");
                 assert!(rows <= 4 * found + 3 * runs, "{rows} rows of {runs} runs for {found} entries");
                 assert!(rows >= found);
             }
         }
     }
     // A run that is alone costs exactly the page.
-    let boxes = fresh::boxes(&[Box::Followed]);
-    let slice = Slice { owner, boxes, order: Order::Received, filter: &rare, after: None, limit: 20 };
+    let reasons = fresh::reasons(&[EntryReason::Followed]);
+    let slice = Slice { owner, reasons, order: Order::Received, filter: &rare, after: None, limit: 20 };
     let rows = store.rows_stepped();
     assert_eq!(store.slice(&slice).await.unwrap().len(), 20);
     assert_eq!(store.rows_stepped() - rows, 20);
 
     let rows = store.rows_stepped();
-    let after = Place::whole(Position(1_000));
+    let after = ArrivalOffset::after(Position(1_000));
     assert_eq!(fresh::arrivals(&store, owner, after, Position(2_000), 20).await.len(), 20);
     assert!(store.rows_stepped() - rows <= 21);
 }
@@ -96,10 +103,10 @@ async fn own_arrivals_read_no_rows_of_what_others_did() {
     let owner = fresh::uid(&store).await;
     fill(&store, &[owner], 1_000, 1).await;
     for at in [10, 500, 900] {
-        let own = fresh::entry(fresh::NOON, fresh::NOON, &[Box::From]);
+        let own = fresh::entry(fresh::NOON, fresh::NOON, &[EntryReason::Authored]);
         store.deliver(Position(at), vec![(owner, own)]).await.unwrap();
     }
-    let (rows, after) = (store.rows_stepped(), Place::whole(Position(0)));
+    let (rows, after) = (store.rows_stepped(), ArrivalOffset::after(Position(0)));
     let found = store.own_arrivals(&[owner], after, Position(2_000), 20).await.unwrap();
     assert_eq!((found[0].len(), store.rows_stepped() - rows), (3, 3));
 }

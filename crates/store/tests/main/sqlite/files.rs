@@ -3,15 +3,14 @@
 use super::super::conformance::{fresh, sources};
 use super::super::scratch::Scratch;
 use super::{open, quick};
-use model::{Box, Millis, Place, Position, Purpose, Reading, Ticket, Uid, Version, Visibility};
+use model::{Millis, Purpose, Ticket, Uid, Version};
 use rusqlite::Connection;
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::sqlite::{Options, SqliteStore};
 use store::{
-    Accounts, Activities, Connection as Connected, Credentials, Feeds, Follower, Grants, Graph, Log, Nonce,
-    Source, Sources, Store, StoreError, Ways,
+    Accounts, Activities, Connection as Connected, Grants, Nonce, Source, Sources, Store, StoreError,
 };
 
 fn refusal(scratch: &Scratch) -> String {
@@ -197,109 +196,6 @@ async fn dangling_references_are_reported() {
     let vandal = Connection::open(scratch.file("store.db")).unwrap();
     vandal.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM body;").unwrap();
     assert_eq!(store.integrity_check().await.unwrap(), ["a row of activity refers to no row of body"]);
-}
-
-/// A file as the first version left it is brought along, with what is in it and what waits in its log.
-#[tokio::test]
-async fn a_file_of_the_first_schema_is_migrated() {
-    let scratch = Scratch::new();
-    let old = Connection::open(scratch.file("store.db")).unwrap();
-    old.execute_batch(include_str!("../../../src/sqlite/schema/1.sql")).unwrap();
-    let id = fresh::id(fresh::NOON);
-    old.execute_batch(
-        "PRAGMA application_id = 0x746f6672; PRAGMA user_version = 1;
-         INSERT INTO account (uid, name, ver, public, operator, created_ms, removed) VALUES (7, 'ada', 1, 0, 0, 0, 0);
-         INSERT INTO follower (followee, follower) VALUES (7, 8);
-         INSERT INTO facet (id, service, kind, verb) VALUES (1, 'flickr', 'photo', 'post');
-         INSERT INTO body (id, json) VALUES (1, x'7b7d');",
-    )
-    .unwrap();
-    let state = "INSERT INTO activity VALUES (?1, 1, 7, 1, 0, 0, 0, 0, x'', 1)";
-    old.execute(state, [id.as_bytes()]).unwrap();
-    for seq in [4, 9] {
-        old.execute("INSERT INTO log VALUES (?2, ?1, 1, x'')", rusqlite::params![id.as_bytes(), seq])
-            .unwrap();
-    }
-    old.execute("DELETE FROM log WHERE seq = 9", []).unwrap();
-    drop(old);
-    let store = open(&scratch);
-    assert!(store.accounts(&[Uid(7)]).await.unwrap()[0].is_some());
-    let waiting = store.pending(9).await.unwrap();
-    assert_eq!(waiting.iter().map(|task| task.position.0).collect::<Vec<_>>(), [4]);
-    assert_eq!(store.floor().await.unwrap().0, 3);
-    store.acknowledge(&[waiting[0].position], &[]).await.unwrap();
-    assert_eq!(store.floor().await.unwrap().0, 9, "no number is given again");
-    let follower = Follower { uid: Uid(8), version: Version(0), since: Position(0), sleep: None };
-    assert_eq!(store.followers(Uid(7), None, 9).await.unwrap(), [follower]);
-}
-
-/// What there was before sessions, applications and accounts had more to them.
-#[tokio::test]
-async fn a_file_of_the_third_schema_is_migrated() {
-    let scratch = Scratch::new();
-    let old = Connection::open(scratch.file("store.db")).unwrap();
-    old.execute_batch(include_str!("../../../src/sqlite/schema/1.sql")).unwrap();
-    old.execute_batch(include_str!("../../../src/sqlite/schema/2.sql")).unwrap();
-    old.execute_batch(include_str!("../../../src/sqlite/schema/3.sql")).unwrap();
-    old.execute_batch(
-        "PRAGMA application_id = 0x746f6672; PRAGMA user_version = 3;
-         INSERT INTO account (uid, name, ver, public, operator, created_ms, removed) VALUES (7, 'ada', 1, 0, 0, 0, 0);
-         INSERT INTO application VALUES ('app', x'00', 'App', 'oob', NULL, 5, NULL);
-         INSERT INTO session VALUES (zeroblob(32), 7, zeroblob(32), 5, 9);",
-    )
-    .unwrap();
-    drop(old);
-    let store = open(&scratch);
-    assert!(store.accounts(&[Uid(7)]).await.unwrap()[0].as_ref().unwrap().may_act());
-    assert_eq!(store.application("app").await.unwrap().unwrap().owner, None);
-    let sessions = store.sessions_of(Uid(7)).await.unwrap();
-    assert_eq!((sessions[0].used, sessions[0].device.as_str()), (Millis(5), ""));
-}
-
-/// What there was before anything was pulled and anybody slept.
-#[tokio::test]
-async fn a_file_of_the_fifth_schema_is_migrated() {
-    let scratch = Scratch::new();
-    let old = Connection::open(scratch.file("store.db")).unwrap();
-    for step in [
-        include_str!("../../../src/sqlite/schema/1.sql"),
-        include_str!("../../../src/sqlite/schema/2.sql"),
-        include_str!("../../../src/sqlite/schema/3.sql"),
-        include_str!("../../../src/sqlite/schema/4.sql"),
-        include_str!("../../../src/sqlite/schema/5.sql"),
-    ] {
-        old.execute_batch(step).unwrap();
-    }
-    // Flags: who could see what was before, and gone.
-    old.execute_batch(
-        "PRAGMA application_id = 0x746f6672; PRAGMA user_version = 5;
-         INSERT INTO following VALUES (8, 7, 44, 1, 0, NULL, NULL), (9, 7, 45, 1, 0, NULL, NULL);
-         INSERT INTO follower (followee, follower, seq) VALUES (7, 8, 3), (7, 9, 4);
-         INSERT INTO facet (id, service, kind, verb) VALUES (1, 'flickr', 'photo', 'post');
-         INSERT INTO run_of VALUES (7, 4, 5, 5), (7, 6, 5, 5);",
-    )
-    .unwrap();
-    let id = fresh::id(5);
-    for run in [4, 6] {
-        let entry = "INSERT INTO entry VALUES (7, ?2, 5, ?1, 5, 7, 1, 8 * 3 + 4, 6)";
-        old.execute(entry, rusqlite::params![id.as_bytes(), run]).unwrap();
-    }
-    drop(old);
-    let store = open(&scratch);
-    let follower = |uid, version, since| Follower {
-        uid: Uid(uid),
-        version: Version(version),
-        since: Position(since),
-        sleep: None,
-    };
-    assert_eq!(store.followers(Uid(7), None, 9).await.unwrap(), [follower(8, 44, 3), follower(9, 45, 4)]);
-    let after = Place::whole(Position(0));
-    let own = store.own_arrivals(&[Uid(7)], after, Position(9), 9).await.unwrap().remove(0);
-    assert_eq!(own.len(), 1);
-    assert_eq!((own[0].id, own[0].boxes, own[0].pulled), (id, fresh::boxes(&[Box::From]), false));
-    assert_eq!((own[0].gone, own[0].formerly), (true, Some(Visibility::Public)));
-    assert_eq!(store.reading(Uid(8)).await.unwrap(), Reading::default());
-    assert_eq!(store.integrity_check().await.unwrap(), [""; 0]);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use super::super::conformance::fresh;
 use super::super::scratch::Scratch;
 use super::{open, quick};
-use model::{Box, Boxes, Entry, Order, Position, Uid};
+use model::{Entry, EntryReason, EntryReasons, Order, Position, Uid};
 use std::collections::BTreeSet;
 use std::process::Command;
 use store::sqlite::SqliteStore;
@@ -23,10 +23,10 @@ async fn another_handle_sees_a_write_at_once() {
         // Each facet is new to both: what a handle remembers of them must not be wrong for the other.
         let entry = Entry {
             facet: fresh::facet(&format!("service {number}"), "photo", "post"),
-            ..fresh::entry(fresh::NOON, fresh::NOON, &[Box::Followed])
+            ..fresh::entry(fresh::NOON, fresh::NOON, &[EntryReason::Followed])
         };
         writes.deliver(Position(number + 1), vec![(owner, entry.clone())]).await.unwrap();
-        let seen = fresh::all(reads, owner, Boxes::ALL, Order::Received).await;
+        let seen = fresh::all(reads, owner, EntryReasons::ALL, Order::Received).await;
         assert_eq!(seen.len() as u64, number + 1);
         assert!(seen.iter().any(|seen| seen.id == entry.id && seen.facet == entry.facet));
         let made = fresh::account(writes).await;
@@ -52,7 +52,7 @@ async fn two_processes_share_the_file_and_its_log() {
     let positions: BTreeSet<Position> = tasks.iter().map(|task| task.position).collect();
     assert_eq!(positions.len(), 2 * EACH, "no position twice, no task lost");
     assert_eq!(store.floor().await.unwrap().0 + 1, tasks[0].position.0);
-    assert_eq!(fresh::all(&store, actor, Boxes::ALL, Order::Published).await.len(), 2 * EACH);
+    assert_eq!(fresh::all(&store, actor, EntryReasons::ALL, Order::Published).await.len(), 2 * EACH);
 }
 
 /// The other half of the test above.

@@ -4,7 +4,7 @@
 use super::super::conformance::fresh;
 use super::super::scratch::Scratch;
 use super::open;
-use model::{Box, Boxes, Entry, Filter, Order, Position, Uid};
+use model::{Entry, EntryReason, EntryReasons, Filter, Order, Position, Uid};
 use store::sqlite::SqliteStore;
 use store::{Feeds, Log, Slice};
 
@@ -13,8 +13,8 @@ async fn pages(store: &SqliteStore, owner: Uid) -> Vec<Vec<Entry>> {
     let mut pages = Vec::new();
     for filter in [&Filter::default(), &songs] {
         for order in [Order::Received, Order::Published] {
-            for boxes in [Boxes::ALL, fresh::boxes(&[Box::Followed])] {
-                let slice = Slice { owner, boxes, order, filter, after: None, limit: 3 };
+            for reasons in [EntryReasons::ALL, fresh::reasons(&[EntryReason::Followed])] {
+                let slice = Slice { owner, reasons, order, filter, after: None, limit: 3 };
                 pages.push(store.slice(&slice).await.unwrap());
             }
         }
@@ -51,7 +51,7 @@ async fn a_store_that_remembers_answers_as_one_that_does_not() {
                     id: state.id,
                     facet: state.facet,
                     published: state.published,
-                    ..fresh::entry(received, received, &[Box::Followed])
+                    ..fresh::entry(received, received, &[EntryReason::Followed])
                 };
                 waiting.push((position, entry));
             }

@@ -3,7 +3,7 @@
 //! only to the browser that allowed it, so nobody can finish what another began.
 
 use super::{OAuth, Refusal, callback, tokens};
-use crate::auth::{Denied, primitives};
+use crate::auth::{AuthError, primitives};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use model::{AccessToken, Account, Application, Progress, Scopes, Temporary, Uid};
 use oauth1::Signed;
@@ -33,21 +33,21 @@ pub struct Issued {
 
 /// A question that a person can still answer.
 #[derive(Debug)]
-pub struct Asked {
+pub struct PendingGrant {
     /// What is asked.
     pub temporary: Temporary,
     /// Who asks.
     pub application: Arc<Application>,
 }
 
-/// Ties a sealed secret to its temporary token.
+/// OwnerContext a sealed secret to its temporary token.
 fn context(key: &str) -> String {
     format!("temporary-token-secret {key}")
 }
 
 impl OAuth {
     /// The first step: an application wants to ask somebody.
-    pub(in crate::auth) async fn ask(&self, signed: &Signed, remote: IpAddr) -> Result<Issued, Denied> {
+    pub(in crate::auth) async fn ask(&self, signed: &Signed, remote: IpAddr) -> Result<Issued, AuthError> {
         let application = self.consumer(signed, remote).await?;
         self.verify(signed, &application, &[], remote).await?;
         let named = signed.parameter("oauth_callback").map_err(Refusal::from)?;
@@ -69,23 +69,24 @@ impl OAuth {
             callback,
             scopes,
             expires: self.clock.now().later(TEMPORARY_LIVES),
-            progress: Progress::Asked,
+            progress: Progress::Requested,
         };
         self.store.add_temporary(&temporary).await?;
         Ok(issued)
     }
 
     /// What a person is asked by that temporary token; `None` if there is nothing to decide (any more).
-    pub(in crate::auth) async fn asked(&self, key: &str) -> Result<Option<Asked>, Denied> {
+    pub(in crate::auth) async fn asked(&self, key: &str) -> Result<Option<PendingGrant>, AuthError> {
         let found = self.store.temporary(key).await?;
-        let open = |asked: &Temporary| asked.progress == Progress::Asked && self.clock.now() < asked.expires;
+        let open =
+            |asked: &Temporary| asked.progress == Progress::Requested && self.clock.now() < asked.expires;
         let Some(temporary) = found.filter(open) else { return Ok(None) };
         let application = self.applications.live(&temporary.consumer).await?;
-        Ok(application.map(|application| Asked { temporary, application }))
+        Ok(application.map(|application| PendingGrant { temporary, application }))
     }
 
     /// A person allows it. Gives the verifier, unless somebody decided before.
-    pub(in crate::auth) async fn allow(&self, key: &str, by: &Account) -> Result<Option<String>, Denied> {
+    pub(in crate::auth) async fn allow(&self, key: &str, by: &Account) -> Result<Option<String>, AuthError> {
         let text = verifier()?;
         let (by, epoch) = (by.uid, by.credential_epoch);
         let decision = Progress::Allowed { by, epoch, verifier: primitives::sha256(text.as_bytes()) };
@@ -93,12 +94,16 @@ impl OAuth {
     }
 
     /// A person refuses it. `false`: somebody decided before.
-    pub(in crate::auth) async fn refuse(&self, key: &str) -> Result<bool, Denied> {
+    pub(in crate::auth) async fn refuse(&self, key: &str) -> Result<bool, AuthError> {
         Ok(self.store.decide(key, &Progress::Refused).await?)
     }
 
     /// The last step: the application brings the verifier and gets its access token.
-    pub(in crate::auth) async fn exchange(&self, signed: &Signed, remote: IpAddr) -> Result<Issued, Denied> {
+    pub(in crate::auth) async fn exchange(
+        &self,
+        signed: &Signed,
+        remote: IpAddr,
+    ) -> Result<Issued, AuthError> {
         let application = self.consumer(signed, remote).await?;
         let key = signed.token().ok_or(Refusal::Absent("oauth_token"))?;
         let temporary = self.store.temporary(key).await?.filter(|found| found.consumer == application.key);
@@ -138,13 +143,13 @@ impl OAuth {
         temporary: &Temporary,
         brought: &str,
         remote: IpAddr,
-    ) -> Result<(Uid, u32), Denied> {
+    ) -> Result<(Uid, u32), AuthError> {
         if temporary.expires <= self.clock.now() {
             return Err(Refusal::TokenExpired.into());
         }
         let (by, epoch, verifier) = match &temporary.progress {
             Progress::Allowed { by, epoch, verifier } => (*by, *epoch, verifier),
-            Progress::Asked => return Err(self.wrong(Refusal::VerifierInvalid, remote)),
+            Progress::Requested => return Err(self.wrong(Refusal::VerifierInvalid, remote)),
             Progress::Refused => return Err(Refusal::UserRefused.into()),
             Progress::Exchanged { .. } => return Err(Refusal::TokenUsed.into()),
         };
@@ -160,13 +165,13 @@ impl OAuth {
     }
 }
 
-fn generate(prefix: &str) -> Result<Issued, Denied> {
+fn generate(prefix: &str) -> Result<Issued, AuthError> {
     let key = primitives::random_text::<16>(prefix)?.to_string();
     Ok(Issued { key, secret: primitives::random_text::<32>("")? })
 }
 
 /// Four times four characters: 80 random bits that a person can also type.
-fn verifier() -> Result<String, Denied> {
+fn verifier() -> Result<String, AuthError> {
     let random = primitives::random::<16>()?;
     let character = |byte: &u8| TYPED.get(usize::from(byte % 32)).map_or('a', |typed| char::from(*typed));
     let groups: Vec<String> = random.chunks(4).map(|group| group.iter().map(character).collect()).collect();

@@ -9,14 +9,14 @@ mod grants;
 mod refusal;
 mod tokens;
 
-pub use grants::{Asked, Issued};
+pub use grants::{Issued, PendingGrant};
 pub use refusal::{Refusal, Seen};
 
 use super::application::{self, Applications};
 use super::primitives;
 use super::seal::SecretKeys;
 use super::throttle::Throttle;
-use super::{Denied, OAuthSettings};
+use super::{AuthError, OAuthSettings};
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
 use model::{AccessToken, Account, Application, Millis};
@@ -69,7 +69,7 @@ impl OAuth {
     }
 
     /// Who sent a request that is signed with an access token.
-    pub(super) async fn open(&self, signed: &Signed, remote: IpAddr) -> Result<Opened, Denied> {
+    pub(super) async fn open(&self, signed: &Signed, remote: IpAddr) -> Result<Opened, AuthError> {
         let application = self.consumer(signed, remote).await?;
         let key = signed.token().ok_or(Refusal::Absent("oauth_token"))?;
         let token = self.tokens.get(key).await?.filter(|token| token.consumer == application.key);
@@ -92,7 +92,7 @@ impl OAuth {
     }
 
     /// The account that a token acts for as it is now, if the token still opens it.
-    pub(super) async fn still(&self, token: &AccessToken) -> Result<Option<Arc<Account>>, Denied> {
+    pub(super) async fn still(&self, token: &AccessToken) -> Result<Option<Arc<Account>>, AuthError> {
         let now = self.clock.now();
         let Some(token) = self.tokens.get(&token.key).await?.filter(|token| token.is_live(now)) else {
             return Ok(None);
@@ -105,14 +105,14 @@ impl OAuth {
     }
 
     /// Ends an access token, here at once.
-    pub(super) async fn revoke(&self, token: &AccessToken) -> Result<(), Denied> {
+    pub(super) async fn revoke(&self, token: &AccessToken) -> Result<(), AuthError> {
         self.store.revoke_token(&token.key, self.clock.now()).await?;
         self.tokens.forget(&token.key);
         Ok(())
     }
 
     /// The application that a request names.
-    async fn consumer(&self, signed: &Signed, remote: IpAddr) -> Result<Arc<Application>, Denied> {
+    async fn consumer(&self, signed: &Signed, remote: IpAddr) -> Result<Arc<Application>, AuthError> {
         match self.applications.live(signed.consumer_key()).await? {
             Some(application) => Ok(application),
             None => Err(self.wrong(Refusal::UnknownConsumer, remote)),
@@ -127,7 +127,7 @@ impl OAuth {
         application: &Application,
         token_secret: &[u8],
         remote: IpAddr,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), AuthError> {
         let seconds = u64::try_from(self.clock.now().0 / 1_000).unwrap_or(0);
         signed.check_timestamp(seconds, WINDOW).map_err(Refusal::from)?;
         if signed.signature_method() == SignatureMethod::RsaSha1 && application.rsa_key.is_none() {
@@ -145,7 +145,7 @@ impl OAuth {
         self.claim_nonce(signed).await
     }
 
-    async fn claim_nonce(&self, signed: &Signed) -> Result<(), Denied> {
+    async fn claim_nonce(&self, signed: &Signed) -> Result<(), AuthError> {
         // A plain text signature is the secret itself: who could repeat it could as well write it anew.
         if signed.signature_method() == SignatureMethod::Plaintext {
             return Ok(());
@@ -162,7 +162,7 @@ impl OAuth {
     }
 
     /// A wrong credential, counted for its address; too many of them are refused as such.
-    fn wrong(&self, refusal: Refusal, remote: IpAddr) -> Denied {
+    fn wrong(&self, refusal: Refusal, remote: IpAddr) -> AuthError {
         match self.throttle.wrong_key(remote) {
             Ok(()) => refusal.into(),
             Err(exhausted) => exhausted.into(),

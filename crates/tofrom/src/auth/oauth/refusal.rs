@@ -1,6 +1,6 @@
 //! Every way in which a signed request is not let in, and what its developer is told about it.
 
-use super::super::Denied;
+use super::super::AuthError;
 use oauth1::{Malformed, Problem, Signed, TimestampRefused};
 
 /// Why a signed request is not let in.
@@ -194,8 +194,8 @@ impl From<TimestampRefused> for Refusal {
     }
 }
 
-impl From<Refusal> for Denied {
-    fn from(refusal: Refusal) -> Denied {
-        Denied::Signature(Box::new(refusal))
+impl From<Refusal> for AuthError {
+    fn from(refusal: Refusal) -> AuthError {
+        AuthError::Signature(Box::new(refusal))
     }
 }

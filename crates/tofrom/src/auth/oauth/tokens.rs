@@ -7,7 +7,7 @@ use moka::sync::Cache;
 use std::sync::Arc;
 use store::Store;
 
-/// Ties a sealed secret to its token, so that one can't be put in another's place.
+/// OwnerContext a sealed secret to its token, so that one can't be put in another's place.
 pub(in crate::auth) fn context(key: &str) -> String {
     format!("access-token-secret {key}")
 }

@@ -15,7 +15,7 @@ impl World {
         self.authenticator.signed_in(cookie).await.unwrap()
     }
 
-    async fn sign_in(&self, name: &str, password: &str) -> Result<Zeroizing<String>, Denied> {
+    async fn sign_in(&self, name: &str, password: &str) -> Result<Zeroizing<String>, AuthError> {
         Ok(self.authenticator.sign_in(name, password, &BROWSER).await?.session)
     }
 
@@ -234,7 +234,7 @@ async fn a_changed_password_ends_all_sessions_but_a_new_one() {
         let _ = world.authenticator.change_password(&person, "wrong", STRONG, false, &BROWSER).await;
     }
     let throttled = world.authenticator.change_password(&person, "wrong", STRONG, false, &BROWSER).await;
-    assert!(matches!(throttled, Err(PasswordChange::Denied(Denied::Throttled { .. }))));
+    assert!(matches!(throttled, Err(PasswordChange::AuthError(AuthError::Throttled { .. }))));
 }
 
 #[tokio::test]
@@ -349,7 +349,7 @@ async fn registration_is_closed_unless_it_is_opened() {
             other => break other,
         }
     };
-    assert!(matches!(throttled, Err(Joining::Denied(Denied::Throttled { .. }))));
+    assert!(matches!(throttled, Err(Joining::AuthError(AuthError::Throttled { .. }))));
     assert_eq!(taken, 19);
     let elsewhere =
         world.authenticator.register("eve", "", "", STRONG, &Browser { remote: ELSEWHERE, ..BROWSER }).await;

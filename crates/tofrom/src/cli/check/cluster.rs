@@ -58,9 +58,11 @@ async fn durability(store: &dyn Store, cluster: &Cluster) -> Finding {
         return Finding::well(ABOUT, "the operator vouches that the engines sync before they acknowledge");
     }
     let mend = "or, where the engines can't be asked, say vouch_for_durability = true";
-    match store.doubts().await {
-        Ok(doubts) if doubts.is_empty() => Finding::well(ABOUT, "the engines sync before they acknowledge"),
-        Ok(doubts) => Finding::wrong(ABOUT, doubts.join("; "), mend),
+    match store.durability_warnings().await {
+        Ok(durability_warnings) if durability_warnings.is_empty() => {
+            Finding::well(ABOUT, "the engines sync before they acknowledge")
+        }
+        Ok(durability_warnings) => Finding::wrong(ABOUT, durability_warnings.join("; "), mend),
         Err(error) => Finding::wrong(ABOUT, error.to_string(), mend),
     }
 }

@@ -5,16 +5,16 @@ mod followed;
 use super::sides::Sides;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
-use model::{Account, Activity, ActivityId, Box, Boxes, Entry, Filter, Order, State, Uid};
+use model::{Account, Activity, ActivityId, Entry, EntryReason, EntryReasons, Filter, Order, State, Uid};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
-use store::{Removal, Result, Slice, SourceKey, StoreError, Whole};
+use store::{ActivityRecord, ExternalKey, Removal, Result, Slice, StoreError};
 
 /// Entries, and edges, that are read and written at once.
 const PAGE: usize = 500;
 /// Claims that are looked up at once.
-const AT_ONCE: usize = 32;
+const CONCURRENCY: usize = 32;
 /// How often a page is tried, and how long after a failure it is tried again; each time twice as long.
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(500);
@@ -61,8 +61,8 @@ impl Sides {
         self.copy_edges(uid).await?;
         self.copy_connections(uid).await?;
         let mut counts = Counts { accounts: 1, ..Counts::default() };
-        for one in Box::ALL {
-            self.copy_box(uid, one, &mut counts, bar).await?;
+        for one in EntryReason::ALL {
+            self.copy_reason(uid, one, &mut counts, bar).await?;
         }
         self.copy_followed(uid, &mut counts, bar).await?;
         self.copy_removals(uid).await?;
@@ -70,7 +70,7 @@ impl Sides {
         Ok(counts)
     }
 
-    /// Puts something, again where it did not work: to do so is safe, and a cluster that has much to do is not gone.
+    /// Puts something, again where it did not work: to do so is safe, and a cluster that has much to do is not retracted.
     async fn put<F: Future<Output = Result<()>>>(&self, put: impl Fn() -> F) -> Result<()> {
         let mut pause = PAUSE;
         for _ in 1..TRIES {
@@ -117,16 +117,22 @@ impl Sides {
     }
 
     /// Copies a box's entries, and with those of what the account did the activities: each is of one account.
-    async fn copy_box(&self, owner: Uid, one: Box, counts: &mut Counts, bar: &ProgressBar) -> Result<()> {
+    async fn copy_reason(
+        &self,
+        owner: Uid,
+        one: EntryReason,
+        counts: &mut Counts,
+        bar: &ProgressBar,
+    ) -> Result<()> {
         let filter = Filter::default();
         let mut after = None;
         loop {
-            let boxes = Boxes::default().with(one);
-            let slice = Slice { owner, boxes, order: Order::Received, filter: &filter, after, limit: PAGE };
+            let reasons = EntryReasons::default().with(one);
+            let slice = Slice { owner, reasons, order: Order::Received, filter: &filter, after, limit: PAGE };
             let entries = self.source.slice(&slice).await?;
             let Some(last) = entries.last() else { return Ok(()) };
-            after = Some(last.spot(Order::Received));
-            if one == Box::From {
+            after = Some(last.sort_key(Order::Received));
+            if one == EntryReason::Authored {
                 let all = self.whole_activities(&entries).await?;
                 counts.activities += all.len() as u64;
                 self.put(|| self.target.copy_activities(all.clone())).await?;
@@ -150,23 +156,23 @@ impl Sides {
     }
 
     /// Everything that is known of these, nothing of it pulled. What has an entry only is shown nowhere.
-    async fn whole_activities(&self, entries: &[Entry]) -> Result<Vec<Whole>> {
+    async fn whole_activities(&self, entries: &[Entry]) -> Result<Vec<ActivityRecord>> {
         let ids: Vec<ActivityId> = entries.iter().map(|entry| entry.id).collect();
         let activities = self.source.activities(&ids).await?;
-        let formerly = self.source.formerly(&ids).await?;
-        let found = activities.into_iter().zip(formerly).filter_map(|(activity, formerly)| {
-            Some(Whole { activity: pushed(activity?), formerly, claim: None })
+        let prior = self.source.prior_audiences(&ids).await?;
+        let found = activities.into_iter().zip(prior).filter_map(|(activity, prior)| {
+            Some(ActivityRecord { activity: pushed(activity?), prior, claim: None })
         });
         let claimed = found.map(|whole| async move {
             let state = &whole.activity.state;
             let (service, id) = (state.facet.service.clone(), whole.activity.body.source_id.clone());
-            let source = SourceKey { actor: state.actor, service, id };
+            let source = ExternalKey { actor: state.actor, service, id };
             // What was deleted may have given its address to another activity.
             let claim = self.source.claim(&source).await?.filter(|claim| claim.id == state.id);
-            Ok(Whole { claim: claim.map(|claim| (source, claim)), ..whole })
+            Ok(ActivityRecord { claim: claim.map(|claim| (source, claim)), ..whole })
         });
         let claimed: Vec<_> = claimed.collect();
-        stream::iter(claimed).buffered(AT_ONCE).try_collect().await
+        stream::iter(claimed).buffered(CONCURRENCY).try_collect().await
     }
 
     async fn copy_removals(&self, owner: Uid) -> Result<()> {

@@ -124,7 +124,7 @@ impl Sides {
 
     async fn copy_facts(&self) -> anyhow::Result<()> {
         for (name, value) in self.source.facts().await? {
-            let fixed = self.target.fix(&name, &value).await?;
+            let fixed = self.target.set_once(&name, &value).await?;
             if fixed != value {
                 bail!(
                     "the target has been a service of its own: its {name} is {fixed:?}, not {value:?}; right would be a \

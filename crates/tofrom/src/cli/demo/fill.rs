@@ -27,7 +27,7 @@ const FILLED: &str = "demo-filled";
 const CONCURRENCY: usize = 4;
 
 /// Whatever others have in hand is done within this, unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at what others have in hand.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -60,7 +60,7 @@ pub(super) async fn fill(
 
 /// When this store was filled for the first time: everything in it is dated by that.
 async fn first_start(store: &dyn Store, clock: &Clock) -> anyhow::Result<Millis> {
-    let kept = store.fix(FILLED, &clock.now().0.to_string()).await?;
+    let kept = store.set_once(FILLED, &clock.now().0.to_string()).await?;
     let parsed =
         kept.parse().with_context(|| format!("the fact {FILLED} is {kept:?}: expected milliseconds"));
     Ok(Millis(parsed?))
@@ -89,8 +89,8 @@ async fn deliver_all(store: &dyn Store, clock: &Clock, rules: &Rules) -> anyhow:
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     };
-    timeout(PATIENCE, delivered).await.with_context(|| {
-        let seconds = PATIENCE.as_secs();
+    timeout(TIMEOUT, delivered).await.with_context(|| {
+        let seconds = TIMEOUT.as_secs();
         format!("deliveries were not done within {seconds} s; the same command goes on, and tofrom check tells more")
     })?
 }

@@ -10,13 +10,13 @@ use anyhow::Context;
 use model::{AccountName, Edge, Entry, Millis, Uid, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
-use store::Whole;
+use store::ActivityRecord;
 
 /// The same for the same time and the same numbers of the accounts.
 pub(super) struct World {
     pub(super) edges: Vec<(Uid, Vec<(Uid, Edge)>)>,
     /// Those of one actor together.
-    pub(super) activities: Vec<Vec<Whole>>,
+    pub(super) activities: Vec<Vec<ActivityRecord>>,
     pub(super) entries: BTreeMap<Uid, Vec<Entry>>,
 }
 

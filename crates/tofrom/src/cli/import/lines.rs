@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// How long a batch waits for another line.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 /// Lines that are read ahead.
 const AHEAD: usize = 256;
 /// What may end a line beside the activity itself.
@@ -51,7 +51,7 @@ impl Lines {
         let Some(first) = self.0.recv().await else { return Ok(Vec::new()) };
         let mut batch = vec![first?];
         while batch.len() < limit
-            && let Ok(Some(line)) = tokio::time::timeout(PATIENCE, self.0.recv()).await
+            && let Ok(Some(line)) = tokio::time::timeout(TIMEOUT, self.0.recv()).await
         {
             batch.push(line?);
         }

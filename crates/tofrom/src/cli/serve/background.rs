@@ -43,7 +43,7 @@ pub(super) async fn talk(
     let tell = async {
         while let Some(what) = wrong.recv().await {
             // Nobody relies on it.
-            let _ = store.tell(&Notice::Failed(what)).await;
+            let _ = store.broadcast(&Notice::Failed(what)).await;
         }
     };
     let hear = async {

@@ -27,9 +27,9 @@ const HEADS_KEPT: Duration = Duration::from_secs(1);
 
 /// Starts everything that the role has. When this returns, requests are answered.
 pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
-    let ground = Ground::new(engine, &config.storage)?;
-    let sources = ground.sources(config.sources.clone())?;
-    let service = service(&config, &ground, sources.clone()).await?;
+    let parts = ServiceParts::new(engine, &config.storage)?;
+    let sources = parts.sources(config.sources.clone())?;
+    let service = service(&config, &parts, sources.clone()).await?;
     let limits = Limits {
         connections: config.max_connections,
         per_address: config.limits.connections_per_address,
@@ -43,14 +43,14 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     running
         .public
         .spawn(async move { Ok(serve(listeners, router(service), limits, stopped(stopping)).await?) });
-    ground.watch(&mut running, Arc::clone(&counted));
-    ground.talk(&mut running, Arc::clone(&counted)).await?;
+    parts.watch(&mut running, Arc::clone(&counted));
+    parts.talk(&mut running, Arc::clone(&counted)).await?;
     if role.delivers() {
-        ground.deliver(&mut running, config.fanout);
-        ground.collect(&mut running, sources);
+        parts.deliver(&mut running, config.fanout);
+        parts.collect(&mut running, sources);
     }
     let hashes = move || metrics::password_hashes(counted.authenticator().hashes_computed());
-    ground.tell(&mut running, sockets.admin, hashes);
+    parts.tell(&mut running, sockets.admin, hashes);
     tracing::info!(base_url = %config.base_url, version = env!("CARGO_PKG_VERSION"), ?role, "ready");
     Ok(running)
 }
@@ -63,30 +63,30 @@ pub fn start_worker(
     sources: SourceSettings,
     fanout: Fanout,
 ) -> anyhow::Result<Running> {
-    let ground = Ground::new(engine, storage)?;
-    ground.hub.tell_from_now_on();
+    let parts = ServiceParts::new(engine, storage)?;
+    parts.hub.tell_from_now_on();
     let mut running = Running::default();
-    ground.deliver(&mut running, fanout);
-    ground.collect(&mut running, ground.sources(sources)?);
-    ground.tell(&mut running, admin, || {});
+    parts.deliver(&mut running, fanout);
+    parts.collect(&mut running, parts.sources(sources)?);
+    parts.tell(&mut running, admin, || {});
     tracing::info!(version = env!("CARGO_PKG_VERSION"), role = ?Role::Worker, "ready");
     Ok(running)
 }
 
-async fn service(config: &Config, ground: &Ground, sources: Sources) -> anyhow::Result<Arc<Service>> {
+async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> anyhow::Result<Arc<Service>> {
     // Fixed at the first start: Atom ids must not follow a later change of address.
-    let tag_host = ground.store.fix("tag-host", config.base_url.host()).await?;
+    let tag_host = parts.store.set_once("tag-host", config.base_url.host()).await?;
     Ok(Service::new(Parts {
-        store: Arc::clone(&ground.store),
-        hub: Arc::clone(&ground.hub),
+        store: Arc::clone(&parts.store),
+        hub: Arc::clone(&parts.hub),
         site: Site::new(config.base_url.as_str(), tag_host),
-        clock: ground.clock.clone(),
+        clock: parts.clock.clone(),
         auth: AuthSettings {
             require_consumer_key: config.require_consumer_key,
             open_registration: config.open_registration,
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
         },
-        secret_keys: Arc::clone(&ground.secret_keys),
+        secret_keys: Arc::clone(&parts.secret_keys),
         limits: FeedLimits {
             retention: config.retention,
             max_start: config.max_start,
@@ -117,7 +117,7 @@ fn listeners(
 }
 
 /// What all parts stand on.
-struct Ground {
+struct ServiceParts {
     engine: Engine,
     store: Arc<dyn Store>,
     clock: Clock,
@@ -126,12 +126,12 @@ struct Ground {
     metrics: PrometheusHandle,
 }
 
-impl Ground {
-    fn new(engine: Engine, storage: &Storage) -> anyhow::Result<Ground> {
+impl ServiceParts {
+    fn new(engine: Engine, storage: &Storage) -> anyhow::Result<ServiceParts> {
         let (metrics, store) = (metrics::start()?, engine.store());
         let secret_keys = Arc::new(storage.secret_keys()?);
         let (clock, hub) = (Clock::system(), Arc::new(Hub::default()));
-        Ok(Ground { engine, store, clock, hub, secret_keys, metrics })
+        Ok(ServiceParts { engine, store, clock, hub, secret_keys, metrics })
     }
 
     /// Where streams are open: wakes them for what other processes delivered, and ends them with the rest.
@@ -151,7 +151,7 @@ impl Ground {
 
     /// Talks with the other processes, where there are any.
     async fn talk(&self, running: &mut Running, service: Arc<Service>) -> anyhow::Result<()> {
-        let Some(notices) = self.store.listen().await? else { return Ok(()) };
+        let Some(notices) = self.store.subscribe().await? else { return Ok(()) };
         self.hub.tell_from_now_on();
         let stopping = running.stop_background.subscribe();
         let (store, hub) = (Arc::clone(&self.store), Arc::clone(&self.hub));
@@ -168,7 +168,13 @@ impl Ground {
             let stopping = running.stop_background.subscribe();
             let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
             let holder = self.holder();
-            running.background.spawn(fanout::sleep::run(store, clock, idle_after, holder, stopped(stopping)));
+            running.background.spawn(fanout::dormancy::run(
+                store,
+                clock,
+                idle_after,
+                holder,
+                stopped(stopping),
+            ));
         }
         let stopping = running.stop_background.subscribe();
         let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
@@ -206,7 +212,7 @@ impl Ground {
         let stopping = running.stop_background.subscribe();
         running.background.spawn(keep_up(self.metrics.clone(), stopped(stopping)));
         let Some(socket) = socket else { return };
-        let Ground { engine, store, clock, metrics, .. } = self;
+        let ServiceParts { engine, store, clock, metrics, .. } = self;
         let trusted = engine.is_trusted();
         let take_over = Arc::new(move || {
             metrics::store_rows(engine.rows_read());

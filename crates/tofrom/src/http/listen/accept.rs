@@ -2,7 +2,7 @@
 
 use super::certificate::{CertificateError, ReloadingCertificate};
 use super::stall::Stall;
-use super::{House, Peer, Trusted, connection};
+use super::{Peer, ServerState, Trusted, connection};
 use crate::telemetry::metrics;
 use socket2::SockRef;
 use std::io;
@@ -33,20 +33,20 @@ const MAX_DRAINED: u64 = 64 * 1024;
 
 /// What a connection has to go through first.
 #[derive(Clone)]
-pub(super) enum Door {
+pub(super) enum Acceptor {
     Tls(TlsAcceptor),
     Proxy(Arc<Trusted>),
     Plain,
 }
 
-impl Door {
-    pub(super) fn tls(certificate: Arc<ReloadingCertificate>) -> Result<Door, CertificateError> {
+impl Acceptor {
+    pub(super) fn tls(certificate: Arc<ReloadingCertificate>) -> Result<Acceptor, CertificateError> {
         let config = certificate.server_config()?;
-        Ok(Door::Tls(TlsAcceptor::from(Arc::new(config))))
+        Ok(Acceptor::Tls(TlsAcceptor::from(Arc::new(config))))
     }
 }
 
-pub(super) async fn accept(listener: TcpListener, door: Door, mut house: House) {
+pub(super) async fn accept(listener: TcpListener, door: Acceptor, mut house: ServerState) {
     let mut logged: Option<Instant> = None;
     let mut stopping = house.stopping.clone();
     loop {
@@ -74,7 +74,7 @@ pub(super) async fn accept(listener: TcpListener, door: Door, mut house: House) 
 
 /// Takes the connections that the system has accepted for us already. Closing the socket would reset them, and with them
 /// requests that were sent.
-fn accept_waiting(listener: TcpListener, door: &Door, house: &mut House) {
+fn accept_waiting(listener: TcpListener, door: &Acceptor, house: &mut ServerState) {
     // Asks the system itself: the runtime notices a connection only after a while.
     let Ok(listener) = listener.into_std() else { return };
     // The queue takes almost nothing more, so that this ends and hardly a connection slips in before the socket closes.
@@ -93,16 +93,16 @@ fn is_of_the_client(error: &io::Error) -> bool {
 }
 
 /// Gives the connection a place and a task of its own; without a place, dropping the stream closes it.
-fn admit(stream: TcpStream, from: SocketAddr, door: &Door, house: &mut House) {
+fn admit(stream: TcpStream, from: SocketAddr, door: &Acceptor, house: &mut ServerState) {
     let peer = Peer(from.ip().to_canonical());
-    if let Door::Proxy(trusted) = door
+    if let Acceptor::Proxy(trusted) = door
         && !trusted.contains(peer.0)
     {
         metrics::connection_refused("untrusted");
         return;
     }
     let counted = match door {
-        Door::Tls(_) => match house.per_address.admit(peer.0) {
+        Acceptor::Tls(_) => match house.per_address.admit(peer.0) {
             Some(counted) => Some(counted),
             None => {
                 metrics::connection_refused("address");
@@ -110,7 +110,7 @@ fn admit(stream: TcpStream, from: SocketAddr, door: &Door, house: &mut House) {
             }
         },
         // A proxy connects for many clients, and the admin listener is not for the public.
-        Door::Proxy(_) | Door::Plain => None,
+        Acceptor::Proxy(_) | Acceptor::Plain => None,
     };
     let Ok(place) = Arc::clone(&house.places).try_acquire_owned() else {
         metrics::connection_refused("full");
@@ -123,7 +123,7 @@ fn admit(stream: TcpStream, from: SocketAddr, door: &Door, house: &mut House) {
         let _ = stream.set_nodelay(true);
         let write = house.limits.write;
         match door {
-            Door::Tls(acceptor) => {
+            Acceptor::Tls(acceptor) => {
                 match timeout(house.limits.handshake, handshake(stream, &acceptor, write)).await {
                     Ok(Ok(None)) => metrics::handshake_failed("plain-http"),
                     Ok(Ok(Some(stream))) => {
@@ -137,10 +137,10 @@ fn admit(stream: TcpStream, from: SocketAddr, door: &Door, house: &mut House) {
                     Err(_) => metrics::handshake_failed("timeout"),
                 }
             }
-            Door::Proxy(trusted) => {
+            Acceptor::Proxy(trusted) => {
                 connection::serve(Stall::new(stream, write), false, peer, Some(trusted), house).await;
             }
-            Door::Plain => connection::serve(Stall::new(stream, write), false, peer, None, house).await,
+            Acceptor::Plain => connection::serve(Stall::new(stream, write), false, peer, None, house).await,
         }
         drop((counted, place));
     });

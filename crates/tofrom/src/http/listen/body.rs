@@ -83,18 +83,18 @@ impl HttpBody for Timed {
 }
 
 /// An answer's body; the request is in flight until it is dropped.
-pub(super) struct Noted {
+pub(super) struct CountedBody {
     inner: Body,
     _in_flight: InFlight,
 }
 
-impl Noted {
-    pub(super) fn new(inner: Body, in_flight: InFlight) -> Noted {
-        Noted { inner, _in_flight: in_flight }
+impl CountedBody {
+    pub(super) fn new(inner: Body, in_flight: InFlight) -> CountedBody {
+        CountedBody { inner, _in_flight: in_flight }
     }
 }
 
-impl HttpBody for Noted {
+impl HttpBody for CountedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

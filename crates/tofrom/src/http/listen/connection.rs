@@ -1,9 +1,9 @@
 //! One connection, from the first byte after its handshake to its end.
 
-use super::body::{Noted, Timed};
+use super::body::{CountedBody, Timed};
 use super::header_lines::HeaderLines;
-use super::progress::{Http1, Patience, Progress, Watched};
-use super::{House, Limits, Peer, Trusted};
+use super::progress::{Deadline, Http1, Progress, Watched};
+use super::{Limits, Peer, ServerState, Trusted};
 use http::HeaderValue;
 use http::header::CONNECTION;
 use hyper::Request;
@@ -29,11 +29,16 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Answers requests until the client leaves, its time is up or the service stops. `trusted`: the connection is a
 /// proxy's, and what it says of its clients counts.
-pub(super) async fn serve<S>(stream: S, h2: bool, peer: Peer, trusted: Option<Arc<Trusted>>, house: House)
-where
+pub(super) async fn serve<S>(
+    stream: S,
+    h2: bool,
+    peer: Peer,
+    trusted: Option<Arc<Trusted>>,
+    house: ServerState,
+) where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let House { service, limits, mut stopping, .. } = house;
+    let ServerState { service, limits, mut stopping, .. } = house;
     let progress = Progress::new();
     let (requests, closing) = (progress.clone(), stopping.clone());
     let answer = service_fn(move |request: Request<Incoming>| {
@@ -51,7 +56,7 @@ where
             if !h2 && *closing.borrow() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>(response.map(|body| Noted::new(body, in_flight)))
+            Ok::<_, Infallible>(response.map(|body| CountedBody::new(body, in_flight)))
         }
     });
     let http1 = (!h2).then(|| Http1 { progress: progress.clone(), lines: HeaderLines::default() });
@@ -61,7 +66,7 @@ where
         let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
         let mut deadline = pin!(sleep_until(Instant::now() + limits.header));
         let end = tokio::select! {
-            // The connection first: what it just did decides about its patience.
+            // The connection first: what it just did decides about its deadline.
             biased;
             end = poll_fn(|cx| match connection.as_mut().poll(cx) {
                 Poll::Ready(result) => Poll::Ready(End::Itself(result)),
@@ -147,7 +152,7 @@ fn poll_grace(
     }
 }
 
-/// Ready when the connection's patience is at its end. The timer is set anew only where it would come too late, or
+/// Ready when the connection's deadline is at its end. The timer is set anew only where it would come too late, or
 /// came too early: most requests do not touch it.
 fn poll_patience(
     progress: &Progress,
@@ -156,9 +161,9 @@ fn poll_patience(
     cx: &mut Context<'_>,
 ) -> Poll<End> {
     loop {
-        let patience = progress.patience(limits);
-        let until = match patience {
-            Some(Patience::Idle(until) | Patience::Header(until)) => until,
+        let deadline = progress.deadline(limits);
+        let until = match deadline {
+            Some(Deadline::Idle(until) | Deadline::Header(until)) => until,
             None => Instant::now() + limits.idle,
         };
         if until < timer.deadline() {
@@ -167,9 +172,9 @@ fn poll_patience(
         if timer.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        match patience {
-            Some(Patience::Idle(_)) if until <= Instant::now() => return Poll::Ready(End::Farewell),
-            Some(Patience::Header(_)) if until <= Instant::now() => return Poll::Ready(End::HangUp),
+        match deadline {
+            Some(Deadline::Idle(_)) if until <= Instant::now() => return Poll::Ready(End::Farewell),
+            Some(Deadline::Header(_)) if until <= Instant::now() => return Poll::Ready(End::HangUp),
             _ => timer.as_mut().reset(until),
         }
     }

@@ -21,7 +21,7 @@ pub use certificate::{CertificateError, ReloadingCertificate, TlsFiles};
 pub use trusted::{InvalidNetwork, Network, Trusted};
 pub use validity::validity;
 
-use accept::Door;
+use accept::Acceptor;
 use per_address::PerAddress;
 use std::future::Future;
 use std::net::IpAddr;
@@ -100,11 +100,11 @@ pub async fn serve(
     let mut doors = Vec::new();
     let mut watching = None;
     if let Some((listener, certificate)) = listeners.https {
-        doors.push((listener, Door::tls(Arc::clone(&certificate))?));
+        doors.push((listener, Acceptor::tls(Arc::clone(&certificate))?));
         watching = Some(tokio::spawn(certificate.watch()));
     }
     if let Some((listener, trusted)) = listeners.proxy {
-        doors.push((listener, Door::Proxy(Arc::new(trusted))));
+        doors.push((listener, Acceptor::Proxy(Arc::new(trusted))));
     }
     open(doors, service, limits, listeners.exempt, shutdown).await;
     if let Some(watching) = watching {
@@ -120,12 +120,12 @@ pub async fn serve_plain(
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) {
-    open(vec![(listener, Door::Plain)], service, limits, Trusted::default(), shutdown).await;
+    open(vec![(listener, Acceptor::Plain)], service, limits, Trusted::default(), shutdown).await;
 }
 
 /// What all listeners of one service share.
 #[derive(Clone)]
-struct House {
+struct ServerState {
     service: axum::Router,
     limits: Limits,
     places: Arc<Semaphore>,
@@ -134,7 +134,7 @@ struct House {
 }
 
 async fn open(
-    doors: Vec<(TcpListener, Door)>,
+    doors: Vec<(TcpListener, Acceptor)>,
     service: axum::Router,
     limits: Limits,
     exempt: Trusted,
@@ -143,7 +143,7 @@ async fn open(
     let places = Arc::new(Semaphore::new(usize::try_from(limits.connections).unwrap_or(usize::MAX)));
     let (stop, stopping) = watch::channel(false);
     let per_address = PerAddress::new(limits.per_address, exempt);
-    let house = House { service, limits, places: Arc::clone(&places), per_address, stopping };
+    let house = ServerState { service, limits, places: Arc::clone(&places), per_address, stopping };
     let loops: Vec<_> = doors
         .into_iter()
         .map(|(listener, door)| tokio::spawn(accept::accept(listener, door, house.clone())))

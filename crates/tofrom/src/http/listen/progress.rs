@@ -1,7 +1,7 @@
 //! What a connection is doing, so that it can be told for how long it may go on.
 //!
 //! hyper has one time-out for "no header yet", whether its bytes trickle in or the client has simply nothing to ask.
-//! These deserve different patience, so the bytes are watched on their way in and the requests on their way out.
+//! These deserve different deadline, so the bytes are watched on their way in and the requests on their way out.
 
 use super::Limits;
 use super::header_lines::HeaderLines;
@@ -27,7 +27,7 @@ enum Phase {
 
 /// Until when a connection may stay as it is, and what is to be done then.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Patience {
+pub(super) enum Deadline {
     /// Say goodbye.
     Idle(Instant),
     /// Hang up.
@@ -43,10 +43,10 @@ impl Progress {
         Progress(Arc::new(Mutex::new(Phase::New(Instant::now()))))
     }
 
-    pub(super) fn patience(&self, limits: &Limits) -> Option<Patience> {
+    pub(super) fn deadline(&self, limits: &Limits) -> Option<Deadline> {
         match *self.phase() {
-            Phase::Idle(since) => Some(Patience::Idle(since + limits.idle)),
-            Phase::New(since) | Phase::Header(since) => Some(Patience::Header(since + limits.header)),
+            Phase::Idle(since) => Some(Deadline::Idle(since + limits.idle)),
+            Phase::New(since) | Phase::Header(since) => Some(Deadline::Header(since + limits.header)),
             Phase::Busy(_) => None,
         }
     }

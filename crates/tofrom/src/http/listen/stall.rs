@@ -11,10 +11,10 @@ use tokio::time::{Instant, Sleep};
 /// Progress worth another period. A byte now and then would hold an answer in memory for ever.
 const WORTH_MENTIONING: usize = 4 * 1024;
 
-/// A stream whose writes fail once the other side has taken almost nothing for `patience`.
+/// A stream whose writes fail once the other side has taken almost nothing for `deadline`.
 pub(super) struct Stall<S> {
     inner: S,
-    patience: Duration,
+    deadline: Duration,
     /// Runs from the moment when a write had to wait, until a write is taken whole.
     waiting: Option<Waiting>,
 }
@@ -25,8 +25,8 @@ struct Waiting {
 }
 
 impl<S> Stall<S> {
-    pub(super) fn new(inner: S, patience: Duration) -> Stall<S> {
-        Stall { inner, patience, waiting: None }
+    pub(super) fn new(inner: S, deadline: Duration) -> Stall<S> {
+        Stall { inner, deadline, waiting: None }
     }
 
     /// What becomes of the answer that the stream gave to a write of `offered` bytes.
@@ -48,9 +48,9 @@ impl<S> Stall<S> {
                 answer
             }
             Poll::Pending => {
-                let patience = self.patience;
+                let deadline = self.deadline;
                 let waiting = self.waiting.get_or_insert_with(|| Waiting {
-                    until: Box::pin(tokio::time::sleep(patience)),
+                    until: Box::pin(tokio::time::sleep(deadline)),
                     taken: 0,
                 });
                 loop {
@@ -59,7 +59,7 @@ impl<S> Stall<S> {
                         return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
                     }
                     waiting.taken = 0;
-                    waiting.until.as_mut().reset(Instant::now() + patience);
+                    waiting.until.as_mut().reset(Instant::now() + deadline);
                 }
             }
         }
@@ -124,9 +124,9 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_reads_slowly_is_served_and_one_that_trickles_is_not() {
-        for (bytes, patience, served) in [(1024, LONG, true), (10, SHORT, false)] {
+        for (bytes, deadline, served) in [(1024, LONG, true), (10, SHORT, false)] {
             let (ours, mut theirs) = duplex(1024);
-            let mut stream = Stall::new(ours, patience);
+            let mut stream = Stall::new(ours, deadline);
             tokio::spawn(async move {
                 let mut buf = vec![0; bytes];
                 while theirs.read_exact(&mut buf).await.is_ok() {

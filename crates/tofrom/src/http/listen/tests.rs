@@ -166,7 +166,7 @@ async fn a_slow_header_is_cut_off_and_an_idle_connection_is_not_yet() {
         assert!(buf[..read].starts_with(b"HTTP/1.1 200"));
         tokio::time::sleep(Duration::from_millis(400)).await;
     }
-    // Now a header begins, and with it the shorter patience.
+    // Now a header begins, and with it the shorter deadline.
     idle.write_all(b"GET").await.unwrap();
     assert!(until_closed(&mut idle).await.1 < SOON);
 }

@@ -4,11 +4,11 @@
 //! needs a field that only this session's pages have; a form of another site is not even looked at.
 
 use crate::auth::Authenticator;
-use crate::auth::oauth::{Asked, callback};
+use crate::auth::oauth::{PendingGrant, callback};
 use crate::auth::session::SignedIn;
 use crate::http::listen::Peer;
-use crate::http::people::form::{MAX_PAGE_FORM, browser, come_again, field, is_from_here, wrong_password};
-use crate::http::people::{cookie, redirect};
+use crate::http::pages::form::{MAX_PAGE_FORM, browser, come_again, field, is_from_here, wrong_password};
+use crate::http::pages::{cookie, redirect};
 use crate::http::{Problem, Service, body};
 use crate::pages::authorize::{Consent, Declined, SignIn, Verifier};
 use crate::pages::{Failure, FormTargets, html};
@@ -96,7 +96,7 @@ impl<'a> Visit<'a> {
         }
     }
 
-    async fn asked(&self) -> Result<Option<Asked>, Problem> {
+    async fn asked(&self) -> Result<Option<PendingGrant>, Problem> {
         match self.token.as_deref() {
             Some(token) => Ok(self.authenticator.asked(token).await?),
             None => Ok(None),
@@ -112,7 +112,7 @@ impl<'a> Visit<'a> {
 
     async fn sign_in(
         &self,
-        asked: &Asked,
+        asked: &PendingGrant,
         name: &str,
         password: &str,
         remote: IpAddr,
@@ -133,7 +133,7 @@ impl<'a> Visit<'a> {
         }
     }
 
-    async fn allow(&self, asked: &Asked, person: &SignedIn) -> Result<Response, Problem> {
+    async fn allow(&self, asked: &PendingGrant, person: &SignedIn) -> Result<Response, Problem> {
         let key = &asked.temporary.key;
         let Some(verifier) = self.authenticator.allow(key, &person.account).await? else {
             return Ok(self.nothing_to_decide());
@@ -148,7 +148,7 @@ impl<'a> Visit<'a> {
         })
     }
 
-    async fn deny(&self, asked: &Asked) -> Result<Response, Problem> {
+    async fn deny(&self, asked: &PendingGrant) -> Result<Response, Problem> {
         let key = &asked.temporary.key;
         if !self.authenticator.refuse(key).await? {
             return Ok(self.nothing_to_decide());
@@ -164,14 +164,14 @@ impl<'a> Visit<'a> {
         })
     }
 
-    async fn switch(&self, asked: &Asked) -> Result<Response, Problem> {
+    async fn switch(&self, asked: &PendingGrant) -> Result<Response, Problem> {
         if let Some(session) = cookie::of(self.headers) {
             self.authenticator.sign_out(session).await?;
         }
         Ok(self.to_the_page(asked, cookie::clear()))
     }
 
-    fn consent(&self, asked: &Asked, person: &SignedIn) -> Response {
+    fn consent(&self, asked: &PendingGrant, person: &SignedIn) -> Response {
         let callback = asked.temporary.callback.as_deref();
         let (host, source) = (callback.and_then(callback::host), callback.and_then(callback::policy_source));
         let page = Consent {
@@ -189,7 +189,7 @@ impl<'a> Visit<'a> {
     fn sign_in_page(
         &self,
         status: StatusCode,
-        asked: &Asked,
+        asked: &PendingGrant,
         name: &str,
         complaint: Option<&str>,
     ) -> Response {
@@ -199,7 +199,7 @@ impl<'a> Visit<'a> {
     }
 
     /// The page again, now that something has changed: reloading it sends no form twice.
-    fn to_the_page(&self, asked: &Asked, cookies: impl IntoIterator<Item = HeaderValue>) -> Response {
+    fn to_the_page(&self, asked: &PendingGrant, cookies: impl IntoIterator<Item = HeaderValue>) -> Response {
         let token = oauth1::encode(asked.temporary.key.as_bytes());
         let mut response = redirect(&format!("{}/oauth/authorize?oauth_token={token}", self.site.base()));
         for cookie in cookies {
@@ -241,6 +241,6 @@ impl<'a> Visit<'a> {
 }
 
 /// What the field in the forms of this page is made for.
-fn purpose(asked: &Asked) -> String {
+fn purpose(asked: &PendingGrant) -> String {
     format!("authorize {}", asked.temporary.key)
 }

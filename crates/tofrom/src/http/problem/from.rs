@@ -5,7 +5,7 @@ use super::kinds::{
     CREDENTIALS, CURSOR_EXPIRED, FORBIDDEN, OAUTH, PARAMETER, THROTTLED, TOO_BROAD, UNAUTHORIZED,
     UNAVAILABLE, UNPROCESSABLE,
 };
-use crate::auth::Denied;
+use crate::auth::AuthError;
 use crate::auth::oauth::Refusal;
 use crate::feed::ReadError;
 use crate::ingest::{MAX_BODY, MAX_ENTRIES, Refused, Unreadable};
@@ -85,26 +85,26 @@ impl From<ReadError> for Problem {
     }
 }
 
-impl From<Denied> for Problem {
-    fn from(denied: Denied) -> Problem {
+impl From<AuthError> for Problem {
+    fn from(denied: AuthError) -> Problem {
         let detail = denied.detail();
         let reason = denied.reason();
         match denied {
-            Denied::Store(error) => error.into(),
-            Denied::Sealing(error) => {
+            AuthError::Store(error) => error.into(),
+            AuthError::Sealing(error) => {
                 tracing::error!(%error, "a secret can't be sealed or opened; are the secret_keys the right ones?");
                 Problem::internal()
             }
-            Denied::TwoCredentials | Denied::TwoConsumers => Problem::new(CREDENTIALS, detail),
-            Denied::Scope(scope) => {
+            AuthError::TwoCredentials | AuthError::TwoConsumers => Problem::new(CREDENTIALS, detail),
+            AuthError::Scope(scope) => {
                 Problem::new(FORBIDDEN, detail).member("reason", reason).member("scope", scope)
             }
-            Denied::NotAToken | Denied::NotYours | Denied::Lent => {
+            AuthError::NotAToken | AuthError::NotYours | AuthError::Lent => {
                 Problem::new(FORBIDDEN, detail).member("reason", reason)
             }
-            Denied::Signature(refusal) => refused_signature(&refusal),
-            Denied::Busy => Problem::busy(),
-            Denied::Throttled { retry_after_seconds } => {
+            AuthError::Signature(refusal) => refused_signature(&refusal),
+            AuthError::Busy => Problem::busy(),
+            AuthError::Throttled { retry_after_seconds } => {
                 Problem::new(THROTTLED, detail).retry_after(retry_after_seconds)
             }
             _ => Problem::new(UNAUTHORIZED, detail)

@@ -8,7 +8,7 @@ use super::profile::{self, Changes};
 use super::representation::{OFFERS, fields};
 use super::texts;
 use crate::accounts;
-use crate::auth::{Denied, Method, Principal};
+use crate::auth::{AuthError, Method, Principal};
 use crate::ingest::MAX_BODY;
 use crate::render::Renderer;
 use axum::extract::{Extension, Request, State};
@@ -76,7 +76,7 @@ async fn remove(
 ) -> Result<StatusCode, Problem> {
     let account = service.open_for_writing(&caller, user(request.uri().path())).await?;
     if matches!(caller.method, Method::OAuth(_)) {
-        return Err(Denied::Lent.into());
+        return Err(AuthError::Lent.into());
     }
     to_the_end(async move { service.remove_account(account.uid).await }).await??;
     Ok(StatusCode::NO_CONTENT)
@@ -90,7 +90,7 @@ impl Service {
             Some(account) if account.removed && operator => Err(Problem::name_gone()),
             Some(account) if account.removed => Err(Problem::not_found()),
             Some(account) if operator || account.uid == caller.account.uid => Ok(Some(account)),
-            Some(account) if account.public => Err(Denied::NotYours.into()),
+            Some(account) if account.public => Err(AuthError::NotYours.into()),
             None if operator => Ok(None),
             _ => Err(Problem::not_found()),
         }

@@ -151,7 +151,7 @@ fn address(fields: &Texts) -> Result<Option<String>, Problem> {
 
 /// What is said of a source.
 fn row(listed: &Listed) -> Row {
-    let wish = &listed.connection.wish;
+    let wish = &listed.connection.settings;
     let known = listed.source.as_ref().map(|source| &source.known);
     let time = |at: Option<Millis>| at.map(Millis::with_offset);
     let said = [

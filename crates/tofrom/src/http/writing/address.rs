@@ -5,7 +5,7 @@
 use super::super::collection::percent_decode;
 use crate::ingest::Refused;
 use model::{AccountName, ServiceName, Uid};
-use store::SourceKey;
+use store::ExternalKey;
 
 /// Bytes of what a service calls a thing.
 const MAX_SOURCE_ID: usize = 512;
@@ -49,8 +49,8 @@ impl ItemAddress {
     }
 
     /// Where it is claimed, if anything can be.
-    pub(super) fn source(&self, actor: Uid) -> Option<SourceKey> {
-        Some(SourceKey { actor, service: self.service.as_ref()?.folded(), id: self.source_id.clone()? })
+    pub(super) fn source(&self, actor: Uid) -> Option<ExternalKey> {
+        Some(ExternalKey { actor, service: self.service.as_ref()?.folded(), id: self.source_id.clone()? })
     }
 
     /// The service's name and its id of the activity, to write something there.

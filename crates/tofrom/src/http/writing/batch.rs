@@ -1,7 +1,7 @@
 //! `POST /200909/activity/{user}/from`: many activities at once, each taken or refused by itself.
 
 use super::super::{Problem, Service, body};
-use super::taking::{Submitted, Taken};
+use super::submit::{Submission, SubmitOutcome};
 use super::{address, incoming};
 use crate::auth::Principal;
 use crate::ingest::{MAX_ENTRIES, MAX_FEED, RawActivity, Unreadable, read_activity, read_feed};
@@ -88,7 +88,7 @@ impl Service {
         let items = items.map_err(|_| Problem::internal())??;
         body::release(&head.extensions);
         let form = many.form();
-        let submitted = items.into_iter().map(move |item| Ok(Submitted { raw: item?, form }));
+        let submitted = items.into_iter().map(move |item| Ok(Submission { raw: item?, form }));
         let mut submitted = submitted.peekable();
         let first = self.take_group(&caller, &actor, next_group(&mut submitted, &actor)).await;
         let body = if submitted.peek().is_none() {
@@ -116,7 +116,7 @@ impl Service {
         &self,
         caller: &Principal,
         actor: &Account,
-        group: Vec<Result<Submitted, Problem>>,
+        group: Vec<Result<Submission, Problem>>,
     ) -> Vec<u8> {
         let (size, mut lines) = (group.len(), Vec::new());
         match self.take_in(caller, actor, group).await {
@@ -127,7 +127,7 @@ impl Service {
         lines
     }
 
-    fn tell(&self, one: &Result<Taken, Problem>, answer: &mut Vec<u8>) {
+    fn tell(&self, one: &Result<SubmitOutcome, Problem>, answer: &mut Vec<u8>) {
         match one {
             Ok(taken) => {
                 let status = if taken.new { 201 } else { 200 };
@@ -143,9 +143,9 @@ impl Service {
 
 /// The next items, up to one that is of the same address as one before it: that builds upon it.
 fn next_group(
-    items: &mut Peekable<impl Iterator<Item = Result<Submitted, Problem>>>,
+    items: &mut Peekable<impl Iterator<Item = Result<Submission, Problem>>>,
     actor: &Account,
-) -> Vec<Result<Submitted, Problem>> {
+) -> Vec<Result<Submission, Problem>> {
     let mut group = Vec::new();
     let mut met = HashSet::new();
     while group.len() < GROUP

@@ -6,7 +6,7 @@ use super::super::{Problem, Service, body, coding, conditional};
 use super::address::ItemAddress;
 use super::incoming;
 use super::parameters::Parameters;
-use super::taking::Submitted;
+use super::submit::Submission;
 use crate::ingest::{MAX_BODY, Said, form_of, read_activity};
 use axum::body::{Body, Bytes};
 use axum::extract::{Extension, Request, State};
@@ -44,7 +44,7 @@ async fn put(
     // These come from the address, whatever the body says.
     raw.service.name = Said::text(name.as_str());
     raw.source_id = Said::text(source_id);
-    let submitted = vec![Ok(Submitted { raw, form })];
+    let submitted = vec![Ok(Submission { raw, form })];
     let taken = service.take_in(&caller, &actor, submitted).await?;
     let taken = taken.into_iter().next().ok_or_else(Problem::internal)??;
     let status = if taken.new { StatusCode::CREATED } else { StatusCode::OK };
@@ -76,7 +76,7 @@ async fn read(
     let address = ItemAddress::parse(request.uri().path()).ok_or_else(Problem::not_found)?;
     let (actor, reader) = service.open_collection(&caller, &address.user).await?;
     let source = address.source(actor.uid).ok_or_else(Problem::not_found)?;
-    let found = service.standing(std::slice::from_ref(&source)).await?.remove(&source);
+    let found = service.existing(std::slice::from_ref(&source)).await?.remove(&source);
     let activity = found
         .filter(|activity| {
             may_see(reader, actor.uid, &activity.state, &actor) && service.retains(activity.state.received)

@@ -1,14 +1,14 @@
 //! Who may write where.
 
 use super::super::{Problem, Service};
-use crate::auth::{Denied, Principal};
+use crate::auth::{AuthError, Principal};
 use model::{Account, AccountName};
 use std::sync::Arc;
 
 impl Principal {
     /// Refuses a credential that is for reading only.
-    pub(in crate::http) fn must_write(&self) -> Result<(), Denied> {
-        if self.scopes.can_write() { Ok(()) } else { Err(Denied::Scope("write")) }
+    pub(in crate::http) fn must_write(&self) -> Result<(), AuthError> {
+        if self.scopes.can_write() { Ok(()) } else { Err(AuthError::Scope("write")) }
     }
 }
 
@@ -27,7 +27,7 @@ impl Service {
         }
         match self.store.account_by_name(&name).await?.filter(|account| !account.removed) {
             Some(account) if caller.is_operator() => Ok(Arc::new(account)),
-            Some(account) if account.public => Err(Denied::NotYours.into()),
+            Some(account) if account.public => Err(AuthError::NotYours.into()),
             _ => Err(Problem::not_found()),
         }
     }

@@ -168,7 +168,7 @@ const BAD: [(&str, &str); 76] = [
     ("<é>&x;</é>", "(line 1, column 4)"),
 ];
 
-/// Others read these nevertheless, against the rules.
+/// PulledActors read these nevertheless, against the rules.
 const FORGIVEN: [&str; 8] = [
     "<?XML version='1.0'?><a/>",
     "<a :b='' />",

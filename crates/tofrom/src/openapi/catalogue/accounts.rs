@@ -69,7 +69,7 @@ fn edges() -> Vec<Operation> {
             .answers(Answer::new(204, "It is so, or was already."))
             .fails(&["forbidden", "not-found", "unprocessable"])
     };
-    let others = "Others than the account itself and operators see only public accounts in it. The order is the service's.";
+    let others = "PulledActors than the account itself and operators see only public accounts in it. The order is the service's.";
     vec![
         list("readFollowing", "/200909/user/{user}/following")
             .does("Read whom an account follows", others)

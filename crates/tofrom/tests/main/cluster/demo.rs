@@ -2,7 +2,7 @@
 
 use super::super::filling::{assert_same, collections, filled_at, kill_until_ready, undisturbed};
 use super::super::support::demo::Demo;
-use super::super::support::given::Given;
+use super::super::support::steal_adjusted_clock::StealAdjustedClock;
 use super::super::support::world::Folder;
 use super::processes::settings;
 use super::{Engines, RUNTIME, engines, make_tables};
@@ -51,7 +51,7 @@ fn a_fill_that_was_killed_ends_with_the_data_of_one_machine() {
     let kills = kill_until_ready(Duration::from_millis(500), &arguments, &environment);
     println!("ready after {kills} kills");
 
-    let started = Given::now();
+    let started = StealAdjustedClock::now();
     let found = Demo::start_by(&arguments, "".as_ref(), &environment);
     assert!(started.elapsed() < READY, "{:?}", started.elapsed());
     let one_machine = Folder::new();

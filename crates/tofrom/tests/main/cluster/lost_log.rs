@@ -1,7 +1,7 @@
 //! The log loses everything while nobody works on it: that costs time, never an activity.
 
 use super::{Engines, RUNTIME, make_tables, prepared};
-use model::{Account, AccountName, Boxes, Filter, Millis, Order, Uid, Version};
+use model::{Account, AccountName, EntryReasons, Filter, Millis, Order, Uid, Version};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -94,8 +94,8 @@ async fn account(store: &CqlStore, name: &str, now: Millis) -> Account {
 }
 
 async fn followed(store: &CqlStore, owner: Uid) -> usize {
-    let (filter, boxes) = (Filter::default(), Boxes::default().with(model::Box::Followed));
-    let slice = Slice { owner, boxes, order: Order::Received, filter: &filter, after: None, limit: 1_000 };
+    let (filter, reasons) = (Filter::default(), EntryReasons::default().with(model::EntryReason::Followed));
+    let slice = Slice { owner, reasons, order: Order::Received, filter: &filter, after: None, limit: 1_000 };
     let entries = store.slice(&slice).await.unwrap();
     let ids: HashSet<_> = entries.iter().map(|entry| entry.id).collect();
     assert_eq!(ids.len(), entries.len(), "each once");

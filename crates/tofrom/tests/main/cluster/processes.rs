@@ -7,12 +7,12 @@ use super::super::oauth::application::{App, issued};
 use super::super::oauth::races::{at_once_at, exactly_one};
 use super::super::oauth::service::{Service, password_of};
 use super::super::support::client::{Answer, Client};
-use super::super::support::given::{self, Given};
+use super::super::support::steal_adjusted_clock::{self, StealAdjustedClock};
 use super::super::writing::oracle::{self, Sender, Side};
 use super::{Engines, RUNTIME, prepared};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use model::{AccountName, Collection, FeedQuery, Filter, Mark, Order, Position, Start};
+use model::{AccountName, Collection, FeedQuery, Filter, Order, Position, Start, SyncToken};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::sync::OnceLock;
@@ -28,7 +28,7 @@ const EVERYWHERE: Duration = Duration::from_secs(5);
 /// How long it may take until a stream tells of it.
 const TOLD: Duration = Duration::from_secs(2);
 /// The lines of a stream may come a little late on a busy machine; a line without an end is none.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 struct Stage {
     apis: [Service; 2],
@@ -82,7 +82,7 @@ fn fresh(what: &str) -> String {
 
 /// Waits until it is so, for as long as that may take.
 fn becomes<T: PartialEq + std::fmt::Debug>(expected: T, look: impl Fn() -> T) {
-    given::becomes(EVERYWHERE, expected, look);
+    steal_adjusted_clock::becomes(EVERYWHERE, expected, look);
 }
 
 impl Stage {
@@ -150,7 +150,7 @@ fn titles(page: &Answer) -> Vec<String> {
 
 /// Waits for a line with these words.
 fn line_with(lines: &Receiver<String>, words: &str, within: Duration) -> String {
-    let started = Given::now();
+    let started = StealAdjustedClock::now();
     let mut seen = Vec::new();
     while started.elapsed() < within {
         match lines.recv_timeout(Duration::from_millis(100)) {
@@ -190,7 +190,7 @@ fn what_is_written_at_one_is_read_at_the_other() {
     }
     assert_eq!(stage.ask(1, "DELETE", &own(&actor, "n3"), &actor, None).status, 204);
     newest.retain(|id| id != "n3");
-    assert_eq!(stage.titles(0, &actor, "from", ""), newest, "what is taken back is gone at once");
+    assert_eq!(stage.titles(0, &actor, "from", ""), newest, "what is taken back is retracted at once");
     assert_eq!(stage.titles(0, &fan, "to", ""), newest, "for everybody");
     assert_eq!(stage.ask(1, "DELETE", &edge, &fan, None).status, 204);
     assert_eq!(stage.titles(0, &fan, "to", ""), [""; 0]);
@@ -205,8 +205,8 @@ fn a_stream_at_one_is_told_of_what_is_written_at_the_other() {
     for at in 0..2 {
         let (own, followers) = (stage.stream(at, &actor, "", None), stage.stream(at, &fan, "", None));
         for lines in [&own, &followers] {
-            line_with(lines, "text/event-stream", PATIENCE);
-            line_with(lines, ":", PATIENCE);
+            line_with(lines, "text/event-stream", TIMEOUT);
+            line_with(lines, ":", TIMEOUT);
         }
         std::thread::sleep(Duration::from_secs(1));
         for round in 0..3 {
@@ -291,7 +291,7 @@ fn wrong_passwords_are_held_up_at_both() {
         let basic = format!("Basic {}", BASE64_STANDARD.encode(format!("{}:{word}", person.name)));
         stage.apis[at % 2].client.get("/social/200909/whoami", &[("Authorization", &basic)]).status
     };
-    let started = Given::now();
+    let started = StealAdjustedClock::now();
     let statuses: Vec<u16> = (0..100).map(|number| guess(number, &format!("wrong-{number}"))).collect();
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     for at in 0..2 {
@@ -323,13 +323,13 @@ fn a_mark_of_one_works_at_the_other_and_one_of_another_log_nowhere() {
         let store = CqlStore::open(&stage.engines.nodes, &stage.engines.servers).await.unwrap();
         store.account_by_name(&AccountName::parse(&person.name).unwrap()).await.unwrap().unwrap().uid
     });
-    let mark = Mark::at(Position(5));
+    let sync_token = SyncToken::at(Position(5));
     let old = FeedQuery {
         owner,
         collection: Collection::ToFrom,
         filter: Filter::default(),
         order: Order::Received,
-        start: Start::Updates(mark.clone()),
+        start: Start::Updates(sync_token.clone()),
         count: 20,
         format: None,
     };
@@ -337,7 +337,7 @@ fn a_mark_of_one_works_at_the_other_and_one_of_another_log_nowhere() {
         let answer = stage.ask(at, "GET", &format!("{target}?{}", old.render()), &person, None);
         assert_eq!(answer.status, 410, "{}", answer.text());
         assert!(answer.json()["type"].as_str().unwrap().ends_with("/cursor-expired"), "{}", answer.text());
-        let lines = stage.stream(at, &person, "", Some(&old.mark_text(&mark)));
-        line_with(&lines, "event: incomplete", PATIENCE);
+        let lines = stage.stream(at, &person, "", Some(&old.sync_token_text(&sync_token)));
+        line_with(&lines, "event: incomplete", TIMEOUT);
     }
 }

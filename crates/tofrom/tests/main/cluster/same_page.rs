@@ -9,7 +9,7 @@ use super::super::delivery::steps::Step;
 use super::super::delivery::verdict::{COLLECTIONS, query};
 use super::super::support::chance::Chance;
 use super::{RUNTIME, prepared};
-use model::{AccountName, Body, FeedQuery, Filter, Mark, Order, Reader, Start, State, Uid};
+use model::{AccountName, Body, FeedQuery, Filter, Order, Reader, Start, State, SyncToken, Uid};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tofrom::feed::Item;
@@ -95,7 +95,7 @@ async fn same(sequence: Sequence, tried: u64, other: &Ground) -> Result<bool, Di
         stage.rules = sequence.rules;
     }
     let mut both = Both { stages, chance: Chance::new(seed) };
-    let mut marks = Vec::new();
+    let mut sync_tokens = Vec::new();
     for step in sequence.steps.iter().filter_map(undisturbed) {
         for stage in &mut both.stages {
             // What is done while the followees of somebody who falls asleep get to know of it is pushed, or comes when
@@ -110,7 +110,7 @@ async fn same(sequence: Sequence, tried: u64, other: &Ground) -> Result<bool, Di
             }
         }
         if matches!(step, Step::WorkAll) {
-            marks.extend(both.marks().await);
+            sync_tokens.extend(both.sync_tokens().await);
         }
     }
     for stage in &mut both.stages {
@@ -119,11 +119,11 @@ async fn same(sequence: Sequence, tried: u64, other: &Ground) -> Result<bool, Di
         stage.settle().await?;
     }
     both.compare_pages().await?;
-    // What an engine that was too slow made stand in the log twice is told after marks that it came before.
+    // What an engine that was too slow made stand in the log twice is told after sync_tokens that it came before.
     let calm = both.stages.iter().all(|stage| stage.logged_twice.is_empty());
     if calm {
-        for (owner, marks) in marks {
-            both.compare_updates(owner, marks).await?;
+        for (owner, sync_tokens) in sync_tokens {
+            both.compare_updates(owner, sync_tokens).await?;
         }
     }
     Ok(calm)
@@ -161,16 +161,16 @@ fn numbered(stage: &Stage<'_>, body: Body) -> (Body, Vec<Option<usize>>) {
 
 impl Both<'_> {
     /// Where updates begin for everybody, now that everything is delivered.
-    async fn marks(&mut self) -> Vec<(usize, [Mark; 2])> {
+    async fn sync_tokens(&mut self) -> Vec<(usize, [SyncToken; 2])> {
         for stage in &mut self.stages {
             stage.work_until_all_is_done().await;
         }
-        let mut marks = Vec::new();
+        let mut sync_tokens = Vec::new();
         for number in 0..self.stages[0].naive.accounts.len() {
             let [one, other] = &self.stages;
-            marks.push((number, [mark(one, number).await, mark(other, number).await]));
+            sync_tokens.push((number, [sync_token(one, number).await, sync_token(other, number).await]));
         }
-        marks
+        sync_tokens
     }
 
     async fn compare_pages(&mut self) -> Result<(), Differs> {
@@ -197,11 +197,15 @@ impl Both<'_> {
         Ok(())
     }
 
-    async fn compare_updates(&mut self, owner: usize, marks: [Mark; 2]) -> Result<(), Differs> {
+    async fn compare_updates(&mut self, owner: usize, sync_tokens: [SyncToken; 2]) -> Result<(), Differs> {
         let count = u32::try_from(*self.chance.pick(&[1, 2, 20])).unwrap();
         let collection = *self.chance.pick(&COLLECTIONS);
         let asked = query(Uid(0), collection, Order::Received, Filter::default());
-        let asked = marks.map(|mark| FeedQuery { count, start: Start::Updates(mark), ..asked.clone() });
+        let asked = sync_tokens.map(|sync_token| FeedQuery {
+            count,
+            start: Start::Updates(sync_token),
+            ..asked.clone()
+        });
         self.compare(owner, owner, asked).await
     }
 
@@ -220,12 +224,12 @@ impl Both<'_> {
     }
 }
 
-/// The mark of whoever has seen everything.
-async fn mark(stage: &Stage<'_>, owner: usize) -> Mark {
+/// The sync_token of whoever has seen everything.
+async fn sync_token(stage: &Stage<'_>, owner: usize) -> SyncToken {
     let owner = stage.naive.account(owner).uid;
     let nothing =
         FeedQuery { count: 0, ..query(owner, model::Collection::ToFrom, Order::Received, Filter::default()) };
-    stage.ground.feed.page(Reader::Owner, &nothing).await.unwrap().mark
+    stage.ground.feed.page(Reader::Owner, &nothing).await.unwrap().sync_token
 }
 
 async fn walk(

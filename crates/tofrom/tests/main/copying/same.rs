@@ -2,12 +2,12 @@
 
 use super::super::support::world::{FIRST, SPAN};
 use model::{
-    Account, Activity, ActivityId, Box, Boxes, Collection, Entry, FeedQuery, Filter, Format, Mark, Millis,
-    Order, Reader, Spot, Start, Uid,
+    Account, Activity, ActivityId, Collection, Entry, EntryReason, EntryReasons, FeedQuery, Filter, Format,
+    Millis, Order, Reader, SortKey, Start, SyncToken, Uid,
 };
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Copying, Slice, SourceKey, Store};
+use store::{Copying, ExternalKey, Slice, Store};
 use tofrom::accounts::AccountCache;
 use tofrom::clock::Clock;
 use tofrom::feed::{Feed, FeedLimits, Page};
@@ -72,35 +72,36 @@ async fn own(store: &dyn Copying, uid: Uid) -> Vec<String> {
         assert_eq!(to.contains(&connection), !connection.removed);
         all.push(format!("{connection:?} {source:?} {to:?}"));
     }
-    for one in Box::ALL {
+    for one in EntryReason::ALL {
         for entry in entries(store, uid, one).await {
-            if one == Box::From {
+            if one == EntryReason::Authored {
                 all.push(activity(store, entry.id).await);
             }
             all.push(format!("{one:?} {entry:?}"));
         }
     }
     // Those that there is an entry of: no others can be.
-    let ids: Vec<_> = entries(store, uid, Box::Followed).await.iter().map(|e| (e.id, e.received)).collect();
+    let ids: Vec<_> =
+        entries(store, uid, EntryReason::Followed).await.iter().map(|e| (e.id, e.received)).collect();
     all.push(format!("{:?}", store.removed(uid, &ids).await.unwrap()));
     all
 }
 
-async fn entries(store: &dyn Copying, owner: Uid, one: Box) -> Vec<Entry> {
-    let (boxes, filter) = (Boxes::default().with(one), Filter::default());
-    let slice = Slice { owner, boxes, order: Order::Received, filter: &filter, after: None, limit: 10_000 };
+async fn entries(store: &dyn Copying, owner: Uid, one: EntryReason) -> Vec<Entry> {
+    let (reasons, filter) = (EntryReasons::default().with(one), Filter::default());
+    let slice = Slice { owner, reasons, order: Order::Received, filter: &filter, after: None, limit: 10_000 };
     let found = store.slice(&slice).await.unwrap();
     found.into_iter().map(|entry| Entry { arrived: None, ..entry }).collect()
 }
 
 async fn activity(store: &dyn Copying, id: ActivityId) -> String {
     let Activity { state, body } = store.activities(&[id]).await.unwrap().remove(0).unwrap();
-    let formerly = store.formerly(&[id]).await.unwrap();
+    let prior = store.prior_audiences(&[id]).await.unwrap();
     let source =
-        SourceKey { actor: state.actor, service: state.facet.service.clone(), id: body.source_id.clone() };
+        ExternalKey { actor: state.actor, service: state.facet.service.clone(), id: body.source_id.clone() };
     let claim = store.claim(&source).await.unwrap();
     assert!(claim.is_some());
-    format!("{state:?} {body:?} {formerly:?} {claim:?}")
+    format!("{state:?} {body:?} {prior:?} {claim:?}")
 }
 
 /// Shows pages of a store.
@@ -130,7 +131,7 @@ impl Shown {
         let mut items = page.items.clone();
         let remembered = self.renderer.remembered(&items, format);
         let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
-        // Links carry marks, and those are each store's own.
+        // Links carry sync_tokens, and those are each store's own.
         let links = vec![("self", format!("https://feed.example/{}", query.collection.as_str()))];
         let view = PageView { owner, collection: query.collection, links: &links };
         self.renderer.page(&view, &items, remembered, &bodies, format)
@@ -167,21 +168,21 @@ async fn same_walk(
                 );
             }
         }
-        assert_eq!(spot(&page), spot(&by_own));
-        assert_eq!(spot(&page), spot(&by_link));
+        assert_eq!(sort_key(&page), sort_key(&by_own));
+        assert_eq!(sort_key(&page), sort_key(&by_link));
         // What was seen of the one store says nothing of the other.
-        assert!(other.feed.has_expired(&page.mark).await.unwrap(), "{:?}", page.mark);
-        assert!(!other.feed.has_expired(&by_own.mark).await.unwrap(), "{:?}", by_own.mark);
-        assert!(by_own.mark != Mark::default());
+        assert!(other.feed.has_expired(&page.sync_token).await.unwrap(), "{:?}", page.sync_token);
+        assert!(!other.feed.has_expired(&by_own.sync_token).await.unwrap(), "{:?}", by_own.sync_token);
+        assert!(by_own.sync_token != SyncToken::default());
         let (Some(next), Some(own_next)) = (page.next, by_own.next) else { return pages };
         (query, own_query) = (start(next), start(own_next));
     }
     0
 }
 
-fn spot(page: &Page) -> Option<Spot> {
+fn sort_key(page: &Page) -> Option<SortKey> {
     match &page.next {
-        Some(Start::After { spot, .. }) => Some(*spot),
+        Some(Start::After { sort_key, .. }) => Some(*sort_key),
         _ => None,
     }
 }

@@ -4,11 +4,11 @@ use super::clients::{Client, Sort};
 use super::learning::Change;
 use super::sequence::{Broken, Stage, plan};
 use super::steps::Trouble;
-use model::{Account, FeedQuery, Mark, RawQuery, Reader, Start};
+use model::{Account, FeedQuery, RawQuery, Reader, Start, SyncToken};
 use tofrom::feed::{Event, ReadError};
 
 /// What came of a look.
-enum Looked {
+enum PollOutcome {
     /// There may be more.
     More,
     /// That was all for now.
@@ -43,8 +43,8 @@ impl Stage<'_> {
         }
         self.clients[number].reader = Some(reader);
         plan(&self.ground.node, trouble.into_iter().collect());
-        let mut looked = Ok(Looked::More);
-        while matches!(looked, Ok(Looked::More)) {
+        let mut looked = Ok(PollOutcome::More);
+        while matches!(looked, Ok(PollOutcome::More)) {
             looked = self.look_once(number, reader, size, whole).await;
             if !whole {
                 break;
@@ -70,52 +70,52 @@ impl Stage<'_> {
         reader: Reader,
         size: usize,
         whole: bool,
-    ) -> Result<Looked, Broken> {
+    ) -> Result<PollOutcome, Broken> {
         match (&self.clients[number].start, self.clients[number].sort) {
-            (Some(Start::Updates(mark)), Sort::Stream) => {
-                let mark = mark.clone();
-                self.watch(number, reader, &mark, size, whole).await
+            (Some(Start::Updates(sync_token)), Sort::Stream) => {
+                let sync_token = sync_token.clone();
+                self.watch(number, reader, &sync_token, size, whole).await
             }
             _ => self.read_page(number, reader, size).await,
         }
     }
 
     /// Reads a page: of the walk, or of what is new.
-    async fn read_page(&mut self, number: usize, reader: Reader, size: usize) -> Result<Looked, Broken> {
+    async fn read_page(&mut self, number: usize, reader: Reader, size: usize) -> Result<PollOutcome, Broken> {
         let client = &mut self.clients[number];
         let start = client.start.clone().unwrap_or(Start::Skip(0));
         let page = FeedQuery { count: u32::try_from(size).unwrap(), ..client.query.from(start) };
         let page = match self.ground.feed.page(reader, &through_text(&page)).await {
             Ok(page) => page,
-            Err(ReadError::Store(_)) => return Ok(Looked::Failed),
+            Err(ReadError::Store(_)) => return Ok(PollOutcome::Failed),
             Err(other) => return Err(other.to_string()),
         };
         page.items.iter().try_for_each(|item| client.see(item))?;
         // The end of the walk is not the end: from there on there may be updates.
         let walking = !matches!(client.start, Some(Start::Updates(_)));
-        let looked = if page.next.is_some() || walking { Looked::More } else { Looked::All };
-        client.start = Some(page.next.unwrap_or(Start::Updates(page.mark)));
+        let looked = if page.next.is_some() || walking { PollOutcome::More } else { PollOutcome::All };
+        client.start = Some(page.next.unwrap_or(Start::Updates(page.sync_token)));
         Ok(looked)
     }
 
-    /// Takes what happened after the mark, as a stream sends it; one that is cut off takes the first of it only, and
-    /// comes back with the mark of the last one that it got.
+    /// Takes what happened after the sync_token, as a stream sends it; one that is cut off takes the first of it only, and
+    /// comes back with the sync_token of the last one that it got.
     async fn watch(
         &mut self,
         number: usize,
         reader: Reader,
-        mark: &Mark,
+        sync_token: &SyncToken,
         size: usize,
         whole: bool,
-    ) -> Result<Looked, Broken> {
+    ) -> Result<PollOutcome, Broken> {
         let query = self.clients[number].query.clone();
-        let found = match self.ground.feed.events(reader, &query, mark, size + 1).await {
+        let found = match self.ground.feed.events(reader, &query, sync_token, size + 1).await {
             Ok(found) => found,
-            Err(ReadError::Store(_)) => return Ok(Looked::Failed),
+            Err(ReadError::Store(_)) => return Ok(PollOutcome::Failed),
             Err(other) => return Err(other.to_string()),
         };
         let taken = if whole { found.events.len() } else { size };
-        let mut mark = if whole { found.mark } else { mark.clone() };
+        let mut sync_token = if whole { found.sync_token } else { sync_token.clone() };
         for (event, after) in found.events.into_iter().take(taken) {
             let client = &mut self.clients[number];
             match event {
@@ -124,11 +124,11 @@ impl Stage<'_> {
                 Event::Changed => self.read_anew(number, reader).await?,
             }
             if !whole {
-                mark = after;
+                sync_token = after;
             }
         }
-        self.clients[number].start = Some(Start::Updates(mark));
-        Ok(if found.more { Looked::More } else { Looked::All })
+        self.clients[number].start = Some(Start::Updates(sync_token));
+        Ok(if found.more { PollOutcome::More } else { PollOutcome::All })
     }
 
     /// A stream that is told that it can't be told reads the collection.

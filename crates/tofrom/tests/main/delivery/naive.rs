@@ -1,8 +1,8 @@
 //! What ought to be: everything that is known of accounts, edges and activities, and what follows from that by looking
-//! at all of it. Nothing here knows of entries, tasks or marks.
+//! at all of it. Nothing here knows of entries, tasks or sync_tokens.
 
 use model::{
-    Account, ActivityId, Edge, FeedQuery, Order, Reader, Spot, State, Uid, Version, Visibility, belongs,
+    Account, ActivityId, Edge, FeedQuery, Order, Reader, SortKey, State, Uid, Version, Visibility, belongs,
     may_see,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -74,13 +74,13 @@ impl Naive {
     }
 
     /// The oldest that a new follower finds: the 50th newest public one, in the order of receipt.
-    pub(crate) fn brought_along_from(&self, actor: Uid) -> Option<Spot> {
+    pub(crate) fn brought_along_from(&self, actor: Uid) -> Option<SortKey> {
         let public =
             |state: &&State| state.actor == actor && !state.deleted && state.visibility == Visibility::Public;
-        let spot = |state: &State| Spot { time: state.received, id: state.id };
-        let mut spots: Vec<Spot> = self.states.values().filter(public).map(spot).collect();
-        spots.sort();
-        spots.into_iter().rev().nth(49)
+        let sort_key = |state: &State| SortKey { time: state.received, id: state.id };
+        let mut sort_keys: Vec<SortKey> = self.states.values().filter(public).map(sort_key).collect();
+        sort_keys.sort();
+        sort_keys.into_iter().rev().nth(49)
     }
 
     /// What reaches an account, oldest first.

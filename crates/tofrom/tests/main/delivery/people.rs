@@ -3,7 +3,7 @@
 use super::sequence::{Broken, Stage, plan};
 use super::steps::{Deed, Trouble};
 use model::{Account, Millis, Uid, Version, Visibility};
-use store::{Result, SourceKey, Store};
+use store::{ExternalKey, Result, Store};
 use tofrom::accounts;
 use tofrom::following::{follow, unfollow};
 use tofrom::ingest::{Draft, Outcome, RawActivity, RawObject, RawService, Said, normalise};
@@ -142,7 +142,7 @@ fn described(address: usize) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-pub(crate) fn source(actor: Uid, address: usize) -> SourceKey {
+pub(crate) fn source(actor: Uid, address: usize) -> ExternalKey {
     let (service, ..) = described(address);
-    SourceKey { actor, service: service.to_lowercase(), id: address.to_string() }
+    ExternalKey { actor, service: service.to_lowercase(), id: address.to_string() }
 }

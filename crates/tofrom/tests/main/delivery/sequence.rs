@@ -76,7 +76,7 @@ impl Sequence {
             }
             steps.push(step);
         }
-        let rules = Rules { pull_above: Some(chance.below(2)), most_pulled: 1 + chance.below(3) };
+        let rules = Rules { pull_above: Some(chance.below(2)), max_pulled: 1 + chance.below(3) };
         Sequence { steps, rules, ..sequence }
     }
 
@@ -199,7 +199,7 @@ impl<'a> Stage<'a> {
             Step::Person { who, deed, trouble, again } => {
                 self.person(*who, deed, *trouble, *again).await?;
             }
-            Step::Sleep { who, trouble } => self.fall_asleep(*who, *trouble).await,
+            Step::Sleep { who, trouble } => self.mark_dormant(*who, *trouble).await,
             Step::Work { picks, troubles } => self.work(picks, troubles).await,
             Step::WorkAll => self.work_all().await,
             Step::Land { of_worker, which } => self.land(*of_worker, *which).await?,

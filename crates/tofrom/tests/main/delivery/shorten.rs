@@ -5,7 +5,7 @@ use super::sequence::{Broken, Sequence};
 use std::time::{Duration, Instant};
 
 /// Looking for a shorter one ends after this time: a cluster that is slow for a while makes sequences fail, too.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What to print of a sequence that failed.
 pub(super) async fn report(sequence: &Sequence, broken: &Broken, place: Place) -> String {
@@ -27,7 +27,7 @@ async fn shortened(sequence: &Sequence, broken: &Broken, place: Place) -> (Seque
     let mut at = shortest.steps.len();
     let mut shorter = false;
     let began = Instant::now();
-    while at > 0 && began.elapsed() < PATIENCE {
+    while at > 0 && began.elapsed() < TIMEOUT {
         at -= 1;
         let mut candidate = shortest.clone();
         candidate.steps.remove(at);

@@ -7,14 +7,14 @@ use model::{Collection, Filter, Millis, Order, Reader};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use store::{Task, Work};
-use tofrom::fanout::{deliver_pending, sleep};
+use tofrom::fanout::{deliver_pending, dormancy};
 
 /// Longer than any failed task waits for its next attempt.
 const LONGER_THAN_ANY_PAUSE: i64 = 10 * 60 * 1_000;
 
 /// How long the log is looked at until it is empty, and how long after each other: what somebody took and did not do is
 /// dealt again when five seconds have passed.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(20);
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
@@ -66,7 +66,7 @@ impl Stage<'_> {
         let began = Instant::now();
         loop {
             self.work_all().await;
-            if self.ground.store.backlog(1).await.unwrap().tasks == 0 || began.elapsed() > PATIENCE {
+            if self.ground.store.backlog(1).await.unwrap().tasks == 0 || began.elapsed() > TIMEOUT {
                 break;
             }
             tokio::time::sleep(PAUSE).await;
@@ -78,7 +78,7 @@ impl Stage<'_> {
         let subject = match &task.work {
             Work::Version { id, .. } | Work::Followers { id, .. } => Subject::Activity(*id),
             Work::Edge { follower, followee, .. } => Subject::Edge(*follower, *followee),
-            Work::Return { uid, .. } => Subject::Return(*uid),
+            Work::CatchUp { uid, .. } => Subject::Return(*uid),
             _ => return,
         };
         if task.attempts > 0 {
@@ -87,12 +87,12 @@ impl Stage<'_> {
     }
 
     /// Somebody's collections have not been read for long, as the worker sees it.
-    pub(crate) async fn fall_asleep(&mut self, who: usize, trouble: Option<Trouble>) {
+    pub(crate) async fn mark_dormant(&mut self, who: usize, trouble: Option<Trouble>) {
         let (ground, account) = (self.ground, self.naive.account(who).clone());
         plan(&ground.worker, trouble.into_iter().collect());
         let later = Millis(ground.now().0 + DAY);
         // Whoever could not be put to sleep is pushed to.
-        let _ = sleep::fall_asleep(ground.worker.as_ref(), &[account], later, Duration::ZERO).await;
+        let _ = dormancy::mark_dormant(ground.worker.as_ref(), &[account], later, Duration::ZERO).await;
         ground.worker.calm();
         ground.worker.restart();
     }

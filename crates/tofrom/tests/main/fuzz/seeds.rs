@@ -5,8 +5,8 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use infoset::{Attribute, FastInfosetWriter, Name, Namespace, Sink};
 use model::{
-    ActivityId, Binding, Collection, Cursor, Filter, Format, Mark, Millis, Order, Place, Position, Spot,
-    Version,
+    ActivityId, ArrivalOffset, Binding, Collection, Cursor, Filter, Format, Millis, Order, Position, SortKey,
+    SyncToken, Version,
 };
 use tofrom::ingest::{normalise, read_activity};
 
@@ -133,18 +133,18 @@ fn text(cursor: &Cursor) -> String {
 
 fn cursors() -> Vec<Cursor> {
     let id = |number: u8| ActivityId::new(Millis(1_700_000_000_000), [number; 10]);
-    let after = Spot { time: Millis(1_700_000_000_123), id: id(1) };
-    let mut seen = Mark::at(Position(70_000));
+    let after = SortKey { time: Millis(1_700_000_000_123), id: id(1) };
+    let mut seen = SyncToken::at(Position(70_000));
     for number in 0..5 {
         seen.shown(id(number), Version(i64::from(number)), None, None);
     }
     let mut inside = seen.clone();
-    inside.advance(Place { position: Position(70_001), inside: Some(id(9)) });
+    inside.advance(ArrivalOffset { position: Position(70_001), inside: Some(id(9)) });
     vec![
-        Cursor::Updates(Mark::default()),
+        Cursor::Updates(SyncToken::default()),
         Cursor::Updates(inside.clone()),
-        Cursor::Page { order: Order::Received, after, mark: seen },
-        Cursor::Page { order: Order::Published, after, mark: inside },
+        Cursor::Page { order: Order::Received, after, sync_token: seen },
+        Cursor::Page { order: Order::Published, after, sync_token: inside },
     ]
 }
 

@@ -15,7 +15,7 @@ use model::{
     Order, RawQuery, State, Uid, Version,
 };
 use std::sync::LazyLock;
-use tofrom::auth::{Asking, Credential, Denied, Presented, credentials_of};
+use tofrom::auth::{AuthError, AuthRequest, Credential, PresentedCredential, credentials_of};
 use tofrom::http::negotiate::{Accept, Coding};
 use tofrom::ingest::{
     Draft, MAX_BODY, RawActivity, Said, Unreadable, counts_after, normalise, read_activity, read_feed,
@@ -167,8 +167,8 @@ pub(crate) fn authorization(data: &[u8]) -> bool {
     read.is_ok()
 }
 
-fn read_credentials(headers: &HeaderMap) -> Result<Presented, Denied> {
-    credentials_of(&Asking::plain(headers, std::net::IpAddr::from([192, 0, 2, 1])))
+fn read_credentials(headers: &HeaderMap) -> Result<PresentedCredential, AuthError> {
+    credentials_of(&AuthRequest::plain(headers, std::net::IpAddr::from([192, 0, 2, 1])))
 }
 
 fn headers_of(lines: impl Iterator<Item = Vec<u8>>) -> HeaderMap {
@@ -187,7 +187,7 @@ fn headers_of(lines: impl Iterator<Item = Vec<u8>>) -> HeaderMap {
     headers
 }
 
-fn is_what_was_sent(presented: &Presented, sent: &[u8]) {
+fn is_what_was_sent(presented: &PresentedCredential, sent: &[u8]) {
     match &presented.credential {
         Credential::Psk(key) => assert!(!key.is_empty() && key.as_bytes() == sent, "{presented:?}"),
         Credential::Basic { name, password } => {

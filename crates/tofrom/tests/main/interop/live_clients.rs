@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// How long something may take to come; the first one includes building the program in Rust.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 /// For how long nothing may come twice.
 const QUIET: Duration = Duration::from_secs(2);
 
@@ -70,7 +70,7 @@ impl Follower {
     /// What it prints until a line ends with that.
     fn until(&self, end: &str) -> Vec<String> {
         let mut seen: Vec<String> = Vec::new();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !seen.last().is_some_and(|line| line.ends_with(end)) {
             let left = deadline.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left);

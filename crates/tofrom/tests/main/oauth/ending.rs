@@ -2,8 +2,8 @@
 
 use super::super::support::browser::Form;
 use super::super::support::client::Answer;
-use super::super::support::given::wait_for;
 use super::super::support::signer::now;
+use super::super::support::steal_adjusted_clock::wait_for;
 use super::super::support::world::Folder;
 use super::answers::{not_signed_by, refused};
 use super::application::App;

@@ -2,7 +2,7 @@
 //! account, and at names of all kinds.
 
 use super::super::support::client::{Answer, TlsStream, read_answer};
-use super::super::support::given::Given;
+use super::super::support::steal_adjusted_clock::StealAdjustedClock;
 use super::super::support::world::Folder;
 use super::application::App;
 use super::service::{Service, authorize, password_of};
@@ -113,7 +113,7 @@ fn guess(what: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usi
             let mut line = Line::from(service, ELSEWHERE);
             let mut waits = Vec::new();
             while !over.load(Ordering::Relaxed) {
-                let asked = Given::now();
+                let asked = StealAdjustedClock::now();
                 assert_eq!(line.get(&format!("ServicePSK: {key}")).status, 200);
                 waits.push(asked.elapsed());
                 std::thread::sleep(Duration::from_millis(5));
@@ -293,7 +293,7 @@ fn guessers_of_many_names_from_many_networks_keep_nobody_out() {
             // A name of its own each time: a right password is remembered.
             let name = format!("calm{network}");
             service.add_account(&name, &[]);
-            let (mut line, asked) = (Line::from(&service, [127, 121, network, 7]), Given::now());
+            let (mut line, asked) = (Line::from(&service, [127, 121, network, 7]), StealAdjustedClock::now());
             assert_eq!(line.basic(&name, &password_of(&name)).status, 200, "at the first try");
             assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
         }

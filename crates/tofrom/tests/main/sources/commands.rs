@@ -1,8 +1,8 @@
 //! `tofrom source`, as operators meet it.
 
 use super::stage::{atom, becomes, host, post, stage, url};
-use manners::Answer;
 use serde_json::{Value, json};
+use test_server::Answer;
 
 fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))

@@ -2,9 +2,9 @@
 
 use super::super::support::signer::encode;
 use super::stage::{atom, becomes, entry, host, post, stage, url};
-use manners::Answer;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use test_server::Answer;
 
 const EARLIER: &str = "2026-01-02T03:04:05Z";
 const LATER: &str = "2026-03-04T05:06:07Z";

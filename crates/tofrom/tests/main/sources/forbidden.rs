@@ -2,10 +2,10 @@
 
 use super::super::support::demo::BINARY;
 use super::stage::{Stage, asked, atom, becomes, post, stage, url};
-use manners::{Answer, Server};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use test_server::{Answer, Server};
 
 /// Hosts as somebody may write them. The fetcher's own tests have more of them, and what names lead to.
 #[rustfmt::skip]
@@ -19,7 +19,7 @@ const LITERALS: &[&str] = &[
 ];
 
 /// How many of these an account may ask for within a minute.
-const AT_ONCE: usize = 14;
+const CONCURRENCY: usize = 14;
 
 /// Listeners where nobody may come, on the port that may be asked.
 fn traps(stage: &Stage) -> Vec<Server> {
@@ -75,7 +75,7 @@ fn nothing_leads_where_it_must_not() {
 
 fn typed(stage: &'static Stage) {
     let address = |host: &str| format!("http://{host}:{}/feed", stage.port);
-    for some in LITERALS.chunks(AT_ONCE) {
+    for some in LITERALS.chunks(CONCURRENCY) {
         let person = stage.person("typed");
         for host in some {
             for (method, target) in

@@ -1,14 +1,14 @@
 //! Hubs of WebSub tell of news: they are asked, answered, believed if they sign, and not relied on if they fall silent.
 
 use super::super::support::client::Client;
-use super::super::support::given::Given;
 use super::super::support::signer::encode;
+use super::super::support::steal_adjusted_clock::StealAdjustedClock;
 use super::stage::{Person, asked, atom, becomes, post, seconds_until, stage, url, wait_for};
-use manners::{Answer, Hub, Mode, Server, Subscription};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use std::time::Duration;
+use test_server::{Answer, Hub, Mode, Server, Subscription};
 
 const HOUR: i64 = 3_600;
 const TOLD: &str = " A hub tells of news at once.";
@@ -109,7 +109,7 @@ fn what_a_hub_tells_is_there_at_once_and_nothing_is_fetched() {
         let health = wait_for(|| scene.person.health("blog"), |health| health.ends_with(TOLD));
         assert!(health.ends_with(TOLD), "{health}");
         let before = asked(&scene.server, "/feed");
-        let started = Given::now();
+        let started = StealAdjustedClock::now();
         assert_eq!(scene.push(&[post(2)]), [202]);
         becomes(vec!["Post 1".to_owned(), "Post 2".to_owned()], || scene.person.titles());
         assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());

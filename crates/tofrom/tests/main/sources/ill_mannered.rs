@@ -2,8 +2,8 @@
 //! server has better ones.
 
 use super::stage::{Person, atom, becomes, post, stage, url};
-use manners::{Answer, Authority, Coding, Manner};
 use serde_json::json;
+use test_server::{Answer, Authority, Behaviour, Coding};
 
 const TOO_LARGE: &str = "There is more at this address than is read: give one of a shorter feed.";
 const TOO_SLOW: &str = "The server took too long to answer: try again later.";
@@ -16,11 +16,11 @@ fn status(status: u16) -> String {
 }
 
 /// Each manner with what is said of it.
-fn manners() -> Vec<(Manner, String)> {
+fn manners() -> Vec<(Behaviour, String)> {
     let bomb = Answer::feed("").with_coded_body(Coding::Gzip, Coding::Gzip.bomb(50));
     let no_feed = Answer::feed("<?xml version='1.0'?><recipe/>");
     let broken = Answer::feed(atom(&[post(1)]).replace("</title>", ""));
-    let bytes = |text: &str| Manner::Raw(text.as_bytes().to_vec());
+    let bytes = |text: &str| Behaviour::Raw(text.as_bytes().to_vec());
     let sign_in =
         "This address is not open to everybody (status 403): give one that can be read without signing in.";
     vec![
@@ -28,10 +28,10 @@ fn manners() -> Vec<(Manner, String)> {
         (Answer::status(403).into(), sign_in.to_owned()),
         (Answer::status(500).into(), status(500)),
         (Answer::redirect(302, "/feed").into(), LOOP.to_owned()),
-        (Manner::Endless, TOO_LARGE.to_owned()),
+        (Behaviour::Endless, TOO_LARGE.to_owned()),
         (bomb.into(), TOO_LARGE.to_owned()),
-        (Manner::EndlessHead, "The server's answer cannot be read: its head is too long.".to_owned()),
-        (Manner::HangsUp, ENDS_EARLY.to_owned()),
+        (Behaviour::EndlessHead, "The server's answer cannot be read: its head is too long.".to_owned()),
+        (Behaviour::HangsUp, ENDS_EARLY.to_owned()),
         (bytes("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n<feed>"), ENDS_EARLY.to_owned()),
         (
             bytes("220 mail.example ESMTP\r\n"),
@@ -39,7 +39,7 @@ fn manners() -> Vec<(Manner, String)> {
         ),
         (no_feed.into(), NOT_A_FEED.to_owned()),
         (broken.into(), "The feed is broken: ".to_owned()),
-        (Manner::Silent, TOO_SLOW.to_owned()),
+        (Behaviour::Silent, TOO_SLOW.to_owned()),
     ]
 }
 

@@ -1,10 +1,10 @@
 //! Servers' wishes are heard: what did not change is not fetched, who wants to be left alone is, and who moves is found.
 
 use super::stage::{asked, atom, becomes, now, post, seconds_until, stage, url};
-use manners::{Answer, Manner};
 use model::{AccountName, Millis};
 use serde_json::{Value, json};
 use store::{Accounts, Source, Sources, StoreError};
+use test_server::{Answer, Behaviour};
 
 const TAG: &str = "W/\"a strange, tag\"";
 const TIME: &str = "Sat, 14 Nov 2026 10:00:00 GMT";
@@ -40,7 +40,7 @@ fn how_long_it_stays_as_it_is_is_heard() {
 #[test]
 fn who_asks_to_come_later_is_left_alone() {
     let (stage, server) = (stage(), stage().server());
-    let busy = Manner::from(Answer::status(429).with("Retry-After", "7200"));
+    let busy = Behaviour::from(Answer::status(429).with("Retry-After", "7200"));
     server.on("/feed", Answer::feed(atom(&[post(1)])));
     let person = stage.person("later");
     person.connect("blog", &url(&server, "/feed"));

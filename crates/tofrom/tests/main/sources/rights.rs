@@ -1,10 +1,10 @@
 //! Who may see and change whose sources, how many there may be, and how often they may be looked at.
 
 use super::stage::{Person, atom, post, stage, url};
-use manners::Answer;
 use model::{AccountName, Version};
 use serde_json::{Value, json};
 use store::{Accounts, Connection, Sources};
+use test_server::Answer;
 
 /// Everything that can be asked of an account's sources.
 fn requests(person: &Person, address: &str) -> Vec<(&'static str, String, Value)> {

@@ -1,8 +1,8 @@
 //! Once round: a page is given, its feed is found, what is there becomes activities, and it can be paused and ended.
 
 use super::stage::{asked, atom, becomes, entry, host, post, stage, url, wait_for};
-use manners::Answer;
 use serde_json::{Value, json};
+use test_server::Answer;
 
 /// Says all that an activity can.
 fn rich() -> String {

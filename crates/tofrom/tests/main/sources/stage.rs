@@ -4,9 +4,8 @@
 use super::super::program::tofrom_with;
 use super::super::support::client::Answer;
 use super::super::support::demo::Demo;
-use super::super::support::given;
+use super::super::support::steal_adjusted_clock;
 use super::super::support::world::Folder;
-use manners::{Authority, Certificate, Server};
 use model::Millis;
 use serde_json::{Value, json};
 use std::fmt::Debug;
@@ -16,13 +15,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::sqlite::SqliteStore;
+use test_server::{Authority, Certificate, Server};
 use tokio::runtime::Runtime;
 
 /// What the demo may fetch besides the public internet. All else of this machine is forbidden.
 const NETWORK: &str = "127.9.0.0/16";
 const JSON: &str = "application/json";
 /// How long something may take until it is seen.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) struct Stage {
     pub(super) demo: Demo,
@@ -57,12 +57,12 @@ pub(super) fn stage() -> &'static Stage {
 
 /// Waits until it is so.
 pub(super) fn becomes<T: PartialEq + Debug>(expected: T, look: impl Fn() -> T) {
-    given::becomes(PATIENCE, expected, look);
+    steal_adjusted_clock::becomes(TIMEOUT, expected, look);
 }
 
 /// Waits until what is seen is enough, and gives what was seen last.
 pub(super) fn wait_for<T>(look: impl Fn() -> T, enough: impl Fn(&T) -> bool) -> T {
-    given::wait_for(PATIENCE, look, enough)
+    steal_adjusted_clock::wait_for(TIMEOUT, look, enough)
 }
 
 pub(super) fn now() -> i64 {

@@ -2,7 +2,7 @@
 
 use super::demo::Demo;
 use super::world::Folder;
-use manners::{Answer, Server};
+use test_server::{Answer, Server};
 use tokio::runtime::Runtime;
 
 /// A server on 127.0.0.2, with a feed of thirteen articles and a page that points to it.

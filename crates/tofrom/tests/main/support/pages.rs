@@ -4,8 +4,8 @@
 use super::chance::Chance;
 use super::world::{FIRST, SPAN, World, any_body};
 use model::{
-    Account, Activity, Collection, Facet, FeedQuery, Filter, Format, Kind, Mark, Millis, Order, Reader,
-    ServiceName, Start, Verb, Version,
+    Account, Activity, Collection, Facet, FeedQuery, Filter, Format, Kind, Millis, Order, Reader,
+    ServiceName, Start, SyncToken, Verb, Version,
 };
 use std::collections::BTreeSet;
 use tofrom::accounts::AccountCache;
@@ -85,7 +85,7 @@ impl Scene {
         let to = |start: Start| self.site.collection_url(&owner.name, &query.from(start));
         let mut links = vec![("self", to(query.start.clone())), ("first", to(Start::Skip(0)))];
         links.extend(page.next.map(|next| ("next", to(next))));
-        links.push(("updates", to(Start::Updates(page.mark))));
+        links.push(("updates", to(Start::Updates(page.sync_token))));
         let mut shown = Shown {
             owner,
             query,
@@ -134,7 +134,7 @@ impl Scene {
             ..Filter::default()
         };
         let start = match world.chance.below(6) {
-            0 => Start::Updates(Mark::default()),
+            0 => Start::Updates(SyncToken::default()),
             1 => Start::Skip(u32::try_from(world.chance.below(20)).unwrap()),
             _ => Start::Skip(0),
         };

@@ -2,14 +2,14 @@
 
 use super::chance::Chance;
 use model::{
-    Account, AccountName, Activity, ActivityId, Body, Box, Comments, Edge, Entry, Facet, FeedQuery, Kind,
-    Millis, Object, Order, Position, Reader, Service, ServiceName, Spot, State, Thumbnail, Uid, Verb,
-    Version, Visibility, belongs, may_see,
+    Account, AccountName, Activity, ActivityId, Body, Comments, Edge, Entry, EntryReason, Facet, FeedQuery,
+    Kind, Millis, Object, Order, Position, Reader, Service, ServiceName, SortKey, State, Thumbnail, Uid,
+    Verb, Version, Visibility, belongs, may_see,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use store::sqlite::{Options, SqliteStore};
-use store::{Acceptance, Accepted, NewAccount, SourceKey, Store};
+use store::{Acceptance, Accepted, ExternalKey, NewAccount, Store};
 
 /// A folder that goes away with its test.
 pub(crate) struct Folder(std::path::PathBuf);
@@ -67,7 +67,7 @@ impl World {
             let new = NewAccount {
                 name: AccountName::parse(&format!("person-{number}")).unwrap(),
                 version: Version(1),
-                given_name: (!chance.one_in(4)).then(|| format!("Given {number}")),
+                given_name: (!chance.one_in(4)).then(|| format!("StealAdjustedClock {number}")),
                 family_name: (!chance.one_in(4)).then(|| "O'Family & <Sons>".to_owned()),
                 public: chance.one_in(2),
                 operator: false,
@@ -121,7 +121,7 @@ impl World {
 
     async fn set_edge(&mut self, follower: usize, followee: usize) {
         let (since, version) = (self.any_time(), self.tick());
-        let from = (!self.chance.one_in(3)).then(|| Spot {
+        let from = (!self.chance.one_in(3)).then(|| SortKey {
             time: Millis(since.0 - i64::try_from(self.chance.below(20)).unwrap()),
             id: ActivityId::new(since, self.chance.bytes()),
         });
@@ -146,7 +146,7 @@ impl World {
 
     /// Stores an activity, or a new version of the one `before` it, and delivers it.
     pub(crate) async fn take_in(&mut self, activity: Activity, before: Option<Activity>) -> ActivityId {
-        let source = SourceKey {
+        let source = ExternalKey {
             actor: activity.state.actor,
             service: activity.state.facet.service.clone(),
             id: activity.body.source_id.clone(),
@@ -155,7 +155,7 @@ impl World {
             source,
             before: before.as_ref().map(|old| old.state.version),
             fingerprint: self.chance.bytes(),
-            formerly: before.as_ref().map(|old| (&old.state).into()),
+            prior: before.as_ref().map(|old| (&old.state).into()),
             activity: activity.clone(),
         };
         let accepted = store::Activities::accept(&*self.store, vec![acceptance]).await.unwrap();
@@ -210,14 +210,14 @@ impl World {
     /// Entries for everybody who may ever have a reason to see it: hints, some of them wrong.
     async fn deliver(&mut self, position: Position, state: &State, before: Option<&State>) {
         let mut deliveries = Vec::new();
-        let formerly = before.map_or(&[][..], |old| &old.addressed);
+        let prior = before.map_or(&[][..], |old| &old.addressed);
         for uid in self.accounts.iter().map(|account| account.uid) {
-            if state.addressed.contains(&uid) || formerly.contains(&uid) {
-                let gone = state.deleted || !state.addressed.contains(&uid);
-                deliveries.push((uid, Entry::of(state, Box::Addressed, gone)));
+            if state.addressed.contains(&uid) || prior.contains(&uid) {
+                let retracted = state.deleted || !state.addressed.contains(&uid);
+                deliveries.push((uid, Entry::of(state, EntryReason::Addressed, retracted)));
             }
             if self.edges.contains_key(&(uid, state.actor)) {
-                deliveries.push((uid, Entry::of(state, Box::Followed, state.deleted)));
+                deliveries.push((uid, Entry::of(state, EntryReason::Followed, state.deleted)));
             }
         }
         store::Feeds::deliver(&*self.store, position, deliveries).await.unwrap();
@@ -336,7 +336,7 @@ pub(crate) fn any_body(chance: &mut Chance, service: &str, source_id: String) ->
             url: object_url,
             alternate,
         },
-        brought_by: None,
+        imported_by: None,
         to: Vec::new(),
     }
 }

@@ -4,7 +4,7 @@
 use super::super::delivery::setting;
 use super::super::support::chance::Chance;
 use super::super::support::client::{Answer, Client};
-use super::super::support::given;
+use super::super::support::steal_adjusted_clock;
 use super::stage::{JSON, NDJSON, activity, fresh, stage, with};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -104,7 +104,8 @@ impl Side<'_> {
             let after = self.look(&item);
             let new_tag = before.0 != after.0;
             let arrivals = || self.ask("GET", mark, JSON, "", "").activities().len();
-            let arrived = given::wait_for(ARRIVES, arrivals, |count| *count >= usize::from(new_tag));
+            let arrived =
+                steal_adjusted_clock::wait_for(ARRIVES, arrivals, |count| *count >= usize::from(new_tag));
             // The identifier is random.
             let identifier = |text: &str| match text.rsplit_once("/activity/") {
                 Some((before, _)) => format!("{before}/activity/ID"),

@@ -3,8 +3,8 @@
 use super::super::program::succeed;
 use super::super::support::client::Answer;
 use super::super::support::demo::Demo;
-use super::super::support::given;
 use super::super::support::signer::encode;
+use super::super::support::steal_adjusted_clock;
 use super::super::support::world::Folder;
 use serde_json::{Value, json};
 use std::sync::OnceLock;
@@ -50,7 +50,7 @@ pub(super) fn item(user: &str, service: &str, id: &str) -> String {
 
 /// Waits until it is so, as long as something may take to reach others.
 pub(super) fn becomes<T: PartialEq + std::fmt::Debug>(expected: T, look: impl Fn() -> T) {
-    given::becomes(Duration::from_secs(5), expected, look);
+    steal_adjusted_clock::becomes(Duration::from_secs(5), expected, look);
 }
 
 impl Stage {

@@ -3,7 +3,7 @@
 
 use super::{Counts, PAGE, Sides};
 use indicatif::ProgressBar;
-use model::{Edge, Entry, Filter, Order, Phase, Range, Uid};
+use model::{Dormancy, Edge, Entry, Filter, Order, Range, Uid};
 use store::{Result, Slice};
 
 impl Sides {
@@ -14,8 +14,8 @@ impl Sides {
         counts: &mut Counts,
         bar: &ProgressBar,
     ) -> Result<()> {
-        let reading = self.source.reading(owner).await?;
-        if reading.phase == Phase::Awake {
+        let reading = self.source.delivery_state(owner).await?;
+        if reading.dormancy == Dormancy::Active {
             let followees: Vec<Uid> = reading.pulled.into_iter().map(|(uid, _)| uid).collect();
             let edges = self.source.edges(owner, &followees).await?;
             let edges = followees.into_iter().zip(edges).filter_map(|(uid, edge)| Some((uid, edge?)));
@@ -52,7 +52,7 @@ impl Sides {
             let slice = Slice::own(followee, Order::Received, &filter, after, PAGE);
             let own = self.source.slice(&slice).await?;
             let Some(last) = own.last() else { return Ok(()) };
-            after = Some(last.spot(Order::Received));
+            after = Some(last.sort_key(Order::Received));
             let entries = own.into_iter().map(Entry::followed).collect();
             self.copy_entries(owner, entries, counts, bar).await?;
         }

@@ -1,0 +1,82 @@
+//! Readers and edge_dormancy: what it costs to know of them, and edge_dormancy in more shards than there were.
+
+use super::super::conformance::fresh;
+use super::{KEYSPACE, open, session, shared};
+use model::{Edge, EdgeDormancy, Millis, Position, Uid, Version};
+use store::{FanoutModes, Graph};
+
+/// Says that there are more shards.
+async fn raise(followee: Uid, level: i8) {
+    let session = session().await;
+    let text = format!(
+        "INSERT INTO {}.followers (uid, level) VALUES ({}, {level}) USING TIMESTAMP {level}",
+        *KEYSPACE, followee.0
+    );
+    session.query_unpaged(text, &[]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_latest_sleep_counts_in_whichever_shard_it_stands() {
+    let Some(store) = shared().await else { return };
+    let bob = fresh::uid(&*store).await;
+    let (dormant, active) = (EdgeDormancy::Dormant, EdgeDormancy::ActiveAfter(Position(9)));
+    // Before there were more shards, after that, and what is known in the end.
+    let cases = [
+        (Some((1, dormant)), None, dormant),
+        (None, Some((1, dormant)), dormant),
+        (Some((1, dormant)), Some((2, active)), active),
+        (Some((2, active)), Some((1, dormant)), active),
+        (Some((2, active)), Some((2, dormant)), active),
+        (Some((2, active)), Some((300, dormant)), dormant),
+    ];
+    let edge = Edge { following: true, version: Version(1), since: Millis(0), from: None };
+    let mut expected = Vec::new();
+    for (_, _, known) in &cases {
+        let follower = fresh::uid(&*store).await;
+        store.put_edge(follower, bob, &edge).await.unwrap();
+        expected.push((follower, Some(*known)));
+    }
+    let followers: Vec<Uid> = expected.iter().map(|(follower, _)| *follower).collect();
+    let put = async |follower, told: Option<(i64, EdgeDormancy)>| {
+        if let Some((version, dormancy)) = told {
+            store.put_edge_dormancy(follower, &[bob], Version(version), dormancy).await.unwrap();
+        }
+    };
+    for (follower, (before, ..)) in followers.iter().zip(cases) {
+        put(*follower, before).await;
+    }
+    raise(bob, 1).await;
+    for (follower, (_, after, _)) in followers.iter().zip(cases) {
+        put(*follower, after).await;
+    }
+    expected.sort_by_key(|(follower, _)| *follower);
+    for limit in [1, 2, 100] {
+        let mut found: Vec<(Uid, Option<EdgeDormancy>)> = Vec::new();
+        loop {
+            let page = store.followers(bob, found.last().map(|(uid, _)| *uid), limit).await.unwrap();
+            found.extend(page.iter().map(|follower| (follower.uid, follower.dormancy)));
+            if page.len() < limit {
+                break;
+            }
+        }
+        assert_eq!(found, expected, "{limit}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn to_know_of_readers_takes_few_statements() {
+    if shared().await.is_none() {
+        return;
+    }
+    let store = open().await;
+    let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    store.assign_mode(ada, bob, Position(1), Version(1), 9).await.unwrap();
+    let before = store.counted().0;
+    assert_eq!(store.delivery_state(ada).await.unwrap().pulled.len(), 1);
+    assert_eq!(store.counted().0 - before, 1, "every page asks for it");
+    let edge = Edge { following: true, version: Version(1), since: Millis(0), from: None };
+    store.put_edge(ada, bob, &edge).await.unwrap();
+    let before = store.counted().0;
+    assert_eq!(store.followers(bob, None, 100).await.unwrap().len(), 1);
+    assert_eq!(store.counted().0 - before, 3, "the shards, whoever is there, and whether they dormancy");
+}

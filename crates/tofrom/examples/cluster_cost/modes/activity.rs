@@ -1,0 +1,117 @@
+//! One activity of an account that very many follow: pushed to all of them, and pulled by those who read.
+
+use super::super::bare::Bare;
+use super::super::cluster::{Cluster, accounts, counted, draft};
+use super::super::edges::very_followed;
+use super::super::reader::first_page;
+use super::delivered_rows;
+use model::{Account, FanoutStage, FanoutState, Reader};
+use scylla::value::CqlValue;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::cql::CqlStore;
+use store::{FanoutModes, Log};
+use tofrom::accounts::AccountCache;
+use tofrom::clock::Clock;
+use tofrom::fanout::{Rules, deliver_pending};
+use tofrom::feed::{Feed, FeedLimits};
+use tofrom::following::follow;
+use tofrom::ingest::{Ingest, Outcome};
+use uuid::Uuid;
+
+/// The first one is also what is new to every follower, and meets a cold Java.
+const ROUNDS: usize = 2;
+/// A threshold at which every change counts the followers.
+const LOWEST: usize = 1;
+
+pub(crate) async fn measure(cluster: &Cluster, many: usize) {
+    let (store, bare) = (cluster.open().await, Bare::connect(cluster).await);
+    let (actor, followers) = very_followed(&store, &bare, many).await;
+    let mut actor = Actor { store, bare, account: actor, followers, done: 0 };
+    println!(
+        "| to {many} followers | acknowledged, ms | all can read it, s | entry and arrival rows | statements |"
+    );
+    println!("|---|--:|--:|--:|--:|");
+    for _ in 0..ROUNDS {
+        actor.does_something("pushed").await;
+    }
+    let changed = actor.changes_over().await;
+    for _ in 0..ROUNDS {
+        actor.does_something("pulled").await;
+    }
+    println!("\n{changed}");
+}
+
+struct Actor {
+    store: Arc<CqlStore>,
+    bare: Bare,
+    account: Account,
+    followers: Vec<Account>,
+    /// How many activities.
+    done: usize,
+}
+
+impl Actor {
+    /// Does something, and has it delivered.
+    async fn does_something(&mut self, way: &str) {
+        let (store, clock) = (&self.store, Clock::system());
+        let ingest = Ingest::new(store.clone(), clock.clone());
+        let before = store.floor().await.unwrap();
+        let start = Instant::now();
+        let outcomes = ingest.accept(&self.account, vec![draft(self.done, clock.now(), &[])]).await.unwrap();
+        let acknowledged = start.elapsed();
+        let rules = Rules::default();
+        let delivering = counted(store, deliver_pending(store.as_ref(), &clock, &rules));
+        let passing = async {
+            // There is nothing else in the log.
+            while store.floor().await.unwrap() == before {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            start.elapsed()
+        };
+        let ((_, statements), passed) = tokio::join!(delivering, passing);
+        // Behind what is pushed the log goes on with the other followers; what is pulled ends here.
+        let all = if way == "pulled" { passed } else { start.elapsed() };
+        self.done += 1;
+        self.check_readers().await;
+        let [Outcome::Created(id)] = outcomes.as_slice() else { panic!("it is new: {outcomes:?}") };
+        let rows = delivered_rows(&self.bare, "aid", &CqlValue::Uuid(Uuid::from_bytes(*id.as_bytes()))).await;
+        println!(
+            "| {way} | {:.0} | {:.2} | {rows} | {statements} |",
+            acknowledged.as_secs_f64() * 1e3,
+            all.as_secs_f64()
+        );
+    }
+
+    /// Some of the followers have everything, the last one too.
+    async fn check_readers(&self) {
+        let store = &self.store;
+        let accounts = AccountCache::new(store.clone());
+        let feed = Feed::new(store.clone(), accounts, Clock::system(), FeedLimits::default());
+        let last = self.followers.iter().max_by_key(|account| account.uid);
+        for follower in self.followers.iter().step_by(self.followers.len().div_ceil(10)).chain(last) {
+            let page = feed.page(Reader::Owner, &first_page(follower)).await.unwrap();
+            assert_eq!(page.items.len(), self.done, "account {} has it", follower.uid.0);
+        }
+    }
+
+    /// One more follows, and from then on what the account does is pulled; says what that took.
+    async fn changes_over(&self) -> String {
+        let (store, clock) = (&self.store, Clock::system());
+        let one = accounts(store, "newcomer", 1).await.remove(0);
+        follow(store.as_ref(), &clock, one.uid, &self.account).await.unwrap();
+        let rules = Rules { pull_above: Some(LOWEST), ..Rules::default() };
+        let start = Instant::now();
+        let (_, statements) = counted(store, deliver_pending(store.as_ref(), &clock, &rules)).await;
+        let took = start.elapsed().as_secs_f64();
+        let audience = store.fanout_states(&[self.account.uid]).await.unwrap().remove(0);
+        assert!(matches!(audience, FanoutState { stage: FanoutStage::Pull, .. }), "{audience:?}");
+        let uid = CqlValue::BigInt(self.account.uid.0);
+        let choices = self.bare.rows_with("SELECT followee FROM ident.fanout_mode", &uid).await;
+        let readers = self.bare.rows_with("SELECT followee FROM feed.delivery_state", &uid).await;
+        format!(
+            "The change from one to the other took {took:.1} s and {statements} statements, for {choices} choices and \
+             {readers} rows by which readers know."
+        )
+    }
+}

@@ -1,0 +1,192 @@
+//! An account that nobody has read for a year is read again, beside one with the same edges that somebody always read.
+
+use super::super::bare::Bare;
+use super::super::cluster::{Cluster, accounts, all, counted, draft};
+use super::super::reader::first_page;
+use super::super::{median, summary};
+use super::delivered_rows;
+use model::{Account, ActivityId, FeedQuery, Millis, Order, Reader, Version};
+use scylla::value::CqlValue;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+use store::ExternalKey;
+use store::cql::CqlStore;
+use tofrom::accounts::AccountCache;
+use tofrom::clock::Clock;
+use tofrom::fanout::dormancy::mark_dormant;
+use tofrom::fanout::{Rules, deliver_pending};
+use tofrom::feed::{Feed, FeedLimits};
+use tofrom::following::follow;
+use tofrom::ingest::{Draft, Ingest};
+
+/// Accounts that sleep, one after the other to be woken, and whom each of them follows.
+const SLEEPERS: usize = 3;
+const FOLLOWED: usize = 500;
+/// For so long they sleep.
+const MONTHS: usize = 12;
+const MINUTE: i64 = 60 * 1_000;
+const DAY: i64 = 24 * 60 * MINUTE;
+const MONTH: i64 = 30 * DAY;
+const IDLE_AFTER: Duration = Duration::from_hours(29 * 24);
+/// In each month one in so many changes, and one in so many takes back, what it did in the one before.
+const CHANGED: usize = 6;
+const DELETED: usize = 12;
+/// On each page of a walk through everything.
+const WALKED: u32 = 100;
+const AIM: f64 = 3.0;
+
+pub(crate) async fn measure(cluster: &Cluster) {
+    let year = Year::begin(cluster).await;
+    year.pass().await;
+    let Year { sleepers, twin, clock, .. } = &year;
+    let (store, bare) = (cluster.open().await, Bare::connect(cluster).await);
+    let store_ref = store.as_ref();
+    let feed =
+        || Feed::new(store.clone(), AccountCache::new(store.clone()), clock.clone(), FeedLimits::default());
+    let expected = walks(&feed(), twin).await;
+    let (mut awake, mut asleep) = (First::default(), First::default());
+    let (mut rows, mut statements, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
+    for sleeper in sleepers {
+        awake.read(&store, &feed(), twin).await;
+        asleep.read(&store, &feed(), sleeper).await;
+        assert!(walks(&feed(), sleeper).await == expected, "at once it has what its twin has");
+        let uid = CqlValue::BigInt(sleeper.uid.0);
+        let before = delivered_rows(&bare, "uid", &uid).await;
+        let start = Instant::now();
+        let (_, taken) = counted(&store, deliver_pending(store_ref, clock, &Rules::default())).await;
+        statements.push(taken as f64);
+        seconds.push(start.elapsed().as_secs_f64());
+        rows.push((delivered_rows(&bare, "uid", &uid).await - before) as f64);
+        assert!(walks(&feed(), sleeper).await == expected, "and so when it has returned");
+    }
+    println!("| the first page after a year, {FOLLOWED} followees | statements | ms |\n|---|--:|--:|");
+    for (who, first) in [("who was always read", &awake), ("who was asleep", &asleep)] {
+        let (middle, least, most) = summary(&first.millis);
+        let statements = median(&first.statements);
+        println!("| {who} | {statements:.0} | {middle:.0} ({least:.0} to {most:.0}) |");
+    }
+    println!(
+        "\n{:.1} times the statements and {:.1} times the time (aim {AIM}). Walks through all {} activities in both \
+         orders are the same at once, and when all has been delivered: {:.0} rows, {:.0} statements, {:.1} s.\n",
+        median(&asleep.statements) / median(&awake.statements),
+        median(&asleep.millis) / median(&awake.millis),
+        expected[0].len(),
+        median(&rows),
+        median(&statements),
+        median(&seconds),
+    );
+}
+
+/// What first pages took.
+#[derive(Default)]
+struct First {
+    statements: Vec<f64>,
+    millis: Vec<f64>,
+}
+
+impl First {
+    async fn read(&mut self, store: &CqlStore, feed: &Feed, account: &Account) {
+        let start = Instant::now();
+        let (page, statements) = counted(store, feed.page(Reader::Owner, &first_page(account))).await;
+        self.millis.push(start.elapsed().as_secs_f64() * 1e3);
+        self.statements.push(statements as f64);
+        assert_eq!(page.unwrap().items.len(), 20);
+    }
+}
+
+/// Everything that an account has, in both orders.
+async fn walks(feed: &Feed, account: &Account) -> [Vec<(ActivityId, Version)>; 2] {
+    let walk = async |order| {
+        let mut query = FeedQuery { order, count: WALKED, ..first_page(account) };
+        let mut found = Vec::new();
+        loop {
+            let page = feed.page(Reader::Owner, &query).await.unwrap();
+            found.extend(page.items.iter().map(|item| (item.state.id, item.state.version)));
+            match page.next {
+                Some(next) => query = query.from(next),
+                None => return found,
+            }
+        }
+    };
+    [walk(Order::Received).await, walk(Order::Published).await]
+}
+
+/// A year that passes within minutes.
+struct Year {
+    store: Arc<CqlStore>,
+    ingest: Ingest,
+    clock: Clock,
+    time: Arc<AtomicI64>,
+    /// When it begins.
+    start: i64,
+    followed: Vec<Account>,
+    sleepers: Vec<Account>,
+    twin: Account,
+}
+
+impl Year {
+    async fn begin(cluster: &Cluster) -> Year {
+        let store = cluster.open().await;
+        let followed = accounts(&store, "followed", FOLLOWED).await;
+        let sleepers = accounts(&store, "sleeper", SLEEPERS).await;
+        let twin = accounts(&store, "twin", 1).await.remove(0);
+        let start = Clock::system().now().0;
+        let time = Arc::new(AtomicI64::new(start));
+        let told = Arc::clone(&time);
+        let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
+        for reader in sleepers.iter().chain([&twin]) {
+            all(followed.iter().map(|one| follow(store.as_ref(), &clock, reader.uid, one))).await;
+        }
+        let ingest = Ingest::new(store.clone(), clock.clone());
+        let year = Year { store, ingest, clock, time, start, followed, sleepers, twin };
+        year.deliver().await;
+        year
+    }
+
+    /// Has a first month pass, lets the sleepers fall asleep, and then has a year pass.
+    async fn pass(&self) {
+        self.month(0).await;
+        mark_dormant(self.store.as_ref(), &self.sleepers, self.clock.now(), IDLE_AFTER).await.unwrap();
+        self.deliver().await;
+        for number in 1..=MONTHS {
+            self.month(number).await;
+        }
+    }
+
+    async fn month(&self, month: usize) {
+        let followed = || self.followed.iter().enumerate();
+        all(followed().map(|(number, one)| self.ingest.accept(one, vec![self.deed(month, number)]))).await;
+        if let Some(last) = month.checked_sub(1) {
+            let changed = followed().filter(|(number, _)| (number + month).is_multiple_of(CHANGED));
+            all(changed.map(|(number, one)| {
+                let mut deed = self.deed(last, number);
+                deed.body.title = "Ada thought again".to_owned();
+                self.ingest.accept(one, vec![deed])
+            }))
+            .await;
+            let deleted = followed().filter(|(number, _)| (number + month) % DELETED == 1);
+            all(deleted.map(|(number, one)| {
+                let body = self.deed(last, number).body;
+                let service = body.service.name.folded();
+                let source = ExternalKey { actor: one.uid, service, id: body.source_id };
+                async move { self.ingest.delete(&source).await }
+            }))
+            .await;
+        }
+        self.deliver().await;
+        self.time.fetch_add(MONTH, Ordering::Relaxed);
+    }
+
+    /// What that one of the followed accounts does in that month.
+    fn deed(&self, month: usize, number: usize) -> Draft {
+        let received = Millis(self.start + month as i64 * MONTH + (1 + number as i64) * MINUTE);
+        // Another order than that of receipt.
+        let published = Some(Millis(received.0 - number as i64 % 7 * DAY));
+        Draft { published, ..draft(number, received, &[]) }
+    }
+
+    async fn deliver(&self) {
+        deliver_pending(self.store.as_ref(), &self.clock, &Rules::default()).await.unwrap();
+    }
+}

@@ -1,0 +1,248 @@
+//! What a request presents, read from it without asking anybody whether it is right.
+
+use super::oauth::Refusal;
+use super::{AuthError, AuthRequest};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use oauth1::Signed;
+use zeroize::Zeroizing;
+
+/// The header of a pre-shared key.
+static SERVICE_PSK: HeaderName = HeaderName::from_static("servicepsk");
+/// The header that names the application.
+static SERVICE_CONSUMER_KEY: HeaderName = HeaderName::from_static("serviceconsumerkey");
+
+/// A request's one credential, and the application that it names. Debug shows no secret.
+#[derive(Debug)]
+pub struct PresentedCredential {
+    /// The credential.
+    pub credential: Credential,
+    /// The consumer key; empty if it can't be one.
+    pub consumer: Option<String>,
+}
+
+/// A credential as it came.
+#[derive(Debug)]
+pub enum Credential {
+    /// Name and password (RFC 7617, UTF-8).
+    Basic {
+        /// The name; it need not be one that an account can have.
+        name: String,
+        /// The password.
+        password: Zeroizing<String>,
+    },
+    /// The text of a pre-shared key; it need not have a key's shape.
+    Psk(Zeroizing<String>),
+    /// A request that an application signed.
+    OAuth(Box<Signed>),
+}
+
+/// The values of a header. An empty one counts as absent: some clients send the header of a credential that is not set.
+fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a HeaderValue> {
+    headers.get_all(name).into_iter().filter(|value| !value.as_bytes().trim_ascii().is_empty())
+}
+
+/// Reads the credential of a request. Several are refused by counting them, before any is looked into: a request must
+/// not get in by one credential and be logged or cached by another.
+pub fn credentials_of(asking: &AuthRequest<'_>) -> Result<PresentedCredential, AuthError> {
+    let headers = asking.headers;
+    let mut authorization = values(headers, &AUTHORIZATION);
+    let mut keys = values(headers, &SERVICE_PSK);
+    let (header, key) = (authorization.next(), keys.next());
+    if authorization.next().is_some() || keys.next().is_some() {
+        return Err(AuthError::TwoCredentials);
+    }
+    let request = asking.as_signed(header);
+    let by_oauth_header = header.is_some_and(has_oauth_scheme);
+    let credential = match (header, key) {
+        // The signature counts as the header that it came in, and by itself where it came elsewhere.
+        (Some(_), None) if by_oauth_header => from_signature(&request),
+        (None, None) if request.is_signed() => from_signature(&request),
+        (None, None) => return Err(AuthError::Missing),
+        (Some(_), Some(_)) => return Err(AuthError::TwoCredentials),
+        _ if request.is_signed() => return Err(AuthError::TwoCredentials),
+        (Some(value), None) => from_authorization(value),
+        (None, Some(value)) => from_service_psk(value),
+    };
+    let mut consumers = values(headers, &SERVICE_CONSUMER_KEY);
+    let consumer = consumers.next().map(|value| value.to_str().unwrap_or_default().to_owned());
+    if consumers.next().is_some() {
+        return Err(AuthError::TwoCredentials);
+    }
+    Ok(PresentedCredential { credential: credential?, consumer })
+}
+
+/// Whether the headers present a password or a key, so that the body has no part in the authentication.
+pub fn is_secret_in_headers(headers: &HeaderMap) -> bool {
+    let by_authorization = values(headers, &AUTHORIZATION).any(|value| !has_oauth_scheme(value));
+    by_authorization || values(headers, &SERVICE_PSK).next().is_some()
+}
+
+fn has_oauth_scheme(value: &HeaderValue) -> bool {
+    let scheme = value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t')).next().unwrap_or_default();
+    scheme.eq_ignore_ascii_case(b"oauth")
+}
+
+fn from_signature(request: &oauth1::Request<'_>) -> Result<Credential, AuthError> {
+    let signed = request.read().map_err(Refusal::from)?;
+    Ok(Credential::OAuth(Box::new(signed)))
+}
+
+fn from_authorization(value: &HeaderValue) -> Result<Credential, AuthError> {
+    let text =
+        value.to_str().map_err(|_| AuthError::Malformed("Authorization may only have ASCII characters."))?;
+    let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
+    if scheme.eq_ignore_ascii_case("basic") {
+        basic(rest.trim_matches(' '))
+    } else {
+        Err(AuthError::ForeignScheme)
+    }
+}
+
+fn basic(encoded: &str) -> Result<Credential, AuthError> {
+    let malformed = |_| AuthError::Malformed("After Basic comes name:password in base64, with its padding.");
+    let bytes = Zeroizing::new(BASE64_STANDARD.decode(encoded).map_err(malformed)?);
+    let text =
+        str::from_utf8(&bytes).map_err(|_| AuthError::Malformed("Name and password must be UTF-8."))?;
+    if text.bytes().any(|byte| byte.is_ascii_control()) {
+        return Err(AuthError::Malformed("Name and password must not have control characters."));
+    }
+    let (name, password) = text.split_once(':').ok_or(AuthError::Malformed(
+        "Name and password must have a colon between them, inside the base64.",
+    ))?;
+    Ok(Credential::Basic { name: name.to_owned(), password: Zeroizing::new(password.to_owned()) })
+}
+
+fn from_service_psk(value: &HeaderValue) -> Result<Credential, AuthError> {
+    match value.to_str() {
+        Ok(text) => Ok(Credential::Psk(Zeroizing::new(text.to_owned()))),
+        Err(_) => Err(AuthError::Malformed("ServicePSK takes a key: tfk_ and 43 characters.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(lines: &[(&str, &[u8])]) -> Result<PresentedCredential, AuthError> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            headers.append(name, HeaderValue::from_bytes(value).unwrap());
+        }
+        credentials_of(&AuthRequest::plain(&headers, "192.0.2.1".parse().unwrap()))
+    }
+
+    fn encoded(text: &[u8]) -> Vec<u8> {
+        format!("Basic {}", BASE64_STANDARD.encode(text)).into_bytes()
+    }
+
+    fn basic_of(value: &[u8]) -> (String, String) {
+        match read(&[("authorization", value)]).unwrap().credential {
+            Credential::Basic { name, password } => (name, password.to_string()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_first_colon_splits() {
+        for (text, name, password) in [
+            ("alice:secret", "alice", "secret"),
+            ("alice:", "alice", ""),
+            (":secret", "", "secret"),
+            ("alice:se:cr:et", "alice", "se:cr:et"),
+            ("jürgen:pässwörd€", "jürgen", "pässwörd€"),
+        ] {
+            assert_eq!(basic_of(&encoded(text.as_bytes())), (name.to_owned(), password.to_owned()));
+        }
+    }
+
+    #[test]
+    fn schemes_in_any_case_and_with_any_spaces() {
+        for scheme in ["Basic ", "basic ", "BASIC    "] {
+            let value = format!("{scheme}{}", BASE64_STANDARD.encode("a:b"));
+            assert_eq!(basic_of(value.as_bytes()), ("a".to_owned(), "b".to_owned()), "{scheme:?}");
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_read() {
+        for value in [
+            &b"Basic"[..],
+            b"Basic ",
+            b"Basic !!!!",
+            b"Basic YTpi, Basic YTpi",
+            b"Basic \xff",
+            &encoded(b"no colon"),
+            &encoded(b"a:\xff\xfe"),
+            &encoded(b"a:b\nc"),
+            &encoded(b"a\0:b"),
+            &encoded(b"a:b\x7f"),
+        ] {
+            let denied = read(&[("authorization", value)]).unwrap_err();
+            assert!(matches!(denied, AuthError::Malformed(_)), "{value:?}: {denied:?}");
+        }
+        for value in [&b"Bearer abc"[..], b"Digest a=b", b"Basicx YTpi"] {
+            let denied = read(&[("authorization", value)]).unwrap_err();
+            assert!(matches!(denied, AuthError::ForeignScheme), "{value:?}: {denied:?}");
+            assert_eq!(denied.reason(), "malformed");
+        }
+        assert!(matches!(read(&[("servicepsk", b"tfk_\xff")]), Err(AuthError::Malformed(_))));
+    }
+
+    #[test]
+    fn one_credential_only() {
+        let basic = encoded(b"alice:secret");
+        let (a, k, c) = ("authorization", "servicepsk", "serviceconsumerkey");
+        for two in [
+            &[(a, &basic[..]), (a, &basic[..])][..],
+            &[(k, b"tfk_x"), (k, b"tfk_x")],
+            &[(a, &basic), (k, b"tfk_x")],
+            &[(a, b"Bearer x"), (k, b"tfk_x")],
+            &[(k, b"tfk_x"), (c, b"tfc_x"), (c, b"tfc_x")],
+        ] {
+            assert!(matches!(read(two), Err(AuthError::TwoCredentials)), "{two:?}");
+        }
+        for none in [&[][..], &[(c, &b"tfc_x"[..])], &[(c, b"tfc_x"), (c, b"tfc_x")], &[("cookie", b"a=b")]] {
+            assert!(matches!(read(none), Err(AuthError::Missing)), "{none:?}");
+        }
+        let both = read(&[(k, b"tfk_x"), (c, b"tfc_x")]).unwrap();
+        assert_eq!(both.consumer.as_deref(), Some("tfc_x"));
+        let beside_empty = read(&[(a, b""), (k, b" "), (k, b"tfk_x"), (c, b"")]).unwrap();
+        assert!(matches!(beside_empty.credential, Credential::Psk(_)));
+        assert_eq!(beside_empty.consumer, None);
+        for empty in [&[(a, &b""[..])][..], &[(k, b"")], &[(a, b""), (k, b" "), (c, b"")]] {
+            assert!(matches!(read(empty), Err(AuthError::Missing)), "{empty:?}");
+        }
+    }
+
+    #[test]
+    fn debug_shows_no_secret() {
+        for line in [("authorization", encoded(b"alice:hunter2")), ("servicepsk", b"hunter2".to_vec())] {
+            let shown = format!("{:?}", read(&[(line.0, &line.1)]).unwrap());
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_headers_are_read_or_refused(
+            lines in prop::collection::vec(
+                (prop::sample::select(&["authorization", "servicepsk", "serviceconsumerkey"][..]),
+                 "((?i:basic|oauth|bearer) {0,2})?[ -~\u{80}-\u{ff}]{0,40}"),
+                0..4,
+            )
+        ) {
+            let lines: Vec<_> = lines.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+            drop(read(&lines));
+        }
+
+        #[test]
+        fn any_decoded_text_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            drop(read(&[("authorization", &encoded(&bytes))]));
+        }
+    }
+}
