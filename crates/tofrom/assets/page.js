@@ -1,7 +1,7 @@
-// Makes pages nicer. Every page works without it.
+// Progressive enhancement. Every page works without it.
 "use strict";
 
-// Copies what stands in the element that a button names.
+// Copy buttons: copy the text of the element that data-copy names.
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
@@ -12,14 +12,14 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-// Tells how many came in since the page was made. They are brought in by following the link, never by themselves.
+// Shows the number of activities that arrived after the page was rendered. Only following the link loads them.
 const news = document.querySelector("[data-live]");
 if (news) {
   const link = news.querySelector("a");
   const announce = news.querySelector("[data-announce]");
   const fresh = new Set();
-  const tell = () => {
-    const text = fresh.size === 0 ? link.dataset.quiet : fresh.size === 1 ? "1 new: show it" : `${fresh.size} new: show them`;
+  const update = () => {
+    const text = fresh.size === 0 ? link.dataset.quiet : fresh.size === 1 ? "Show 1 new activity" : `Show ${fresh.size} new activities`;
     link.textContent = text;
     news.classList.toggle("some", fresh.size > 0);
     announce.textContent = fresh.size > 0 ? text : "";
@@ -29,20 +29,20 @@ if (news) {
     const id = JSON.parse(event.data).ActivityIdentifier;
     if (!document.getElementById(`a-${id}`)) {
       fresh.add(id);
-      tell();
+      update();
     }
   });
   stream.addEventListener("deleted", (event) => {
     const id = JSON.parse(event.data).ActivityIdentifier;
     document.getElementById(`a-${id}`)?.classList.add("gone");
     if (fresh.delete(id)) {
-      tell();
+      update();
     }
   });
   stream.addEventListener("incomplete", () => {
-    link.textContent = "Something changed: load anew";
+    link.textContent = "Activities changed: reload";
     news.classList.add("some");
   });
-  // A stream that stays open holds the page's connection; the browser's cache of pages can't keep it.
+  // An open stream keeps the page out of the browser's back/forward cache.
   addEventListener("pagehide", () => stream.close());
 }

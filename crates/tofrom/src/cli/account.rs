@@ -1,6 +1,6 @@
 //! `tofrom account`
 
-use super::output::{Listing, json_line, line, moment, note};
+use super::output::{Listing, json_line, line, note, time};
 use super::{Global, password};
 use crate::accounts;
 use crate::auth::{self, ticket};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use store::{Accounts, NewAccount, Store};
 use zeroize::Zeroizing;
 
-/// Adds, invites, changes, lists and removes accounts
+/// Manage accounts
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  tofrom account add alice --given-name Alice --public --data ./data")]
 pub(super) struct Args {
@@ -22,38 +22,38 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Adds an account; its password is asked for
+    /// Create an account; prompts for its password
     #[command(
         after_help = "Examples:\n  tofrom account add alice --given-name Alice --family-name Liddell\n  \
                             pass show ops | tofrom account add ops --operator --password-stdin\n  \
                             tofrom account add importer --no-password   (signs in with keys only)"
     )]
     Add(Add),
-    /// Changes an account; what is not named stays
+    /// Change an account; only the given settings change
     #[command(
         after_help = "Examples:\n  tofrom account set alice --private\n  tofrom account set alice --password\n  \
-                            tofrom account set alice --disabled   (nothing opens it until --enabled)"
+                            tofrom account set alice --disabled   (blocks all access until --enabled)"
     )]
     Set(Set),
-    /// Makes an invitation: a link with which somebody makes an account, once, within 7 days
+    /// Create an invitation link, valid once within 7 days
     #[command(after_help = "Example:\n  tofrom account invite --config /etc/tofrom/tofrom.toml\n\n\
-                            The link begins with base_url. Whoever has it can use it.")]
+                            The link starts with base_url. Anyone who has it can use it.")]
     Invite,
-    /// Makes a link with which an account gets a new password, once, within 24 hours
+    /// Create a password reset link, valid once within 24 hours
     #[command(after_help = "Example:\n  tofrom account reset alice --config /etc/tofrom/tofrom.toml\n\n\
-                            The link begins with base_url. Whoever has it can use it; the old password counts until then.")]
+                            The link starts with base_url. Anyone who has it can use it. The old password works until then.")]
     Reset {
-        /// The account
+        /// Account name
         #[arg(value_parser = name)]
         name: AccountName,
     },
-    /// Lists the accounts
+    /// List accounts
     #[command(after_help = "Example:\n  tofrom account list --json")]
     List,
-    /// Removes an account with its keys, for good; the name is not given again
+    /// Delete an account and its keys permanently; the name cannot be used again
     #[command(after_help = "Example:\n  tofrom account remove alice")]
     Remove {
-        /// The account
+        /// Account name
         #[arg(value_parser = name)]
         name: AccountName,
     },
@@ -61,21 +61,21 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct Add {
-    /// 1 to 64 of a-z, 0-9, '.', '_' and '-'
+    /// Account name: 1 to 64 characters of a-z, 0-9, '.', '_' and '-'
     #[arg(value_parser = name)]
     name: AccountName,
     #[command(flatten)]
     names: Names,
-    /// Every authenticated caller may read its public activities
+    /// Every account may read its public activities
     #[arg(long)]
     public: bool,
-    /// Reads and writes on behalf of any account: for an application's back end
+    /// May read and write on behalf of every account, e.g. for an application's back end
     #[arg(long)]
     operator: bool,
-    /// Takes the password from standard input
+    /// Read the password from standard input
     #[arg(long, conflicts_with = "no_password")]
     password_stdin: bool,
-    /// Nobody signs in with a password
+    /// No password: access with keys only
     #[arg(long)]
     no_password: bool,
 }
@@ -83,41 +83,41 @@ struct Add {
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("change").args(CHANGES).required(true).multiple(true)))]
 struct Set {
-    /// The account
+    /// Account name
     #[arg(value_parser = name)]
     name: AccountName,
     #[command(flatten)]
     names: Names,
-    /// Every authenticated caller may read its public activities
+    /// Every account may read its public activities
     #[arg(long, conflicts_with = "private")]
     public: bool,
-    /// Only itself and operators may read it
+    /// Only the account itself and operators may read its activities
     #[arg(long)]
     private: bool,
-    /// Reads and writes on behalf of any account
+    /// May read and write on behalf of every account
     #[arg(long, conflicts_with = "no_operator")]
     operator: bool,
-    /// Acts for itself only
+    /// May act only for itself
     #[arg(long)]
     no_operator: bool,
-    /// No credential of it opens anything, and its sessions and access tokens end for good; what it has stays as it is
+    /// Block all access: credentials are rejected, sessions and access tokens end. Its data is kept
     #[arg(long, conflicts_with = "enabled")]
     disabled: bool,
-    /// Its password and keys open it again
+    /// Accept its password and keys again
     #[arg(long)]
     enabled: bool,
-    /// Asks for a new password
+    /// Prompt for a new password
     #[arg(long, conflicts_with_all = ["password_stdin", "no_password"])]
     password: bool,
-    /// Takes a new password from standard input
+    /// Read a new password from standard input
     #[arg(long, conflicts_with = "no_password")]
     password_stdin: bool,
-    /// Nobody signs in with a password any more
+    /// Remove the password: access with keys only
     #[arg(long)]
     no_password: bool,
 }
 
-/// At least one of these, or there is nothing to set.
+/// `set` needs at least one of these.
 const CHANGES: [&str; 11] = [
     "given_name",
     "family_name",
@@ -134,10 +134,10 @@ const CHANGES: [&str; 11] = [
 
 #[derive(Debug, clap::Args)]
 struct Names {
-    /// Given name; empty for none
+    /// Given name; empty to remove it
     #[arg(long, value_name = "NAME")]
     given_name: Option<String>,
-    /// Family name; empty for none
+    /// Family name; empty to remove it
     #[arg(long, value_name = "NAME")]
     family_name: Option<String>,
 }
@@ -157,21 +157,21 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
 }
 
-/// The account of that name, unless it was removed.
+/// The account with this name, unless it is removed.
 pub(super) async fn find(store: &dyn Accounts, name: &AccountName) -> anyhow::Result<Account> {
     let found = store.account_by_name(name).await?.filter(|account| !account.removed);
     found.ok_or_else(|| no_account(name))
 }
 
 fn no_account(name: &AccountName) -> anyhow::Error {
-    anyhow!("there is no account {name}; tofrom account list shows those that there are")
+    anyhow!("account {name} not found; run tofrom account list to see all accounts")
 }
 
 async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     let store = global.open_or_create_store().await?;
-    let taken = || anyhow!("the name {} is taken, or was once; names are not given twice", args.name);
+    let taken = || anyhow!("the name {} is taken or was used before; choose another name", args.name);
     if store.account_by_name(&args.name).await?.is_some() {
-        // Before somebody thinks of a password for nothing.
+        // Checked before the password prompt.
         return Err(taken());
     }
     let (given, family) = (args.names.given_name.as_deref(), args.names.family_name.as_deref());
@@ -193,7 +193,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         created: now,
     };
     let account = store.create_account(new).await?.ok_or_else(taken)?;
-    tell(&account, "added", global)
+    print_account(&account, "added", global)
 }
 
 async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
@@ -226,13 +226,13 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
     });
     let account = changed.await?.ok_or_else(|| no_account(&args.name))?;
     accounts::remove_ended(store.as_ref(), &Clock::system(), &account).await;
-    tell(&account, "changed", global)
+    print_account(&account, "changed", global)
 }
 
 async fn invite(global: &Global) -> anyhow::Result<()> {
     let base = global.settings()?.public_address()?;
     let store = global.open_or_create_store().await?;
-    give(store.as_ref(), Purpose::Invitation, &format!("{}/join", base.as_str()), global).await
+    print_ticket(store.as_ref(), Purpose::Invitation, &format!("{}/join", base.as_str()), global).await
 }
 
 async fn reset(name: &AccountName, global: &Global) -> anyhow::Result<()> {
@@ -240,21 +240,27 @@ async fn reset(name: &AccountName, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     let account = find(store.as_ref(), name).await?;
     if account.disabled {
-        bail!("the account {name} is disabled; tofrom account set {name} --enabled comes first");
+        bail!("account {name} is disabled; run tofrom account set {name} --enabled first");
     }
-    give(store.as_ref(), Purpose::Reset(account.uid), &format!("{}/reset", base.as_str()), global).await
+    print_ticket(store.as_ref(), Purpose::Reset(account.uid), &format!("{}/reset", base.as_str()), global)
+        .await
 }
 
-/// Makes a ticket and shows the link to where it is used.
-async fn give(store: &dyn Store, purpose: Purpose, place: &str, global: &Global) -> anyhow::Result<()> {
+/// Creates a ticket and prints its link.
+async fn print_ticket(
+    store: &dyn Store,
+    purpose: Purpose,
+    page: &str,
+    global: &Global,
+) -> anyhow::Result<()> {
     let (text, ticket) = ticket::generate(purpose, None, Clock::system().now())?;
     store.add_ticket(&ticket).await?;
-    let link = Zeroizing::new(format!("{place}/{}", text.as_str()));
+    let link = Zeroizing::new(format!("{page}/{}", text.as_str()));
     if global.json {
         json_line(json!({ "link": link.as_str(), "expires": ticket.expires.zulu() }))?;
     } else {
         line(link.as_str())?;
-        note(format_args!("works once, until {}; it is shown only this once", moment(ticket.expires)));
+        note(format_args!("valid once, until {}; the link is not shown again", time(ticket.expires)));
     }
     Ok(())
 }
@@ -264,10 +270,10 @@ async fn remove(name: &AccountName, global: &Global) -> anyhow::Result<()> {
     let account = find(store.as_ref(), name).await?;
     let removed = accounts::remove(store.as_ref(), &Clock::system(), account.uid).await?;
     let account = removed.ok_or_else(|| no_account(name))?;
-    tell(&account, "removed", global)
+    print_account(&account, "removed", global)
 }
 
-fn tell(account: &Account, what: &str, global: &Global) -> anyhow::Result<()> {
+fn print_account(account: &Account, what: &str, global: &Global) -> anyhow::Result<()> {
     if global.json {
         json_line(as_json(account))?;
     } else {
@@ -279,7 +285,7 @@ fn tell(account: &Account, what: &str, global: &Global) -> anyhow::Result<()> {
 async fn list(global: &Global) -> anyhow::Result<()> {
     const PAGE: usize = 1_000;
     let store = global.open_store().await?;
-    let columns = &["name", "shown as", "visible", "role", "password", "state", "created"];
+    let columns = &["name", "display name", "visibility", "role", "password", "state", "created"];
     let mut listing = Listing::new(global.json, columns);
     let mut after = None;
     loop {
@@ -292,7 +298,7 @@ async fn list(global: &Global) -> anyhow::Result<()> {
             break;
         }
     }
-    Ok(listing.print("there are no accounts; tofrom account add NAME makes one")?)
+    Ok(listing.print("no accounts; run tofrom account add NAME to create one")?)
 }
 
 fn as_row(account: &Account) -> Vec<String> {
@@ -304,7 +310,7 @@ fn as_row(account: &Account) -> Vec<String> {
         either(account.operator, "operator", "-"),
         either(account.password.is_some(), "yes", "no"),
         either(account.disabled, "disabled", "-"),
-        moment(account.created),
+        time(account.created),
     ]
 }
 

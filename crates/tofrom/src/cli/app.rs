@@ -1,6 +1,6 @@
 //! `tofrom app`
 
-use super::output::{Listing, json_line, line, moment, note};
+use super::output::{Listing, json_line, line, note, time};
 use super::{Global, account};
 use crate::auth;
 use crate::clock::Clock;
@@ -10,7 +10,7 @@ use model::{AccountName, Application, Millis};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Adds, lists and removes applications that act for accounts
+/// Manage applications that act on behalf of accounts
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  tofrom app add 'Photo wall' --callback https://wall.example.org/back --data ./data"
@@ -22,43 +22,44 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Registers an application and shows its secret, once
+    /// Register an application and print its secret, once
     #[command(
         after_help = "Examples:\n  tofrom app add 'Photo wall' --callback https://wall.example.org/back\n  \
                             tofrom app add 'Command line' --callback oob --json\n\n\
-                            The key names the application in the header ServiceConsumerKey and in OAuth."
+                            The consumer key identifies the application in the header ServiceConsumerKey and in OAuth."
     )]
     Add(Add),
-    /// Lists the applications
+    /// List applications
     #[command(after_help = "Example:\n  tofrom app list --json")]
     List,
-    /// Removes an application for good
+    /// Remove an application permanently
     #[command(after_help = "Example:\n  tofrom app remove tfc_Jm2kQ0ZyF0uGxq6nVb1c3A")]
     Remove {
-        /// Its consumer key, as app list shows it
+        /// Consumer key, see app list
         key: String,
     },
 }
 
 #[derive(Debug, clap::Args)]
 struct Add {
-    /// What people are shown when they are asked for consent
+    /// Name shown on the consent page
     name: String,
-    /// Where people are sent back to, or oob for programs without an address
+    /// Callback URL, or oob for programs without one
     #[arg(long, value_name = "URL", value_parser = callback)]
     callback: String,
-    /// A public RSA key of 2048 bits or more that it signs with, in PEM (BEGIN PUBLIC KEY)
+    /// Public RSA key of at least 2048 bits for signatures, in PEM (BEGIN PUBLIC KEY)
     #[arg(long, value_name = "FILE")]
     rsa_key: Option<PathBuf>,
-    /// The account that registers it, and may remove it on its pages
+    /// Account that owns the application and may remove it in its settings
     #[arg(long, value_name = "NAME", value_parser = account::name)]
     owner: Option<AccountName>,
 }
 
-/// Scheme, host and port are compared when somebody is sent back, so there must be a host.
+/// Redirects compare scheme, host and port with the registered callback, so it must have a host.
 fn callback(text: &str) -> Result<String, &'static str> {
-    const RIGHT: &str = "right would be an address like https://app.example.org/back, in ASCII and without a fragment, or oob";
-    if auth::oauth::callback::can_be_registered(text) { Ok(text.to_owned()) } else { Err(RIGHT) }
+    const EXPECTED: &str =
+        "expected an address like https://app.example.org/back, in ASCII and without a fragment, or oob";
+    if auth::oauth::callback::can_be_registered(text) { Ok(text.to_owned()) } else { Err(EXPECTED) }
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
@@ -71,7 +72,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 
 async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     if args.name.trim().is_empty() || args.name.chars().any(char::is_control) {
-        bail!("an application needs a name that people can read");
+        bail!("invalid application name: expected visible characters on one line");
     }
     let rsa_key = args.rsa_key.as_deref().map(read_rsa_key).transpose()?;
     let store = global.open_or_create_store().await?;
@@ -100,7 +101,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         json_line(value)?;
     } else {
         line(format_args!("key     {}\nsecret  {}", application.key, generated.secret.as_str()))?;
-        note("the secret is shown only this once");
+        note("the secret is not shown again");
     }
     Ok(())
 }
@@ -108,14 +109,14 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
 fn read_rsa_key(file: &Path) -> anyhow::Result<Vec<u8>> {
     let named = || format!("--rsa-key {}", file.display());
     let pem = std::fs::read(file).with_context(named)?;
-    let right = "no public RSA key of 2048 to 8192 bits; right would be a PEM file with BEGIN PUBLIC KEY, as openssl rsa -in private.pem -pubout writes it";
-    auth::application::rsa_key(&pem).with_context(|| format!("{}: {right}", named()))
+    let expected = "not a public RSA key of 2048 to 8192 bits: expected a PEM file with BEGIN PUBLIC KEY, as written by openssl rsa -in private.pem -pubout";
+    auth::application::rsa_key(&pem).with_context(|| format!("{}: {expected}", named()))
 }
 
 async fn list(global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     let mut listing =
-        Listing::new(global.json, &["key", "name", "callback", "signs with", "state", "created"]);
+        Listing::new(global.json, &["key", "name", "callback", "signature", "state", "created"]);
     for application in store.applications().await? {
         let row = || {
             vec![
@@ -124,18 +125,18 @@ async fn list(global: &Global) -> anyhow::Result<()> {
                 application.callback.clone(),
                 if application.rsa_key.is_some() { "RSA or secret" } else { "secret" }.to_owned(),
                 state_of(&application).to_owned(),
-                moment(application.created),
+                time(application.created),
             ]
         };
         listing.add(row, || as_json(&application));
     }
-    Ok(listing.print("there are no applications; tofrom app add NAME --callback URL makes one")?)
+    Ok(listing.print("no applications; run tofrom app add NAME --callback URL to register one")?)
 }
 
 async fn remove(key: &str, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     if !store.remove_application(key, Clock::system().now()).await? {
-        bail!("there is no application {key}; tofrom app list shows those that there are");
+        bail!("application {key} not found; run tofrom app list to see all applications");
     }
     if global.json {
         json_line(json!({ "key": key, "state": "removed" }))?;
@@ -166,13 +167,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn callbacks() {
-        for right in
+    fn callbacks_must_be_absolute_without_a_fragment() {
+        for valid in
             ["oob", "https://app.example.org/back?x=y", "http://127.0.0.1:8000/", "wall://callback/x"]
         {
-            assert!(callback(right).is_ok(), "{right}");
+            assert!(callback(valid).is_ok(), "{valid}");
         }
-        for wrong in [
+        for invalid in [
             "",
             "back",
             "/back",
@@ -181,7 +182,7 @@ mod tests {
             "mailto:a@b",
             "https://u@a.example/",
         ] {
-            assert!(callback(wrong).is_err(), "{wrong}");
+            assert!(callback(invalid).is_err(), "{invalid}");
         }
     }
 }

@@ -7,14 +7,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Copies the store of one machine to a new file, consistently, while the service runs
+/// Back up a single-machine store to a new file while the server runs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  tofrom backup /backups/tofrom-$(date +%F).db --data ./data\n\n\
-                        To restore: stop the service, put the file into the data folder as tofrom.db, and remove\n\
-                        tofrom.db-wal and tofrom.db-shm there. Keep a copy of secret.key too, in another place: without\n\
-                        it the secrets of applications can't be opened.")]
+                        To restore: stop the server, put the file into the data folder as tofrom.db, and remove\n\
+                        tofrom.db-wal and tofrom.db-shm there. Also keep a copy of secret.key, in another place: without\n\
+                        it the secrets of applications cannot be decrypted.")]
 pub(super) struct Args {
-    /// The new file; one that is there is not overwritten
+    /// New file; an existing file is not overwritten
     file: PathBuf,
 }
 
@@ -22,12 +22,12 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let storage = global.storage()?;
     if storage.cluster.is_some() {
         bail!(
-            "backup copies the file of one machine; a cluster is backed up by its engines: see docs/operating.md"
+            "backup supports single-machine stores only; back up a cluster with its database tools: see docs/operating.md"
         );
     }
     storage.demand_store()?;
     let store = storage.open_file()?;
-    // Draws nothing where standard error is no terminal.
+    // Draws nothing if standard error is not a terminal.
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of {len} pages, {eta} left") {
         bar.set_style(style);
@@ -39,7 +39,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     });
     let copied = copied.await;
     bar.finish_and_clear();
-    copied.context("the backup was not made")?;
+    copied.context("backup failed")?;
     let bytes = std::fs::metadata(&args.file)?.len();
     let file = args.file.display().to_string();
     if global.json {

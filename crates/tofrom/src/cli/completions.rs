@@ -3,7 +3,7 @@
 use clap_complete::Shell;
 use std::io::Write;
 
-/// Prints completions for a shell
+/// Print shell completions
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  tofrom completions bash > ~/.local/share/bash-completion/completions/tofrom\n  \
@@ -11,12 +11,12 @@ use std::io::Write;
                         tofrom completions fish > ~/.config/fish/completions/tofrom.fish"
 )]
 pub(super) struct Args {
-    /// Which shell
+    /// Shell
     shell: Shell,
 }
 
 pub(super) fn run(args: &Args, mut command: clap::Command) -> anyhow::Result<()> {
-    // Into memory first: the generator panics where it can't write.
+    // Into memory first: the generator panics if it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "tofrom", &mut script);
     let mut out = std::io::stdout().lock();

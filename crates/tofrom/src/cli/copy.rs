@@ -1,7 +1,7 @@
-//! `tofrom copy`: moves a whole service from one store to another, each of them one machine or a cluster.
+//! `tofrom copy`: copies all data from one store to another, each a single machine or a cluster.
 //!
-//! The target notes up to which account it has everything, in the order in which the source lists them. Whoever stops in
-//! the middle begins again behind that account; what is put twice by that stays as it is.
+//! The target records the last account up to which it is complete, in the source's order of accounts. An interrupted copy
+//! resumes after that account. Writes are idempotent, so writing something twice changes nothing.
 
 mod collection;
 mod progress;
@@ -9,7 +9,7 @@ mod sides;
 
 use super::Global;
 use super::output::{json_line, line, note};
-use super::usage::Misused;
+use super::usage::UsageError;
 use crate::config::Engine;
 use anyhow::{Context, bail};
 use collection::Counts;
@@ -21,77 +21,74 @@ use sides::Sides;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Accounts that are listed at once, and those that are copied at the same time: with a page each, this is what bounds
-/// the memory.
+/// Accounts per page, and accounts copied concurrently. The concurrency bounds the memory: one page of data each.
 const PAGE: usize = 256;
 const CONCURRENCY: usize = 32;
-/// How often the spinner turns.
-const TURNS: Duration = Duration::from_millis(100);
+/// Interval between two frames of the spinner.
+const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Moves a whole service to another store, from one machine to a cluster or back
+/// Copy all data to another store, from one machine to a cluster or back
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   tofrom copy --from /etc/tofrom/tofrom.toml --to /etc/tofrom/cluster.toml
 
-Everything is as it was at the new place: accounts with their passwords, keys, applications and access tokens, who
-follows whom, activities, what was deleted and removed. Links to further pages go on working; of updates links clients
-are told (410) to read from the first page again. Sessions of browsers end.
+Copies accounts with their passwords, keys, applications, access tokens, follows, activities, deletions and removals.
+Links to further pages keep working; updates links are answered with 410, and clients read the first page again.
+Browser sessions end.
 
-Stop the services of the source when all deliveries are done, and start those of the target when the copy is. The
-target must be empty, and needs the same secret_keys. A copy that was stopped goes on where it was when the same line
-is run again. Of the environment only TOFROM_SECRET_KEYS counts, for both sides.")]
+Stop the source's servers when no deliveries are pending, and start the target's servers when the copy is complete.
+The target must be empty and needs the same secret_keys. To resume an interrupted copy, run the same command again. Of
+the environment variables only TOFROM_SECRET_KEYS is used, for both sides.")]
 pub(super) struct Args {
-    /// The settings of the service as it is
+    /// Settings file of the source
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// The settings of the service as it shall be
+    /// Settings file of the target
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if global.data.is_some() || global.config.is_some() {
-        let why = "copy takes two files with settings, --from FILE and --to FILE; --data and --config name one place";
-        return Err(Misused(why).into());
+        let why = "copy does not take --data or --config; use --from FILE and --to FILE";
+        return Err(UsageError(why).into());
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let sides = Sides::open(&args.from, &args.to).await?;
     let Some(progress) = sides.begin().await? else {
-        note("everything was copied before; there is nothing to do");
+        note("nothing to do: the copy is already complete");
         return Ok(());
     };
     let bar = spinner();
     let copied = accounts(&sides, progress, &bar).await;
     bar.finish_and_clear();
-    let counts = copied.context("stopped in the middle; the same line again goes on from there")?;
+    let counts = copied.context("copy interrupted; run the same command again to resume")?;
     if global.json {
         let Counts { accounts, activities, entries } = counts;
         json_line(json!({ "accounts": accounts, "activities": activities, "entries": entries }))?;
     } else {
-        line(format_args!("{counts} copied in {} s", begun.elapsed().as_secs()))?;
+        line(format_args!("{counts} copied in {} s", started.elapsed().as_secs()))?;
     }
     Ok(())
 }
 
-/// A store that is half a copy is no service yet.
-pub(super) async fn demand_whole(engine: &Engine) -> anyhow::Result<()> {
-    let noted = engine.copying().copied().await?;
-    if noted.is_some_and(|noted| !Progress::read(&noted).is_some_and(|progress| progress.finished)) {
-        bail!(
-            "a copy into this store is not done; run tofrom copy again as it was begun, it goes on from there"
-        );
+/// An error if a copy into this store is incomplete.
+pub(super) async fn require_complete_copy(engine: &Engine) -> anyhow::Result<()> {
+    let recorded = engine.copying().copied().await?;
+    if recorded.is_some_and(|text| !Progress::read(&text).is_some_and(|progress| progress.finished)) {
+        bail!("a copy into this store is incomplete; run the same tofrom copy command again to resume");
     }
     Ok(())
 }
 
-/// Copies the accounts that are left, each with all that is its own.
+/// Copies the remaining accounts with all their data.
 async fn accounts(sides: &Sides, mut progress: Progress, bar: &ProgressBar) -> anyhow::Result<Counts> {
     let mut counts = Counts::default();
     loop {
         let page = sides.source.every_account(progress.done(), PAGE).await?;
         let Some(last) = page.last().map(|account| account.uid) else { break };
         let each = page.iter().map(|account| sides.copy_account(account, bar));
-        // In their order, so that there is one account up to which all is done.
+        // In order, so that all accounts up to the recorded one are complete.
         let mut each = stream::iter(each).buffered(CONCURRENCY);
         let mut accounts = page.iter();
         while let Some(copied) = each.next().await {
@@ -108,12 +105,12 @@ async fn accounts(sides: &Sides, mut progress: Progress, bar: &ProgressBar) -> a
     Ok(counts)
 }
 
-/// Draws nothing where standard error is no terminal.
+/// Draws nothing if standard error is not a terminal.
 fn spinner() -> ProgressBar {
     let spinner = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} and {pos} more entries, {elapsed}") {
         spinner.set_style(style);
     }
-    spinner.enable_steady_tick(TURNS);
+    spinner.enable_steady_tick(SPINNER_INTERVAL);
     spinner
 }

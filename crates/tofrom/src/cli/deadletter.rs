@@ -1,20 +1,20 @@
 //! `tofrom deadletter`
 
 use super::Global;
-use super::output::{Listing, json_line, line, moment};
+use super::output::{Listing, json_line, line, time};
 use crate::fanout::described;
 use anyhow::bail;
 use clap::Subcommand;
 use serde_json::json;
 use store::{DeadLetter, Store};
 
-/// How many are read at once.
+/// Dead letters per read.
 const PAGE: usize = 500;
 
-/// Lists deliveries that were given up, and has them tried again
+/// List and replay failed deliveries
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  tofrom deadletter list --data ./data\n\n\
-                        A delivery that fails is tried ten times, ever more rarely; then it waits here.")]
+                        A failed delivery is retried with increasing delays. After ten attempts it becomes a dead letter.")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -22,16 +22,16 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lists them, oldest first
+    /// List dead letters, oldest first
     #[command(after_help = "Example:\n  tofrom deadletter list --json")]
     List,
-    /// Has them tried again by the running service
+    /// Put dead letters back into the delivery log
     #[command(after_help = "Examples:\n  tofrom deadletter replay 17\n  tofrom deadletter replay --all")]
     Replay {
-        /// The numbers, as deadletter list shows them
+        /// Numbers, see deadletter list
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         numbers: Vec<u64>,
-        /// All of them
+        /// Replay all dead letters
         #[arg(long)]
         all: bool,
     },
@@ -44,7 +44,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
 }
 
-async fn every(store: &dyn Store) -> anyhow::Result<Vec<DeadLetter>> {
+async fn all_letters(store: &dyn Store) -> anyhow::Result<Vec<DeadLetter>> {
     let mut letters: Vec<DeadLetter> = Vec::new();
     loop {
         let page = store.dead_letters(letters.last().map(|letter| letter.number), PAGE).await?;
@@ -58,14 +58,14 @@ async fn every(store: &dyn Store) -> anyhow::Result<Vec<DeadLetter>> {
 
 async fn list(global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
-    let mut listing = Listing::new(global.json, &["number", "what", "tried", "given up", "why"]);
-    for letter in every(store.as_ref()).await? {
+    let mut listing = Listing::new(global.json, &["number", "task", "attempts", "failed at", "error"]);
+    for letter in all_letters(store.as_ref()).await? {
         let row = || {
             vec![
                 letter.number.to_string(),
                 described(&letter.work),
                 letter.attempts.to_string(),
-                moment(letter.at),
+                time(letter.at),
                 letter.why.clone(),
             ]
         };
@@ -80,24 +80,24 @@ async fn list(global: &Global) -> anyhow::Result<()> {
         };
         listing.add(row, value);
     }
-    Ok(listing.print("nothing was given up")?)
+    Ok(listing.print("no dead letters")?)
 }
 
 async fn replay(numbers: &[u64], all: bool, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     let numbers = if all {
-        every(store.as_ref()).await?.iter().map(|letter| letter.number).collect()
+        all_letters(store.as_ref()).await?.iter().map(|letter| letter.number).collect()
     } else {
         numbers.to_vec()
     };
     for number in numbers {
         if !store.replay(number).await? {
-            bail!("there is no dead letter {number}; tofrom deadletter list shows those that there are");
+            bail!("dead letter {number} not found; run tofrom deadletter list to see all dead letters");
         }
         if global.json {
             json_line(json!({ "number": number, "state": "waiting" }))?;
         } else {
-            line(format_args!("{number} waits to be delivered again"))?;
+            line(format_args!("dead letter {number} replayed"))?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `tofrom export`: what an account did, oldest first, as `import` takes it.
+//! `tofrom export`: an account's activities, oldest first, in the format of `import`.
 
 use super::{Global, account};
 use crate::export::lines;
@@ -8,13 +8,13 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use store::Store;
 
-/// Writes what an account did, oldest first, as import takes it
+/// Export an account's activities as JSON lines, oldest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tofrom export alice --data ./data > alice.ndjson
   tofrom export alice --data ./data | zstd > alice.ndjson.zst")]
 pub(super) struct Args {
-    /// The account
+    /// Account name
     #[arg(value_parser = AccountName::parse)]
     account: AccountName,
 }
@@ -25,7 +25,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     export(store, &account, &mut io::BufWriter::new(io::stdout())).await
 }
 
-/// Writes a line for everything that the account did.
+/// Writes one line per activity of the account.
 pub(super) async fn export(
     store: Arc<dyn Store>,
     account: &Account,

@@ -1,6 +1,6 @@
 //! `tofrom follow`
 
-use super::output::{Listing, json_line, line, moment};
+use super::output::{Listing, json_line, line, time};
 use super::{Global, account};
 use crate::clock::Clock;
 use crate::fanout::{Rules, deliver_pending};
@@ -10,7 +10,7 @@ use clap::Subcommand;
 use model::AccountName;
 use serde_json::json;
 
-/// Has accounts follow each other, and lists whom they follow
+/// Manage follows between accounts
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  tofrom follow add alice bob --data ./data")]
 pub(super) struct Args {
@@ -20,17 +20,17 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Has an account follow another, private ones too
+    /// Follow an account, public or private
     #[command(after_help = "Example:\n  tofrom follow add alice bob\n\n\
-                            It brings what bob does from now on, and the newest 50 public ones from before.")]
+                            Alice's feed gets Bob's new activities and his 50 newest public ones.")]
     Add(Pair),
-    /// Has an account not follow another any more
+    /// Unfollow an account
     #[command(after_help = "Example:\n  tofrom follow remove alice bob")]
     Remove(Pair),
-    /// Lists whom an account follows
+    /// List the accounts that an account follows
     #[command(after_help = "Examples:\n  tofrom follow list alice\n  tofrom follow list alice --json")]
     List {
-        /// The account
+        /// Account name
         #[arg(value_parser = account::name)]
         account: AccountName,
     },
@@ -38,10 +38,10 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct Pair {
-    /// Who follows
+    /// The follower
     #[arg(value_parser = account::name)]
     account: AccountName,
-    /// Whom
+    /// The account to follow
     #[arg(value_parser = account::name)]
     other: AccountName,
 }
@@ -57,7 +57,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 async fn set(pair: Pair, follows: bool, global: &Global) -> anyhow::Result<()> {
     let Pair { account, other } = pair;
     if account == other {
-        bail!("nobody follows themselves: what {account} did is in its collection anyway");
+        bail!("an account cannot follow itself: its own activities are in its feed already");
     }
     let store = global.open_store().await?;
     let clock = Clock::system();
@@ -68,7 +68,7 @@ async fn set(pair: Pair, follows: bool, global: &Global) -> anyhow::Result<()> {
     } else {
         following::unfollow(store.as_ref(), &clock, follower.uid, followee.uid).await?;
     }
-    // The edge is on disk; that what it brings is in the collection can wait for the service, if it must.
+    // The edge is durable. If delivery fails here, the server delivers later.
     deliver_pending(store.as_ref(), &clock, &Rules::default()).await?;
     if global.json {
         json_line(json!({ "account": account.as_str(), "other": other.as_str(), "following": follows }))?;
@@ -82,7 +82,7 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
     const PAGE: usize = 1_000;
     let store = global.open_store().await?;
     let follower = account::find(store.as_ref(), name).await?;
-    let mut listing = Listing::new(global.json, &["name", "shown as", "visible", "since"]);
+    let mut listing = Listing::new(global.json, &["name", "display name", "visibility", "since"]);
     let mut after = None;
     loop {
         let page = store.following(follower.uid, after, PAGE).await?;
@@ -90,10 +90,10 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
         let accounts = store.accounts(&uids).await?;
         for ((_, edge), account) in page.iter().zip(accounts) {
             let Some(account) = account.filter(|account| !account.removed) else { continue };
-            let visible = if account.public { "public" } else { "private" };
+            let visibility = if account.public { "public" } else { "private" };
             let row = || {
-                let shown_as = account.display_name();
-                vec![account.name.to_string(), shown_as, visible.to_owned(), moment(edge.since)]
+                let display_name = account.display_name();
+                vec![account.name.to_string(), display_name, visibility.to_owned(), time(edge.since)]
             };
             let value = || json!({ "name": account.name.as_str(), "public": account.public, "since": edge.since.zulu() });
             listing.add(row, value);
@@ -103,5 +103,7 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
             break;
         }
     }
-    Ok(listing.print(&format!("{name} follows nobody; tofrom follow add {name} OTHER changes that"))?)
+    Ok(listing.print(&format!(
+        "{name} does not follow any account; run tofrom follow add {name} OTHER to add one"
+    ))?)
 }

@@ -1,4 +1,4 @@
-//! The flags that every command has.
+//! The global flags.
 
 use crate::auth::SecretKeys;
 use crate::config::{ConfigError, RawConfig, Storage};
@@ -6,25 +6,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use store::Store;
 
-/// They stand anywhere on the line.
+/// Flags that every command accepts, anywhere on the line.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// The folder with the data: enough for every command but serve; an empty one becomes a store
+    /// Data folder; a store is created in it if it is empty. serve needs more settings
     #[arg(long, global = true, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// The file with the settings [default: tofrom.toml, if there is one]
+    /// Settings file [default: tofrom.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Answers in JSON on standard output, for programs
+    /// Print JSON
     #[arg(long, global = true)]
     pub json: bool,
 }
 
 impl Global {
-    /// The settings, from all places.
+    /// The settings from file, environment and flags.
     pub fn settings(&self) -> Result<RawConfig, ConfigError> {
-        // Other people's variables need not be text; ours that are none are found out as unknown or wrong.
+        // Other programs' variables need not be UTF-8. Invalid ones of ours are rejected as unknown or wrong.
         let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let environment = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
         let mut raw = RawConfig::gather(self.config.as_deref(), environment)?;
@@ -35,22 +35,22 @@ impl Global {
         Ok(raw)
     }
 
-    /// Where everything is kept.
+    /// The storage settings.
     pub fn storage(&self) -> Result<Storage, ConfigError> {
         self.settings()?.storage()
     }
 
-    /// Opens the store beside a service that may be running on it; it must be there.
+    /// Opens an existing store. A server may be running on it.
     pub async fn open_store(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(self.storage()?.open_existing().await?.store())
     }
 
-    /// The same for commands that may begin a store.
+    /// Opens the store, creating it if needed.
     pub async fn open_or_create_store(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(self.storage()?.open_or_create().await?.store())
     }
 
-    /// The keys that seal secrets.
+    /// The keys that encrypt stored secrets.
     pub fn secret_keys(&self) -> anyhow::Result<SecretKeys> {
         let storage = self.storage()?;
         let storage = storage.or_with_keys_of_the_demo();

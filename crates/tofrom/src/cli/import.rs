@@ -1,8 +1,8 @@
-//! `tofrom import`: takes in what an account did, a JSON object a line, or an Atom feed.
+//! `tofrom import`: imports an account's activities from JSON lines or an Atom feed.
 //!
-//! Lines are read on a thread of their own and taken in by batches: as many as are there, up to 200, so that a file
-//! goes fast and a pipe is not kept waiting. What `--json` prints for a line is printed once it is on disk; whatever
-//! happens to the process then, the line counts, and to import it again changes nothing.
+//! A separate thread reads the lines. They are accepted in batches of up to 200 available lines, so that files are fast
+//! and pipes are not delayed. `--json` prints the result of a line once the activity is durable. Importing a line again
+//! changes nothing.
 
 mod lines;
 mod report;
@@ -24,28 +24,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Store;
 
-/// Lines that are taken in at once.
+/// Maximum lines of a batch.
 const BATCH: usize = 200;
 
-/// Takes in what an account did, from JSON objects, one a line, or from an Atom feed
+/// Import an account's activities from JSON lines or an Atom feed
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tofrom import alice activities.ndjson --data ./data
   tofrom export bob --data ./data | tofrom import robert - --data ./other
 
-A line:
+Format of a line:
   {\"SourceId\":\"42\",\"SourceService\":{\"Name\":\"Delicious\"},\"Category\":\"BookmarkShared\",
    \"Title\":\"Alice shared a bookmark\",\"Bookmark\":{\"Title\":\"Atom\",\"Url\":\"https://example.org/atom\"}}
-and PublishedDate, To, Visibility (public, followers, direct), CommentCount, LikeCount as needed. SourceId is the
-service's own id of it: the same id again changes that activity, the same content again changes nothing. With --json
-a line is printed for each, once it is on disk. Lines that are refused do not hold the others back.
+Optional: PublishedDate, To, Visibility (public, followers, direct), CommentCount, LikeCount. SourceId is the id of the
+activity at its service: the same id updates the activity, the same content changes nothing. With --json a result is
+printed for each line once the activity is on disk. Rejected lines do not stop the import.
 
-An input that begins with < is taken for an Atom feed of up to 1,000 entries and 8 MiB, as the batch takes it.")]
+Input that starts with < is read as an Atom feed of up to 1,000 entries and 8 MiB, like the batch endpoint does.")]
 pub(super) struct Args {
-    /// The account that did it
+    /// Account name
     #[arg(value_parser = AccountName::parse)]
     account: AccountName,
-    /// The file; - is standard input
+    /// File to import; - for standard input
     file: PathBuf,
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let import = Import {
         store,
         clock: Clock::system(),
-        // Only addresses are made from it, never an Atom id, so the host in those does not matter.
+        // Used for addresses only, never for Atom ids, so the tag host does not matter.
         site: base.map(|base| Site::new(base, String::new())),
         account,
     };
@@ -70,22 +70,22 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     };
     progress.finish_and_clear();
     let counts = report.counts;
-    done.with_context(|| format!("stopped after {counts}; to import the file again is safe"))?;
+    done.with_context(|| format!("import stopped after {counts}; it is safe to import the file again"))?;
     if counts.refused > 0 {
-        bail!("some lines were not taken in: {counts}");
+        bail!("some lines were rejected: {counts}");
     }
     note(counts);
     Ok(())
 }
 
-/// What there is to import.
+/// The input to import.
 enum Input {
     Lines(Lines),
     Feed(Vec<u8>),
 }
 
 impl Input {
-    /// An Atom feed begins with a `<`, a JSON object never does.
+    /// An Atom feed starts with `<`, a JSON object never does.
     fn of(input: impl Read + Send + 'static) -> io::Result<Input> {
         let mut input = BufReader::new(input);
         let begins = input.fill_buf()?.trim_ascii_start();
@@ -93,7 +93,7 @@ impl Input {
             return Ok(Input::Lines(Lines::of(input)));
         }
         let mut bytes = Vec::new();
-        // One more than may be, so that too much is found out.
+        // One byte more than allowed, to detect input that is too large.
         input.take(MAX_FEED as u64 + 1).read_to_end(&mut bytes)?;
         Ok(Input::Feed(bytes))
     }
@@ -101,12 +101,12 @@ impl Input {
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The input, and a bar for a file or a counter for a pipe; both draw nothing where standard error is no terminal.
+/// The input, with a progress bar for a file or a spinner for a pipe. Neither draws if standard error is not a terminal.
 fn open(file: &Path) -> anyhow::Result<(Input, ProgressBar)> {
     let (input, bar, template) = if file == Path::new("-") {
         (Input::of(io::stdin())?, ProgressBar::new_spinner(), "{spinner} {bytes} read, {elapsed}")
     } else {
-        let opened = File::open(file).with_context(|| format!("{} can't be read", file.display()))?;
+        let opened = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
         let length = opened.metadata()?.len();
         (Input::of(opened)?, ProgressBar::new(length), "{bar:40} {bytes} of {total_bytes}, {eta} left")
     };
@@ -116,56 +116,55 @@ fn open(file: &Path) -> anyhow::Result<(Input, ProgressBar)> {
     Ok((input, bar))
 }
 
-/// Where an import's activities go.
+/// The target of an import.
 struct Import {
     store: Arc<dyn Store>,
     clock: Clock,
-    /// With an address of the service, activities are told by theirs.
+    /// If the server's address is known, results include activity addresses.
     site: Option<Site>,
     account: Account,
 }
 
 impl Import {
-    /// Takes in all lines. What is wrong with a line is told in the report; an error is what keeps the rest from
-    /// going on.
+    /// Imports all lines. The report lists rejected lines; an error stops the import.
     async fn run(&self, mut lines: Lines, report: &mut Report<'_>) -> anyhow::Result<()> {
         let ingest = Ingest::new(Arc::clone(&self.store), self.clock.clone());
         loop {
             let batch = lines.next_batch(BATCH).await?;
             let Some(last) = batch.last() else { return Ok(()) };
             let read = last.end;
-            let judged = batch.into_iter().map(|line| (line.number, self.judge_line(line))).collect();
-            self.take_in(&ingest, judged, report).await?;
+            let drafts = batch.into_iter().map(|line| (line.number, self.parse_line(line))).collect();
+            self.accept(&ingest, drafts, report).await?;
             report.flush(read)?;
-            // They are on disk and told of; that they reach everybody can wait for the service, if it must.
+            // The activities are durable and reported. If delivery fails here, the server delivers later.
             deliver_pending(self.store.as_ref(), &self.clock, &Rules::default()).await?;
         }
     }
 
-    /// Takes in the entries of an Atom feed.
+    /// Imports the entries of an Atom feed.
     async fn run_feed(&self, bytes: &[u8], report: &mut Report<'_>) -> anyhow::Result<()> {
         let ingest = Ingest::new(Arc::clone(&self.store), self.clock.clone());
         let entries = read_feed(bytes)?;
-        let judged = (1..).zip(entries).map(|(number, entry)| (number, self.judge(entry))).collect();
-        self.take_in(&ingest, judged, report).await?;
+        let drafts = (1..).zip(entries).map(|(number, entry)| (number, self.validate(entry))).collect();
+        self.accept(&ingest, drafts, report).await?;
         report.flush(bytes.len() as u64)?;
         deliver_pending(self.store.as_ref(), &self.clock, &Rules::default()).await?;
         Ok(())
     }
 
-    async fn take_in(
+    async fn accept(
         &self,
         ingest: &Ingest,
-        judged: Vec<(u64, Result<Draft, Problem>)>,
+        numbered: Vec<(u64, Result<Draft, Problem>)>,
         report: &mut Report<'_>,
     ) -> anyhow::Result<()> {
-        let drafts = judged.iter().filter_map(|(_, one)| one.as_ref().ok().cloned()).collect();
+        let drafts = numbered.iter().filter_map(|(_, draft)| draft.as_ref().ok().cloned()).collect();
         let mut outcomes = ingest.accept(&self.account, drafts).await?.into_iter();
-        for (number, one) in judged {
-            match one {
+        for (number, draft) in numbered {
+            match draft {
                 Err(problem) => report.problem(number, &problem)?,
                 Ok(_) => {
-                    let outcome = outcomes.next().context("an activity got no answer")?;
+                    let outcome = outcomes.next().context("an activity has no outcome")?;
                     report.outcome(number, outcome, self.site.as_ref())?;
                 }
             }
@@ -173,12 +172,12 @@ impl Import {
         Ok(())
     }
 
-    fn judge_line(&self, line: Line) -> Result<Draft, Problem> {
-        self.judge(json::read(&line.text?))
+    fn parse_line(&self, line: Line) -> Result<Draft, Problem> {
+        self.validate(json::read(&line.text?))
     }
 
-    fn judge(&self, said: Result<RawActivity, Unreadable>) -> Result<Draft, Problem> {
-        Ok(normalise(&said?, self.clock.now())?)
+    fn validate(&self, raw: Result<RawActivity, Unreadable>) -> Result<Draft, Problem> {
+        Ok(normalise(&raw?, self.clock.now())?)
     }
 }
 

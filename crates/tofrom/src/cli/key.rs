@@ -1,6 +1,6 @@
 //! `tofrom key`
 
-use super::output::{Listing, json_line, line, moment, moment_or, note};
+use super::output::{Listing, json_line, line, note, time, time_or};
 use super::{Global, account};
 use crate::auth;
 use crate::clock::Clock;
@@ -11,7 +11,7 @@ use model::{AccountName, Key, KeyId, Millis, Scopes};
 use serde_json::json;
 use std::time::Duration;
 
-/// Adds, lists and revokes pre-shared keys
+/// Manage pre-shared keys
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  tofrom key add alice --name laptop --expires 90d --data ./data")]
 pub(super) struct Args {
@@ -21,25 +21,25 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Makes a key and shows it, once
+    /// Create a key and print it, once
     #[command(after_help = "Examples:\n  tofrom key add alice --name laptop\n  \
                             tofrom key add ops --scope write --expires 90d --json\n\n\
-                            A program sends it in the header ServicePSK.")]
+                            Programs send the key in the header ServicePSK.")]
     Add(Add),
-    /// Lists an account's keys
+    /// List an account's keys
     #[command(after_help = "Example:\n  tofrom key list alice")]
     List {
-        /// The account
+        /// Account name
         #[arg(value_parser = account::name)]
         account: AccountName,
     },
-    /// Revokes a key for good
+    /// Revoke a key permanently
     #[command(after_help = "Example:\n  tofrom key revoke alice 9f86d081884c7d65")]
     Revoke {
-        /// The account
+        /// Account name
         #[arg(value_parser = account::name)]
         account: AccountName,
-        /// The key's id, as key list shows it
+        /// Key id, see key list
         #[arg(value_parser = key_id)]
         id: KeyId,
     },
@@ -47,16 +47,16 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct Add {
-    /// The account that it opens
+    /// Account name
     #[arg(value_parser = account::name)]
     account: AccountName,
-    /// What to call it, to know it again
+    /// Name of the key, to recognize it
     #[arg(long, default_value = "key")]
     name: String,
-    /// What it may be used for; write includes read
+    /// Allowed access; write includes read
     #[arg(long, value_enum, default_value_t = Scope::Read)]
     scope: Scope,
-    /// When it ends: a number and s, m, h, d or w [default: never]
+    /// Lifetime: a number and s, m, h, d or w [default: never expires]
     #[arg(long, value_name = "AGE", value_parser = age)]
     expires: Option<Duration>,
 }
@@ -81,7 +81,7 @@ fn age(text: &str) -> Result<Duration, InvalidAge> {
 }
 
 fn key_id(text: &str) -> Result<KeyId, &'static str> {
-    KeyId::parse(text).ok_or("an id is 16 hexadecimal digits, as tofrom key list shows it")
+    KeyId::parse(text).ok_or("expected 16 hexadecimal digits; run tofrom key list to see all ids")
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
@@ -115,7 +115,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         json_line(json!({ "id": id, "key": text, "name": key.name, "scope": scope, "expires": expires }))?;
     } else {
         line(generated.text.as_str())?;
-        note(format_args!("key {} of {}; it is shown only this once", key.id, owner.name));
+        note(format_args!("key {} of {}; the key is not shown again", key.id, owner.name));
     }
     Ok(())
 }
@@ -133,9 +133,9 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
                 key.name.clone(),
                 scope_of(&key).to_owned(),
                 state_of(&key, now).to_owned(),
-                moment(key.created),
-                moment_or(key.expires, "never"),
-                moment_or(key.used, "never"),
+                time(key.created),
+                time_or(key.expires, "never"),
+                time_or(key.used, "never"),
             ]
         };
         let value = || {
@@ -152,14 +152,14 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
         };
         listing.add(row, value);
     }
-    Ok(listing.print(&format!("{name} has no keys; tofrom key add {name} makes one"))?)
+    Ok(listing.print(&format!("{name} has no keys; run tofrom key add {name} to create one"))?)
 }
 
 async fn revoke(name: &AccountName, id: KeyId, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     let owner = account::find(store.as_ref(), name).await?;
     if !store.revoke_key(owner.uid, id, Clock::system().now()).await? {
-        bail!("{name} has no key {id}; tofrom key list {name} shows those that there are");
+        bail!("key {id} of {name} not found; run tofrom key list {name} to see all keys");
     }
     if global.json {
         json_line(json!({ "id": id.to_string(), "state": "revoked" }))?;
@@ -169,7 +169,7 @@ async fn revoke(name: &AccountName, id: KeyId, global: &Global) -> anyhow::Resul
     Ok(())
 }
 
-/// As it is asked for on the line.
+/// The scope as a flag value.
 fn scope_of(key: &Key) -> &'static str {
     if key.scopes.can_write() { "write" } else { "read" }
 }

@@ -1,7 +1,7 @@
 //! The command line: a file per command.
 //!
-//! Exit codes: 0 done, 1 failed, 2 not understood. What was asked for goes to standard output, everything else to
-//! standard error, an error as one line that also says what would mend it.
+//! Exit codes: 0 success, 1 failure, 2 usage error. Results go to standard output, everything else to standard error.
+//! An error is one line that also says how to fix it.
 
 mod account;
 mod app;
@@ -26,14 +26,14 @@ mod token;
 mod usage;
 
 pub use global::Global;
-use usage::Misused;
+use usage::UsageError;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// An activity feed service: everything that happens to and from a user, in one collection.
+/// An activity feed server: everything that happens to and from a user, in one collection.
 #[derive(Debug, Parser)]
 #[command(name = "tofrom", version = VERSION, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
@@ -43,20 +43,20 @@ struct Cli {
     command: Command,
 }
 
-/// The version, and of what it was built.
+/// The version, with the commit it was built from.
 const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOFROM_COMMIT"), " ", env!("TOFROM_COMMIT_DATE"), ")");
 
 const EXAMPLES: &str = "\
 Examples:
-  tofrom demo                                     a whole service to try, with accounts and activities
-  tofrom serve --config /etc/tofrom/tofrom.toml   the real thing
-  tofrom account add alice --data ./data          a first account
-  tofrom help account add                         all about one command
+  tofrom demo                                     run a demo server with accounts and activities
+  tofrom serve --config /etc/tofrom/tofrom.toml   run the server
+  tofrom account add alice --data ./data          create the first account
+  tofrom help account add                         show help for a command
 
-Settings come from tofrom.toml (or --config FILE), then from TOFROM_* in the environment (TOFROM_BASE_URL,
-TOFROM_TLS__CERTIFICATE), then from flags. TOFROM_LOG (info, debug) chooses what is logged, TOFROM_LOG_FORMAT
-(text, json) how.";
+Settings are read from tofrom.toml (or --config FILE), then from TOFROM_* environment variables (TOFROM_BASE_URL,
+TOFROM_TLS__CERTIFICATE), then from flags; later ones win. TOFROM_LOG sets the log level (info, debug),
+TOFROM_LOG_FORMAT the log format (text, json).";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -79,40 +79,40 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// The exit code where the line can't be meant.
-const NOT_UNDERSTOOD: u8 = 2;
+/// The exit code of a usage error.
+const USAGE_ERROR: u8 = 2;
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(answer) => {
-            // Help is an answer too. Where it can't be printed, there is nobody to tell.
+            // Help and version also arrive here. A failure to print cannot be reported.
             let _ = answer.print();
-            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(NOT_UNDERSTOOD));
+            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(USAGE_ERROR));
         }
     };
     match start(cli) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read us has read enough.
+        // The reader of our output has closed the pipe.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr().lock(), "error: {}", in_one_line(&error));
-            if error.is::<Misused>() { ExitCode::from(NOT_UNDERSTOOD) } else { ExitCode::FAILURE }
+            if error.is::<UsageError>() { ExitCode::from(USAGE_ERROR) } else { ExitCode::FAILURE }
         }
     }
 }
 
 fn start(cli: Cli) -> anyhow::Result<()> {
-    // One provider for everything that speaks TLS, before anything does. Only a second one could be refused.
+    // One crypto provider for all TLS, installed before first use. Only a second installation could fail.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    // What the drivers of the engines log, a command tells as its one error.
-    const OF_COMMANDS: &str = "warn,scylla=off,async_nats=off";
-    let default = if matches!(cli.command, Command::Serve(_)) { "info" } else { OF_COMMANDS };
+    // Commands report a driver's error once, so the drivers' logs are off.
+    const COMMAND_LOG: &str = "warn,scylla=off,async_nats=off";
+    let default = if matches!(cli.command, Command::Serve(_)) { "info" } else { COMMAND_LOG };
     crate::telemetry::start_log(default)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(run(cli));
-    // A thread that waits for a terminal or a disk must not keep the process.
+    // A thread that waits for a terminal or a disk must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_secs(1));
     done
 }
@@ -145,7 +145,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(closed))
 }
 
-/// The error and what led to it, without the line breaks that some libraries put into their texts.
+/// The error with its causes, without the line breaks that some libraries put into their messages.
 fn in_one_line(error: &anyhow::Error) -> String {
     format!("{error:#}")
         .split('\n')
@@ -160,19 +160,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_well_formed_and_every_command_has_an_example() {
+    fn every_command_has_help_and_an_example() {
         let mut command = Cli::command();
         command.build();
         command.clone().debug_assert();
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
             let help = below.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("tofrom "), "{} has no example", below.get_name());
-            assert!(below.get_about().is_some(), "{} is not explained", below.get_name());
+            assert!(below.get_about().is_some(), "{} has no description", below.get_name());
         }
     }
 
     #[test]
-    fn global_flags_stand_anywhere() {
+    fn global_flags_are_accepted_anywhere() {
         for line in ["tofrom --data d --json account list", "tofrom account --data d list --json"] {
             let cli = Cli::try_parse_from(line.split(' ')).unwrap();
             assert_eq!((cli.global.data, cli.global.json), (Some("d".into()), true), "{line}");

@@ -1,28 +1,28 @@
-//! What commands print.
+//! Output of commands.
 
 use crate::json;
 use comfy_table::{Table, presets};
 use serde_json::Value;
 use std::io::{self, Write};
 
-/// A line on standard output.
+/// Prints a line on standard output.
 pub fn line(text: impl std::fmt::Display) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;
     out.flush()
 }
 
-/// A line of JSON on standard output.
+/// Prints a line of JSON on standard output.
 pub fn json_line(value: Value) -> io::Result<()> {
     line(json::text(value))
 }
 
-/// A line on standard error, for people. That it can't be written is no reason to fail.
+/// Prints a line on standard error, for people. Write errors are ignored.
 pub fn note(text: impl std::fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// A listing: a table for people, an array for programs.
+/// A listing: a table, or a JSON array with `--json`.
 pub struct Listing {
     json: bool,
     columns: &'static [&'static str],
@@ -31,17 +31,17 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// An empty one with these columns.
+    /// An empty listing with these columns.
     pub fn new(json: bool, columns: &'static [&'static str]) -> Listing {
         Listing { json, columns, rows: Vec::new(), values: Vec::new() }
     }
 
-    /// Adds what the one kind of reader sees, and what the other does.
+    /// Adds an item: a table row or a JSON value.
     pub fn add(&mut self, row: impl FnOnce() -> Vec<String>, value: impl FnOnce() -> Value) {
         if self.json { self.values.push(value()) } else { self.rows.push(row()) }
     }
 
-    /// Prints it. `none` is said to people where there is nothing to list.
+    /// Prints the listing, or the note `none` instead of an empty table.
     pub fn print(self, none: &str) -> io::Result<()> {
         if self.json {
             return json_line(Value::Array(self.values));
@@ -58,19 +58,19 @@ impl Listing {
         for column in table.column_iter_mut() {
             column.set_padding((0, 2));
         }
-        // The preset pads the last column; nobody wants that in a copied line.
+        // The preset pads the last column, which is unwanted in copied lines.
         let text: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
         line(text.join("\n"))
     }
 }
 
-/// A time for people: to the second, in UTC.
-pub fn moment(at: model::Millis) -> String {
+/// A time in UTC, to the second.
+pub fn time(at: model::Millis) -> String {
     let text = at.zulu();
     text.get(..19).map_or_else(|| text.clone(), |seconds| seconds.replace('T', " "))
 }
 
-/// A time that may not be there.
-pub fn moment_or(at: Option<model::Millis>, otherwise: &str) -> String {
-    at.map_or_else(|| otherwise.to_owned(), moment)
+/// An optional time, or the given text.
+pub fn time_or(at: Option<model::Millis>, otherwise: &str) -> String {
+    at.map_or_else(|| otherwise.to_owned(), time)
 }

@@ -7,13 +7,13 @@ use crate::clock::Clock;
 use crate::sources;
 use serde_json::json;
 
-/// Seals every stored secret with the first of secret_keys
+/// Re-encrypt all stored secrets with the first of secret_keys
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   tofrom reseal --config /etc/tofrom/tofrom.toml
 
-To change the key: put a new one first in secret_keys and keep the old one behind it, restart the service, run this,
-wait 15 minutes (people may be in the middle of allowing an application), and take the old one out.")]
+To rotate the key: add the new key in front of the old one in secret_keys, restart the server, run this command, wait
+15 minutes (until authorizations in progress have ended), then remove the old key.")]
 pub(super) struct Args {}
 
 pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
@@ -25,7 +25,7 @@ pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
     if global.json {
         json_line(json!({ "secrets": done.all, "resealed": done.anew }))?;
     } else {
-        line(format_args!("{} of {} secrets sealed anew", done.anew, done.all))?;
+        line(format_args!("{} of {} secrets re-encrypted", done.anew, done.all))?;
     }
     Ok(())
 }

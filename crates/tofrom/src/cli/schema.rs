@@ -10,17 +10,17 @@ use serde_json::json;
 use std::time::Duration;
 use store::cql::{apply_schema, plan_schema};
 
-/// How often the spinner turns.
-const TURNS: Duration = Duration::from_millis(100);
+/// Interval between two frames of the spinner.
+const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Shows and makes the tables of a cluster
+/// Show and create the tables of a cluster
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tofrom schema plan --config examples/cluster.toml
   tofrom schema apply --config examples/cluster.toml
 
-Tables and columns are only ever added, so both may be run while services run. A store on one machine needs neither:
-it brings its tables up to date by itself.")]
+Tables and columns are only ever added, so both commands are safe while servers run. A single-machine store does not
+need them: it updates its tables automatically.")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -28,11 +28,11 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Prints the statements that apply would run
+    /// Print the statements that apply would run
     #[command(after_help = "Examples:\n  tofrom schema plan --config examples/cluster.toml > schema.cql
   tofrom schema plan --config examples/cluster.toml --json")]
     Plan,
-    /// Makes the tables that are missing; safe to run twice
+    /// Create missing tables; safe to repeat
     #[command(after_help = "Example:\n  tofrom schema apply --config examples/cluster.toml")]
     Apply,
 }
@@ -48,9 +48,9 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 fn nothing_to_do(command: &Command, json: bool) -> anyhow::Result<()> {
     match command {
         Command::Plan if json => json_line(json!([]))?,
-        Command::Apply if json => told(0)?,
+        Command::Apply if json => print_count(0)?,
         Command::Plan | Command::Apply => {
-            note("there is nothing to do: a store on one machine brings its tables up to date by itself");
+            note("nothing to do: a single-machine store updates its tables automatically");
         }
     }
     Ok(())
@@ -69,12 +69,12 @@ async fn plan(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
 }
 
 async fn apply(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
-    // Draws nothing where standard error is no terminal.
+    // Draws nothing if standard error is not a terminal.
     let spinner = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} {wide_msg}") {
         spinner.set_style(style);
     }
-    spinner.enable_steady_tick(TURNS);
+    spinner.enable_steady_tick(SPINNER_INTERVAL);
     let mut run = 0;
     let mut progress = |statement: &str| {
         run += 1;
@@ -85,14 +85,14 @@ async fn apply(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
     spinner.finish_and_clear();
     applied.with_context(|| unreachable(cluster))?;
     if json {
-        told(run)?;
+        print_count(run)?;
     } else {
-        line(format_args!("the tables of {} are there ({run} statements)", cluster.nodes.keyspace))?;
+        line(format_args!("tables of {} are up to date ({run} statements)", cluster.nodes.keyspace))?;
     }
     Ok(())
 }
 
-fn told(statements: u64) -> std::io::Result<()> {
+fn print_count(statements: u64) -> std::io::Result<()> {
     json_line(json!({ "statements": statements }))
 }
 

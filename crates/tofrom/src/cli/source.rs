@@ -2,7 +2,7 @@
 
 mod opml;
 
-use super::output::{Listing, json_line, line, moment_or, note};
+use super::output::{Listing, json_line, line, note, time_or};
 use super::{Global, account};
 use crate::clock::Clock;
 use crate::fanout::{Rules, deliver_pending};
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use store::Store;
 
-/// Connects accounts to what they do elsewhere
+/// Manage sources: feeds of other sites that an account imports
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tofrom source add alice https://github.com/alice
@@ -29,105 +29,105 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Connects an account to a page or a feed, and brings what is there
+    /// Connect an account to a page or a feed and import its items
     #[command(after_help = "Examples:
   tofrom source add alice https://github.com/alice
   tofrom source add alice https://example.org/blog --name blog
   tofrom source add alice https://example.org/blog --preview
 
-A page leads to the feed that it points to. What a service of the catalogue is known for becomes what it
-is there: a star, a photo, a film that was watched. The newest 50 come in at once; what is new follows by
-itself while the service runs.")]
+For a page, the feed that it links to is used. Items of known services keep their type and verb, such as a
+star, a photo or a watched film. The 50 newest items are imported now; new items follow automatically while
+the server runs.")]
     Add {
-        /// The account
+        /// Account name
         #[arg(value_parser = account::name)]
         account: AccountName,
-        /// The address of a page or a feed
+        /// Address of a page or a feed
         address: String,
-        /// What to call it [default: made from the address]
+        /// Name of the source [default: derived from the address]
         #[arg(long)]
         name: Option<String>,
-        /// Shows what would come in, and keeps nothing
+        /// Only show the items, without connecting
         #[arg(long, conflicts_with = "name")]
         preview: bool,
     },
-    /// Lists an account's sources, and how they are
+    /// List an account's sources and their status
     #[command(after_help = "Examples:\n  tofrom source list alice\n  tofrom source list alice --json")]
     List {
-        /// The account
+        /// Account name
         #[arg(value_parser = account::name)]
         account: AccountName,
     },
-    /// Looks at a source now
+    /// Check a source for new items now
     #[command(after_help = "Example:\n  tofrom source check alice github.com-alice")]
-    Check(One),
-    /// Brings nothing from a source until it goes on
+    Check(SourceRef),
+    /// Pause a source
     #[command(after_help = "Example:\n  tofrom source pause alice github.com-alice")]
-    Pause(One),
-    /// Goes on with a source that was paused
+    Pause(SourceRef),
+    /// Resume a paused source
     #[command(after_help = "Example:\n  tofrom source resume alice github.com-alice")]
-    Resume(One),
-    /// Disconnects an account from a source
+    Resume(SourceRef),
+    /// Disconnect an account from a source
     #[command(after_help = "Examples:
   tofrom source remove alice github.com-alice
   tofrom source remove alice github.com-alice --with-activities")]
     Remove {
         #[command(flatten)]
-        one: One,
-        /// Deletes what it imported, too
+        source_ref: SourceRef,
+        /// Also delete the imported activities
         #[arg(long)]
         with_activities: bool,
     },
-    /// Connects an account to all feeds of an OPML file
+    /// Connect an account to all feeds of an OPML file
     #[command(
         after_help = "Examples:\n  tofrom source import alice subscriptions.opml\n  tofrom source import alice - < subscriptions.opml"
     )]
     Import {
-        /// The account
+        /// Account name
         #[arg(value_parser = account::name)]
         account: AccountName,
-        /// The file; - is standard input
+        /// OPML file; - for standard input
         file: PathBuf,
     },
-    /// Prints an account's sources as OPML
+    /// Print an account's sources as OPML
     #[command(after_help = "Example:\n  tofrom source export alice > subscriptions.opml")]
     Export {
-        /// The account
+        /// Account name
         #[arg(value_parser = account::name)]
         account: AccountName,
     },
 }
 
 #[derive(Debug, clap::Args)]
-struct One {
-    /// The account
+struct SourceRef {
+    /// Account name
     #[arg(value_parser = account::name)]
     account: AccountName,
-    /// The source's name, as tofrom source list shows it
+    /// Source name, see source list
     name: String,
 }
 
-/// What all of these commands need.
-struct Place {
+/// The parts that all source commands need.
+struct SourceContext {
     store: Arc<dyn Store>,
     clock: Clock,
     sources: Sources,
 }
 
-impl Place {
-    async fn open(global: &Global) -> anyhow::Result<Place> {
+impl SourceContext {
+    async fn open(global: &Global) -> anyhow::Result<SourceContext> {
         let (store, clock) = (global.open_store().await?, Clock::system());
         let settings = global.settings()?.sources()?;
         let (hub, keys) = (Arc::new(Hub::default()), Arc::new(global.secret_keys()?));
         let sources = Sources::new(Arc::clone(&store), clock.clone(), hub, settings, keys)?;
-        Ok(Place { store, clock, sources: sources.for_operator() })
+        Ok(SourceContext { store, clock, sources: sources.for_operator() })
     }
 
     async fn account(&self, name: &AccountName) -> anyhow::Result<Arc<Account>> {
         Ok(Arc::new(account::find(self.store.as_ref(), name).await?))
     }
 
-    /// What came in is on disk; that it is in collections can wait for the service, if it must.
+    /// Delivers the imported activities. They are durable: if this fails, the server delivers later.
     async fn deliver(&self) -> anyhow::Result<()> {
         deliver_pending(self.store.as_ref(), &self.clock, &Rules::default()).await?;
         Ok(())
@@ -135,26 +135,33 @@ impl Place {
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let place = Place::open(global).await?;
+    let context = SourceContext::open(global).await?;
     match args.command {
         Command::Add { account, address, preview: true, .. } => {
-            preview(&place, &account, &address, global).await
+            preview(&context, &account, &address, global).await
         }
-        Command::Add { account, address, name, .. } => add(&place, &account, &address, name, global).await,
-        Command::List { account } => list(&place, &account, global).await,
-        Command::Check(one) => check(&place, &one, global).await,
-        Command::Pause(one) => pause(&place, &one, true, global).await,
-        Command::Resume(one) => pause(&place, &one, false, global).await,
-        Command::Remove { one, with_activities } => remove(&place, &one, with_activities, global).await,
-        Command::Import { account, file } => opml::import(&place, &account, &file, global).await,
-        Command::Export { account } => opml::export(&place, &account).await,
+        Command::Add { account, address, name, .. } => add(&context, &account, &address, name, global).await,
+        Command::List { account } => list(&context, &account, global).await,
+        Command::Check(source_ref) => check(&context, &source_ref, global).await,
+        Command::Pause(source_ref) => pause(&context, &source_ref, true, global).await,
+        Command::Resume(source_ref) => pause(&context, &source_ref, false, global).await,
+        Command::Remove { source_ref, with_activities } => {
+            remove(&context, &source_ref, with_activities, global).await
+        }
+        Command::Import { account, file } => opml::import(&context, &account, &file, global).await,
+        Command::Export { account } => opml::export(&context, &account).await,
     }
 }
 
-async fn preview(place: &Place, name: &AccountName, address: &str, global: &Global) -> anyhow::Result<()> {
-    let account = place.account(name).await?;
+async fn preview(
+    context: &SourceContext,
+    name: &AccountName,
+    address: &str,
+    global: &Global,
+) -> anyhow::Result<()> {
+    let account = context.account(name).await?;
     let Preview { address, title, service, name, activities, .. } =
-        place.sources.preview(&account, address).await?;
+        context.sources.preview(&account, address).await?;
     if global.json {
         let shown = activities.iter().map(|draft| {
             let published = draft.published.map(model::Millis::zulu);
@@ -166,29 +173,25 @@ async fn preview(place: &Place, name: &AccountName, address: &str, global: &Glob
             json!({ "address": address.as_str(), "title": title, "service": service, "name": name, "activities": shown }),
         )?);
     }
-    note(format_args!(
-        "{address}\n{} on {service}; {} would come in:",
-        title.unwrap_or_default(),
-        activities.len()
-    ));
+    note(format_args!("{address}\n{} on {service}; {} items:", title.unwrap_or_default(), activities.len()));
     let mut listing = Listing::new(false, &["published", "title"]);
     for draft in activities {
-        listing.add(|| vec![moment_or(draft.published, "now"), draft.body.title.clone()], || Value::Null);
+        listing.add(|| vec![time_or(draft.published, "now"), draft.body.title.clone()], || Value::Null);
     }
-    Ok(listing.print("there is nothing yet")?)
+    Ok(listing.print("no items")?)
 }
 
 async fn add(
-    place: &Place,
+    context: &SourceContext,
     account: &AccountName,
     address: &str,
     name: Option<String>,
     global: &Global,
 ) -> anyhow::Result<()> {
-    let account = place.account(account).await?;
+    let account = context.account(account).await?;
     let Connected { connection, is_new, imported } =
-        place.sources.connect(&account, name.as_deref(), address).await?;
-    place.deliver().await?;
+        context.sources.connect(&account, name.as_deref(), address).await?;
+    context.deliver().await?;
     if global.json {
         let service = &connection.settings.service;
         json_line(
@@ -196,82 +199,96 @@ async fn add(
         )?;
     } else if is_new {
         line(format_args!(
-            "{} is connected as {}; {imported} activities came in",
+            "{} connected to {}; {imported} activities imported",
             account.name, connection.name
         ))?;
     } else {
-        line(format_args!("{} is connected to it already, as {}", account.name, connection.name))?;
+        line(format_args!("{} is already connected to it, as {}", account.name, connection.name))?;
     }
     Ok(())
 }
 
-async fn list(place: &Place, name: &AccountName, global: &Global) -> anyhow::Result<()> {
-    let account = place.account(name).await?;
+async fn list(context: &SourceContext, name: &AccountName, global: &Global) -> anyhow::Result<()> {
+    let account = context.account(name).await?;
     let mut listing = Listing::new(global.json, &["name", "service", "address", "verified", "health"]);
-    for Listed { connection, source, health } in place.sources.list(&account).await? {
+    for Listed { connection, source, health } in context.sources.list(&account).await? {
         let address = source
             .map_or_else(|| connection.settings.typed.clone(), |source| source.known.address.to_string());
-        let wish = &connection.settings;
-        let verified = if wish.verified.is_some() { "yes" } else { "no" };
+        let settings = &connection.settings;
+        let verified = if settings.verified.is_some() { "yes" } else { "no" };
         let Health { well, words } = &health;
         listing.add(
-            || vec![connection.name.clone(), wish.service.clone(), address.clone(), verified.to_owned(), words.clone()],
-            || json!({ "name": connection.name, "service": wish.service, "address": address, "paused": wish.paused,
-                       "verified": wish.verified.is_some(), "well": well, "health": words }),
+            || vec![connection.name.clone(), settings.service.clone(), address.clone(), verified.to_owned(), words.clone()],
+            || json!({ "name": connection.name, "service": settings.service, "address": address, "paused": settings.paused,
+                       "verified": settings.verified.is_some(), "well": well, "health": words }),
         );
     }
-    Ok(listing.print(&format!("{name} has no sources; tofrom source add {name} ADDRESS connects one"))?)
+    Ok(listing.print(&format!(
+        "{name} has no sources; run tofrom source add {name} ADDRESS to connect source_ref"
+    ))?)
 }
 
-async fn check(place: &Place, one: &One, global: &Global) -> anyhow::Result<()> {
-    let account = place.account(&one.account).await?;
-    let Some(looked) = place.sources.check(&account, &one.name).await? else { return no_such(one) };
-    place.deliver().await?;
-    match looked {
+async fn check(context: &SourceContext, source_ref: &SourceRef, global: &Global) -> anyhow::Result<()> {
+    let account = context.account(&source_ref.account).await?;
+    let Some(outcome) = context.sources.check(&account, &source_ref.name).await? else {
+        return not_found(source_ref);
+    };
+    context.deliver().await?;
+    match outcome {
         PollOutcome::Failed(why) => bail!("{why}"),
-        PollOutcome::Found(new) if global.json => json_line(json!({ "name": one.name, "new": new }))?,
-        PollOutcome::Found(0) => line(format_args!("{}: nothing new", one.name))?,
-        PollOutcome::Found(new) => line(format_args!("{}: {new} new", one.name))?,
+        PollOutcome::Found(new) if global.json => json_line(json!({ "name": source_ref.name, "new": new }))?,
+        PollOutcome::Found(0) => line(format_args!("{}: nothing new", source_ref.name))?,
+        PollOutcome::Found(new) => line(format_args!("{}: {new} new", source_ref.name))?,
         PollOutcome::NotDue | PollOutcome::Unwanted if global.json => {
-            json_line(json!({ "name": one.name, "new": 0 }))?
+            json_line(json!({ "name": source_ref.name, "new": 0 }))?
         }
         PollOutcome::NotDue | PollOutcome::Unwanted => {
-            line(format_args!("{}: nothing to look at", one.name))?
+            line(format_args!("{}: nothing to check", source_ref.name))?
         }
     }
     Ok(())
 }
 
-async fn pause(place: &Place, one: &One, paused: bool, global: &Global) -> anyhow::Result<()> {
-    let account = place.account(&one.account).await?;
-    if !place.sources.pause(&account, &one.name, paused).await? {
-        return no_such(one);
+async fn pause(
+    context: &SourceContext,
+    source_ref: &SourceRef,
+    paused: bool,
+    global: &Global,
+) -> anyhow::Result<()> {
+    let account = context.account(&source_ref.account).await?;
+    if !context.sources.pause(&account, &source_ref.name, paused).await? {
+        return not_found(source_ref);
     }
     if global.json {
-        json_line(json!({ "name": one.name, "paused": paused }))?;
+        json_line(json!({ "name": source_ref.name, "paused": paused }))?;
     } else {
-        line(format_args!("{} {}", one.name, if paused { "is paused" } else { "goes on" }))?;
+        line(format_args!("{} {}", source_ref.name, if paused { "paused" } else { "resumed" }))?;
     }
     Ok(())
 }
 
-async fn remove(place: &Place, one: &One, with_activities: bool, global: &Global) -> anyhow::Result<()> {
-    let account = place.account(&one.account).await?;
-    let Some(gone) = place.sources.disconnect(&account, &one.name, with_activities).await? else {
-        return no_such(one);
+async fn remove(
+    context: &SourceContext,
+    source_ref: &SourceRef,
+    with_activities: bool,
+    global: &Global,
+) -> anyhow::Result<()> {
+    let account = context.account(&source_ref.account).await?;
+    let Some(deleted) = context.sources.disconnect(&account, &source_ref.name, with_activities).await? else {
+        return not_found(source_ref);
     };
-    place.deliver().await?;
+    context.deliver().await?;
     if global.json {
-        json_line(json!({ "name": one.name, "removed": true, "activities": gone }))?;
+        json_line(json!({ "name": source_ref.name, "removed": true, "activities": deleted }))?;
     } else if with_activities {
-        line(format_args!("{} is removed, with {gone} activities", one.name))?;
+        line(format_args!("{} removed, with {deleted} activities", source_ref.name))?;
     } else {
-        line(format_args!("{} is removed; what it imported stays", one.name))?;
+        line(format_args!("{} removed; its imported activities are kept", source_ref.name))?;
     }
     Ok(())
 }
 
-fn no_such(one: &One) -> anyhow::Result<()> {
-    let One { account, name } = one;
-    bail!("{account} has no source {name}; tofrom source list {account} shows those that there are")
+fn not_found(source_ref: &SourceRef) -> anyhow::Result<()> {
+    let SourceRef { account, name } = source_ref;
+    bail!("source {name} of {account} not found; run tofrom source list {account} to see all sources")
 }

@@ -1,6 +1,6 @@
 //! `tofrom token`
 
-use super::output::{Listing, json_line, line, moment, moment_or};
+use super::output::{Listing, json_line, line, time, time_or};
 use super::{Global, account};
 use crate::clock::Clock;
 use anyhow::bail;
@@ -9,7 +9,7 @@ use model::{AccessToken, Account, AccountName, Millis};
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Lists and revokes what an account has granted to applications
+/// Manage access tokens that an account has granted to applications
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  tofrom token list alice --data ./data")]
 pub(super) struct Args {
@@ -19,24 +19,24 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lists an account's access tokens
+    /// List an account's access tokens
     #[command(after_help = "Example:\n  tofrom token list alice")]
     List {
-        /// The account
+        /// Account name
         #[arg(value_parser = account::name)]
         account: AccountName,
     },
-    /// Revokes access tokens for good
+    /// Revoke access tokens permanently
     #[command(after_help = "Examples:\n  tofrom token revoke alice tfa_Jm2kQ0ZyF0uGxq6nVb1c3A\n  \
                             tofrom token revoke alice --all")]
     Revoke {
-        /// The account
+        /// Account name
         #[arg(value_parser = account::name)]
         account: AccountName,
-        /// The token, as token list shows it
+        /// Token, see token list
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         token: Option<String>,
-        /// All that the account has granted
+        /// Revoke all tokens of the account
         #[arg(long)]
         all: bool,
     },
@@ -69,9 +69,9 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
                 application.clone(),
                 token.scopes.as_str().to_owned(),
                 state_of(&token, &owner, now).to_owned(),
-                moment(token.created),
-                moment_or(token.expires, "never"),
-                moment_or(token.used, "never"),
+                time(token.created),
+                time_or(token.expires, "never"),
+                time_or(token.used, "never"),
             ]
         };
         let value = || {
@@ -89,7 +89,7 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
         };
         listing.add(row, value);
     }
-    Ok(listing.print(&format!("{name} has granted nothing to any application"))?)
+    Ok(listing.print(&format!("{name} has no access tokens"))?)
 }
 
 async fn revoke(name: &AccountName, token: Option<&str>, global: &Global) -> anyhow::Result<()> {
@@ -98,20 +98,20 @@ async fn revoke(name: &AccountName, token: Option<&str>, global: &Global) -> any
     let mut found = store.tokens_of(owner.uid).await?;
     match token {
         Some(token) => {
-            found.retain(|one| one.key == token);
+            found.retain(|candidate| candidate.key == token);
             if found.is_empty() {
-                bail!("{name} has no token {token}; tofrom token list {name} shows those that there are");
+                bail!("token {token} of {name} not found; run tofrom token list {name} to see all tokens");
             }
         }
-        None => found.retain(|one| one.revoked.is_none()),
+        None => found.retain(|candidate| candidate.revoked.is_none()),
     }
     let now = Clock::system().now();
-    for one in &found {
-        store.revoke_token(&one.key, now).await?;
+    for token in &found {
+        store.revoke_token(&token.key, now).await?;
         if global.json {
-            json_line(json!({ "token": one.key, "state": "revoked" }))?;
+            json_line(json!({ "token": token.key, "state": "revoked" }))?;
         } else {
-            line(format_args!("token {} of {name} revoked", one.key))?;
+            line(format_args!("token {} of {name} revoked", token.key))?;
         }
     }
     Ok(())

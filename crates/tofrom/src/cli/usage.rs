@@ -1,6 +1,6 @@
-//! What a line says that can't be meant, where only the settings show it.
+//! Usage errors that only show after the settings are read.
 
-/// The command was understood but does not go together with the rest; the exit code says so.
+/// A flag that conflicts with other flags or with the settings. It has a distinct exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Misused(pub(super) &'static str);
+pub(super) struct UsageError(pub(super) &'static str);

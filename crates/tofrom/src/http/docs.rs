@@ -4,8 +4,8 @@
 use super::negotiate::Coding;
 use super::pages::Visitor;
 use super::{KINDS, Problem, Service, coding};
-use crate::pages::docs::{Asked, Reference};
-use crate::pages::frame::{Frame, Here};
+use crate::pages::docs::{Reference, TryForm};
+use crate::pages::frame::{Frame, Section};
 use crate::pages::{self, Explanation, FormTargets, Policy};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -46,9 +46,9 @@ async fn openapi(State(service): State<Arc<Service>>, headers: HeaderMap) -> Res
 
 /// It has another frame, and a form more, for who is signed in; so it is not kept.
 async fn reference(State(service): State<Arc<Service>>, Visitor(person): Visitor, uri: Uri) -> Response {
-    let frame = Frame::of_visitor(&service.site, person.as_ref(), Here::Docs, &uri);
-    let page = Reference::new(&service.site, frame, Asked::default());
-    pages::html(StatusCode::OK, &page, Policy::OURS)
+    let frame = Frame::of_visitor(&service.site, person.as_ref(), Section::Docs, &uri);
+    let page = Reference::new(&service.site, frame, TryForm::default());
+    pages::html(StatusCode::OK, &page, Policy::SAME_ORIGIN)
 }
 
 async fn problem(

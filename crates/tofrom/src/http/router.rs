@@ -78,7 +78,7 @@ pub const ROUTES: &[Route] = &[
     // People and programs.
     page_or_program("/activity/{activity}", activity::methods),
     // People.
-    page("/", pages::front_methods),
+    page("/", pages::home_methods),
     page("/sign-in", pages::sign_in_methods),
     page("/sign-out", pages::sign_out_methods),
     page("/feed", pages::feed_methods),

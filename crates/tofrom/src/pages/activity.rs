@@ -1,4 +1,4 @@
-//! One activity.
+//! The page of one activity.
 
 use super::frame::Frame;
 use super::item::ItemView;
@@ -10,14 +10,14 @@ use model::State;
 #[derive(Template)]
 #[template(path = "feed/activity.html")]
 pub struct ActivityPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// What is shown.
+    /// The activity as shown.
     pub item: ItemView,
-    /// What is known besides.
+    /// Visibility and recipients.
     pub state: &'a State,
-    /// Whether pictures of other sites are shown.
+    /// Whether pictures from other sites are shown.
     pub pictures: bool,
 }

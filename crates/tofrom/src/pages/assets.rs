@@ -1,28 +1,28 @@
-//! The files that pages refer to, each under a name that changes with its content.
+//! Static files of the pages. Each name contains a hash of the content.
 //!
-//! So a browser may keep one for ever, and yet never shows a page with a style that is not the page's.
+//! Browsers can therefore cache a file forever, and a page never gets the style sheet of another version.
 
 use crate::site::Site;
 use std::sync::LazyLock;
 
-/// How many bytes of the content's hash are in the name: enough that no two versions share one.
+/// Bytes of the content hash in the name: enough to make collisions between versions implausible.
 const HASH_BYTES: usize = 8;
 
-/// The style of all pages.
+/// The style sheet of all pages.
 pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../../assets/style.css"))
 });
 
-/// What makes pages nicer.
+/// The script, which is progressive enhancement only.
 pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("page", "js", "text/javascript; charset=utf-8", include_str!("../../assets/page.js"))
 });
 
-/// Two arrows, to and fro: the icon, and what stands before the name.
+/// The logo: two arrows, to and from.
 pub static MARK: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("mark", "svg", "image/svg+xml", include_str!("../../assets/mark.svg")));
 
-/// A file that pages refer to.
+/// A static file.
 #[derive(Debug)]
 pub struct Asset {
     name: String,
@@ -37,7 +37,7 @@ impl Asset {
         Asset { name: format!("{stem}-{hash}.{extension}"), media_type, content }
     }
 
-    /// The asset of that name, if there is one now.
+    /// The asset with this name (including the hash), if this version has it.
     pub fn find(name: &str) -> Option<&'static Asset> {
         [&STYLE, &SCRIPT, &MARK].into_iter().map(|asset| &**asset).find(|asset| asset.name == name)
     }
@@ -47,17 +47,17 @@ impl Asset {
         &self.name
     }
 
-    /// Where pages of that site find it.
+    /// The path of the asset on the site.
     pub fn path(&self, site: &Site) -> String {
         format!("{}/assets/{}", site.prefix(), self.name)
     }
 
-    /// What it is.
+    /// The media type.
     pub fn media_type(&self) -> &'static str {
         self.media_type
     }
 
-    /// What is in it.
+    /// The content.
     pub fn content(&self) -> &'static str {
         self.content
     }

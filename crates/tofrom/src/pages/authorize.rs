@@ -1,4 +1,4 @@
-//! The pages on which a person lets an application use the account, or does not.
+//! The OAuth authorization pages: sign in, consent, verifier code, denied.
 //!
 //! All forms go to `POST /oauth/authorize` with `oauth_token`. The sign-in form adds `username` and
 //! `password`; the consent form `csrf` and `decision` (`allow` or `deny`); the form for another account
@@ -8,68 +8,68 @@ use crate::site::Site;
 use askama::Template;
 use model::{Account, Scopes};
 
-/// Who is it? Signing in is the first step and allows nothing yet.
+/// The sign-in page of the authorization flow. Signing in grants nothing yet.
 #[derive(Template)]
 #[template(path = "authorize/sign_in.html")]
 pub struct SignIn<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What the application that asks is called.
+    /// The name of the requesting application.
     pub application: &'a str,
     /// The request token.
     pub token: &'a str,
-    /// What was typed as the name the last time, or nothing.
+    /// The username from the last attempt, or empty.
     pub username: &'a str,
-    /// Why it did not work the last time.
+    /// The error of the last attempt.
     pub complaint: Option<&'a str>,
 }
 
-/// May the application use the account? Asked every time.
+/// The consent page. It is shown for every request, even if the application had access before.
 #[derive(Template)]
 #[template(path = "authorize/consent.html")]
 pub struct Consent<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What the application that asks is called.
+    /// The name of the requesting application.
     pub application: &'a str,
-    /// The host that the person is taken back to; none if the application gets a code by hand.
+    /// The host of the callback; `None` if the user gets a code to enter instead.
     pub returns_to: Option<&'a str>,
-    /// Whose account it is about.
+    /// The account to access.
     pub account: &'a Account,
-    /// What the application wants to do.
+    /// The requested scopes.
     pub scopes: Scopes,
     /// The request token.
     pub token: &'a str,
-    /// The proof that the form came from this session.
+    /// The CSRF token of this session.
     pub csrf: &'a str,
 }
 
 impl Consent<'_> {
-    /// Stands for a picture. From the account's name, which begins with a letter or digit, because what
-    /// people call themselves may begin with anything.
+    /// A letter in place of a picture. It comes from the account's name, which starts with a letter or digit; a
+    /// display name may start with anything.
     fn initial(&self) -> &str {
         self.account.name.as_str().get(..1).unwrap_or_default()
     }
 }
 
-/// The code that the person carries to the application by hand, in the element with the id `verifier`.
+/// The verifier code that the user enters in the application, in the element with the id `verifier`.
 #[derive(Template)]
 #[template(path = "authorize/verifier.html")]
 pub struct Verifier<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What the application is called.
+    /// The name of the application.
     pub application: &'a str,
     /// The code.
     pub verifier: &'a str,
 }
 
-/// The person said no, and there is no address to go back to.
+/// The user denied access, and there is no callback to redirect to.
 #[derive(Template)]
 #[template(path = "authorize/declined.html")]
 pub struct Declined<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What the application is called.
+    /// The name of the application.
     pub application: &'a str,
 }

@@ -1,7 +1,7 @@
-//! What developers read: every operation on a page, and a form that tries one.
+//! The API documentation: a reference of all operations, and a form that sends a request.
 
 use super::frame::Frame;
-use super::readable;
+use super::pretty_print;
 use crate::http::{KINDS, Kind};
 use crate::openapi::{Group, Operation, Parameter, Place, Schema, operations};
 use crate::site::Site;
@@ -10,39 +10,39 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use model::{Collection, Format, encode_component};
 
-/// How much of an answer is shown.
-const SHOWN: usize = 64 << 10;
+/// Bytes of a response body that are shown.
+const MAX_SHOWN: usize = 64 << 10;
 
-/// Operations that are about one thing.
+/// The operations of one group.
 pub struct Chapter {
     group: Group,
     operations: Vec<Operation>,
 }
 
-/// The reference.
+/// The API reference.
 #[derive(Template)]
 #[template(path = "docs/page.html")]
 pub struct Reference<'a> {
     site: &'a Site,
     frame: Frame<'a>,
-    asked: Asked,
+    form: TryForm,
     chapters: Vec<Chapter>,
 }
 
 impl<'a> Reference<'a> {
-    /// The reference, with what the form is filled in with.
-    pub fn new(site: &'a Site, frame: Frame<'a>, asked: Asked) -> Reference<'a> {
+    /// The reference, with the initial values of the form.
+    pub fn new(site: &'a Site, frame: Frame<'a>, form: TryForm) -> Reference<'a> {
         let all = operations();
         let of = |group| all.iter().filter(|operation| operation.group == group).cloned().collect();
         let chapters = Group::ALL.into_iter().map(|group| Chapter { group, operations: of(group) });
-        Reference { site, frame, asked, chapters: chapters.collect() }
+        Reference { site, frame, form, chapters: chapters.collect() }
     }
 
     fn kinds(&self) -> &'static [&'static Kind] {
         KINDS
     }
 
-    /// The operation before it whose parameters are the same: a long list is shown once.
+    /// An earlier operation with the same parameters: a long list is shown only once.
     fn same_as(&self, operation: &Operation) -> Option<&Operation> {
         let mut before = self.chapters.iter().flat_map(|chapter| &chapter.operations);
         let first = before.find(|other| other.parameters == operation.parameters)?;
@@ -64,19 +64,19 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// What a parameter means and what it may be.
+/// Meaning, allowed values and default of a parameter.
 fn meaning(parameter: &Parameter) -> String {
-    let mut said = vec![parameter.about.clone()];
+    let mut sentences = vec![parameter.about.clone()];
     if parameter.schema.is_list() {
-        said.push("Several, repeated or with commas, mean any of them.".to_owned());
+        sentences.push("Repeat it or separate values with commas to match any of them.".to_owned());
     }
     let choices = parameter.schema.choices();
-    // The kinds of problems have a table of their own.
+    // Problem types have a separate table.
     if !choices.is_empty() && parameter.place != Place::Path {
-        said.push(format!("One of `{}`.", choices.join("`, `")));
+        sentences.push(format!("One of `{}`.", choices.join("`, `")));
     }
-    said.extend(parameter.schema.default_text().map(|value| format!("`{value}` if not said.")));
-    said.join(" ")
+    sentences.extend(parameter.schema.default_text().map(|value| format!("Default: `{value}`.")));
+    sentences.join(" ")
 }
 
 /// Media types, in backquotes.
@@ -84,26 +84,26 @@ fn listed(media: &[(&'static str, Schema)]) -> String {
     media.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What the form asks for.
+/// The fields of the form.
 #[derive(Clone, Debug)]
-pub struct Asked(Vec<(&'static str, String)>);
+pub struct TryForm(Vec<(&'static str, String)>);
 
-impl Default for Asked {
-    fn default() -> Asked {
-        Asked(vec![("count", "3".to_owned()), ("format", "json".to_owned())])
+impl Default for TryForm {
+    fn default() -> TryForm {
+        TryForm(vec![("count", "3".to_owned()), ("format", "json".to_owned())])
     }
 }
 
-impl Asked {
-    /// The fields that go into the address; `collection` is part of its path.
+impl TryForm {
+    /// The fields that become query parameters; `collection` is part of the path.
     const PARAMETERS: [&str; 6] = ["service", "type", "verb", "orderby", "count", "format"];
 
-    /// What a query says. What is empty is left out, as a program would do it.
-    pub fn of(query: &[u8]) -> Asked {
+    /// The fields of a query string, without unknown and empty ones.
+    pub fn of(query: &[u8]) -> TryForm {
         let known =
-            |name: &str| Asked::PARAMETERS.into_iter().chain(["collection"]).find(|known| *known == name);
+            |name: &str| TryForm::PARAMETERS.into_iter().chain(["collection"]).find(|known| *known == name);
         let pairs = url::form_urlencoded::parse(query).filter(|(_, value)| !value.is_empty());
-        Asked(pairs.filter_map(|(name, value)| Some((known(&name)?, value.into_owned()))).collect())
+        TryForm(pairs.filter_map(|(name, value)| Some((known(&name)?, value.into_owned()))).collect())
     }
 
     fn get(&self, name: &str) -> &str {
@@ -118,72 +118,72 @@ impl Asked {
         Format::ALL
     }
 
-    /// Which collection.
+    /// The collection to read.
     pub fn collection(&self) -> Collection {
         Collection::parse(self.get("collection")).unwrap_or(Collection::ToFrom)
     }
 
-    /// The rest, as it stands in the address.
+    /// The query string of the API request.
     pub fn query(&self) -> String {
-        let asked = self.0.iter().filter(|(name, _)| Asked::PARAMETERS.contains(name));
-        let pairs = asked.map(|(name, value)| format!("{name}={}", encode_component(value)));
+        let parameters = self.0.iter().filter(|(name, _)| TryForm::PARAMETERS.contains(name));
+        let pairs = parameters.map(|(name, value)| format!("{name}={}", encode_component(value)));
         pairs.collect::<Vec<_>>().join("&")
     }
 }
 
-/// What the service answered.
-pub struct Told {
+/// The response to the request.
+pub struct TryResponse {
     status: String,
     headers: Vec<(String, String)>,
     body: String,
-    /// What is said of the part that is not shown.
-    rest: Option<String>,
+    /// A note if only a part of the body is shown.
+    truncated: Option<String>,
 }
 
-impl Told {
-    /// That answer, for people.
-    pub fn new(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Told {
+impl TryResponse {
+    /// The response, formatted for people.
+    pub fn new(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> TryResponse {
         let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let media_type = headers.get(CONTENT_TYPE).map(text).unwrap_or_default();
         let size = body.len();
-        let (body, rest) = if media_type == Format::FastInfoset.media_type() {
-            (readable::octets(body), Some(format!("In hexadecimal, at most 512 of {size} bytes.")))
+        let (body, truncated) = if media_type == Format::FastInfoset.media_type() {
+            (pretty_print::hex_dump(body), Some(format!("Hexadecimal, up to 512 of {size} bytes.")))
         } else {
-            let shown = String::from_utf8_lossy(body.get(..SHOWN).unwrap_or(body));
-            let rest = (size > SHOWN).then(|| format!("The first 64 KiB of {size} bytes."));
-            (readable::text(&media_type, &shown), rest)
+            let shown = String::from_utf8_lossy(body.get(..MAX_SHOWN).unwrap_or(body));
+            let truncated = (size > MAX_SHOWN).then(|| format!("First 64 KiB of {size} bytes."));
+            (pretty_print::text(&media_type, &shown), truncated)
         };
-        Told {
+        TryResponse {
             status: format!("{} {}", status.as_str(), status.canonical_reason().unwrap_or_default()),
             headers: headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
             body,
-            rest,
+            truncated,
         }
     }
 }
 
-/// A read that was tried.
+/// The page with a request and its response.
 #[derive(Template)]
 #[template(path = "docs/try.html")]
-pub struct Trial<'a> {
+pub struct TryPage<'a> {
     site: &'a Site,
     frame: Frame<'a>,
-    asked: Asked,
-    told: Told,
+    form: TryForm,
+    response: TryResponse,
 }
 
-impl<'a> Trial<'a> {
-    /// What was asked and what was told.
-    pub fn new(site: &'a Site, frame: Frame<'a>, asked: Asked, told: Told) -> Trial<'a> {
-        Trial { site, frame, asked, told }
+impl<'a> TryPage<'a> {
+    /// The page for this request and response.
+    pub fn new(site: &'a Site, frame: Frame<'a>, form: TryForm, response: TryResponse) -> TryPage<'a> {
+        TryPage { site, frame, form, response }
     }
 
-    /// The address below the origin.
+    /// The request target: path and query.
     fn target(&self) -> String {
         let (name, collection, query) =
-            (self.frame.name(), self.asked.collection().as_str(), self.asked.query());
-        let mark = if query.is_empty() { "" } else { "?" };
-        format!("{}/200909/activity/{name}/{collection}{mark}{query}", self.site.prefix())
+            (self.frame.name(), self.form.collection().as_str(), self.form.query());
+        let separator = if query.is_empty() { "" } else { "?" };
+        format!("{}/200909/activity/{name}/{collection}{separator}{query}", self.site.prefix())
     }
 
     fn curl(&self) -> String {

@@ -1,18 +1,18 @@
-//! Pages that explain something of the interface to whoever met it.
+//! Pages that explain a part of the API, such as a problem type.
 
 use crate::site::Site;
 use askama::Template;
 
-/// A page of our own texts.
+/// A page of explanatory text.
 #[derive(Debug, Template)]
 #[template(path = "explanation.html")]
 pub struct Explanation<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What is explained.
+    /// The heading.
     pub title: &'a str,
-    /// The explanation; what stands in backquotes is shown as code.
+    /// The explanation. Text in backquotes is shown as code.
     pub paragraphs: &'a [&'a str],
-    /// What kind of thing it is.
+    /// The footer line.
     pub foot: &'a str,
 }

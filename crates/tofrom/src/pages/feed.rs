@@ -1,4 +1,4 @@
-//! The collection as people read it.
+//! The feed page: a collection of the signed-in account.
 
 use super::frame::Frame;
 use super::group::Group;
@@ -10,21 +10,21 @@ use model::{AccountName, Collection, FeedQuery, Format, Order, Start};
 #[derive(Template)]
 #[template(path = "feed/page.html")]
 pub struct FeedPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// What is selected.
+    /// The selected collection and filter.
     pub selection: Selection<'a>,
-    /// What is wrong with what was asked for.
+    /// The error in the query, if any.
     pub complaint: Option<&'a str>,
-    /// What is shown.
+    /// The activities, grouped.
     pub groups: Vec<Group>,
-    /// Where it goes on.
+    /// The query of the next page.
     pub next: Option<FeedQuery>,
-    /// From where new ones are announced, if the page is the newest one.
+    /// Where the live stream starts; only on the newest page.
     pub sync_token: Option<String>,
-    /// Whether pictures of other sites are shown.
+    /// Whether pictures from other sites are shown.
     pub pictures: bool,
 }
 
@@ -43,7 +43,7 @@ impl FeedPage<'_> {
         self.selection.query.start == Start::Skip(0)
     }
 
-    fn seen(&self, of: fn(&super::item::ItemView) -> &String) -> Vec<&str> {
+    fn distinct(&self, of: fn(&super::item::ItemView) -> &String) -> Vec<&str> {
         let items = self.groups.iter().flat_map(|group| &group.items);
         let mut words: Vec<&str> = items.map(|item| of(item).as_str()).collect();
         words.sort_unstable();
@@ -52,19 +52,19 @@ impl FeedPage<'_> {
     }
 
     fn services(&self) -> Vec<&str> {
-        self.seen(|item| &item.service)
+        self.distinct(|item| &item.service)
     }
 
     fn kinds(&self) -> Vec<&str> {
-        self.seen(|item| &item.kind)
+        self.distinct(|item| &item.kind)
     }
 
     fn verbs(&self) -> Vec<&str> {
-        self.seen(|item| &item.done)
+        self.distinct(|item| &item.done)
     }
 }
 
-/// What is selected, as the form shows it and as a program would ask for it.
+/// The selected collection and filter: as form values, as page addresses and as API requests.
 pub struct Selection<'a> {
     site: &'a Site,
     name: &'a AccountName,
@@ -73,12 +73,12 @@ pub struct Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// That selection of the account's collection.
+    /// A selection from the account's collections.
     pub fn new(site: &'a Site, name: &'a AccountName, query: &FeedQuery, pictures: bool) -> Selection<'a> {
         Selection { site, name, query: query.clone(), pictures }
     }
 
-    /// The address of a page of ours with that query.
+    /// The address of the page `path` with this query.
     fn address(&self, path: &str, query: &FeedQuery) -> String {
         let mut parts = vec![format!("collection={}", query.collection.as_str())];
         parts.extend(Some(query.render()).filter(|rendered| !rendered.is_empty()));
@@ -96,7 +96,7 @@ impl<'a> Selection<'a> {
 
     fn other(&self, collection: &str) -> String {
         let collection = Collection::parse(collection).unwrap_or(self.query.collection);
-        // A cursor is of one collection.
+        // A cursor belongs to one collection, so the link starts at the first page.
         self.address("/feed", &FeedQuery { collection, ..self.query.from(Start::Skip(0)) })
     }
 
@@ -140,14 +140,14 @@ impl<'a> Selection<'a> {
         self.query.filter != model::Filter::default() || self.by_publication()
     }
 
-    /// The same for a program.
+    /// The API request for this selection, as a curl command.
     fn curl(&self) -> String {
         let query = self.query.from(Start::Skip(0));
         let address = self.site.collection_url(self.name, &query);
         format!("curl -H \"ServicePSK: $KEY\" \"{address}\"")
     }
 
-    /// The same in each format, for the eye.
+    /// Label and address of this selection in each format.
     fn formats(&self) -> Vec<(&'static str, String)> {
         let label = |format: Format| match format {
             Format::Xml => "XML",
@@ -163,7 +163,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The day of a time, as HTML's date field has it.
+/// The date in the form of HTML's date field; empty for none.
 fn day(time: Option<model::Millis>) -> String {
     time.map_or_else(String::new, |time| time.zulu().get(..10).unwrap_or_default().to_owned())
 }

@@ -1,69 +1,74 @@
-//! What stands around every page of somebody who is signed in, and around those that others see too.
+//! The frame of a page: header, navigation, sign-out form and notice.
 
 use crate::auth::session::SignedIn;
 use crate::site::Site;
 use http::Uri;
 
-/// Where in the site a page is.
+/// The section of the site that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Here {
+pub enum Section {
     /// The collection.
     Feed,
     /// The person's own page.
     Me,
     /// Settings.
     Settings,
-    /// What operators see.
+    /// The operator pages.
     Operator,
-    /// What developers read.
+    /// The API documentation.
     Docs,
-    /// A page that no menu leads to.
-    Elsewhere,
+    /// A page outside the navigation.
+    Other,
 }
 
-/// What a person is told after a form did what it should: the word in the address, and the sentence.
+/// Notices after a form has succeeded: the value of the query parameter `done`, and the text.
 const DONE: &[(&str, &str)] = &[
     ("removed", "Removed from your feed."),
-    ("deleted", "Deleted, here and from everybody's feed."),
+    ("deleted", "Deleted from every feed."),
     ("saved", "Saved."),
-    ("picture", "Your picture is changed. PulledActors see it within five minutes."),
+    ("picture", "Picture updated. Others see the change within five minutes."),
     ("revoked", "Revoked. It stops working within five seconds."),
-    ("ended", "That session has ended."),
-    ("password", "Your password is changed. All other sessions have ended."),
-    ("application", "The application is gone. Nothing that it holds works any more."),
-    ("connected", "Connected. What was there came in; what is new follows by itself."),
-    ("known", "You were connected to it already. Nothing was changed."),
-    ("found", "There was something new. It is in your feed."),
-    ("looked", "There was nothing new."),
-    ("failed", "That did not work. Beside the source you see why."),
-    ("paused", "Paused. Nothing comes in from there until you let it go on."),
-    ("resumed", "It goes on."),
-    ("disconnected", "Removed. What it brought is still there."),
-    ("emptied", "Removed, with everything that it brought."),
-    ("replayed", "It is tried again."),
-    ("account", "The account is changed."),
+    ("ended", "Session revoked."),
+    ("password", "Password changed. All other sessions are signed out."),
+    ("application", "Application removed. Its credentials no longer work."),
+    ("connected", "Connected. Existing items are imported; new ones follow automatically."),
+    ("known", "This source was already connected. Nothing changed."),
+    ("found", "New activities found and added to your feed."),
+    ("looked", "No new activity."),
+    ("failed", "The check failed. The source shows the reason."),
+    ("paused", "Paused. Nothing is imported until you resume the source."),
+    ("resumed", "Resumed."),
+    ("disconnected", "Source removed. Its imported activities are kept."),
+    ("emptied", "Source removed, with all its imported activities."),
+    ("replayed", "Queued for another attempt."),
+    ("account", "Account updated."),
 ];
 
 /// The frame of a page.
 pub struct Frame<'a> {
     site: &'a Site,
     person: Option<&'a SignedIn>,
-    here: Here,
+    section: Section,
     notice: Option<&'static str>,
 }
 
 impl<'a> Frame<'a> {
-    /// The frame of the page at that address.
-    pub fn new(site: &'a Site, person: &'a SignedIn, here: Here, uri: &Uri) -> Frame<'a> {
-        Frame::of_visitor(site, Some(person), here, uri)
+    /// The frame of a page for a signed-in user. The query of `uri` selects the notice.
+    pub fn new(site: &'a Site, person: &'a SignedIn, section: Section, uri: &Uri) -> Frame<'a> {
+        Frame::of_visitor(site, Some(person), section, uri)
     }
 
-    /// The same of a page that everybody sees.
-    pub fn of_visitor(site: &'a Site, person: Option<&'a SignedIn>, here: Here, uri: &Uri) -> Frame<'a> {
+    /// The frame of a page that visitors can see without signing in.
+    pub fn of_visitor(
+        site: &'a Site,
+        person: Option<&'a SignedIn>,
+        section: Section,
+        uri: &Uri,
+    ) -> Frame<'a> {
         let query = uri.query().unwrap_or_default().as_bytes();
         let done = url::form_urlencoded::parse(query).find(|(name, _)| name == "done");
         let notice = done.and_then(|(_, word)| DONE.iter().find(|(known, _)| *known == word));
-        Frame { site, person, here, notice: notice.map(|(_, text)| *text) }
+        Frame { site, person, section, notice: notice.map(|(_, text)| *text) }
     }
 
     /// The address of a page or of a form.
@@ -71,40 +76,40 @@ impl<'a> Frame<'a> {
         format!("{}{}", self.site.prefix(), path.as_ref())
     }
 
-    /// What a form that goes there has to carry.
+    /// The CSRF token for a form that posts to `path`.
     pub fn proof(&self, path: impl AsRef<str>) -> String {
         self.person.map_or_else(String::new, |person| person.csrf(path.as_ref()))
     }
 
-    /// Whether somebody is signed in.
+    /// Whether the visitor is signed in.
     pub fn is_signed_in(&self) -> bool {
         self.person.is_some()
     }
 
-    /// The account's name.
+    /// The account's name; empty for a visitor.
     pub fn name(&self) -> &str {
         self.person.map_or("", |person| person.account.name.as_str())
     }
 
-    /// Whether the account may see what operators see.
+    /// Whether the account is an operator.
     pub fn operator(&self) -> bool {
         self.person.is_some_and(|person| person.account.operator)
     }
 
-    /// Whether that is where the page is.
+    /// Whether the page belongs to the section with this name.
     pub fn is(&self, word: &str) -> bool {
-        let here = match self.here {
-            Here::Feed => "feed",
-            Here::Me => "me",
-            Here::Settings => "settings",
-            Here::Operator => "operator",
-            Here::Docs => "docs",
-            Here::Elsewhere => "",
+        let section = match self.section {
+            Section::Feed => "feed",
+            Section::Me => "me",
+            Section::Settings => "settings",
+            Section::Operator => "operator",
+            Section::Docs => "docs",
+            Section::Other => "",
         };
-        here == word
+        section == word
     }
 
-    /// What was just done.
+    /// The notice about the last form, if any.
     pub fn notice(&self) -> Option<&'static str> {
         self.notice
     }

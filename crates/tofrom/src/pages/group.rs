@@ -1,73 +1,73 @@
-//! Repeats of one thing on a page, shown as one: what many did with one object, and what somebody did many times in a
-//! row. Within the page only, so that every page stands alone.
+//! Groups similar activities on a page: the same verb and object by several actors, or a series of similar activities
+//! by one actor. Groups never span pages, so every page is complete by itself.
 
 use super::item::ItemView;
 use model::Uid;
 use std::collections::HashMap;
 
-/// How many of a kind make a group.
-const ENOUGH: usize = 3;
-/// What somebody did in one go is not further apart than this.
-const ONE_GO: i64 = 60 * 60 * 1_000;
-/// How many names a group's heading has.
-const NAMED: usize = 2;
+/// Similar items that make a group.
+const MIN_ITEMS: usize = 3;
+/// Items of a series are at most this far apart, in milliseconds.
+const MAX_SERIES_GAP: i64 = 60 * 60 * 1_000;
+/// Names in a group's heading.
+const MAX_NAMES: usize = 2;
 
 /// One or several items that are shown together.
 #[derive(Debug)]
 pub struct Group {
-    /// What they have in common; `None` for a single one.
+    /// What the items have in common; `None` for a single item.
     pub heading: Option<String>,
     /// The items, in the page's order.
     pub items: Vec<ItemView>,
 }
 
-/// What makes items repeats of each other.
+/// The key by which items are grouped.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Same {
-    /// The same done with the same object, by anybody.
+enum GroupKey {
+    /// The same verb and the same object, by any actor.
     Object { link: String, verb: String },
-    /// The same done by the same account with objects of one type at one service.
-    Deed { actor: Uid, verb: String, kind: String, service: String },
+    /// The same actor, verb, object type and service.
+    Series { actor: Uid, verb: String, kind: String, service: String },
 }
 
-impl Same {
-    fn object(item: &ItemView) -> Option<Same> {
-        Some(Same::Object { link: item.link.as_ref()?.href.clone(), verb: item.verb.clone() })
+impl GroupKey {
+    fn object(item: &ItemView) -> Option<GroupKey> {
+        Some(GroupKey::Object { link: item.link.as_ref()?.href.clone(), verb: item.verb.clone() })
     }
 
-    fn deed(item: &ItemView) -> Same {
+    fn series(item: &ItemView) -> GroupKey {
         let (verb, kind, service) = (item.verb.clone(), item.kind.clone(), item.service.clone());
-        Same::Deed { actor: item.actor, verb, kind, service }
+        GroupKey::Series { actor: item.actor, verb, kind, service }
     }
 }
 
-/// The items in groups, each where its first item is.
+/// Groups the items. A group takes the position of its first item.
 pub fn of(items: Vec<ItemView>) -> Vec<Group> {
-    let mut by_same: HashMap<Same, Vec<usize>> = HashMap::new();
+    let mut by_same: HashMap<GroupKey, Vec<usize>> = HashMap::new();
     for (at, item) in items.iter().enumerate() {
-        for same in Same::object(item).into_iter().chain([Same::deed(item)]) {
+        for same in GroupKey::object(item).into_iter().chain([GroupKey::series(item)]) {
             by_same.entry(same).or_default().push(at);
         }
     }
-    // Each item goes into one group: that of its object first.
+    // An item belongs to one group. Grouping by object comes first.
     let mut group_of: Vec<Option<usize>> = vec![None; items.len()];
     for (at, item) in items.iter().enumerate() {
         if group_of.get(at).is_none_or(Option::is_some) {
             continue;
         }
-        let together = |same: Same| {
+        let together = |same: GroupKey| {
             let all = by_same.get(&same)?.iter().copied();
             let close = |other: &usize| {
                 let free = group_of.get(*other).is_some_and(Option::is_none);
                 let near = items
                     .get(*other)
-                    .is_some_and(|o| (o.published_at.0 - item.published_at.0).abs() <= ONE_GO);
-                free && (near || matches!(same, Same::Object { .. }))
+                    .is_some_and(|o| (o.published_at.0 - item.published_at.0).abs() <= MAX_SERIES_GAP);
+                free && (near || matches!(same, GroupKey::Object { .. }))
             };
             let all: Vec<usize> = all.filter(close).collect();
-            (all.len() >= ENOUGH).then_some(all)
+            (all.len() >= MIN_ITEMS).then_some(all)
         };
-        let found = Same::object(item).and_then(together).or_else(|| together(Same::deed(item)));
+        let found = GroupKey::object(item).and_then(together).or_else(|| together(GroupKey::series(item)));
         for member in found.unwrap_or_else(|| vec![at]) {
             if let Some(group) = group_of.get_mut(member) {
                 *group = Some(at);
@@ -94,24 +94,24 @@ fn heading(items: &[ItemView]) -> Option<String> {
         }
     }
     let kind = first.kind.replace('-', " ");
-    if let [one] = names.as_slice() {
-        return Some(format!("{one} {} {} {kind}s on {}", first.done, items.len(), first.service));
+    if let [name] = names.as_slice() {
+        return Some(format!("{name} {} {} {kind}s on {}", first.done, items.len(), first.service));
     }
-    let (told, rest) = names.split_at(names.len().min(NAMED));
-    let told = told.join(if rest.is_empty() { " and " } else { ", " });
+    let (named, rest) = names.split_at(names.len().min(MAX_NAMES));
+    let named = named.join(if rest.is_empty() { " and " } else { ", " });
     let others = match rest.len() {
         0 => String::new(),
         1 => " and 1 other".to_owned(),
         more => format!(" and {more} others"),
     };
     let what = first.object.as_deref().unwrap_or(&first.title);
-    Some(format!("{told}{others} {} the same {kind}: {what}", first.done))
+    Some(format!("{named}{others} {} the same {kind}: {what}", first.done))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::display_time::DisplayTime;
     use super::super::item::WebLink;
-    use super::super::moment::Moment;
     use super::*;
     use model::Millis;
 
@@ -136,11 +136,11 @@ mod tests {
             link: WebLink::of(Some(link)),
             picture: None,
             counts: None,
-            published: Moment::told(at, at),
+            published: DisplayTime::new(at, at),
             published_at: at,
             why: String::new(),
             own: false,
-            reaches: true,
+            removable: true,
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn one_object_of_many() {
+    fn activities_with_one_object_are_grouped() {
         let groups = of(vec![
             item(0, 1, "lik", "https://a/x", 0),
             item(1, 9, "post", "https://a/y", 0),
@@ -162,16 +162,16 @@ mod tests {
     }
 
     #[test]
-    fn many_of_one_in_one_go() {
-        let one = |at: usize, minutes| item(at, 1, "post", &format!("https://a/{at}"), minutes);
-        let groups = of(vec![one(0, 100), one(1, 90), one(2, 80), one(3, 10)]);
+    fn a_series_by_one_actor_is_grouped() {
+        let post = |at: usize, minutes| item(at, 1, "post", &format!("https://a/{at}"), minutes);
+        let groups = of(vec![post(0, 100), post(1, 90), post(2, 80), post(3, 10)]);
         assert_eq!(shape(&groups), [vec!["0", "1", "2"], vec!["3"]]);
         let heading = groups.first().and_then(|group| group.heading.as_deref());
         assert_eq!(heading, Some("User 1 posted 3 photos on Flickr"));
     }
 
     #[test]
-    fn nothing_is_lost_and_two_are_no_group() {
+    fn two_similar_items_are_not_grouped() {
         let groups = of(vec![item(0, 1, "post", "https://a/x", 0), item(1, 1, "post", "https://a/x", 0)]);
         assert_eq!(shape(&groups), [vec!["0"], vec!["1"]]);
         assert!(of(Vec::new()).is_empty());

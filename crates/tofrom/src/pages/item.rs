@@ -1,72 +1,72 @@
-//! An activity as people see it.
+//! An activity as shown on pages.
 
-use super::moment::Moment;
+use super::display_time::DisplayTime;
 use crate::auth::session::SignedIn;
 use crate::site::Site;
 use model::{Account, Body, Comments, Millis, State, Uid, category_label};
 use url::Url;
 
-/// Who looks, and when.
-pub struct Looking<'a> {
-    /// The public face.
+/// The signed-in user who views the page, and the time.
+pub struct Viewer<'a> {
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// Who looks.
+    /// The signed-in user.
     pub person: &'a SignedIn,
-    /// When.
+    /// The current time.
     pub now: Millis,
 }
 
-/// An address that a person may follow: of the web, and of nothing else.
+/// A link that a user may follow: `http` or `https` only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebLink {
     /// The address.
     pub href: String,
-    /// Where it leads.
+    /// The host of the address.
     pub host: String,
 }
 
 impl WebLink {
-    /// The address, if it is one of the web. Whoever wrote it may have meant any scheme.
+    /// A link to the address if its scheme is `http` or `https`. Addresses come from other sites and may have any scheme.
     pub fn of(text: Option<&str>) -> Option<WebLink> {
         let url = Url::parse(text?).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
         Some(WebLink { host: url.host_str()?.to_owned(), href: url.into() })
     }
 
-    /// Whether a page that came over TLS may show what is there.
+    /// Whether an HTTPS page may embed the target.
     fn is_safe(&self) -> bool {
         self.href.starts_with("https:")
     }
 }
 
-/// A small picture, elsewhere.
+/// A thumbnail on another site.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Where.
+    /// The address of the picture.
     pub link: WebLink,
-    /// Pixels, where they are known: room is kept for it.
+    /// Width and height in pixels, if known, to reserve its space on the page.
     pub size: Option<(u32, u32)>,
 }
 
-/// What is shown of an activity.
+/// The shown parts of an activity.
 #[derive(Clone, Debug)]
 pub struct ItemView {
     /// Its identifier.
     pub id: String,
-    /// The account that did it.
+    /// The actor.
     pub actor: Uid,
-    /// Its name.
+    /// The actor's account name.
     pub name: String,
-    /// What it is called.
+    /// The actor's display name.
     pub display_name: String,
-    /// Whether it has a page that the reader may open.
+    /// Whether the actor has a profile page that the reader may open.
     pub has_page: bool,
-    /// A sentence of what was done.
+    /// The activity's title, a sentence.
     pub title: String,
     /// `Bookmark Shared`.
     pub label: String,
-    /// The type, in a word.
+    /// The object type.
     pub kind: String,
-    /// The verb as the past has it.
+    /// The verb in the past tense.
     pub done: String,
     /// The verb.
     pub verb: String,
@@ -78,37 +78,39 @@ pub struct ItemView {
     pub icon: Option<WebLink>,
     /// The object's title.
     pub object: Option<String>,
-    /// A longer text.
+    /// The object's description.
     pub description: Option<String>,
     /// The object's address.
     pub link: Option<WebLink>,
-    /// A small picture of it.
+    /// The object's thumbnail.
     pub picture: Option<Picture>,
-    /// Comments and likes, where they are counted.
+    /// Comments and likes, if the service counts them.
     pub counts: Option<(u64, u64)>,
-    /// When it happened.
-    pub published: Moment,
-    /// The same for computing.
+    /// The time of publication.
+    pub published: DisplayTime,
+    /// The time of publication, for comparisons.
     pub published_at: Millis,
-    /// Why the reader sees it.
+    /// Why the activity is in the reader's feed.
     pub why: String,
-    /// Whether the reader did it.
+    /// Whether the reader is the actor.
     pub own: bool,
-    /// Whether it reaches the reader, who may not want that.
-    pub reaches: bool,
+    /// Whether the reader can remove it from their feed.
+    pub removable: bool,
 }
 
-impl Looking<'_> {
-    /// An activity, to this person.
-    pub fn at(&self, state: &State, actor: &Account, body: &Body) -> ItemView {
+impl Viewer<'_> {
+    /// The activity as shown to this user.
+    pub fn item(&self, state: &State, actor: &Account, body: &Body) -> ItemView {
         let me = self.person.account.uid;
         let own = state.actor == me;
         let addressed = state.addressed.contains(&me);
         let display_name = actor.display_name();
         let why = match (own, addressed) {
-            (true, _) => "You did this, so it is in what comes from you.".to_owned(),
-            (false, true) => format!("{display_name} addressed it to you."),
-            (false, false) => format!("You follow {display_name}, or their page is open to you."),
+            (true, _) => "You see this because you did it.".to_owned(),
+            (false, true) => format!("You see this because {display_name} addressed it to you."),
+            (false, false) => {
+                format!("You see this because you follow {display_name} or their profile is public.")
+            }
         };
         let object = &body.object;
         let thumbnail = object.thumbnail.as_ref();
@@ -138,32 +140,32 @@ impl Looking<'_> {
                 Comments::Available(_) => None,
                 Comments::Counted { comments, likes } => Some((comments, likes)),
             },
-            published: Moment::told(state.published, self.now),
+            published: DisplayTime::new(state.published, self.now),
             published_at: state.published,
             why,
             own,
-            reaches: addressed || !own,
+            removable: addressed || !own,
         }
     }
 }
 
 impl ItemView {
-    /// Where its own page is.
+    /// The path of the activity's page.
     pub fn path(&self) -> String {
         format!("/activity/{}", self.id)
     }
 
-    /// Where the form goes that takes it back.
+    /// The target of the form that deletes the activity.
     pub fn delete_path(&self) -> String {
         format!("{}/delete", self.path())
     }
 
-    /// Where the form goes that takes it out of the reader's feed.
+    /// The target of the form that removes the activity from the reader's feed.
     pub fn remove_path(&self) -> String {
         format!("{}/remove", self.path())
     }
 
-    /// What stands for the service's icon.
+    /// A letter in place of the service's icon.
     pub fn letter(&self) -> String {
         self.service.chars().next().map_or_else(String::new, |first| first.to_uppercase().collect())
     }

@@ -1,30 +1,30 @@
-//! Getting an account, or a new password. The forms go to the address that they are on, which has the ticket in it.
+//! Creating an account and resetting a password. The forms post to their page's address, which contains the ticket.
 
 use crate::site::Site;
 use askama::Template;
 
-/// A new account.
+/// The page to create an account.
 #[derive(Template)]
 #[template(path = "join/join.html")]
 pub struct JoinPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What was typed the last time.
+    /// The username from the last attempt.
     pub username: &'a str,
-    /// What was typed the last time.
+    /// The given name from the last attempt.
     pub given: &'a str,
-    /// What was typed the last time.
+    /// The family name from the last attempt.
     pub family: &'a str,
-    /// Why it did not work.
+    /// The error of the last attempt.
     pub complaint: Option<&'a str>,
 }
 
-/// A new password.
+/// The page to set a new password.
 #[derive(Template)]
 #[template(path = "join/reset.html")]
 pub struct ResetPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// Why it did not work.
+    /// The error of the last attempt.
     pub complaint: Option<&'a str>,
 }

@@ -1,26 +1,26 @@
-//! What people see: pages from templates. They work without script; a little of our own makes some of them nicer.
+//! HTML pages, rendered from templates. They work without script; one script enhances some of them.
 //!
-//! A page is a struct with what it shows and a template below `templates` that extends `layout.html`; the
-//! layout needs a field `site`. All text is escaped by the templates, so a page's fields hold text, never
-//! markup. Handlers answer with [`html`], which sets what a browser may do with the page.
+//! A page is a struct with the data to show and a template below `templates` that extends `layout.html`. The layout
+//! needs a field `site`. Templates escape all text, so a page's fields hold text, never markup. Handlers respond with
+//! [`html`], which sets the security headers.
 
 pub mod activity;
 pub mod assets;
 pub mod authorize;
+mod display_time;
 pub mod docs;
-pub mod entry;
 mod explanation;
 pub mod feed;
 pub mod frame;
 pub mod group;
 pub mod item;
 pub mod join;
-mod moment;
 pub mod operator;
 pub mod person;
 pub mod plot;
-mod readable;
+mod pretty_print;
 pub mod settings;
+pub mod sign_in;
 pub mod sources;
 #[cfg(test)]
 mod tests;
@@ -34,33 +34,34 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_FRAME_OPTIONS};
 use http::{HeaderValue, StatusCode};
 
-/// Where a page's forms may be sent.
+/// The allowed targets of a page's forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormTargets<'a> {
-    /// Nowhere: the page has none.
+    /// None: the page has no forms.
     None,
-    /// To the service itself.
+    /// This server.
     Own,
-    /// To the service itself, whose answer may redirect to this source expression, such as
-    /// `https://app.example.org` or `http:`. Browsers hold such redirects to the policy too.
+    /// This server, whose response may redirect to this source expression, such as `https://app.example.org` or
+    /// `http:`. Browsers apply the policy to such redirects too.
     OwnThen(&'a str),
 }
 
-/// What a browser may do with a page.
+/// The content security policy of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy<'a> {
     forms: FormTargets<'a>,
-    /// Whether our own script runs.
+    /// Whether our script may run.
     script: bool,
-    /// Whether pictures of other sites are shown.
+    /// Whether pictures from other sites may load.
     pictures: bool,
 }
 
 impl Policy<'_> {
-    /// Our forms and our script, and nothing of others.
-    pub const OURS: Policy<'static> = Policy { forms: FormTargets::Own, script: true, pictures: false };
+    /// Allows our forms and our script, and nothing from other sites.
+    pub const SAME_ORIGIN: Policy<'static> =
+        Policy { forms: FormTargets::Own, script: true, pictures: false };
 
-    /// Also pictures of others, which somebody has asked for: those see that.
+    /// Also allows pictures from other sites, if the user asked for them: those sites see the request.
     #[must_use]
     pub fn with_pictures(self, pictures: bool) -> Self {
         Policy { pictures, ..self }
@@ -73,13 +74,13 @@ impl<'a> From<FormTargets<'a>> for Policy<'a> {
     }
 }
 
-/// The page as an answer that is not kept, not framed, loads nothing from elsewhere and sends its forms only
-/// where they belong.
+/// Renders the page as a response that is not cached, cannot be framed, loads nothing from other sites and submits its
+/// forms to the allowed targets only.
 pub fn html<'a>(status: StatusCode, page: &impl Template, may: impl Into<Policy<'a>>) -> Response {
     let text = match page.render() {
         Ok(text) => text,
         Err(error) => {
-            tracing::error!(%error, "a page can't be rendered");
+            tracing::error!(%error, "rendering a page failed");
             return Problem::internal().into_response();
         }
     };
@@ -88,7 +89,7 @@ pub fn html<'a>(status: StatusCode, page: &impl Template, may: impl Into<Policy<
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (CONTENT_SECURITY_POLICY, policy(may.into())),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-        // With no-referrer browsers would send `Origin: null` with our own forms.
+        // With no-referrer, browsers would send `Origin: null` with our forms.
         (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
     ];
     (status, headers, text).into_response()
@@ -99,7 +100,7 @@ fn policy(may: Policy<'_>) -> HeaderValue {
         FormTargets::None => "'none'".to_owned(),
         FormTargets::Own => "'self'".to_owned(),
         FormTargets::OwnThen(source) if is_one_source(source) => format!("'self' {source}"),
-        // A text that could add to the policy is left out: the redirect fails, and nothing is opened.
+        // Text that could extend the policy is left out: the redirect fails, and the policy stays closed.
         FormTargets::OwnThen(_) => "'self'".to_owned(),
     };
     let pictures = if may.pictures { " https:" } else { "" };
@@ -112,19 +113,19 @@ fn policy(may: Policy<'_>) -> HeaderValue {
         .unwrap_or(HeaderValue::from_static("default-src 'none'; form-action 'none'"))
 }
 
-/// Whether the text is one word of a policy and nothing more.
+/// Whether the text is exactly one source expression.
 fn is_one_source(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b';' && byte != b',')
 }
 
-/// A page that says what went wrong and what to do about it.
+/// An error page: what went wrong and what to do about it.
 #[derive(Debug, Template)]
 #[template(path = "failure.html")]
 pub struct Failure<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
     /// What went wrong, in a few words.
     pub title: &'a str,
-    /// More of it, and what the person can do.
+    /// Details, and what the user can do.
     pub text: &'a str,
 }

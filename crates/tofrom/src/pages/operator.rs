@@ -1,7 +1,7 @@
-//! What operators see.
+//! The operator pages.
 
+use super::display_time::DisplayTime;
 use super::frame::Frame;
-use super::moment::Moment;
 use super::plot::Plot;
 use crate::site::Site;
 use crate::telemetry::admin::Health;
@@ -9,42 +9,42 @@ use askama::Template;
 use model::{Account, Application, Millis, Uid};
 use store::DeadLetter;
 
-/// How the service is.
+/// The health page.
 #[derive(Template)]
 #[template(path = "operator/overview.html")]
 pub struct OverviewPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// What is wrong.
+    /// The problem, if the server is not healthy.
     pub complaint: Option<String>,
-    /// Store and log.
+    /// The state of store and delivery log.
     pub health: &'a Health,
-    /// What was given up.
+    /// The dead letters.
     pub letters: Vec<LetterView>,
-    /// The last hours of this process.
+    /// Plots of this process's last hours.
     pub plots: Vec<Plot>,
 }
 
-/// A delivery that was given up.
+/// A dead letter as listed.
 pub struct LetterView {
     /// Its number.
     pub number: u64,
-    /// What it was.
+    /// The failed work.
     pub what: String,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// Why it did not work.
+    /// The last error.
     pub why: String,
-    /// When it was given up.
-    pub at: Moment,
+    /// When the last attempt failed.
+    pub at: DisplayTime,
 }
 
 impl LetterView {
-    /// A letter, told now.
+    /// A dead letter, shown at the time `now`.
     pub fn of(letter: &DeadLetter, what: String, now: Millis) -> LetterView {
-        let at = Moment::told(letter.at, now);
+        let at = DisplayTime::new(letter.at, now);
         LetterView { number: letter.number, what, attempts: letter.attempts, why: letter.why.clone(), at }
     }
 
@@ -53,25 +53,25 @@ impl LetterView {
     }
 }
 
-/// Who has an account.
+/// The list of accounts.
 #[derive(Template)]
 #[template(path = "operator/accounts.html")]
 pub struct AccountsPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// The operator's own.
+    /// The operator's account.
     pub me: Uid,
-    /// The name that was looked for.
-    pub wanted: &'a str,
-    /// A link that was just made.
-    pub link: Option<&'a Link>,
-    /// What can't be.
+    /// The searched name, or empty.
+    pub search: &'a str,
+    /// A link that was just created.
+    pub link: Option<&'a TicketLink>,
+    /// The error to show, if any.
     pub complaint: Option<&'a str>,
-    /// Those that there are.
+    /// The accounts of this page.
     pub accounts: Vec<Account>,
-    /// After which it goes on.
+    /// The last account of this page, if more follow.
     pub more: Option<i64>,
 }
 
@@ -81,49 +81,49 @@ impl AccountsPage<'_> {
     }
 }
 
-/// A link for somebody: it is shown once.
-pub struct Link {
-    /// What it is for.
+/// An invitation or password reset link. It is shown once.
+pub struct TicketLink {
+    /// The purpose of the link.
     pub about: String,
     /// The address.
     pub address: String,
 }
 
-/// The applications that there are.
+/// The list of applications.
 #[derive(Template)]
 #[template(path = "operator/applications.html")]
 pub struct ApplicationsPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// All that work.
+    /// All applications that are not removed.
     pub applications: Vec<ApplicationRow>,
 }
 
-/// An application as operators see it.
+/// An application as listed for operators.
 pub struct ApplicationRow {
     /// Its consumer key.
     pub key: String,
-    /// What it is called.
+    /// The application's name.
     pub name: String,
-    /// Where it gets people back.
+    /// The callback.
     pub callback: String,
-    /// Who registered it.
+    /// The name of the account that registered it.
     pub owner: Option<String>,
-    /// When it was made.
-    pub created: Moment,
+    /// When it was registered.
+    pub created: DisplayTime,
 }
 
 impl ApplicationRow {
-    /// An application, told now.
+    /// An application, shown at the time `now`.
     pub fn of(application: &Application, owner: Option<String>, now: Millis) -> ApplicationRow {
         ApplicationRow {
             key: application.key.clone(),
             name: application.name.clone(),
             callback: application.callback.clone(),
             owner,
-            created: Moment::told(application.created, now),
+            created: DisplayTime::new(application.created, now),
         }
     }
 

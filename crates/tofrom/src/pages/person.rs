@@ -1,8 +1,8 @@
-//! One person.
+//! The profile page of an account.
 
 use super::frame::Frame;
 use super::group::Group;
-use super::sources::Link;
+use super::sources::PageLink;
 use crate::site::Site;
 use askama::Template;
 use model::{Account, FeedQuery};
@@ -11,23 +11,23 @@ use model::{Account, FeedQuery};
 #[derive(Template)]
 #[template(path = "feed/person.html")]
 pub struct PersonPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// Whom it is about.
+    /// The account shown.
     pub owner: &'a Account,
-    /// Whether the reader is this person.
+    /// Whether the reader is this account.
     pub itself: bool,
-    /// Whether the reader follows them.
+    /// Whether the reader follows this account.
     pub followed: bool,
-    /// Pages elsewhere that say to be theirs.
-    pub verified: Vec<Link>,
-    /// What they did.
+    /// Pages on other sites that link back to this profile.
+    pub verified: Vec<PageLink>,
+    /// The account's activities, grouped.
     pub groups: Vec<Group>,
-    /// Where it goes on.
+    /// The query of the next page.
     pub next: Option<FeedQuery>,
-    /// Whether pictures of other sites are shown.
+    /// Whether pictures from other sites are shown.
     pub pictures: bool,
 }
 
@@ -41,8 +41,8 @@ impl PersonPage<'_> {
         Some(self.path(&self.next.as_ref()?.render()))
     }
 
-    /// Where the form goes that changes whether the reader follows them.
-    fn turn(&self) -> String {
+    /// The target of the follow or unfollow form.
+    fn follow_path(&self) -> String {
         let word = if self.followed { "unfollow" } else { "follow" };
         format!("/user/{}/{word}", self.owner.name)
     }

@@ -1,33 +1,33 @@
-//! A line over time, drawn by us.
+//! Line plots as SVG.
 
 use crate::telemetry::history::{EVERY, Sample};
 
-/// The size of a plot, in its own units.
+/// The size of a plot, in SVG units.
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
-/// Samples that fit: six hours.
-const ACROSS: f64 = 720.0;
+/// Samples across the width: six hours.
+const SAMPLES: f64 = 720.0;
 
-/// A line.
+/// A line plot.
 #[derive(Debug, PartialEq)]
 pub struct Plot {
-    /// What it shows.
+    /// The title.
     pub title: &'static str,
-    /// Points of the line, as SVG has them.
+    /// The points of the line, in SVG syntax.
     pub points: String,
-    /// The largest value, in words.
-    pub most: String,
-    /// The last value, in words.
+    /// The largest value, with its unit.
+    pub max: String,
+    /// The last value, with its unit.
     pub last: String,
 }
 
 impl Plot {
-    /// A value of each sample.
+    /// Plots one value of each sample.
     pub fn of(title: &'static str, unit: &str, samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Plot {
         let values: Vec<f64> = samples.iter().map(value).collect();
-        let most = values.iter().copied().fold(0.0, f64::max);
-        let scale = if most > 0.0 { (HEIGHT - 4.0) / most } else { 0.0 };
-        let step = WIDTH / ACROSS;
+        let max = values.iter().copied().fold(0.0, f64::max);
+        let scale = if max > 0.0 { (HEIGHT - 4.0) / max } else { 0.0 };
+        let step = WIDTH / SAMPLES;
         #[expect(clippy::cast_precision_loss, reason = "there are 720 of them")]
         let begin = WIDTH - values.len() as f64 * step;
         let mut x = begin;
@@ -40,28 +40,28 @@ impl Plot {
         Plot {
             title,
             points: points.join(" "),
-            most: words(most),
+            max: words(max),
             last: words(values.last().copied().unwrap_or_default()),
         }
     }
 
-    /// The four of the operator's page.
+    /// The four plots of the health page.
     pub fn all(samples: &[Sample]) -> Vec<Plot> {
-        let a_minute = 60.0 / EVERY.as_secs_f64();
+        let samples_per_minute = 60.0 / EVERY.as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a plot is not exact to the last of 2^53 requests")]
-        let per_minute = move |count: u64| count as f64 * a_minute;
+        let per_minute = move |count: u64| count as f64 * samples_per_minute;
         #[expect(clippy::cast_precision_loss, reason = "counted up to a thousand")]
-        let waiting = |sample: &Sample| sample.pending.unwrap_or_default() as f64;
+        let pending = |sample: &Sample| sample.pending.unwrap_or_default() as f64;
         vec![
-            Plot::of("Requests", "a minute", samples, move |sample| per_minute(sample.requests)),
-            Plot::of("Failures", "a minute", samples, move |sample| per_minute(sample.failures)),
-            Plot::of("Deliveries that wait", "tasks", samples, waiting),
-            Plot::of("The oldest of them", "seconds", samples, |sample| sample.lag.as_secs_f64()),
+            Plot::of("Requests", "per minute", samples, move |sample| per_minute(sample.requests)),
+            Plot::of("Errors", "per minute", samples, move |sample| per_minute(sample.failures)),
+            Plot::of("Pending deliveries", "tasks", samples, pending),
+            Plot::of("Oldest pending", "seconds", samples, |sample| sample.lag.as_secs_f64()),
         ]
     }
 }
 
-/// Without what nobody reads behind the point.
+/// One decimal place for small fractions, none otherwise.
 fn number(value: f64) -> String {
     if value >= 10.0 || value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
@@ -73,12 +73,12 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn lines() {
+    fn points_are_scaled_to_the_largest_value() {
         let sample =
             |requests| Sample { at: Millis(0), requests, failures: 0, pending: Some(1), lag: Duration::ZERO };
         let plots = Plot::all(&[sample(1), sample(4)]);
         let first = plots.first().unwrap();
-        assert_eq!((first.most.as_str(), first.last.as_str()), ("8 a minute", "8 a minute"));
+        assert_eq!((first.max.as_str(), first.last.as_str()), ("8 per minute", "8 per minute"));
         assert_eq!(first.points, "599.2,89.0 600.0,2.0");
         assert!(Plot::all(&[]).iter().all(|plot| plot.points.is_empty()));
     }

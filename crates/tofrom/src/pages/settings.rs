@@ -1,84 +1,84 @@
-//! What a person decides about the account.
+//! The settings pages.
 
+use super::display_time::DisplayTime;
 use super::frame::Frame;
-use super::moment::Moment;
 use crate::site::Site;
 use askama::Template;
 use model::{AccessToken, Account, Application, Key, Millis, Scopes, Session};
 
-/// Names, the picture, and who may read.
+/// Names, picture and profile visibility.
 #[derive(Template)]
 #[template(path = "settings/profile.html")]
 pub struct ProfilePage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// Whose.
+    /// The account.
     pub account: &'a Account,
-    /// What can't be.
+    /// The error to show, if any.
     pub complaint: Option<&'a str>,
 }
 
-/// Application keys.
+/// The keys of the account.
 #[derive(Template)]
 #[template(path = "settings/keys.html")]
 pub struct KeysPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// The one that was just made.
+    /// The key that was just created.
     pub made: Option<NewKey<'a>>,
-    /// What can't be.
+    /// The error to show, if any.
     pub complaint: Option<&'a str>,
-    /// Those that work, the newest first.
+    /// Active keys, newest first.
     pub keys: Vec<KeyView>,
 }
 
 impl KeysPage<'_> {
-    /// A request with the new key, ready to be run.
+    /// A curl command with the new key.
     fn curl(&self, made: &NewKey<'_>) -> String {
         let (base, name) = (self.site.base(), self.frame.name());
         format!("curl -H \"ServicePSK: {}\" {base}/200909/activity/{name}/tofrom", made.text)
     }
 }
 
-/// A key that was just made: it is shown once.
+/// A key that was just created. It is shown once.
 pub struct NewKey<'a> {
-    /// What its owner calls it.
+    /// The name its owner gave it.
     pub name: &'a str,
-    /// The key.
+    /// The key itself.
     pub text: &'a str,
 }
 
-/// A key as it is listed.
+/// A key as listed.
 pub struct KeyView {
-    /// Its public name.
+    /// The key's id, which is not secret.
     pub id: String,
-    /// What its owner calls it.
+    /// The name its owner gave it.
     pub name: String,
-    /// What it may be used for.
+    /// Its access, as text.
     pub scopes: &'static str,
-    /// When it was made.
-    pub created: Moment,
-    /// When it ends.
-    pub expires: Option<Moment>,
-    /// About when it was last used.
-    pub used: Option<Moment>,
+    /// When it was created.
+    pub created: DisplayTime,
+    /// When it expires.
+    pub expires: Option<DisplayTime>,
+    /// Approximately when it was last used.
+    pub used: Option<DisplayTime>,
 }
 
 impl KeyView {
-    /// A key, told now.
+    /// A key, shown at the time `now`.
     pub fn of(key: &Key, now: Millis) -> KeyView {
-        let told = |at: Millis| Moment::told(at, now);
+        let time = |at: Millis| DisplayTime::new(at, now);
         KeyView {
             id: key.id.to_string(),
             name: key.name.clone(),
-            scopes: words(key.scopes),
-            created: told(key.created),
-            expires: key.expires.map(told),
-            used: key.used.map(told),
+            scopes: scope_text(key.scopes),
+            created: time(key.created),
+            expires: key.expires.map(time),
+            used: key.used.map(time),
         }
     }
 
@@ -87,27 +87,27 @@ impl KeyView {
     }
 }
 
-/// Applications that may use the account, and the person's own.
+/// Connected applications, and the applications that the account has registered.
 #[derive(Template)]
 #[template(path = "settings/applications.html")]
 pub struct ApplicationsPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// A secret that was just made.
+    /// A secret that was just created.
     pub made: Option<NewSecret<'a>>,
-    /// What can't be.
+    /// The error to show, if any.
     pub complaint: Option<&'a str>,
-    /// What was allowed, the latest first.
+    /// Connected applications, newest first.
     pub granted: Vec<GrantView>,
-    /// The person's own.
+    /// The account's registered applications.
     pub mine: Vec<ApplicationView>,
 }
 
-/// An application's secret that was just made: it is shown once.
+/// An application's secret that was just created. It is shown once.
 pub struct NewSecret<'a> {
-    /// What the application is called.
+    /// The application's name.
     pub name: &'a str,
     /// Its consumer key.
     pub key: &'a str,
@@ -115,33 +115,33 @@ pub struct NewSecret<'a> {
     pub secret: &'a str,
 }
 
-/// Something that was allowed to an application.
+/// An access token as listed.
 pub struct GrantView {
     /// The token's public key.
     pub token: String,
-    /// What the application is called.
+    /// The application's name.
     pub application: String,
-    /// What it may do.
+    /// Its access, as text.
     pub scopes: &'static str,
-    /// Since when.
-    pub created: Moment,
-    /// When it ends.
-    pub expires: Option<Moment>,
-    /// About when it was last used.
-    pub used: Option<Moment>,
+    /// When access was granted.
+    pub created: DisplayTime,
+    /// When it expires.
+    pub expires: Option<DisplayTime>,
+    /// Approximately when it was last used.
+    pub used: Option<DisplayTime>,
 }
 
 impl GrantView {
-    /// A token, told now.
+    /// A token, shown at the time `now`.
     pub fn of(token: &AccessToken, application: String, now: Millis) -> GrantView {
-        let told = |at: Millis| Moment::told(at, now);
+        let time = |at: Millis| DisplayTime::new(at, now);
         GrantView {
             token: token.key.clone(),
             application,
-            scopes: words(token.scopes),
-            created: told(token.created),
-            expires: token.expires.map(told),
-            used: token.used.map(told),
+            scopes: scope_text(token.scopes),
+            created: time(token.created),
+            expires: token.expires.map(time),
+            used: token.used.map(time),
         }
     }
 
@@ -150,29 +150,29 @@ impl GrantView {
     }
 }
 
-/// An application of the person's own.
+/// An application that the account has registered.
 pub struct ApplicationView {
     /// Its consumer key.
     pub key: String,
-    /// What it is called.
+    /// The application's name.
     pub name: String,
-    /// Where it gets people back.
+    /// The callback.
     pub callback: String,
-    /// Whether it signs with an RSA key too.
+    /// Whether it has an RSA key.
     pub rsa: bool,
-    /// When it was made.
-    pub created: Moment,
+    /// When it was created.
+    pub created: DisplayTime,
 }
 
 impl ApplicationView {
-    /// An application, told now.
+    /// An application, shown at the time `now`.
     pub fn of(application: &Application, now: Millis) -> ApplicationView {
         ApplicationView {
             key: application.key.clone(),
             name: application.name.clone(),
             callback: application.callback.clone(),
             rsa: application.rsa_key.is_some(),
-            created: Moment::told(application.created, now),
+            created: DisplayTime::new(application.created, now),
         }
     }
 
@@ -181,23 +181,23 @@ impl ApplicationView {
     }
 }
 
-/// Whom one follows, and who follows.
+/// Followees and followers.
 #[derive(Template)]
 #[template(path = "settings/people.html")]
 pub struct PeoplePage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// What can't be.
+    /// The error to show, if any.
     pub complaint: Option<&'a str>,
-    /// Whom.
+    /// Followed accounts.
     pub following: Vec<Account>,
-    /// Who.
+    /// Followers.
     pub followers: Vec<Account>,
-    /// After whom the first list goes on.
+    /// The last listed followee, if more follow.
     pub more_following: Option<i64>,
-    /// After whom the second list goes on.
+    /// The last listed follower, if more follow.
     pub more_followers: Option<i64>,
 }
 
@@ -207,55 +207,55 @@ impl PeoplePage<'_> {
     }
 }
 
-/// Taking everything along, and leaving.
+/// Data export and account deletion.
 #[derive(Template)]
 #[template(path = "settings/data.html")]
 pub struct DataPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// What can't be.
+    /// The error to show, if any.
     pub complaint: Option<&'a str>,
 }
 
-fn words(scopes: Scopes) -> &'static str {
-    if scopes.can_write() { "reads and writes" } else { "reads" }
+fn scope_text(scopes: Scopes) -> &'static str {
+    if scopes.can_write() { "read and write" } else { "read only" }
 }
 
-/// The password, and where somebody is signed in.
+/// The password and the active sessions.
 #[derive(Template)]
 #[template(path = "settings/security.html")]
 pub struct SecurityPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// What can't be.
+    /// The error to show, if any.
     pub complaint: Option<&'a str>,
-    /// Where, the latest first.
+    /// Active sessions, newest first.
     pub sessions: Vec<SessionView>,
 }
 
-/// A session as it is listed.
+/// A session as listed.
 pub struct SessionView {
     id: String,
-    /// Whether the page is shown in it.
+    /// Whether it is the current session.
     pub this: bool,
-    /// What kind of browser it is.
+    /// Browser and system.
     pub device: String,
-    /// When it began.
-    pub created: Moment,
-    /// About when it was last used.
-    pub used: Moment,
+    /// When it started.
+    pub created: DisplayTime,
+    /// Approximately when it was last used.
+    pub used: DisplayTime,
 }
 
 impl SessionView {
-    /// A session, told now.
+    /// A session, shown at the time `now`.
     pub fn of(session: &Session, this: bool, id: String, now: Millis) -> SessionView {
-        let told = |at: Millis| Moment::told(at, now);
-        let device = device_words(&session.device);
-        SessionView { id, this, device, created: told(session.created), used: told(session.used) }
+        let time = |at: Millis| DisplayTime::new(at, now);
+        let device = device_name(&session.device);
+        SessionView { id, this, device, created: time(session.created), used: time(session.used) }
     }
 
     fn end_path(&self) -> String {
@@ -263,9 +263,9 @@ impl SessionView {
     }
 }
 
-/// `Firefox on Linux`, out of what a browser calls itself; the beginning of that where it tells neither.
-fn device_words(said: &str) -> String {
-    // Each claims to be those after it.
+/// `Firefox on Linux`, from a user agent; the start of the user agent if neither browser nor system is known.
+fn device_name(agent: &str) -> String {
+    // The order matters: each browser's user agent also contains names that follow here.
     const BROWSERS: [(&str, &str); 5] = [
         ("Edg/", "Edge"),
         ("OPR/", "Opera"),
@@ -282,23 +282,23 @@ fn device_words(said: &str) -> String {
         ("Linux", "Linux"),
     ];
     let find = |known: &[(&str, &'static str)]| {
-        known.iter().find(|(mark, _)| said.contains(mark)).map(|(_, word)| *word)
+        known.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, word)| *word)
     };
     match (find(&BROWSERS), find(&SYSTEMS)) {
         (Some(browser), Some(system)) => format!("{browser} on {system}"),
-        (Some(one), None) | (None, Some(one)) => one.to_owned(),
-        (None, None) if said.is_empty() => "An unknown browser".to_owned(),
-        (None, None) => said.chars().take(40).collect(),
+        (Some(name), None) | (None, Some(name)) => name.to_owned(),
+        (None, None) if agent.is_empty() => "Unknown browser".to_owned(),
+        (None, None) => agent.chars().take(40).collect(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::device_words;
+    use super::device_name;
 
     #[test]
-    fn devices() {
-        for (said, words) in [
+    fn devices_are_named_by_browser_and_system() {
+        for (agent, name) in [
             ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
             (
                 "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0",
@@ -309,9 +309,9 @@ mod tests {
                 "Safari on iPhone",
             ),
             ("curl/8.14.1", "curl/8.14.1"),
-            ("", "An unknown browser"),
+            ("", "Unknown browser"),
         ] {
-            assert_eq!(device_words(said), words, "{said}");
+            assert_eq!(device_name(agent), name, "{agent}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What somebody does elsewhere: the sources of an account, and what one would bring.
+//! The sources of an account, and the preview of a new one.
 
+use super::display_time::DisplayTime;
 use super::frame::Frame;
-use super::moment::Moment;
 use crate::site::Site;
 use crate::sources::{Listed, Preview};
 use askama::Template;
@@ -9,24 +9,24 @@ use feeds::catalogue::{self, Service};
 use model::Millis;
 use url::Url;
 
-/// Items of a source that are shown before it is connected.
-const SHOWN: usize = 10;
+/// Items shown in a preview.
+const MAX_SHOWN: usize = 10;
 
-/// The sources, and how to come to more.
+/// The list of sources, with the forms to add more.
 #[derive(Template)]
 #[template(path = "settings/sources.html")]
 pub struct SourcesPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// What can't be.
+    /// The error to show, if any.
     pub complaint: Option<&'a str>,
-    /// What was typed.
-    pub asked: &'a Asked,
-    /// What became of a list.
+    /// The submitted form, or an empty one.
+    pub form: &'a SourceForm,
+    /// The result of an OPML import.
     pub imported: Option<Imported>,
-    /// By name.
+    /// The connected sources, by name.
     pub sources: Vec<SourceView>,
 }
 
@@ -39,75 +39,75 @@ impl SourcesPage<'_> {
         catalogue::services().iter().filter(|service| takes_names(service))
     }
 
-    /// What a page has to say to be known as the account's.
+    /// The link that a page must contain to be verified as the account's.
     fn link(&self) -> String {
         format!("<a rel=\"me\" href=\"{}/user/{}\">tofrom</a>", self.site.base(), self.frame.name())
     }
 }
 
-/// Whether a name is enough to know where the feed is.
+/// Whether a username is enough to find the feed.
 fn takes_names(service: &Service) -> bool {
     ["alice", "alice@example.org"].iter().any(|name| service.feed_of(name).is_some())
 }
 
-/// Where somebody says to be active.
+/// The form to add a source: an address, or a service and a username.
 #[derive(Debug, Default)]
-pub struct Asked {
-    /// The address of a page or a feed,
+pub struct SourceForm {
+    /// The address of a page or a feed.
     pub address: String,
-    /// or a service of the catalogue
+    /// A service of the catalogue.
     pub service: String,
-    /// with a name there.
+    /// The username at that service.
     pub person: String,
 }
 
-/// What became of a list of feeds.
+/// The result of an OPML import.
 #[derive(Debug, Default)]
 pub struct Imported {
-    /// So many are connected now,
+    /// Feeds that are newly connected.
     pub connected: usize,
-    /// so many were so before,
+    /// Feeds that were already connected.
     pub known: usize,
-    /// and these can't be, each with the reason.
+    /// Addresses that could not be connected, each with the reason.
     pub refused: Vec<(String, String)>,
-    /// These were too many.
-    pub left: Vec<String>,
+    /// Addresses beyond the limit of one import.
+    pub skipped: Vec<String>,
 }
 
-/// A source as it is listed.
+/// A source as listed.
 pub struct SourceView {
-    /// What the account calls it.
+    /// The name the account gave it.
     pub name: String,
-    /// What it calls itself.
+    /// The feed's title.
     pub title: Option<String>,
-    /// The service that its activities are of.
+    /// The service of its activities.
     pub service: String,
-    /// Where it is.
+    /// The address of the feed.
     pub address: String,
-    /// The page that it is about.
-    pub page: Option<Link>,
-    /// Whether that page says that it is the account's.
+    /// The page that the feed belongs to.
+    pub page: Option<PageLink>,
+    /// Whether that page links back to the account.
     pub verified: bool,
-    /// Whether it brings nothing for now.
+    /// Whether it is paused.
     pub paused: bool,
-    /// Whether nobody needs to look at it.
+    /// Whether it works without problems.
     pub well: bool,
-    /// How it is, in words.
+    /// Its status, as text.
     pub health: String,
 }
 
 impl SourceView {
-    /// A source.
+    /// The view of a listed source.
     pub fn of(listed: &Listed) -> SourceView {
-        let wish = &listed.connection.settings;
+        let settings = &listed.connection.settings;
         SourceView {
             name: listed.connection.name.clone(),
             title: listed.source.as_ref().and_then(|source| source.known.title.clone()),
-            service: wish.service.clone(),
+            service: settings.service.clone(),
             address: listed.address(),
-            page: wish.page.as_deref().and_then(Link::to),
-            verified: wish.verified.is_some(),
-            paused: wish.paused,
+            page: settings.page.as_deref().and_then(PageLink::to),
+            verified: settings.verified.is_some(),
+            paused: settings.paused,
             well: listed.health.well,
             health: listed.health.words.clone(),
         }
@@ -122,43 +122,43 @@ impl SourceView {
     }
 }
 
-/// A link to somebody else's page.
+/// A link to a page on another site.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Where it leads.
+pub struct PageLink {
+    /// The address.
     pub address: String,
-    /// The same as people write it.
-    pub said: String,
+    /// The address as shown: without scheme, `www.` and trailing slash.
+    pub label: String,
 }
 
-impl Link {
-    /// A link to an address of the web, and to nothing else.
-    pub fn to(url: &Url) -> Option<Link> {
+impl PageLink {
+    /// A link if the scheme is `http` or `https`; `None` otherwise.
+    pub fn to(url: &Url) -> Option<PageLink> {
         let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"))?;
-        let said = format!("{}{}", host.strip_prefix("www.").unwrap_or(host), url.path());
-        Some(Link { address: url.to_string(), said: said.trim_end_matches('/').to_owned() })
+        let label = format!("{}{}", host.strip_prefix("www.").unwrap_or(host), url.path());
+        Some(PageLink { address: url.to_string(), label: label.trim_end_matches('/').to_owned() })
     }
 }
 
-/// What a source would bring.
+/// The preview of a source before it is connected.
 #[derive(Template)]
 #[template(path = "settings/source_preview.html")]
 pub struct PreviewPage<'a> {
-    /// The public face.
+    /// The public addresses of the server.
     pub site: &'a Site,
-    /// What stands around it.
+    /// Header and navigation.
     pub frame: Frame<'a>,
-    /// What can't be.
+    /// The error to show, if any.
     pub complaint: Option<&'a str>,
-    /// What the account calls it, if it is connected to it.
+    /// The name of the account's existing connection to this source.
     pub known: Option<&'a str>,
-    /// What was typed.
+    /// The address as entered.
     pub typed: &'a str,
-    /// What it would be called.
+    /// The suggested name.
     pub name: &'a str,
-    /// What was found.
+    /// The source and its items.
     pub found: &'a Preview,
-    /// The time.
+    /// The current time.
     pub now: Millis,
 }
 
@@ -167,16 +167,16 @@ impl PreviewPage<'_> {
         self.found.title.as_deref().unwrap_or(self.found.address.as_str())
     }
 
-    /// The first ones, each with its time.
-    fn first(&self) -> Vec<(Moment, &str)> {
-        let drafts = self.found.activities.iter().take(SHOWN);
-        let told = |at: Option<Millis>| Moment::told(at.unwrap_or(self.now), self.now);
-        drafts.map(|draft| (told(draft.published), draft.body.title.as_str())).collect()
+    /// Time and title of the first items.
+    fn first(&self) -> Vec<(DisplayTime, &str)> {
+        let drafts = self.found.activities.iter().take(MAX_SHOWN);
+        let time = |at: Option<Millis>| DisplayTime::new(at.unwrap_or(self.now), self.now);
+        drafts.map(|draft| (time(draft.published), draft.body.title.as_str())).collect()
     }
 
-    /// How many more there are.
+    /// The number of further items.
     fn rest(&self) -> usize {
-        self.found.activities.len().saturating_sub(SHOWN)
+        self.found.activities.len().saturating_sub(MAX_SHOWN)
     }
 }
 
@@ -185,20 +185,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_lead_to_the_web_and_are_told_as_people_write_them() {
-        for (address, said) in [
+    fn only_web_addresses_become_links_with_a_short_label() {
+        for (address, label) in [
             ("https://www.example.org/", Some("example.org")),
             ("http://example.org/~alice/?x=1", Some("example.org/~alice")),
             ("javascript:alert(1)", None),
             ("data:text/html,x", None),
         ] {
-            let link = Link::to(&Url::parse(address).unwrap());
-            assert_eq!(link.map(|link| link.said).as_deref(), said, "{address}");
+            let link = PageLink::to(&Url::parse(address).unwrap());
+            assert_eq!(link.map(|link| link.label).as_deref(), label, "{address}");
         }
     }
 
     #[test]
-    fn a_name_is_enough_for_most_services() {
+    fn a_username_is_enough_for_some_services() {
         let by_name = |name: &str| takes_names(catalogue::by_name(name).unwrap());
         assert!(by_name("GitHub") && by_name("Mastodon"));
         assert!(!by_name("Flickr") && !by_name("Stack Overflow"));

@@ -1,4 +1,4 @@
-//! Every page with names that are markup, quotes, or nothing much.
+//! Renders every page with names that contain markup or quotes, or are empty.
 
 use super::authorize::{Consent, Declined, SignIn, Verifier};
 use super::{Explanation, Failure, FormTargets, html, policy};
@@ -75,7 +75,7 @@ fn names_are_text_on_every_page() {
 }
 
 #[test]
-fn no_page_has_script_or_style_of_its_own() {
+fn no_page_has_inline_script_or_style() {
     for page in every_page() {
         for inline in ["<script", "<style", " style=", " onclick", "javascript:"] {
             assert!(!page.contains(inline), "{inline} in {page}");
@@ -86,7 +86,7 @@ fn no_page_has_script_or_style_of_its_own() {
 }
 
 #[test]
-fn quotes_stay_inside_the_fields_that_they_are_in() {
+fn quotes_are_escaped_in_attributes() {
     let page = sign_in("al\"ice' autofocus x=\"", None);
     assert!(page.contains("value=\"al&#34;ice&#39; autofocus x=&#34;\""), "{page}");
     assert!(page.contains("name=\"oauth_token\" value=\"t&#34;o&#39;k\""), "{page}");
@@ -97,7 +97,7 @@ fn quotes_stay_inside_the_fields_that_they_are_in() {
 }
 
 #[test]
-fn every_form_goes_to_the_one_address() {
+fn every_form_posts_to_the_authorize_endpoint() {
     for page in every_page() {
         let own = page.matches("<form method=\"post\" action=\"/social/oauth/authorize\">").count();
         assert_eq!(page.matches("<form").count(), own, "{page}");
@@ -105,7 +105,7 @@ fn every_form_goes_to_the_one_address() {
 }
 
 #[test]
-fn the_first_thing_to_fill_in_has_the_focus_and_a_complaint_is_tied_to_the_fields() {
+fn the_first_empty_field_has_the_focus_and_errors_describe_the_fields() {
     let focused = |page: &str| {
         let field = page.split('<').find(|tag| tag.contains(" autofocus")).unwrap().to_owned();
         assert_eq!(page.matches(" autofocus").count(), 1, "{page}");
@@ -114,20 +114,20 @@ fn the_first_thing_to_fill_in_has_the_focus_and_a_complaint_is_tied_to_the_field
     let first = sign_in("", None);
     assert!(focused(&first).contains("name=\"username\""));
     assert!(!first.contains("complaint"), "{first}");
-    let again = sign_in("alice", Some("That did not match."));
+    let again = sign_in("alice", Some("Wrong password."));
     assert!(focused(&again).contains("name=\"password\""));
-    assert!(again.contains("role=\"alert\" id=\"complaint\">That did not match.<"), "{again}");
+    assert!(again.contains("role=\"alert\" id=\"complaint\">Wrong password.<"), "{again}");
     assert_eq!(again.matches("aria-describedby=\"complaint\"").count(), 2, "{again}");
 }
 
 #[test]
-fn consent_says_what_is_asked_for_and_no_more() {
+fn consent_lists_exactly_the_requested_permissions() {
     let read = consent(Scopes::Read, Some("app.example.org"));
-    assert!(read.contains("post, change or delete anything"), "{read}");
-    assert!(!read.contains("in your name"), "{read}");
-    assert!(read.contains("taken back to <bdi dir=\"auto\">app.example.org</bdi>"), "{read}");
+    assert!(read.contains("create, edit or delete anything"), "{read}");
+    assert!(!read.contains("on your behalf"), "{read}");
+    assert!(read.contains("redirected to <bdi dir=\"auto\">app.example.org</bdi>"), "{read}");
     let write = consent(Scopes::ReadWrite, None);
-    assert!(write.contains("post, change and delete activities in your name"), "{write}");
+    assert!(write.contains("create, edit and delete activities on your behalf"), "{write}");
     assert!(!write.contains("delete anything"), "{write}");
     assert!(write.contains("you get a code"), "{write}");
     for page in [read, write] {
@@ -143,27 +143,27 @@ fn consent_says_what_is_asked_for_and_no_more() {
 }
 
 #[test]
-fn the_verifier_stands_alone_in_its_element() {
+fn the_verifier_is_the_only_text_of_its_element() {
     let page = Verifier { site: &site(), application: "Kiosk", verifier: "a1-b2" }.render().unwrap();
     assert!(page.contains("id=\"verifier\">a1-b2</code>"), "{page}");
 }
 
 #[test]
-fn explanations_are_legible_as_they_stand_and_backquotes_become_code() {
+fn explanations_are_readable_as_source_and_backquotes_become_code() {
     for kind in KINDS {
         let page = Explanation { site: &site(), title: kind.title, paragraphs: &[kind.about], foot: "" };
         let page = page.render().unwrap();
         assert_eq!(page.matches("<code>").count(), kind.about.matches('`').count() / 2, "{page}");
         assert!(!page.contains('`'), "{page}");
-        assert!(page.contains(&format!("<h1>{}</h1>", kind.title)), "apostrophes are legible: {page}");
+        assert!(page.contains(&format!("<h1>{}</h1>", kind.title)), "apostrophes are not escaped: {page}");
     }
 }
 
 #[test]
-fn an_answer_is_kept_by_nobody_and_framed_by_nobody() {
-    let answer =
+fn a_page_is_neither_cached_nor_framed() {
+    let response =
         html(StatusCode::FORBIDDEN, &Failure { site: &site(), title: "", text: "" }, FormTargets::None);
-    assert_eq!(answer.status(), StatusCode::FORBIDDEN);
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
         ("cache-control", "no-store"),
@@ -175,12 +175,12 @@ fn an_answer_is_kept_by_nobody_and_framed_by_nobody() {
              frame-ancestors 'none'; base-uri 'none'",
         ),
     ] {
-        assert_eq!(answer.headers()[name], value);
+        assert_eq!(response.headers()[name], value);
     }
 }
 
 #[test]
-fn forms_go_where_they_may_and_nothing_else_is_let_into_the_policy() {
+fn the_policy_allows_only_the_given_form_targets() {
     let targets = |forms: FormTargets<'_>| {
         let policy = policy(forms.into());
         let policy = policy.to_str().unwrap();
@@ -192,13 +192,13 @@ fn forms_go_where_they_may_and_nothing_else_is_let_into_the_policy() {
     let app = FormTargets::OwnThen("https://app.example.org");
     assert_eq!(targets(app), "form-action 'self' https://app.example.org");
     assert_eq!(targets(FormTargets::OwnThen("http:")), "form-action 'self' http:");
-    for sly in ["", "x; script-src *", "x y", "x,y", "x\r\nSet-Cookie: a", "é"] {
-        assert_eq!(targets(FormTargets::OwnThen(sly)), "form-action 'self'", "{sly:?}");
+    for invalid in ["", "x; script-src *", "x y", "x,y", "x\r\nSet-Cookie: a", "é"] {
+        assert_eq!(targets(FormTargets::OwnThen(invalid)), "form-action 'self'", "{invalid:?}");
     }
 }
 
 #[test]
-fn assets_are_found_by_the_name_that_carries_their_hash_alone() {
+fn assets_are_found_only_by_their_hashed_name() {
     for (asset, start, end) in [(&STYLE, "style-", ".css"), (&MARK, "mark-", ".svg")] {
         let name = asset.name();
         assert!(name.starts_with(start) && name.ends_with(end), "{name}");

@@ -51,7 +51,7 @@ class Application {
   }
 }
 
-const consent = (page) => page.getByRole('heading', { level: 1, name: /asks for access to your account/ }).waitFor();
+const consent = (page) => page.getByRole('heading', { level: 1, name: /wants to access your account/ }).waitFor();
 
 async function denyAndAllow(browser, application) {
   const page = await newPerson(browser, DESK);
@@ -116,7 +116,7 @@ async function outOfBand(browser, application) {
 
   await page.goto(await application.ask(null, told.long_consumer));
   await page.getByRole('button', { name: 'Deny' }).click();
-  await page.getByRole('heading', { name: 'You said no' }).waitFor();
+  await page.getByRole('heading', { name: 'Access denied' }).waitFor();
   await look(page, 'phone-denied');
   console.log('out of band, denied');
   await page.context().close();

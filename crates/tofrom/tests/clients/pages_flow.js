@@ -99,7 +99,7 @@ async function keys(browser) {
   stayHome(page);
   await enter(page, 'alice', '/settings/keys');
   await page.getByLabel('Name', { exact: true }).fill('Photo <b>wall</b>');
-  await page.getByRole('button', { name: 'Make a key' }).click();
+  await page.getByRole('button', { name: 'Create key' }).click();
   const key = await page.locator('#key').textContent();
   assert.match(await page.locator('#curl').textContent(), new RegExp(`^curl -H "ServicePSK: ${key}" ${told.base}/200909/activity/alice/tofrom$`));
   await examine(page, 'key');
@@ -119,20 +119,20 @@ async function applications(browser) {
   stayHome(page);
   await enter(page, 'bob', '/settings/applications');
   await page.getByText('Register an application').click();
-  await page.getByLabel('Name that people see').fill('Wall');
-  await page.getByLabel('Callback').fill('javascript:alert(1)');
+  await page.getByLabel('Application name').fill('Wall');
+  await page.getByLabel('Callback URL').fill('javascript:alert(1)');
   await page.getByRole('button', { name: 'Register' }).click();
-  await page.getByRole('alert').getByText('A callback is an address').waitFor();
+  await page.getByRole('alert').getByText('Invalid callback URL').waitFor();
   complaints.splice(0);
-  await page.getByLabel('Name that people see').fill('Wall');
-  await page.getByLabel('Callback').fill('https://wall.example/back');
+  await page.getByLabel('Application name').fill('Wall');
+  await page.getByLabel('Callback URL').fill('https://wall.example/back');
   await page.getByRole('button', { name: 'Register' }).click();
   const before = await page.locator('#secret').textContent();
   await examine(page, 'secret');
-  await page.getByRole('button', { name: 'New secret for Wall' }).click();
+  await page.getByRole('button', { name: 'Reset secret of Wall' }).click();
   await page.waitForFunction((old) => document.querySelector('#secret')?.textContent !== old, before);
   await page.getByRole('button', { name: 'Remove Wall' }).click();
-  await page.getByRole('status').getByText('The application is gone').waitFor();
+  await page.getByRole('status').getByText('Application removed').waitFor();
   await page.context().close();
   console.log('an application');
 }
@@ -141,11 +141,11 @@ async function profile(browser) {
   const page = await newPerson(browser, PHONE);
   stayHome(page);
   await enter(page, 'carol', '/settings');
-  await page.getByLabel('StealAdjustedClock name').fill('Cárol');
+  await page.getByLabel('Given name').fill('Cárol');
   await page.getByText('Private.').click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('status').getByText('Saved').waitFor();
-  assert.equal(await page.getByLabel('StealAdjustedClock name').inputValue(), 'Cárol');
+  assert.equal(await page.getByLabel('Given name').inputValue(), 'Cárol');
   assert.ok(await page.getByRole('radio', { name: 'Private.' }).isChecked());
   await page.getByText('Public.').click();
   await page.getByRole('button', { name: 'Save' }).click();
@@ -153,17 +153,17 @@ async function profile(browser) {
   const picture = async () => Buffer.from(await (await page.request.get(`${told.base}/user/carol/avatar/80.png`)).body());
   const drawn = await picture();
   const png = await page.locator('.wordmark img').screenshot();
-  await page.getByLabel('A PNG').setInputFiles({ name: 'x.png', mimeType: 'image/png', buffer: png });
-  await page.getByRole('button', { name: 'Use this picture' }).click();
-  await page.getByRole('status').getByText('Your picture is changed').waitFor();
+  await page.getByLabel('PNG, JPEG').setInputFiles({ name: 'x.png', mimeType: 'image/png', buffer: png });
+  await page.getByRole('button', { name: 'Upload' }).click();
+  await page.getByRole('status').getByText('Picture updated').waitFor();
   assert.notDeepEqual(await picture(), drawn);
-  await page.getByLabel('A PNG').setInputFiles({ name: 'x.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
-  await page.getByRole('button', { name: 'Use this picture' }).click();
+  await page.getByLabel('PNG, JPEG').setInputFiles({ name: 'x.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
+  await page.getByRole('button', { name: 'Upload' }).click();
   await page.getByRole('alert').waitFor();
   complaints.splice(0);
   await page.goto(`${told.base}/settings`);
   await page.getByRole('button', { name: 'Remove' }).click();
-  await page.getByRole('status').getByText('Your picture is changed').waitFor();
+  await page.getByRole('status').getByText('Picture updated').waitFor();
   assert.deepEqual(await picture(), drawn);
   await page.context().close();
   console.log('a profile');
@@ -173,7 +173,7 @@ async function joining(browser) {
   const operator = await newPerson(browser, DESK);
   stayHome(operator);
   await enter(operator, 'ops', '/operator/accounts');
-  await operator.getByRole('button', { name: 'Make an invitation link' }).click();
+  await operator.getByRole('button', { name: 'Create invitation link' }).click();
   const invitation = await operator.locator('#link').textContent();
   await look(operator, 'invitation');
   const page = await newPerson(browser, PHONE);
@@ -183,14 +183,14 @@ async function joining(browser) {
   await look(page, 'join');
   await page.getByLabel('Username').fill('alice');
   await page.getByLabel('Password').fill('correct horse battery');
-  await page.getByRole('button', { name: 'Make my account' }).click();
-  await page.getByRole('alert').getByText('That name is taken').waitFor();
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByRole('alert').getByText('This username is taken').waitFor();
   complaints.splice(0);
   const name = `zoe${Date.now()}`;
   await page.getByLabel('Username').fill(name);
   await page.getByLabel('Password').fill('correct horse battery');
-  await page.getByRole('button', { name: 'Make my account' }).click();
-  await page.getByText('Nothing has happened yet').waitFor();
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByText('No activity yet').waitFor();
   await look(page, 'feed-empty');
   await examine(page, 'feed-empty');
 
@@ -198,10 +198,10 @@ async function joining(browser) {
   const other = await newPerson(browser, DESK);
   await other.goto(`${told.base}/sign-in`);
   await signIn(other, name, 'correct horse battery');
-  await other.getByText('Nothing has happened yet').waitFor();
+  await other.getByText('No activity yet').waitFor();
   await page.goto(`${told.base}/settings/security`);
-  await page.getByRole('button', { name: /^End the session/ }).click();
-  await page.getByRole('status').getByText('That session has ended').waitFor();
+  await page.getByRole('button', { name: /^Revoke the session/ }).click();
+  await page.getByRole('status').getByText('Session revoked').waitFor();
   await other.goto(`${told.base}/feed`);
   await other.getByRole('heading', { name: 'Sign in' }).waitFor();
 
@@ -210,8 +210,8 @@ async function joining(browser) {
   await other.goto(await operator.locator('#link').textContent());
   await examine(other, 'reset');
   await other.getByLabel('New password').fill('another horse battery');
-  await other.getByRole('button', { name: 'Set it' }).click();
-  await other.getByText('Nothing has happened yet').waitFor();
+  await other.getByRole('button', { name: 'Set password' }).click();
+  await other.getByText('No activity yet').waitFor();
   await page.goto(`${told.base}/feed`);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 
@@ -226,7 +226,7 @@ async function joining(browser) {
   // The session has ended for good; the password works again.
   await other.goto(`${told.base}/sign-in`);
   await signIn(other, name, 'another horse battery');
-  await other.getByText('Nothing has happened yet').waitFor();
+  await other.getByText('No activity yet').waitFor();
   await other.goto(`${told.base}/settings/data`);
   const [download] = await Promise.all([other.waitForEvent('download'), other.getByRole('link', { name: 'Download' }).click()]);
   assert.equal(download.suggestedFilename(), `${name}.ndjson`);
@@ -256,31 +256,31 @@ async function sources(browser) {
   const page = await newPerson(browser, DESK);
   stayHome(page);
   await enter(page, 'frank', '/settings/sources');
-  await page.getByLabel('Where are you active?').fill('http://127.0.0.3/');
-  await page.getByRole('button', { name: 'Look what is there' }).click();
+  await page.getByLabel('Feed or page address').fill('http://127.0.0.3/');
+  await page.getByRole('button', { name: 'Preview' }).first().click();
   await page.getByRole('alert').waitFor();
-  assert.equal(await page.getByLabel('Where are you active?').inputValue(), 'http://127.0.0.3/');
+  assert.equal(await page.getByLabel('Feed or page address').inputValue(), 'http://127.0.0.3/');
   await examine(page, 'sources-complaint');
-  await page.getByLabel('Where are you active?').fill(home);
-  await page.getByRole('button', { name: 'Look what is there' }).click();
+  await page.getByLabel('Feed or page address').fill(home);
+  await page.getByRole('button', { name: 'Preview' }).first().click();
   await page.getByText('And 3 more.').waitFor();
   await everyShape(page, 'source-preview');
-  await page.getByLabel('What to call it').fill('low-tide');
+  await page.getByLabel('Source name').fill('low-tide');
   await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByRole('status').getByText('Connected').waitFor();
   await page.getByText('✓ verified').waitFor();
   const list = { name: 'feeds.opml', mimeType: 'text/x-opml', buffer: Buffer.from(`<opml version="2.0"><body>
     <outline text="Photos" xmlUrl="${feed}?photos"/><outline text="Lost" xmlUrl="http://127.0.0.2:1/"/></body></opml>`) };
-  await page.getByLabel('A list of your own feeds').setInputFiles(list);
+  await page.getByLabel('OPML file with your own feeds').setInputFiles(list);
   await page.getByRole('button', { name: 'Import' }).click();
-  await page.getByRole('status').getByText('1 connected, 1 could not be').waitFor();
+  await page.getByRole('status').getByText('1 connected, 1 failed').waitFor();
   await examine(page, 'sources-imported');
   fs.writeFileSync(path.join(markup, 'sources-imported.html'), await page.content());
   await page.getByRole('button', { name: /^Pause 127/ }).click();
   await page.getByRole('status').getByText('Paused').waitFor();
   await everyShape(page, 'settings-sources');
-  await page.getByRole('button', { name: /^Go on 127/ }).click();
-  await page.getByRole('status').getByText('It goes on').waitFor();
+  await page.getByRole('button', { name: /^Resume 127/ }).click();
+  await page.getByRole('status').getByText('Resumed').waitFor();
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export' }).click()]);
   assert.equal(download.suggestedFilename(), 'frank.opml');
   await page.goto(`${told.base}/user/frank`);
@@ -292,13 +292,13 @@ async function sources(browser) {
   stayHome(plain);
   await enter(plain, 'frank', '/settings/sources');
   await plain.getByRole('button', { name: 'Check now low-tide' }).press('Enter');
-  await plain.getByRole('status').getByText('nothing new').waitFor();
+  await plain.getByRole('status').getByText('No new activity').waitFor();
   const item = plain.getByRole('listitem').filter({ hasText: 'low-tide' });
   await item.locator('summary').press('Enter');
   await look(plain, 'without-script-source-removal');
-  await item.getByRole('radio', { name: 'Delete it too' }).press('Space');
-  await item.getByRole('button', { name: 'Remove low-tide now' }).press('Enter');
-  await plain.getByRole('status').getByText('with everything that it brought').waitFor();
+  await item.getByRole('radio', { name: 'Delete from every feed' }).press('Space');
+  await item.getByRole('button', { name: 'Yes, remove low-tide' }).press('Enter');
+  await plain.getByRole('status').getByText('with all its imported activities').waitFor();
   await plain.context().close();
   console.log('sources');
 }
@@ -326,17 +326,17 @@ async function live(browser) {
   const source = `live${Date.now()}`;
   assert.equal((await put(source, 'Seen by two')).status, 201);
   for (const [at, page] of people.entries()) {
-    await page.getByRole('link', { name: '1 new: show it' }).waitFor();
+    await page.getByRole('link', { name: 'Show 1 new activity' }).waitFor();
     assert.equal(await page.evaluate(() => window.shifts), before[at], 'something moved');
     await look(page, at ? 'phone-news' : 'news');
-    await page.getByRole('link', { name: '1 new: show it' }).click();
+    await page.getByRole('link', { name: 'Show 1 new activity' }).click();
     await page.getByRole('heading', { name: 'Seen by two' }).waitFor();
   }
   const [page] = people;
   const item = page.getByRole('article', { name: 'Seen by two' });
   await item.getByText('More').click();
-  await item.getByText('You did this').waitFor();
-  await item.getByRole('button', { name: 'Delete it everywhere' }).click();
+  await item.getByText('because you did it').waitFor();
+  await item.getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByRole('status').getByText('Deleted').waitFor();
   assert.equal(await page.getByRole('heading', { name: 'Seen by two' }).count(), 0);
   for (const one of people) await one.context().close();
@@ -385,7 +385,7 @@ async function byKeyboard(browser) {
   await page.keyboard.press('Enter');
   await page.waitForURL('**/feed');
   await page.keyboard.press('Tab');
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'To the content');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to content');
   await page.keyboard.press('Enter');
   const to = async (what) => {
     for (let stops = 0; stops < 40; stops += 1) {
@@ -405,7 +405,7 @@ async function byKeyboard(browser) {
   await page.keyboard.type('photo');
   await page.keyboard.press('Enter');
   await page.waitForURL(/type=photo/);
-  await to('Show everything');
+  await to('Clear filter');
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => !url.search.includes('type=photo'));
   await page.context().close();
@@ -417,14 +417,14 @@ async function withoutScript(browser) {
   const page = await newPerson(browser, { width: 640, height: 400 }, 'light', { javaScriptEnabled: false });
   stayHome(page);
   await enter(page, 'alice', '/feed');
-  await page.getByText('As API').click();
-  await page.getByText('The same selection for a program').waitFor();
+  await page.locator('summary').filter({ hasText: /^API$/ }).click();
+  await page.getByText('Get this feed from a program').waitFor();
   await page.getByRole('link', { name: 'JSON', exact: true }).click();
   assert.match(page.url(), /\/feed\/raw\?.*format=json/);
   await page.goBack();
   await page.getByRole('link', { name: 'Older' }).click();
-  await page.getByRole('link', { name: 'To the newest' }).click();
-  await page.getByRole('link', { name: 'Look for new ones' }).waitFor();
+  await page.getByRole('link', { name: 'Newest', exact: true }).click();
+  await page.getByRole('link', { name: 'Check for new activity' }).waitFor();
   await page.goto(`${told.base}/user/frank`);
   for (const word of ['Follow', 'Unfollow', 'Follow', 'Unfollow']) {
     const button = page.getByRole('button', { name: word, exact: true });
@@ -437,7 +437,7 @@ async function withoutScript(browser) {
   }
   await page.goto(`${told.base}/settings/keys`);
   await page.getByLabel('Name', { exact: true }).fill('Without script');
-  await page.getByRole('button', { name: 'Make a key' }).click();
+  await page.getByRole('button', { name: 'Create key' }).click();
   assert.match(await page.locator('#key').textContent(), /^tfk_/);
   await page.getByRole('button', { name: 'Revoke Without script' }).click();
   await page.getByRole('button', { name: 'Sign out' }).click();

@@ -180,7 +180,7 @@ async fn a_copy_that_was_stopped_goes_on() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&served.stderr);
-    assert!(!served.status.success() && said.contains("a copy into this store is not done"), "{said}");
+    assert!(!served.status.success() && said.contains("a copy into this store is incomplete"), "{said}");
 
     let said = copy(&from, &to).unwrap();
     assert!(said.contains("9 accounts, "), "{said}");
@@ -196,19 +196,19 @@ async fn what_can_not_be_copied() {
         assert!(text.contains(said) && text.lines().count() == 1, "{text:?} does not say {said:?}");
     };
     std::fs::write(to.folder_path().join("secret.key"), place::OTHER_KEY).unwrap();
-    complaint(&to, "--to has other secret_keys than the source");
+    complaint(&to, "--to has different secret_keys than the source");
     std::fs::remove_file(to.folder_path().join("secret.key")).unwrap();
     complaint(&to, "--to has no secret_keys");
     complaint(&from, "the target is not empty");
 
     let (source, to) = (from.open().await, Place::folder());
     let at = source.append(&Work::Account { uid: Uid(1), after: None }).await.unwrap();
-    complaint(&to, "still has deliveries under way");
+    complaint(&to, "still has pending deliveries");
     source.acknowledge(&[at], &[]).await.unwrap();
     copy(&from, &to).unwrap();
 
     let nowhere = Place::folder();
-    assert!(copy(&nowhere, &to).unwrap_err().contains("--from: there is no store in"));
+    assert!(copy(&nowhere, &to).unwrap_err().contains("--from: no store in"));
     let both =
         Command::new(BINARY).args(["copy", "--from", "a", "--to", "b", "--data", "c"]).output().unwrap();
     assert_eq!(both.status.code(), Some(2));

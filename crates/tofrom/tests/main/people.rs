@@ -91,10 +91,10 @@ fn a_wrong_password_is_told_and_nobody_is_sent_elsewhere() {
     let form = person.visit(&at(demo, "/settings/keys?x=1")).form("username").unwrap();
     let page = person.submit(&form, &[("username", "bob"), ("password", "not bob's")]);
     assert_eq!(page.status(), 403);
-    assert!(page.text().contains("Name and password do not fit together"));
+    assert!(page.text().contains("Incorrect username or password"));
     assert_eq!(person.cookie, None);
     let page = person.submit(&form, &[("username", "bob"), ("password", demo.password("bob"))]);
-    assert!(page.text().contains("Keys that work"), "back to where they wanted to go");
+    assert!(page.text().contains("Active keys"), "back to where they wanted to go");
     let mut person = browser(demo);
     let elsewhere =
         [("then", "https://evil.example/"), ("username", "bob"), ("password", demo.password("bob"))];
@@ -215,7 +215,7 @@ fn a_source_is_shown_connected_paused_and_removed() {
     assert!(feed.html().contains(&format!("<a href=\"{}\" rel=\"me nofollow\">", elsewhere.page())));
     // Again it is what it is, and under another name it is told.
     let page = bob.submit(&look, &[("address", &elsewhere.feed())]);
-    assert!(page.text().contains("connected to this already"), "{}", page.text());
+    assert!(page.text().contains("already connected"), "{}", page.text());
 
     let act = |bob: &mut Browser, what: &str, fields: &[(&str, &str)]| {
         let form = form_to(&list(bob), &format!("/settings/sources/tide/{what}"));
@@ -225,8 +225,8 @@ fn a_source_is_shown_connected_paused_and_removed() {
     };
     assert!(act(&mut bob, "check", &[]).contains("nothing new"));
     assert!(act(&mut bob, "pause", &[]).contains("‖ paused"));
-    assert!(act(&mut bob, "resume", &[]).contains("It goes on."));
-    assert!(act(&mut bob, "remove", &[("brought", "delete")]).contains("Nothing yet."));
+    assert!(act(&mut bob, "resume", &[]).contains("Resumed."));
+    assert!(act(&mut bob, "remove", &[("brought", "delete")]).contains("No connected sources."));
     assert!(!bob.visit(&at(&demo, "/user/bob")).text().contains("at the sea"));
     for gone in ["check", "pause", "resume", "remove"] {
         let form = form_to(&list(&mut bob), "/settings/sources/preview");

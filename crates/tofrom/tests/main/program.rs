@@ -279,12 +279,12 @@ fn what_is_for_a_cluster_and_what_is_for_one_machine() {
     let told = fail(&folder, &["demo", "--config", settings], "", 2);
     assert!(told.contains("not both"), "{told}");
     let told = without_folder(&["backup", "copy.db"], 1);
-    assert!(told.contains("a cluster is backed up by its engines"), "{told}");
+    assert!(told.contains("backup supports single-machine stores only"), "{told}");
     let told = without_folder(&["serve", "--role", "worker"], 1);
     assert!(told.contains("secret_keys: is not set"), "{told}");
     std::fs::write(settings, "base_url = \"https://feeds.example\"\n").unwrap();
     let told = without_folder(&["demo"], 1);
-    assert!(told.contains("name a folder with --data"), "{told}");
+    assert!(told.contains("use --data DIR"), "{told}");
 }
 
 #[test]

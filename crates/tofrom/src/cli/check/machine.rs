@@ -1,4 +1,4 @@
-//! The machine: its clock, its ports, its limits.
+//! Checks the machine: clock, ports and limits.
 
 use super::Finding;
 use crate::config::Config;
@@ -9,30 +9,33 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 use tokio::net::TcpListener;
 
-/// 2025-01-01 and 2100-01-01: a clock outside of this was never set.
+/// 2025-01-01 to 2100-01-01: a clock outside this range was never set.
 const PLAUSIBLE: std::ops::Range<i64> = 1_735_689_600_000..4_102_444_800_000;
-/// Times of files and of the clock may be a little apart.
+/// Allowed difference between file times and the clock, in milliseconds.
 const SLACK: i64 = 60_000;
-/// Files that are open beside connections: the store, sockets, the log.
+/// Open files besides connections: store, sockets, log.
 const OTHER_FILES: u64 = 100;
 
 pub(super) fn clock(store_file: Option<&Path>, now: Millis) -> Finding {
     const ABOUT: &str = "clock";
-    const MEND: &str = "set the clock, and keep it right with NTP";
+    const FIX: &str = "set the clock and synchronize it with NTP";
     if !PLAUSIBLE.contains(&now.0) {
-        return Finding::wrong(ABOUT, format!("it says {}", now.zulu()), MEND);
+        return Finding::error(ABOUT, format!("implausible time {}", now.zulu()), FIX);
     }
-    // The file was written at some time before now, or the clock went back since.
+    // A store file from the future means that the clock was set back.
     let written = store_file.and_then(|file| std::fs::metadata(file).and_then(|found| found.modified()).ok());
     let written = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let written = written.and_then(|since| i64::try_from(since.as_millis()).ok());
     match written {
         Some(written) if written > now.0.saturating_add(SLACK) => {
-            let what =
-                format!("it says {}, but the store was written at {}", now.zulu(), Millis(written).zulu());
-            Finding::wrong(ABOUT, what, MEND)
+            let what = format!(
+                "{} is before the last change of the store at {}",
+                now.zulu(),
+                Millis(written).zulu()
+            );
+            Finding::error(ABOUT, what, FIX)
         }
-        _ => Finding::well(ABOUT, now.zulu()),
+        _ => Finding::ok(ABOUT, now.zulu()),
     }
 }
 
@@ -49,11 +52,11 @@ pub(super) async fn listeners(config: &Config) -> Vec<Finding> {
         }
     }
     if let Some(admin) = config.admin_listen.filter(|admin| !admin.ip().is_loopback()) {
-        let what = format!("{admin} is not on the loopback address, and it asks nobody for a credential");
-        findings.push(Finding::doubtful(
+        let what = format!("{admin} is not a loopback address, and the listener has no authentication");
+        findings.push(Finding::warning(
             "admin_listen",
             what,
-            "see to it that only your own machines reach it",
+            "restrict access to trusted machines, for example with a firewall",
         ));
     }
     findings
@@ -61,15 +64,14 @@ pub(super) async fn listeners(config: &Config) -> Vec<Finding> {
 
 async fn listener(name: &'static str, address: SocketAddr) -> Finding {
     match TcpListener::bind(address).await {
-        Ok(_) => Finding::well(name, format!("{address} is free")),
-        // While the service runs this is as it should be, and who listens can't be told from here.
+        Ok(_) => Finding::ok(name, format!("{address} is free")),
+        // Expected while the server runs. The listening process cannot be identified from here.
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            Finding::well(name, format!("{address} is in use, by the running service if it is one"))
+            Finding::ok(name, format!("{address} is in use (expected if the server is running)"))
         }
         Err(error) => {
-            let mend =
-                format!("set {name} to an address of this machine, and to a port that this user may use");
-            Finding::wrong(name, format!("{address}: {error}"), mend)
+            let fix = format!("set {name} to an address of this machine and a port that this user may bind");
+            Finding::error(name, format!("{address}: {error}"), fix)
         }
     }
 }
@@ -79,15 +81,14 @@ pub(super) fn open_files(max_connections: u32) -> Option<Finding> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     let Ok(limit) = line.split_whitespace().next()?.parse::<u64>() else {
-        return Some(Finding::well(ABOUT, "as many as it likes"));
+        return Some(Finding::ok(ABOUT, "unlimited"));
     };
     let needed = u64::from(max_connections).saturating_add(OTHER_FILES);
     Some(if limit < needed {
-        let what = format!("at most {limit}, too few for max_connections = {max_connections}");
-        let mend =
-            format!("ulimit -n {needed} (systemd: LimitNOFILE={needed}), or set max_connections lower");
-        Finding::doubtful(ABOUT, what, mend)
+        let what = format!("limit {limit} is too low for max_connections = {max_connections}");
+        let fix = format!("set ulimit -n {needed} (systemd: LimitNOFILE={needed}), or lower max_connections");
+        Finding::warning(ABOUT, what, fix)
     } else {
-        Finding::well(ABOUT, format!("up to {limit}"))
+        Finding::ok(ABOUT, format!("limit {limit}"))
     })
 }

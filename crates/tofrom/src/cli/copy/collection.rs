@@ -1,4 +1,4 @@
-//! An account with all that is its own: credentials, edges, connections, activities, and its collection.
+//! Copies an account: credentials, edges, connections, activities and entries.
 
 mod followed;
 
@@ -11,15 +11,15 @@ use std::fmt;
 use std::time::Duration;
 use store::{ActivityRecord, ExternalKey, Removal, Result, Slice, StoreError};
 
-/// Entries, and edges, that are read and written at once.
+/// Entries or edges per page.
 const PAGE: usize = 500;
-/// Claims that are looked up at once.
+/// Concurrent lookups of claims.
 const CONCURRENCY: usize = 32;
-/// How often a page is tried, and how long after a failure it is tried again; each time twice as long.
-const TRIES: u32 = 6;
-const PAUSE: Duration = Duration::from_millis(500);
+/// Attempts to write, and the delay before the first retry, which doubles each time.
+const ATTEMPTS: u32 = 6;
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// What was copied.
+/// Counts of copied data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) accounts: u64,
@@ -43,7 +43,7 @@ impl fmt::Display for Counts {
 }
 
 impl Sides {
-    /// Copies an account. It is there itself when all that is its own is.
+    /// Copies an account. The account itself comes last, when all its data is complete.
     pub(super) async fn copy_account(&self, account: &Account, bar: &ProgressBar) -> Result<Counts> {
         let uid = account.uid;
         for key in self.source.keys_of(uid).await? {
@@ -61,8 +61,8 @@ impl Sides {
         self.copy_edges(uid).await?;
         self.copy_connections(uid).await?;
         let mut counts = Counts { accounts: 1, ..Counts::default() };
-        for one in EntryReason::ALL {
-            self.copy_reason(uid, one, &mut counts, bar).await?;
+        for reason in EntryReason::ALL {
+            self.copy_reason(uid, reason, &mut counts, bar).await?;
         }
         self.copy_followed(uid, &mut counts, bar).await?;
         self.copy_removals(uid).await?;
@@ -70,15 +70,15 @@ impl Sides {
         Ok(counts)
     }
 
-    /// Puts something, again where it did not work: to do so is safe, and a cluster that has much to do is not retracted.
+    /// Writes with retries. Writes are idempotent, and a busy cluster may reject some.
     async fn put<F: Future<Output = Result<()>>>(&self, put: impl Fn() -> F) -> Result<()> {
-        let mut pause = PAUSE;
-        for _ in 1..TRIES {
+        let mut delay = RETRY_DELAY;
+        for _ in 1..ATTEMPTS {
             match self.put_once(&put).await {
                 Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
-                    tracing::warn!(%error, "the target did not take something; it is tried again");
-                    tokio::time::sleep(pause).await;
-                    pause *= 2;
+                    tracing::warn!(%error, "write to the target failed; retrying");
+                    tokio::time::sleep(delay).await;
+                    delay *= 2;
                 }
                 other => return other,
             }
@@ -87,8 +87,8 @@ impl Sides {
     }
 
     async fn put_once<F: Future<Output = Result<()>>>(&self, put: impl Fn() -> F) -> Result<()> {
-        // Nobody closes it.
-        let _room = self.room.acquire().await;
+        // The semaphore is never closed.
+        let _permit = self.writers.acquire().await;
         put().await
     }
 
@@ -102,8 +102,8 @@ impl Sides {
         }
     }
 
-    /// Copies an account's connections, behind the sources that they are to. One that several share is put again for each
-    /// of them, which changes nothing; one that nobody is connected to is not missed.
+    /// Copies an account's connections, each after its source. A shared source is written again for each connection, which
+    /// changes nothing. A source without connections is not needed.
     async fn copy_connections(&self, owner: Uid) -> Result<()> {
         for connection in self.source.every_connection(owner).await? {
             if !connection.removed
@@ -116,24 +116,24 @@ impl Sides {
         Ok(())
     }
 
-    /// Copies a box's entries, and with those of what the account did the activities: each is of one account.
+    /// Copies the entries with one reason. Authored entries bring their activities along: each activity has one actor.
     async fn copy_reason(
         &self,
         owner: Uid,
-        one: EntryReason,
+        reason: EntryReason,
         counts: &mut Counts,
         bar: &ProgressBar,
     ) -> Result<()> {
         let filter = Filter::default();
         let mut after = None;
         loop {
-            let reasons = EntryReasons::default().with(one);
+            let reasons = EntryReasons::default().with(reason);
             let slice = Slice { owner, reasons, order: Order::Received, filter: &filter, after, limit: PAGE };
             let entries = self.source.slice(&slice).await?;
             let Some(last) = entries.last() else { return Ok(()) };
             after = Some(last.sort_key(Order::Received));
-            if one == EntryReason::Authored {
-                let all = self.whole_activities(&entries).await?;
+            if reason == EntryReason::Authored {
+                let all = self.activity_records(&entries).await?;
                 counts.activities += all.len() as u64;
                 self.put(|| self.target.copy_activities(all.clone())).await?;
             }
@@ -141,7 +141,7 @@ impl Sides {
         }
     }
 
-    /// At the target nothing is pulled yet.
+    /// Copies entries as pushed: the target starts without pulled actors.
     async fn copy_entries(
         &self,
         owner: Uid,
@@ -155,29 +155,29 @@ impl Sides {
         self.put(|| self.target.copy_entries(owner, entries.clone())).await
     }
 
-    /// Everything that is known of these, nothing of it pulled. What has an entry only is shown nowhere.
-    async fn whole_activities(&self, entries: &[Entry]) -> Result<Vec<ActivityRecord>> {
+    /// The full records of these entries' activities, as pushed. An entry without an activity is skipped: it is never shown.
+    async fn activity_records(&self, entries: &[Entry]) -> Result<Vec<ActivityRecord>> {
         let ids: Vec<ActivityId> = entries.iter().map(|entry| entry.id).collect();
         let activities = self.source.activities(&ids).await?;
         let prior = self.source.prior_audiences(&ids).await?;
         let found = activities.into_iter().zip(prior).filter_map(|(activity, prior)| {
             Some(ActivityRecord { activity: pushed(activity?), prior, claim: None })
         });
-        let claimed = found.map(|whole| async move {
-            let state = &whole.activity.state;
-            let (service, id) = (state.facet.service.clone(), whole.activity.body.source_id.clone());
+        let claimed = found.map(|record| async move {
+            let state = &record.activity.state;
+            let (service, id) = (state.facet.service.clone(), record.activity.body.source_id.clone());
             let source = ExternalKey { actor: state.actor, service, id };
-            // What was deleted may have given its address to another activity.
+            // The external key of a deleted activity may belong to another activity now.
             let claim = self.source.claim(&source).await?.filter(|claim| claim.id == state.id);
-            Ok(ActivityRecord { claim: claim.map(|claim| (source, claim)), ..whole })
+            Ok(ActivityRecord { claim: claim.map(|claim| (source, claim)), ..record })
         });
         let claimed: Vec<_> = claimed.collect();
         stream::iter(claimed).buffered(CONCURRENCY).try_collect().await
     }
 
     async fn copy_removals(&self, owner: Uid) -> Result<()> {
-        let noted = self.source.removals(owner).await?;
-        for page in noted.chunks(PAGE) {
+        let removals = self.source.removals(owner).await?;
+        for page in removals.chunks(PAGE) {
             let ids: Vec<ActivityId> = page.iter().map(|(id, _)| *id).collect();
             let states = self.source.states(&ids).await?.into_iter().flatten();
             let received: HashMap<ActivityId, _> = states.map(|state| (state.id, state.received)).collect();
@@ -191,7 +191,7 @@ impl Sides {
     }
 }
 
-/// The activity as it is where nothing is pulled.
+/// The activity in push mode.
 fn pushed(activity: Activity) -> Activity {
     Activity { state: State { pulled: false, ..activity.state }, ..activity }
 }

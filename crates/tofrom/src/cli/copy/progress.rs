@@ -1,21 +1,21 @@
-//! How far a copy has come, as the target notes it.
+//! The progress of a copy, as recorded in the target.
 
 use model::{Position, Uid};
 use serde::{Deserialize, Serialize};
 
-/// Of which source, and up to where.
+/// The source and the last complete account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// Where the source's log had ended: it tells whether that has changed since.
+    /// The end of the source's log, to detect later changes of the source.
     source: u64,
-    /// Up to this account everything is there.
+    /// All accounts up to this one are complete.
     done: Option<i64>,
-    /// All of it.
+    /// Whether the copy is complete.
     pub(super) finished: bool,
 }
 
 impl Progress {
-    /// A copy of a source whose log has ended there.
+    /// A new copy of a source whose log ends at this position.
     pub(super) fn begin(source: Position) -> Progress {
         Progress { source: source.0, done: None, finished: false }
     }

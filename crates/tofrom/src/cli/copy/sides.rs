@@ -1,4 +1,4 @@
-//! The two stores of a copy, and whether one can become the other.
+//! Source and target of a copy, and the checks before it starts.
 
 use super::progress::Progress;
 use crate::auth::reseal::check_opens;
@@ -10,18 +10,18 @@ use std::sync::Arc;
 use store::Copying;
 use tokio::sync::Semaphore;
 
-/// The only variable that counts: all others would say the same of both sides.
+/// The only environment variable in use: any other would apply to both sides.
 const SECRET_KEYS: &str = "TOFROM_SECRET_KEYS";
 
-/// How many write to the target at once, a page each: on a cluster a page is hundreds of rows that are all under way.
+/// Concurrent writers to the target, a page each. On a cluster a page is hundreds of concurrent row writes.
 const WRITERS: usize = 2;
 
-/// What is copied, and where to.
+/// Source and target of a copy.
 pub(super) struct Sides {
     pub(super) source: Arc<dyn Copying>,
     pub(super) target: Arc<dyn Copying>,
-    /// For those who write to the target.
-    pub(super) room: Semaphore,
+    /// Limits concurrent writers to the target.
+    pub(super) writers: Semaphore,
     to: Storage,
 }
 
@@ -29,32 +29,32 @@ impl Sides {
     pub(super) async fn open(from: &Path, to: &Path) -> anyhow::Result<Sides> {
         let (from, to) = (storage(from)?, storage(to)?);
         if from.cluster.is_none() && !from.store_file().exists() {
-            bail!("--from: there is no store in {}; data_dir names its folder", from.data_dir.display());
+            bail!("--from: no store in {}; set data_dir to its folder", from.data_dir.display());
         }
         let source = from.open().await.context("--from")?.copying();
         let target = to.open().await.context("--to")?.copying();
-        Ok(Sides { source, target, room: Semaphore::new(WRITERS), to })
+        Ok(Sides { source, target, writers: Semaphore::new(WRITERS), to })
     }
 
-    /// Looks whether the copy can be made, or go on, and begins it. `None`: it was finished before.
+    /// Checks whether the copy can start or resume, and starts it. `None` if it is already complete.
     pub(super) async fn begin(&self) -> anyhow::Result<Option<Progress>> {
-        let noted = self.target.copied().await?;
-        let noted =
-            noted.map(|noted| Progress::read(&noted).context("the target notes a copy in an unknown form"));
-        let noted = noted.transpose()?;
-        if noted.is_some_and(|noted| noted.finished) {
+        let text = self.target.copied().await?;
+        let recorded =
+            text.map(|text| Progress::read(&text).context("the target records a copy in an unknown form"));
+        let recorded = recorded.transpose()?;
+        if recorded.is_some_and(|progress| progress.finished) {
             return Ok(None);
         }
-        self.demand_settled_source().await?;
-        self.demand_keys().await?;
+        self.require_settled_source().await?;
+        self.require_keys().await?;
         let last = self.source.floor().await?;
-        let progress = match noted {
-            Some(noted) if noted.source() == last => noted,
+        let progress = match recorded {
+            Some(progress) if progress.source() == last => progress,
             Some(_) => bail!(
-                "the source has changed since this copy was begun, or is another; begin again with an empty target"
+                "the source has changed since this copy started, or is another one; start again with an empty target"
             ),
             None => {
-                self.demand_empty_target().await?;
+                self.require_empty_target().await?;
                 Progress::begin(last)
             }
         };
@@ -67,68 +67,68 @@ impl Sides {
         Ok(Some(progress))
     }
 
-    /// The copy is made.
+    /// Completes the copy.
     pub(super) async fn end(&self, progress: Progress) -> anyhow::Result<()> {
         if self.source.floor().await? != progress.source() {
-            bail!("the source has changed meanwhile; stop its services and begin again with an empty target");
+            bail!(
+                "the source changed during the copy; stop its servers and start again with an empty target"
+            );
         }
-        self.demand_settled_source().await?;
+        self.require_settled_source().await?;
         Ok(self.target.note_copied(&progress.finish().text()).await?)
     }
 
-    async fn demand_settled_source(&self) -> anyhow::Result<()> {
+    async fn require_settled_source(&self) -> anyhow::Result<()> {
         if !self.source.is_settled(Clock::system().now()).await? {
             bail!(
-                "the source still has deliveries under way, and the copy would lose them; let its service run until \
-                 tofrom check counts 0 of them, then stop it"
+                "the source still has pending deliveries, which the copy would lose; let its server run until \
+                 tofrom check reports 0 pending deliveries, then stop it"
             );
         }
         if !self.source.dead_letters(None, 1).await?.is_empty() {
             bail!(
-                "the source has deliveries that were given up, and the copy would lose them; tofrom deadletter replay \
-                 --all has its service try them again"
+                "the source has dead letters, which the copy would lose; run tofrom deadletter replay --all and let \
+                 its server deliver them"
             );
         }
         Ok(())
     }
 
     /// Sealed secrets are copied as they are.
-    async fn demand_keys(&self) -> anyhow::Result<()> {
+    async fn require_keys(&self) -> anyhow::Result<()> {
         let any_token = self.source.list_tokens(None, 1).await?;
         if any_token.is_empty() && self.source.applications().await?.is_empty() {
             return Ok(());
         }
         self.to.demand_shared_keys()?;
-        // A key that is made now opens nothing.
+        // A newly created key could not decrypt the secrets.
         if self.to.secret_keys.is_empty() && !self.to.secret_key_file().exists() {
             let file = self.to.secret_key_file();
             bail!(
-                "--to has no secret_keys; copy the source's to its settings, or its secret.key to {}",
+                "--to has no secret_keys; copy the source's secret_keys to its settings, or its secret.key to {}",
                 file.display()
             );
         }
         let opened = check_opens(self.source.as_ref(), &self.to.secret_keys()?).await;
-        opened.context("--to has other secret_keys than the source; both must have the same")
+        opened.context("--to has different secret_keys than the source; use the same keys for both")
     }
 
-    async fn demand_empty_target(&self) -> anyhow::Result<()> {
-        let nobody = self.target.every_account(None, 1).await?.is_empty();
-        let nothing = self.target.applications().await?.is_empty();
-        if !nobody || !nothing || !self.target.is_settled(Clock::system().now()).await? {
-            bail!(
-                "the target is not empty; right would be a new data_dir, or a new cql.keyspace with its tables"
-            );
+    async fn require_empty_target(&self) -> anyhow::Result<()> {
+        let no_accounts = self.target.every_account(None, 1).await?.is_empty();
+        let no_applications = self.target.applications().await?.is_empty();
+        if !no_accounts || !no_applications || !self.target.is_settled(Clock::system().now()).await? {
+            bail!("the target is not empty; use a new data_dir, or a new cql.keyspace with its tables");
         }
         Ok(())
     }
 
     async fn copy_facts(&self) -> anyhow::Result<()> {
         for (name, value) in self.source.facts().await? {
-            let fixed = self.target.set_once(&name, &value).await?;
-            if fixed != value {
+            let existing = self.target.set_once(&name, &value).await?;
+            if existing != value {
                 bail!(
-                    "the target has been a service of its own: its {name} is {fixed:?}, not {value:?}; right would be a \
-                     new data_dir, or a new cql.keyspace with its tables"
+                    "the target belongs to another server: its {name} is {existing:?}, not {value:?}; use a new \
+                     data_dir, or a new cql.keyspace with its tables"
                 );
             }
         }

@@ -1,4 +1,4 @@
-//! What the demo prints once it is ready: a line for programs, or help for people.
+//! Output of the demo once it is ready: a JSON line for programs, or help for people.
 
 use super::people::PEOPLE;
 use super::secrets::{Consumer, Secrets};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The one line of `--json`.
+/// The JSON line.
 #[derive(Serialize)]
 struct Line<'a> {
     base_url: &'a str,
@@ -24,7 +24,7 @@ struct AccountLine<'a> {
     public: bool,
 }
 
-/// The line for programs.
+/// The JSON line for programs.
 pub(super) fn line(base_url: &str, ca_cert: &Path, secrets: &Secrets) -> anyhow::Result<String> {
     let accounts = PEOPLE.iter().map(|person| {
         let credentials = secrets.of(person.name)?;
@@ -49,32 +49,32 @@ pub(super) fn help(base_url: &str, ca_cert: &Path, secrets: &Secrets) -> anyhow:
     let collection = format!("{base_url}/200909/activity/alice/tofrom");
     writeln!(text, "tofrom is ready at {base_url}\n\nTry:\n")?;
     for (what, arguments) in [
+        ("alice's feed, with her password", format!("-u alice:{} '{collection}'", alice.password)),
         (
-            "what alice did and what reaches her, with her password",
-            format!("-u alice:{} '{collection}'", alice.password),
-        ),
-        (
-            "the same as JSON, with her key: four photos, by the time of publication",
+            "four photos as JSON, by publication date, with her key",
             format!(
                 "-H 'ServicePSK: {}' -H 'Accept: application/json' '{collection}?type=photo&count=4&orderby=pubDate'",
                 alice.key
             ),
         ),
         (
-            "as an Atom feed, with the demo's application named",
+            "shared items as an Atom feed, with the demo application's consumer key",
             format!(
                 "-H 'ServicePSK: {}' -H 'ServiceConsumerKey: {}' '{collection}?format=atom&verb=shared'",
                 alice.key, secrets.consumer.key
             ),
         ),
         (
-            "what carol, who follows bob, may see of him",
+            "bob's activities as his follower carol sees them",
             format!("-u carol:{} '{base_url}/200909/activity/bob/from'", secrets.of("carol")?.password),
         ),
     ] {
         writeln!(text, "  # {what}\n  {curl} {arguments}\n")?;
     }
-    writeln!(text, "Or open {base_url} in a browser and sign in; it has to trust the authority below.\n")?;
+    writeln!(
+        text,
+        "Or open {base_url} in a browser and sign in. The browser must trust the certificate authority below.\n"
+    )?;
     writeln!(text, "Accounts:\n")?;
     writeln!(text, "  {:8} {:9} {:22} key", "name", "", "password")?;
     for person in PEOPLE {
@@ -88,11 +88,14 @@ pub(super) fn help(base_url: &str, ca_cert: &Path, secrets: &Secrets) -> anyhow:
     }
     writeln!(text, "\nApplication: {} (secret {})", secrets.consumer.key, secrets.consumer.secret)?;
     writeln!(text, "Certificate authority: {}", ca_cert.display())?;
-    writeln!(text, "\nCtrl-C stops it; the same command starts it again with the same accounts and data.")?;
+    writeln!(
+        text,
+        "\nPress Ctrl-C to stop. The same command starts it again with the same accounts and data."
+    )?;
     Ok(text)
 }
 
-/// A word for a shell.
+/// Quotes a word for the shell if needed.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:".contains(c);
     if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }

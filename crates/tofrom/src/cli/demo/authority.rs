@@ -1,5 +1,5 @@
-//! The demo's own certificate authority. It lives as long as the folder, so that a client trusts it once; the
-//! server's certificate is made anew at every start, so that it can't have expired.
+//! The demo's certificate authority. It is kept in the folder, so that clients need to trust it only once. The server
+//! certificate is created at every start, so that it is never expired.
 
 use super::files::{self, Readers};
 use crate::http::listen::TlsFiles;
@@ -13,40 +13,40 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-const AUTHORITY_LIVES: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-/// What clients accept of a server at most is a little over a year.
-const SERVER_LIVES: Duration = Duration::from_secs(397 * 24 * 60 * 60);
+const AUTHORITY_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+/// Clients accept server certificates of at most about 13 months.
+const SERVER_LIFETIME: Duration = Duration::from_secs(397 * 24 * 60 * 60);
 
-/// The files that a start leaves in the folder.
+/// The certificate files in the folder.
 pub(super) struct Certificates {
-    /// What clients trust.
+    /// The authority's certificate, which clients must trust.
     pub(super) authority: PathBuf,
-    /// What the server shows.
+    /// The server's certificate and key.
     pub(super) server: TlsFiles,
 }
 
-/// Makes sure of the authority and makes a certificate for this machine's own addresses.
+/// Loads or creates the authority and creates a certificate for the loopback addresses.
 pub(super) fn certificates(folder: &Path, now: Millis) -> anyhow::Result<Certificates> {
     let (authority, authority_key) = (folder.join("ca.pem"), folder.join("ca-key.pem"));
     let server =
         TlsFiles { certificate: folder.join("server.pem"), private_key: folder.join("server-key.pem") };
     let key = match (files::read(&authority)?, files::read(&authority_key)?) {
         (Some(_), Some(key)) => KeyPair::from_pem(&key)
-            .with_context(|| format!("{} is not what the demo wrote", authority_key.display()))?,
+            .with_context(|| format!("{} was not written by the demo", authority_key.display()))?,
         _ => {
             let key = KeyPair::generate()?;
             let certificate = authority_params(now).self_signed(&key)?;
             files::write(&authority_key, &key.serialize_pem(), Readers::Owner)?;
-            files::write(&authority, &certificate.pem(), Readers::Everybody)?;
+            files::write(&authority, &certificate.pem(), Readers::Everyone)?;
             key
         }
     };
-    // Signing takes the authority's name and key; when it was made does not matter here.
+    // Signing needs only the authority's name and key, not its dates.
     let issuer = Issuer::new(authority_params(now), key);
     let server_key = KeyPair::generate()?;
     let certificate = server_params(now)?.signed_by(&server_key, &issuer)?;
     files::write(&server.private_key, &server_key.serialize_pem(), Readers::Owner)?;
-    files::write(&server.certificate, &certificate.pem(), Readers::Everybody)?;
+    files::write(&server.certificate, &certificate.pem(), Readers::Everyone)?;
     let authority = std::path::absolute(&authority)?;
     Ok(Certificates { authority, server })
 }
@@ -56,7 +56,7 @@ fn authority_params(now: Millis) -> CertificateParams {
     params.distinguished_name = named("tofrom demo authority");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    valid(&mut params, now, AUTHORITY_LIVES);
+    valid(&mut params, now, AUTHORITY_LIFETIME);
     params
 }
 
@@ -67,19 +67,19 @@ fn server_params(now: Millis) -> anyhow::Result<CertificateParams> {
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
-    valid(&mut params, now, SERVER_LIVES);
+    valid(&mut params, now, SERVER_LIFETIME);
     Ok(params)
 }
 
 fn named(name: &str) -> DistinguishedName {
-    let mut whole = DistinguishedName::new();
-    whole.push(DnType::CommonName, name);
-    whole
+    let mut distinguished_name = DistinguishedName::new();
+    distinguished_name.push(DnType::CommonName, name);
+    distinguished_name
 }
 
-/// From a day ago: the clocks of two machines differ.
-fn valid(params: &mut CertificateParams, now: Millis, lives: Duration) {
+/// Sets the validity, from a day ago because clocks differ between machines.
+fn valid(params: &mut CertificateParams, now: Millis, lifetime: Duration) {
     let now = date_time_ymd(1970, 1, 1) + Duration::from_millis(u64::try_from(now.0).unwrap_or(0));
     params.not_before = now - DAY;
-    params.not_after = now - DAY + lives;
+    params.not_after = now - DAY + lifetime;
 }

@@ -1,13 +1,12 @@
-//! Fills an empty store with the people of the demo and what they did.
+//! Fills an empty store with the demo's accounts and their activities.
 //!
-//! All data is decided before the first write: it is a function of the time of the first start, which the store keeps, and
-//! of the accounts' numbers. It is put into the store as a copy is, so that to put it again changes nothing. A fill that was
-//! cut off at any moment is repeated by the next start, with the same result. The operator's account is the last thing
-//! made: where it stands, nothing is filled again, whatever its people have done to their data since.
+//! All data is a function of the time of the first start, which the store keeps, and of the accounts' uids. Writes are
+//! idempotent, like those of a copy. An interrupted fill is repeated at the next start, with the same result. The
+//! operator's account is created last: if it exists, the store is not filled again, so that users' changes stay.
 
+use super::dataset::{Dataset, since};
 use super::people::{PEOPLE, Person};
 use super::secrets::Secrets;
-use super::world::{World, since};
 use crate::auth::{SecretKeys, key, password};
 use crate::clock::Clock;
 use crate::config::Engine;
@@ -20,18 +19,18 @@ use std::time::Duration;
 use store::{Copying, NewAccount, Store};
 use tokio::time::timeout;
 
-/// The name of the fact that keeps when the store was first filled, in milliseconds.
+/// The name of the fact with the time of the first fill, in milliseconds.
 const FILLED: &str = "demo-filled";
 
-/// How many accounts' activities or entries are put at once; a cluster writes them together.
+/// Accounts whose activities or entries are written concurrently.
 const CONCURRENCY: usize = 4;
 
-/// Whatever others have in hand is done within this, unless something is wrong.
+/// Timeout for deliveries, including those that other processes have started.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Between two looks at what others have in hand.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Interval between two checks for pending deliveries.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Makes sure that everything is there and delivered.
+/// Writes all data if needed, and delivers it.
 pub(super) async fn fill(
     engine: &Engine,
     clock: &Clock,
@@ -45,12 +44,12 @@ pub(super) async fn fill(
         let now = first_start(store, clock).await?;
         application(store, secrets, keys, now).await?;
         let (operators, people): (Vec<_>, Vec<_>) = PEOPLE.iter().partition(|person| person.operator);
-        let mut numbers = HashMap::new();
+        let mut uids = HashMap::new();
         for person in people {
             let account = account(store, person, secrets, now).await?;
-            numbers.insert(account.name, account.uid);
+            uids.insert(account.name, account.uid);
         }
-        put(engine.copying().as_ref(), World::new(&numbers, now)?).await?;
+        write(engine.copying().as_ref(), Dataset::new(&uids, now)?).await?;
         for person in operators {
             account(store, person, secrets, now).await?;
         }
@@ -58,17 +57,17 @@ pub(super) async fn fill(
     deliver_all(store, clock, rules).await
 }
 
-/// When this store was filled for the first time: everything in it is dated by that.
+/// The time of the first fill: all generated data depends on it.
 async fn first_start(store: &dyn Store, clock: &Clock) -> anyhow::Result<Millis> {
-    let kept = store.set_once(FILLED, &clock.now().0.to_string()).await?;
+    let stored = store.set_once(FILLED, &clock.now().0.to_string()).await?;
     let parsed =
-        kept.parse().with_context(|| format!("the fact {FILLED} is {kept:?}: expected milliseconds"));
+        stored.parse().with_context(|| format!("invalid fact {FILLED} {stored:?}: expected milliseconds"));
     Ok(Millis(parsed?))
 }
 
-/// Puts all of it: an entry is found only where its activity is.
-async fn put(store: &dyn Copying, world: World) -> anyhow::Result<()> {
-    let World { edges, activities, entries } = world;
+/// Writes all data, activities before entries: an entry is shown only if its activity exists.
+async fn write(store: &dyn Copying, dataset: Dataset) -> anyhow::Result<()> {
+    let Dataset { edges, activities, entries } = dataset;
     for (follower, edges) in edges {
         store.copy_edges(follower, edges).await?;
     }
@@ -78,7 +77,7 @@ async fn put(store: &dyn Copying, world: World) -> anyhow::Result<()> {
     Ok(stream::iter(entries).buffer_unordered(CONCURRENCY).try_collect::<()>().await?)
 }
 
-/// Delivers until nothing waits: what other processes have in hand is theirs to finish, or comes back to the log.
+/// Delivers until nothing is pending. Tasks of other processes are finished by them or return to the log.
 async fn deliver_all(store: &dyn Store, clock: &Clock, rules: &Rules) -> anyhow::Result<()> {
     let delivered = async {
         loop {
@@ -86,16 +85,16 @@ async fn deliver_all(store: &dyn Store, clock: &Clock, rules: &Rules) -> anyhow:
             if store.backlog(1).await?.tasks == 0 {
                 return Ok(());
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
     timeout(TIMEOUT, delivered).await.with_context(|| {
         let seconds = TIMEOUT.as_secs();
-        format!("deliveries were not done within {seconds} s; the same command goes on, and tofrom check tells more")
+        format!("deliveries did not finish within {seconds} s; run the same command again, or tofrom check for details")
     })?
 }
 
-/// Whether somebody else lives in this store: accounts whose secrets the demo does not have.
+/// Whether the store has accounts that the demo did not create.
 pub(super) async fn is_foreign(store: &dyn Store) -> anyhow::Result<bool> {
     Ok(!store.list_accounts(None, 1).await?.is_empty())
 }
@@ -120,8 +119,8 @@ async fn account(
     let account = match store.account_by_name(&name).await? {
         Some(account) => account,
         None => {
-            let given = credentials.password.clone();
-            let hash = tokio::task::spawn_blocking(move || password::hash(&given)).await??;
+            let text = credentials.password.clone();
+            let hash = tokio::task::spawn_blocking(move || password::hash(&text)).await??;
             let new = NewAccount {
                 name: name.clone(),
                 version: Version::next(now, None),
@@ -132,10 +131,14 @@ async fn account(
                 password: Some(hash),
                 created: since(now),
             };
-            store.create_account(new).await?.with_context(|| format!("somebody else made {name} just now"))?
+            store
+                .create_account(new)
+                .await?
+                .with_context(|| format!("another process created {name} at the same time"))?
         }
     };
-    let hash = key::hash_of(&credentials.key).with_context(|| format!("the kept key of {name} is none"))?;
+    let hash =
+        key::hash_of(&credentials.key).with_context(|| format!("the stored key of {name} is invalid"))?;
     if store.key_by_hash(&hash).await?.is_none() {
         let key = Key {
             id: id_of(&hash),
@@ -153,7 +156,7 @@ async fn account(
     Ok(account)
 }
 
-/// The same at every start, so that a key that was made in part is not listed twice.
+/// Derived from the hash, so that a repeated fill does not create the key twice.
 fn id_of(hash: &[u8; 32]) -> KeyId {
     KeyId(hash.iter().take(size_of::<u64>()).fold(0, |id, byte| id << 8 | u64::from(*byte)))
 }

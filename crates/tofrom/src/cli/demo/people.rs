@@ -1,4 +1,4 @@
-//! Who lives in the demo.
+//! The accounts of the demo.
 
 /// One account.
 pub(super) struct Person {
@@ -7,14 +7,14 @@ pub(super) struct Person {
     pub(super) family_name: &'static str,
     pub(super) public: bool,
     pub(super) operator: bool,
-    /// How many things they did.
+    /// The number of activities.
     pub(super) activities: usize,
-    /// Whom they follow: public accounts.
+    /// Followed accounts, all public.
     pub(super) follows: &'static [&'static str],
 }
 
-/// Everybody. The operator comes last: the demo makes its account when all other data is there, so where the operator
-/// stands nothing is missing.
+/// All accounts. The operator comes last: its account is created when all other data is complete, so its existence means
+/// that nothing is missing.
 pub(super) const PEOPLE: &[Person] = &[
     Person {
         name: "alice",

@@ -1,10 +1,10 @@
-//! Chance that is the same every time: the demo's data is a function of its seed and of the time of its making.
+//! A deterministic random number generator: the demo's data depends only on seeds and the time of the first start.
 
-/// SplitMix64: small, even, and nobody's secret depends on it.
+/// SplitMix64: small and uniform. Not for secrets.
 pub(super) struct Random(u64);
 
 impl Random {
-    /// A sequence of its own for each name.
+    /// A separate sequence for each name.
     pub(super) fn seeded(name: &str) -> Random {
         let seed = name.bytes().fold(0x7066_726f_6d5f_3039, |seed: u64, byte| {
             (seed ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -20,7 +20,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Fills these bytes.
+    /// Fills the buffer.
     pub(super) fn fill(&mut self, bytes: &mut [u8]) {
         for part in bytes.chunks_mut(size_of::<u64>()) {
             let next = self.next().to_be_bytes();
@@ -39,12 +39,12 @@ impl Random {
         low.saturating_add(i64::try_from(self.below(span)).unwrap_or(0))
     }
 
-    /// Happens so often in a hundred.
-    pub(super) fn percent(&mut self, often: u64) -> bool {
-        self.below(100) < often
+    /// True with this probability in percent.
+    pub(super) fn percent(&mut self, probability: u64) -> bool {
+        self.below(100) < probability
     }
 
-    /// One of these.
+    /// A random element; `None` if there are none.
     pub(super) fn pick<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         let at = usize::try_from(self.below(all.len() as u64)).ok()?;
         all.get(at)

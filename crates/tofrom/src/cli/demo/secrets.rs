@@ -1,5 +1,5 @@
-//! What the demo's people prove themselves with. Kept in `demo.json` beside the store, so that the next start prints
-//! the same; the store itself knows only hashes.
+//! Passwords and keys of the demo. They are kept in `demo.json` next to the store, so that the next start prints the same
+//! ones; the store itself contains only hashes.
 
 use super::files::{self, Readers};
 use super::people::PEOPLE;
@@ -15,21 +15,21 @@ use zeroize::Zeroizing;
 
 const FILE: &str = "demo.json";
 
-/// All of it.
+/// All secrets of the demo.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Secrets {
     accounts: BTreeMap<String, Credentials>,
     pub(super) consumer: Consumer,
 }
 
-/// One account's.
+/// The credentials of an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Credentials {
     pub(super) password: String,
     pub(super) key: String,
 }
 
-/// The application's.
+/// The credentials of the application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Consumer {
     pub(super) key: String,
@@ -37,24 +37,24 @@ pub(super) struct Consumer {
 }
 
 impl Consumer {
-    /// As it was when it was generated.
+    /// The credentials in the form in which they were generated.
     pub(super) fn generated(&self) -> GeneratedConsumer {
         GeneratedConsumer { key: self.key.clone(), secret: Zeroizing::new(self.secret.clone()) }
     }
 }
 
 impl Secrets {
-    /// Those that lie in the folder.
-    pub(super) fn kept(folder: &Path) -> anyhow::Result<Option<Secrets>> {
+    /// Loads the secrets from the folder, if they exist.
+    pub(super) fn load(folder: &Path) -> anyhow::Result<Option<Secrets>> {
         let path = folder.join(FILE);
         let Some(text) = files::read(&path)? else { return Ok(None) };
         let secrets = serde_json::from_str(&text)
-            .with_context(|| format!("{} is not what the demo wrote", path.display()))?;
+            .with_context(|| format!("{} was not written by the demo", path.display()))?;
         Ok(Some(secrets))
     }
 
-    /// New ones, which lie in the folder from now on.
-    pub(super) fn make(folder: &Path) -> anyhow::Result<Secrets> {
+    /// Generates secrets and saves them in the folder.
+    pub(super) fn create(folder: &Path) -> anyhow::Result<Secrets> {
         let mut accounts = BTreeMap::new();
         for person in PEOPLE {
             let credentials = Credentials { password: password()?, key: key::generate()?.text.to_string() };
@@ -67,15 +67,15 @@ impl Secrets {
         Ok(secrets)
     }
 
-    /// That account's.
+    /// The credentials of this account.
     pub(super) fn of(&self, name: &str) -> anyhow::Result<&Credentials> {
         self.accounts.get(name).with_context(|| {
-            format!("{FILE} knows nothing of {name}: it is of another version; name another folder with --data DIR")
+            format!("{FILE} has no account {name}: it is from another version; choose another folder with --data DIR")
         })
     }
 }
 
-/// 120 random bits, to be typed if need be.
+/// 120 random bits, in characters that can be typed.
 fn password() -> Result<String, NoRandomness> {
     let mut bytes = [0; 15];
     aws_lc_rs::rand::fill(&mut bytes).map_err(|_| NoRandomness)?;

@@ -1,6 +1,6 @@
-//! What the people of the demo do, on which services, with what: flat tables.
+//! Tables of the demo data: services, the activities that people do there, and their objects.
 
-/// A service.
+/// A service, such as Flickr.
 pub(super) struct Site {
     pub(super) name: &'static str,
     pub(super) website: Option<&'static str>,
@@ -8,22 +8,22 @@ pub(super) struct Site {
     pub(super) habits: &'static [Habit],
 }
 
-/// Something that people do there.
+/// A kind of activity on a service.
 pub(super) struct Habit {
     pub(super) kind: &'static str,
     pub(super) verb: &'static str,
-    /// How often, beside the others.
+    /// Frequency relative to the other habits.
     pub(super) weight: usize,
-    /// The sentence: `{who}` is a given name, `{what}` the thing's title.
+    /// The title: `{who}` stands for the given name, `{what}` for the object's title.
     pub(super) sentence: &'static str,
     pub(super) things: &'static [Thing],
-    /// Where such things lie; a number follows. Things with an address of their own have that instead.
+    /// Address prefix of the objects; a number follows. An object with a `url` uses that instead.
     pub(super) place: &'static str,
-    /// Height and width of a picture of it.
+    /// Height and width of the thumbnail.
     pub(super) picture: Option<(u32, u32)>,
 }
 
-/// Something that one can do something with.
+/// An object of activities.
 pub(super) struct Thing {
     pub(super) title: &'static str,
     pub(super) description: Option<&'static str>,

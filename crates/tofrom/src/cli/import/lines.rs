@@ -1,43 +1,42 @@
-//! Lines of a file or a pipe, each no longer than an activity may be.
+//! Reads lines of a file or a pipe, each at most as long as an activity may be.
 
 use crate::ingest::{MAX_BODY, Unreadable};
 use std::io::{self, BufRead, BufReader, Read};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// How long a batch waits for another line.
+/// Time that a batch waits for another line.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Lines that are read ahead.
-const AHEAD: usize = 256;
-/// What may end a line beside the activity itself.
+/// Capacity of the queue of lines that are read ahead.
+const READ_AHEAD: usize = 256;
+/// Bytes of white space that a line may have besides the activity.
 const SLACK: usize = 1024;
 
-/// One line that says something.
+/// A line that is not blank.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// Counted from 1.
+    /// The line number, starting at 1.
     pub(super) number: u64,
-    /// How many bytes were read up to its end.
+    /// The number of bytes read up to the end of the line.
     pub(super) end: u64,
-    /// Its text, or why there is none.
+    /// The text, or why it is unreadable.
     pub(super) text: Result<Vec<u8>, Unreadable>,
 }
 
-/// The lines of an input, read on a thread of its own: a pipe that nobody writes to must not keep the command from
-/// ending.
+/// The lines of an input, read on a separate thread: an idle pipe must not keep the command from ending.
 pub(crate) struct Lines(mpsc::Receiver<io::Result<Line>>);
 
 impl Lines {
-    /// Starts to read.
+    /// Starts reading.
     pub(crate) fn of(input: impl Read + Send + 'static) -> Lines {
-        let (sender, receiver) = mpsc::channel(AHEAD);
+        let (sender, receiver) = mpsc::channel(READ_AHEAD);
         std::thread::spawn(move || {
             let mut input = BufReader::with_capacity(MAX_BODY, input);
             let (mut number, mut end) = (0, 0);
             loop {
                 let Some(line) = next(&mut input, &mut number, &mut end).transpose() else { return };
                 let failed = line.is_err();
-                // Where nobody listens any more, there is nothing left to do.
+                // The receiver is gone or the input failed: stop reading.
                 if sender.blocking_send(line).is_err() || failed {
                     return;
                 }
@@ -46,7 +45,7 @@ impl Lines {
         Lines(receiver)
     }
 
-    /// The lines that are there, at least one and at most `limit`; none at the end.
+    /// The available lines, at least one and at most `limit`; empty at the end of the input.
     pub(super) async fn next_batch(&mut self, limit: usize) -> io::Result<Vec<Line>> {
         let Some(first) = self.0.recv().await else { return Ok(Vec::new()) };
         let mut batch = vec![first?];
@@ -84,7 +83,7 @@ fn next(input: &mut impl BufRead, number: &mut u64, end: &mut u64) -> io::Result
     }
 }
 
-/// Reads over the rest of a line without keeping it.
+/// Skips the rest of a line.
 fn skip_line(input: &mut impl BufRead) -> io::Result<usize> {
     let mut skipped = 0;
     loop {
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_with_any_end_and_without_one() {
+    async fn lines_end_with_any_line_break_or_the_end_of_input() {
         let lines = all("a\r\n\n \nb\nc\nd\ne").await;
         let expected = [(1, "a"), (4, "b"), (5, "c"), (6, "d"), (7, "e")];
         assert_eq!(lines, expected.map(|(number, text)| (number, Ok(text.to_owned()))));
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_that_never_ends_is_not_kept() {
+    async fn an_overlong_line_is_skipped() {
         let long = "x".repeat(MAX_BODY * 3);
         let lines = all(format!("a\n{long}\nb\n{long}")).await;
         let wrong = || Err(Unreadable::TooLarge);

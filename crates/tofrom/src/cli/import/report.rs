@@ -1,4 +1,4 @@
-//! What an import says: a line of JSON for each line, or sentences for people, and a summary.
+//! The report of an import: a JSON object per line, or messages for people, and a summary.
 
 use crate::ingest::{Outcome, Refused, Unreadable};
 use crate::site::Site;
@@ -7,7 +7,7 @@ use model::ActivityId;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// What is wrong with a line.
+/// Why a line was rejected.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
     #[error(transparent)]
@@ -34,7 +34,7 @@ impl Problem {
     }
 }
 
-/// How many lines came to what.
+/// Counts of lines by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) created: u64,
@@ -46,12 +46,12 @@ pub(crate) struct Counts {
 impl std::fmt::Display for Counts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Counts { created, updated, unchanged, refused } = self;
-        write!(f, "{created} new, {updated} changed, {unchanged} as before, {refused} refused")
+        write!(f, "{created} created, {updated} updated, {unchanged} unchanged, {refused} rejected")
     }
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct StoredLine<'a> {
     status: u16,
     #[serde(rename = "ActivityIdentifier")]
     id: &'a str,
@@ -60,23 +60,23 @@ struct Told<'a> {
 }
 
 #[derive(Serialize)]
-struct ToldProblem<'a> {
+struct ProblemLine<'a> {
     status: u16,
     line: u64,
     title: &'a str,
     detail: &'a str,
 }
 
-/// Tells of an import while it goes on.
+/// Reports the progress of an import.
 pub(crate) struct Report<'a> {
     pub(crate) counts: Counts,
-    /// Gets the lines of JSON, if there are to be any.
+    /// The output for JSON lines, with `--json`.
     json: Option<&'a mut (dyn Write + Send)>,
     progress: ProgressBar,
 }
 
 impl<'a> Report<'a> {
-    /// A report in lines of JSON to `json`, or for people.
+    /// A report as JSON lines to `json`, or for people if that is `None`.
     pub(crate) fn new(json: Option<&'a mut (dyn Write + Send)>, progress: ProgressBar) -> Report<'a> {
         Report { counts: Counts::default(), json, progress }
     }
@@ -103,7 +103,7 @@ impl<'a> Report<'a> {
         match &mut self.json {
             Some(json) => {
                 let url = site.map(|site| site.activity_url(id));
-                write_line(*json, &Told { status, id: &id.to_string(), url })
+                write_line(*json, &StoredLine { status, id: &id.to_string(), url })
             }
             None => Ok(()),
         }
@@ -111,18 +111,18 @@ impl<'a> Report<'a> {
 
     pub(super) fn problem(&mut self, line: u64, problem: &Problem) -> io::Result<()> {
         self.counts.refused += 1;
-        // To the parser every line is the first.
+        // The parser sees each line alone, so its line number is always 1.
         let detail = problem.to_string().replace(" at line 1 column ", " at column ");
         match &mut self.json {
             Some(json) => {
                 let (status, title) = (problem.status(), problem.title());
-                write_line(*json, &ToldProblem { status, line, title, detail: &detail })
+                write_line(*json, &ProblemLine { status, line, title, detail: &detail })
             }
             None => self.progress.suspend(|| writeln!(io::stderr(), "line {line}: {detail}")),
         }
     }
 
-    /// What was told so far is out, and so many bytes are read.
+    /// Flushes the report and sets the progress to `read` bytes.
     pub(super) fn flush(&mut self, read: u64) -> io::Result<()> {
         self.progress.set_position(read);
         match &mut self.json {

@@ -1,4 +1,4 @@
-//! Imports and exports through a real store.
+//! Import and export with a real store.
 
 use super::*;
 use crate::cli::export::export;
@@ -12,11 +12,11 @@ async fn import(place: &Place, account: &Account, text: &str) -> Vec<Value> {
         site: Some(Site::new("https://feeds.example.org", "feeds.example.org")),
         account: account.clone(),
     };
-    let mut told = Vec::new();
-    let mut report = Report::new(Some(&mut told), ProgressBar::hidden());
+    let mut results = Vec::new();
+    let mut report = Report::new(Some(&mut results), ProgressBar::hidden());
     import.run(Lines::of(io::Cursor::new(text.to_owned())), &mut report).await.unwrap();
-    let told = String::from_utf8(told).unwrap();
-    told.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let results = String::from_utf8(results).unwrap();
+    results.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 async fn exported(place: &Place, account: &Account) -> String {
@@ -37,12 +37,12 @@ fn activity(id: &str) -> Value {
     })
 }
 
-fn statuses(told: &[Value]) -> Vec<u64> {
-    told.iter().map(|line| line["status"].as_u64().unwrap()).collect()
+fn statuses(results: &[Value]) -> Vec<u64> {
+    results.iter().map(|line| line["status"].as_u64().unwrap()).collect()
 }
 
 #[tokio::test]
-async fn a_bad_line_does_not_hold_the_others_back() {
+async fn a_rejected_line_does_not_stop_the_import() {
     let place = Place::new();
     let alice = place.account("alice").await;
     let plain = json!({
@@ -50,27 +50,27 @@ async fn a_bad_line_does_not_hold_the_others_back() {
         "Top-hat": {"Url": "https://example.org/"},
     });
     let text = format!("{}\n{{\n\n{}\n{}", activity("1"), json!({"Title": 1}), plain);
-    let told = import(&place, &alice, &text).await;
-    assert_eq!(statuses(&told), [201, 400, 422, 201]);
-    let id = told[0]["ActivityIdentifier"].as_str().unwrap();
-    assert_eq!(told[0]["ActivityUrl"], format!("https://feeds.example.org/activity/{id}"));
-    assert_eq!((&told[1]["line"], &told[2]["line"]), (&json!(2), &json!(4)));
-    assert!(told[2]["detail"].as_str().unwrap().starts_with("Category: is needed"), "{}", told[2]);
+    let results = import(&place, &alice, &text).await;
+    assert_eq!(statuses(&results), [201, 400, 422, 201]);
+    let id = results[0]["ActivityIdentifier"].as_str().unwrap();
+    assert_eq!(results[0]["ActivityUrl"], format!("https://feeds.example.org/activity/{id}"));
+    assert_eq!((&results[1]["line"], &results[2]["line"]), (&json!(2), &json!(4)));
+    assert!(results[2]["detail"].as_str().unwrap().starts_with("Category: is needed"), "{}", results[2]);
 
     let again = import(&place, &alice, &text).await;
-    assert_eq!(statuses(&again), [200, 400, 422, 200], "again changes nothing");
+    assert_eq!(statuses(&again), [200, 400, 422, 200], "importing again changes nothing");
     assert_eq!(again[0]["ActivityIdentifier"], id);
     assert_eq!(exported(&place, &alice).await.lines().count(), 2);
 }
 
 #[tokio::test]
-async fn what_is_exported_can_be_imported_elsewhere() {
+async fn an_export_can_be_imported_into_another_account() {
     let place = Place::new();
     let (alice, other) = (place.account("alice").await, place.account("other").await);
     place.account("bob").await;
     let lines: Vec<String> = (0..450).map(|n| activity(&format!("id {n}")).to_string()).collect();
-    let told = import(&place, &alice, &lines.join("\r\n")).await;
-    assert_eq!(statuses(&told), vec![201; 450]);
+    let results = import(&place, &alice, &lines.join("\r\n")).await;
+    assert_eq!(statuses(&results), vec![201; 450]);
 
     let first_export = exported(&place, &alice).await;
     let order: Vec<Value> = first_export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! What is done again and again beside everything else.
+//! Periodic background tasks of the server.
 
 use crate::clock::Clock;
 use crate::http::Service;
@@ -9,30 +9,30 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Notice, Notices, Store};
 
-/// Histograms keep what was recorded until somebody asks; nobody may.
-const UPKEEP: Duration = Duration::from_secs(5);
-/// How often what has ended is swept away.
-const SWEPT_EVERY: Duration = Duration::from_secs(60);
+/// Histograms grow until they are read, so they are drained periodically even without a reader.
+const METRICS_UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval between two deletions of expired data.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Sweeps away what has ended: temporary credentials, nonces, sessions.
+/// Deletes expired temporary credentials, nonces and sessions.
 pub(super) async fn forget_expired(store: Arc<dyn Store>, clock: Clock, stopped: impl Future<Output = ()>) {
-    let mut ticks = tokio::time::interval(SWEPT_EVERY);
-    let for_ever = async {
+    let mut ticks = tokio::time::interval(EXPIRY_INTERVAL);
+    let forever = async {
         loop {
             ticks.tick().await;
             if let Err(error) = store.forget_expired(clock.now()).await {
-                tracing::warn!(%error, "could not sweep what has ended");
+                tracing::warn!(%error, "deletion of expired data failed");
             }
         }
     };
     tokio::select! {
         () = stopped => {}
-        () = for_ever => {}
+        () = forever => {}
     }
 }
 
-/// Tells the other processes of a cluster of wrong credentials, and hears what they tell.
-pub(super) async fn talk(
+/// Broadcasts wrong credentials to the other processes of a cluster, and handles their notices.
+pub(super) async fn exchange_notices(
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
     service: Arc<Service>,
@@ -40,29 +40,30 @@ pub(super) async fn talk(
     stopped: impl Future<Output = ()>,
 ) {
     let mut wrong = service.authenticator().wrong_credentials();
-    let tell = async {
-        while let Some(what) = wrong.recv().await {
-            // Nobody relies on it.
-            let _ = store.broadcast(&Notice::Failed(what)).await;
+    let send = async {
+        while let Some(credential) = wrong.recv().await {
+            // Best effort: nothing depends on this notice.
+            let _ = store.broadcast(&Notice::Failed(credential)).await;
         }
     };
-    let hear = async {
+    let receive = async {
         while let Some(notice) = notices.recv().await {
             match notice {
                 Notice::Arrived(at, uids) => hub.told(at, &uids),
-                Notice::Failed(what) => service.authenticator().heard_of_wrong_credential(&what),
+                Notice::Failed(credential) => service.authenticator().heard_of_wrong_credential(&credential),
             }
         }
     };
     tokio::select! {
         () = stopped => {}
-        () = async { tokio::join!(tell, hear); } => {}
+        () = async { tokio::join!(send, receive); } => {}
     }
 }
 
-pub(super) async fn keep_up(handle: PrometheusHandle, stopped: impl Future<Output = ()>) {
-    let mut ticks = tokio::time::interval(UPKEEP);
-    let for_ever = async {
+/// Drains the histograms periodically.
+pub(super) async fn maintain_metrics(handle: PrometheusHandle, stopped: impl Future<Output = ()>) {
+    let mut ticks = tokio::time::interval(METRICS_UPKEEP_INTERVAL);
+    let forever = async {
         loop {
             ticks.tick().await;
             handle.run_upkeep();
@@ -70,14 +71,14 @@ pub(super) async fn keep_up(handle: PrometheusHandle, stopped: impl Future<Outpu
     };
     tokio::select! {
         () = stopped => {}
-        () = for_ever => {}
+        () = forever => {}
     }
 }
 
-/// Remembers how things are, again and again.
+/// Takes the samples for the plots of the operator pages.
 pub(super) async fn take_samples(service: Arc<Service>, stopped: impl Future<Output = ()>) {
     let mut ticks = tokio::time::interval(history::EVERY);
-    let for_ever = async {
+    let forever = async {
         loop {
             ticks.tick().await;
             service.take_sample().await;
@@ -85,6 +86,6 @@ pub(super) async fn take_samples(service: Arc<Service>, stopped: impl Future<Out
     };
     tokio::select! {
         () = stopped => {}
-        () = for_ever => {}
+        () = forever => {}
     }
 }

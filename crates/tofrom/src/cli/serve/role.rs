@@ -1,32 +1,32 @@
-//! What a process of the service does.
+//! Roles of a server process.
 
-use crate::cli::usage::Misused;
+use crate::cli::usage::UsageError;
 use crate::config::Storage;
 
-/// Which part of the service this process is.
+/// The role of a server process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Role {
     /// Everything
     #[default]
     All,
-    /// Answers requests, and leaves deliveries to workers
+    /// Answer requests, leave deliveries to workers
     Api,
-    /// Delivers, and answers no requests
+    /// Deliver, answer no requests
     Worker,
 }
 
 impl Role {
-    /// Whether it delivers, and does what else must be done somewhere and not everywhere.
+    /// Whether it runs deliveries and the other tasks that not every process must run.
     pub(super) fn delivers(self) -> bool {
         self != Role::Api
     }
 
-    /// On one machine there is one process: a second one could not find out what the first one delivers.
-    pub(super) fn suits(self, storage: &Storage) -> Result<(), Misused> {
+    /// A usage error for a partial role on a single machine: a second process would not learn what the first delivers.
+    pub(super) fn check(self, storage: &Storage) -> Result<(), UsageError> {
         if self != Role::All && storage.cluster.is_none() {
-            return Err(Misused(
-                "--role api and --role worker are for a cluster; on one machine (store = \"sqlite\") one process does \
-                 everything: leave --role out",
+            return Err(UsageError(
+                "--role api and --role worker need a cluster; with store = \"sqlite\" one process does everything: \
+                 omit --role",
             ));
         }
         Ok(())

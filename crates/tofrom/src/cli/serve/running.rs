@@ -1,4 +1,4 @@
-//! A service that runs, and how it stops.
+//! A running server and its shutdown.
 
 use anyhow::anyhow;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// For the background's tasks to end in.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Time for background tasks to end.
+const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A service that runs.
+/// A running server.
 #[derive(Default)]
 pub struct Running {
-    /// Set by the signal to stop: /readyz answers 503 from then on.
+    /// Set by the stop signal: /readyz answers 503 from then on.
     pub(super) draining: watch::Sender<bool>,
-    /// How long requests are still taken then.
+    /// How long requests are accepted after the stop signal.
     pub(super) shutdown_delay: Duration,
     pub(super) stop_public: watch::Sender<bool>,
     pub(super) stop_background: watch::Sender<bool>,
@@ -23,15 +23,15 @@ pub struct Running {
 }
 
 impl Running {
-    /// Runs until `shutdown`, then stops: first what the public sees, and when its requests have ended, the rest.
-    /// A part that ends by itself ends the service, so that whoever watches over it starts it again.
+    /// Runs until `shutdown`, then stops the public listeners and, when their requests have ended, the background tasks.
+    /// A part that ends unexpectedly stops the server, so that the process supervisor restarts it.
     pub async fn until(mut self, shutdown: impl Future<Output = ()>) -> anyhow::Result<()> {
         let ended = tokio::select! {
             () = shutdown => Ok(()),
             Some(ended) = self.public.join_next() => ended.map_err(Into::into).and_then(|result| result),
             Some(ended) = self.background.join_next() => match ended {
-                Ok(()) => Err(anyhow!("a part of the service ended by itself")),
-                Err(error) => Err(anyhow!("a part of the service failed: {error}")),
+                Ok(()) => Err(anyhow!("a server task ended unexpectedly")),
+                Err(error) => Err(anyhow!("a server task failed: {error}")),
             },
         };
         tracing::info!("stopping");
@@ -43,8 +43,8 @@ impl Running {
         while self.public.join_next().await.is_some() {}
         self.stop_background.send_replace(true);
         let rest = async { while self.background.join_next().await.is_some() {} };
-        if tokio::time::timeout(FAREWELL, rest).await.is_err() {
-            tracing::warn!("some tasks did not end in time");
+        if tokio::time::timeout(BACKGROUND_TIMEOUT, rest).await.is_err() {
+            tracing::warn!("background tasks did not end in time");
         }
         tracing::info!("stopped");
         ended
@@ -52,11 +52,11 @@ impl Running {
 }
 
 pub(super) async fn stopped(mut stopping: watch::Receiver<bool>) {
-    // Whoever could say so is gone: that is a stop too.
+    // A dropped sender also means stop.
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
-/// Comes with SIGTERM or SIGINT. The signals are caught from now on.
+/// Completes on SIGTERM or SIGINT. The signals are caught from the call on.
 pub fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {

@@ -1,6 +1,6 @@
-//! Starts the parts of a service, in the right order.
+//! Starts the parts of a server in the right order.
 
-use super::background::{forget_expired, keep_up, take_samples, talk};
+use super::background::{exchange_notices, forget_expired, maintain_metrics, take_samples};
 use super::running::stopped;
 use super::{Role, Running, Sockets};
 use crate::auth::{AuthSettings, OAuthSettings, SecretKeys};
@@ -22,10 +22,10 @@ use store::Store;
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
-/// How long what very-followed accounts did is remembered.
-const HEADS_KEPT: Duration = Duration::from_secs(1);
+/// TTL of cached heads of pulled actors.
+const HEADS_TTL: Duration = Duration::from_secs(1);
 
-/// Starts everything that the role has. When this returns, requests are answered.
+/// Starts all parts of the role. Requests are answered when this returns.
 pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
     let parts = ServiceParts::new(engine, &config.storage)?;
     let sources = parts.sources(config.sources.clone())?;
@@ -44,18 +44,18 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
         .public
         .spawn(async move { Ok(serve(listeners, router(service), limits, stopped(stopping)).await?) });
     parts.watch(&mut running, Arc::clone(&counted));
-    parts.talk(&mut running, Arc::clone(&counted)).await?;
+    parts.exchange_notices(&mut running, Arc::clone(&counted)).await?;
     if role.delivers() {
         parts.deliver(&mut running, config.fanout);
-        parts.collect(&mut running, sources);
+        parts.poll_sources(&mut running, sources);
     }
     let hashes = move || metrics::password_hashes(counted.authenticator().hashes_computed());
-    parts.tell(&mut running, sockets.admin, hashes);
+    parts.serve_admin(&mut running, sockets.admin, hashes);
     tracing::info!(base_url = %config.base_url, version = env!("CARGO_PKG_VERSION"), ?role, "ready");
     Ok(running)
 }
 
-/// Starts what delivers, with an admin listener and no other.
+/// Starts a worker: deliveries and source polling, with an admin listener only.
 pub fn start_worker(
     admin: Option<TcpListener>,
     engine: Engine,
@@ -67,14 +67,14 @@ pub fn start_worker(
     parts.hub.tell_from_now_on();
     let mut running = Running::default();
     parts.deliver(&mut running, fanout);
-    parts.collect(&mut running, parts.sources(sources)?);
-    parts.tell(&mut running, admin, || {});
+    parts.poll_sources(&mut running, parts.sources(sources)?);
+    parts.serve_admin(&mut running, admin, || {});
     tracing::info!(version = env!("CARGO_PKG_VERSION"), role = ?Role::Worker, "ready");
     Ok(running)
 }
 
 async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> anyhow::Result<Arc<Service>> {
-    // Fixed at the first start: Atom ids must not follow a later change of address.
+    // Set once at the first start: Atom ids must not change with the address.
     let tag_host = parts.store.set_once("tag-host", config.base_url.host()).await?;
     Ok(Service::new(Parts {
         store: Arc::clone(&parts.store),
@@ -92,7 +92,7 @@ async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> any
             max_start: config.max_start,
             max_count: config.max_count,
             idle_after: config.fanout.idle_after,
-            heads_kept: HEADS_KEPT,
+            heads_kept: HEADS_TTL,
             ..FeedLimits::default()
         },
         cors_origins: config.cors_origins.clone(),
@@ -116,7 +116,7 @@ fn listeners(
     Ok(listeners)
 }
 
-/// What all parts stand on.
+/// The shared parts of a server.
 struct ServiceParts {
     engine: Engine,
     store: Arc<dyn Store>,
@@ -134,7 +134,7 @@ impl ServiceParts {
         Ok(ServiceParts { engine, store, clock, hub, secret_keys, metrics })
     }
 
-    /// Where streams are open: wakes them for what other processes delivered, and ends them with the rest.
+    /// Wakes live streams for deliveries of other processes, takes samples, and closes the streams at shutdown.
     fn watch(&self, running: &mut Running, service: Arc<Service>) {
         let stopping = running.stop_background.subscribe();
         let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
@@ -149,17 +149,17 @@ impl ServiceParts {
         });
     }
 
-    /// Talks with the other processes, where there are any.
-    async fn talk(&self, running: &mut Running, service: Arc<Service>) -> anyhow::Result<()> {
+    /// Exchanges notices with the other processes of a cluster, if there are any.
+    async fn exchange_notices(&self, running: &mut Running, service: Arc<Service>) -> anyhow::Result<()> {
         let Some(notices) = self.store.subscribe().await? else { return Ok(()) };
         self.hub.tell_from_now_on();
         let stopping = running.stop_background.subscribe();
         let (store, hub) = (Arc::clone(&self.store), Arc::clone(&self.hub));
-        running.background.spawn(talk(store, hub, service, notices, stopped(stopping)));
+        running.background.spawn(exchange_notices(store, hub, service, notices, stopped(stopping)));
         Ok(())
     }
 
-    /// Delivers, and sweeps away what has ended: that must be done somewhere, and need not be done everywhere.
+    /// Runs deliveries, the dormancy scan and the deletion of expired data. One process of a cluster must do this.
     fn deliver(&self, running: &mut Running, settings: Fanout) {
         let stopping = running.stop_background.subscribe();
         let (store, clock, hub) = (Arc::clone(&self.store), self.clock.clone(), Arc::clone(&self.hub));
@@ -187,13 +187,13 @@ impl ServiceParts {
         Sources::new(store, self.clock.clone(), hub, settings, keys)
     }
 
-    /// Fetches sources when their time has come.
-    fn collect(&self, running: &mut Running, sources: Sources) {
+    /// Polls sources when they are due.
+    fn poll_sources(&self, running: &mut Running, sources: Sources) {
         let stopping = running.stop_background.subscribe();
         running.background.spawn(sources::worker::run(sources, self.holder(), stopped(stopping)));
     }
 
-    /// As whom this process takes leases.
+    /// The name under which this process takes leases.
     fn holder(&self) -> String {
         match self.engine {
             Engine::Sqlite(_) => "the only one".to_owned(),
@@ -201,16 +201,15 @@ impl ServiceParts {
         }
     }
 
-    /// Keeps the numbers, and tells them and how everything is to whoever asks on the admin listener; `take_over` takes
-    /// over those that only this role has.
-    fn tell(
+    /// Serves health and metrics on the admin listener. `take_over` updates the metrics that only this role has.
+    fn serve_admin(
         self,
         running: &mut Running,
         socket: Option<TcpListener>,
         take_over: impl Fn() + Send + Sync + 'static,
     ) {
         let stopping = running.stop_background.subscribe();
-        running.background.spawn(keep_up(self.metrics.clone(), stopped(stopping)));
+        running.background.spawn(maintain_metrics(self.metrics.clone(), stopped(stopping)));
         let Some(socket) = socket else { return };
         let ServiceParts { engine, store, clock, metrics, .. } = self;
         let trusted = engine.is_trusted();

@@ -1,8 +1,8 @@
-//! Many sources at once: the lists that feed readers exchange.
+//! OPML import and export of sources.
 
 use super::super::Global;
 use super::super::output::{json_line, line, note};
-use super::Place;
+use super::SourceContext;
 use anyhow::{Context, bail};
 use feeds::opml::{self, Outline};
 use model::AccountName;
@@ -10,20 +10,20 @@ use serde_json::json;
 use std::io::Read;
 use std::path::Path;
 
-/// The longest list that is read.
+/// Maximum bytes of an OPML file.
 const MAX_LIST: u64 = 5 << 20;
 
 pub(super) async fn import(
-    place: &Place,
+    context: &SourceContext,
     account: &AccountName,
     file: &Path,
     global: &Global,
 ) -> anyhow::Result<()> {
     let outlines = opml::read(&read(file)?)?;
-    let account = place.account(account).await?;
+    let account = context.account(account).await?;
     let (all, mut failed) = (outlines.len(), 0);
     for Outline { address, .. } in outlines {
-        let connected = place.sources.connect(&account, None, address.as_str()).await;
+        let connected = context.sources.connect(&account, None, address.as_str()).await;
         let (name, why) = match &connected {
             Ok(connected) => (Some(connected.connection.name.as_str()), None),
             Err(why) => (None, Some(why.to_string())),
@@ -35,7 +35,7 @@ pub(super) async fn import(
             line(format_args!("{address}: {}", why.as_deref().or(name).unwrap_or_default()))?;
         }
     }
-    place.deliver().await?;
+    context.deliver().await?;
     if failed > 0 {
         bail!("{failed} of {all} feeds could not be connected");
     }
@@ -45,24 +45,21 @@ pub(super) async fn import(
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let place = file.display();
+    let name = file.display();
     if file == Path::new("-") {
         std::io::stdin().lock().take(MAX_LIST + 1).read_to_end(&mut bytes)?;
     } else {
-        let opened = std::fs::File::open(file).with_context(|| format!("{place} can't be opened"))?;
-        opened
-            .take(MAX_LIST + 1)
-            .read_to_end(&mut bytes)
-            .with_context(|| format!("{place} can't be read"))?;
+        let opened = std::fs::File::open(file).with_context(|| format!("cannot open {name}"))?;
+        opened.take(MAX_LIST + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
     }
     if bytes.len() as u64 > MAX_LIST {
-        bail!("{place} is longer than 5 MiB");
+        bail!("{name} is larger than 5 MiB");
     }
     Ok(bytes)
 }
 
-pub(super) async fn export(place: &Place, account: &AccountName) -> anyhow::Result<()> {
-    let account = place.account(account).await?;
-    let outlines: Vec<Outline> = place.sources.outlines(&account).await?;
+pub(super) async fn export(context: &SourceContext, account: &AccountName) -> anyhow::Result<()> {
+    let account = context.account(account).await?;
+    let outlines: Vec<Outline> = context.sources.outlines(&account).await?;
     Ok(line(opml::write(&outlines, &format!("Sources of {}", account.name)).trim_end())?)
 }

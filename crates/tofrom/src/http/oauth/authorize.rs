@@ -7,7 +7,9 @@ use crate::auth::Authenticator;
 use crate::auth::oauth::{PendingGrant, callback};
 use crate::auth::session::SignedIn;
 use crate::http::listen::Peer;
-use crate::http::pages::form::{MAX_PAGE_FORM, browser, come_again, field, is_from_here, wrong_password};
+use crate::http::pages::form::{
+    MAX_PAGE_FORM, browser, field, is_same_origin, password_error, with_retry_after,
+};
 use crate::http::pages::{cookie, redirect};
 use crate::http::{Problem, Service, body};
 use crate::pages::authorize::{Consent, Declined, SignIn, Verifier};
@@ -71,8 +73,8 @@ impl<'a> Visit<'a> {
     }
 
     async fn submit(&self, form: &[u8], remote: IpAddr) -> Result<Response, Problem> {
-        if !is_from_here(self.headers, self.site) || !body::is_form(self.headers) {
-            return Ok(self.not_ours());
+        if !is_same_origin(self.headers, self.site) || !body::is_form(self.headers) {
+            return Ok(self.foreign_form());
         }
         let Some(asked) = self.asked().await? else { return Ok(self.nothing_to_decide()) };
         if let Some(name) = field(form, "username") {
@@ -82,7 +84,7 @@ impl<'a> Visit<'a> {
         let Some(person) = self.signed_in().await? else { return Ok(self.to_the_page(&asked, None)) };
         let proof = field(form, "csrf").unwrap_or_default();
         if !person.is_ours(&purpose(&asked), &proof) {
-            return Ok(self.not_ours());
+            return Ok(self.foreign_form());
         }
         match field(form, "decision").as_deref() {
             Some("allow") => self.allow(&asked, &person).await,
@@ -127,8 +129,8 @@ impl<'a> Visit<'a> {
             }
             Err(denied) => {
                 let wrong = "Name and password do not fit together. Try again.";
-                let (status, text, after) = wrong_password(denied, wrong)?;
-                Ok(come_again(self.sign_in_page(status, asked, name, Some(&text)), after))
+                let (status, text, after) = password_error(denied, wrong)?;
+                Ok(with_retry_after(self.sign_in_page(status, asked, name, Some(&text)), after))
             }
         }
     }
@@ -226,7 +228,7 @@ impl<'a> Visit<'a> {
         self.failure(status, "There is nothing to decide here", text)
     }
 
-    fn not_ours(&self) -> Response {
+    fn foreign_form(&self) -> Response {
         self.failure(
             StatusCode::FORBIDDEN,
             "This did not come from our page",

@@ -1,11 +1,11 @@
-//! One activity for people, and what its reader can do with it.
+//! `/activity/{id}` as a page, with the forms to remove or delete the activity.
 
 use super::super::{Problem, Service};
-use super::form::Sent;
-use super::{Person, sent};
+use super::form::VerifiedForm;
+use super::{Person, post_only};
 use crate::pages::activity::ActivityPage;
-use crate::pages::frame::{Frame, Here};
-use crate::pages::item::Looking;
+use crate::pages::frame::{Frame, Section};
+use crate::pages::item::Viewer;
 use crate::pages::{Policy, html};
 use axum::extract::{FromRequestParts, Path, Request, State};
 use axum::response::Response;
@@ -16,14 +16,14 @@ use std::sync::Arc;
 use store::ExternalKey;
 
 pub(in crate::http) fn remove_methods() -> MethodRouter<Arc<Service>> {
-    sent(post(remove))
+    post_only(post(remove))
 }
 
 pub(in crate::http) fn delete_methods() -> MethodRouter<Arc<Service>> {
-    sent(post(delete))
+    post_only(post(delete))
 }
 
-/// The page of an activity, for a person who is signed in.
+/// The page of an activity, for a signed-in user.
 pub(in crate::http) async fn show(
     service: Arc<Service>,
     id: Option<ActivityId>,
@@ -37,39 +37,39 @@ pub(in crate::http) async fn show(
     let uri = &parts.uri;
     let (activity, actor) = service.visible(&person.principal(), id).await?;
     let pictures = super::form::field(uri.query().unwrap_or_default().as_bytes(), "pictures").is_some();
-    let looking = Looking { site: &service.site, person: &person, now: service.clock.now() };
+    let viewer = Viewer { site: &service.site, person: &person, now: service.clock.now() };
     let page = ActivityPage {
         site: &service.site,
-        frame: Frame::new(&service.site, &person, Here::Elsewhere, uri),
-        item: looking.at(&activity.state, &actor, &activity.body),
+        frame: Frame::new(&service.site, &person, Section::Other, uri),
+        item: viewer.item(&activity.state, &actor, &activity.body),
         state: &activity.state,
         pictures,
     };
-    Ok(html(StatusCode::OK, &page, Policy::OURS.with_pictures(pictures)))
+    Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN.with_pictures(pictures)))
 }
 
-/// Takes it out of what reaches the person.
+/// Removes the activity from the user's feed.
 async fn remove(
     State(service): State<Arc<Service>>,
     Path(id): Path<String>,
-    sent: Sent,
+    form: VerifiedForm,
 ) -> Result<Response, Problem> {
     let id = ActivityId::parse(&id).ok_or_else(Problem::not_found)?;
-    let state = service.reaching(&sent.person.account, id).await?;
+    let state = service.reaching(&form.person.account, id).await?;
     let version = Version::next(service.clock.now(), None);
-    service.store.remove(sent.person.account.uid, state.id, state.received, version).await?;
+    service.store.remove(form.person.account.uid, state.id, state.received, version).await?;
     service.hub.wrote();
     Ok(service.go("/feed?done=removed"))
 }
 
-/// Takes one's own back, everywhere.
+/// Deletes the user's own activity from every feed.
 async fn delete(
     State(service): State<Arc<Service>>,
     Path(id): Path<String>,
-    sent: Sent,
+    form: VerifiedForm,
 ) -> Result<Response, Problem> {
-    let (activity, actor) = service.visible(&sent.person.principal(), ActivityId::parse(&id)).await?;
-    if actor.uid != sent.person.account.uid {
+    let (activity, actor) = service.visible(&form.person.principal(), ActivityId::parse(&id)).await?;
+    if actor.uid != form.person.account.uid {
         return Err(Problem::not_found());
     }
     let service_name = activity.state.facet.service.clone();

@@ -1,5 +1,5 @@
-//! The cookies of a browser: of its session, and the one by which it is familiar to accounts that signed in with it. The
-//! prefix has browsers refuse them from anywhere but this very host over HTTPS.
+//! The session cookie, and the device cookie that marks a browser as familiar to accounts that signed in with it. The
+//! `__Host-` prefix makes browsers accept them from exactly this host over HTTPS only.
 
 use crate::auth::{Cookies, FAMILIAR_TTL, session};
 use http::header::COOKIE;
@@ -8,12 +8,12 @@ use http::{HeaderMap, HeaderValue};
 const SESSION: &str = "__Host-session";
 const DEVICE: &str = "__Host-device";
 
-/// The session's cookie, if the request brings one.
+/// The session cookie of a request.
 pub(in crate::http) fn of(headers: &HeaderMap) -> Option<&str> {
     named(headers, SESSION)
 }
 
-/// The cookie by which the browser is familiar, if the request brings one.
+/// The device cookie of a request.
 pub(in crate::http) fn familiar(headers: &HeaderMap) -> Option<&str> {
     named(headers, DEVICE)
 }
@@ -25,14 +25,14 @@ fn named<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Gives a browser both cookies.
+/// Sets both cookies.
 pub(in crate::http) fn set(cookies: &Cookies) -> impl Iterator<Item = HeaderValue> {
     let session = cookie(SESSION, &cookies.session, session::LIVES.as_secs());
     let familiar = cookie(DEVICE, &cookies.familiar, FAMILIAR_TTL.as_secs());
     session.into_iter().chain(familiar)
 }
 
-/// Takes the session's cookie away from a browser. The browser stays familiar.
+/// Clears the session cookie. The device cookie stays.
 pub(in crate::http) fn clear() -> Option<HeaderValue> {
     cookie(SESSION, "", 0)
 }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn found_among_others() {
+    fn cookies_are_found_by_their_exact_name() {
         let headers = |lines: &[&'static str]| {
             lines.iter().map(|line| (COOKIE, HeaderValue::from_static(line))).collect::<HeaderMap>()
         };

@@ -1,13 +1,13 @@
-//! `/feed`: the collection as people read it; `/feed/live` and `/feed/raw` are the same selection for the page's script
-//! and for whoever wants to see what programs get. All three take the parameters of the API, and `collection`.
+//! `/feed`: the collection as a page. `/feed/live` is the live stream for the page's script, `/feed/raw` the API response
+//! for the same selection. All three take the parameters of the API, and `collection`.
 
 use super::super::{Problem, Service, live};
 use super::form::field;
-use super::{Person, shown};
+use super::{Person, get_only};
 use crate::auth::session::SignedIn;
 use crate::feed::{Page, ReadError};
 use crate::pages::feed::{FeedPage, Selection};
-use crate::pages::item::{ItemView, Looking};
+use crate::pages::item::{ItemView, Viewer};
 use crate::pages::{Policy, frame, group, html};
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -17,47 +17,47 @@ use http::{HeaderMap, StatusCode, Uri};
 use model::{Collection, FeedQuery, Order, RawQuery, Reader, Start};
 use std::sync::Arc;
 
-/// A page for people has this many items at most: more are a wall.
+/// Maximum items of a page.
 pub(super) const MAX_COUNT: u32 = 50;
-/// How often a page is read anew because something on it changed meanwhile.
+/// Attempts to read a page whose activities change during the read.
 const ATTEMPTS: usize = 5;
-/// The times that a filter may name. A page also takes a date, which a program would have to write out.
-const TIMES: [&str; 4] = ["receivedsince", "receivedbefore", "publishedsince", "publishedbefore"];
+/// Parameters that take a time. Pages also accept a date, which means midnight UTC.
+const TIME_PARAMETERS: [&str; 4] = ["receivedsince", "receivedbefore", "publishedsince", "publishedbefore"];
 
 pub(in crate::http) fn page_methods() -> MethodRouter<Arc<Service>> {
-    shown(get(page))
+    get_only(get(page))
 }
 
 pub(in crate::http) fn live_methods() -> MethodRouter<Arc<Service>> {
-    shown(get(watch))
+    get_only(get(watch))
 }
 
 pub(in crate::http) fn raw_methods() -> MethodRouter<Arc<Service>> {
-    shown(get(raw))
+    get_only(get(raw))
 }
 
-/// What the address of a page asks for.
-struct Asked {
+/// The parsed query of a page address.
+struct FeedRequest {
     collection: Collection,
     pictures: bool,
     raw: RawQuery,
 }
 
-impl Asked {
-    fn of(uri: &Uri) -> Asked {
+impl FeedRequest {
+    fn of(uri: &Uri) -> FeedRequest {
         let query = uri.query().unwrap_or_default().as_bytes();
         let collection = field(query, "collection").and_then(|word| Collection::parse(&word));
-        let mut written = url::form_urlencoded::Serializer::new(String::new());
+        let mut serializer = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in url::form_urlencoded::parse(query) {
-            let date =
-                TIMES.iter().any(|time| name.eq_ignore_ascii_case(time)) && value.len() == "2026-11-15".len();
+            let date = TIME_PARAMETERS.iter().any(|time| name.eq_ignore_ascii_case(time))
+                && value.len() == "2026-11-15".len();
             let value = if date { format!("{value}T00:00:00Z") } else { value.into_owned() };
-            written.append_pair(&name, &value);
+            serializer.append_pair(&name, &value);
         }
-        Asked {
+        FeedRequest {
             collection: collection.unwrap_or(Collection::ToFrom),
             pictures: field(query, "pictures").is_some_and(|value| !value.is_empty()),
-            raw: RawQuery::parse(written.finish().as_bytes()),
+            raw: RawQuery::parse(serializer.finish().as_bytes()),
         }
     }
 
@@ -71,11 +71,11 @@ async fn page(
     Person(person): Person,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let asked = Asked::of(&uri);
-    let (query, complaint) = match asked.query(&person) {
+    let selected = FeedRequest::of(&uri);
+    let (query, complaint) = match selected.query(&person) {
         Ok(query) => (query, None),
         Err(error) => {
-            let all = FeedQuery::resolve(&RawQuery::default(), person.account.uid, asked.collection)?;
+            let all = FeedQuery::resolve(&RawQuery::default(), person.account.uid, selected.collection)?;
             (FeedQuery { count: 0, ..all }, Some(error.to_string()))
         }
     };
@@ -84,20 +84,20 @@ async fn page(
         Err(ReadError::Expired) => return Ok(service.go("/feed")),
         read => read?,
     };
-    let at_the_top = query.start == Start::Skip(0) && query.order == Order::Received && complaint.is_none();
-    let sync_token = at_the_top.then(|| query.sync_token_text(&page.sync_token));
+    let is_newest = query.start == Start::Skip(0) && query.order == Order::Received && complaint.is_none();
+    let sync_token = is_newest.then(|| query.sync_token_text(&page.sync_token));
     let shown = FeedPage {
         site: &service.site,
-        frame: frame::Frame::new(&service.site, &person, frame::Here::Feed, &uri),
-        selection: Selection::new(&service.site, &person.account.name, &query, asked.pictures),
+        frame: frame::Frame::new(&service.site, &person, frame::Section::Feed, &uri),
+        selection: Selection::new(&service.site, &person.account.name, &query, selected.pictures),
         complaint: complaint.as_deref(),
         groups: group::of(items),
         next: page.next.map(|next| query.from(next)),
         sync_token,
-        pictures: asked.pictures,
+        pictures: selected.pictures,
     };
     let status = if complaint.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-    Ok(html(status, &shown, Policy::OURS.with_pictures(asked.pictures)))
+    Ok(html(status, &shown, Policy::SAME_ORIGIN.with_pictures(selected.pictures)))
 }
 
 async fn watch(
@@ -105,9 +105,10 @@ async fn watch(
     Person(person): Person,
     request: Request,
 ) -> Result<Response, Problem> {
-    let asked = Asked::of(request.uri());
+    let selected = FeedRequest::of(request.uri());
     let (caller, owner) = (Arc::new(person.principal()), Arc::clone(&person.account));
-    live::open(service, caller, owner, Reader::Owner, asked.collection, &asked.raw, request.headers()).await
+    live::open(service, caller, owner, Reader::Owner, selected.collection, &selected.raw, request.headers())
+        .await
 }
 
 async fn raw(
@@ -116,25 +117,25 @@ async fn raw(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let asked = Asked::of(&uri);
+    let selected = FeedRequest::of(&uri);
     let mut response = service
-        .read_collection(&person.account, Reader::Owner, asked.collection, &asked.raw, &headers)
+        .read_collection(&person.account, Reader::Owner, selected.collection, &selected.raw, &headers)
         .await?;
-    // A browser opens it as a page of this origin; it is to be looked at and nothing more.
+    // Browsers open the response as a page of this origin, so it must not run or load anything.
     let policy = HeaderValue::from_static("default-src 'none'; sandbox");
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     Ok(response)
 }
 
 impl Service {
-    /// A page with what is shown of its items.
+    /// Reads a page and renders its items for the user.
     pub(super) async fn items(
         &self,
         reader: Reader,
         query: &FeedQuery,
         person: &SignedIn,
     ) -> Result<(Page, Vec<ItemView>), ReadError> {
-        let looking = Looking { site: &self.site, person, now: self.clock.now() };
+        let viewer = Viewer { site: &self.site, person, now: self.clock.now() };
         for _ in 0..ATTEMPTS {
             let mut page = self.feed.page(reader, query).await?;
             let versions: Vec<_> = page.items.iter().map(|item| item.state.version).collect();
@@ -144,7 +145,7 @@ impl Service {
             }
             let view = |item: &crate::feed::Item| {
                 let body = bodies.get(&item.state.id)?;
-                Some(looking.at(&item.state, &item.actor, body))
+                Some(viewer.item(&item.state, &item.actor, body))
             };
             let items = page.items.iter().filter_map(view).collect();
             return Ok((page, items));

@@ -1,4 +1,4 @@
-//! What a form brought, once it is sure that it was ours.
+//! Form submissions, verified to come from a page of this session (CSRF protection).
 
 use super::super::{Problem, Service, body};
 use super::{Person, cookie};
@@ -14,134 +14,132 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Characters of a name.
-const LONGEST_NAME: usize = 100;
+/// Maximum characters of a name.
+const MAX_NAME: usize = 100;
 
-/// How long a form of a page may be: three passwords of 1,024 characters, each of up to 12 bytes when encoded, with room
-/// for the other fields.
+/// Maximum bytes of a form: three passwords of 1,024 characters, each up to 12 bytes when encoded, and the other fields.
 pub(in crate::http) const MAX_PAGE_FORM: usize = 48 << 10;
 
-/// The fields of a form. They may hold a password, so they are wiped away afterwards.
+/// The fields of a form. They may contain a password, so the memory is zeroed on drop.
 pub(in crate::http) struct Fields(Zeroizing<Vec<u8>>);
 
 impl Fields {
-    /// Those of a form that nobody has sent yet.
+    /// The fields of an empty form.
     pub(in crate::http) fn none() -> Fields {
         Fields(Zeroizing::new(Vec::new()))
     }
 
-    /// Those of a form that was sent as the body.
+    /// Reads the fields from a request body.
     pub(in crate::http) async fn read(body: axum::body::Body) -> Result<Fields, Problem> {
         Ok(Fields(Zeroizing::new(body::read(body, MAX_PAGE_FORM).await?.to_vec())))
     }
 
-    /// The first field of that name.
+    /// The first field with this name.
     pub(in crate::http) fn get(&self, name: &str) -> Option<String> {
         field(&self.0, name)
     }
 
-    /// The same without space around it; nothing where it is empty.
+    /// The first field with this name, trimmed; `None` if it is empty.
     pub(in crate::http) fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// What somebody calls something of theirs; else what is wrong with it, `missing` if nothing is there.
+    /// The field `name`, or an error message: `missing` if it is empty.
     pub(in crate::http) fn name(&self, missing: &'static str) -> Result<String, &'static str> {
         let name = self.text("name").ok_or(missing)?;
-        if name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
-            return Err("A name has at most 100 characters, on one line.");
+        if name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
+            return Err("The name is too long: at most 100 characters, on one line.");
         }
         Ok(name)
     }
 
-    /// A secret.
+    /// A secret field, zeroed on drop; empty if it is missing.
     pub(in crate::http) fn secret(&self, name: &str) -> Zeroizing<String> {
         Zeroizing::new(self.get(name).unwrap_or_default())
     }
 }
 
-/// The first field of that name in a query or a form.
+/// The first field with this name in a query or a form.
 pub(in crate::http) fn field(form: &[u8], name: &str) -> Option<String> {
     url::form_urlencoded::parse(form).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
 }
 
-/// A form that a page of this person's session sent to where it goes.
-pub(in crate::http) struct Sent {
-    /// Who.
+/// A form with a valid CSRF token, submitted by a signed-in user.
+pub(in crate::http) struct VerifiedForm {
+    /// The user.
     pub(in crate::http) person: SignedIn,
-    /// What.
+    /// The submitted fields.
     pub(in crate::http) fields: Fields,
 }
 
-impl FromRequest<Arc<Service>> for Sent {
+impl FromRequest<Arc<Service>> for VerifiedForm {
     type Rejection = Response;
 
-    async fn from_request(request: Request, service: &Arc<Service>) -> Result<Sent, Response> {
-        let (mut head, sent) = request.into_parts();
-        if !is_from_here(&head.headers, &service.site) || !body::is_form(&head.headers) {
-            return Err(not_ours(&service.site));
+    async fn from_request(request: Request, service: &Arc<Service>) -> Result<VerifiedForm, Response> {
+        let (mut head, form) = request.into_parts();
+        if !is_same_origin(&head.headers, &service.site) || !body::is_form(&head.headers) {
+            return Err(foreign_form(&service.site));
         }
         let Person(person) = Person::from_request_parts(&mut head, service).await?;
-        let fields = Fields::read(sent).await.map_err(IntoResponse::into_response)?;
-        let proof = fields.get("csrf").unwrap_or_default();
-        if !person.is_ours(head.uri.path(), &proof) {
-            return Err(not_ours(&service.site));
+        let fields = Fields::read(form).await.map_err(IntoResponse::into_response)?;
+        let token = fields.get("csrf").unwrap_or_default();
+        if !person.is_ours(head.uri.path(), &token) {
+            return Err(foreign_form(&service.site));
         }
-        Ok(Sent { person, fields })
+        Ok(VerifiedForm { person, fields })
     }
 }
 
-/// The browser that sent a request from there.
+/// The browser that form a request from `remote`.
 pub(in crate::http) fn browser(headers: &HeaderMap, remote: IpAddr) -> Browser<'_> {
-    let agent = headers.get(USER_AGENT).map(|said| std::str::from_utf8(said.as_bytes()).unwrap_or_default());
+    let agent =
+        headers.get(USER_AGENT).map(|value| std::str::from_utf8(value.as_bytes()).unwrap_or_default());
     Browser { agent: agent.unwrap_or_default(), remote, familiar: cookie::familiar(headers) }
 }
 
-/// Browsers say where a form comes from. One that says nothing is old or no browser; then the field in the form decides
-/// alone, and signing somebody in needs their password in any case.
-pub(in crate::http) fn is_from_here(headers: &HeaderMap, site: &Site) -> bool {
-    let said = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    let origin = said(ORIGIN.as_str()).is_none_or(|origin| origin.eq_ignore_ascii_case(site.origin()));
-    let fetched = said("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
+/// Whether the form comes from this site, according to `Origin` and `Sec-Fetch-Site`. Old browsers and programs send
+/// neither header; for those the CSRF token alone decides, and signing in always needs the password.
+pub(in crate::http) fn is_same_origin(headers: &HeaderMap, site: &Site) -> bool {
+    let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let origin = header(ORIGIN.as_str()).is_none_or(|origin| origin.eq_ignore_ascii_case(site.origin()));
+    let fetched = header("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
     origin && fetched
 }
 
-/// What somebody is told whose password was not taken, with the status and when to come again; what is not about the
-/// password is a problem.
-pub(in crate::http) fn wrong_password(
+/// Status, message and retry delay after a rejected password. Errors that are not about the password become a problem.
+pub(in crate::http) fn password_error(
     denied: AuthError,
     wrong: &str,
 ) -> Result<(StatusCode, String, Option<u64>), Problem> {
     match denied {
         AuthError::BadCredentials => Ok((StatusCode::FORBIDDEN, wrong.to_owned(), None)),
         AuthError::Throttled { retry_after_seconds: seconds } => {
-            let text = too_often(seconds);
-            Ok((StatusCode::TOO_MANY_REQUESTS, text, Some(seconds)))
+            Ok((StatusCode::TOO_MANY_REQUESTS, throttled_message(seconds), Some(seconds)))
         }
         other => Err(other.into()),
     }
 }
 
-/// What somebody is told after too many wrong passwords.
-pub(in crate::http) fn too_often(seconds: u64) -> String {
+/// The message after too many wrong passwords.
+pub(in crate::http) fn throttled_message(seconds: u64) -> String {
     format!(
-        "Too many wrong passwords. Try again in {seconds} seconds, or use a browser or network where you signed in before."
+        "Too many wrong passwords. Try again in {seconds} seconds, or use a browser or network where you have signed in before."
     )
 }
 
-/// The page with that complaint, which says when to come again.
-pub(in crate::http) fn come_again(mut page: Response, after: Option<u64>) -> Response {
+/// Adds `Retry-After` to the page if there is a delay.
+pub(in crate::http) fn with_retry_after(mut page: Response, after: Option<u64>) -> Response {
     page.headers_mut().extend(after.map(|seconds| (RETRY_AFTER, seconds.into())));
     page
 }
 
-/// What whoever sent a form that is not ours gets to see.
-pub(in crate::http) fn not_ours(site: &Site) -> Response {
+/// The error page for a form without a valid CSRF token or from another site.
+pub(in crate::http) fn foreign_form(site: &Site) -> Response {
     let page = Failure {
         site,
-        title: "This did not come from our page",
-        text: "What was sent does not belong to a page that we showed you, so nothing was done. Go back, load the \
-               page anew, and try again.",
+        title: "This form has expired",
+        text: "The form does not belong to your current session, so nothing was changed. Go back, reload the page, \
+               and try again.",
     };
     html(StatusCode::FORBIDDEN, &page, FormTargets::None)
 }

@@ -1,11 +1,11 @@
-//! How somebody gets an account or a new password: `/join/{ticket}`, `/join` where everybody may, `/reset/{ticket}`.
+//! Creating an account and resetting a password: `/join/{ticket}`, `/join` if registration is open, `/reset/{ticket}`.
 //!
-//! The ticket is in the address, which is why no such address is logged. As on all pages, other sites get no referrer.
+//! The ticket is in the address, so these addresses are never logged. As on all pages, other sites get no referrer.
 
 use super::super::listen::Peer;
 use super::super::{Problem, Service, body};
-use super::form::{Fields, browser, is_from_here, not_ours};
-use super::{both, cookie};
+use super::form::{Fields, browser, foreign_form, is_same_origin};
+use super::{cookie, get_and_post};
 use crate::auth::{AuthError, Cookies, Joining, PasswordReset};
 use crate::pages::join::{JoinPage, ResetPage};
 use crate::pages::{Failure, FormTargets, html};
@@ -18,15 +18,15 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 pub(in crate::http) fn invited_methods() -> MethodRouter<Arc<Service>> {
-    both(get(show_invited).post(join_invited))
+    get_and_post(get(show_invited).post(join_invited))
 }
 
 pub(in crate::http) fn open_methods() -> MethodRouter<Arc<Service>> {
-    both(get(show_open).post(join_open))
+    get_and_post(get(show_open).post(join_open))
 }
 
 pub(in crate::http) fn reset_methods() -> MethodRouter<Arc<Service>> {
-    both(get(show_reset).post(reset))
+    get_and_post(get(show_reset).post(reset))
 }
 
 async fn show_invited(
@@ -54,17 +54,17 @@ async fn join_invited(
     request: Request,
 ) -> Result<Response, Problem> {
     let Some((fields, headers)) = service.received(request).await? else {
-        return Ok(not_ours(&service.site));
+        return Ok(foreign_form(&service.site));
     };
-    let told = Told::of(&fields);
+    let form = JoinForm::of(&fields);
     let joined = service
         .authenticator
         .accept_invitation(
             &ticket,
-            &told.name,
-            &told.given,
-            &told.family,
-            &told.password,
+            &form.name,
+            &form.given,
+            &form.family,
+            &form.password,
             &browser(&headers, remote),
         )
         .await;
@@ -77,12 +77,12 @@ async fn join_open(
     request: Request,
 ) -> Result<Response, Problem> {
     let Some((fields, headers)) = service.received(request).await? else {
-        return Ok(not_ours(&service.site));
+        return Ok(foreign_form(&service.site));
     };
-    let told = Told::of(&fields);
+    let form = JoinForm::of(&fields);
     let joined = service
         .authenticator
-        .register(&told.name, &told.given, &told.family, &told.password, &browser(&headers, remote))
+        .register(&form.name, &form.given, &form.family, &form.password, &browser(&headers, remote))
         .await;
     service.joined(joined, &fields)
 }
@@ -105,7 +105,7 @@ async fn reset(
     request: Request,
 ) -> Result<Response, Problem> {
     let Some((fields, headers)) = service.received(request).await? else {
-        return Ok(not_ours(&service.site));
+        return Ok(foreign_form(&service.site));
     };
     let browser = browser(&headers, remote);
     match service.authenticator.reset_password(&ticket, &fields.secret("password"), &browser).await {
@@ -118,18 +118,18 @@ async fn reset(
     }
 }
 
-/// What somebody said of themselves.
-struct Told {
+/// The form to create an account.
+struct JoinForm {
     name: String,
     given: String,
     family: String,
     password: Zeroizing<String>,
 }
 
-impl Told {
-    fn of(fields: &Fields) -> Told {
+impl JoinForm {
+    fn of(fields: &Fields) -> JoinForm {
         let text = |name: &str| fields.get(name).unwrap_or_default();
-        Told {
+        JoinForm {
             name: text("username").trim().to_owned(),
             given: text("given"),
             family: text("family"),
@@ -139,13 +139,13 @@ impl Told {
 }
 
 impl Service {
-    /// What a form of ours brought, with the request's headers; `None` if the form is not ours.
+    /// Fields and headers of a form submission; `None` if it comes from another site.
     async fn received(&self, request: Request) -> Result<Option<(Fields, HeaderMap)>, Problem> {
-        let (head, sent) = request.into_parts();
-        if !is_from_here(&head.headers, &self.site) || !body::is_form(&head.headers) {
+        let (head, form) = request.into_parts();
+        if !is_same_origin(&head.headers, &self.site) || !body::is_form(&head.headers) {
             return Ok(None);
         }
-        Ok(Some((Fields::read(sent).await?, head.headers)))
+        Ok(Some((Fields::read(form).await?, head.headers)))
     }
 
     fn joined(&self, joined: Result<Cookies, Joining>, fields: &Fields) -> Result<Response, Problem> {
@@ -156,7 +156,7 @@ impl Service {
             Err(Joining::NoTicket) => return Ok(self.no_ticket()),
             Err(Joining::BadName(why)) => (wrong, why.to_string()),
             Err(Joining::NameTaken) => {
-                (StatusCode::CONFLICT, "That name is taken. Choose another.".to_owned())
+                (StatusCode::CONFLICT, "This username is taken. Choose another one.".to_owned())
             }
             Err(Joining::BadPersonName(why)) => (wrong, why.to_string()),
             Err(Joining::Weak(why)) => (wrong, why.to_string()),
@@ -188,16 +188,16 @@ impl Service {
     fn no_ticket(&self) -> Response {
         self.refused(
             StatusCode::NOT_FOUND,
-            "This link does not work any more",
-            "It was used already, or it is too old. Whoever runs this service can send you another one.",
+            "This link is no longer valid",
+            "It has been used already or has expired. Ask the administrator of this server for a new one.",
         )
     }
 
     fn closed(&self) -> Response {
         self.refused(
             StatusCode::NOT_FOUND,
-            "Accounts are made by invitation here",
-            "Whoever runs this service can send you a link.",
+            "Registration is by invitation only",
+            "Ask the administrator of this server for an invitation link.",
         )
     }
 

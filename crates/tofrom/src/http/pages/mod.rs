@@ -1,29 +1,29 @@
-//! Pages for people. Whoever comes here has a browser and, but for the first pages, a session; programs have addresses of
-//! their own, and none of those takes a cookie. An activity's address serves both;
-//! `http/activity.rs` tells them apart.
+//! Handlers of the HTML pages. Browsers authenticate with a session cookie; the API has separate addresses, and none of
+//! those accepts a cookie. An activity's address serves both: `http/activity.rs` distinguishes them.
 //!
-//! A page is shown by GET. Whatever changes something is a form, sent by POST with a field that only this session's
-//! pages have, made for the address that the form goes to; its answer is the way back to a page, so that reloading
-//! repeats nothing.
+//! GET shows a page. Every change is a form, form by POST with a CSRF token that is bound to the session and to the
+//! form's address. The response redirects to a page, so that reloading repeats nothing.
 
 mod activity;
 pub(super) mod cookie;
-mod entry;
+
 mod feed;
 pub(super) mod form;
 mod join;
 pub(super) mod operator;
 mod person;
 pub(super) mod settings;
-mod trying;
+mod sign_in;
+mod try_api;
 mod upload;
 
 pub(super) use activity::{delete_methods, remove_methods, show as show_activity};
-pub(super) use entry::{front_methods, sign_in_methods, sign_out_methods};
+
 pub(super) use feed::{live_methods, page_methods as feed_methods, raw_methods};
 pub(super) use join::{invited_methods, open_methods as join_methods, reset_methods};
 pub(super) use person::{follow_methods, show_methods as person_methods, unfollow_methods};
-pub(super) use trying::methods as try_methods;
+pub(super) use sign_in::{home_methods, sign_in_methods, sign_out_methods};
+pub(super) use try_api::methods as try_methods;
 
 use super::{Problem, Service};
 use crate::auth::session::SignedIn;
@@ -38,25 +38,25 @@ use model::{Account, AccountName, encode_component};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// The methods of an address that is looked at.
-fn shown(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
+/// Routes for an address that only shows a page.
+fn get_only(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
     methods.fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
 }
 
-/// The methods of an address that forms go to.
-fn sent(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
+/// Routes for an address that only accepts forms.
+fn post_only(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
     methods.fallback(|| async { Problem::method_not_allowed("POST") })
 }
 
-/// The methods of an address that is both.
-fn both(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
+/// Routes for an address that shows a page and accepts its form.
+fn get_and_post(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
     methods.fallback(|| async { Problem::method_not_allowed("GET, HEAD, POST") })
 }
 
-/// Somebody who is signed in. Everybody else is sent to sign in, and comes back afterwards.
+/// Extracts the signed-in user. Visitors are redirected to sign in and return afterwards.
 pub(super) struct Person(pub(super) SignedIn);
 
-/// Somebody who may be signed in.
+/// Extracts the user if one is signed in.
 pub(super) struct Visitor(pub(super) Option<SignedIn>);
 
 impl FromRequestParts<Arc<Service>> for Person {
@@ -66,9 +66,9 @@ impl FromRequestParts<Arc<Service>> for Person {
         match signed_in(service, &parts.headers).await {
             Ok(Some(person)) => Ok(Person(person)),
             Ok(None) => {
-                // A form is not sent again by signing in.
-                let wanted = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
-                let then = wanted.map(|wanted| format!("?then={}", encode_component(wanted.as_str())));
+                // Signing in does not resubmit a form.
+                let target = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
+                let then = target.map(|target| format!("?then={}", encode_component(target.as_str())));
                 Err(service.go(&format!("/sign-in{}", then.unwrap_or_default())))
             }
             Err(problem) => Err(problem.into_response()),
@@ -80,12 +80,12 @@ impl FromRequestParts<Arc<Service>> for Visitor {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Visitor, Infallible> {
-        // A page for everybody is shown to everybody, whatever is wrong with a session.
+        // A public page is shown even if the session cannot be checked.
         Ok(Visitor(signed_in(service, &parts.headers).await.unwrap_or_default()))
     }
 }
 
-/// Who is signed in with the cookie that the headers bring.
+/// The user whose session cookie is in the headers.
 pub(super) async fn signed_in(service: &Service, headers: &HeaderMap) -> Result<Option<SignedIn>, Problem> {
     match cookie::of(headers) {
         Some(cookie) => Ok(service.authenticator.signed_in(cookie).await?),
@@ -93,7 +93,7 @@ pub(super) async fn signed_in(service: &Service, headers: &HeaderMap) -> Result<
     }
 }
 
-/// People get a page for a problem, not a document for programs.
+/// Middleware: replaces problem documents by error pages.
 pub(super) async fn problems_as_pages(
     State(service): State<Arc<Service>>,
     request: Request,
@@ -102,7 +102,7 @@ pub(super) async fn problems_as_pages(
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Problem>() {
         Some(problem) => problem.page(&service.site),
-        // A path that is no text is refused before any of us sees it.
+        // The router rejects a path that is not UTF-8 before a handler runs.
         None if response.status() == StatusCode::BAD_REQUEST && !is_page(&response) => {
             Problem::not_found().page(&service.site)
         }
@@ -116,12 +116,12 @@ fn is_page(response: &Response) -> bool {
 }
 
 impl Service {
-    /// Sends a browser to a page of ours.
+    /// Redirects to a page of this site.
     pub(super) fn go(&self, path: &str) -> Response {
         redirect(&format!("{}{path}", self.site.base()))
     }
 
-    /// The same, and gives the browser cookies or takes one away.
+    /// Redirects to a page of this site and sets cookies.
     fn go_with(&self, path: &str, cookies: impl IntoIterator<Item = HeaderValue>) -> Response {
         let mut response = self.go(path);
         for cookie in cookies {
@@ -130,7 +130,7 @@ impl Service {
         response
     }
 
-    /// The account of that name, if it is there.
+    /// The account with this name, unless it is removed.
     async fn account_named(&self, name: &str) -> Result<Account, Problem> {
         let name = AccountName::parse(name).map_err(|_| Problem::not_found())?;
         let found = self.store.account_by_name(&name).await?.filter(|account| !account.removed);
@@ -138,7 +138,7 @@ impl Service {
     }
 }
 
-/// Sends a browser somewhere, with a GET.
+/// Redirects to an address, with a GET.
 pub(super) fn redirect(address: &str) -> Response {
     let Ok(address) = HeaderValue::from_str(address) else { return Problem::internal().into_response() };
     let headers = [(LOCATION, address), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];

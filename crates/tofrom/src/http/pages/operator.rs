@@ -1,13 +1,13 @@
-//! `/operator`: how the service is, and who has an account. To everybody else there is nothing here.
+//! `/operator`: health, accounts and applications. Accounts that are not operators get 404.
 
 mod accounts;
 mod applications;
 mod overview;
 
 use super::super::{Problem, Service};
-use super::{Person, both, form, sent, shown};
+use super::{Person, form, get_and_post, get_only, post_only};
 use crate::auth::session::SignedIn;
-use crate::pages::frame::{Frame, Here};
+use crate::pages::frame::{Frame, Section};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
@@ -16,42 +16,42 @@ use http::request::Parts;
 use std::sync::Arc;
 
 pub(in crate::http) fn overview_methods() -> MethodRouter<Arc<Service>> {
-    shown(get(overview::show))
+    get_only(get(overview::show))
 }
 
 pub(in crate::http) fn replay_methods() -> MethodRouter<Arc<Service>> {
-    sent(post(overview::replay))
+    post_only(post(overview::replay))
 }
 
 pub(in crate::http) fn accounts_methods() -> MethodRouter<Arc<Service>> {
-    both(get(accounts::show).post(accounts::create))
+    get_and_post(get(accounts::show).post(accounts::create))
 }
 
 pub(in crate::http) fn invite_methods() -> MethodRouter<Arc<Service>> {
-    sent(post(accounts::invite))
+    post_only(post(accounts::invite))
 }
 
 pub(in crate::http) fn reset_methods() -> MethodRouter<Arc<Service>> {
-    sent(post(accounts::reset))
+    post_only(post(accounts::reset))
 }
 
 pub(in crate::http) fn disable_methods() -> MethodRouter<Arc<Service>> {
-    sent(post(accounts::disable))
+    post_only(post(accounts::disable))
 }
 
 pub(in crate::http) fn enable_methods() -> MethodRouter<Arc<Service>> {
-    sent(post(accounts::enable))
+    post_only(post(accounts::enable))
 }
 
 pub(in crate::http) fn applications_methods() -> MethodRouter<Arc<Service>> {
-    shown(get(applications::show))
+    get_only(get(applications::show))
 }
 
 pub(in crate::http) fn remove_application_methods() -> MethodRouter<Arc<Service>> {
-    sent(post(applications::remove))
+    post_only(post(applications::remove))
 }
 
-/// An operator who is signed in.
+/// Extracts the signed-in operator.
 struct Operator(SignedIn);
 
 impl FromRequestParts<Arc<Service>> for Operator {
@@ -63,16 +63,16 @@ impl FromRequestParts<Arc<Service>> for Operator {
     }
 }
 
-/// A form that an operator sent.
-struct Ordered(form::Sent);
+/// A verified form from an operator.
+struct OperatorForm(form::VerifiedForm);
 
-impl FromRequest<Arc<Service>> for Ordered {
+impl FromRequest<Arc<Service>> for OperatorForm {
     type Rejection = Response;
 
-    async fn from_request(request: Request, service: &Arc<Service>) -> Result<Ordered, Response> {
-        let sent = form::Sent::from_request(request, service).await?;
-        if sent.person.account.operator {
-            Ok(Ordered(sent))
+    async fn from_request(request: Request, service: &Arc<Service>) -> Result<OperatorForm, Response> {
+        let form = form::VerifiedForm::from_request(request, service).await?;
+        if form.person.account.operator {
+            Ok(OperatorForm(form))
         } else {
             Err(Problem::not_found().into_response())
         }
@@ -81,6 +81,6 @@ impl FromRequest<Arc<Service>> for Ordered {
 
 impl Service {
     fn operator_frame<'a>(&'a self, person: &'a SignedIn, uri: &Uri) -> Frame<'a> {
-        Frame::new(&self.site, person, Here::Operator, uri)
+        Frame::new(&self.site, person, Section::Operator, uri)
     }
 }

@@ -147,11 +147,7 @@ fn a_new_password_ends_keys_and_tokens_where_that_is_asked_for() {
     let mut old = password_of("ivan");
     for (revoke, expected) in [(false, (200, 200)), (true, (401, 401))] {
         let page = browser.visit(&security);
-        assert!(
-            page.text().contains("revoke all keys and end the access of all applications"),
-            "{}",
-            page.text()
-        );
+        assert!(page.text().contains("revoke all keys and all connected applications"), "{}", page.text());
         let (form, new) = (page.form("again").unwrap(), format!("{old}-more"));
         let passwords = [("old", old.as_str()), ("new", &new), ("again", &new), ("revoke", "1")];
         let sent = if revoke { &passwords[..] } else { &passwords[..3] };

@@ -96,7 +96,7 @@ fn what_was_asked_for_is_what_the_page_says_and_what_the_token_may() {
         let ask = query.into_iter().fold(ask, |ask, query| ask.query(query));
         let temporary = issued(&ask.send(client));
         let (page, form) = consent(&mut browser, "alice", &temporary);
-        let writes = page.text().contains("post, change and delete activities in your name");
+        let writes = page.text().contains("create, edit and delete activities on your behalf");
         assert_eq!(writes, scopes == "read write", "{query:?}: {}", page.text());
         let verifier = stage.app.verifier(&browser.submit(&form, &[("decision", "allow")]));
         let token = issued(&stage.app.exchange(&temporary, &verifier).send(client));

@@ -11,7 +11,7 @@ fn it_asks_every_time_and_names_who_asks_whom() {
     let mut browser = stage.service.signed_in("alice", &stage.app);
     for _ in 0..2 {
         let (page, form) = consent(&mut browser, "alice", &stage.other.asked());
-        for word in ["Second hand", "alice", "app.example.org", "see everything in your collection"] {
+        for word in ["Second hand", "alice", "app.example.org", "read your whole feed"] {
             assert!(page.text().contains(word), "{word}: {}", page.text());
         }
         let values: Vec<&str> = form.buttons.iter().map(|(_, value)| value.as_str()).collect();

@@ -34,7 +34,7 @@ fn from_the_first_to_the_last() {
     becomes(2, || person.activities().len());
     person.settled("blog");
     let again = stage.tell(&["source", "add", name, &address]);
-    assert_eq!(again, format!("{name} is connected to it already, as blog\n"));
+    assert_eq!(again, format!("{name} is already connected to it, as blog\n"));
 
     let listed = read(&stage.tell(&["source", "list", name, "--json"]))[0].clone();
     let health = listed["health"].as_str().unwrap();
@@ -46,7 +46,7 @@ fn from_the_first_to_the_last() {
     server.on("/feed", Answer::feed(atom(&[post(3), post(2), post(1)])));
     assert_eq!(stage.tell(&["source", "check", name, "blog"]), "blog: 1 new\n");
     assert_eq!(stage.tell(&["source", "check", name, "blog"]), "blog: nothing new\n");
-    assert_eq!(stage.tell(&["source", "pause", name, "blog"]), "blog is paused\n");
+    assert_eq!(stage.tell(&["source", "pause", name, "blog"]), "blog paused\n");
     assert_eq!(person.source("blog")["Paused"], "true");
     let resumed = read(&stage.tell(&["source", "resume", name, "blog", "--json"]));
     assert_eq!(resumed, json!({ "name": "blog", "paused": false }));
@@ -99,10 +99,10 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
     for command in ["check", "pause", "resume", "remove"] {
         let told = stage.fail(&["source", command, name, "none"]);
         let right =
-            format!("{name} has no source none; tofrom source list {name} shows those that there are");
+            format!("source none of {name} not found; run tofrom source list {name} to see all sources");
         assert!(told.contains(&right), "{told}");
         let told = stage.fail(&["source", command, "nobody-at-all", "none"]);
-        assert!(told.contains("there is no account nobody-at-all; tofrom account list"), "{told}");
+        assert!(told.contains("account nobody-at-all not found; run tofrom account list"), "{told}");
     }
     for arguments in [&["list"][..], &["export"], &["import"], &["add"]] {
         let more: &[&str] = match arguments[0] {
@@ -113,7 +113,7 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         let output =
             stage.run(&[&["source"], arguments, &["nobody-at-all"], more].concat(), "<opml><body/></opml>");
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("there is no account nobody-at-all"));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("account nobody-at-all not found"));
     }
     let told = stage.fail(&["source", "add", name, "https://example.org/", "--name", "Bad Name"]);
     assert!(told.contains("A source's name has 1 to 64 of a-z 0-9 . _ -"), "{told}");

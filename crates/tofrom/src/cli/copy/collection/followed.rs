@@ -1,5 +1,5 @@
-//! What an account finds among what those did whom it follows, because it pulls from them or because it sleeps. At the
-//! target nobody does either yet, so there it lies in the account's own collection.
+//! Writes the entries that an account would merge at read time: those of pulled actors and, for a dormant account, of all
+//! followees. At the target no actor is in pull mode and no account is dormant, so the entries must be in the collection.
 
 use super::{Counts, PAGE, Sides};
 use indicatif::ProgressBar;
@@ -7,16 +7,16 @@ use model::{Dormancy, Edge, Entry, Filter, Order, Range, Uid};
 use store::{Result, Slice};
 
 impl Sides {
-    /// Puts into the account's collection what would have been pushed to it.
+    /// Writes the entries that push mode would have written to the account's collection.
     pub(super) async fn copy_followed(
         &self,
         owner: Uid,
         counts: &mut Counts,
         bar: &ProgressBar,
     ) -> Result<()> {
-        let reading = self.source.delivery_state(owner).await?;
-        if reading.dormancy == Dormancy::Active {
-            let followees: Vec<Uid> = reading.pulled.into_iter().map(|(uid, _)| uid).collect();
+        let delivery = self.source.delivery_state(owner).await?;
+        if delivery.dormancy == Dormancy::Active {
+            let followees: Vec<Uid> = delivery.pulled.into_iter().map(|(uid, _)| uid).collect();
             let edges = self.source.edges(owner, &followees).await?;
             let edges = followees.into_iter().zip(edges).filter_map(|(uid, edge)| Some((uid, edge?)));
             for (followee, edge) in edges.filter(|(_, edge)| edge.following) {
@@ -35,8 +35,8 @@ impl Sides {
         }
     }
 
-    /// Puts there what the followee did, from where the edge begins. What was pushed already is there: of two versions the
-    /// later one stays.
+    /// Writes the followee's entries from the start of the edge. Entries that were pushed already are kept: of two versions
+    /// the later one wins.
     async fn copy_from(
         &self,
         owner: Uid,

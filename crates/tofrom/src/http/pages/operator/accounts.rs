@@ -1,11 +1,11 @@
-//! Who has an account: found by name, made, invited, helped to a new password, disabled.
+//! Accounts: search, create, invite, reset password, disable and enable.
 
 use super::super::super::{Problem, Service};
 use super::super::form::field;
-use super::{Operator, Ordered};
+use super::{Operator, OperatorForm};
 use crate::accounts::{self, person_name};
 use crate::auth::session::SignedIn;
-use crate::pages::operator::{AccountsPage, Link};
+use crate::pages::operator::{AccountsPage, TicketLink};
 use crate::pages::{Policy, html};
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -14,7 +14,7 @@ use model::{Account, AccountName, Uid, Version};
 use std::sync::Arc;
 use store::NewAccount;
 
-/// Accounts on a page.
+/// Accounts per page.
 const PAGE: usize = 50;
 
 pub(super) async fn show(
@@ -22,23 +22,23 @@ pub(super) async fn show(
     Operator(person): Operator,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    service.accounts_page(&person, &uri, StatusCode::OK, Told::default()).await
+    service.accounts_page(&person, &uri, StatusCode::OK, FormResult::default()).await
 }
 
-/// An account without a password: whoever it is for gets a link to set one.
+/// Creates an account without a password, and a link to set one.
 pub(super) async fn create(
     State(service): State<Arc<Service>>,
     uri: Uri,
-    Ordered(sent): Ordered,
+    OperatorForm(form): OperatorForm,
 ) -> Result<Response, Problem> {
-    let complain = |status, complaint| (status, Told { complaint: Some(complaint), link: None });
+    let reject = |status, complaint| (status, FormResult { complaint: Some(complaint), link: None });
     let wrong = StatusCode::UNPROCESSABLE_ENTITY;
-    let text = |name: &str| sent.fields.get(name).unwrap_or_default();
+    let text = |name: &str| form.fields.get(name).unwrap_or_default();
     let named = AccountName::parse(text("name").trim());
     let (given, family) = (person_name(&text("given")), person_name(&text("family")));
-    let (status, told) = match (named, given, family) {
-        (Err(why), _, _) => complain(wrong, why.to_string()),
-        (_, Err(why), _) | (_, _, Err(why)) => complain(wrong, why.to_string()),
+    let (status, result) = match (named, given, family) {
+        (Err(why), _, _) => reject(wrong, why.to_string()),
+        (_, Err(why), _) | (_, _, Err(why)) => reject(wrong, why.to_string()),
         (Ok(name), Ok(given_name), Ok(family_name)) => {
             let now = service.clock.now();
             let new = NewAccount {
@@ -46,35 +46,45 @@ pub(super) async fn create(
                 version: Version::next(now, None),
                 given_name,
                 family_name,
-                public: sent.fields.get("public").is_some(),
-                operator: sent.fields.get("operator").is_some(),
+                public: form.fields.get("public").is_some(),
+                operator: form.fields.get("operator").is_some(),
                 password: None,
                 created: now,
             };
             match service.store.create_account(new).await? {
-                None => complain(StatusCode::CONFLICT, format!("The name {name} is taken, or was once.")),
+                None => {
+                    reject(StatusCode::CONFLICT, format!("The username {name} is taken or was used before."))
+                }
                 Some(account) => (
                     StatusCode::CREATED,
-                    Told { complaint: None, link: Some(service.reset_link(&sent.person, &account).await?) },
+                    FormResult {
+                        complaint: None,
+                        link: Some(service.reset_link(&form.person, &account).await?),
+                    },
                 ),
             }
         }
     };
-    service.accounts_page(&sent.person, &uri, status, told).await
+    service.accounts_page(&form.person, &uri, status, result).await
 }
 
 pub(super) async fn invite(
     State(service): State<Arc<Service>>,
     uri: Uri,
-    Ordered(sent): Ordered,
+    OperatorForm(form): OperatorForm,
 ) -> Result<Response, Problem> {
-    let (text, _) = service.authenticator.invite(Some(sent.person.account.uid)).await?;
-    let link = Link {
-        about: "An invitation. It works once, for seven days.".to_owned(),
+    let (text, _) = service.authenticator.invite(Some(form.person.account.uid)).await?;
+    let link = TicketLink {
+        about: "Invitation link. It works once, within 7 days.".to_owned(),
         address: format!("{}/join/{}", service.site.base(), *text),
     };
     service
-        .accounts_page(&sent.person, &uri, StatusCode::CREATED, Told { link: Some(link), complaint: None })
+        .accounts_page(
+            &form.person,
+            &uri,
+            StatusCode::CREATED,
+            FormResult { link: Some(link), complaint: None },
+        )
         .await
 }
 
@@ -82,23 +92,28 @@ pub(super) async fn reset(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
     uri: Uri,
-    Ordered(sent): Ordered,
+    OperatorForm(form): OperatorForm,
 ) -> Result<Response, Problem> {
     let account = service.account_named(&name).await?;
-    let link = service.reset_link(&sent.person, &account).await?;
+    let link = service.reset_link(&form.person, &account).await?;
     service
-        .accounts_page(&sent.person, &uri, StatusCode::CREATED, Told { link: Some(link), complaint: None })
+        .accounts_page(
+            &form.person,
+            &uri,
+            StatusCode::CREATED,
+            FormResult { link: Some(link), complaint: None },
+        )
         .await
 }
 
 pub(super) async fn disable(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
-    Ordered(sent): Ordered,
+    OperatorForm(form): OperatorForm,
 ) -> Result<Response, Problem> {
     let account = service.account_named(&name).await?;
-    // Nobody locks themselves out.
-    if account.uid == sent.person.account.uid {
+    // Operators cannot lock themselves out.
+    if account.uid == form.person.account.uid {
         return Err(Problem::not_found());
     }
     service.set_disabled(&account, true).await
@@ -107,16 +122,16 @@ pub(super) async fn disable(
 pub(super) async fn enable(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
-    _: Ordered,
+    _: OperatorForm,
 ) -> Result<Response, Problem> {
     let account = service.account_named(&name).await?;
     service.set_disabled(&account, false).await
 }
 
-/// What is told beside the list.
+/// The result of a form, shown above the list.
 #[derive(Default)]
-struct Told {
-    link: Option<Link>,
+struct FormResult {
+    link: Option<TicketLink>,
     complaint: Option<String>,
 }
 
@@ -130,11 +145,11 @@ impl Service {
         Ok(self.go(&format!("/operator/accounts?name={}&done=account", account.name)))
     }
 
-    async fn reset_link(&self, operator: &SignedIn, account: &Account) -> Result<Link, Problem> {
+    async fn reset_link(&self, operator: &SignedIn, account: &Account) -> Result<TicketLink, Problem> {
         let (text, _) = self.authenticator.reset_link(account.uid, Some(operator.account.uid)).await?;
-        Ok(Link {
+        Ok(TicketLink {
             about: format!(
-                "A link with which {} sets a password. It works once, for 24 hours.",
+                "TicketLink for {} to set a password. It works once, within 24 hours.",
                 account.name
             ),
             address: format!("{}/reset/{}", self.site.base(), *text),
@@ -146,14 +161,14 @@ impl Service {
         person: &SignedIn,
         uri: &Uri,
         status: StatusCode,
-        told: Told,
+        result: FormResult,
     ) -> Result<Response, Problem> {
-        let asked = |name: &str| field(uri.query().unwrap_or_default().as_bytes(), name);
-        let wanted = asked("name").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-        let accounts = match &wanted {
-            Some(wanted) => self.account_named(wanted).await.into_iter().collect(),
+        let parameter = |name: &str| field(uri.query().unwrap_or_default().as_bytes(), name);
+        let search = parameter("name").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        let accounts = match &search {
+            Some(name) => self.account_named(name).await.into_iter().collect(),
             None => {
-                let after = asked("after").and_then(|text| text.parse().ok()).map(Uid);
+                let after = parameter("after").and_then(|text| text.parse().ok()).map(Uid);
                 self.store.list_accounts(after, PAGE).await?
             }
         };
@@ -162,12 +177,12 @@ impl Service {
             site: &self.site,
             frame: self.operator_frame(person, uri),
             me: person.account.uid,
-            wanted: wanted.as_deref().unwrap_or_default(),
-            link: told.link.as_ref(),
-            complaint: told.complaint.as_deref(),
+            search: search.as_deref().unwrap_or_default(),
+            link: result.link.as_ref(),
+            complaint: result.complaint.as_deref(),
             accounts,
             more,
         };
-        Ok(html(status, &page, Policy::OURS))
+        Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
 }

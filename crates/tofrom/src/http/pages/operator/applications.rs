@@ -1,7 +1,7 @@
-//! The applications that there are.
+//! The list of all applications.
 
 use super::super::super::{Problem, Service};
-use super::{Operator, Ordered};
+use super::{Operator, OperatorForm};
 use crate::pages::operator::{ApplicationRow, ApplicationsPage};
 use crate::pages::{Policy, html};
 use axum::extract::{Path, State};
@@ -27,13 +27,13 @@ pub(super) async fn show(
         frame: service.operator_frame(&person, &uri),
         applications: live.iter().map(row).collect(),
     };
-    Ok(html(StatusCode::OK, &page, Policy::OURS))
+    Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))
 }
 
 pub(super) async fn remove(
     State(service): State<Arc<Service>>,
     Path(key): Path<String>,
-    _: Ordered,
+    _: OperatorForm,
 ) -> Result<Response, Problem> {
     if !service.store.remove_application(&key, service.clock.now()).await? {
         return Err(Problem::not_found());

@@ -1,7 +1,7 @@
-//! How the service is: store, log, what was given up, and the last hours.
+//! Health: store, delivery log, dead letters and plots of the last hours.
 
 use super::super::super::{Problem, Service};
-use super::{Operator, Ordered};
+use super::{Operator, OperatorForm};
 use crate::fanout::described;
 use crate::pages::operator::{LetterView, OverviewPage};
 use crate::pages::plot::Plot;
@@ -12,8 +12,8 @@ use axum::response::Response;
 use http::{StatusCode, Uri};
 use std::sync::Arc;
 
-/// Dead letters that are listed.
-const LISTED: usize = 50;
+/// Maximum dead letters in the list.
+const MAX_LISTED: usize = 50;
 
 pub(super) async fn show(
     State(service): State<Arc<Service>>,
@@ -21,8 +21,8 @@ pub(super) async fn show(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let health = Health::of(service.store.as_ref(), &service.clock).await;
-    // A store that does not answer is told of, and not a reason to show nothing.
-    let letters = service.store.dead_letters(None, LISTED).await.unwrap_or_default();
+    // The page is shown even if the store fails: the health section reports the error.
+    let letters = service.store.dead_letters(None, MAX_LISTED).await.unwrap_or_default();
     let now = service.clock.now();
     let page = OverviewPage {
         site: &service.site,
@@ -32,13 +32,13 @@ pub(super) async fn show(
         letters: letters.iter().map(|letter| LetterView::of(letter, described(&letter.work), now)).collect(),
         plots: Plot::all(&service.history.samples()),
     };
-    Ok(html(StatusCode::OK, &page, Policy::OURS))
+    Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))
 }
 
 pub(super) async fn replay(
     State(service): State<Arc<Service>>,
     Path(number): Path<u64>,
-    _: Ordered,
+    _: OperatorForm,
 ) -> Result<Response, Problem> {
     if !service.store.replay(number).await? {
         return Err(Problem::not_found());

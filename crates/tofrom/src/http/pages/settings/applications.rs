@@ -1,8 +1,8 @@
-//! Applications that were allowed to use the account, and those that the person makes.
+//! Connected applications, and the applications that the user has registered.
 
 use super::super::super::{Problem, Service};
 use super::super::Person;
-use super::super::form::{Fields, Sent};
+use super::super::form::{Fields, VerifiedForm};
 use crate::auth::oauth::callback;
 use crate::auth::session::SignedIn;
 use crate::auth::{AuthError, application};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use store::Secret;
 
-/// Live applications of an account.
+/// Maximum active applications of an account.
 const MAX_APPLICATIONS: usize = 50;
 
 pub(super) async fn show(
@@ -30,10 +30,10 @@ pub(super) async fn show(
 pub(super) async fn register(
     State(service): State<Arc<Service>>,
     uri: Uri,
-    Sent { person, fields }: Sent,
+    VerifiedForm { person, fields }: VerifiedForm,
 ) -> Result<Response, Problem> {
-    let asked = match Asked::read(&fields) {
-        Ok(asked) => asked,
+    let form = match ApplicationForm::read(&fields) {
+        Ok(form) => form,
         Err(complaint) => {
             let status = StatusCode::UNPROCESSABLE_ENTITY;
             return service.applications_page(&person, &uri, status, None, Some(complaint)).await;
@@ -41,16 +41,16 @@ pub(super) async fn register(
     };
     let mine = service.store.applications_of(person.account.uid).await?;
     if mine.iter().filter(|application| application.removed.is_none()).count() >= MAX_APPLICATIONS {
-        let complaint = Some("You have 50 applications. Remove one first.");
+        let complaint = Some("You have reached the limit of 50 applications. Remove one first.");
         return service.applications_page(&person, &uri, StatusCode::CONFLICT, None, complaint).await;
     }
     let generated = application::generate().map_err(AuthError::from)?;
     let application = Application {
         sealed_secret: service.seal(&generated)?,
         key: generated.key.clone(),
-        name: asked.name,
-        callback: asked.callback,
-        rsa_key: asked.rsa_key,
+        name: form.name,
+        callback: form.callback,
+        rsa_key: form.rsa_key,
         owner: Some(person.account.uid),
         created: service.clock.now(),
         removed: None,
@@ -60,19 +60,19 @@ pub(super) async fn register(
     service.applications_page(&person, &uri, StatusCode::CREATED, Some(made), None).await
 }
 
-/// A new secret; the one before it stops working.
+/// Replaces the secret. The previous one stops working.
 pub(super) async fn renew(
     State(service): State<Arc<Service>>,
     Path(key): Path<String>,
     uri: Uri,
-    Sent { person, .. }: Sent,
+    VerifiedForm { person, .. }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let application = service.application_of(&person, &key).await?;
     let generated = application::generate().map_err(AuthError::from)?;
     let generated = application::GeneratedConsumer { key: application.key.clone(), ..generated };
     let sealed = service.seal(&generated)?;
-    let which = Secret::Application(application.key.clone());
-    if !service.store.reseal(&which, &application.sealed_secret, &sealed).await? {
+    let secret = Secret::Application(application.key.clone());
+    if !service.store.reseal(&secret, &application.sealed_secret, &sealed).await? {
         return Err(Problem::busy());
     }
     let made = NewSecret { name: &application.name, key: &application.key, secret: &generated.secret };
@@ -82,63 +82,63 @@ pub(super) async fn renew(
 pub(super) async fn remove(
     State(service): State<Arc<Service>>,
     Path(key): Path<String>,
-    Sent { person, .. }: Sent,
+    VerifiedForm { person, .. }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let application = service.application_of(&person, &key).await?;
     service.store.remove_application(&application.key, service.clock.now()).await?;
     Ok(service.go("/settings/applications?done=application"))
 }
 
-/// Ends what was allowed to an application.
+/// Revokes an application's access.
 pub(super) async fn end_grant(
     State(service): State<Arc<Service>>,
     Path(token): Path<String>,
-    Sent { person, .. }: Sent,
+    VerifiedForm { person, .. }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let tokens = service.store.tokens_of(person.account.uid).await?;
-    let token = tokens.into_iter().find(|one| one.key == token).ok_or_else(Problem::not_found)?;
+    let token = tokens.into_iter().find(|found| found.key == token).ok_or_else(Problem::not_found)?;
     service.authenticator.revoke(&token).await?;
     Ok(service.go("/settings/applications?done=revoked"))
 }
 
-/// What a form says of a new application.
-struct Asked {
+/// The form to register an application.
+struct ApplicationForm {
     name: String,
     callback: String,
     rsa_key: Option<Vec<u8>>,
 }
 
-impl Asked {
-    fn read(fields: &Fields) -> Result<Asked, &'static str> {
-        let name = fields.name("Give the application the name that people are to see.")?;
+impl ApplicationForm {
+    fn read(fields: &Fields) -> Result<ApplicationForm, &'static str> {
+        let name = fields.name("Enter a name for the application.")?;
         let callback = fields.text("callback").unwrap_or_else(|| "oob".to_owned());
         if !callback::can_be_registered(&callback) {
             return Err(
-                "A callback is an address like https://app.example.org/back, without a fragment; or oob.",
+                "Invalid callback URL: enter an address like https://app.example.org/back without a fragment, or oob.",
             );
         }
         let rsa_key = match fields.text("rsa_key") {
             None => None,
             Some(pem) => Some(application::rsa_key(pem.as_bytes()).ok_or(
-                "The RSA key has to be a public one of 2048 to 8192 bits, with BEGIN PUBLIC KEY before it.",
+                "Invalid RSA key: enter a public key of 2048 to 8192 bits that starts with BEGIN PUBLIC KEY.",
             )?),
         };
-        Ok(Asked { name, callback, rsa_key })
+        Ok(ApplicationForm { name, callback, rsa_key })
     }
 }
 
 impl Service {
     fn seal(&self, generated: &application::GeneratedConsumer) -> Result<Vec<u8>, Problem> {
         self.authenticator.seal(generated).map_err(|error| {
-            tracing::error!(%error, "a secret can't be sealed");
+            tracing::error!(%error, "sealing a secret failed");
             Problem::internal()
         })
     }
 
-    /// A live application that the person made.
+    /// An active application that the user has registered.
     async fn application_of(&self, person: &SignedIn, key: &str) -> Result<Application, Problem> {
         let found = self.store.application(key).await?;
-        let mine = |one: &Application| one.owner == Some(person.account.uid) && one.removed.is_none();
+        let mine = |found: &Application| found.owner == Some(person.account.uid) && found.removed.is_none();
         found.filter(mine).ok_or_else(Problem::not_found)
     }
 
@@ -160,7 +160,7 @@ impl Service {
             .collect();
         let mut names: HashMap<&str, String> = HashMap::new();
         for token in &live {
-            // As remembered for every signed request; few applications act for one person.
+            // Answered from the cache for signed requests; an account has few connected applications.
             if !names.contains_key(token.consumer.as_str()) {
                 let found = self.authenticator.application(&token.consumer).await?;
                 let name = found.map_or_else(|| token.consumer.clone(), |found| found.name.clone());
@@ -180,6 +180,6 @@ impl Service {
                 .map(|application| ApplicationView::of(application, now))
                 .collect(),
         };
-        Ok(html(status, &page, Policy::OURS))
+        Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
 }

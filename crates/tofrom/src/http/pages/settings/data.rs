@@ -1,8 +1,8 @@
-//! Taking everything along, and leaving for good.
+//! Data export and account deletion.
 
 use super::super::super::listen::Peer;
 use super::super::super::{Problem, Service, to_the_end};
-use super::super::form::{Sent, come_again, wrong_password};
+use super::super::form::{VerifiedForm, password_error, with_retry_after};
 use super::super::{Person, cookie};
 use crate::auth::session::SignedIn;
 use crate::export;
@@ -19,7 +19,7 @@ pub(super) async fn show(State(service): State<Arc<Service>>, Person(person): Pe
     service.data_page(&person, &uri, StatusCode::OK, None)
 }
 
-/// Everything that the person did, as `tofrom import` and the batch take it again.
+/// The account's activities, in the format that `tofrom import` and the batch endpoint accept.
 pub(super) async fn export(State(service): State<Arc<Service>>, Person(person): Person) -> Response {
     let lines = export::lines(Arc::clone(&service.store), person.account.uid);
     let name = format!("attachment; filename=\"{}.ndjson\"", person.account.name);
@@ -31,18 +31,18 @@ pub(super) async fn export(State(service): State<Arc<Service>>, Person(person): 
     (headers, Body::from_stream(lines)).into_response()
 }
 
-/// Needs the password once more: a browser that somebody left open must not be enough.
+/// Deletes the account. Asks for the password, so that an unattended browser is not enough.
 pub(super) async fn delete(
     State(service): State<Arc<Service>>,
     Extension(Peer(remote)): Extension<Peer>,
     uri: Uri,
-    Sent { person, fields }: Sent,
+    VerifiedForm { person, fields }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let password = fields.secret("password");
     if let Err(denied) = service.authenticator.check_password(&person, &password, remote).await {
-        let wrong = "That is not your password. Nothing was deleted.";
-        let (status, text, after) = wrong_password(denied, wrong)?;
-        return Ok(come_again(service.data_page(&person, &uri, status, Some(&text)), after));
+        let wrong = "Incorrect password. Your account was not deleted.";
+        let (status, text, after) = password_error(denied, wrong)?;
+        return Ok(with_retry_after(service.data_page(&person, &uri, status, Some(&text)), after));
     }
     let uid = person.account.uid;
     let removing = Arc::clone(&service);
@@ -59,6 +59,6 @@ impl Service {
         complaint: Option<&str>,
     ) -> Response {
         let frame = self.settings_frame(person, uri);
-        html(status, &DataPage { site: &self.site, frame, complaint }, Policy::OURS)
+        html(status, &DataPage { site: &self.site, frame, complaint }, Policy::SAME_ORIGIN)
     }
 }

@@ -1,8 +1,8 @@
-//! Application keys: made here, shown once, revoked at any time.
+//! The keys of an account: created, shown once, revoked.
 
 use super::super::super::{Problem, Service};
 use super::super::Person;
-use super::super::form::{Fields, Sent};
+use super::super::form::{Fields, VerifiedForm};
 use crate::auth::session::SignedIn;
 use crate::auth::{AuthError, key};
 use crate::pages::settings::{KeyView, KeysPage, NewKey};
@@ -13,7 +13,7 @@ use http::{StatusCode, Uri};
 use model::{Key, KeyId, Millis, Scopes};
 use std::sync::Arc;
 
-/// Live keys of an account: more than anybody has programs, and few enough to be listed.
+/// Maximum active keys of an account: few enough to list on one page.
 const MAX_KEYS: usize = 200;
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
@@ -28,10 +28,10 @@ pub(super) async fn show(
 pub(super) async fn add(
     State(service): State<Arc<Service>>,
     uri: Uri,
-    Sent { person, fields }: Sent,
+    VerifiedForm { person, fields }: VerifiedForm,
 ) -> Result<Response, Problem> {
-    let (name, expires) = match asked(&fields, service.clock.now()) {
-        Ok(asked) => asked,
+    let (name, expires) = match name_and_expiry(&fields, service.clock.now()) {
+        Ok(valid) => valid,
         Err(complaint) => {
             let status = StatusCode::UNPROCESSABLE_ENTITY;
             return service.keys_page(&person, &uri, status, None, Some(complaint)).await;
@@ -40,7 +40,7 @@ pub(super) async fn add(
     let now = service.clock.now();
     let live = service.store.keys_of(person.account.uid).await?.iter().filter(|key| key.is_live(now)).count();
     if live >= MAX_KEYS {
-        let complaint = Some("You have 200 keys that work. Revoke one first.");
+        let complaint = Some("You have reached the limit of 200 active keys. Revoke one first.");
         return service.keys_page(&person, &uri, StatusCode::CONFLICT, None, complaint).await;
     }
     let generated = key::generate().map_err(AuthError::from)?;
@@ -65,7 +65,7 @@ pub(super) async fn add(
 pub(super) async fn revoke(
     State(service): State<Arc<Service>>,
     Path(id): Path<String>,
-    Sent { person, .. }: Sent,
+    VerifiedForm { person, .. }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let id = KeyId::parse(&id).ok_or_else(Problem::not_found)?;
     if !service.store.revoke_key(person.account.uid, id, service.clock.now()).await? {
@@ -74,12 +74,12 @@ pub(super) async fn revoke(
     Ok(service.go("/settings/keys?done=revoked"))
 }
 
-/// The name and the end of a key that a form asks for.
-fn asked(fields: &Fields, now: Millis) -> Result<(String, Option<Millis>), &'static str> {
-    let name = fields.name("Give the key a name, so that you know it again.")?;
+/// Name and expiry from the form.
+fn name_and_expiry(fields: &Fields, now: Millis) -> Result<(String, Option<Millis>), &'static str> {
+    let name = fields.name("Enter a name for the key.")?;
     let days = match fields.get("days").as_deref() {
         None | Some("") => None,
-        Some(days) => Some(days.parse::<u16>().map_err(|_| "Choose when it ends from the list.")?),
+        Some(days) => Some(days.parse::<u16>().map_err(|_| "Select an expiry from the list.")?),
     };
     Ok((name, days.map(|days| Millis(now.0.saturating_add(i64::from(days) * DAY)))))
 }
@@ -102,6 +102,6 @@ impl Service {
             complaint,
             keys: keys.iter().rev().filter(|key| key.is_live(now)).map(|key| KeyView::of(key, now)).collect(),
         };
-        Ok(html(status, &page, Policy::OURS))
+        Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
 }

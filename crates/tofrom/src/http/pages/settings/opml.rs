@@ -1,10 +1,10 @@
-//! Lists of feeds, as feed readers exchange them: taken along, and brought.
+//! OPML export and import.
 
 use super::super::super::{Problem, Service};
 use super::super::Person;
 use super::super::upload::Upload;
-use super::sources::told;
-use crate::pages::sources::{Asked, Imported};
+use super::sources::user_message;
+use crate::pages::sources::{Imported, SourceForm};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use feeds::opml;
@@ -12,9 +12,9 @@ use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use std::sync::Arc;
 
-/// The longest list that is read, in bytes.
+/// Maximum bytes of an OPML file.
 const MAX_LIST: usize = 1 << 20;
-/// Feeds of a list that are connected at once.
+/// Maximum feeds of one import.
 const MAX_OUTLINES: usize = 100;
 
 pub(super) async fn export(
@@ -35,19 +35,19 @@ pub(super) async fn import(
     State(service): State<Arc<Service>>,
     request: Request,
 ) -> Result<Response, Response> {
-    let sent = Upload::receive(&service, request, "list", MAX_LIST).await?;
-    service.import_list(sent).await.map_err(IntoResponse::into_response)
+    let upload = Upload::receive(&service, request, "list", MAX_LIST).await?;
+    service.import_list(upload).await.map_err(IntoResponse::into_response)
 }
 
 impl Service {
-    async fn import_list(&self, sent: Upload) -> Result<Response, Problem> {
-        let (asked, person) = (Asked::default(), &sent.person);
-        let outlines = match opml::read(&sent.file) {
+    async fn import_list(&self, upload: Upload) -> Result<Response, Problem> {
+        let (form, person) = (SourceForm::default(), &upload.person);
+        let outlines = match opml::read(&upload.file) {
             Ok(outlines) if !outlines.is_empty() => outlines,
             _ => {
-                let complaint = "That is no list of feeds. Feed readers call what they export OPML.";
-                let (status, said) = (StatusCode::UNPROCESSABLE_ENTITY, (&asked, Some(complaint)));
-                return self.sources_page_with(person, &sent.uri, status, said, None).await;
+                let complaint = "The file is not an OPML list of feeds. Export one from your feed reader.";
+                let (status, shown) = (StatusCode::UNPROCESSABLE_ENTITY, (&form, Some(complaint)));
+                return self.sources_page_with(person, &upload.uri, status, shown, None).await;
             }
         };
         let mut imported = Imported::default();
@@ -55,11 +55,11 @@ impl Service {
             match self.sources.connect_unseen(&person.account, outline).await {
                 Ok(true) => imported.connected += 1,
                 Ok(false) => imported.known += 1,
-                Err(why) => imported.refused.push((outline.address.to_string(), told(&why))),
+                Err(why) => imported.refused.push((outline.address.to_string(), user_message(&why))),
             }
         }
-        imported.left =
+        imported.skipped =
             outlines.iter().skip(MAX_OUTLINES).map(|outline| outline.address.to_string()).collect();
-        self.sources_page_with(person, &sent.uri, StatusCode::OK, (&asked, None), Some(imported)).await
+        self.sources_page_with(person, &upload.uri, StatusCode::OK, (&form, None), Some(imported)).await
     }
 }

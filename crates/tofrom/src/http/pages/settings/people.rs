@@ -1,8 +1,8 @@
-//! Whom one follows, and who follows.
+//! Followees and followers.
 
 use super::super::super::{Problem, Service};
 use super::super::Person;
-use super::super::form::{Sent, field};
+use super::super::form::{VerifiedForm, field};
 use crate::auth::session::SignedIn;
 use crate::following;
 use crate::pages::settings::PeoplePage;
@@ -13,7 +13,7 @@ use http::{StatusCode, Uri};
 use model::{Account, AccountName, Uid};
 use std::sync::Arc;
 
-/// Accounts on a page, of each list.
+/// Accounts per page of each list.
 const PAGE: usize = 50;
 
 pub(super) async fn show(
@@ -27,7 +27,7 @@ pub(super) async fn show(
 pub(super) async fn follow(
     State(service): State<Arc<Service>>,
     uri: Uri,
-    Sent { person, fields }: Sent,
+    VerifiedForm { person, fields }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let name = AccountName::parse(fields.get("name").unwrap_or_default().trim()).ok();
     let found = match name {
@@ -38,7 +38,7 @@ pub(super) async fn follow(
     let found =
         found.filter(|other| !other.removed && (other.public || mine.operator) && other.uid != mine.uid);
     let Some(other) = found else {
-        let complaint = Some("There is nobody of that name whom you could follow.");
+        let complaint = Some("There is no account with this username that you can follow.");
         return service.people_page(&person, &uri, StatusCode::NOT_FOUND, complaint).await;
     };
     following::follow(service.store.as_ref(), &service.clock, mine.uid, &other).await?;
@@ -60,7 +60,7 @@ impl Service {
         let following = self.store.following(me, after("following"), PAGE).await?;
         let followers = self.store.followers(me, after("followers"), PAGE).await?;
         let following: Vec<Uid> = following.into_iter().map(|(uid, _)| uid).collect();
-        let followers: Vec<Uid> = followers.into_iter().map(|one| one.uid).collect();
+        let followers: Vec<Uid> = followers.into_iter().map(|follower| follower.uid).collect();
         let more = |list: &[Uid]| list.last().filter(|_| list.len() == PAGE).map(|uid| uid.0);
         let (more_following, more_followers) = (more(&following), more(&followers));
         let both: Vec<Uid> = following.iter().chain(&followers).copied().collect();
@@ -78,6 +78,6 @@ impl Service {
             more_following,
             more_followers,
         };
-        Ok(html(status, &page, Policy::OURS))
+        Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
 }

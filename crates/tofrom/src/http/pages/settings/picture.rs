@@ -1,4 +1,4 @@
-//! The picture that stands beside what somebody did.
+//! The profile picture.
 
 use super::super::super::{Problem, Service};
 use super::super::upload::Upload;
@@ -15,28 +15,28 @@ pub(super) async fn change(
     State(service): State<Arc<Service>>,
     request: Request,
 ) -> Result<Response, Response> {
-    let sent = Upload::receive(&service, request, "picture", pictures::MAX_BYTES).await?;
-    service.change_picture(sent).await.map_err(IntoResponse::into_response)
+    let upload = Upload::receive(&service, request, "picture", pictures::MAX_BYTES).await?;
+    service.change_picture(upload).await.map_err(IntoResponse::into_response)
 }
 
 impl Service {
-    async fn change_picture(&self, sent: Upload) -> Result<Response, Problem> {
-        let uid = sent.person.account.uid;
+    async fn change_picture(&self, upload: Upload) -> Result<Response, Problem> {
+        let uid = upload.person.account.uid;
         let before = self.store.picture(uid).await?;
         let version = Version::next(self.clock.now(), before.map(|picture| picture.version));
-        let picture = if sent.fields.iter().any(|field| field == "remove") {
+        let picture = if upload.fields.iter().any(|field| field == "remove") {
             Picture::none(version)
         } else {
-            match pictures::read_in_turn(sent.file.to_vec()).await {
+            match pictures::read_in_turn(upload.file.to_vec()).await {
                 Ok(sizes) => Picture { version, sizes },
                 Err(why) => {
                     let page = ProfilePage {
                         site: &self.site,
-                        frame: self.settings_frame(&sent.person, &sent.uri),
-                        account: &sent.person.account,
+                        frame: self.settings_frame(&upload.person, &upload.uri),
+                        account: &upload.person.account,
                         complaint: Some(&why.to_string()),
                     };
-                    return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page, Policy::OURS));
+                    return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page, Policy::SAME_ORIGIN));
                 }
             }
         };

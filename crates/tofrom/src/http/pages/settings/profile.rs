@@ -1,9 +1,9 @@
-//! Names, and who may read.
+//! Names and profile visibility.
 
 use super::super::super::users::profile::Changes;
 use super::super::super::{Problem, Service};
 use super::super::Person;
-use super::super::form::Sent;
+use super::super::form::VerifiedForm;
 use crate::accounts::person_name;
 use crate::pages::settings::ProfilePage;
 use crate::pages::{Policy, html};
@@ -19,18 +19,18 @@ pub(super) async fn show(State(service): State<Arc<Service>>, Person(person): Pe
         account: &person.account,
         complaint: None,
     };
-    html(StatusCode::OK, &page, Policy::OURS)
+    html(StatusCode::OK, &page, Policy::SAME_ORIGIN)
 }
 
 pub(super) async fn change(
     State(service): State<Arc<Service>>,
     uri: Uri,
-    Sent { person, fields }: Sent,
+    VerifiedForm { person, fields }: VerifiedForm,
 ) -> Result<Response, Problem> {
-    let said = |field: &str| person_name(&fields.get(field).unwrap_or_default());
-    let changes = said("GivenName").and_then(|given_name| {
+    let name = |field: &str| person_name(&fields.get(field).unwrap_or_default());
+    let changes = name("GivenName").and_then(|given_name| {
         let public = Some(fields.get("Public").as_deref() == Some("true"));
-        Ok(Changes { given_name: Some(given_name), family_name: Some(said("FamilyName")?), public })
+        Ok(Changes { given_name: Some(given_name), family_name: Some(name("FamilyName")?), public })
     });
     let changes = match changes {
         Ok(changes) => changes,
@@ -41,7 +41,7 @@ pub(super) async fn change(
                 account: &person.account,
                 complaint: Some(&refused.to_string()),
             };
-            return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page, Policy::OURS));
+            return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page, Policy::SAME_ORIGIN));
         }
     };
     service.change(person.account.uid, &changes).await?;

@@ -1,8 +1,8 @@
-//! The password, and where somebody is signed in.
+//! The password and the active sessions.
 
 use super::super::super::listen::Peer;
 use super::super::super::{Problem, Service};
-use super::super::form::{Sent, browser, too_often};
+use super::super::form::{VerifiedForm, browser, throttled_message};
 use super::super::{Person, cookie};
 use crate::auth::session::{SignedIn, public_id};
 use crate::auth::{AuthError, PasswordChange};
@@ -26,11 +26,11 @@ pub(super) async fn change_password(
     Extension(Peer(remote)): Extension<Peer>,
     headers: HeaderMap,
     uri: Uri,
-    Sent { person, fields }: Sent,
+    VerifiedForm { person, fields }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let (old, new, again) = (fields.secret("old"), fields.secret("new"), fields.secret("again"));
     if *new != *again {
-        let complaint = Some("The new password was typed differently the second time.");
+        let complaint = Some("The new passwords do not match.");
         return service.security_page(&person, &uri, StatusCode::UNPROCESSABLE_ENTITY, complaint).await;
     }
     let (revoke, browser) = (fields.get("revoke").is_some(), browser(&headers, remote));
@@ -40,11 +40,11 @@ pub(super) async fn change_password(
             return Ok(service.go_with("/settings/security?done=password", cookie::set(&cookies)));
         }
         Err(PasswordChange::Wrong) => {
-            (StatusCode::FORBIDDEN, "That is not your present password. Nothing was changed.".to_owned())
+            (StatusCode::FORBIDDEN, "Incorrect current password. Your password was not changed.".to_owned())
         }
         Err(PasswordChange::Weak(why)) => (StatusCode::UNPROCESSABLE_ENTITY, why.to_string()),
         Err(PasswordChange::AuthError(AuthError::Throttled { retry_after_seconds })) => {
-            (StatusCode::TOO_MANY_REQUESTS, too_often(retry_after_seconds))
+            (StatusCode::TOO_MANY_REQUESTS, throttled_message(retry_after_seconds))
         }
         Err(PasswordChange::AuthError(other)) => return Err(other.into()),
     };
@@ -54,7 +54,7 @@ pub(super) async fn change_password(
 pub(super) async fn end_session(
     State(service): State<Arc<Service>>,
     Path(id): Path<String>,
-    Sent { person, .. }: Sent,
+    VerifiedForm { person, .. }: VerifiedForm,
 ) -> Result<Response, Problem> {
     if !service.authenticator.end_session_of(&person.account, &id).await? {
         return Err(Problem::not_found());
@@ -82,6 +82,6 @@ impl Service {
             complaint,
             sessions: sessions.iter().map(view).collect(),
         };
-        Ok(html(status, &page, Policy::OURS))
+        Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
 }

@@ -1,10 +1,10 @@
-//! What somebody does elsewhere: which sources there are, what one would bring, and whether it may.
+//! The sources of an account: list, preview, connect, check, pause and remove.
 
 use super::super::super::{Problem, Service, to_the_end};
 use super::super::Person;
-use super::super::form::{Fields, Sent, come_again};
+use super::super::form::{Fields, VerifiedForm, with_retry_after};
 use crate::auth::session::SignedIn;
-use crate::pages::sources::{Asked, Imported, PreviewPage, SourceView, SourcesPage};
+use crate::pages::sources::{Imported, PreviewPage, SourceForm, SourceView, SourcesPage};
 use crate::pages::{Policy, html};
 use crate::sources::{Listed, NotConnected, PollOutcome, Preview, free_name};
 use axum::extract::{Path, State};
@@ -18,37 +18,38 @@ pub(super) async fn show(
     Person(person): Person,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    service.sources_page(&person, &uri, &Asked::default(), None).await
+    service.sources_page(&person, &uri, &SourceForm::default(), None).await
 }
 
-/// What would come in from where somebody is active.
+/// Previews a source.
 pub(super) async fn preview(
     State(service): State<Arc<Service>>,
     uri: Uri,
-    Sent { person, fields }: Sent,
+    VerifiedForm { person, fields }: VerifiedForm,
 ) -> Result<Response, Problem> {
-    let asked = asked(&fields);
-    let wanted = match wanted(&asked) {
-        Ok(wanted) => wanted,
-        Err(complaint) => return service.sources_page(&person, &uri, &asked, Some(complaint)).await,
+    let form = source_form(&fields);
+    let address = match address(&form) {
+        Ok(address) => address,
+        Err(complaint) => return service.sources_page(&person, &uri, &form, Some(complaint)).await,
     };
-    match service.sources.preview(&person.account, &wanted).await {
-        Ok(found) => service.preview_page(&person, &uri, &wanted, &found, None).await,
-        Err(why) => service.sources_page(&person, &uri, &asked, Some(why.into())).await,
+    match service.sources.preview(&person.account, &address).await {
+        Ok(found) => service.preview_page(&person, &uri, &address, &found, None).await,
+        Err(why) => service.sources_page(&person, &uri, &form, Some(why.into())).await,
     }
 }
 
-/// Connects the person to what was shown. Where that can't be, it is shown again with the reason, if it can be.
+/// Connects the previewed source. If the name is invalid or taken, shows the preview again with the reason.
 pub(super) async fn connect(
     State(service): State<Arc<Service>>,
     uri: Uri,
-    Sent { person, fields }: Sent,
+    VerifiedForm { person, fields }: VerifiedForm,
 ) -> Result<Response, Problem> {
-    let (asked, name) = (asked(&fields), fields.text("name"));
+    let (form, name) = (source_form(&fields), fields.text("name"));
     let (sources, account) = (service.sources.clone(), Arc::clone(&person.account));
-    let (typed, called) = (asked.address.clone(), name.clone());
+    let (address, requested_name) = (form.address.clone(), name.clone());
     let connected =
-        to_the_end(async move { sources.connect(&account, called.as_deref(), &typed).await }).await?;
+        to_the_end(async move { sources.connect(&account, requested_name.as_deref(), &address).await })
+            .await?;
     service.hub.wrote();
     let why = match connected {
         Ok(connected) if connected.is_new => return Ok(service.go("/settings/sources?done=connected")),
@@ -56,30 +57,32 @@ pub(super) async fn connect(
         Err(why) => why,
     };
     if matches!(why, NotConnected::BadName | NotConnected::NameTaken(_))
-        && let Ok(found) = service.sources.preview(&person.account, &asked.address).await
+        && let Ok(found) = service.sources.preview(&person.account, &form.address).await
     {
         let refused = Some((name.unwrap_or_default(), why.to_string()));
-        return service.preview_page(&person, &uri, &asked.address, &found, refused).await;
+        return service.preview_page(&person, &uri, &form.address, &found, refused).await;
     }
-    service.sources_page(&person, &uri, &asked, Some(why.into())).await
+    service.sources_page(&person, &uri, &form, Some(why.into())).await
 }
 
-/// Looks at a source now.
+/// Polls a source now.
 pub(super) async fn check(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
     uri: Uri,
-    Sent { person, .. }: Sent,
+    VerifiedForm { person, .. }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let (sources, account) = (service.sources.clone(), Arc::clone(&person.account));
-    let looked = to_the_end(async move { sources.check_again(&account, &name).await }).await?;
+    let outcome = to_the_end(async move { sources.check_again(&account, &name).await }).await?;
     service.hub.wrote();
-    let done = match looked {
+    let done = match outcome {
         Ok(None) => return Err(Problem::not_found()),
         Ok(Some(PollOutcome::Failed(_))) => "failed",
         Ok(Some(PollOutcome::Found(new))) if new > 0 => "found",
         Ok(Some(_)) => "looked",
-        Err(why) => return service.sources_page(&person, &uri, &Asked::default(), Some(why.into())).await,
+        Err(why) => {
+            return service.sources_page(&person, &uri, &SourceForm::default(), Some(why.into())).await;
+        }
     };
     Ok(service.go(&format!("/settings/sources?done={done}")))
 }
@@ -87,7 +90,7 @@ pub(super) async fn check(
 pub(super) async fn pause(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
-    Sent { person, .. }: Sent,
+    VerifiedForm { person, .. }: VerifiedForm,
 ) -> Result<Response, Problem> {
     service.set_paused(&person, &name, true).await
 }
@@ -95,41 +98,46 @@ pub(super) async fn pause(
 pub(super) async fn resume(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
-    Sent { person, .. }: Sent,
+    VerifiedForm { person, .. }: VerifiedForm,
 ) -> Result<Response, Problem> {
     service.set_paused(&person, &name, false).await
 }
 
-/// Disconnects from a source, and takes along what it brought if the form says so.
+/// Disconnects a source, and deletes its imported activities if the form says so.
 pub(super) async fn remove(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
-    Sent { person, fields }: Sent,
+    VerifiedForm { person, fields }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let (sources, account) = (service.sources.clone(), person.account);
-    let all = fields.get("brought").as_deref() == Some("delete");
-    let gone = to_the_end(async move { sources.disconnect(&account, &name, all).await }).await??;
+    let with_activities = fields.get("brought").as_deref() == Some("delete");
+    let deleted =
+        to_the_end(async move { sources.disconnect(&account, &name, with_activities).await }).await??;
     service.hub.wrote();
-    gone.ok_or_else(Problem::not_found)?;
-    Ok(service.go(if all { "/settings/sources?done=emptied" } else { "/settings/sources?done=disconnected" }))
+    deleted.ok_or_else(Problem::not_found)?;
+    Ok(service.go(if with_activities {
+        "/settings/sources?done=emptied"
+    } else {
+        "/settings/sources?done=disconnected"
+    }))
 }
 
-fn asked(fields: &Fields) -> Asked {
+fn source_form(fields: &Fields) -> SourceForm {
     let field = |name: &str| fields.text(name).unwrap_or_default();
-    Asked { address: field("address"), service: field("service"), person: field("person") }
+    SourceForm { address: field("address"), service: field("service"), person: field("person") }
 }
 
-/// The address that was given, or where the service that was chosen has that person's feed.
-fn wanted(asked: &Asked) -> Result<String, FormError> {
-    let Some(service) = catalogue::by_name(&asked.service) else { return Ok(asked.address.clone()) };
-    let feed = service.feed_of(&asked.person).map(String::from);
+/// The entered address, or the address of the user's feed at the selected service.
+fn address(form: &SourceForm) -> Result<String, FormError> {
+    let Some(service) = catalogue::by_name(&form.service) else { return Ok(form.address.clone()) };
+    let feed = service.feed_of(&form.person).map(String::from);
     feed.ok_or_else(|| FormError {
         status: StatusCode::UNPROCESSABLE_ENTITY,
-        text: format!("That can’t be it. {} needs {}.", service.name, service.asks),
+        text: format!("Invalid username. {} needs {}.", service.name, service.asks),
     })
 }
 
-/// What can't be.
+/// An error to show on the page, with the status of the response.
 pub(super) struct FormError {
     pub(super) status: StatusCode,
     pub(super) text: String,
@@ -142,16 +150,16 @@ impl From<NotConnected> for FormError {
             NotConnected::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        FormError { status, text: told(&why) }
+        FormError { status, text: user_message(&why) }
     }
 }
 
-/// Why something is not connected, for people. What the store says is not for them.
-pub(super) fn told(why: &NotConnected) -> String {
+/// Why a source was not connected. Store errors are logged, not shown.
+pub(super) fn user_message(why: &NotConnected) -> String {
     match why {
         NotConnected::Store(error) => {
-            tracing::error!(%error, "the store failed");
-            "This can’t be done at the moment. Try again in a minute.".to_owned()
+            tracing::error!(%error, "connecting a source failed");
+            "Something went wrong on the server. Try again in a minute.".to_owned()
         }
         why => why.to_string(),
     }
@@ -169,22 +177,22 @@ impl Service {
         &self,
         person: &SignedIn,
         uri: &Uri,
-        asked: &Asked,
+        form: &SourceForm,
         complaint: Option<FormError>,
     ) -> Result<Response, Problem> {
         let status = complaint.as_ref().map_or(StatusCode::OK, |complaint| complaint.status);
         let complaint = complaint.map(|complaint| complaint.text);
-        let page = self.sources_page_with(person, uri, status, (asked, complaint.as_deref()), None).await?;
-        Ok(come_again(page, (status == StatusCode::TOO_MANY_REQUESTS).then_some(60)))
+        let page = self.sources_page_with(person, uri, status, (form, complaint.as_deref()), None).await?;
+        Ok(with_retry_after(page, (status == StatusCode::TOO_MANY_REQUESTS).then_some(60)))
     }
 
-    /// The page with what became of a list, or of what was asked for.
+    /// The sources page with the result of an OPML import or with a form error.
     pub(super) async fn sources_page_with(
         &self,
         person: &SignedIn,
         uri: &Uri,
         status: StatusCode,
-        (asked, complaint): (&Asked, Option<&str>),
+        (form, complaint): (&SourceForm, Option<&str>),
         imported: Option<Imported>,
     ) -> Result<Response, Problem> {
         let listed = self.sources.list(&person.account).await?;
@@ -192,14 +200,14 @@ impl Service {
             site: &self.site,
             frame: self.settings_frame(person, uri),
             complaint,
-            asked,
+            form,
             imported,
             sources: listed.iter().map(SourceView::of).collect(),
         };
-        Ok(html(status, &page, Policy::OURS))
+        Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
 
-    /// What would come in; `refused` is a name that it can't have, and why.
+    /// The preview page; `refused` is a rejected name and the reason.
     async fn preview_page(
         &self,
         person: &SignedIn,
@@ -208,9 +216,9 @@ impl Service {
         found: &Preview,
         refused: Option<(String, String)>,
     ) -> Result<Response, Problem> {
-        let there = self.sources.list(&person.account).await?;
-        let is_taken = |name: &str| there.iter().any(|one| one.connection.name == name);
-        let is_it = |one: &&Listed| one.address() == found.address.as_str();
+        let existing = self.sources.list(&person.account).await?;
+        let is_taken = |name: &str| existing.iter().any(|listed| listed.connection.name == name);
+        let is_same = |listed: &&Listed| listed.address() == found.address.as_str();
         let status = refused.as_ref().map_or(StatusCode::OK, |_| StatusCode::UNPROCESSABLE_ENTITY);
         let (name, complaint) = match refused {
             Some((name, why)) => (name, Some(why)),
@@ -220,12 +228,12 @@ impl Service {
             site: &self.site,
             frame: self.settings_frame(person, uri),
             complaint: complaint.as_deref(),
-            known: there.iter().find(is_it).map(|one| one.connection.name.as_str()),
+            known: existing.iter().find(is_same).map(|listed| listed.connection.name.as_str()),
             typed,
             name: &name,
             found,
             now: self.clock.now(),
         };
-        Ok(html(status, &page, Policy::OURS))
+        Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
 }

@@ -1,12 +1,12 @@
-//! Answers for programs, made legible for people: lines and indents where there are none, octets in hexadecimal. The
-//! words stay as they are and where they are.
+//! Pretty-prints response bodies: JSON and XML with line breaks and indentation, binary data as a hex dump. The tokens
+//! and their order stay unchanged.
 
-/// How many octets of what is no text are shown.
-const OCTETS: usize = 512;
-/// Octets on a line.
-const ON_A_LINE: usize = 16;
+/// Bytes of binary data that are shown.
+const MAX_BYTES: usize = 512;
+/// Bytes on a line.
+const BYTES_PER_LINE: usize = 16;
 
-/// Text of that media type with lines and indents.
+/// The text with line breaks and indentation according to its media type.
 pub(super) fn text(media_type: &str, text: &str) -> String {
     if media_type.ends_with("json") {
         json(text)
@@ -36,7 +36,7 @@ fn json(text: &str) -> String {
         match c {
             '{' | '[' => {
                 out.push(c);
-                // Nothing in it: it stays on its line.
+                // An empty object or array stays on its line.
                 match characters.next_if(|next| matches!(next, '}' | ']')) {
                     Some(end) => out.push(end),
                     None => {
@@ -64,7 +64,7 @@ fn json(text: &str) -> String {
     out
 }
 
-/// Lines are broken only where tag follows tag: what has text in it stays as it is.
+/// Breaks lines only between adjacent tags: elements with text stay unchanged.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let (mut depth, mut opened, mut rest) = (0_usize, false, text);
@@ -85,14 +85,14 @@ fn xml(text: &str) -> String {
     out + rest
 }
 
-/// The first octets, as programs that show files do it: where, which, and the characters that they stand for.
-pub(super) fn octets(bytes: &[u8]) -> String {
-    let first = bytes.get(..OCTETS).unwrap_or(bytes);
-    let lines = first.chunks(ON_A_LINE).enumerate().map(|(at, line)| {
+/// A hex dump of the first bytes: offset, bytes, and printable characters.
+pub(super) fn hex_dump(bytes: &[u8]) -> String {
+    let first = bytes.get(..MAX_BYTES).unwrap_or(bytes);
+    let lines = first.chunks(BYTES_PER_LINE).enumerate().map(|(at, line)| {
         let codes: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
         let shown = |byte: &u8| if byte.is_ascii_graphic() { char::from(*byte) } else { '.' };
         let letters: String = line.iter().map(shown).collect();
-        format!("{:08x}  {:47}  {letters}", at * ON_A_LINE, codes.join(" "))
+        format!("{:08x}  {:47}  {letters}", at * BYTES_PER_LINE, codes.join(" "))
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -102,27 +102,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_gets_lines() {
-        let legible = text("application/problem+json", r#"{"a":{"b":[{"c":"x,\"{:"},"y"],"d":[]},"e":1}"#);
-        let wanted = "{\n  \"a\": {\n    \"b\": [\n      {\n        \"c\": \"x,\\\"{:\"\n      },\n      \"y\"\n    ],\n    \"d\": []\n  },\n  \"e\": 1\n}";
-        assert_eq!(legible, wanted);
+    fn json_is_indented() {
+        let printed = text("application/problem+json", r#"{"a":{"b":[{"c":"x,\"{:"},"y"],"d":[]},"e":1}"#);
+        let expected = "{\n  \"a\": {\n    \"b\": [\n      {\n        \"c\": \"x,\\\"{:\"\n      },\n      \"y\"\n    ],\n    \"d\": []\n  },\n  \"e\": 1\n}";
+        assert_eq!(printed, expected);
     }
 
     #[test]
-    fn xml_gets_lines_but_not_within_text() {
-        let legible = text("application/atom+xml", "<?xml?>\n<A><B>x &lt; <i/></B><C></C><D/></A>");
-        assert_eq!(legible, "<?xml?>\n<A>\n  <B>x &lt; <i/>\n  </B>\n  <C></C>\n  <D/>\n</A>");
+    fn xml_is_indented_but_not_within_text() {
+        let printed = text("application/atom+xml", "<?xml?>\n<A><B>x &lt; <i/></B><C></C><D/></A>");
+        assert_eq!(printed, "<?xml?>\n<A>\n  <B>x &lt; <i/>\n  </B>\n  <C></C>\n  <D/>\n</A>");
         assert_eq!(text("application/xml", "<A><B>x</B></A>"), "<A>\n  <B>x</B>\n</A>");
         assert_eq!(text("application/xml", "no markup < at all"), "no markup < at all");
     }
 
     #[test]
-    fn octets_stand_in_lines_and_are_limited() {
+    fn a_hex_dump_is_limited() {
         assert_eq!(
-            octets(b"\xe0\x00\x00\x01A"),
+            hex_dump(b"\xe0\x00\x00\x01A"),
             "00000000  e0 00 00 01 41                                   ....A"
         );
-        assert_eq!(octets(&[0; 10_000]).lines().count(), 32);
-        assert_eq!(octets(&[]), "");
+        assert_eq!(hex_dump(&[0; 10_000]).lines().count(), 32);
+        assert_eq!(hex_dump(&[]), "");
     }
 }

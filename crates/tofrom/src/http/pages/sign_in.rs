@@ -1,10 +1,13 @@
-//! Coming in and going out: `/`, `/sign-in`, `/sign-out`.
+//! Signing in and out: `/`, `/sign-in`, `/sign-out`.
 
+use super::super::body::is_form;
 use super::super::listen::Peer;
-use super::super::{Problem, Service, body};
-use super::form::{Fields, Sent, browser, come_again, field, is_from_here, not_ours, wrong_password};
-use super::{Visitor, both, cookie, sent, shown};
-use crate::pages::entry::SignIn;
+use super::super::{Problem, Service};
+use super::form::{
+    Fields, VerifiedForm, browser, field, foreign_form, is_same_origin, password_error, with_retry_after,
+};
+use super::{Visitor, cookie, get_and_post, get_only, post_only};
+use crate::pages::sign_in::SignIn;
 use crate::pages::{FormTargets, html};
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
@@ -12,20 +15,20 @@ use axum::routing::{MethodRouter, get, post};
 use http::{StatusCode, Uri};
 use std::sync::Arc;
 
-pub(in crate::http) fn front_methods() -> MethodRouter<Arc<Service>> {
-    shown(get(front))
+pub(in crate::http) fn home_methods() -> MethodRouter<Arc<Service>> {
+    get_only(get(home))
 }
 
 pub(in crate::http) fn sign_in_methods() -> MethodRouter<Arc<Service>> {
-    both(get(show).post(submit))
+    get_and_post(get(show).post(submit))
 }
 
 pub(in crate::http) fn sign_out_methods() -> MethodRouter<Arc<Service>> {
-    sent(post(sign_out))
+    post_only(post(sign_out))
 }
 
-/// The first page is the feed; who is not signed in is asked to on the way.
-async fn front(State(service): State<Arc<Service>>) -> Response {
+/// The home page is the feed. It redirects visitors to sign in.
+async fn home(State(service): State<Arc<Service>>) -> Response {
     service.go("/feed")
 }
 
@@ -42,11 +45,11 @@ async fn submit(
     Extension(Peer(remote)): Extension<Peer>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (head, sent) = request.into_parts();
-    if !is_from_here(&head.headers, &service.site) || !body::is_form(&head.headers) {
-        return Ok(not_ours(&service.site));
+    let (head, body) = request.into_parts();
+    if !is_same_origin(&head.headers, &service.site) || !is_form(&head.headers) {
+        return Ok(foreign_form(&service.site));
     }
-    let fields = Fields::read(sent).await?;
+    let fields = Fields::read(body).await?;
     let (name, then) = (fields.get("username").unwrap_or_default(), destination(fields.get("then")));
     match service
         .authenticator
@@ -54,16 +57,16 @@ async fn submit(
         .await
     {
         Ok(cookies) => {
-            // What the browser had before counts for nothing, and is not left behind either.
-            if let Some(before) = cookie::of(&head.headers) {
-                service.authenticator.sign_out(before).await?;
+            // A session that the browser had before is ended, not left behind.
+            if let Some(previous) = cookie::of(&head.headers) {
+                service.authenticator.sign_out(previous).await?;
             }
             Ok(service.go_with(&then, cookie::set(&cookies)))
         }
         Err(denied) => {
-            let wrong = "Name and password do not fit together. Try again.";
-            let (status, text, after) = wrong_password(denied, wrong)?;
-            Ok(come_again(service.sign_in_page(status, &then, &name, Some(&text)), after))
+            let wrong = "Incorrect username or password. Try again.";
+            let (status, text, after) = password_error(denied, wrong)?;
+            Ok(with_retry_after(service.sign_in_page(status, &then, &name, Some(&text)), after))
         }
     }
 }
@@ -71,7 +74,7 @@ async fn submit(
 async fn sign_out(
     State(service): State<Arc<Service>>,
     headers: http::HeaderMap,
-    _: Sent,
+    _: VerifiedForm,
 ) -> Result<Response, Problem> {
     if let Some(session) = cookie::of(&headers) {
         service.authenticator.sign_out(session).await?;
@@ -92,13 +95,13 @@ impl Service {
     }
 }
 
-/// Where somebody goes who has signed in: to a page of ours and nowhere else.
-fn destination(wanted: Option<String>) -> String {
-    let ours = |path: &String| {
+/// The path to continue to after signing in. Anything but a path on this server becomes `/feed`.
+fn destination(then: Option<String>) -> String {
+    let is_local = |path: &String| {
         let plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         path.starts_with('/') && !path.starts_with("//") && plain
     };
-    wanted.filter(ours).unwrap_or_else(|| "/feed".to_owned())
+    then.filter(is_local).unwrap_or_else(|| "/feed".to_owned())
 }
 
 #[cfg(test)]
@@ -106,12 +109,13 @@ mod tests {
     use super::destination;
 
     #[test]
-    fn nobody_is_sent_elsewhere() {
-        for ours in ["/feed", "/user/alice?cursor=x", "/"] {
-            assert_eq!(destination(Some(ours.to_owned())), ours);
+    fn sign_in_never_redirects_to_another_site() {
+        for local in ["/feed", "/user/alice?cursor=x", "/"] {
+            assert_eq!(destination(Some(local.to_owned())), local);
         }
-        for not in ["", "https://evil.example/", "//evil.example", "/\\evil.example", "/\nx", "feed", "/é"] {
-            assert_eq!(destination(Some(not.to_owned())), "/feed", "{not:?}");
+        for other in ["", "https://evil.example/", "//evil.example", "/\\evil.example", "/\nx", "feed", "/é"]
+        {
+            assert_eq!(destination(Some(other.to_owned())), "/feed", "{other:?}");
         }
         assert_eq!(destination(None), "/feed");
     }

@@ -1,4 +1,4 @@
-//! Times as people say them.
+//! Times as shown to people.
 
 use model::Millis;
 
@@ -21,31 +21,31 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// A time, for the eye and for the machine.
+/// A time in the forms that a page needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// `5 minutes ago`, or `3 November 2026` where that is longer ago than a week.
-    pub said: String,
+pub struct DisplayTime {
+    /// `5 minutes ago`, or `3 November 2026` if it is more than a week ago.
+    pub text: String,
     /// `3 November 2026, 12:30 UTC`.
     pub exact: String,
-    /// As HTML's `datetime` has it.
+    /// For HTML's `datetime` attribute.
     pub machine: String,
 }
 
-impl Moment {
-    /// A time, told at another.
-    pub fn told(at: Millis, now: Millis) -> Moment {
+impl DisplayTime {
+    /// The time `at`, shown at the time `now`.
+    pub fn new(at: Millis, now: Millis) -> DisplayTime {
         let machine = at.zulu();
         let (date, clock) = (date(&machine), machine.get(11..16).unwrap_or_default());
         let exact = format!("{date}, {clock} UTC");
-        let said = ago(now.0.saturating_sub(at.0)).unwrap_or(date);
-        Moment { said, exact, machine }
+        let text = ago(now.0.saturating_sub(at.0)).unwrap_or(date);
+        DisplayTime { text, exact, machine }
     }
 }
 
-/// Not for what is longer ago than a week, or still to come.
+/// `5 minutes ago`; `None` for times in the future and more than a week ago.
 fn ago(age: i64) -> Option<String> {
-    // Clocks differ a little.
+    // Clocks differ slightly, so a time may appear to be in the future.
     if age.abs() < MINUTE {
         return Some("just now".to_owned());
     }
@@ -74,9 +74,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_people_say_it() {
+    fn recent_times_are_relative() {
         let now = Millis::parse("2026-11-15T12:00:00Z").unwrap();
-        for (at, said) in [
+        for (at, text) in [
             ("2026-11-15T12:00:30Z", "just now"),
             ("2026-11-15T11:59:10Z", "just now"),
             ("2026-11-15T11:59:00Z", "1 minute ago"),
@@ -85,9 +85,9 @@ mod tests {
             ("2026-11-03T12:00:00Z", "3 November 2026"),
             ("2027-01-01T00:00:00Z", "1 January 2027"),
         ] {
-            assert_eq!(Moment::told(Millis::parse(at).unwrap(), now).said, said, "{at}");
+            assert_eq!(DisplayTime::new(Millis::parse(at).unwrap(), now).text, text, "{at}");
         }
-        let exact = Moment::told(Millis::parse("0033-04-03T15:00:00Z").unwrap(), now).exact;
+        let exact = DisplayTime::new(Millis::parse("0033-04-03T15:00:00Z").unwrap(), now).exact;
         assert_eq!(exact, "3 April 33, 15:00 UTC");
     }
 }

@@ -1,8 +1,8 @@
-//! What whoever tries the demo may rely on.
+//! Properties of the demo data that users of the demo may rely on.
 
 use super::*;
+use crate::cli::demo::dataset::others_of;
 use crate::cli::demo::people::PEOPLE;
-use crate::cli::demo::world::others_of;
 use model::{Comments, Visibility, category};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ const NOW: Millis = Millis(1_794_696_243_123);
 
 fn life(name: &str) -> Vec<Draft> {
     let person = PEOPLE.iter().find(|person| person.name == name).unwrap();
-    life_of(person, &others_of(person), NOW).unwrap()
+    activities_of(person, &others_of(person), NOW).unwrap()
 }
 
-/// What reaches alice and what she did.
+/// Alice's feed: her own activities and those that reach her.
 fn alices() -> Vec<Draft> {
     let reaches = |draft: &Draft| draft.visibility != Some(Visibility::Direct);
     let addresses = |draft: &Draft| draft.to.iter().flatten().any(|name| name.as_str() == "alice");
@@ -29,26 +29,26 @@ fn alices() -> Vec<Draft> {
 
 fn counted<T: Ord>(of: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
     let mut counts = BTreeMap::new();
-    for one in of {
-        *counts.entry(one).or_default() += 1;
+    for value in of {
+        *counts.entry(value).or_default() += 1;
     }
     counts
 }
 
 #[test]
-fn it_is_the_same_every_time() {
+fn the_data_is_deterministic() {
     assert_eq!(life("bob"), life("bob"));
     assert_ne!(life("bob").len(), life("erin").len());
 }
 
 #[test]
-fn alice_has_plenty_from_and_to() {
+fn alice_has_many_own_and_received_activities() {
     let (from, all) = (life("alice").len(), alices().len());
     assert!(from >= 300 && all - from >= 200, "{from} of {all}");
 }
 
 #[test]
-fn there_is_variety() {
+fn the_data_has_many_services_types_and_verbs() {
     let all = alices();
     let services = counted(all.iter().map(|draft| draft.body.service.name.as_str()));
     let kinds = counted(all.iter().map(|draft| draft.kind.as_str()));
@@ -98,7 +98,7 @@ fn the_two_orders_differ_and_have_ties() {
 }
 
 #[test]
-fn fields_come_and_go() {
+fn optional_fields_are_sometimes_present() {
     let all = alices();
     let both = |what: &str, has: &dyn Fn(&Draft) -> bool| {
         let with = all.iter().filter(|draft| has(draft)).count();
@@ -120,12 +120,12 @@ fn fields_come_and_go() {
 }
 
 #[test]
-fn everybody_has_both_names_and_follows_public_people() {
+fn every_account_has_both_names_and_follows_public_accounts() {
     for person in PEOPLE {
         assert!(!person.given_name.is_empty() && !person.family_name.is_empty());
         for followed in person.follows {
             assert!(PEOPLE.iter().any(|other| other.name == *followed && other.public), "{followed}");
         }
     }
-    assert!(PEOPLE.last().is_some_and(|person| person.operator), "the operator is made last");
+    assert!(PEOPLE.last().is_some_and(|person| person.operator), "the operator comes last");
 }

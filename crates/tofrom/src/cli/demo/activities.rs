@@ -1,6 +1,6 @@
-//! What the people of the demo did: years of it, up to now, the same for the same time of making.
+//! Generates the activities of the demo's accounts: several years up to now, deterministic for a given time.
 //!
-//! It goes through the same rules as everything that comes in ([`normalise`]); only the received times are set here.
+//! The activities pass the same validation as submitted ones ([`normalise`]); only the received times are set here.
 
 use super::people::Person;
 use super::random::Random;
@@ -12,38 +12,38 @@ const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
-/// How far back the oldest activity lies.
+/// Age of the oldest activity.
 pub(super) const HISTORY: i64 = 4 * 365 * DAY;
 
-/// What a person did until `now`, oldest first, addressing some of it to some of `others`.
-pub(super) fn life_of(person: &Person, others: &[&str], now: Millis) -> Result<Vec<Draft>, Refused> {
+/// The activities of a person until `now`, oldest first. Some are addressed to one of `others`.
+pub(super) fn activities_of(person: &Person, others: &[&str], now: Millis) -> Result<Vec<Draft>, Refused> {
     let mut random = Random::seeded(person.name);
     let mut received = times(&mut random, person.activities, now);
     received.sort_unstable();
     let habits = habits();
     let drafts = received.into_iter().enumerate().filter_map(|(number, received)| {
         let published = Millis(received.0 - delay(&mut random));
-        let raw = did(&mut random, &habits, person, others, number, published)?;
+        let raw = activity(&mut random, &habits, person, others, number, published)?;
         Some(normalise(&raw, now).map(|draft| Draft { received: Some(received), ..draft }))
     });
     drafts.collect()
 }
 
-/// Every habit as often as its weight says.
+/// All habits, each repeated by its weight.
 fn habits() -> Vec<(&'static Site, &'static Habit)> {
     let all = SITES.iter().flat_map(|site| site.habits.iter().map(move |habit| (site, habit)));
     all.flat_map(|(site, habit)| std::iter::repeat_n((site, habit), habit.weight)).collect()
 }
 
-/// When things were received: denser towards now, and some in one millisecond with the one before, as when a service
-/// is asked once an hour and tells of several at once.
+/// Received times: denser towards now, and some equal to the previous one, as if a service is polled once an hour and
+/// returns several activities.
 fn times(random: &mut Random, count: usize, now: Millis) -> Vec<Millis> {
     let newest = now.0 - 5 * MINUTE;
     let mut before = Millis(newest);
     (0..count)
         .map(|_| {
             if !random.percent(12) {
-                // Squaring a share of the whole draws most of them to its small end.
+                // Squaring the fraction moves most values towards zero.
                 let share = random.between(0, 10_000);
                 let back = HISTORY / 10_000 * share / 10_000 * share;
                 before = Millis(newest - back - random.between(0, 6 * HOUR));
@@ -53,7 +53,7 @@ fn times(random: &mut Random, count: usize, now: Millis) -> Vec<Millis> {
         .collect()
 }
 
-/// How long after its publication something is received: mostly soon, at times much later.
+/// Time between publication and receipt: mostly short, sometimes much longer.
 fn delay(random: &mut Random) -> i64 {
     match random.below(100) {
         0..60 => random.between(SECOND, 20 * MINUTE),
@@ -62,7 +62,7 @@ fn delay(random: &mut Random) -> i64 {
     }
 }
 
-fn did(
+fn activity(
     random: &mut Random,
     habits: &[(&Site, &Habit)],
     person: &Person,
@@ -78,12 +78,12 @@ fn did(
         _ => "direct",
     };
     let to = (visibility == "direct" || random.percent(9)).then(|| {
-        let one = random.pick(others).copied().unwrap_or_default();
-        vec![Said::text(one)]
+        let recipient = random.pick(others).copied().unwrap_or_default();
+        vec![Said::text(recipient)]
     });
     let counted = random.percent(55);
-    let count = |random: &mut Random, most| {
-        if counted { Said::text(random.below(most).to_string()) } else { Said::Nothing }
+    let count = |random: &mut Random, max| {
+        if counted { Said::text(random.below(max).to_string()) } else { Said::Nothing }
     };
     Some(RawActivity {
         source_id: Said::text(format!("demo-{}-{number}", person.name)),
@@ -128,5 +128,5 @@ fn object(random: &mut Random, habit: &Habit, thing: &Thing) -> RawObject {
 }
 
 #[cfg(test)]
-#[path = "data_tests.rs"]
+#[path = "activities_tests.rs"]
 mod tests;
