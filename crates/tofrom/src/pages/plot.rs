@@ -1,6 +1,6 @@
 //! A line over time, drawn by us.
 
-use crate::telemetry::history::{EVERY, Sample};
+use crate::telemetry::history::{SAMPLE_INTERVAL, Sample};
 
 /// The size of a plot, in its own units.
 const WIDTH: f64 = 600.0;
@@ -47,7 +47,7 @@ impl Plot {
 
     /// The four of the operator's page.
     pub fn all(samples: &[Sample]) -> Vec<Plot> {
-        let a_minute = 60.0 / EVERY.as_secs_f64();
+        let a_minute = 60.0 / SAMPLE_INTERVAL.as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a plot is not exact to the last of 2^53 requests")]
         let per_minute = move |count: u64| count as f64 * a_minute;
         #[expect(clippy::cast_precision_loss, reason = "counted up to a thousand")]

@@ -85,7 +85,7 @@ async fn store_and_log(store: &SqliteStore, clock: &Clock) -> Vec<Finding> {
 /// The delivery log, of any store.
 pub(super) async fn log(store: &dyn Store, clock: &Clock) -> Finding {
     let health = Health::of(store, clock).await;
-    match (health.complaint(), health) {
+    match (health.unready_reason(), health) {
         (Some(complaint), _) => {
             Finding::wrong("log", complaint, "start the service, or see in its log what holds it")
         }

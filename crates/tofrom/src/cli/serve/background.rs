@@ -49,8 +49,8 @@ pub(super) async fn talk(
     let hear = async {
         while let Some(notice) = notices.recv().await {
             match notice {
-                Notice::Arrived(at, uids) => hub.told(at, &uids),
-                Notice::Failed(what) => service.authenticator().heard_of_wrong_credential(&what),
+                Notice::Arrived(at, uids) => hub.arrived_elsewhere(at, &uids),
+                Notice::Failed(what) => service.authenticator().count_remote_failure(&what),
             }
         }
     };
@@ -76,7 +76,7 @@ pub(super) async fn keep_up(handle: PrometheusHandle, stopped: impl Future<Outpu
 
 /// Remembers how things are, again and again.
 pub(super) async fn take_samples(service: Arc<Service>, stopped: impl Future<Output = ()>) {
-    let mut ticks = tokio::time::interval(history::EVERY);
+    let mut ticks = tokio::time::interval(history::SAMPLE_INTERVAL);
     let for_ever = async {
         loop {
             ticks.tick().await;
