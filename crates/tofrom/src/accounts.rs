@@ -1,5 +1,5 @@
-//! Accounts by number, remembered for moments: whoever shows twenty activities needs their actors' names. And what goes
-//! with changing and removing one.
+//! A cache of accounts by `uid`, because a page needs the names of all its actors; and changes and removals of
+//! accounts.
 
 use crate::clock::Clock;
 use crate::following;
@@ -10,29 +10,29 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Connection, Result, Store, StoreError};
 
-/// Changes an account by compare-and-set and returns what is stored then; `None`: there is no such account, or it was
-/// removed. `change` may be called several times, each time with the stored account. Streams of collections in which the
-/// account appears learn of it if that changes what they may show.
+/// Changes an account by compare-and-set and returns the stored account. `None`: the account does not exist or was
+/// removed. `change` may be called several times, each time with the stored account. Streams of collections with the
+/// account's activities are notified if the change affects their visibility.
 pub async fn change(
     store: &dyn Store,
     clock: &Clock,
     uid: Uid,
     mut change: impl FnMut(&mut Account),
 ) -> Result<Option<Account>> {
-    let mut is_there = false;
+    let mut exists = false;
     let next = |stored: Option<&Account>| {
         let mut next = stored.filter(|account| !account.removed).cloned();
-        is_there = next.is_some();
+        exists = next.is_some();
         next.as_mut().map(&mut change);
         Ok(next)
     };
     let stored = store::update::<Account, StoreError>(store, &uid, clock.now(), next).await?;
-    Ok(stored.filter(|_| is_there))
+    Ok(stored.filter(|_| exists))
 }
 
-/// Removes an account with its credentials, sources and edges, for good. `None`: it was removed before.
+/// Removes an account with its credentials, sources and edges permanently. `None`: it was already removed.
 pub async fn remove(store: &dyn Store, clock: &Clock, uid: Uid) -> Result<Option<Account>> {
-    // The state first: from then on no credential opens anything and nothing is shown, whatever becomes of the rest.
+    // The account first: from then on no credential is valid and no activity is shown, even if a later step fails.
     let removing = change(store, clock, uid, |account| {
         (account.removed, account.password) = (true, None);
     });
@@ -58,8 +58,8 @@ pub async fn remove(store: &dyn Store, clock: &Clock, uid: Uid) -> Result<Option
     Ok(Some(removed))
 }
 
-/// Removes the sessions and access tokens that an account has from earlier credential epochs. They count for nothing
-/// already, so a failure is only logged.
+/// Removes an account's sessions and access tokens of earlier credential epochs. They are already invalid, so a
+/// failure is only logged.
 pub async fn remove_ended(store: &dyn Store, clock: &Clock, account: &Account) {
     let removing = async {
         for token in store.tokens_of(account.uid).await? {
@@ -79,24 +79,24 @@ pub async fn remove_ended(store: &dyn Store, clock: &Clock, account: &Account) {
     }
 }
 
-/// Characters of a given or family name.
-pub(crate) const MAX_OF_A_NAME: usize = 100;
+/// Maximum length of a given or family name in characters.
+pub(crate) const MAX_NAME_LEN: usize = 100;
 
-/// That can't be a given or family name.
+/// Why a given or family name is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPersonName {
     /// It is too long.
-    #[error("a given or family name has at most {MAX_OF_A_NAME} characters")]
+    #[error("the name is too long: a given or family name has at most {MAX_NAME_LEN} characters")]
     TooLong,
-    /// It has characters that can't be shown.
-    #[error("a given or family name can't have control characters")]
+    /// It has control characters.
+    #[error("the name has control characters: use letters, digits, spaces and signs")]
     ControlCharacter,
 }
 
-/// A given or family name as somebody typed it; empty is none.
-pub fn person_name(typed: &str) -> std::result::Result<Option<String>, BadPersonName> {
-    let name = typed.trim();
-    if name.chars().count() > MAX_OF_A_NAME {
+/// Validates a given or family name from a form. An empty name counts as absent.
+pub fn person_name(text: &str) -> std::result::Result<Option<String>, BadPersonName> {
+    let name = text.trim();
+    if name.chars().count() > MAX_NAME_LEN {
         return Err(BadPersonName::TooLong);
     }
     if first_illegal(name).is_some() || name.chars().any(char::is_control) {
@@ -105,30 +105,30 @@ pub fn person_name(typed: &str) -> std::result::Result<Option<String>, BadPerson
     Ok(Some(name.to_owned()).filter(|name| !name.is_empty()))
 }
 
-/// How long a changed account may still look as before on a node that did not change it.
-const REMEMBERED: Duration = Duration::from_secs(3);
+/// TTL of cached accounts: how long another server may still use an account's old state.
+const CACHE_TTL: Duration = Duration::from_secs(3);
 
 /// A cache of accounts in front of the store.
 #[derive(Clone)]
 pub struct AccountCache {
     store: Arc<dyn Store>,
-    known: moka::sync::Cache<Uid, Arc<Account>>,
+    cache: moka::sync::Cache<Uid, Arc<Account>>,
 }
 
 impl AccountCache {
     /// An empty cache.
     pub fn new(store: Arc<dyn Store>) -> AccountCache {
-        let known = moka::sync::Cache::builder().max_capacity(100_000).time_to_live(REMEMBERED).build();
-        AccountCache { store, known }
+        let cache = moka::sync::Cache::builder().max_capacity(100_000).time_to_live(CACHE_TTL).build();
+        AccountCache { store, cache }
     }
 
-    /// The account of that number.
+    /// The account with that `uid`.
     pub async fn get(&self, uid: Uid) -> Result<Option<Arc<Account>>> {
         Ok(self.get_many([uid]).await?.remove(&uid))
     }
 
-    /// The account of that number. It is read again where what is remembered is of an earlier credential epoch than a
-    /// credential that was presented.
+    /// The account with that `uid`. It is read again if the cached account has an earlier credential epoch than the
+    /// presented credential.
     pub async fn get_in_epoch(&self, uid: Uid, epoch: u32) -> Result<Option<Arc<Account>>> {
         let found = self.get(uid).await?;
         if found.as_ref().is_some_and(|account| account.credential_epoch < epoch) {
@@ -138,7 +138,7 @@ impl AccountCache {
         Ok(found)
     }
 
-    /// The accounts of these numbers, as far as there are any; those that are not known in one look-up.
+    /// The existing accounts with these `uid`s. Accounts that are not cached are read in one request.
     pub async fn get_many(&self, uids: impl IntoIterator<Item = Uid>) -> Result<HashMap<Uid, Arc<Account>>> {
         let mut found = HashMap::new();
         let mut missing = Vec::new();
@@ -146,7 +146,7 @@ impl AccountCache {
             if found.contains_key(&uid) || missing.contains(&uid) {
                 continue;
             }
-            match self.known.get(&uid) {
+            match self.cache.get(&uid) {
                 Some(account) => drop(found.insert(uid, account)),
                 None => missing.push(uid),
             }
@@ -159,14 +159,15 @@ impl AccountCache {
         Ok(found)
     }
 
-    /// Keeps an account that was just read.
+    /// Puts an account that was just read into the cache.
     pub fn remember(&self, account: Account) -> Arc<Account> {
         let account = Arc::new(account);
-        self.known.insert(account.uid, Arc::clone(&account));
+        self.cache.insert(account.uid, Arc::clone(&account));
         account
     }
 
-    /// Changes an account as [`change`] does. In this process that counts at once, in others within seconds.
+    /// Changes an account like [`change`]. The change takes effect in this process immediately, in other processes
+    /// within seconds.
     pub async fn change(
         &self,
         clock: &Clock,
@@ -178,8 +179,8 @@ impl AccountCache {
         Ok(changed)
     }
 
-    /// Forgets an account that was just changed.
+    /// Removes a changed account from the cache.
     pub fn forget(&self, uid: Uid) {
-        self.known.invalidate(&uid);
+        self.cache.invalidate(&uid);
     }
 }

@@ -1,10 +1,10 @@
-//! The one place where the service reads the time. Tests hand in a time of their own.
+//! The only place where the server reads the time. Tests pass a different clock.
 
 use model::Millis;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time.
+/// A clock.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Millis + Send + Sync>);
 
@@ -17,9 +17,9 @@ impl Clock {
         })
     }
 
-    /// A clock that says what `tell` says.
-    pub fn from(tell: impl Fn() -> Millis + Send + Sync + 'static) -> Clock {
-        Clock(Arc::new(tell))
+    /// A clock that returns the result of `now`.
+    pub fn from(now: impl Fn() -> Millis + Send + Sync + 'static) -> Clock {
+        Clock(Arc::new(now))
     }
 
     /// The time now.

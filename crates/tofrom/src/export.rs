@@ -1,7 +1,7 @@
-//! What an account did, oldest first, as lines that `import` takes.
+//! Exports an account's activities, oldest first, as lines that `import` accepts.
 //!
-//! The store tells collections newest first. So the whole is walked once for the identifiers, 16 bytes each, and
-//! then written from its end, a batch at a time.
+//! The store reads collections newest first. So the export first collects all identifiers, 16 bytes each, and then
+//! writes them from the end, a batch at a time.
 
 use crate::ingest::json::Written;
 use crate::json;
@@ -11,28 +11,28 @@ use model::{Activity, ActivityId, EntryReason, EntryReasons, Filter, Order, Uid}
 use std::sync::Arc;
 use store::{Result, Slice, Store, StoreError};
 
-/// Entries that are read at once.
+/// Entries read per request to the store.
 const PAGE: usize = 1_000;
-/// Activities that are read and written at once.
+/// Activities read and written per batch.
 const BATCH: usize = 200;
 
-/// A line for everything that the account did, a batch of lines at a time.
+/// Streams one line per activity of the account, a batch of lines at a time.
 pub fn lines(store: Arc<dyn Store>, owner: Uid) -> impl Stream<Item = Result<Bytes>> + Send {
-    let walk = Walk { store, owner, ids: None };
-    stream::try_unfold(walk, |mut walk| async move {
-        Ok(walk.next().await?.map(|lines| (Bytes::from(lines), walk)))
+    let export = Export { store, owner, ids: None };
+    stream::try_unfold(export, |mut export| async move {
+        Ok(export.next().await?.map(|lines| (Bytes::from(lines), export)))
     })
 }
 
-/// How far the lines have come.
-struct Walk {
+/// Progress of an export.
+struct Export {
     store: Arc<dyn Store>,
     owner: Uid,
-    /// What is still to be written, newest first; `None` before anything was looked at.
+    /// The remaining identifiers, newest first. `None` before the first batch.
     ids: Option<Vec<ActivityId>>,
 }
 
-impl Walk {
+impl Export {
     async fn next(&mut self) -> Result<Option<Vec<u8>>> {
         let mut ids = match self.ids.take() {
             Some(ids) => ids,
@@ -53,7 +53,7 @@ impl Walk {
         Ok(Some(lines))
     }
 
-    /// Newest first.
+    /// The identifiers of all activities, newest first.
     async fn all_ids(&self) -> Result<Vec<ActivityId>> {
         let (filter, order) = (Filter::default(), Order::Received);
         let mut ids = Vec::new();
@@ -70,7 +70,7 @@ impl Walk {
         }
     }
 
-    /// Those that are still there.
+    /// The activities that were not deleted.
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Activity>> {
         let found = self.store.activities(ids).await?.into_iter().flatten();
         Ok(found.filter(|activity| !activity.state.deleted).collect())

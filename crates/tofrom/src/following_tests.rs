@@ -7,18 +7,18 @@ use model::ActivityId;
 use serde_json::json;
 use store::Graph;
 
-/// Somebody does something at each of these times; gives the identifiers.
-async fn did(
+/// Submits an activity of the actor at each of these times. Returns the identifiers.
+async fn submit(
     place: &Place,
     actor: &Account,
     visibility: &str,
     times: std::ops::Range<i64>,
 ) -> Vec<ActivityId> {
-    let one = |time: i64| Draft {
+    let activity = |time: i64| Draft {
         received: Some(Millis(time)),
         ..draft(&format!("{visibility}{time}"), json!({ "Visibility": visibility }))
     };
-    let outcomes = place.ingest.accept(actor, times.map(one).collect()).await.unwrap();
+    let outcomes = place.ingest.accept(actor, times.map(activity).collect()).await.unwrap();
     let id = |outcome| match outcome {
         Outcome::Created(id) => id,
         other => panic!("{other:?}"),
@@ -31,15 +31,15 @@ fn clock() -> Clock {
 }
 
 #[tokio::test]
-async fn following_brings_the_newest_50_public_ones_along() {
+async fn a_backfill_has_the_newest_50_public_activities() {
     let place = Place::new();
     let (ann, bob) = (place.account("ann").await, place.account("bob").await);
     let store: &dyn Store = place.store.as_ref();
-    did(&place, &bob, "public", 1_000..1_049).await;
-    assert_eq!(oldest_brought_along(store, bob.uid).await.unwrap(), None, "there are 49");
-    let public = did(&place, &bob, "public", 1_049..1_060).await;
-    did(&place, &bob, "followers", 2_000..2_120).await;
-    did(&place, &bob, "direct", 3_000..3_120).await;
+    submit(&place, &bob, "public", 1_000..1_049).await;
+    assert_eq!(backfill_start(store, bob.uid).await.unwrap(), None, "there are 49");
+    let public = submit(&place, &bob, "public", 1_049..1_060).await;
+    submit(&place, &bob, "followers", 2_000..2_120).await;
+    submit(&place, &bob, "direct", 3_000..3_120).await;
     follow(store, &clock(), ann.uid, &bob).await.unwrap();
     let edge = edge(store, ann.uid, bob.uid).await.unwrap().unwrap();
     assert_eq!(edge.from.map(|sort_key| sort_key.time), Some(Millis(1_010)), "60 less 50");
@@ -48,24 +48,24 @@ async fn following_brings_the_newest_50_public_ones_along() {
 }
 
 #[tokio::test]
-async fn no_more_than_2000_are_looked_at() {
+async fn at_most_2000_entries_are_scanned() {
     let place = Place::new();
     let bob = place.account("bob").await;
-    did(&place, &bob, "public", 1_000..1_100).await;
-    did(&place, &bob, "direct", 5_000..7_000).await;
-    let oldest = oldest_brought_along(place.store.as_ref(), bob.uid).await.unwrap();
-    assert_eq!(oldest.map(|sort_key| sort_key.time), Some(Millis(5_000)), "the last one looked at");
+    submit(&place, &bob, "public", 1_000..1_100).await;
+    submit(&place, &bob, "direct", 5_000..7_000).await;
+    let oldest = backfill_start(place.store.as_ref(), bob.uid).await.unwrap();
+    assert_eq!(oldest.map(|sort_key| sort_key.time), Some(Millis(5_000)), "the last scanned entry");
 }
 
 #[tokio::test]
-async fn following_again_changes_nothing_and_leaving_ends_all() {
+async fn following_again_changes_nothing_and_leaving_ends_all_edges() {
     let place = Place::new();
     let (ann, bob, cora) =
         (place.account("ann").await, place.account("bob").await, place.account("cora").await);
     let store: &dyn Store = place.store.as_ref();
-    let between = |one: &Account, other: &Account| edge(store, one.uid, other.uid);
+    let between = |follower: &Account, followee: &Account| edge(store, follower.uid, followee.uid);
     unfollow(store, &clock(), ann.uid, bob.uid).await.unwrap();
-    assert_eq!(between(&ann, &bob).await.unwrap(), None, "what never was does not end");
+    assert_eq!(between(&ann, &bob).await.unwrap(), None, "an edge that never existed is not ended");
 
     follow(store, &clock(), ann.uid, &bob).await.unwrap();
     let first = between(&ann, &bob).await.unwrap();
@@ -81,5 +81,5 @@ async fn following_again_changes_nothing_and_leaving_ends_all() {
     leave(store, &clock(), bob.uid).await.unwrap();
     assert!(place.store.following(bob.uid, None, 10).await.unwrap().is_empty());
     assert!(place.store.followers(bob.uid, None, 10).await.unwrap().is_empty());
-    assert!(!between(&ann, &bob).await.unwrap().unwrap().following, "its end is a state too");
+    assert!(!between(&ann, &bob).await.unwrap().unwrap().following, "an ended edge is still stored");
 }

@@ -1,5 +1,5 @@
-//! JSON as the service writes it everywhere: on one line, with U+2028 and U+2029 escaped. JSON allows both raw in a text,
-//! but older scripts and some line readers take them for the end of a line.
+//! Writes JSON on one line, with U+2028 and U+2029 escaped. JSON allows both unescaped, but older scripts and some line
+//! readers treat them as line ends.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
@@ -18,7 +18,7 @@ pub fn write(to: impl Write, value: &(impl Serialize + ?Sized)) -> Result<()> {
 /// The text of a value.
 pub fn text(value: impl Into<Value>) -> String {
     let mut text = Vec::new();
-    // Neither memory nor a value that is JSON already can refuse.
+    // Writing a JSON value to memory cannot fail.
     let _ = write(&mut text, &value.into());
     String::from_utf8_lossy(&text).into_owned()
 }
@@ -54,10 +54,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(said in "[a\"\\\\\n\u{2028}\u{2029}é€]{0,20}") {
-            let written = text(said.as_str());
+        fn written_text_parses_to_the_same_value(original in "[a\"\\\\\n\u{2028}\u{2029}é€]{0,20}") {
+            let written = text(original.as_str());
             prop_assert!(!written.contains(SEPARATORS));
-            prop_assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), Value::from(said));
+            prop_assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), Value::from(original));
         }
     }
 }

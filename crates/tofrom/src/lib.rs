@@ -1,9 +1,9 @@
-//! The service: the rooms are in the order of a request's way through them.
+//! The tofrom server.
 //!
-//! `http` takes a request in, `auth` says who asks, `feed` reads, `render` answers. `ingest` takes activities in and
-//! `fanout` brings them to whom they reach; `following` says who follows whom;
-//! `sources` collects what people do elsewhere. `cli` is the command line, `config` the settings;
-//! `openapi` tells programs what there is.
+//! A read goes through `http` (routing), `auth` (authentication), `feed` (collections) and `render`
+//! (representations). A write goes through `ingest` (validation and acceptance) and `fanout` (delivery); `live` wakes
+//! open streams. `following` manages edges, `sources` imports feeds, `pages` has the HTML pages. `cli` is the command
+//! line, `config` the settings, `telemetry` logs and metrics, `openapi` the API description.
 
 pub mod accounts;
 pub mod auth;

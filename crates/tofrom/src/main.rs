@@ -1,4 +1,4 @@
-//! The command line, nothing else.
+//! The entry point: runs the command line.
 
 use std::process::ExitCode;
 

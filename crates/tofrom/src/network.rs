@@ -1,8 +1,8 @@
-//! Addresses of clients, and how many of them belong to one subscriber.
+//! Groups client addresses by subscriber and by network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The address, or of IPv6 the /64: one subscriber has all of it and may use any address in it.
+/// The subscriber of an address: the IPv4 address, or the /64 of an IPv6 address, which belongs to one subscriber.
 pub(crate) fn subscriber_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
@@ -10,8 +10,8 @@ pub(crate) fn subscriber_of(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The network that shares a turn with others: the /24 of an IPv4 address, the /48 of an IPv6 address. That is as much as
-/// one subscriber can have of either.
+/// The network of an address for fair queueing: the /24 of an IPv4 address, the /48 of an IPv6 address. One subscriber
+/// has at most that much.
 pub(crate) fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & (u32::MAX << 8))),
@@ -19,7 +19,7 @@ pub(crate) fn network_of(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The address in one form for both families: IPv4 mapped into IPv6.
+/// The address as IPv6; IPv4 is mapped.
 pub(crate) fn as_ipv6(address: IpAddr) -> Ipv6Addr {
     match address {
         IpAddr::V4(v4) => v4.to_ipv6_mapped(),

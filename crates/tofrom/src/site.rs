@@ -1,9 +1,8 @@
-//! Every address and identifier that the service gives out is built here, from the one configured base address and
-//! never from a request.
+//! Builds all public addresses and identifiers of the server from the configured base address, never from a request.
 
 use model::{AccountName, ActivityId, Collection, FeedQuery};
 
-/// The public face of the service.
+/// The public addresses of the server.
 #[derive(Clone, Debug)]
 pub struct Site {
     base: String,
@@ -11,8 +10,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// A site at that base address (`https://host[:port][/prefix]`, no slash at the end). `tag_host` is the host in
-    /// Atom ids: fixed once, whatever becomes of the address.
+    /// A site at that base address (`https://host[:port][/prefix]`, without a trailing slash). `tag_host` is the host
+    /// in Atom ids: it is set once and stays when the base address changes.
     pub fn new(base: impl Into<String>, tag_host: impl Into<String>) -> Site {
         let base: String = base.into();
         Site { base: base.trim_end_matches('/').to_owned(), tag_host: tag_host.into() }
@@ -28,41 +27,41 @@ impl Site {
         self.base.strip_suffix(self.prefix()).unwrap_or(&self.base)
     }
 
-    /// The path below which everything is: empty, or `/prefix`.
+    /// The path prefix of all routes: empty, or `/prefix`.
     pub fn prefix(&self) -> &str {
         let after_scheme = self.base.find("://").map_or(0, |at| at + 3);
         let rest = self.base.get(after_scheme..).unwrap_or_default();
         rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default()
     }
 
-    /// The human page of one activity.
+    /// The HTML page of an activity.
     pub fn activity_url(&self, id: ActivityId) -> String {
         format!("{}/activity/{id}", self.base)
     }
 
-    /// The page of one account.
+    /// The HTML page of an account.
     pub fn profile_url(&self, name: &AccountName) -> String {
         format!("{}/user/{name}", self.base)
     }
 
-    /// The account's picture, so many pixels wide and high.
+    /// The account's picture, `pixels` wide and high.
     pub fn avatar_url(&self, name: &AccountName, pixels: u16) -> String {
         format!("{}/user/{name}/avatar/{pixels}.png", self.base)
     }
 
-    /// The address that asks `query` of that account's collection.
+    /// The address of an account's collection with this query.
     pub fn collection_url(&self, name: &AccountName, query: &FeedQuery) -> String {
         let (collection, rendered) = (query.collection.as_str(), query.render());
-        let sync_token = if rendered.is_empty() { "" } else { "?" };
-        format!("{}/200909/activity/{name}/{collection}{sync_token}{rendered}", self.base)
+        let separator = if rendered.is_empty() { "" } else { "?" };
+        format!("{}/200909/activity/{name}/{collection}{separator}{rendered}", self.base)
     }
 
-    /// The page that explains one kind of problem.
+    /// The page that explains a problem type.
     pub fn problem_url(&self, kind: &str) -> String {
         format!("{}/docs/problems/{kind}", self.base)
     }
 
-    /// The scheme of Atom categories; it leads to a page about them.
+    /// The scheme of Atom categories, which is also the address of their documentation.
     pub fn category_scheme(&self) -> String {
         format!("{}/docs/categories", self.base)
     }

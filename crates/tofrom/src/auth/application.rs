@@ -1,7 +1,7 @@
-//! Applications: the consumers that act for accounts. A consumer key is public; the secret beside it signs, so it is
-//! kept sealed and not hashed.
+//! Applications: OAuth consumers that act for accounts. A consumer key is public. The consumer secret verifies
+//! signatures, so it is stored sealed and not hashed.
 
-use super::CHANGES_COUNT_AFTER;
+use super::CREDENTIAL_CACHE_TTL;
 use super::primitives::{self, NoRandomness};
 use super::seal::{SealError, SecretKeys};
 use aws_lc_rs::signature::{ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use store::Store;
 use zeroize::Zeroizing;
 
-/// What every consumer key starts with.
+/// Prefix of every consumer key.
 const PREFIX: &str = "tfc_";
 
 /// A new application's key and secret. Debug does not show the secret.
@@ -21,60 +21,60 @@ const PREFIX: &str = "tfc_";
 pub struct GeneratedConsumer {
     /// The consumer key: public.
     pub key: String,
-    /// The secret, for its owner's eyes, once.
+    /// The secret, shown once to its owner.
     pub secret: Zeroizing<String>,
 }
 
 impl GeneratedConsumer {
-    /// The secret as it is stored.
+    /// Seals the secret for the store.
     pub fn sealed_secret(&self, keys: &SecretKeys) -> Result<Vec<u8>, SealError> {
         keys.seal(self.secret.as_bytes(), &context(&self.key))
     }
 }
 
-/// Makes a consumer key of 128 and a secret of 256 random bits.
+/// Generates a consumer key of 128 and a secret of 256 random bits.
 pub fn generate() -> Result<GeneratedConsumer, NoRandomness> {
     let key = primitives::random_text::<16>(PREFIX)?.to_string();
     Ok(GeneratedConsumer { key, secret: primitives::random_text::<32>("")? })
 }
 
-/// A public RSA key in PEM (`BEGIN PUBLIC KEY`) as it is stored, if it has from 2048 to 8192 bits.
+/// Parses a public RSA key of 2048 to 8192 bits in PEM (`BEGIN PUBLIC KEY`) into the stored form.
 pub fn rsa_key(pem: &[u8]) -> Option<Vec<u8>> {
     let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
     ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &der).is_ok().then(|| der.to_vec())
 }
 
-/// OwnerContext a sealed secret to its application, so that one can't be put in another's place.
+/// Binds a sealed secret to its application, so that it does not open for another one.
 pub(super) fn context(key: &str) -> String {
     format!("application-secret {key}")
 }
 
-/// An application's secret, opened.
+/// Opens an application's secret.
 pub(super) fn secret(application: &Application, keys: &SecretKeys) -> Result<Zeroizing<Vec<u8>>, SealError> {
     keys.open(&application.sealed_secret, &context(&application.key))
 }
 
-/// Knows applications by their consumer key.
+/// A cache of applications by consumer key.
 pub(super) struct Applications {
     store: Arc<dyn Store>,
-    known: Cache<String, Arc<Application>>,
+    cache: Cache<String, Arc<Application>>,
 }
 
 impl Applications {
     pub(super) fn new(store: Arc<dyn Store>) -> Applications {
-        let known = Cache::builder().max_capacity(10_000).time_to_live(CHANGES_COUNT_AFTER).build();
-        Applications { store, known }
+        let cache = Cache::builder().max_capacity(10_000).time_to_live(CREDENTIAL_CACHE_TTL).build();
+        Applications { store, cache }
     }
 
     /// The live application with that consumer key.
     pub(super) async fn live(&self, key: &str) -> store::Result<Option<Arc<Application>>> {
-        if let Some(application) = self.known.get(key) {
+        if let Some(application) = self.cache.get(key) {
             return Ok(Some(application));
         }
         match self.store.application(key).await? {
             Some(application) if application.removed.is_none() => {
                 let application = Arc::new(application);
-                self.known.insert(key.to_owned(), Arc::clone(&application));
+                self.cache.insert(key.to_owned(), Arc::clone(&application));
                 Ok(Some(application))
             }
             _ => Ok(None),

@@ -1,12 +1,12 @@
-//! Name and password.
+//! Authentication by name and password.
 //!
-//! Checking a password costs 17 ms of a core, so one that was right is remembered for some minutes: not itself but a
-//! keyed MAC of it, with a key that dies with the process. What is remembered is which password of the account it is. A
-//! request compares that with the account as it is now, so a changed password or a removed account is noticed as soon
-//! as the account is read anew.
+//! Checking a password costs 17 ms of a core, so a successful check is cached for some minutes. The cache key is a
+//! MAC of name and password, with a key that lives only in this process. The cached value identifies the account's
+//! password. Each request compares it with the account's current password, so a changed password or a removed account
+//! counts as soon as the account is read again.
 //!
-//! Known and unknown names take the same way: throttle, familiar? (while the account is guessed at from everywhere),
-//! remembered?, the store, one hash.
+//! Existing and unknown names take the same steps, so that timing does not reveal which exist: throttle, familiar
+//! browser or network (only while the account is guessed at from everywhere), cache, store, one hash.
 
 use super::familiar::Familiar;
 use super::hashing::{Busy, Hashing};
@@ -22,35 +22,34 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 
-/// How long a right password is remembered.
-const REMEMBERED: Duration = Duration::from_secs(5 * 60);
+/// TTL of a cached successful check.
+const CHECK_TTL: Duration = Duration::from_secs(5 * 60);
 
 type Mac = [u8; 32];
 
-/// Lets accounts in by name and password.
+/// Authenticates accounts by name and password.
 pub(super) struct Passwords {
     store: Arc<dyn Store>,
     accounts: AccountCache,
     throttle: Arc<Throttle>,
     familiar: Arc<Familiar>,
     hashing: Hashing,
-    /// There is always one: AWS-LC ends the process where there are no random bytes. If it ever did not, passwords
-    /// would not be checked at all.
+    /// Always present: AWS-LC aborts the process without random bytes. With `None`, every password check would fail.
     mac_key: Option<hmac::Key>,
-    remembered: moka::future::Cache<Mac, Arc<Opened>>,
+    checked: moka::future::Cache<Mac, Arc<CheckedPassword>>,
 }
 
-/// Where a password comes from.
+/// The origin of a password.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<'a> {
     remote: IpAddr,
-    /// A cookie by which a browser may be familiar.
+    /// The browser's cookie from earlier sign-ins.
     cookie: Option<&'a str>,
     signed_in: bool,
 }
 
 impl<'a> Origin<'a> {
-    /// A program. The API takes no cookie.
+    /// An API client. The API takes no cookie.
     pub(super) fn program(remote: IpAddr) -> Origin<'a> {
         Origin { remote, cookie: None, signed_in: false }
     }
@@ -66,21 +65,21 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// What a right password opened.
-struct Opened {
+/// A password that was checked successfully.
+struct CheckedPassword {
     uid: Uid,
-    /// What stays of the stored hash until a password is set again.
+    /// The part of the stored hash that stays until a new password is set.
     identity: String,
 }
 
-impl Opened {
-    fn opens(&self, account: &Account) -> bool {
+impl CheckedPassword {
+    fn is_password_of(&self, account: &Account) -> bool {
         self.uid == account.uid && stored_hash(account).map(password::identity) == Some(&self.identity)
     }
 }
 
-/// Why a password was not found to be right, as all who wait for the same check are told.
-enum Unproved {
+/// Why a check failed, shared by all requests that wait for the same check.
+enum CheckFailure {
     Wrong,
     Throttled(Exhausted),
     Busy,
@@ -101,22 +100,22 @@ impl Passwords {
             familiar,
             hashing: Hashing::new(),
             mac_key: random.map(|bytes| hmac::Key::new(hmac::HMAC_SHA256, bytes.as_ref())),
-            remembered: moka::future::Cache::builder().max_capacity(10_000).time_to_live(REMEMBERED).build(),
+            checked: moka::future::Cache::builder().max_capacity(10_000).time_to_live(CHECK_TTL).build(),
         }
     }
 
-    /// The account that name and password open.
+    /// The account with that name and password.
     pub(super) async fn open(
         &self,
         name: &str,
         password: &str,
         from: Origin<'_>,
     ) -> Result<Arc<Account>, AuthError> {
-        let opened = self.open_within_limits(name, password, from).await;
-        if let Ok(account) = &opened {
-            self.familiar.note(account.uid, from.remote);
+        let result = self.open_within_limits(name, password, from).await;
+        if let Ok(account) = &result {
+            self.familiar.record(account.uid, from.remote);
         }
-        opened
+        result
     }
 
     async fn open_within_limits(
@@ -128,60 +127,60 @@ impl Passwords {
         let known = AccountName::parse(name).ok();
         let password = password::normalized(password);
         let mut guesses = self.throttle.guesses(known.clone(), from.remote);
-        // Before what is remembered: else a guesser who is held up would still learn of a right guess, as often as they
-        // like, while the owner uses the password.
+        // The throttle comes before the cache: otherwise a throttled guesser could still recognise a right guess while
+        // the owner's check is cached.
         guesses.check()?;
         if let Err(exhausted) = guesses.check_everywhere() {
-            self.demand_familiar(known.as_ref(), from, exhausted).await?;
-            guesses.are_familiar();
+            self.require_familiar(known.as_ref(), from, exhausted).await?;
+            guesses.set_familiar();
         }
         let mac = self.mac(name, &password).ok_or(AuthError::Busy)?;
-        if let Some(opened) = self.remembered.get(&mac).await {
+        if let Some(checked) = self.checked.get(&mac).await {
             if let Some(account) =
-                self.accounts.get(opened.uid).await?.filter(|account| opened.opens(account))
+                self.accounts.get(checked.uid).await?.filter(|account| checked.is_password_of(account))
             {
                 return Ok(account);
             }
-            self.remembered.invalidate(&mac).await;
+            self.checked.invalidate(&mac).await;
         }
-        let mut proved = self.prove(known.clone(), &password, mac, &guesses, from.remote).await;
-        if let (Err(AuthError::Throttled { .. }), Err(exhausted)) = (&proved, guesses.check_everywhere()) {
-            // PulledActors took the last guess meanwhile.
-            self.demand_familiar(known.as_ref(), from, exhausted).await?;
-            guesses.are_familiar();
-            proved = self.prove(known.clone(), &password, mac, &guesses, from.remote).await;
+        let mut outcome = self.check_uncached(known.clone(), &password, mac, &guesses, from.remote).await;
+        if let (Err(AuthError::Throttled { .. }), Err(exhausted)) = (&outcome, guesses.check_everywhere()) {
+            // Concurrent requests took the last guess.
+            self.require_familiar(known.as_ref(), from, exhausted).await?;
+            guesses.set_familiar();
+            outcome = self.check_uncached(known.clone(), &password, mac, &guesses, from.remote).await;
         }
-        if matches!(proved, Err(AuthError::BadCredentials)) {
-            self.throttle.tell_of_password(known.as_ref(), from.remote);
+        if matches!(outcome, Err(AuthError::BadCredentials)) {
+            self.throttle.share_wrong_password(known.as_ref(), from.remote);
         }
-        proved
+        outcome
     }
 
-    /// The account as the store has it; `None` for a name that no account can have.
-    async fn named(&self, name: Option<&AccountName>) -> Result<Option<Account>, AuthError> {
+    /// The account in the store. `None` also for an invalid name.
+    async fn find(&self, name: Option<&AccountName>) -> Result<Option<Account>, AuthError> {
         match name {
             Some(name) => Ok(self.store.account_by_name(name).await?),
             None => Ok(None),
         }
     }
 
-    /// Refuses a password from a browser and network without an earlier sign-in to the account.
-    async fn demand_familiar(
+    /// Rejects a password unless the session, browser or network has an earlier sign-in to the account.
+    async fn require_familiar(
         &self,
         name: Option<&AccountName>,
         from: Origin<'_>,
         exhausted: Exhausted,
     ) -> Result<(), AuthError> {
-        let uid = self.named(name).await?.map(|account| account.uid);
+        let uid = self.find(name).await?.map(|account| account.uid);
         if from.signed_in || self.familiar.knows(uid, from.remote, from.cookie).await? {
             return Ok(());
         }
         Err(exhausted.into())
     }
 
-    /// Checks a password that is not remembered. Who presents the same one at the same time waits for the one check:
-    /// a client that starts with many requests at once costs one hash and one guess.
-    async fn prove(
+    /// Checks a password that is not cached. Concurrent requests with the same password share one check: a client that
+    /// starts with many concurrent requests costs one hash and one guess.
+    async fn check_uncached(
         &self,
         name: Option<AccountName>,
         password: &str,
@@ -189,41 +188,44 @@ impl Passwords {
         guesses: &Guesses<'_>,
         remote: IpAddr,
     ) -> Result<Arc<Account>, AuthError> {
-        let account = self.named(name.as_ref()).await?;
+        let account = self.find(name.as_ref()).await?;
         let stored = account.as_ref().and_then(stored_hash);
 
         let check = async || {
-            let guess = guesses.take().map_err(Unproved::Throttled)?;
-            let Ok(right) = self.hashing.is_right(password, stored, remote).await else {
-                guess.was_not_looked_at();
-                return Err(Unproved::Busy);
+            let guess = guesses.take().map_err(CheckFailure::Throttled)?;
+            let Ok(right) = self.hashing.matches(password, stored, remote).await else {
+                guess.refund_unchecked();
+                return Err(CheckFailure::Busy);
             };
             let (true, Some(account), Some(hash)) = (right, &account, stored) else {
-                return Err(Unproved::Wrong);
+                return Err(CheckFailure::Wrong);
             };
-            guess.give_back();
-            Ok(Arc::new(Opened { uid: account.uid, identity: password::identity(hash).to_owned() }))
+            guess.refund();
+            Ok(Arc::new(CheckedPassword { uid: account.uid, identity: password::identity(hash).to_owned() }))
         };
-        let (proved, ours) = loop {
+        let (outcome, ours) = loop {
             let mut ours = false;
             let checking = async {
                 ours = true;
                 check().await
             };
-            let proved = self.remembered.try_get_with(mac, checking).await;
-            // Another's check that did not come to an end says nothing of this one, which may come from elsewhere.
-            let ended = proved.as_ref().map_or_else(|error| matches!(**error, Unproved::Wrong), |_| true);
+            let outcome = self.checked.try_get_with(mac, checking).await;
+            // A shared check that was throttled or busy does not decide this request, which may have another origin.
+            let ended =
+                outcome.as_ref().map_or_else(|error| matches!(**error, CheckFailure::Wrong), |_| true);
             if ours || ended {
-                break (proved, ours);
+                break (outcome, ours);
             }
         };
 
-        match (proved.as_deref(), account) {
-            (Ok(opened), Some(account)) if opened.opens(&account) => Ok(self.accounts.remember(account)),
-            (Err(error), _) if matches!(**error, Unproved::Busy) => Err(AuthError::Busy),
-            (Err(error), _) if let Unproved::Throttled(exhausted) = **error => Err(exhausted.into()),
+        match (outcome.as_deref(), account) {
+            (Ok(checked), Some(account)) if checked.is_password_of(&account) => {
+                Ok(self.accounts.remember(account))
+            }
+            (Err(error), _) if matches!(**error, CheckFailure::Busy) => Err(AuthError::Busy),
+            (Err(error), _) if let CheckFailure::Throttled(exhausted) = **error => Err(exhausted.into()),
             _ => {
-                // Who waited for another's check made a wrong guess all the same.
+                // A request that shared the check also made a wrong guess.
                 if !ours {
                     guesses.take()?;
                 }
@@ -232,8 +234,8 @@ impl Passwords {
         }
     }
 
-    /// The account as it is now, if the password that opened it then still would.
-    pub(super) async fn still(&self, then: &Account) -> Result<Option<Arc<Account>>, AuthError> {
+    /// The account's current state, if its password is still that of `then`.
+    pub(super) async fn revalidate(&self, then: &Account) -> Result<Option<Arc<Account>>, AuthError> {
         let identity =
             |account: &Account| stored_hash(account).map(|hash| password::identity(hash).to_owned());
         let before = identity(then);
@@ -241,7 +243,7 @@ impl Passwords {
         Ok(self.accounts.get(then.uid).await?.filter(same))
     }
 
-    /// The hash with the present parameters of a password that opened the account; `None` if its hash has them.
+    /// A new hash of a checked password with the current parameters. `None` if the stored hash already has them.
     pub(super) async fn rehash(&self, account: &Account, password: &str, remote: IpAddr) -> Option<String> {
         let stored = stored_hash(account).filter(|stored| password::is_outdated(stored))?;
         match self.hashing.rehash(password, stored, remote).await {
@@ -250,13 +252,13 @@ impl Passwords {
                 tracing::warn!(%error, "password rehash failed");
                 None
             }
-            // The next sign-in will do.
+            // The next sign-in tries again.
             Err(Busy) => None,
         }
     }
 
-    /// The hash of a new password for an account with these names, or why it cannot be set. Both are found out where
-    /// passwords are checked and in the same queue.
+    /// The hash of a new password for an account with these names, or why it cannot be set. Runs in the same queue as
+    /// password checks.
     pub(super) async fn hash_new(
         &self,
         password: &str,
@@ -269,14 +271,14 @@ impl Passwords {
         self.hashing.hash_checked(password, names, remote).await.map_err(|Busy| AuthError::Busy)
     }
 
-    /// How many passwords were hashed.
+    /// Number of passwords hashed.
     pub(super) fn hashes_computed(&self) -> u64 {
         self.hashing.computed()
     }
 
     fn mac(&self, name: &str, password: &str) -> Option<Mac> {
         let mut context = hmac::Context::with_key(self.mac_key.as_ref()?);
-        // A name has no colon, so no two pairs make one text.
+        // A name has no colon, so the encoding is unambiguous.
         context.update(name.to_ascii_lowercase().as_bytes());
         context.update(b":");
         context.update(password.as_bytes());
@@ -286,7 +288,7 @@ impl Passwords {
     }
 }
 
-/// The hash that a password must open; for a removed or disabled account there is none.
+/// The hash to check a password against. A removed or disabled account has none.
 fn stored_hash(account: &Account) -> Option<&str> {
     account.password.as_deref().filter(|_| account.may_act())
 }

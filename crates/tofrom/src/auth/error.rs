@@ -1,4 +1,4 @@
-//! Why a request is not let in. What becomes of it in HTTP is decided where all problems are, not here.
+//! Why authentication or authorisation fails. `http::problem` maps the errors to responses.
 
 use super::oauth::Refusal;
 use super::primitives::NoRandomness;
@@ -7,51 +7,51 @@ use super::throttle::Exhausted;
 use std::borrow::Cow;
 use store::StoreError;
 
-/// Why a request is not let in.
+/// Why a request is rejected.
 #[derive(Debug)]
 pub enum AuthError {
-    /// No credential came.
+    /// The request has no credential.
     Missing,
-    /// A credential came that can't be read; the text says what would be right.
+    /// The credential cannot be parsed. The text says what was expected.
     Malformed(&'static str),
-    /// The credential opens nothing: an unknown or removed account, one without a password, a wrong password, a key
-    /// that is unknown, expired or revoked. Which of them is not told.
+    /// The credential is invalid: an unknown or removed account, an account without a password, a wrong password, or a
+    /// key that is unknown, expired or revoked. The response does not say which.
     BadCredentials,
-    /// The named application does not exist or was removed.
+    /// The consumer key belongs to no application, or to a removed one.
     UnknownConsumer,
-    /// No application was named, and this service wants to know it.
+    /// The consumer key is absent, and the settings require one.
     ConsumerMissing,
-    /// `Authorization` has a scheme that is not taken here.
+    /// `Authorization` has an unsupported scheme.
     ForeignScheme,
-    /// More than one credential came, or more than one application was named: a bad request, whatever they open.
+    /// The request has more than one credential or more than one consumer key: a bad request, valid or not.
     TwoCredentials,
-    /// A signed request is not right.
+    /// A signed request is invalid.
     Signature(Box<Refusal>),
     /// `ServiceConsumerKey` names another application than the one that signed.
     TwoConsumers,
-    /// Only an application that signs with a token can do that.
+    /// The operation requires a request signed with an OAuth token.
     NotAToken,
-    /// The credential may not be used for that: it lacks this scope.
+    /// The credential lacks this scope.
     Scope(&'static str),
-    /// The account is somebody else's, and everybody may know that it is there.
+    /// The account belongs to another person, and its existence is public.
     NotYours,
-    /// An application was lent a token; what ends the account takes a credential of its own.
+    /// The operation requires a credential of the account itself, not a token granted to an application.
     Lent,
-    /// Too many wrong credentials came from there, or for that account from everywhere.
+    /// Too many wrong credentials from this address, or for this account from all addresses.
     Throttled {
         /// How long to wait.
         retry_after_seconds: u64,
     },
     /// Too many passwords wait to be checked.
     Busy,
-    /// The store did not answer.
+    /// The store failed.
     Store(StoreError),
-    /// A secret can't be sealed or opened: a fault of the installation.
+    /// A secret cannot be sealed or opened: the installation is misconfigured.
     Sealing(SealError),
 }
 
 impl AuthError {
-    /// The documented word for it.
+    /// The documented reason code.
     pub fn reason(&self) -> &'static str {
         match self {
             AuthError::Missing => "missing",
@@ -73,11 +73,13 @@ impl AuthError {
         }
     }
 
-    /// A sentence for the caller that says what would be right, and nothing that only the account may know.
+    /// A sentence for the caller that says what was expected. Reveals nothing that only the account may know.
     pub fn detail(&self) -> Cow<'static, str> {
         match self {
             AuthError::Signature(refusal) => refusal.detail().into(),
-            AuthError::Scope(scope) => format!("This takes a credential with the scope {scope}.").into(),
+            AuthError::Scope(scope) => {
+                format!("This request needs a credential with the scope {scope}.").into()
+            }
             _ => self.fixed_detail().into(),
         }
     }
@@ -90,18 +92,19 @@ impl AuthError {
             }
             AuthError::Malformed(detail) => detail,
             AuthError::BadCredentials => {
-                "The credential opens nothing here. Check name and password; a key starts with tfk_, has 47 \
-                 characters, and must be neither revoked nor expired."
+                "The credential is not valid. Check name and password; a key starts with tfk_, has 47 characters, \
+                 and must be neither revoked nor expired."
             }
             AuthError::UnknownConsumer => {
                 "ServiceConsumerKey does not name a registered application. Leave it out or send the key that the \
                  application was given."
             }
             AuthError::ConsumerMissing => {
-                "This service wants to know the application: send its key in the ServiceConsumerKey header."
+                "This server requires a consumer key: send the application's key in the ServiceConsumerKey header."
             }
             AuthError::ForeignScheme => {
-                "Authorization takes the schemes Basic and OAuth here; a pre-shared key goes in the ServicePSK header."
+                "Authorization has an unsupported scheme: use Basic or OAuth. A pre-shared key goes in the ServicePSK \
+                 header."
             }
             AuthError::TwoCredentials => {
                 "Send exactly one credential, once: Authorization, ServicePSK, or OAuth parameters in the query or \
@@ -111,18 +114,18 @@ impl AuthError {
                 "ServiceConsumerKey names another application than the one that signed. Leave it out."
             }
             AuthError::NotAToken => {
-                "This ends the token that signs the request, so sign it by OAuth. A key is revoked with tofrom key revoke."
+                "This request revokes the token that signs it, so sign it with OAuth. Revoke a key with tofrom key revoke."
             }
             AuthError::NotYours => "Only the account itself and operators may change anything here.",
             AuthError::Lent => {
-                "A token is lent to an application; to end the account takes its password or a key of its own."
+                "An application's token cannot delete the account. Use the account's password or one of its keys."
             }
             AuthError::Throttled { .. } => {
                 "Too many wrong credentials came from this address, or for this account from all addresses. Wait as long \
                  as Retry-After says. Keys still work, as do passwords from networks and browsers that signed in before."
             }
-            AuthError::Busy => "Too many passwords wait to be checked. Try again in a moment.",
-            AuthError::Store(_) => "The credential can't be checked at the moment. Try again in a moment.",
+            AuthError::Busy => "Too many passwords are waiting to be checked. Try again in a moment.",
+            AuthError::Store(_) => "The credential cannot be checked now. Try again in a moment.",
             AuthError::Sealing(_) | AuthError::Signature(_) | AuthError::Scope(_) => "",
         }
     }

@@ -1,8 +1,8 @@
-//! Browsers and networks of earlier sign-ins. While an account is guessed at from everywhere, a password for it is checked
-//! only if it comes from a familiar browser or network: a browser shows a signed cookie, and the store knows networks from which the
-//! password was right, by a keyed hash.
+//! Recognises browsers and networks of earlier sign-ins. While an account is guessed at from everywhere, a password
+//! for it is checked only if it comes from a familiar browser or network. A browser shows a signed cookie; the store
+//! keeps keyed hashes of networks from which the password was right.
 //!
-//! Neither opens anything by itself, and both end after 90 days.
+//! Neither is a credential, and both expire after 90 days.
 
 use super::AuthError;
 use super::seal::SecretKeys;
@@ -19,22 +19,22 @@ use store::{KnownNetwork, Store, StoreError};
 
 /// How long a browser or network is familiar.
 pub const FAMILIAR_TTL: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-/// How exact the time of the last success of a network is.
-const NOTED_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many accounts a browser is familiar to.
+/// Interval at which a network's last success is recorded.
+const RECORD_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum number of accounts in a browser's cookie.
 const ACCOUNTS_PER_BROWSER: usize = 4;
 /// No account has this number.
-const NOBODY: Uid = Uid(i64::MIN);
+const NO_ACCOUNT: Uid = Uid(i64::MIN);
 
-/// Knows familiar browsers and networks.
+/// Familiar browsers and networks.
 pub(super) struct Familiar {
     store: Arc<dyn Store>,
     clock: Clock,
-    /// The first makes, any recognises.
+    /// The first key signs, any key verifies.
     browser_keys: Vec<hmac::Key>,
     network_keys: Vec<hmac::Key>,
-    /// Networks that this process noted lately.
-    noted: moka::sync::Cache<(Uid, IpAddr), ()>,
+    /// Networks that this process recorded recently.
+    recent: moka::sync::Cache<(Uid, IpAddr), ()>,
 }
 
 impl Familiar {
@@ -44,21 +44,21 @@ impl Familiar {
             clock,
             browser_keys: keys.derive("familiar browser"),
             network_keys: keys.derive("familiar network"),
-            noted: moka::sync::Cache::builder().max_capacity(100_000).time_to_live(NOTED_EVERY).build(),
+            recent: moka::sync::Cache::builder().max_capacity(100_000).time_to_live(RECORD_INTERVAL).build(),
         }
     }
 
     /// Whether a sign-in to that account succeeded before from that network, or in the browser with this cookie.
-    /// Where there is no account, the answer takes the same way.
+    /// Without an account, the check takes the same steps.
     pub(super) async fn knows(
         &self,
         account: Option<Uid>,
         remote: IpAddr,
         cookie: Option<&str>,
     ) -> Result<bool, AuthError> {
-        let (uid, now) = (account.unwrap_or(NOBODY), self.clock.now());
+        let (uid, now) = (account.unwrap_or(NO_ACCOUNT), self.clock.now());
         let marks = cookie.into_iter().flat_map(marks_of);
-        if marks.into_iter().any(|mark| mark.owner() == uid && self.counts(&mark, now)) {
+        if marks.into_iter().any(|mark| mark.owner() == uid && self.is_valid(&mark, now)) {
             return Ok(true);
         }
         let hashes: Vec<_> = self.network_keys.iter().map(|key| network_hash(key, uid, remote)).collect();
@@ -69,47 +69,48 @@ impl Familiar {
     /// The cookie of a browser after a sign-in to that account. It keeps the marks of other accounts.
     pub(super) fn cookie(&self, uid: Uid, present: Option<&str>) -> String {
         let now = self.clock.now();
-        let new = self.browser_keys.first().map(|key| Mark::new(key, uid, now).encoded());
+        let new = self.browser_keys.first().map(|key| BrowserMark::new(key, uid, now).encoded());
         let others = present.into_iter().flat_map(marks_of);
-        let others = others.filter(|mark| mark.owner() != uid && self.counts(mark, now));
+        let others = others.filter(|mark| mark.owner() != uid && self.is_valid(mark, now));
         let all = new.into_iter().chain(others.map(|mark| mark.encoded()));
         all.take(ACCOUNTS_PER_BROWSER).collect::<Vec<_>>().join(".")
     }
 
-    /// Notes that the password of that account was right from there, beside the request and once a day.
-    pub(super) fn note(&self, uid: Uid, remote: IpAddr) {
+    /// Records that the account's password was right from that network: in the background, at most once a day.
+    pub(super) fn record(&self, uid: Uid, remote: IpAddr) {
         let key = (uid, subscriber_of(remote));
-        if self.noted.contains_key(&key) || !self.noted.entry(key).or_insert(()).is_fresh() {
+        if self.recent.contains_key(&key) || !self.recent.entry(key).or_insert(()).is_fresh() {
             return;
         }
         let Some(hash) = self.network_keys.first().map(|key| network_hash(key, uid, remote)) else { return };
         let network = KnownNetwork { hash, expires: self.clock.now().later(FAMILIAR_TTL) };
-        let (store, noted) = (Arc::clone(&self.store), self.noted.clone());
+        let (store, recent) = (Arc::clone(&self.store), self.recent.clone());
         tokio::spawn(async move {
-            if let Err(error) = note_daily(store.as_ref(), uid, &network).await {
-                tracing::warn!(%error, "familiar network not noted");
-                noted.invalidate(&key);
+            if let Err(error) = record_daily(store.as_ref(), uid, &network).await {
+                tracing::warn!(%error, "familiar network not recorded");
+                recent.invalidate(&key);
             }
         });
     }
 
-    fn counts(&self, mark: &Mark, now: Millis) -> bool {
+    fn is_valid(&self, mark: &BrowserMark, now: Millis) -> bool {
         now < mark.issued().later(FAMILIAR_TTL) && self.browser_keys.iter().any(|key| mark.is_signed(key))
     }
 }
 
-/// Notes a network, unless a process noted it within a day.
-async fn note_daily(store: &dyn Store, uid: Uid, network: &KnownNetwork) -> Result<(), StoreError> {
+/// Records a network, unless a process recorded it within a day.
+async fn record_daily(store: &dyn Store, uid: Uid, network: &KnownNetwork) -> Result<(), StoreError> {
     let known = store.networks_of(uid).await?;
-    let lately =
-        |one: &KnownNetwork| one.hash == network.hash && network.expires < one.expires.later(NOTED_EVERY);
-    if known.iter().any(lately) {
+    let is_recent = |known: &KnownNetwork| {
+        known.hash == network.hash && network.expires < known.expires.later(RECORD_INTERVAL)
+    };
+    if known.iter().any(is_recent) {
         return Ok(());
     }
     store.note_network(uid, network).await
 }
 
-/// A network of an account as the store knows it: two accounts' hashes of one network have nothing in common.
+/// The stored hash of an account's network. It depends on the account, so hashes of one network cannot be correlated.
 fn network_hash(key: &hmac::Key, uid: Uid, remote: IpAddr) -> [u8; 16] {
     let network = as_ipv6(subscriber_of(remote)).octets();
     let tag = hmac::sign(key, &[uid.0.to_be_bytes().as_slice(), &network].concat());
@@ -118,47 +119,47 @@ fn network_hash(key: &hmac::Key, uid: Uid, remote: IpAddr) -> [u8; 16] {
     hash
 }
 
-/// What a browser has of one account: whose it is and since when, signed.
-struct Mark {
-    said: [u8; 16],
+/// One account's part of a browser's cookie: the account and the time of the sign-in, signed.
+struct BrowserMark {
+    payload: [u8; 16],
     tag: Vec<u8>,
 }
 
-impl Mark {
-    fn new(key: &hmac::Key, uid: Uid, now: Millis) -> Mark {
-        let said =
+impl BrowserMark {
+    fn new(key: &hmac::Key, uid: Uid, now: Millis) -> BrowserMark {
+        let payload =
             (u128::from(uid.0.cast_unsigned()) << 64 | u128::from(now.0.cast_unsigned())).to_be_bytes();
-        Mark { said, tag: hmac::sign(key, &said).as_ref().to_vec() }
+        BrowserMark { payload, tag: hmac::sign(key, &payload).as_ref().to_vec() }
     }
 
     fn owner(&self) -> Uid {
-        Uid(half(u128::from_be_bytes(self.said) >> 64))
+        Uid(low_bits(u128::from_be_bytes(self.payload) >> 64))
     }
 
     fn issued(&self) -> Millis {
-        Millis(half(u128::from_be_bytes(self.said)))
+        Millis(low_bits(u128::from_be_bytes(self.payload)))
     }
 
     fn is_signed(&self, key: &hmac::Key) -> bool {
-        hmac::verify(key, &self.said, &self.tag).is_ok()
+        hmac::verify(key, &self.payload, &self.tag).is_ok()
     }
 
     fn encoded(&self) -> String {
-        BASE64_URL_SAFE_NO_PAD.encode([self.said.as_slice(), &self.tag].concat())
+        BASE64_URL_SAFE_NO_PAD.encode([self.payload.as_slice(), &self.tag].concat())
     }
 }
 
-/// The lower half of a number.
-fn half(number: u128) -> i64 {
+/// The lower 64 bits.
+fn low_bits(number: u128) -> i64 {
     u64::try_from(number & u128::from(u64::MAX)).unwrap_or_default().cast_signed()
 }
 
-/// The marks in a cookie; their signatures are not checked.
-fn marks_of(cookie: &str) -> impl Iterator<Item = Mark> {
+/// The marks in a cookie, with unchecked signatures.
+fn marks_of(cookie: &str) -> impl Iterator<Item = BrowserMark> {
     cookie.split('.').take(ACCOUNTS_PER_BROWSER).filter_map(|text| {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
-        let (said, tag) = bytes.split_first_chunk::<16>()?;
-        Some(Mark { said: *said, tag: tag.to_vec() })
+        let (payload, tag) = bytes.split_first_chunk::<16>()?;
+        Some(BrowserMark { payload: *payload, tag: tag.to_vec() })
     })
 }
 
@@ -173,7 +174,7 @@ mod tests {
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
-    struct World {
+    struct Fixture {
         store: Arc<SqliteStore>,
         now: Arc<AtomicI64>,
         _folder: tempfolder::Folder,
@@ -189,25 +190,25 @@ mod tests {
         }
     }
 
-    impl World {
-        fn new() -> World {
+    impl Fixture {
+        fn new() -> Fixture {
             let name = crate::auth::random_text::<8>("tofrom-familiar-").unwrap();
             let folder = std::env::temp_dir().join(name.as_str());
             std::fs::create_dir(&folder).unwrap();
             let options = Options { synchronous_off: true, readers: 2, ..Options::default() };
             let store = Arc::new(SqliteStore::open(&folder.join("store"), options).unwrap());
             let now = Arc::new(AtomicI64::new(1_700_000_000_000));
-            World { store, now, _folder: tempfolder::Folder(folder) }
+            Fixture { store, now, _folder: tempfolder::Folder(folder) }
         }
 
         fn with_keys(&self, keys: &[&str]) -> Familiar {
-            let told = Arc::clone(&self.now);
-            let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
+            let current = Arc::clone(&self.now);
+            let clock = Clock::from(move || Millis(current.load(Ordering::Relaxed)));
             let keys = SecretKeys::parse(keys.iter().map(|byte| byte.repeat(32))).unwrap();
             Familiar::new(Arc::clone(&self.store) as Arc<dyn Store>, clock, &keys)
         }
 
-        async fn noted(&self, uid: Uid, number: usize) -> Vec<KnownNetwork> {
+        async fn recorded(&self, uid: Uid, number: usize) -> Vec<KnownNetwork> {
             for _ in 0..400 {
                 if self.store.networks_of(uid).await.unwrap().len() == number {
                     break;
@@ -219,63 +220,66 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_browser_is_familiar_to_the_accounts_that_signed_in_there() {
-        let world = World::new();
-        let familiar = world.with_keys(&["00"]);
+    async fn a_browser_is_familiar_to_accounts_that_signed_in_with_it() {
+        let fixture = Fixture::new();
+        let familiar = fixture.with_keys(&["00"]);
         let knows = async |familiar: &Familiar, uid: i64, cookie: &str| {
             familiar.knows(Some(Uid(uid)), HERE, Some(cookie)).await.unwrap()
         };
         let one = familiar.cookie(Uid(1), None);
         assert!(knows(&familiar, 1, &one).await && !knows(&familiar, 2, &one).await);
-        assert!(!familiar.knows(None, HERE, Some(&one)).await.unwrap(), "nobody's browser");
+        assert!(
+            !familiar.knows(None, HERE, Some(&one)).await.unwrap(),
+            "an unknown account has no familiar browser"
+        );
         let both = familiar.cookie(Uid(-2), Some(&one));
         assert!(knows(&familiar, 1, &both).await && knows(&familiar, -2, &both).await);
         let many = (3..9).fold(both.clone(), |cookie, uid| familiar.cookie(Uid(uid), Some(&cookie)));
         assert_eq!(many.split('.').count(), 4);
         assert!(knows(&familiar, 8, &many).await && !knows(&familiar, 1, &many).await);
-        assert_eq!(familiar.cookie(Uid(1), Some(&one)).split('.').count(), 1, "once for each account");
+        assert_eq!(familiar.cookie(Uid(1), Some(&one)).split('.').count(), 1, "one mark per account");
 
-        let rotated = world.with_keys(&["11", "00"]);
-        assert!(knows(&rotated, 1, &one).await, "any listed key recognises");
-        assert!(!knows(&world.with_keys(&["11"]), 1, &one).await);
+        let rotated = fixture.with_keys(&["11", "00"]);
+        assert!(knows(&rotated, 1, &one).await, "any listed key verifies");
+        assert!(!knows(&fixture.with_keys(&["11"]), 1, &one).await);
         let mut altered = BASE64_URL_SAFE_NO_PAD.decode(&one).unwrap();
         altered[7] ^= 3;
         for wrong in ["", ".", "x", &BASE64_URL_SAFE_NO_PAD.encode(altered), &one[..20]] {
             assert!(!knows(&familiar, 1, wrong).await && !knows(&familiar, 2, wrong).await, "{wrong}");
         }
-        world.now.fetch_add(90 * DAY - 1, Ordering::Relaxed);
+        fixture.now.fetch_add(90 * DAY - 1, Ordering::Relaxed);
         assert!(knows(&familiar, 1, &one).await);
-        world.now.fetch_add(1, Ordering::Relaxed);
-        assert!(!knows(&familiar, 1, &one).await, "90 days are over");
+        fixture.now.fetch_add(1, Ordering::Relaxed);
+        assert!(!knows(&familiar, 1, &one).await, "expired after 90 days");
     }
 
     #[tokio::test]
-    async fn a_network_is_noted_once_a_day_and_known_to_every_process() {
-        let world = World::new();
-        let (familiar, uid) = (world.with_keys(&["00"]), Uid(7));
-        familiar.note(uid, HERE);
-        let first = world.noted(uid, 1).await;
-        assert_eq!(first[0].expires.0, world.now.load(Ordering::Relaxed) + 90 * DAY);
-        let other = world.with_keys(&["11", "00"]);
+    async fn a_network_is_recorded_once_a_day_and_shared_by_all_processes() {
+        let fixture = Fixture::new();
+        let (familiar, uid) = (fixture.with_keys(&["00"]), Uid(7));
+        familiar.record(uid, HERE);
+        let first = fixture.recorded(uid, 1).await;
+        assert_eq!(first[0].expires.0, fixture.now.load(Ordering::Relaxed) + 90 * DAY);
+        let other = fixture.with_keys(&["11", "00"]);
         assert!(other.knows(Some(uid), HERE, None).await.unwrap());
         assert!(!other.knows(Some(uid), ELSEWHERE, None).await.unwrap());
         assert!(!other.knows(Some(Uid(8)), HERE, None).await.unwrap());
         assert!(!other.knows(None, HERE, None).await.unwrap());
 
-        // Another process notes it again only when a day is over.
-        world.now.fetch_add(DAY - 1, Ordering::Relaxed);
-        note_daily(
-            world.store.as_ref(),
+        // Another process records it again only after a day.
+        fixture.now.fetch_add(DAY - 1, Ordering::Relaxed);
+        record_daily(
+            fixture.store.as_ref(),
             uid,
             &KnownNetwork { expires: Millis(first[0].expires.0 + DAY - 1), ..first[0] },
         )
         .await
         .unwrap();
-        assert_eq!(world.store.networks_of(uid).await.unwrap(), first);
+        assert_eq!(fixture.store.networks_of(uid).await.unwrap(), first);
         let later = KnownNetwork { expires: Millis(first[0].expires.0 + DAY), ..first[0] };
-        note_daily(world.store.as_ref(), uid, &later).await.unwrap();
-        assert_eq!(world.store.networks_of(uid).await.unwrap(), [later]);
-        world.now.store(later.expires.0, Ordering::Relaxed);
-        assert!(!familiar.knows(Some(uid), HERE, None).await.unwrap(), "90 days are over");
+        record_daily(fixture.store.as_ref(), uid, &later).await.unwrap();
+        assert_eq!(fixture.store.networks_of(uid).await.unwrap(), [later]);
+        fixture.now.store(later.expires.0, Ordering::Relaxed);
+        assert!(!familiar.knows(Some(uid), HERE, None).await.unwrap(), "expired after 90 days");
     }
 }

@@ -3,7 +3,7 @@
 use super::last_use::LastUse;
 use super::primitives::{self, NoRandomness};
 use super::throttle::Throttle;
-use super::{AuthError, CHANGES_COUNT_AFTER};
+use super::{AuthError, CREDENTIAL_CACHE_TTL};
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
 use model::{Account, Key, KeyId, Millis};
@@ -13,43 +13,44 @@ use std::sync::Arc;
 use store::Store;
 use zeroize::Zeroizing;
 
-/// What every key starts with, so that people and secret scanners know one when they see it.
+/// Prefix of every key, by which people and secret scanners recognise one.
 const PREFIX: &str = "tfk_";
 /// The length of 32 bytes in base64 without padding.
-const ENCODED: usize = 43;
+const ENCODED_LEN: usize = 43;
 
 /// A new key. Debug does not show it.
 #[derive(Debug)]
 pub struct GeneratedKey {
-    /// The key itself, for its owner's eyes, once.
+    /// The key, shown once to its owner.
     pub text: Zeroizing<String>,
-    /// What is stored of it.
+    /// The stored hash.
     pub hash: [u8; 32],
-    /// Its public name.
+    /// The public identifier.
     pub id: KeyId,
 }
 
-/// Makes a key.
+/// Generates a key.
 pub fn generate() -> Result<GeneratedKey, NoRandomness> {
     let text = primitives::random_text::<32>(PREFIX)?;
     let hash = primitives::sha256(text.as_bytes());
     Ok(GeneratedKey { text, hash, id: KeyId(u64::from_be_bytes(*primitives::random()?)) })
 }
 
-/// The hash under which a key is stored; `None` if the text can't be a key.
+/// The hash under which a key is stored, or `None` if the text does not have the form of a key.
 pub fn hash_of(text: &str) -> Option<[u8; 32]> {
     let encoded = text.strip_prefix(PREFIX)?;
     let base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    (encoded.len() == ENCODED && encoded.bytes().all(base64url)).then(|| primitives::sha256(text.as_bytes()))
+    (encoded.len() == ENCODED_LEN && encoded.bytes().all(base64url))
+        .then(|| primitives::sha256(text.as_bytes()))
 }
 
-/// Lets accounts in by key.
+/// Authenticates accounts by key.
 pub(super) struct Keys {
     store: Arc<dyn Store>,
     accounts: AccountCache,
     throttle: Arc<Throttle>,
     clock: Clock,
-    known: Cache<[u8; 32], Arc<Key>>,
+    cache: Cache<[u8; 32], Arc<Key>>,
     uses: LastUse<[u8; 32]>,
 }
 
@@ -60,23 +61,23 @@ impl Keys {
         throttle: Arc<Throttle>,
         clock: Clock,
     ) -> Keys {
-        let known = Cache::builder().max_capacity(100_000).time_to_live(CHANGES_COUNT_AFTER).build();
-        Keys { store, accounts, throttle, clock, known, uses: LastUse::new() }
+        let cache = Cache::builder().max_capacity(100_000).time_to_live(CREDENTIAL_CACHE_TTL).build();
+        Keys { store, accounts, throttle, clock, cache, uses: LastUse::new() }
     }
 
-    /// The account that a key opens, and what for. The throttle is asked only about wrong keys: nobody guesses 256
-    /// bits, and a right one must not suffer from what others do at the same address.
+    /// The account of a key, and the key. Only wrong keys are throttled: 256 bits cannot be guessed, and other clients
+    /// at the same address must not block a valid key.
     pub(super) async fn open(
         &self,
         text: &str,
         remote: IpAddr,
     ) -> Result<(Arc<Account>, Arc<Key>), AuthError> {
-        let opened = match hash_of(text) {
+        let found = match hash_of(text) {
             Some(hash) => self.open_hash(hash).await?,
             None => None,
         };
-        match opened {
-            Some(opened) => Ok(opened),
+        match found {
+            Some(found) => Ok(found),
             None => {
                 self.throttle.wrong_key(remote)?;
                 Err(AuthError::BadCredentials)
@@ -84,8 +85,8 @@ impl Keys {
         }
     }
 
-    /// The account as it is now, if the key still opens it.
-    pub(super) async fn still(&self, key: &Key) -> store::Result<Option<Arc<Account>>> {
+    /// The account's current state, if the key is still valid.
+    pub(super) async fn revalidate(&self, key: &Key) -> store::Result<Option<Arc<Account>>> {
         Ok(self.open_hash(key.hash).await?.map(|(account, _)| account))
     }
 
@@ -97,35 +98,35 @@ impl Keys {
         let Some(account) = self.accounts.get(key.owner).await?.filter(|account| account.may_act()) else {
             return Ok(None);
         };
-        self.note_use(&key, now);
+        self.record_use(&key, now);
         Ok(Some((account, key)))
     }
 
     async fn key(&self, hash: [u8; 32]) -> store::Result<Option<Arc<Key>>> {
-        if let Some(key) = self.known.get(&hash) {
+        if let Some(key) = self.cache.get(&hash) {
             return Ok(Some(key));
         }
         let found = self.store.key_by_hash(&hash).await?.map(Arc::new);
         if let Some(key) = &found {
-            self.known.insert(hash, Arc::clone(key));
+            self.cache.insert(hash, Arc::clone(key));
         }
         Ok(found)
     }
 
-    /// Forgets a key that was just revoked.
+    /// Removes a revoked key from the cache.
     pub(super) fn forget(&self, hash: &[u8; 32]) {
-        self.known.invalidate(hash);
+        self.cache.invalidate(hash);
     }
 
-    /// Notes that the key was used, now and then and beside the request.
-    fn note_use(&self, key: &Key, now: Millis) {
+    /// Records the use of the key: in the background, at most once per interval.
+    fn record_use(&self, key: &Key, now: Millis) {
         if !self.uses.is_due(key.hash, key.used, now) {
             return;
         }
         let (store, hash, id) = (Arc::clone(&self.store), key.hash, key.id);
         tokio::spawn(async move {
             if let Err(error) = store.touch_key(&hash, now).await {
-                tracing::warn!(%error, key = %id, "could not note that a key was used");
+                tracing::warn!(%error, key = %id, "last use of key not recorded");
             }
         });
     }
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shape() {
+    fn keys_have_a_prefix_and_43_characters() {
         let key = generate().unwrap();
         assert_eq!(key.text.len(), 47);
         assert_eq!(hash_of(&key.text), Some(key.hash));

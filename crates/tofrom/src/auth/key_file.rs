@@ -1,4 +1,4 @@
-//! The file that keeps the sealing keys of one machine: a key a line, for the owner's eyes only.
+//! The file with the sealing keys of one machine: one key per line, readable by the owner only.
 
 use super::primitives::{self, NoRandomness};
 use super::seal::{SealError, SecretKeys};
@@ -8,38 +8,38 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// The file can't be used.
+/// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
-    /// It can't be read or written.
-    #[error("{}: {error}", path.display())]
+    /// It cannot be read or written.
+    #[error("cannot read or create the key file {}: {error}", path.display())]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// PulledActors may read it.
-    #[error("{}: others than its owner may use it; `chmod 600` it", path.display())]
+    /// Other users may read it.
+    #[error("the key file {} is accessible to other users: run chmod 600 {}", path.display(), path.display())]
     Open {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
-    /// What is in it is no key.
-    #[error("{}: {error}", path.display())]
+    /// Its content is not a list of keys.
+    #[error("invalid key file {}: {error}", path.display())]
     Content {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The cause.
         error: SealError,
     },
-    /// No key could be made.
+    /// No key could be generated.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
 }
 
 impl SecretKeys {
-    /// The keys in that file. If there is none, it is made, with one new key.
+    /// Reads the keys in that file. Creates the file with one new key if it does not exist.
     pub fn load_or_create(path: &Path) -> Result<SecretKeys, KeyFileError> {
         let failed = |error| KeyFileError::Io { path: path.to_owned(), error };
         let mut file = match File::open(path) {
@@ -60,18 +60,18 @@ impl SecretKeys {
     }
 }
 
-/// Makes the file whole or not at all. Of two processes that start at once one makes it, and both use that one.
+/// Creates the file atomically. If two processes start concurrently, one creates the file and both use it.
 fn create(path: &Path, key: &str, random: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let draft = folder.join(format!(".secret-keys-{random}"));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    let made = file
+    let created = file
         .write_all(format!("{key}\n").as_bytes())
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::hard_link(&draft, path))
         .or_else(|error| if error.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(error) });
     fs::remove_file(&draft)?;
-    made?;
+    created?;
     File::open(folder)?.sync_all()
 }
 
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn made_once_and_for_the_owner_only() {
+    fn the_file_is_created_once_and_for_the_owner_only() {
         let folder = folder();
         let path = folder.join("secret-keys");
         let sealed = SecretKeys::load_or_create(&path).unwrap().seal(b"secret", "").unwrap();
@@ -106,16 +106,15 @@ mod tests {
     }
 
     #[test]
-    fn all_who_start_at_once_use_one_key() {
+    fn concurrent_starts_use_one_key() {
         let folder = folder();
         let path = folder.join("secret-keys");
         let keys: Vec<SecretKeys> = std::thread::scope(|scope| {
-            let starting: Vec<_> =
-                (0..8).map(|_| scope.spawn(|| SecretKeys::load_or_create(&path))).collect();
-            starting.into_iter().map(|one| one.join().unwrap().unwrap()).collect()
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| SecretKeys::load_or_create(&path))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap().unwrap()).collect()
         });
         let sealed = keys[0].seal(b"secret", "").unwrap();
-        assert!(keys.iter().all(|one| one.open(&sealed, "").is_ok()));
+        assert!(keys.iter().all(|keys| keys.open(&sealed, "").is_ok()));
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,24 +1,24 @@
-//! When a credential was last used: good enough to find those that nobody uses any more, and never on a request's way.
+//! Tracks the last use of credentials, precisely enough to find unused ones, without delaying requests.
 
 use model::Millis;
 use moka::sync::Cache;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// How exact the time of last use is.
-pub(super) const NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
+/// Interval at which the last use is recorded.
+pub(super) const RECORD_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// What this process noted lately.
+/// The uses that this process recorded recently.
 pub(super) struct LastUse<K>(Cache<K, Millis>);
 
 impl<K: Hash + Eq + Send + Sync + 'static> LastUse<K> {
     pub(super) fn new() -> LastUse<K> {
-        LastUse(Cache::builder().max_capacity(100_000).time_to_live(NOTED_EVERY).build())
+        LastUse(Cache::builder().max_capacity(100_000).time_to_live(RECORD_INTERVAL).build())
     }
 
-    /// Whether a use at `now` is to be noted, given what the store says; if so, whoever asks is to note it.
+    /// Whether a use at `now` must be recorded, given the stored time. On `true` the caller must record it.
     pub(super) fn is_due(&self, credential: K, stored: Option<Millis>, now: Millis) -> bool {
-        let recent = |noted: Millis| now.0.saturating_sub(noted.0) < millis(NOTED_EVERY);
+        let recent = |recorded: Millis| now.0.saturating_sub(recorded.0) < millis(RECORD_INTERVAL);
         if self.0.get(&credential).or(stored).is_some_and(recent) {
             return false;
         }

@@ -1,48 +1,48 @@
-//! Who asks. A request comes in with exactly one credential ([`credentials_of`] reads it) and goes on with a
-//! [`Principal`], or not at all ([`AuthError`]).
+//! Authentication: turns a request with exactly one credential ([`credentials_of`] reads it) into a [`Principal`], or
+//! rejects it with an [`AuthError`]. Authorisation is not decided here.
 //!
-//! `basic`, `key` and `oauth` each know one kind of credential, `throttle` stands before guesses at any of them, and
-//! `application` knows the programs that people use. `session` is for pages: people who signed in with a browser;
-//! `familiar` knows browsers and networks that signed in before, and `joining`, `changing` and `ticket` are how they get accounts and new passwords. What a caller may then see or do is not
-//! decided here.
+//! - `basic`, `key` and `oauth` each check one kind of credential; `throttle` limits guesses at all of them.
+//! - `application` looks up the applications that act for accounts.
+//! - `session` keeps browsers signed in on pages; `familiar` recognises browsers and networks of earlier sign-ins.
+//! - `sign_up`, `password_change` and `ticket` give people accounts and new passwords.
 //!
-//! Nothing in this room is remembered longer than it may count after a change: accounts, keys and applications for
-//! seconds, and a remembered password only together with the account as it is. Only what was found is remembered, so
-//! a new account or key works at once.
+//! No cache outlives a change by more than seconds: accounts, keys and applications have a short TTL, and a cached
+//! password check counts only for the account's present password. Misses are not cached, so a new account or key works
+//! immediately.
 
 pub mod application;
 mod basic;
-mod changing;
 mod error;
 mod familiar;
 mod hashing;
-mod joining;
 pub mod key;
 mod key_file;
 mod last_use;
 pub mod oauth;
 pub mod password;
+mod password_change;
 mod presented_credential;
 mod primitives;
 mod principal;
 mod queue;
 pub mod reseal;
-mod revoking;
+mod revoke;
 mod seal;
 pub mod session;
+mod sign_up;
 mod throttle;
 pub mod ticket;
 
-pub use changing::{PasswordChange, PasswordReset};
 pub use error::AuthError;
 pub use familiar::FAMILIAR_TTL;
-pub use joining::Joining;
 pub use key_file::KeyFileError;
+pub use password_change::{PasswordChangeError, PasswordResetError};
 pub use presented_credential::{Credential, PresentedCredential, credentials_of, is_secret_in_headers};
 pub use primitives::NoRandomness;
 pub(crate) use primitives::{random, random_text};
 pub use principal::{Method, Principal};
 pub use seal::{SealError, SecretKeys};
+pub use sign_up::SignUpError;
 
 use crate::accounts::AccountCache;
 use crate::clock::Clock;
@@ -62,34 +62,34 @@ use store::Store;
 use throttle::Throttle;
 use zeroize::Zeroizing;
 
-/// How long a revoked key or a removed application may still count on a node that did not change it.
-const CHANGES_COUNT_AFTER: Duration = Duration::from_secs(3);
+/// TTL of cached keys, tokens and applications: how long a revoked one may still work on another server.
+const CREDENTIAL_CACHE_TTL: Duration = Duration::from_secs(3);
 
-/// What an installation decides about authentication.
+/// Settings of authentication.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AuthSettings {
-    /// Whether every request must name its application.
+    /// Whether every request must send a consumer key.
     pub require_consumer_key: bool,
-    /// Whether people may make accounts without an invitation.
+    /// Whether people may sign up without an invitation.
     pub open_registration: bool,
-    /// About OAuth.
+    /// Settings of OAuth.
     pub oauth: OAuthSettings,
 }
 
-/// What an installation decides about OAuth.
+/// Settings of OAuth.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OAuthSettings {
-    /// How long access tokens live; for ever if nothing is said.
+    /// Lifetime of access tokens. `None`: forever.
     pub token_lifetime: Option<Duration>,
 }
 
-/// A request as far as it matters for who sent it.
+/// The parts of a request that authentication needs.
 pub struct AuthRequest<'a> {
     /// The method.
     pub method: &'a str,
-    /// The public address of the service, scheme, host and port: signatures are over it, never over the Host header.
+    /// Scheme, host and port of the public address. Signatures cover it, never the Host header.
     pub origin: &'a str,
-    /// The path as it was sent, with whatever the service is below.
+    /// The path as it was sent, including the prefix of the base address.
     pub path: &'a str,
     /// The query as it was sent.
     pub query: &'a [u8],
@@ -97,12 +97,12 @@ pub struct AuthRequest<'a> {
     pub headers: &'a HeaderMap,
     /// The body, if it is a form.
     pub form: Option<&'a [u8]>,
-    /// Where it comes from.
+    /// The client's address.
     pub remote: IpAddr,
 }
 
 impl<'a> AuthRequest<'a> {
-    /// A GET of nothing in particular, with these headers: for whoever is interested in headers only.
+    /// A plain GET with these headers, for callers that need the headers only.
     pub fn plain(headers: &'a HeaderMap, remote: IpAddr) -> AuthRequest<'a> {
         let (method, origin, path) = ("GET", "https://tofrom.invalid", "/");
         AuthRequest { method, origin, path, query: &[], headers, form: None, remote }
@@ -123,31 +123,31 @@ impl<'a> AuthRequest<'a> {
 /// A browser that signs in.
 #[derive(Clone, Copy, Debug)]
 pub struct Browser<'a> {
-    /// What it calls itself.
+    /// Its `User-Agent`.
     pub agent: &'a str,
-    /// Where it is.
+    /// Its address.
     pub remote: IpAddr,
-    /// The cookie by which it is familiar to accounts that signed in with it before.
+    /// Its cookie from earlier sign-ins.
     pub familiar: Option<&'a str>,
 }
 
 /// The cookies of a browser after a sign-in.
 pub struct Cookies {
-    /// Of the session.
+    /// The session cookie.
     pub session: Zeroizing<String>,
-    /// By which the browser is familiar from now on.
+    /// The cookie that makes the browser familiar.
     pub familiar: String,
 }
 
-/// A request whose sender is known.
+/// An authenticated request.
 pub struct Authenticated {
-    /// Who sent it.
+    /// The caller.
     pub principal: Principal,
-    /// Its signature, if it was signed: the body may still have to be compared.
+    /// Its signature, if it was signed. The caller must still check the body against it.
     pub signed: Option<Box<Signed>>,
 }
 
-/// Finds out who asks.
+/// Authenticates requests.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     accounts: AccountCache,
@@ -164,7 +164,7 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// One that knows the store's accounts, keys, applications, tokens and sessions.
+    /// An authenticator for the store's accounts, keys, applications, tokens and sessions.
     pub fn new(
         store: Arc<dyn Store>,
         accounts: AccountCache,
@@ -204,33 +204,33 @@ impl Authenticator {
         }
     }
 
-    /// What other processes are to be told of wrong credentials, so that guesses are counted together.
+    /// Messages about wrong credentials, to broadcast to the other servers, so that all count guesses together.
     pub fn wrong_credentials(&self) -> tokio::sync::mpsc::Receiver<Vec<u8>> {
-        self.throttle.tell_others()
+        self.throttle.outgoing()
     }
 
-    /// Another process told of a wrong credential.
-    pub fn heard_of_wrong_credential(&self, told: &[u8]) {
-        self.throttle.heard(told);
+    /// Counts a wrong credential that another server broadcast.
+    pub fn count_remote_failure(&self, message: &[u8]) {
+        self.throttle.count_remote(message);
     }
 
-    /// Who sends a request. The credential is looked at before the application: who has no right one learns nothing
-    /// about consumer keys.
-    pub async fn authenticate(&self, asking: &AuthRequest<'_>) -> Result<Authenticated, AuthError> {
-        let PresentedCredential { credential, consumer } = credentials_of(asking)?;
+    /// Authenticates a request. The credential is checked before the consumer key, so that a caller without a valid
+    /// credential learns nothing about consumer keys.
+    pub async fn authenticate(&self, request: &AuthRequest<'_>) -> Result<Authenticated, AuthError> {
+        let PresentedCredential { credential, consumer } = credentials_of(request)?;
         let consumer = consumer.as_deref();
         let (account, method, scopes) = match credential {
             Credential::Basic { name, password } => {
-                let account = self.passwords.open(&name, &password, Origin::program(asking.remote)).await?;
+                let account = self.passwords.open(&name, &password, Origin::program(request.remote)).await?;
                 (account, Method::Basic, Scopes::ReadWrite)
             }
             Credential::Psk(text) => {
-                let (account, key) = self.keys.open(&text, asking.remote).await?;
+                let (account, key) = self.keys.open(&text, request.remote).await?;
                 let scopes = key.scopes;
                 (account, Method::Psk(key), scopes)
             }
             Credential::OAuth(signed) => {
-                let opened = self.oauth.open(&signed, asking.remote).await?;
+                let opened = self.oauth.open(&signed, request.remote).await?;
                 if consumer.is_some_and(|named| named != opened.application.key) {
                     return Err(AuthError::TwoConsumers);
                 }
@@ -248,43 +248,44 @@ impl Authenticator {
         Ok(Authenticated { principal, signed: None })
     }
 
-    /// Whether what somebody proved a while ago would still let them in; gives them as they are now.
-    pub async fn still(&self, principal: &Principal) -> Result<Option<Principal>, AuthError> {
+    /// Checks whether the credential of an earlier request is still valid. Returns the principal with the account's
+    /// current state.
+    pub async fn revalidate(&self, principal: &Principal) -> Result<Option<Principal>, AuthError> {
         let account = match &principal.method {
-            Method::Basic => self.passwords.still(&principal.account).await?,
-            Method::Psk(key) => self.keys.still(key).await?,
-            Method::OAuth(token) => self.oauth.still(token).await?,
+            Method::Basic => self.passwords.revalidate(&principal.account).await?,
+            Method::Psk(key) => self.keys.revalidate(key).await?,
+            Method::OAuth(token) => self.oauth.revalidate(token).await?,
             Method::Session(cookie) => self.sessions.open(cookie).await?.map(|person| person.account),
         };
         Ok(account.map(|account| Principal { account, ..principal.clone() }))
     }
 
     /// The first step of OAuth: a signed request for temporary credentials.
-    pub async fn ask(&self, asking: &AuthRequest<'_>, body: &[u8]) -> Result<Issued, AuthError> {
-        self.oauth.ask(&*signature_of(asking, body)?, asking.remote).await
+    pub async fn request_token(&self, request: &AuthRequest<'_>, body: &[u8]) -> Result<Issued, AuthError> {
+        self.oauth.request_token(&*signature_of(request, body)?, request.remote).await
     }
 
     /// The last step of OAuth: a signed request for an access token.
-    pub async fn exchange(&self, asking: &AuthRequest<'_>, body: &[u8]) -> Result<Issued, AuthError> {
-        self.oauth.exchange(&*signature_of(asking, body)?, asking.remote).await
+    pub async fn exchange(&self, request: &AuthRequest<'_>, body: &[u8]) -> Result<Issued, AuthError> {
+        self.oauth.exchange(&*signature_of(request, body)?, request.remote).await
     }
 
-    /// What a person is asked by that temporary token, if it is still to be decided.
-    pub async fn asked(&self, temporary: &str) -> Result<Option<PendingGrant>, AuthError> {
-        self.oauth.asked(temporary).await
+    /// The grant that a temporary token asks for, if it is still undecided.
+    pub async fn pending_grant(&self, temporary: &str) -> Result<Option<PendingGrant>, AuthError> {
+        self.oauth.pending_grant(temporary).await
     }
 
-    /// A person allows what a temporary token asks. Gives the verifier, unless somebody decided before.
+    /// Allows the grant of a temporary token. Returns the verifier, or `None` if the grant was already decided.
     pub async fn allow(&self, temporary: &str, by: &Account) -> Result<Option<String>, AuthError> {
         self.oauth.allow(temporary, by).await
     }
 
-    /// A person refuses what a temporary token asks. `false`: somebody decided before.
+    /// Refuses the grant of a temporary token. `false`: it was already decided.
     pub async fn refuse(&self, temporary: &str) -> Result<bool, AuthError> {
         self.oauth.refuse(temporary).await
     }
 
-    /// Ends an access token.
+    /// Revokes an access token.
     pub async fn revoke(&self, token: &AccessToken) -> Result<(), AuthError> {
         self.oauth.revoke(token).await
     }
@@ -298,16 +299,16 @@ impl Authenticator {
     ) -> Result<Cookies, AuthError> {
         let account = self.passwords.open(name, password, Origin::browser(browser)).await?;
         if let Some(hash) = self.passwords.rehash(&account, password, browser.remote).await {
-            // It replaces the hash that was opened and no other. If that fails, the next sign-in will do.
-            let is_the_same = |stored: &Account| stored.password == account.password;
-            if let Err(denied) = self.set_password(account.uid, hash, is_the_same).await {
-                tracing::warn!(reason = denied.reason(), "password rehash not stored");
+            // The new hash replaces only the hash that was checked. If that fails, the next sign-in tries again.
+            let is_unchanged = |stored: &Account| stored.password == account.password;
+            if let Err(error) = self.set_password(account.uid, hash, is_unchanged).await {
+                tracing::warn!(reason = error.reason(), "password rehash not stored");
             }
         }
-        self.enter(&account, browser).await
+        self.start_session(&account, browser).await
     }
 
-    /// Whether that is the password of the signed-in account.
+    /// Checks the password of the signed-in account.
     pub async fn check_password(
         &self,
         person: &SignedIn,
@@ -318,24 +319,24 @@ impl Authenticator {
         self.passwords.open(name, password, Origin::session(remote)).await.map(drop)
     }
 
-    /// Begins a session in a browser, which is familiar to the account from now on, as is its network.
-    async fn enter(&self, account: &Account, browser: &Browser<'_>) -> Result<Cookies, AuthError> {
-        let session = self.sessions.begin(account, browser.agent).await?;
-        self.familiar.note(account.uid, browser.remote);
+    /// Starts a session, and makes the browser and its network familiar to the account.
+    async fn start_session(&self, account: &Account, browser: &Browser<'_>) -> Result<Cookies, AuthError> {
+        let session = self.sessions.start(account, browser.agent).await?;
+        self.familiar.record(account.uid, browser.remote);
         Ok(Cookies { session, familiar: self.familiar.cookie(account.uid, browser.familiar) })
     }
 
-    /// The live application with that consumer key, as it is remembered for seconds.
+    /// The live application with that consumer key. Cached for seconds.
     pub async fn application(&self, key: &str) -> Result<Option<Arc<Application>>, AuthError> {
         Ok(self.applications.live(key).await?)
     }
 
-    /// An application's secret as it is stored.
+    /// Seals an application's secret for the store.
     pub fn seal(&self, generated: &application::GeneratedConsumer) -> Result<Vec<u8>, SealError> {
         generated.sealed_secret(&self.secret_keys)
     }
 
-    /// Who is signed in with that cookie.
+    /// The person signed in with that session cookie.
     pub async fn signed_in(&self, cookie: &str) -> Result<Option<SignedIn>, AuthError> {
         self.sessions.open(cookie).await
     }
@@ -345,22 +346,22 @@ impl Authenticator {
         self.sessions.end(cookie).await
     }
 
-    /// The sessions in which somebody is signed in as that account, newest first.
+    /// The account's live sessions, newest first.
     pub async fn sessions_of(&self, account: &Account) -> Result<Vec<Session>, AuthError> {
         self.sessions.of(account).await
     }
 
-    /// Ends the account's session that [`session::public_id`] calls so. `false`: it has none.
+    /// Ends the account's session with that [`session::public_id`]. `false`: there is none.
     pub async fn end_session_of(&self, account: &Account, id: &str) -> Result<bool, AuthError> {
         self.sessions.end_of(account, id).await
     }
 
-    /// Makes an invitation: its text, which goes into a link, and what is kept of it.
+    /// Creates an invitation. Returns the text for the link, and the stored ticket.
     pub async fn invite(&self, by: Option<Uid>) -> Result<(Zeroizing<String>, Ticket), AuthError> {
         self.make_ticket(Purpose::Invitation, by).await
     }
 
-    /// Makes a ticket for a new password: its text, which goes into a link, and what is kept of it.
+    /// Creates a ticket for a password reset. Returns the text for the link, and the stored ticket.
     pub async fn reset_link(
         &self,
         uid: Uid,
@@ -369,7 +370,7 @@ impl Authenticator {
         self.make_ticket(Purpose::Reset(uid), by).await
     }
 
-    /// The ticket with that text, if it is good for something now.
+    /// The ticket with that text, if it is neither used nor expired.
     pub async fn ticket(&self, text: &str) -> Result<Option<Ticket>, AuthError> {
         let Some(hash) = ticket::hash_of(text) else { return Ok(None) };
         let now = self.clock.now();
@@ -386,7 +387,7 @@ impl Authenticator {
         Ok((text, ticket))
     }
 
-    /// How many passwords were hashed since the start.
+    /// Number of passwords hashed since the start.
     pub fn hashes_computed(&self) -> u64 {
         self.passwords.hashes_computed()
     }
@@ -403,16 +404,16 @@ impl Authenticator {
     }
 }
 
-/// The signature of a request that takes nothing else.
-fn signature_of(asking: &AuthRequest<'_>, body: &[u8]) -> Result<Box<Signed>, AuthError> {
-    match credentials_of(asking)?.credential {
+/// The signature of a request that must be signed.
+fn signature_of(request: &AuthRequest<'_>, body: &[u8]) -> Result<Box<Signed>, AuthError> {
+    match credentials_of(request)?.credential {
         Credential::OAuth(signed) => {
             signed.check_body(body).map_err(|_| Refusal::BodyChanged)?;
             Ok(signed)
         }
-        _ => Err(AuthError::Malformed(
-            "This step of OAuth takes a request that the application signed, nothing else.",
-        )),
+        _ => {
+            Err(AuthError::Malformed("This step of OAuth takes only a request that the application signed."))
+        }
     }
 }
 

@@ -1,8 +1,7 @@
-//! Passwords: which ones are strong enough to be set, and Argon2id in PHC strings. Both are slow, the hash on purpose;
-//! requests go through `hashing`.
+//! Password strength, and Argon2id hashes as PHC strings. Both are slow, the hash on purpose; requests use `hashing`.
 //!
-//! A password is normalised (Unicode NFC) before it is judged, hashed or compared, so that one password typed on two
-//! keyboards is one password.
+//! A password is normalised (Unicode NFC) before it is checked, hashed or compared, so that it does not depend on the
+//! keyboard.
 
 use super::primitives::{self, NoRandomness};
 use argon2::password_hash::phc::PasswordHash;
@@ -13,18 +12,18 @@ use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 use zxcvbn::{Score, zxcvbn};
 
-/// Characters of a password that is set.
+/// Length of a new password in characters.
 const MIN_CHARACTERS: usize = 10;
 const MAX_CHARACTERS: usize = 1024;
-/// Characters that the strength estimate looks at: its cost grows faster than the length.
+/// Characters that the strength estimate reads: its cost grows faster than the length.
 const ESTIMATED_CHARACTERS: usize = 100;
 
-/// Memory in KiB, passes and lanes: what OWASP asks for, about 17 ms of a core.
+/// Memory in KiB, passes and lanes: the minimum of OWASP, about 17 ms of a core.
 const COST: (u32, u32, u32) = (19 * 1024, 2, 1);
-/// How every hash of that cost begins.
-const PRESENT_PARAMETERS: &str = "$argon2id$v=19$m=19456,t=2,p=1$";
+/// Prefix of every hash with that cost.
+const CURRENT_PARAMETERS: &str = "$argon2id$v=19$m=19456,t=2,p=1$";
 
-/// A password cannot be set.
+/// Why a password is not acceptable.
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
     /// It is too short.
@@ -36,34 +35,34 @@ pub enum PasswordError {
     /// It is too long.
     #[error("this password is too long: use 1,024 characters or fewer")]
     TooLong,
-    /// It has a character that HTTP Basic cannot carry.
+    /// It has a character that HTTP Basic cannot transport.
     #[error("this password has control characters: use letters, digits, spaces and signs")]
     ControlCharacter,
-    /// It is easy to guess; the text says why and what would do.
+    /// It is easy to guess. The text says why and what to use instead.
     #[error("this password is easy to guess. {0}")]
     Weak(String),
-    /// There is no salt.
+    /// No salt could be generated.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
-    /// Argon2 did not run.
+    /// Argon2 failed.
     #[error("the password could not be hashed: {0}")]
     Failed(String),
 }
 
-/// The names that a password of an account must not be made of.
+/// The account's names, which its password must not consist of.
 pub fn names<'a>(name: &'a AccountName, given: Option<&'a str>, family: Option<&'a str>) -> Vec<&'a str> {
     [Some(name.as_str()), given, family].into_iter().flatten().collect()
 }
 
-/// The password in the form in which it is judged, hashed and compared.
+/// The normalised form, in which a password is checked, hashed and compared.
 pub fn normalized(password: &str) -> Zeroizing<String> {
-    // NFC never takes more than three times the bytes. A growing string would leave parts of the secret behind.
+    // NFC needs at most three times the bytes. A string that grows would leave copies of the secret in memory.
     let mut text = Zeroizing::new(String::with_capacity(password.len().saturating_mul(3)));
     text.extend(password.nfc());
     text
 }
 
-/// Whether a password may be set, as far as that is cheap to say: its length and characters.
+/// Checks length and characters of a new password. This is cheap.
 pub fn check_shape(password: &str) -> Result<(), PasswordError> {
     let password = normalized(password);
     match password.chars().count() {
@@ -77,50 +76,50 @@ pub fn check_shape(password: &str) -> Result<(), PasswordError> {
     Ok(())
 }
 
-/// Whether a password may be set for an account with these names. It takes milliseconds.
+/// Checks a new password of an account with these names, including its strength. This takes milliseconds.
 pub fn check(password: &str, names: &[&str]) -> Result<(), PasswordError> {
     check_shape(password)?;
-    let judged: Zeroizing<String> =
+    let estimated: Zeroizing<String> =
         Zeroizing::new(normalized(password).chars().take(ESTIMATED_CHARACTERS).collect());
-    let estimate = zxcvbn(&judged, names);
+    let estimate = zxcvbn(&estimated, names);
     if estimate.score() >= Score::Three {
         return Ok(());
     }
-    let said = estimate.feedback().and_then(|feedback| {
+    let reason = estimate.feedback().and_then(|feedback| {
         let warning = feedback.warning().map(|warning| warning.to_string());
         warning.or_else(|| feedback.suggestions().first().map(ToString::to_string))
     });
-    let would_do =
-        "Four or five uncommon words that do not name you, or a password of a password manager, will do.";
-    let sentences: Vec<String> = said.into_iter().chain([would_do.to_owned()]).collect();
+    let advice = "Use four or five uncommon words that do not name you, or a generated password.";
+    let sentences: Vec<String> = reason.into_iter().chain([advice.to_owned()]).collect();
     Err(PasswordError::Weak(sentences.join(" ")))
 }
 
-/// The hash to store for a password that is set for an account with these names, if it may be set.
+/// The hash of a new password for an account with these names, if the password is acceptable.
 pub fn hash_checked(password: &str, names: &[&str]) -> Result<String, PasswordError> {
     check(password, names)?;
     hash(password)
 }
 
-/// The hash to store for a password, whatever its strength.
+/// The hash of a password, without a check of its strength.
 pub fn hash(password: &str) -> Result<String, PasswordError> {
     hash_salted(password, primitives::random::<16>()?.as_ref())
 }
 
-/// Whether a stored hash has other parameters than those of a new one.
+/// Whether a stored hash has other parameters than a new one.
 pub fn is_outdated(stored: &str) -> bool {
-    !stored.starts_with(PRESENT_PARAMETERS)
+    !stored.starts_with(CURRENT_PARAMETERS)
 }
 
-/// The hash with the present parameters of a password that opens the stored hash. The salt stays: see [`identity`].
+/// A new hash with the current parameters, of a password that matches the stored hash. Keeps the salt: see
+/// [`identity`].
 pub fn rehash(password: &str, stored: &str) -> Result<String, PasswordError> {
     let salt = PasswordHash::new(stored).ok().and_then(|hash| hash.salt);
     let salt = salt.ok_or_else(|| PasswordError::Failed("the stored hash has no salt".to_owned()))?;
     hash_salted(password, &salt)
 }
 
-/// The part of a stored hash that stays until a password is set again: the salt. Every password that is set gets a new
-/// random one, and a rehash keeps it. So sessions, which are bound to it, outlive a rehash and end with a new password.
+/// The part of a stored hash that identifies the password: the salt. A new password gets a new random salt; a rehash
+/// keeps it. Sessions are bound to the salt, so they survive a rehash and end with a new password.
 pub fn identity(stored: &str) -> &str {
     match stored.rsplit('$').nth(1) {
         Some(salt) if stored.starts_with('$') => salt,
@@ -138,19 +137,19 @@ fn hash_salted(password: &str, salt: &[u8]) -> Result<String, PasswordError> {
         .map_err(|error| PasswordError::Failed(error.to_string()))
 }
 
-/// Whether that is the password, at the cost that the hash itself names.
+/// Whether the password matches, with the parameters of the hash.
 pub fn verify(password: &str, hash: &str) -> bool {
     match Argon2::default().verify_password(normalized(password).as_bytes(), hash) {
         Ok(()) => true,
         Err(Error::PasswordInvalid) => false,
         Err(error) => {
-            tracing::error!(%error, "a stored password hash can't be used");
+            tracing::error!(%error, "invalid stored password hash");
             false
         }
     }
 }
 
-/// A hash of a password as an older version of the program stored it.
+/// A hash with the parameters of an older version.
 #[cfg(test)]
 pub(super) fn outdated_hash(password: &str) -> String {
     let cheap = Params::new(64, 1, 1, None).unwrap();
@@ -166,9 +165,9 @@ mod tests {
     const GOOD: &str = "tidal lantern quorum fig";
 
     #[test]
-    fn hashes() {
+    fn a_hash_is_salted_and_verifies_its_password_only() {
         let hashed = hash("correct horse").unwrap();
-        assert!(hashed.starts_with(PRESENT_PARAMETERS), "{hashed}");
+        assert!(hashed.starts_with(CURRENT_PARAMETERS), "{hashed}");
         assert!(verify("correct horse", &hashed));
         assert!(!verify("correct horsf", &hashed));
         assert!(!verify("correct horse", "not a hash"));
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn one_password_in_two_unicode_forms() {
+    fn unicode_forms_of_a_password_are_equal() {
         let (composed, decomposed) = ("Žluťoučký kůň úpěl", "Žluťoučký kůň úpěl");
         let decomposed: String = decomposed.nfd().collect();
         assert_ne!(composed, decomposed);
@@ -186,18 +185,18 @@ mod tests {
     }
 
     #[test]
-    fn a_rehash_has_the_present_parameters_and_the_old_salt() {
+    fn a_rehash_has_the_current_parameters_and_the_old_salt() {
         let old = outdated_hash(GOOD);
         let new = rehash(GOOD, &old).unwrap();
         assert!(is_outdated(&old) && !is_outdated(&new) && verify(GOOD, &new));
         assert_eq!(identity(&old), identity(&new));
-        assert_ne!(identity(&new), identity(&hash(GOOD).unwrap()), "a password that is set has another");
+        assert_ne!(identity(&new), identity(&hash(GOOD).unwrap()), "a new password has a new salt");
         assert_eq!((identity("plain"), identity("")), ("plain", ""));
         assert!(rehash(GOOD, "plain").is_err());
     }
 
     #[test]
-    fn shapes() {
+    fn length_and_control_characters_are_checked() {
         let refused = |text: &str| check(text, &[]).unwrap_err();
         assert!(matches!(refused(""), PasswordError::TooShort));
         assert!(matches!(refused("vK7#qzR2!"), PasswordError::TooShort));
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_easy_to_guess_is_refused_with_what_would_do() {
+    fn an_easily_guessed_password_is_refused_with_advice() {
         let names = ["alice-k2", "Alice", "Liddell"];
         for weak in
             ["password1234", "aaaaaaaaaaaa", "1234567890", "alice-k2alice-k2", "AliceLiddell", "qwertyuiop"]

@@ -1,4 +1,4 @@
-//! What a request presents, read from it without asking anybody whether it is right.
+//! Parses the credential of a request, without checking whether it is valid.
 
 use super::oauth::Refusal;
 use super::{AuthError, AuthRequest};
@@ -11,58 +11,58 @@ use zeroize::Zeroizing;
 
 /// The header of a pre-shared key.
 static SERVICE_PSK: HeaderName = HeaderName::from_static("servicepsk");
-/// The header that names the application.
+/// The header of the consumer key.
 static SERVICE_CONSUMER_KEY: HeaderName = HeaderName::from_static("serviceconsumerkey");
 
-/// A request's one credential, and the application that it names. Debug shows no secret.
+/// A request's only credential, and its consumer key. Debug shows no secret.
 #[derive(Debug)]
 pub struct PresentedCredential {
     /// The credential.
     pub credential: Credential,
-    /// The consumer key; empty if it can't be one.
+    /// The consumer key. Empty if the header is not text.
     pub consumer: Option<String>,
 }
 
-/// A credential as it came.
+/// An unchecked credential.
 #[derive(Debug)]
 pub enum Credential {
     /// Name and password (RFC 7617, UTF-8).
     Basic {
-        /// The name; it need not be one that an account can have.
+        /// The name, possibly an invalid one.
         name: String,
         /// The password.
         password: Zeroizing<String>,
     },
-    /// The text of a pre-shared key; it need not have a key's shape.
+    /// The text of a pre-shared key, possibly malformed.
     Psk(Zeroizing<String>),
     /// A request that an application signed.
     OAuth(Box<Signed>),
 }
 
-/// The values of a header. An empty one counts as absent: some clients send the header of a credential that is not set.
+/// The values of a header. An empty one counts as absent, because some clients send the header of an unset credential.
 fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a HeaderValue> {
     headers.get_all(name).into_iter().filter(|value| !value.as_bytes().trim_ascii().is_empty())
 }
 
-/// Reads the credential of a request. Several are refused by counting them, before any is looked into: a request must
-/// not get in by one credential and be logged or cached by another.
-pub fn credentials_of(asking: &AuthRequest<'_>) -> Result<PresentedCredential, AuthError> {
-    let headers = asking.headers;
+/// Parses the credential of a request. More than one is refused before any is parsed: a request must not authenticate
+/// with one credential and be logged or cached under another.
+pub fn credentials_of(request: &AuthRequest<'_>) -> Result<PresentedCredential, AuthError> {
+    let headers = request.headers;
     let mut authorization = values(headers, &AUTHORIZATION);
     let mut keys = values(headers, &SERVICE_PSK);
     let (header, key) = (authorization.next(), keys.next());
     if authorization.next().is_some() || keys.next().is_some() {
         return Err(AuthError::TwoCredentials);
     }
-    let request = asking.as_signed(header);
+    let signed_request = request.as_signed(header);
     let by_oauth_header = header.is_some_and(has_oauth_scheme);
     let credential = match (header, key) {
-        // The signature counts as the header that it came in, and by itself where it came elsewhere.
-        (Some(_), None) if by_oauth_header => from_signature(&request),
-        (None, None) if request.is_signed() => from_signature(&request),
+        // A signature in the header is the header's credential. In the query or form it is a separate one.
+        (Some(_), None) if by_oauth_header => from_signature(&signed_request),
+        (None, None) if signed_request.is_signed() => from_signature(&signed_request),
         (None, None) => return Err(AuthError::Missing),
         (Some(_), Some(_)) => return Err(AuthError::TwoCredentials),
-        _ if request.is_signed() => return Err(AuthError::TwoCredentials),
+        _ if signed_request.is_signed() => return Err(AuthError::TwoCredentials),
         (Some(value), None) => from_authorization(value),
         (None, Some(value)) => from_service_psk(value),
     };
@@ -74,7 +74,7 @@ pub fn credentials_of(asking: &AuthRequest<'_>) -> Result<PresentedCredential, A
     Ok(PresentedCredential { credential: credential?, consumer })
 }
 
-/// Whether the headers present a password or a key, so that the body has no part in the authentication.
+/// Whether the headers have a password or a key, so that authentication does not need the body.
 pub fn is_secret_in_headers(headers: &HeaderMap) -> bool {
     let by_authorization = values(headers, &AUTHORIZATION).any(|value| !has_oauth_scheme(value));
     by_authorization || values(headers, &SERVICE_PSK).next().is_some()
@@ -102,7 +102,8 @@ fn from_authorization(value: &HeaderValue) -> Result<Credential, AuthError> {
 }
 
 fn basic(encoded: &str) -> Result<Credential, AuthError> {
-    let malformed = |_| AuthError::Malformed("After Basic comes name:password in base64, with its padding.");
+    let malformed =
+        |_| AuthError::Malformed("Basic must be followed by name:password in base64, with padding.");
     let bytes = Zeroizing::new(BASE64_STANDARD.decode(encoded).map_err(malformed)?);
     let text =
         str::from_utf8(&bytes).map_err(|_| AuthError::Malformed("Name and password must be UTF-8."))?;
@@ -118,7 +119,7 @@ fn basic(encoded: &str) -> Result<Credential, AuthError> {
 fn from_service_psk(value: &HeaderValue) -> Result<Credential, AuthError> {
     match value.to_str() {
         Ok(text) => Ok(Credential::Psk(Zeroizing::new(text.to_owned()))),
-        Err(_) => Err(AuthError::Malformed("ServicePSK takes a key: tfk_ and 43 characters.")),
+        Err(_) => Err(AuthError::Malformed("ServicePSK must be a key: tfk_ and 43 characters.")),
     }
 }
 
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_colon_splits() {
+    fn the_first_colon_separates_name_and_password() {
         for (text, name, password) in [
             ("alice:secret", "alice", "secret"),
             ("alice:", "alice", ""),
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn schemes_in_any_case_and_with_any_spaces() {
+    fn the_scheme_is_case_insensitive_and_allows_more_spaces() {
         for scheme in ["Basic ", "basic ", "BASIC    "] {
             let value = format!("{scheme}{}", BASE64_STANDARD.encode("a:b"));
             assert_eq!(basic_of(value.as_bytes()), ("a".to_owned(), "b".to_owned()), "{scheme:?}");
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_read() {
+    fn malformed_headers_are_refused() {
         for value in [
             &b"Basic"[..],
             b"Basic ",
@@ -182,19 +183,19 @@ mod tests {
             &encoded(b"a\0:b"),
             &encoded(b"a:b\x7f"),
         ] {
-            let denied = read(&[("authorization", value)]).unwrap_err();
-            assert!(matches!(denied, AuthError::Malformed(_)), "{value:?}: {denied:?}");
+            let error = read(&[("authorization", value)]).unwrap_err();
+            assert!(matches!(error, AuthError::Malformed(_)), "{value:?}: {error:?}");
         }
         for value in [&b"Bearer abc"[..], b"Digest a=b", b"Basicx YTpi"] {
-            let denied = read(&[("authorization", value)]).unwrap_err();
-            assert!(matches!(denied, AuthError::ForeignScheme), "{value:?}: {denied:?}");
-            assert_eq!(denied.reason(), "malformed");
+            let error = read(&[("authorization", value)]).unwrap_err();
+            assert!(matches!(error, AuthError::ForeignScheme), "{value:?}: {error:?}");
+            assert_eq!(error.reason(), "malformed");
         }
         assert!(matches!(read(&[("servicepsk", b"tfk_\xff")]), Err(AuthError::Malformed(_))));
     }
 
     #[test]
-    fn one_credential_only() {
+    fn two_credentials_are_refused() {
         let basic = encoded(b"alice:secret");
         let (a, k, c) = ("authorization", "servicepsk", "serviceconsumerkey");
         for two in [
@@ -229,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_headers_are_read_or_refused(
+        fn any_headers_are_parsed_or_refused(
             lines in prop::collection::vec(
                 (prop::sample::select(&["authorization", "servicepsk", "serviceconsumerkey"][..]),
                  "((?i:basic|oauth|bearer) {0,2})?[ -~\u{80}-\u{ff}]{0,40}"),
@@ -241,7 +242,7 @@ mod tests {
         }
 
         #[test]
-        fn any_decoded_text_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn any_decoded_text_is_parsed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
             drop(read(&[("authorization", &encoded(&bytes))]));
         }
     }

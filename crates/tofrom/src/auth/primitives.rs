@@ -1,25 +1,25 @@
-//! Random bytes and digests, from the library that TLS uses.
+//! Random bytes and digests, from the same library as TLS.
 
 use aws_lc_rs::{digest, rand};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use zeroize::Zeroizing;
 
-/// The machine gave no random bytes; nothing secret can be made without them.
+/// The operating system has no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the machine gives no random bytes")]
+#[error("no random bytes available from the operating system")]
 pub struct NoRandomness;
 
-/// Random bytes that nobody can guess.
+/// Cryptographically secure random bytes.
 pub(crate) fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>, NoRandomness> {
     let mut bytes = Zeroizing::new([0; N]);
     rand::fill(bytes.as_mut()).map_err(|_| NoRandomness)?;
     Ok(bytes)
 }
 
-/// `N` random bytes in base64url behind a prefix that tells what they are.
+/// A prefix that names the kind of secret, and `N` random bytes in base64url.
 pub(crate) fn random_text<const N: usize>(prefix: &str) -> Result<Zeroizing<String>, NoRandomness> {
-    // Room for everything at once: a growing string would leave parts of the secret behind.
+    // The capacity suffices: a string that grows would leave copies of the secret in memory.
     let mut text = Zeroizing::new(String::with_capacity(prefix.len() + N * 2));
     text.push_str(prefix);
     BASE64_URL_SAFE_NO_PAD.encode_string(random::<N>()?.as_ref(), &mut text);

@@ -1,26 +1,26 @@
-//! Who asks, once they have proved it.
+//! The authenticated caller.
 
 use model::{AccessToken, Account, Application, Key, Scopes};
 use std::fmt;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// An authenticated caller. There is none without a credential that held, so whoever is handed one need not ask.
+/// An authenticated caller. A value exists only after its credential was checked.
 #[derive(Clone, Debug)]
 pub struct Principal {
-    /// Who they are.
+    /// The account.
     pub account: Arc<Account>,
-    /// What they proved it with.
+    /// The kind of credential.
     pub method: Method,
-    /// What that credential may be used for.
+    /// The scopes of the credential.
     pub scopes: Scopes,
-    /// The application through which they ask, if it was named.
+    /// The application, if the request named one.
     pub consumer: Option<Arc<Application>>,
 }
 
 impl Principal {
-    /// Whether the caller acts on behalf of any account. The right comes with a credential that is the account's own;
-    /// one that was lent to an application does not carry it.
+    /// Whether the caller may act for all accounts. Only the account's own credentials carry this right, not tokens
+    /// that were granted to an application.
     pub fn is_operator(&self) -> bool {
         match self.method {
             Method::Basic | Method::Psk(_) | Method::Session(_) => self.account.operator,
@@ -29,28 +29,28 @@ impl Principal {
     }
 }
 
-/// How a caller proved who they are.
+/// The kind of credential that a caller used.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Method {
     /// Name and password.
     Basic,
-    /// This pre-shared key.
+    /// A pre-shared key.
     Psk(Arc<Key>),
-    /// A request that an application signed with this token.
+    /// An OAuth access token.
     OAuth(Arc<AccessToken>),
-    /// A session of a browser, on pages only: its cookie.
+    /// The cookie of a browser session, on pages only.
     Session(Arc<Zeroizing<String>>),
 }
 
 impl fmt::Debug for Method {
-    /// The word alone: some hold what is secret.
+    /// Shows the kind alone: some credentials are secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
 impl Method {
-    /// The word for it in answers.
+    /// Its name in responses.
     pub fn as_str(&self) -> &'static str {
         match self {
             Method::Basic => "basic",

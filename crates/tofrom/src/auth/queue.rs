@@ -1,6 +1,6 @@
-//! A queue that networks share fairly. Work of one network waits behind work of the same network, and the
-//! networks with waiting work take turns. So a network with nothing waiting is served within one round, however much
-//! the others send.
+//! A queue that is fair between networks. Work of one network waits behind work of the same network, and the networks
+//! with waiting work take turns. So a network with nothing waiting is served within one round, however much other
+//! networks send.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -12,18 +12,18 @@ use tokio::sync::oneshot;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
-/// How much fits.
+/// Capacity of the queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// How much runs at once.
+    /// Maximum number of concurrent turns.
     pub(super) running: usize,
-    /// How much of one network waits.
+    /// Maximum number of waiters per network.
     pub(super) per_network: usize,
-    /// How many networks wait.
+    /// Maximum number of networks with waiters.
     pub(super) networks: usize,
 }
 
-/// A queue of work of networks.
+/// A fair queue.
 pub(super) struct FairQueue {
     limits: Limits,
     state: Mutex<State>,
@@ -34,16 +34,16 @@ struct State {
     last: u64,
     /// The networks with waiting work, in the order of their turns.
     round: VecDeque<IpAddr>,
-    /// Never empty for a network in the round; no others are here.
-    waiting: HashMap<IpAddr, VecDeque<Waiting>>,
+    /// The waiters of each network in `round`; never an empty queue.
+    waiting: HashMap<IpAddr, VecDeque<Waiter>>,
 }
 
-struct Waiting {
+struct Waiter {
     number: u64,
-    wakes: oneshot::Sender<Turn>,
+    sender: oneshot::Sender<Turn>,
 }
 
-/// The right to run. Dropping it lets the next one run.
+/// The right to run. Dropping it passes the turn to the next waiter.
 pub(super) struct Turn(Arc<FairQueue>);
 
 impl Drop for Turn {
@@ -52,14 +52,14 @@ impl Drop for Turn {
     }
 }
 
-/// A place in the queue. Dropping it gives the place back.
-struct Place {
+/// A slot in the queue. Dropping it leaves the queue.
+struct QueueSlot {
     queue: Arc<FairQueue>,
     network: IpAddr,
     number: u64,
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         self.queue.locked(|state| state.leave(self.network, self.number));
     }
@@ -73,19 +73,19 @@ impl FairQueue {
 
     /// Waits for a turn. A dropped future leaves the queue.
     pub(super) async fn turn(self: &Arc<Self>, network: IpAddr) -> Result<Turn, Full> {
-        let (place, woken) = match self.enter(network)? {
+        let (slot, receiver) = match self.enter(network)? {
             Entered::Runs => return Ok(Turn(Arc::clone(self))),
-            Entered::Waits(place, woken) => (place, woken),
+            Entered::Waits(slot, receiver) => (slot, receiver),
         };
-        let turn = woken.await.map_err(|_| Full);
-        drop(place);
+        let turn = receiver.await.map_err(|_| Full);
+        drop(slot);
         turn
     }
 
     fn enter(self: &Arc<Self>, network: IpAddr) -> Result<Entered, Full> {
         let Limits { running, per_network, networks } = self.limits;
         self.locked(|state| {
-            // While anybody waits, all turns are taken: they are passed on, never put down.
+            // While a request waits, all turns are taken: a turn is passed on, never released.
             if state.running < running {
                 state.running += 1;
                 return Ok(Entered::Runs);
@@ -101,17 +101,17 @@ impl FairQueue {
                 }
             };
             state.last += 1;
-            let ((wakes, woken), number) = (oneshot::channel(), state.last);
-            queue.push_back(Waiting { number, wakes });
-            Ok(Entered::Waits(Place { queue: Arc::clone(self), network, number }, woken))
+            let ((sender, receiver), number) = (oneshot::channel(), state.last);
+            queue.push_back(Waiter { number, sender });
+            Ok(Entered::Waits(QueueSlot { queue: Arc::clone(self), network, number }, receiver))
         })
     }
 
-    /// Gives a turn that is over to the next in the queue.
+    /// Passes a finished turn to the next waiter.
     fn pass_on(queue: &Arc<Self>) {
         if let Some(next) = queue.locked(State::next) {
-            // If it stopped waiting just now, the turn comes back and is dropped: it is passed on again.
-            drop(next.wakes.send(Turn(Arc::clone(queue))));
+            // If the waiter has just left, the turn is dropped, which passes it on again.
+            drop(next.sender.send(Turn(Arc::clone(queue))));
         }
     }
 
@@ -122,12 +122,12 @@ impl FairQueue {
 
 enum Entered {
     Runs,
-    Waits(Place, oneshot::Receiver<Turn>),
+    Waits(QueueSlot, oneshot::Receiver<Turn>),
 }
 
 impl State {
-    /// Takes out the next one; without one there is a turn less.
-    fn next(&mut self) -> Option<Waiting> {
+    /// Removes the next waiter from the queue. Without one, releases the turn.
+    fn next(&mut self) -> Option<Waiter> {
         let next = self.round.pop_front().and_then(|network| {
             let queue = self.waiting.get_mut(&network)?;
             let next = queue.pop_front();
@@ -161,23 +161,23 @@ mod tests {
 
     const LIMITS: Limits = Limits { running: 2, per_network: 8, networks: 16 };
 
-    type Asking = Pin<Box<dyn Future<Output = Result<Turn, Full>> + Send>>;
+    type PendingTurn = Pin<Box<dyn Future<Output = Result<Turn, Full>> + Send>>;
 
-    /// Somebody who has asked for a turn.
-    fn ask(queue: &Arc<FairQueue>, network: u8) -> Asking {
+    /// A request for a turn, already in the queue.
+    fn request(queue: &Arc<FairQueue>, network: u8) -> PendingTurn {
         let queue = Arc::clone(queue);
-        let mut asking =
-            Box::pin(async move { queue.turn(IpAddr::from([192, 0, network, 0])).await }) as Asking;
-        match asking.as_mut().now_or_never() {
-            Some(at_once) => Box::pin(std::future::ready(at_once)),
-            None => asking,
+        let mut pending =
+            Box::pin(async move { queue.turn(IpAddr::from([192, 0, network, 0])).await }) as PendingTurn;
+        match pending.as_mut().now_or_never() {
+            Some(result) => Box::pin(std::future::ready(result)),
+            None => pending,
         }
     }
 
-    /// Everybody whose turn it is by now, with what they hold; the others go on waiting.
-    fn served(waiting: &mut Vec<(u8, Asking)>) -> Vec<(u8, Turn)> {
+    /// Removes the requests that have their turn by now, and returns their turns.
+    fn served(waiting: &mut Vec<(u8, PendingTurn)>) -> Vec<(u8, Turn)> {
         let mut turns = Vec::new();
-        waiting.retain_mut(|(network, asking)| match asking.as_mut().now_or_never() {
+        waiting.retain_mut(|(network, pending)| match pending.as_mut().now_or_never() {
             Some(turn) => {
                 turns.extend(turn.ok().map(|turn| (*network, turn)));
                 false
@@ -192,9 +192,8 @@ mod tests {
     }
 
     proptest! {
-        /// Networks with any loads wait, some of them leave, then somebody comes from a network with nothing waiting.
-        /// Between their coming and their turn every other network is served at most once more than those that hold a
-        /// turn by then.
+        /// Networks with arbitrary loads wait, some requests leave, then a request of a network with nothing waiting
+        /// arrives. Until its turn every other network is served at most once.
         #[test]
         fn a_newcomer_is_served_within_one_round(
             loads in prop::collection::vec(1_usize..8, 0..15),
@@ -203,12 +202,12 @@ mod tests {
             let queue = FairQueue::new(LIMITS);
             let mut waiting = Vec::new();
             for (network, load) in (1_u8..).zip(&loads) {
-                waiting.extend((0..*load).map(|_| (network, ask(&queue, network))));
+                waiting.extend((0..*load).map(|_| (network, request(&queue, network))));
             }
             let mut held = served(&mut waiting);
             let mut leaving = leaving.into_iter();
             waiting.retain(|_| !leaving.next().unwrap_or_default());
-            waiting.push((0, ask(&queue, 0)));
+            waiting.push((0, request(&queue, 0)));
             let mut between: HashMap<u8, usize> = HashMap::new();
             loop {
                 held.extend(served(&mut waiting));
@@ -219,7 +218,7 @@ mod tests {
                 let (_, turn) = held.remove(0);
                 drop(turn);
                 let next = served(&mut waiting);
-                prop_assert_eq!(next.len(), 1, "a turn that is over is somebody's at once");
+                prop_assert_eq!(next.len(), 1, "a finished turn is passed on immediately");
                 next.iter().for_each(|(network, _)| *between.entry(*network).or_default() += 1);
                 held.extend(next);
             }
@@ -230,30 +229,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_full_for_one_network_is_not_for_another() {
+    fn the_limit_of_one_network_does_not_affect_another() {
         let queue = FairQueue::new(LIMITS);
-        let mut waiting: Vec<(u8, Asking)> = (0..10).map(|_| (1, ask(&queue, 1))).collect();
-        assert!(matches!(ask(&queue, 1).now_or_never(), Some(Err(Full))));
-        waiting.extend((2..=16).map(|network| (network, ask(&queue, network))));
-        assert!(matches!(ask(&queue, 17).now_or_never(), Some(Err(Full))), "networks have an end too");
-        assert!(ask(&queue, 16).now_or_never().is_none(), "one that waits already goes on");
-        // Somebody who leaves makes room at once.
+        let mut waiting: Vec<(u8, PendingTurn)> = (0..10).map(|_| (1, request(&queue, 1))).collect();
+        assert!(matches!(request(&queue, 1).now_or_never(), Some(Err(Full))));
+        waiting.extend((2..=16).map(|network| (network, request(&queue, network))));
+        assert!(
+            matches!(request(&queue, 17).now_or_never(), Some(Err(Full))),
+            "the number of networks is limited"
+        );
+        assert!(request(&queue, 16).now_or_never().is_none(), "a network that already waits is not affected");
+        // A request that leaves frees its slot immediately.
         waiting.retain(|(network, _)| *network != 5);
-        assert!(ask(&queue, 17).now_or_never().is_none());
+        assert!(request(&queue, 17).now_or_never().is_none());
         assert_eq!(served(&mut waiting).len(), LIMITS.running);
         drop(waiting);
         assert!(is_empty(&queue));
     }
 
     #[test]
-    fn a_turn_of_somebody_who_left_is_not_lost() {
+    fn the_turn_of_a_request_that_left_is_not_lost() {
         let queue = FairQueue::new(LIMITS);
-        let mut running = vec![(0, ask(&queue, 0)), (0, ask(&queue, 0))];
+        let mut running = vec![(0, request(&queue, 0)), (0, request(&queue, 0))];
         let held = served(&mut running);
-        let (gone, mut next) = (ask(&queue, 1), vec![(2, ask(&queue, 2))]);
+        let (left, mut next) = (request(&queue, 1), vec![(2, request(&queue, 2))]);
         drop(held);
-        // Its turn came, and it is not there to take it.
-        drop(gone);
+        // It has its turn but leaves without taking it.
+        drop(left);
         assert_eq!(served(&mut next).len(), 1);
         assert!(is_empty(&queue));
     }

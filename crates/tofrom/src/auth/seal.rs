@@ -1,9 +1,10 @@
-//! Secrets that the service must know again (it signs with them) are stored sealed: AES-256-GCM under a key that is
-//! not in the store, so that a copy of the store alone gives none of them away.
+//! Sealed secrets: secrets that the server needs in plain text, to sign with them, are encrypted with AES-256-GCM.
+//! The key is not in the store, so a copy of the store reveals none of them.
 //!
-//! A sealed secret is a version byte (1), the sealing key's number (4 bytes), a random nonce (12) and the ciphertext
-//! with its tag. The context says what the secret is and whose; it is authenticated, so a sealed secret opens in its
-//! own place only. Keys are rotated by putting a new one first: it seals from then on, the others still open.
+//! A sealed secret is a version byte (1), the number of the sealing key (4 bytes), a random nonce (12) and the
+//! ciphertext with its tag. The context names the kind of secret and its owner. It is authenticated, so a sealed
+//! secret opens only in its own context. To rotate keys, put a new one first: it seals from then on, and the older
+//! ones still open.
 
 use super::primitives::{self, NoRandomness};
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
@@ -15,29 +16,27 @@ use zeroize::Zeroizing;
 
 const VERSION: u8 = 1;
 
-/// Sealing or opening did not work.
+/// Why sealing or opening failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// No key was given.
-    #[error("there is no secret key; it takes at least one")]
+    /// The list of keys is empty.
+    #[error("no secret key: expected at least one")]
     NoKeys,
     /// A text is not a key.
-    #[error("secret key {0} is not one: it takes 32 bytes in base64 or hexadecimal")]
+    #[error("secret key {0} is invalid: expected 32 bytes in base64 or hexadecimal")]
     NotAKey(usize),
-    /// There are no random bytes.
+    /// No random bytes are available.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
-    /// The cipher did not run.
+    /// The cipher failed.
     #[error("sealing failed")]
     Failed,
-    /// No key here sealed that, or it was altered, or it belongs elsewhere.
-    #[error(
-        "a sealed secret can't be opened: it was sealed with another key or for another place, or altered"
-    )]
+    /// None of the keys sealed it, or it was altered, or it belongs to another context.
+    #[error("cannot open a sealed secret: it was sealed with another key or for another context, or altered")]
     NotOurs,
 }
 
-/// The keys that secrets are sealed with: the first one seals, any of them opens.
+/// The sealing keys: the first one seals, any of them opens.
 pub struct SecretKeys {
     first: SecretKey,
     others: Vec<SecretKey>,
@@ -46,30 +45,32 @@ pub struct SecretKeys {
 struct SecretKey {
     number: [u8; 4],
     cipher: RandomizedNonceKey,
-    /// What keys for other purposes are derived from.
+    /// The root of derived keys.
     root: hkdf::Prk,
 }
 
 impl SecretKeys {
-    /// Keys from their texts: each 32 bytes in base64 or hexadecimal.
-    pub fn parse<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<SecretKeys, SealError> {
-        let read = |(at, text): (usize, T)| {
+    /// Parses keys: each 32 bytes in base64 or hexadecimal.
+    pub fn parse<T: AsRef<str>>(
+        keys_are_parsed_from_base64_and_hexadecimal: impl IntoIterator<Item = T>,
+    ) -> Result<SecretKeys, SealError> {
+        let parse = |(at, text): (usize, T)| {
             let bytes = key_bytes(text.as_ref().trim()).ok_or(SealError::NotAKey(at + 1))?;
             SecretKey::new(&bytes)
         };
-        let mut keys = texts.into_iter().enumerate().map(read);
+        let mut keys = keys_are_parsed_from_base64_and_hexadecimal.into_iter().enumerate().map(parse);
         let first = keys.next().ok_or(SealError::NoKeys)??;
         Ok(SecretKeys { first, others: keys.collect::<Result<_, _>>()? })
     }
 
-    /// A new key as a text.
+    /// Generates a key in base64.
     pub fn generate() -> Result<Zeroizing<String>, NoRandomness> {
         Ok(Zeroizing::new(BASE64_STANDARD.encode(primitives::random::<32>()?.as_ref())))
     }
 
-    /// Seals a secret with the first key, for one place.
+    /// Seals a secret with the first key, for one context.
     pub fn seal(&self, plain: &[u8], context: &str) -> Result<Vec<u8>, SealError> {
-        // Room for the tag too: growing would leave the plain text behind.
+        // The capacity includes the tag: a vector that grows would leave a copy of the plain text in memory.
         let mut body = Vec::with_capacity(plain.len() + AES_256_GCM.tag_len());
         body.extend_from_slice(plain);
         let nonce = self
@@ -80,19 +81,19 @@ impl SecretKeys {
         Ok([&[VERSION][..], &self.first.number, nonce.as_ref(), &body].concat())
     }
 
-    /// Whether the first key sealed that.
+    /// Whether the first key sealed this secret.
     pub fn is_newest(&self, sealed: &[u8]) -> bool {
         sealed.strip_prefix(&[VERSION]).is_some_and(|rest| rest.starts_with(&self.first.number))
     }
 
-    /// Keys for signing that one purpose has for itself (HKDF): the first one signs, any of them verifies.
+    /// Derives signing keys for one purpose (HKDF): the first one signs, any of them verifies.
     pub(super) fn derive(&self, purpose: &str) -> Vec<hmac::Key> {
         let info = [purpose.as_bytes()];
         let derived = |key: &SecretKey| key.root.expand(&info, hmac::HMAC_SHA256).ok().map(hmac::Key::from);
         std::iter::once(&self.first).chain(&self.others).filter_map(derived).collect()
     }
 
-    /// Opens what any of the keys sealed for that place.
+    /// Opens a secret that any of the keys sealed for that context.
     pub fn open(&self, sealed: &[u8], context: &str) -> Result<Zeroizing<Vec<u8>>, SealError> {
         let parts = sealed.split_first_chunk::<1>().and_then(|(version, rest)| {
             let (number, rest) = rest.split_first_chunk::<4>()?;
@@ -142,7 +143,7 @@ fn key_bytes(text: &str) -> Option<Zeroizing<[u8; 32]>> {
 }
 
 fn from_base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
-    // Both alphabets and with or without padding: there is only one key that any of them can mean.
+    // Both alphabets are accepted, with or without padding: the result is unambiguous.
     let plain = Zeroizing::new(text.trim_end_matches('=').replace('-', "+").replace('_', "/"));
     BASE64_STANDARD_NO_PAD.decode(plain.as_bytes()).ok().map(Zeroizing::new)
 }
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn derived_keys_are_of_one_purpose_and_one_key() {
+    fn derived_keys_depend_on_purpose_and_key() {
         let (old, both) = (SecretKeys::parse([OLD]).unwrap(), SecretKeys::parse([NEW, OLD]).unwrap());
         let tag = hmac::sign(&old.derive("here")[0], b"text");
         let verifies = |keys: &[hmac::Key]| {
@@ -186,18 +187,18 @@ mod tests {
     }
 
     #[test]
-    fn layout() {
+    fn the_layout_is_version_key_number_nonce_and_ciphertext() {
         let keys = SecretKeys::parse([OLD]).unwrap();
         let sealed = keys.seal(b"secret", "here").unwrap();
         assert_eq!(sealed.len(), 1 + 4 + 12 + 6 + 16);
         // The first bytes of the SHA-256 of 00 01 .. 1f.
         assert_eq!(sealed[..5], [1, 0x63, 0x0d, 0xcd, 0x29]);
-        assert_ne!(sealed, keys.seal(b"secret", "here").unwrap(), "a nonce of its own");
+        assert_ne!(sealed, keys.seal(b"secret", "here").unwrap(), "each seal has a new nonce");
         assert_eq!(*keys.open(&keys.seal(b"", "").unwrap(), "").unwrap(), b"");
     }
 
     #[test]
-    fn whatever_is_altered_does_not_open() {
+    fn an_altered_secret_does_not_open() {
         let keys = SecretKeys::parse([OLD]).unwrap();
         let sealed = keys.seal(b"secret", "here").unwrap();
         assert!(keys.open(&sealed, "there").is_err());
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn texts() {
+    fn keys_are_parsed_from_base64_and_hexadecimal() {
         let same = ["AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", &format!(" {OLD}\n")].map(str::to_owned);
         for text in same {
             let sealed = SecretKeys::parse([text]).unwrap().seal(b"secret", "").unwrap();
@@ -222,8 +223,8 @@ mod tests {
             assert!(matches!(error, SealError::NotAKey(2)), "{wrong}: {error}");
             assert!(wrong.len() < 5 || !error.to_string().contains(wrong));
         }
-        let made = SecretKeys::generate().unwrap();
-        let keys = SecretKeys::parse([made.as_str()]).unwrap();
+        let generated = SecretKeys::generate().unwrap();
+        let keys = SecretKeys::parse([generated.as_str()]).unwrap();
         assert_eq!(format!("{keys:?}"), "SecretKeys(1)");
     }
 }

@@ -1,9 +1,9 @@
-//! Against guessing: wrong passwords are limited per account and address and per account over all addresses, wrong
-//! credentials of any kind per address. So are new accounts where everybody may make one.
+//! Rate limits against guessing: wrong passwords per account and address and per account over all addresses, wrong
+//! credentials of any kind per address. Also limits open registration per address.
 //!
-//! Each limit is a bucket that refills steadily (the generic cell rate algorithm: all that is kept is the time at
-//! which the bucket will be full again). The limit over all addresses does not count for familiar browsers and networks
-//! (`familiar`), so that guessers cannot lock an account's owner out.
+//! Each limit is a token bucket (the generic cell rate algorithm: the only state is the time at which the bucket will
+//! be full). The limit over all addresses does not apply to familiar browsers and networks (`familiar`), so that
+//! guessers cannot lock out an account's owner.
 
 use crate::clock::Clock;
 use crate::network::{as_ipv6, subscriber_of};
@@ -17,38 +17,38 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// How many wrong credentials may wait to be told of.
-const MAX_UNTOLD: usize = 1_000;
-/// How many buckets of a kind are kept; the least recently used go first.
+/// Maximum number of unsent messages to other servers.
+const MAX_UNSENT: usize = 1_000;
+/// Maximum number of buckets per limit. The least recently used are evicted first.
 const MAX_TRACKED: u64 = 100_000;
 
-/// Wrong passwords for one account from one address: 30 at once, then one every 3 seconds.
+/// Wrong passwords for one account from one address: a burst of 30, then one every 3 seconds.
 const PASSWORDS: Rate = Rate { refill_millis: 3_000, burst: 30 };
-/// Wrong passwords for one account from all addresses: 100 at once, then 100 an hour.
+/// Wrong passwords for one account from all addresses: a burst of 100, then 100 an hour.
 const EVERYWHERE: Rate = Rate { refill_millis: 36_000, burst: 100 };
 /// Wrong credentials from one address: ten times as many as passwords for one account.
 const ADDRESSES: Rate = Rate { refill_millis: 300, burst: 300 };
 
-/// New accounts from one address: 20 tries at once, then one every 2 minutes.
+/// New accounts from one address: a burst of 20 attempts, then one every 2 minutes.
 const REGISTRATIONS: Rate = Rate { refill_millis: 120_000, burst: 20 };
 
 /// The bucket is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted {
-    /// In how many seconds there is something in it again, at least 1.
+    /// Seconds until the next attempt is allowed, at least 1.
     pub(super) seconds: u64,
 }
 
 /// Counts wrong credentials.
 pub(super) struct Throttle {
     clock: Clock,
-    /// `None` is every name that no account can have.
+    /// `None` stands for all invalid names.
     passwords: Cache<(Option<AccountName>, IpAddr), Arc<Bucket>>,
     everywhere: Cache<Option<AccountName>, Arc<Bucket>>,
     addresses: Cache<IpAddr, Arc<Bucket>>,
     registrations: Cache<IpAddr, Arc<Bucket>>,
-    /// Where other processes are told of wrong credentials, if there are any.
-    others: OnceLock<Sender<Vec<u8>>>,
+    /// The channel to the other servers, if there are any.
+    outgoing: OnceLock<Sender<Vec<u8>>>,
 }
 
 impl Throttle {
@@ -59,33 +59,33 @@ impl Throttle {
             everywhere: buckets(EVERYWHERE),
             addresses: buckets(ADDRESSES),
             registrations: buckets(REGISTRATIONS),
-            others: OnceLock::new(),
+            outgoing: OnceLock::new(),
         }
     }
 
-    /// From now on other processes are told of wrong credentials, through what comes out here.
-    pub(super) fn tell_others(&self) -> Receiver<Vec<u8>> {
-        let (sender, receiver) = channel(MAX_UNTOLD);
-        // Whoever asks twice gets something that nothing comes out of.
-        let _ = self.others.set(sender);
+    /// Messages about wrong credentials for the other servers.
+    pub(super) fn outgoing(&self) -> Receiver<Vec<u8>> {
+        let (sender, receiver) = channel(MAX_UNSENT);
+        // Only the first receiver gets messages.
+        let _ = self.outgoing.set(sender);
         receiver
     }
 
-    /// Tells that a password for that account (`None`: for a name that no account can have) from that address was wrong.
-    pub(super) fn tell_of_password(&self, name: Option<&AccountName>, remote: IpAddr) {
-        self.tell(name.map_or(IMPOSSIBLE, AccountName::as_str), remote);
+    /// Shares a wrong password for that account from that address. `None` stands for an invalid name.
+    pub(super) fn share_wrong_password(&self, name: Option<&AccountName>, remote: IpAddr) {
+        self.share(name.map_or(INVALID_NAME, AccountName::as_str), remote);
     }
 
-    fn tell(&self, name: &str, remote: IpAddr) {
-        if let Some(others) = self.others.get() {
-            // One too few costs a guesser nothing that they would notice.
-            let _ = others.try_send(told(name, remote));
+    fn share(&self, name: &str, remote: IpAddr) {
+        if let Some(outgoing) = self.outgoing.get() {
+            // A lost message only makes the limit slightly less strict.
+            let _ = outgoing.try_send(message(name, remote));
         }
     }
 
-    /// Another process told of a wrong credential: it counts here as well.
-    pub(super) fn heard(&self, told: &[u8]) {
-        let Some((address, name)) = told.split_first_chunk::<16>() else { return };
+    /// Counts a wrong credential that another server reported.
+    pub(super) fn count_remote(&self, message: &[u8]) {
+        let Some((address, name)) = message.split_first_chunk::<16>() else { return };
         let network = subscriber_of(Ipv6Addr::from(*address).to_canonical());
         let now = self.clock.now();
         let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty());
@@ -97,7 +97,7 @@ impl Throttle {
         let _ = self.addresses.get_with(network, Arc::default).take(ADDRESSES, now);
     }
 
-    /// The buckets that a password for that account from that address is taken from.
+    /// The buckets for a password of that account from that address.
     pub(super) fn guesses(&self, name: Option<AccountName>, remote: IpAddr) -> Guesses<'_> {
         let network = subscriber_of(remote);
         Guesses {
@@ -109,69 +109,68 @@ impl Throttle {
         }
     }
 
-    /// Counts a wrong credential that is too long to be guessed: only its address counts.
+    /// Counts a wrong credential that is too long to guess, such as a key: for its address only.
     pub(super) fn wrong_key(&self, remote: IpAddr) -> Result<(), Exhausted> {
-        self.tell(NO_NAME, remote);
+        self.share(NO_NAME, remote);
         self.addresses.get_with(subscriber_of(remote), Arc::default).take(ADDRESSES, self.clock.now())
     }
 
-    /// Counts somebody who wants an account without an invitation, whether they get one or not.
+    /// Counts an attempt to sign up without an invitation, successful or not.
     pub(super) fn registration(&self, remote: IpAddr) -> Result<(), Exhausted> {
         self.registrations.get_with(subscriber_of(remote), Arc::default).take(REGISTRATIONS, self.clock.now())
     }
 }
 
-/// Stands in a message for every name that no account can have.
-const IMPOSSIBLE: &str = "?";
-/// Stands in a message for a credential that names no account.
+/// Stands for all invalid names in a message.
+const INVALID_NAME: &str = "?";
+/// Stands for a credential without an account name in a message.
 const NO_NAME: &str = "";
 
-/// An address, and the name behind it.
-fn told(name: &str, remote: IpAddr) -> Vec<u8> {
+/// Encodes a message: the address, then the name.
+fn message(name: &str, remote: IpAddr) -> Vec<u8> {
     [&as_ipv6(remote).octets()[..], name.as_bytes()].concat()
 }
 
-/// What one password costs if it is wrong.
+/// The buckets that one wrong password is counted in.
 pub(super) struct Guesses<'a> {
     clock: &'a Clock,
     everywhere: Arc<Bucket>,
     account: Arc<Bucket>,
     address: Arc<Bucket>,
-    /// Whether the limit over all addresses counts for others only.
+    /// Whether the limit over all addresses does not apply.
     familiar: bool,
 }
 
 impl Guesses<'_> {
-    /// Whether there is anything left for that address, without taking it.
+    /// Checks the limits of the address, without taking a guess.
     pub(super) fn check(&self) -> Result<(), Exhausted> {
         let now = self.clock.now();
-        // All are looked at, so that all notice a clock that was set back.
-        self.everywhere.notice_the_clock(EVERYWHERE, now);
+        // All buckets are adjusted, in case the clock was set back.
+        self.everywhere.adjust_to_clock(EVERYWHERE, now);
         let (account, address) = (self.account.check(PASSWORDS, now), self.address.check(ADDRESSES, now));
         account.and(address)
     }
 
-    /// Whether there is anything left for all addresses together, without taking it. Nothing is where it counts for
-    /// others only.
+    /// Checks the limit over all addresses, without taking a guess. Always passes for familiar origins.
     pub(super) fn check_everywhere(&self) -> Result<(), Exhausted> {
         if self.familiar { Ok(()) } else { self.everywhere.check(EVERYWHERE, self.clock.now()) }
     }
 
-    /// The guesses come from where somebody signed in before.
-    pub(super) fn are_familiar(&mut self) {
+    /// Marks the origin as familiar: the limit over all addresses does not apply.
+    pub(super) fn set_familiar(&mut self) {
         self.familiar = true;
     }
 
-    /// Takes one guess. It is taken before the password is checked, so that many at once don't slip through.
+    /// Takes one guess. The caller takes it before it checks the password, so that concurrent guesses are counted.
     pub(super) fn take(&self) -> Result<Guess<'_>, Exhausted> {
         let now = self.clock.now();
         self.account.take(PASSWORDS, now)?;
-        self.address.take(ADDRESSES, now).inspect_err(|_| self.account.give_back(PASSWORDS))?;
+        self.address.take(ADDRESSES, now).inspect_err(|_| self.account.refund(PASSWORDS))?;
         let counted = self.everywhere.take(EVERYWHERE, now);
         let guess = Guess { guesses: self, everywhere: counted.is_ok() };
         match counted {
             Err(exhausted) if !self.familiar => {
-                guess.give_back();
+                guess.refund();
                 Err(exhausted)
             }
             _ => Ok(guess),
@@ -179,25 +178,25 @@ impl Guesses<'_> {
     }
 }
 
-/// A guess that was taken.
+/// A guess that was taken from the buckets.
 pub(super) struct Guess<'a> {
     guesses: &'a Guesses<'a>,
     everywhere: bool,
 }
 
 impl Guess<'_> {
-    /// Gives it back: the password was right.
-    pub(super) fn give_back(self) {
-        self.guesses.address.give_back(ADDRESSES);
-        self.was_not_looked_at();
+    /// Refunds the guess, because the password was right.
+    pub(super) fn refund(self) {
+        self.guesses.address.refund(ADDRESSES);
+        self.refund_unchecked();
     }
 
-    /// The password was not looked at, because too many wait. That is no guess at the account, but the address asked
-    /// all the same: else it could keep the queue full for ever.
-    pub(super) fn was_not_looked_at(self) {
-        self.guesses.account.give_back(PASSWORDS);
+    /// Refunds the guess of an unchecked password, because the queue was full. The address still pays for it: otherwise
+    /// it could keep the queue full forever.
+    pub(super) fn refund_unchecked(self) {
+        self.guesses.account.refund(PASSWORDS);
         if self.everywhere {
-            self.guesses.everywhere.give_back(EVERYWHERE);
+            self.guesses.everywhere.refund(EVERYWHERE);
         }
     }
 }
@@ -209,14 +208,14 @@ struct Rate {
 }
 
 impl Rate {
-    /// How long an empty bucket takes to be full.
-    const fn whole(self) -> i64 {
+    /// Milliseconds until an empty bucket is full.
+    const fn full_refill(self) -> i64 {
         self.refill_millis * self.burst
     }
 
-    /// When the bucket will be full if one is taken out of it now, or how many milliseconds are missing for that.
+    /// The time at which the bucket will be full after one is taken now, or the milliseconds until that is possible.
     fn after_taking(self, full_at: i64, now: Millis) -> Result<i64, i64> {
-        let empty = now.0 + self.whole();
+        let empty = now.0 + self.full_refill();
         let next = full_at.max(now.0) + self.refill_millis;
         if next <= empty { Ok(next) } else { Err(next - empty) }
     }
@@ -227,18 +226,18 @@ impl Rate {
     }
 }
 
-/// When the bucket will be full again.
+/// A token bucket: the time at which it will be full.
 #[derive(Default)]
 struct Bucket(AtomicI64);
 
 impl Bucket {
     fn check(&self, rate: Rate, now: Millis) -> Result<(), Exhausted> {
-        self.notice_the_clock(rate, now);
+        self.adjust_to_clock(rate, now);
         rate.after_taking(self.0.load(Ordering::Relaxed), now).map(drop).map_err(Rate::exhausted)
     }
 
     fn take(&self, rate: Rate, now: Millis) -> Result<(), Exhausted> {
-        self.notice_the_clock(rate, now);
+        self.adjust_to_clock(rate, now);
         let taken = |full_at| rate.after_taking(full_at, now).ok();
         match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken) {
             Ok(_) => Ok(()),
@@ -246,21 +245,22 @@ impl Bucket {
         }
     }
 
-    fn give_back(&self, rate: Rate) {
+    fn refund(&self, rate: Rate) {
         self.0.fetch_sub(rate.refill_millis, Ordering::Relaxed);
     }
 
-    /// No bucket is emptier than empty: if it seems so, the clock was set back, and who came then must not wait until
-    /// it has caught up.
-    fn notice_the_clock(&self, rate: Rate, now: Millis) {
-        self.0.fetch_min(now.0 + rate.whole(), Ordering::Relaxed);
+    /// Limits the fill time to that of an empty bucket. A later time means that the clock was set back, and clients
+    /// must not wait until it has caught up.
+    fn adjust_to_clock(&self, rate: Rate, now: Millis) {
+        self.0.fetch_min(now.0 + rate.full_refill(), Ordering::Relaxed);
     }
 }
 
-/// Least recently used, not least frequently: otherwise a full cache would not take a newcomer's bucket in, and the
-/// newcomer could guess without limit. A bucket that nobody asked for as long as it takes to fill is as good as none.
+/// Evicts the least recently used bucket, not the least frequently used one: otherwise a full cache would not admit a
+/// new client's bucket, and the client could guess without limit. A bucket that was idle for a full refill is as good
+/// as new.
 fn buckets<K: Hash + Eq + Send + Sync + 'static>(rate: Rate) -> Cache<K, Arc<Bucket>> {
-    let idle = Duration::from_millis(rate.whole().unsigned_abs());
+    let idle = Duration::from_millis(rate.full_refill().unsigned_abs());
     Cache::builder()
         .max_capacity(MAX_TRACKED)
         .eviction_policy(EvictionPolicy::lru())
@@ -277,15 +277,15 @@ mod tests {
 
     fn at(start: i64) -> (Arc<AtomicI64>, Throttle) {
         let now = Arc::new(AtomicI64::new(start));
-        let told = Arc::clone(&now);
-        (now, Throttle::new(Clock::from(move || Millis(told.load(Ordering::Relaxed)))))
+        let current = Arc::clone(&now);
+        (now, Throttle::new(Clock::from(move || Millis(current.load(Ordering::Relaxed)))))
     }
 
     fn alice() -> Option<AccountName> {
         AccountName::parse("alice").ok()
     }
 
-    /// How many wrong passwords get through before the first one is refused.
+    /// Number of wrong passwords before the first one is refused.
     fn until_refused(throttle: &Throttle, name: &Option<AccountName>, from: IpAddr) -> usize {
         (0..1_000).take_while(|_| throttle.guesses(name.clone(), from).take().is_ok()).count()
     }
@@ -300,7 +300,7 @@ mod tests {
         now.fetch_add(500, Ordering::Relaxed);
         assert_eq!(until_refused(&throttle, &alice(), HERE), 1);
         now.fetch_add(3_600_000, Ordering::Relaxed);
-        assert_eq!(until_refused(&throttle, &alice(), HERE), 30, "it never holds more than the burst");
+        assert_eq!(until_refused(&throttle, &alice(), HERE), 30, "a bucket never holds more than the burst");
     }
 
     #[test]
@@ -314,16 +314,16 @@ mod tests {
     }
 
     #[test]
-    fn others_are_not_held_up() {
+    fn other_addresses_and_accounts_are_not_throttled() {
         let (_, throttle) = at(1_700_000_000_000);
         until_refused(&throttle, &alice(), HERE);
         assert_eq!(until_refused(&throttle, &alice(), ELSEWHERE), 30, "the account is not locked");
         assert_eq!(until_refused(&throttle, &AccountName::parse("bob").ok(), HERE), 30);
-        assert_eq!(until_refused(&throttle, &None, HERE), 30, "impossible names share a bucket");
+        assert_eq!(until_refused(&throttle, &None, HERE), 30, "invalid names share a bucket");
     }
 
     #[test]
-    fn an_address_has_ten_times_as_many() {
+    fn an_address_has_ten_times_the_limit_of_an_account() {
         let (now, throttle) = at(1_700_000_000_000);
         for n in 0..300 {
             let name = AccountName::parse(&format!("account{n}")).ok();
@@ -333,7 +333,11 @@ mod tests {
         assert_eq!(throttle.wrong_key(HERE), Err(Exhausted { seconds: 1 }));
         assert!(throttle.guesses(alice(), HERE).take().is_err());
         now.fetch_add(9_000, Ordering::Relaxed);
-        assert_eq!(until_refused(&throttle, &alice(), HERE), 30, "a refused try cost alice's bucket nothing");
+        assert_eq!(
+            until_refused(&throttle, &alice(), HERE),
+            30,
+            "a refused attempt is not counted for alice"
+        );
         assert_eq!(throttle.wrong_key(ELSEWHERE), Ok(()));
     }
 
@@ -342,22 +346,22 @@ mod tests {
     }
 
     #[test]
-    fn an_account_has_a_hundred_from_everywhere() {
+    fn an_account_has_a_hundred_guesses_from_all_addresses() {
         let (now, throttle) = at(1_700_000_000_000);
         for name in [alice(), None] {
             let through = (0..200).filter(|n| throttle.guesses(name.clone(), elsewhere(*n)).take().is_ok());
-            assert_eq!(through.count(), 100, "names that no account can have share one");
+            assert_eq!(through.count(), 100, "invalid names share a bucket");
             let mut guesses = throttle.guesses(name.clone(), HERE);
-            assert_eq!(guesses.check(), Ok(()), "the address did nothing");
+            assert_eq!(guesses.check(), Ok(()), "the address made no guess");
             assert_eq!(guesses.check_everywhere(), Err(Exhausted { seconds: 36 }));
             assert!(guesses.take().is_err());
-            guesses.are_familiar();
+            guesses.set_familiar();
             assert_eq!(guesses.check_everywhere(), Ok(()));
-            // What was not taken is not given back.
-            guesses.take().unwrap().give_back();
+            // A guess that was not taken is not refunded.
+            guesses.take().unwrap().refund();
             assert_eq!(until_refused(&throttle, &name, elsewhere(201)), 0);
             let familiar = (0..1_000).take_while(|_| guesses.take().is_ok()).count();
-            assert_eq!(familiar, 30, "the limit of the address stays");
+            assert_eq!(familiar, 30, "the limit of the address still applies");
         }
         assert_eq!(until_refused(&throttle, &AccountName::parse("bob").ok(), elsewhere(202)), 30);
         now.fetch_add(36_000, Ordering::Relaxed);
@@ -365,20 +369,20 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_answer_costs_the_address_its_guess() {
+    fn an_unchecked_password_is_counted_for_the_address() {
         let (_, throttle) = at(1_700_000_000_000);
         for _ in 0..300 {
-            throttle.guesses(alice(), HERE).take().unwrap().was_not_looked_at();
+            throttle.guesses(alice(), HERE).take().unwrap().refund_unchecked();
         }
         assert!(throttle.guesses(alice(), HERE).check().is_err());
         assert_eq!(until_refused(&throttle, &alice(), ELSEWHERE), 30);
     }
 
     #[test]
-    fn what_is_given_back_was_not_taken() {
+    fn a_refunded_guess_is_not_counted() {
         let (_, throttle) = at(1_700_000_000_000);
         for _ in 0..1_000 {
-            throttle.guesses(alice(), HERE).take().unwrap().give_back();
+            throttle.guesses(alice(), HERE).take().unwrap().refund();
         }
     }
 
@@ -396,27 +400,27 @@ mod tests {
     }
 
     #[test]
-    fn what_others_count_counts_here_too() {
+    fn wrong_passwords_on_other_servers_are_counted() {
         let (_, here) = at(1_000_000);
         let (_, there) = at(1_000_000);
-        let mut heard = here.tell_others();
+        let mut messages = here.outgoing();
         for _ in 0..30 {
             assert!(here.guesses(alice(), HERE).take().is_ok());
-            here.tell_of_password(alice().as_ref(), HERE);
+            here.share_wrong_password(alice().as_ref(), HERE);
         }
-        while let Ok(told) = heard.try_recv() {
-            there.heard(&told);
+        while let Ok(message) = messages.try_recv() {
+            there.count_remote(&message);
         }
         assert!(there.guesses(alice(), HERE).check().is_err());
         assert!(there.guesses(alice(), ELSEWHERE).check().is_ok());
-        there.heard(b"short");
+        there.count_remote(b"short");
         for n in 0..70 {
-            here.tell_of_password(alice().as_ref(), elsewhere(n));
-            here.tell_of_password(None, elsewhere(n));
+            here.share_wrong_password(alice().as_ref(), elsewhere(n));
+            here.share_wrong_password(None, elsewhere(n));
         }
-        (0..30).for_each(|n| here.tell_of_password(None, elsewhere(n)));
-        while let Ok(told) = heard.try_recv() {
-            there.heard(&told);
+        (0..30).for_each(|n| here.share_wrong_password(None, elsewhere(n)));
+        while let Ok(message) = messages.try_recv() {
+            there.count_remote(&message);
         }
         for name in [alice(), None] {
             assert!(there.guesses(name, ELSEWHERE).check_everywhere().is_err());

@@ -1,29 +1,26 @@
-//! The base address.
+//! The server's base address.
 
 use std::fmt;
 
-/// The one public address of the service: `https://host[:port][/prefix]`, without a slash at the end.
+/// The public address of the server: `https://host[:port][/prefix]`, without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl {
     text: String,
     host: String,
 }
 
-/// Why a text is no base address.
+/// Why a text is not a base address. Displays the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{text:?} {why}; right would be one like https://feeds.example.org or https://example.org:8443/feeds"
-)]
+#[error("an address like https://feeds.example.org or https://example.org:8443/feeds, but it {why}")]
 pub struct InvalidBaseUrl {
-    text: String,
     why: &'static str,
 }
 
 impl BaseUrl {
-    /// Checks an address. Upper case in the host and a default port are written as browsers do.
+    /// Parses an address. The host becomes lower case and a default port is dropped, as in browsers.
     pub fn parse(text: &str) -> Result<BaseUrl, InvalidBaseUrl> {
-        let invalid = |why| InvalidBaseUrl { text: text.to_owned(), why };
-        let url = url::Url::parse(text).map_err(|_| invalid("is no address"))?;
+        let invalid = |why| InvalidBaseUrl { why };
+        let url = url::Url::parse(text).map_err(|_| invalid("is not an absolute address"))?;
         if url.scheme() != "https" {
             return Err(invalid("does not begin with https://"));
         }
@@ -35,9 +32,9 @@ impl BaseUrl {
         }
         let host = url.host_str().ok_or_else(|| invalid("has no host"))?.to_owned();
         let prefix = url.path().trim_end_matches('/');
-        // Routes are matched by whole segments; an empty one would never match.
+        // Routes are matched by whole segments: an empty segment would never match.
         if prefix.contains("//") || prefix.contains(['%', '{', '}']) {
-            return Err(invalid("has a prefix that is not made of plain segments"));
+            return Err(invalid("has an empty segment or one of % { } in its path"));
         }
         let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
         Ok(BaseUrl { text: format!("https://{host}{port}{prefix}"), host })
@@ -65,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn base_addresses_are_checked_and_normalised() {
         for (text, expected, host) in [
             ("https://feeds.example.org", "https://feeds.example.org", "feeds.example.org"),
             ("https://Feeds.Example.org:443/", "https://feeds.example.org", "feeds.example.org"),

@@ -1,15 +1,15 @@
-//! Lengths of time as people write them: `90d`.
+//! Durations in settings and flags: `90d`.
 
 use std::time::Duration;
 
-/// The text is no length of time.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no length of time; right would be a number and s, m, h, d or w, like 90d")]
-pub struct InvalidAge(String);
+/// The text is not a duration. Displays the expected form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a whole number above 0 and a unit (s, m, h, d or w), like 90d")]
+pub struct InvalidAge;
 
-/// Reads a whole number and a unit: `45s`, `30m`, `12h`, `90d` or `2w`. Nothing is not a length of time.
+/// Parses a whole number above 0 and a unit: `45s`, `30m`, `12h`, `90d` or `2w`.
 pub fn parse_age(text: &str) -> Result<Duration, InvalidAge> {
-    let read = || {
+    let parse = || {
         let unit = text.chars().last()?;
         let number: u64 = text.strip_suffix(unit)?.parse().ok().filter(|number| *number > 0)?;
         let seconds = match unit {
@@ -20,11 +20,11 @@ pub fn parse_age(text: &str) -> Result<Duration, InvalidAge> {
             'w' => 7 * 24 * 60 * 60,
             _ => return None,
         };
-        // Further than times go, so that adding it to one can't overflow.
+        // Longer than the range of timestamps, so that additions cannot overflow.
         const TOO_LONG: u64 = 10_000 * 366 * 24 * 60 * 60;
         number.checked_mul(seconds).filter(|seconds| *seconds < TOO_LONG).map(Duration::from_secs)
     };
-    read().ok_or_else(|| InvalidAge(text.to_owned()))
+    parse().ok_or(InvalidAge)
 }
 
 #[cfg(test)]
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages() {
+    fn durations_have_a_number_and_a_unit() {
         for (text, seconds) in
             [("1s", 1), ("30m", 1_800), ("12h", 43_200), ("90d", 7_776_000), ("2w", 1_209_600)]
         {

@@ -1,6 +1,6 @@
-//! The engines of a cluster: which database, which log.
+//! Settings of a cluster: the CQL database and the NATS servers of the delivery log.
 
-use super::{ConfigError, RawConfig, parse_age};
+use super::{ConfigError, RawConfig, age};
 use std::fmt;
 use std::time::Duration;
 use store::cql::Nodes;
@@ -9,24 +9,24 @@ use store::jetstream::Servers;
 const DEFAULT_DATACENTER: &str = "datacenter1";
 const DEFAULT_KEYSPACE: &str = "tofrom";
 const DEFAULT_ACK_WAIT: Duration = Duration::from_secs(5);
-/// How much may wait in the log.
+/// Maximum size of the delivery log.
 const MAX_BYTES: i64 = 1 << 30;
-/// Cassandra takes 48, and the second keyspace has `_ident` behind its name.
-const LONGEST_KEYSPACE: usize = 42;
+/// Cassandra allows 48, and the second keyspace appends `_ident` to the name.
+const MAX_KEYSPACE_LEN: usize = 42;
 
-/// A cluster, as far as the settings tell.
+/// The settings of a cluster.
 #[derive(Clone)]
 pub struct Cluster {
-    /// The database.
+    /// The CQL database.
     pub nodes: Nodes,
-    /// The log.
+    /// The NATS servers of the delivery log.
     pub servers: Servers,
-    /// The operator vouches that both sync before they acknowledge, because they can't be asked.
+    /// The operator vouches that both sync to disk before they acknowledge, where that cannot be checked.
     pub vouched: bool,
 }
 
 impl fmt::Debug for Cluster {
-    /// Without the servers of the log: their addresses may have passwords in them.
+    /// Omits the NATS servers: their addresses may contain passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cluster({} of {})", self.nodes.keyspace, self.nodes.nodes.join(", "))
     }
@@ -35,13 +35,13 @@ impl fmt::Debug for Cluster {
 impl RawConfig {
     pub(super) fn cluster(&self) -> Result<Cluster, ConfigError> {
         let nodes = Nodes {
-            nodes: needed("cql.nodes", self.cql.nodes.as_deref(), &[], "127.0.0.1:9042")?,
+            nodes: required("cql.nodes", self.cql.nodes.as_deref(), &[], "127.0.0.1:9042")?,
             datacenter: self.cql.datacenter.clone().unwrap_or_else(|| DEFAULT_DATACENTER.to_owned()),
             keyspace: self.keyspace()?,
         };
         let monitors = self.nats.monitor.as_deref().unwrap_or_default();
         let servers = Servers {
-            servers: needed(
+            servers: required(
                 "nats.servers",
                 self.nats.servers.as_deref(),
                 &["nats://", "tls://"],
@@ -57,70 +57,66 @@ impl RawConfig {
 
     fn keyspace(&self) -> Result<String, ConfigError> {
         let name = self.cql.keyspace.as_deref().unwrap_or(DEFAULT_KEYSPACE);
-        let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
-        let goes_on = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !begins || !goes_on || name.len() > LONGEST_KEYSPACE {
-            let why = format!(
-                "{name:?} is no name; right would be up to {LONGEST_KEYSPACE} letters, digits and underscores, a letter first"
-            );
-            return Err(ConfigError::value("cql.keyspace", why));
+        let starts_with_letter = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !starts_with_letter || !is_plain || name.len() > MAX_KEYSPACE_LEN {
+            let expected =
+                format!("up to {MAX_KEYSPACE_LEN} letters, digits and underscores, starting with a letter");
+            return Err(ConfigError::invalid("cql.keyspace", name, expected));
         }
-        // As the database takes it, so that the stream that is named after it is one however it is written.
+        // CQL names are case-insensitive, but stream names are not: the default stream is named after the keyspace.
         Ok(name.to_ascii_lowercase())
     }
 
     fn stream(&self, keyspace: &str) -> Result<String, ConfigError> {
         let name = self.nats.stream.as_deref().unwrap_or(keyspace);
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-            let why = format!("{name:?} is no name; right would be letters, digits, underscores and hyphens");
-            return Err(ConfigError::value("nats.stream", why));
+            return Err(ConfigError::invalid(
+                "nats.stream",
+                name,
+                "letters, digits, underscores and hyphens",
+            ));
         }
         Ok(name.to_owned())
     }
 
     fn ack_wait(&self) -> Result<Duration, ConfigError> {
-        let text = self.nats.ack_wait.as_deref();
-        let age = text
-            .map(|text| parse_age(text).map_err(|why| ConfigError::value("nats.ack_wait", why.to_string())));
-        Ok(age.transpose()?.unwrap_or(DEFAULT_ACK_WAIT))
+        Ok(age("nats.ack_wait", self.nats.ack_wait.as_deref())?.unwrap_or(DEFAULT_ACK_WAIT))
     }
 }
 
-/// Addresses without which there is no cluster.
-fn needed(
+/// Checks addresses that a cluster requires.
+fn required(
     name: &'static str,
-    given: Option<&[String]>,
+    values: Option<&[String]>,
     schemes: &[&str],
     example: &str,
 ) -> Result<Vec<String>, ConfigError> {
-    match given {
+    match values {
         None | Some([]) => {
-            let why = format!(
-                "is not set, and store = \"cql\" needs it; right would be a list like [\"{example}\"]"
-            );
-            Err(ConfigError::value(name, why))
+            let expected = format!("store = \"cql\" needs it: expected a list like [\"{example}\"]");
+            Err(ConfigError::missing(name, expected))
         }
-        Some(given) => addresses(name, given, schemes, example),
+        Some(values) => addresses(name, values, schemes, example),
     }
 }
 
-/// Checks addresses with a host and a port, and perhaps one of the schemes before that.
+/// Checks addresses of a host and a port, with an optional scheme out of `schemes`.
 fn addresses(
     name: &'static str,
-    given: &[String],
+    values: &[String],
     schemes: &[&str],
     example: &str,
 ) -> Result<Vec<String>, ConfigError> {
-    for address in given {
+    for address in values {
         let bare = schemes.iter().find_map(|scheme| address.strip_prefix(scheme)).unwrap_or(address);
-        // What is before the @ is a secret, and errors are read by many.
+        // The part before the @ is a secret and must not appear in an error.
         let bare = bare.rsplit('@').next().unwrap_or(bare).trim_end_matches('/');
         let host =
             bare.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map(|(host, _)| host);
         if host.is_none_or(|host| host.is_empty() || host.contains(['/', ' ', '?'])) {
-            let why = format!("{bare:?} is no host and port; right would be one like {example}");
-            return Err(ConfigError::value(name, why));
+            return Err(ConfigError::invalid(name, bare, format!("a host and a port, like {example}")));
         }
     }
-    Ok(given.to_vec())
+    Ok(values.to_vec())
 }

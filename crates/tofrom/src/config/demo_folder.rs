@@ -1,4 +1,4 @@
-//! Where the demo on a cluster keeps its secrets: a folder of the user's, by the name of the cluster.
+//! The folder where the demo on a cluster keeps its secrets: in the user's state folder, named after the cluster.
 
 use super::Cluster;
 use aws_lc_rs::digest::{SHA256, digest};
@@ -7,22 +7,22 @@ use std::path::PathBuf;
 use store::cql::Nodes;
 
 impl Cluster {
-    /// The folder; `None` if nothing says where the user keeps such things.
+    /// The folder, or `None` if neither `XDG_STATE_HOME` nor `HOME` is set.
     pub fn demo_folder(&self) -> Option<PathBuf> {
         let state = state_folder(|name| std::env::var_os(name))?;
-        Some(state.join("tofrom").join(name_on(&self.nodes)))
+        Some(state.join("tofrom").join(folder_name(&self.nodes)))
     }
 }
 
-/// Where programs keep what is theirs, by the XDG base directory specification.
+/// The user's state folder, by the XDG base directory specification.
 fn state_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))
 }
 
-/// The same for the same keyspace of the same nodes, however the file lists them, also when the cluster was emptied:
-/// the secrets are kept for that.
-fn name_on(nodes: &Nodes) -> String {
+/// A name derived from the nodes, in any order, and the keyspace. It stays the same when the cluster is emptied, so
+/// that the secrets can be used again.
+fn folder_name(nodes: &Nodes) -> String {
     let mut all = nodes.nodes.clone();
     all.sort_unstable();
     all.dedup();
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_folder_is_the_users() {
+    fn the_state_folder_follows_the_xdg_specification() {
         let with = |pairs: &[(&str, &str)]| {
             state_folder(|name| {
                 pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into())
@@ -46,15 +46,15 @@ mod tests {
         assert_eq!(with(&[home]).unwrap(), PathBuf::from("/home/me/.local/state"));
         assert_eq!(with(&[home, ("XDG_STATE_HOME", "/state")]).unwrap(), PathBuf::from("/state"));
         let relative = with(&[home, ("XDG_STATE_HOME", "state")]).unwrap();
-        assert_eq!(relative, PathBuf::from("/home/me/.local/state"), "a relative one does not count");
+        assert_eq!(relative, PathBuf::from("/home/me/.local/state"), "a relative path is ignored");
         assert_eq!(with(&[]), None);
     }
 
     #[test]
-    fn a_cluster_has_one_name() {
+    fn a_folder_is_named_after_nodes_and_keyspace() {
         let named = |nodes: &[&str], keyspace: &str| {
             let nodes = nodes.iter().map(|node| (*node).to_owned()).collect();
-            name_on(&Nodes { nodes, datacenter: "datacenter1".to_owned(), keyspace: keyspace.to_owned() })
+            folder_name(&Nodes { nodes, datacenter: "datacenter1".to_owned(), keyspace: keyspace.to_owned() })
         };
         let name = named(&["a:1", "b:1"], "tofrom");
         assert!(name.starts_with("demo-tofrom-") && name.len() == 20, "{name}");

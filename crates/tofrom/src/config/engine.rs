@@ -1,21 +1,21 @@
-//! The store that is in use.
+//! The open store.
 
 use std::sync::Arc;
 use store::cql::CqlStore;
 use store::sqlite::SqliteStore;
 use store::{Copying, Store};
 
-/// A store that is open: what all engines offer, and what each says of itself.
+/// An open store: the common interface, and data that only one engine has.
 #[derive(Clone)]
 pub enum Engine {
-    /// One machine.
+    /// SQLite, on one machine.
     Sqlite(Arc<SqliteStore>),
-    /// A cluster, and whether its operator vouches for its durability.
+    /// A CQL cluster, and whether the operator vouches for its durability.
     Cql(Arc<CqlStore>, bool),
 }
 
 impl Engine {
-    /// What all engines offer.
+    /// The common interface of all engines.
     pub fn store(&self) -> Arc<dyn Store> {
         match self {
             Engine::Sqlite(store) => Arc::clone(store) as Arc<dyn Store>,
@@ -23,7 +23,7 @@ impl Engine {
         }
     }
 
-    /// The same with what it takes to copy all of it.
+    /// The interface for copying the whole store.
     pub fn copying(&self) -> Arc<dyn Copying> {
         match self {
             Engine::Sqlite(store) => Arc::clone(store) as Arc<dyn Copying>,
@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// How many rows were read since it was opened.
+    /// Number of rows read since the store was opened.
     pub fn rows_read(&self) -> u64 {
         match self {
             Engine::Sqlite(store) => store.rows_stepped(),
@@ -39,7 +39,7 @@ impl Engine {
         }
     }
 
-    /// Whether nobody needs to ask how its engines are set up.
+    /// Whether the durability settings of the engines need no check.
     pub fn is_trusted(&self) -> bool {
         matches!(self, Engine::Sqlite(_) | Engine::Cql(_, true))
     }

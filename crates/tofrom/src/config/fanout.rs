@@ -1,25 +1,25 @@
-//! By which way activities come to followers.
+//! Settings of fan-out.
 
 use super::{ConfigError, RawConfig, age_or};
 use crate::fanout::Rules;
 use std::time::Duration;
 
-/// From how many followers on what an account does is pulled, where nothing is said.
+/// Default of `fanout.pull_above`.
 const DEFAULT_PULL_ABOVE: usize = 10_000;
-/// After how long without a read an account falls asleep, where nothing is said.
+/// Default of `fanout.idle_after`.
 const DEFAULT_IDLE_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// `fanout.…`, checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fanout {
-    /// What accounts do that more than so many follow is pulled; none that many follow: nobody.
+    /// Activities of accounts with more followers than this are pulled. `usize::MAX`: never.
     pub pull_above: usize,
-    /// After how long without a read an account falls asleep, if it does.
+    /// Time without a read after which an account becomes dormant. `None`: never.
     pub idle_after: Option<Duration>,
 }
 
 impl Fanout {
-    /// What workers go by.
+    /// The rules for fan-out workers.
     pub fn rules(&self) -> Rules {
         Rules { pull_above: Some(self.pull_above), ..Rules::default() }
     }
@@ -32,15 +32,14 @@ impl Default for Fanout {
 }
 
 impl RawConfig {
-    /// By which way activities come to followers.
+    /// The settings of fan-out, checked.
     pub fn fanout(&self) -> Result<Fanout, ConfigError> {
         let defaults = Fanout::default();
         let pull_above = match self.fanout.pull_above.as_deref() {
             None => defaults.pull_above,
             Some("off") => usize::MAX,
             Some(text) => text.parse().map_err(|_| {
-                let why = format!("{text:?} is no number of followers; right would be 10000, or off");
-                ConfigError::value("fanout.pull_above", why)
+                ConfigError::invalid("fanout.pull_above", text, "a number of followers like 10000, or off")
             })?,
         };
         let idle_after = match self.fanout.idle_after.as_deref() {

@@ -1,14 +1,17 @@
-//! What one client may have of the service.
+//! Limits for each client.
 
 use super::{ConfigError, RawConfig, RawLimits};
 use crate::http::listen::{Network, Trusted};
 
+/// The expected form of an item in a list of networks.
+pub(super) const NETWORK_EXPECTED: &str = "an address or a network, like 10.0.0.5 or 10.0.0.0/8";
+
 /// Limits for each client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientLimits {
-    /// Open connections of one address.
+    /// Maximum number of open connections per client address.
     pub connections_per_address: u32,
-    /// Networks that have no such limit.
+    /// Networks without that limit.
     pub exempt_networks: Trusted,
 }
 
@@ -19,13 +22,13 @@ impl Default for ClientLimits {
 }
 
 impl RawConfig {
-    /// Limits for each client.
+    /// The limits for each client, checked.
     pub fn client_limits(&self) -> Result<ClientLimits, ConfigError> {
         let RawLimits { connections_per_address, exempt_networks } = &self.limits;
         let defaults = ClientLimits::default();
         if *connections_per_address == Some(0) {
-            let why = "is 0, which refuses every connection; expected a number from 1 on, like 256";
-            return Err(ConfigError::value("limits.connections_per_address", why));
+            let expected = "a number above 0, like 256: 0 would refuse every connection";
+            return Err(ConfigError::invalid("limits.connections_per_address", "0", expected));
         }
         Ok(ClientLimits {
             connections_per_address: connections_per_address.unwrap_or(defaults.connections_per_address),
@@ -37,8 +40,9 @@ impl RawConfig {
     }
 }
 
-/// The networks that a setting lists.
+/// Parses the networks that a setting lists.
 pub(super) fn networks(name: &'static str, texts: &[String]) -> Result<Trusted, ConfigError> {
-    let networks: Result<Vec<_>, _> = texts.iter().map(|text| Network::parse(text)).collect();
-    networks.map(Trusted::new).map_err(|why| ConfigError::value(name, why.to_string()))
+    let network =
+        |text: &String| Network::parse(text).map_err(|_| ConfigError::invalid(name, text, NETWORK_EXPECTED));
+    texts.iter().map(network).collect::<Result<Vec<_>, _>>().map(Trusted::new)
 }

@@ -1,8 +1,8 @@
-//! Settings: what was written down ([`RawConfig`]) and what it comes to ([`Config`]).
+//! Settings: [`RawConfig`] as written, [`Config`] checked and complete.
 //!
-//! They come from `tofrom.toml` (or the file of `--config`), then from the environment (`TOFROM_LISTEN`, nested ones
-//! as `TOFROM_TLS__CERTIFICATE`, lists with commas), then from flags; the later one counts. A setting that nobody
-//! knows is an error, wherever it was written.
+//! Settings are read from `tofrom.toml` (or the file of `--config`), then from the environment (`TOFROM_LISTEN`, nested
+//! ones as `TOFROM_TLS__CERTIFICATE`, lists with commas), then from flags. A later value replaces an earlier one. An
+//! unknown setting is an error in the file and in the environment.
 
 mod address;
 mod age;
@@ -33,127 +33,144 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The file that is read where none is named.
+/// The settings file that is read without `--config`.
 pub const DEFAULT_FILE: &str = "tofrom.toml";
-/// The folder for data where none is named.
+/// Default of `data_dir`.
 pub const DEFAULT_DATA_DIR: &str = "tofrom-data";
-/// Where HTTPS listens where nothing is said: every address, a port that needs no privilege.
+/// Default of `listen`: all addresses, and a port that needs no privileges.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8443);
-/// Where the admin listener is where nothing is said: this machine only.
+/// Default of `admin_listen`: this machine only.
 pub const DEFAULT_ADMIN_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8444);
 
-/// The largest `max_count`: a page is in memory as a whole.
-const LARGEST_MAX_COUNT: u32 = 10_000;
+/// Upper bound of `max_count`: a page is held in memory as a whole.
+const MAX_MAX_COUNT: u32 = 10_000;
 
-/// What is wrong with the settings, and what would be right.
+/// An error in the settings. The message says what was expected.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file can't be read.
-    #[error("{path}: {why}", path = .path.display())]
+    /// The file cannot be read or parsed.
+    #[error("cannot read the settings file {path}: {why}", path = .path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         why: String,
     },
-    /// Somebody wrote a setting that there is not.
-    #[error("{place}: there is no setting {name}{hint}")]
+    /// The file or the environment has a setting that does not exist.
+    #[error("unknown setting {name} in {origin}: {hint}")]
     Unknown {
-        /// The file or the environment's variable.
-        place: String,
+        /// The file or the environment variable.
+        origin: String,
         /// The setting.
         name: String,
-        /// The setting that may have been meant.
+        /// The setting that was probably meant, or all settings.
         hint: String,
     },
-    /// A setting can't have that value.
-    #[error("{name}: {why}")]
-    Value {
+    /// A value has the wrong type.
+    #[error("invalid settings: {0}")]
+    Type(String),
+    /// A setting has an invalid value.
+    #[error("invalid value {value:?} for {name}: expected {expected}")]
+    Invalid {
         /// The setting.
         name: &'static str,
-        /// What is wrong and what would be right.
-        why: String,
+        /// The value.
+        value: String,
+        /// The expected form.
+        expected: String,
+    },
+    /// A required setting has no value.
+    #[error("{name} is not set: {expected}")]
+    Missing {
+        /// The setting.
+        name: &'static str,
+        /// Why it is required, and the expected form.
+        expected: String,
     },
 }
 
 impl ConfigError {
-    fn value(name: &'static str, why: impl Into<String>) -> ConfigError {
-        ConfigError::Value { name, why: why.into() }
+    fn invalid(name: &'static str, value: impl Into<String>, expected: impl Into<String>) -> ConfigError {
+        ConfigError::Invalid { name, value: value.into(), expected: expected.into() }
+    }
+
+    fn missing(name: &'static str, expected: impl Into<String>) -> ConfigError {
+        ConfigError::Missing { name, expected: expected.into() }
     }
 }
 
-/// The settings of a service, complete and checked as far as that goes without touching anything.
+/// The settings of a server, complete and checked as far as possible without I/O.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The public address that everything is built from.
+    /// The public address: the base of all links.
     pub base_url: BaseUrl,
-    /// HTTPS: where, and with which certificate.
+    /// The HTTPS listener.
     pub https: Option<Https>,
-    /// Plain HTTP behind a proxy.
+    /// The plain HTTP listener behind a proxy.
     pub proxy: Option<Proxy>,
     /// The admin listener.
     pub admin_listen: Option<SocketAddr>,
-    /// Where everything is kept.
+    /// The store and the keys to its secrets.
     pub storage: Storage,
-    /// Whether every request must name its application.
+    /// Whether every request must send a consumer key.
     pub require_consumer_key: bool,
-    /// Whether people may make accounts without an invitation.
+    /// Whether people may sign up without an invitation.
     pub open_registration: bool,
-    /// How long activities are kept; for ever if nothing is said.
+    /// How long activities are kept. `None`: forever.
     pub retention: Option<Duration>,
-    /// How long OAuth access tokens live; for ever if nothing is said.
+    /// Lifetime of OAuth access tokens. `None`: forever.
     pub token_lifetime: Option<Duration>,
-    /// Origins whose scripts may use the service.
+    /// Origins whose scripts may call the API.
     pub cors_origins: Vec<String>,
-    /// How far `start` reaches.
+    /// Maximum of the `start` parameter.
     pub max_start: u32,
-    /// How many items a page may have.
+    /// Maximum number of items on a page.
     pub max_count: u32,
-    /// How many connections may be open.
+    /// Maximum number of open connections.
     pub max_connections: u32,
-    /// What one client may have.
+    /// Limits for each client.
     pub limits: ClientLimits,
-    /// How long the listeners go on after the signal to stop.
+    /// How long the listeners keep accepting after the stop signal.
     pub shutdown_delay: Duration,
-    /// How sources are fetched.
+    /// Settings of the feed importer.
     pub sources: SourceSettings,
-    /// By which way activities come to followers.
+    /// Settings of fan-out.
     pub fanout: Fanout,
 }
 
-/// What a process needs to know that only delivers.
+/// The settings of a worker process, which only delivers.
 #[derive(Clone, Debug)]
 pub struct WorkerConfig {
     /// The admin listener.
     pub admin_listen: SocketAddr,
-    /// Where everything is kept.
+    /// The store and the keys to its secrets.
     pub storage: Storage,
-    /// How sources are fetched.
+    /// Settings of the feed importer.
     pub sources: SourceSettings,
-    /// By which way activities come to followers.
+    /// Settings of fan-out.
     pub fanout: Fanout,
 }
 
 /// The HTTPS listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Https {
-    /// Where.
+    /// Address and port.
     pub listen: SocketAddr,
-    /// The certificate and its key.
+    /// The certificate and its private key.
     pub files: TlsFiles,
 }
 
-/// The listener behind a proxy that ends TLS.
+/// The listener behind a proxy that terminates TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proxy {
-    /// Where.
+    /// Address and port.
     pub listen: SocketAddr,
-    /// From whom.
+    /// The networks of the proxies.
     pub trusted: Trusted,
 }
 
 impl Config {
-    /// A service that listens nowhere yet, with defaults for everything else.
+    /// The default settings, without listeners.
     pub fn new(base_url: BaseUrl, storage: Storage) -> Config {
         let sources =
             SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..SourceSettings::default() };
@@ -180,19 +197,17 @@ impl Config {
 }
 
 impl RawConfig {
-    /// Where everything is kept.
+    /// The settings of the store.
     pub fn storage(&self) -> Result<Storage, ConfigError> {
         let cluster = match self.store.as_deref() {
             None if self.cql.nodes.is_some() || self.nats.servers.is_some() => {
-                let why = "is not set, but cql.nodes or nats.servers is; right would be cql for a cluster, or sqlite";
-                return Err(ConfigError::value("store", why));
+                let expected =
+                    "cql.nodes or nats.servers is set: expected \"cql\" for a cluster, or \"sqlite\"";
+                return Err(ConfigError::missing("store", expected));
             }
             None | Some("sqlite") => None,
             Some("cql") => Some(self.cluster()?),
-            Some(other) => {
-                let why = format!("{other:?} is none; right would be sqlite or cql");
-                return Err(ConfigError::value("store", why));
-            }
+            Some(other) => return Err(ConfigError::invalid("store", other, "\"sqlite\" or \"cql\"")),
         };
         Ok(Storage {
             cluster,
@@ -202,28 +217,25 @@ impl RawConfig {
         })
     }
 
-    /// The public address that everything is built from.
+    /// The public address: the base of all links.
     pub fn public_address(&self) -> Result<BaseUrl, ConfigError> {
         let base_url = self.base_url.as_deref().ok_or_else(|| {
-            let why =
-                "is not set; right would be the address that clients use, like https://feeds.example.org";
-            ConfigError::value("base_url", why)
+            let expected = "expected the address that clients use, like https://feeds.example.org";
+            ConfigError::missing("base_url", expected)
         })?;
-        BaseUrl::parse(base_url).map_err(|why| ConfigError::value("base_url", why.to_string()))
+        BaseUrl::parse(base_url)
+            .map_err(|error| ConfigError::invalid("base_url", base_url, error.to_string()))
     }
 
     fn open_registration(&self) -> Result<bool, ConfigError> {
         match self.registration.as_deref() {
             None | Some("invitation") => Ok(false),
             Some("open") => Ok(true),
-            Some(other) => {
-                let why = format!("{other:?} is none; right would be invitation or open");
-                Err(ConfigError::value("registration", why))
-            }
+            Some(other) => Err(ConfigError::invalid("registration", other, "\"invitation\" or \"open\"")),
         }
     }
 
-    /// The settings of a service.
+    /// The settings of a server.
     pub fn resolve(&self) -> Result<Config, ConfigError> {
         let storage = self.storage()?;
         storage.demand_shared_keys()?;
@@ -248,14 +260,14 @@ impl RawConfig {
             ..defaults
         };
         if config.https.is_none() && config.proxy.is_none() {
-            let why = "is not set, so there is no HTTPS; set it and tls.private_key, or proxy.listen and proxy.trusted \
-                       behind a proxy that ends TLS";
-            return Err(ConfigError::value("tls.certificate", why));
+            let expected = "HTTPS needs it. Set tls.certificate and tls.private_key; or, behind a proxy that \
+                            terminates TLS, proxy.listen and proxy.trusted";
+            return Err(ConfigError::missing("tls.certificate", expected));
         }
         Ok(config)
     }
 
-    /// The settings of a process that only delivers: it has no address and shows no certificate.
+    /// The settings of a worker, which needs no public address and no certificate.
     pub fn resolve_worker(&self) -> Result<WorkerConfig, ConfigError> {
         let storage = self.storage()?;
         storage.demand_shared_keys()?;
@@ -274,18 +286,18 @@ impl RawConfig {
                 let files = TlsFiles { certificate: certificate.clone(), private_key: private_key.clone() };
                 Ok(Some(Https { listen: listen.unwrap_or(DEFAULT_LISTEN), files }))
             }
-            (Some(_), None) => Err(ConfigError::value(
+            (Some(_), None) => Err(ConfigError::missing(
                 "tls.private_key",
-                "is not set, but tls.certificate is; they go together",
+                "tls.certificate needs it: expected the path of a PEM file",
             )),
-            (None, Some(_)) => Err(ConfigError::value(
+            (None, Some(_)) => Err(ConfigError::missing(
                 "tls.certificate",
-                "is not set, but tls.private_key is; they go together",
+                "tls.private_key needs it: expected the path of a PEM file",
             )),
             (None, None) if listen.is_some() => {
-                let why = "speaks HTTPS only and needs tls.certificate and tls.private_key; a plain listener behind a \
-                           proxy is proxy.listen";
-                Err(ConfigError::value("listen", why))
+                let expected = "listen speaks HTTPS only and needs it. Set tls.certificate and tls.private_key; or, \
+                                behind a proxy, proxy.listen instead of listen";
+                Err(ConfigError::missing("tls.certificate", expected))
             }
             (None, None) => Ok(None),
         }
@@ -296,15 +308,16 @@ impl RawConfig {
         let Some(listen) = socket("proxy.listen", self.proxy.listen.as_deref())? else {
             return match trusted {
                 [] => Ok(None),
-                _ => Err(ConfigError::value(
+                _ => Err(ConfigError::missing(
                     "proxy.listen",
-                    "is not set, but proxy.trusted is; they go together",
+                    "proxy.trusted needs it: expected an address and a port, like 127.0.0.1:8080",
                 )),
             };
         };
         if trusted.is_empty() {
-            let why = "is empty, so nobody could connect; right would be the proxy's address, like 10.0.0.5 or 10.0.0.0/8";
-            return Err(ConfigError::value("proxy.trusted", why));
+            let expected = "proxy.listen refuses all other clients: expected the proxy's address or network, like \
+                            10.0.0.5 or 10.0.0.0/8";
+            return Err(ConfigError::missing("proxy.trusted", expected));
         }
         Ok(Some(Proxy { listen, trusted: limits::networks("proxy.trusted", trusted)? }))
     }
@@ -312,13 +325,11 @@ impl RawConfig {
     fn cors_origins(&self) -> Result<Vec<String>, ConfigError> {
         let origins = self.cors_origins.as_deref().unwrap_or_default();
         for origin in origins {
-            // A browser sends the origin in exactly this form, and it is compared as a text.
+            // A browser sends the origin in exactly this form, and origins are compared as text.
             if url::Url::parse(origin).map(|url| url.origin().ascii_serialization()).as_deref() != Ok(origin)
             {
-                let why = format!(
-                    "{origin:?} is no origin; right would be one like https://app.example.org, without a slash"
-                );
-                return Err(ConfigError::value("cors_origins", why));
+                let expected = "an origin like https://app.example.org, without a path or trailing slash";
+                return Err(ConfigError::invalid("cors_origins", origin, expected));
             }
         }
         Ok(origins.to_vec())
@@ -326,37 +337,44 @@ impl RawConfig {
 
     fn max_count(&self) -> Result<Option<u32>, ConfigError> {
         match self.max_count {
-            // Streams begin with up to as many, and pages for people have less.
-            Some(count) if !(MAX_PAGE..=LARGEST_MAX_COUNT).contains(&count) => Err(ConfigError::value(
+            // A stream starts with up to MAX_PAGE items, and HTML pages have fewer.
+            Some(count) if !(MAX_PAGE..=MAX_MAX_COUNT).contains(&count) => Err(ConfigError::invalid(
                 "max_count",
-                format!("is {count}; right would be a number from {MAX_PAGE} to {LARGEST_MAX_COUNT}"),
+                count.to_string(),
+                format!("a number from {MAX_PAGE} to {MAX_MAX_COUNT}"),
             )),
-            other => Ok(other),
+            count => Ok(count),
         }
     }
 
     fn max_connections(&self) -> Result<Option<u32>, ConfigError> {
         match self.max_connections {
-            Some(0) => Err(ConfigError::value(
+            Some(0) => Err(ConfigError::invalid(
                 "max_connections",
-                "is 0, so nobody could connect; right would be 20000",
+                "0",
+                "a number above 0, like 20000: 0 would refuse every connection",
             )),
-            other => Ok(other),
+            max => Ok(max),
         }
     }
 }
 
-/// A length of time; `None` where nothing is said, or the word for none.
+/// The expected form of a duration.
+const AGE_EXPECTED: &str = "a whole number above 0 and a unit (s, m, h, d or w), like 90d";
+
+/// Parses a duration.
+fn age(name: &'static str, text: Option<&str>) -> Result<Option<Duration>, ConfigError> {
+    let invalid = |text| ConfigError::invalid(name, text, AGE_EXPECTED);
+    text.map(|text| parse_age(text).map_err(|_| invalid(text))).transpose()
+}
+
+/// Parses a duration, or the word `none` for its absence.
 fn age_or(none: &str, name: &'static str, text: Option<&str>) -> Result<Option<Duration>, ConfigError> {
-    let wrong = |why| ConfigError::value(name, format!("{why}, or {none}"));
-    text.filter(|text| *text != none).map(|age| parse_age(age).map_err(wrong)).transpose()
+    let invalid = |text| ConfigError::invalid(name, text, format!("{AGE_EXPECTED}, or {none}"));
+    text.filter(|text| *text != none).map(|text| parse_age(text).map_err(|_| invalid(text))).transpose()
 }
 
 fn socket(name: &'static str, text: Option<&str>) -> Result<Option<SocketAddr>, ConfigError> {
-    let wrong = |text| {
-        let why =
-            format!("{text:?} is no address and port; right would be one like 0.0.0.0:8443 or [::1]:8443");
-        ConfigError::value(name, why)
-    };
-    text.map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+    let expected = "an address and a port, like 0.0.0.0:8443 or [::1]:8443";
+    text.map(|text| text.parse().map_err(|_| ConfigError::invalid(name, text, expected))).transpose()
 }

@@ -1,4 +1,4 @@
-//! Settings as they were written down, gathered from all places.
+//! Settings as written in the file and the environment.
 
 use super::{ConfigError, DEFAULT_FILE};
 use crate::telemetry::{FILTER_VARIABLE, FORMAT_VARIABLE};
@@ -6,17 +6,17 @@ use config::{FileFormat, Map, Value};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// Everything that can be set, unless nobody did.
+/// All settings. `None` means that a setting has no value.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RawConfig {
     /// The public address: `https://host[:port][/prefix]`. Has no default.
     pub base_url: Option<String>,
-    /// Where HTTPS listens.
+    /// Address and port of the HTTPS listener.
     pub listen: Option<String>,
-    /// Where the admin listener is.
+    /// Address and port of the admin listener.
     pub admin_listen: Option<String>,
-    /// The folder for data.
+    /// The data folder.
     pub data_dir: Option<PathBuf>,
     /// The certificate of `listen`.
     pub tls: RawTls,
@@ -24,37 +24,37 @@ pub struct RawConfig {
     pub proxy: RawProxy,
     /// The engine: `sqlite` or `cql`.
     pub store: Option<String>,
-    /// The database of a cluster.
+    /// The CQL database of a cluster.
     pub cql: RawCql,
-    /// The log of a cluster.
+    /// The delivery log of a cluster.
     pub nats: RawNats,
-    /// Whether the operator vouches that the engines of a cluster sync before they acknowledge.
+    /// Whether the operator vouches that the engines of a cluster sync to disk before they acknowledge.
     pub vouch_for_durability: Option<bool>,
-    /// What seals secrets; the first one seals new ones.
+    /// The keys that seal secrets. The first one seals new secrets.
     pub secret_keys: Option<Vec<String>>,
-    /// Whether every request must name its application.
+    /// Whether every request must send a consumer key.
     pub require_consumer_key: Option<bool>,
-    /// Who may make an account on the pages: whoever has an `invitation`, or everybody (`open`).
+    /// Who may sign up: `invitation` (people with an invitation) or `open` (all).
     pub registration: Option<String>,
     /// How long activities are kept: `90d`, or `forever`.
     pub retention: Option<String>,
-    /// How long OAuth access tokens live: `90d`, or `forever`.
+    /// Lifetime of OAuth access tokens: `90d`, or `forever`.
     pub token_lifetime: Option<String>,
-    /// Origins whose scripts may use the service.
+    /// Origins whose scripts may call the API.
     pub cors_origins: Option<Vec<String>>,
-    /// How far `start` reaches.
+    /// Maximum of the `start` parameter.
     pub max_start: Option<u32>,
-    /// How many items a page may have.
+    /// Maximum number of items on a page.
     pub max_count: Option<u32>,
-    /// How many connections may be open.
+    /// Maximum number of open connections.
     pub max_connections: Option<u32>,
-    /// How long the listeners go on when the service is told to stop: `5s`.
+    /// How long the listeners keep accepting after the stop signal: `5s`.
     pub shutdown_delay: Option<String>,
-    /// What one client may have.
+    /// Limits for each client.
     pub limits: RawLimits,
-    /// What is fetched elsewhere.
+    /// Settings of the feed importer.
     pub sources: RawSources,
-    /// By which way activities come to followers.
+    /// Settings of fan-out.
     pub fanout: RawFanout,
 }
 
@@ -62,9 +62,9 @@ pub struct RawConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RawFanout {
-    /// What accounts do that more than so many follow is pulled: `10000`, or `off`.
+    /// Activities of accounts with more followers than this are pulled: `10000`, or `off`.
     pub pull_above: Option<String>,
-    /// After how long without a read nothing is pushed to an account: `30d`, or `off`.
+    /// Time without a read after which an account becomes dormant: `30d`, or `off`.
     pub idle_after: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct RawFanout {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RawSources {
-    /// Networks of one's own that sources may be fetched from: `10.1.0.0/16`.
+    /// Private networks that sources may be fetched from: `10.1.0.0/16`.
     pub networks: Option<Vec<String>>,
     /// Ports that sources may be fetched from besides 80 and 443.
     pub ports: Option<Vec<String>>,
@@ -92,7 +92,7 @@ pub struct RawTls {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RawProxy {
-    /// Where it listens.
+    /// Address and port.
     pub listen: Option<String>,
     /// Addresses and networks that may connect.
     pub trusted: Option<Vec<String>>,
@@ -102,9 +102,9 @@ pub struct RawProxy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RawLimits {
-    /// Open connections of one address.
+    /// Maximum number of open connections per client address.
     pub connections_per_address: Option<u32>,
-    /// Addresses and networks that have no such limit.
+    /// Addresses and networks without that limit.
     pub exempt_networks: Option<Vec<String>>,
 }
 
@@ -112,25 +112,25 @@ pub struct RawLimits {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RawCql {
-    /// Nodes to begin with, `host:port`.
+    /// Contact points, `host:port`.
     pub nodes: Option<Vec<String>>,
-    /// The datacenter whose nodes are asked.
+    /// The datacenter whose nodes are queried.
     pub datacenter: Option<String>,
     /// The name of the keyspace.
     pub keyspace: Option<String>,
 }
 
-/// `nats.…`, without `Debug`: an address may have a password in it.
+/// `nats.…`, without `Debug`: an address may contain a password.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RawNats {
     /// The servers, `nats://host:port`.
     pub servers: Option<Vec<String>>,
-    /// Their monitors, `http://host:port`.
+    /// Their monitoring endpoints, `http://host:port`.
     pub monitor: Option<Vec<String>>,
     /// The name of the stream.
     pub stream: Option<String>,
-    /// How long a worker may show no progress before others get its tasks: `5s`.
+    /// How long a worker may make no progress before its tasks go to other workers: `5s`.
     pub ack_wait: Option<String>,
 }
 
@@ -138,11 +138,11 @@ pub struct RawNats {
 enum Shape {
     Single,
     List,
-    /// In a file, a relative one counts from the file.
+    /// A relative path in a file is relative to the file's folder.
     Path,
 }
 
-/// Every setting's name. A test holds it to the fields of [`RawConfig`].
+/// The names of all settings. A test compares them with the fields of [`RawConfig`].
 const SETTINGS: [(&str, Shape); 33] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
@@ -180,13 +180,13 @@ const SETTINGS: [(&str, Shape); 33] = [
 ];
 
 const PREFIX: &str = "TOFROM_";
-/// Variables of ours that are no settings: they count before there are any.
-const NO_SETTINGS: [&str; 2] = [FILTER_VARIABLE, FORMAT_VARIABLE];
-/// What variables begin with that the project's own scripts and tests take.
-const OF_THE_PROJECT: [&str; 4] = ["COMMIT", "ENGINES_", "SCHEMA_COMMAND", "TEST_"];
+/// Variables of the log, which are read before the settings.
+const LOG_VARIABLES: [&str; 2] = [FILTER_VARIABLE, FORMAT_VARIABLE];
+/// Prefixes of the variables for the project's scripts and tests.
+const PROJECT_PREFIXES: [&str; 4] = ["COMMIT", "ENGINES_", "SCHEMA_COMMAND", "TEST_"];
 
 impl RawConfig {
-    /// Gathers the settings: from `file`, or from `tofrom.toml` if there is one here, then from the environment.
+    /// Reads the settings from `file`, or from `tofrom.toml` if the working folder has one, then from the environment.
     pub fn gather(
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
@@ -198,7 +198,7 @@ impl RawConfig {
             None => {}
         }
         all.extend(from_environment(environment)?);
-        let wrong = |error: config::ConfigError| ConfigError::value("settings", error.to_string());
+        let wrong = |error: config::ConfigError| ConfigError::Type(error.to_string());
         let mut builder = config::Config::builder();
         for (name, value) in all {
             builder = builder.set_override(name, value).map_err(wrong)?;
@@ -218,14 +218,14 @@ fn from_file(path: &Path) -> Result<Vec<Setting>, ConfigError> {
         .build()
         .and_then(config::Config::try_deserialize::<Map<String, Value>>)
         .map_err(|error| unreadable(error.to_string()))?;
-    let place = path.display().to_string();
+    let origin = path.display().to_string();
     let mut found = Vec::new();
     for (name, value) in flatten(parsed) {
-        let (name, shape) = known(&name, &place)?;
+        let (name, shape) = setting(&name, &origin)?;
         let value = match (shape, value.clone().into_string()) {
             (Shape::Path, Ok(relative)) => {
-                let from = path.parent().unwrap_or(Path::new(""));
-                Value::from(from.join(relative).to_string_lossy().into_owned())
+                let folder = path.parent().unwrap_or(Path::new(""));
+                Value::from(folder.join(relative).to_string_lossy().into_owned())
             }
             _ => value,
         };
@@ -254,12 +254,12 @@ fn from_environment(variables: impl Iterator<Item = (String, String)>) -> Result
     let mut found = Vec::new();
     for (variable, text) in variables {
         let Some(name) = variable.strip_prefix(PREFIX) else { continue };
-        // An empty variable is how one is taken back in many places.
-        let of_the_project = OF_THE_PROJECT.iter().any(|prefix| name.starts_with(prefix));
-        if NO_SETTINGS.contains(&variable.as_str()) || of_the_project || text.is_empty() {
+        // An empty variable counts as unset: many tools can only unset a variable that way.
+        let is_for_project = PROJECT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        if LOG_VARIABLES.contains(&variable.as_str()) || is_for_project || text.is_empty() {
             continue;
         }
-        let (name, shape) = known(&name.to_ascii_lowercase().replace("__", "."), &variable)?;
+        let (name, shape) = setting(&name.to_ascii_lowercase().replace("__", "."), &variable)?;
         let value = match shape {
             Shape::List => {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
@@ -272,23 +272,26 @@ fn from_environment(variables: impl Iterator<Item = (String, String)>) -> Result
     Ok(found)
 }
 
-fn known(name: &str, place: &str) -> Result<(&'static str, Shape), ConfigError> {
+/// Finds a setting by its name.
+fn setting(name: &str, origin: &str) -> Result<(&'static str, Shape), ConfigError> {
     if let Some(setting) = SETTINGS.iter().find(|(known, _)| *known == name) {
         return Ok(*setting);
     }
     let nearest = SETTINGS.iter().map(|(known, _)| (distance(name, known), *known)).min();
     let hint = match nearest {
-        // Half of it may be wrong, but not all.
-        Some((distance, known)) if distance <= name.len().max(known.len()) / 2 => format!("; is it {known}?"),
+        // A suggestion helps only if at least half of the name is right.
+        Some((distance, known)) if distance <= name.len().max(known.len()) / 2 => {
+            format!("did you mean {known}?")
+        }
         _ => {
             let all: Vec<_> = SETTINGS.iter().map(|(known, _)| *known).collect();
-            format!("; there are {}", all.join(", "))
+            format!("expected one of {}", all.join(", "))
         }
     };
-    Err(ConfigError::Unknown { place: place.to_owned(), name: name.to_owned(), hint })
+    Err(ConfigError::Unknown { origin: origin.to_owned(), name: name.to_owned(), hint })
 }
 
-/// How many letters one would have to add, take away or change (Levenshtein).
+/// The Levenshtein distance: how many letters to insert, delete or change.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, in_a) in a.chars().enumerate() {
@@ -311,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances() {
+    fn distance_counts_insertions_deletions_and_changes() {
         for (a, b, expected) in
             [("", "", 0), ("abc", "abc", 0), ("abc", "", 3), ("", "ab", 2), ("kitten", "sitting", 3)]
         {
@@ -329,11 +332,11 @@ mod tests {
                 _ if shape == Shape::List => "a, b",
                 _ => "a",
             };
-            let nowhere = std::env::temp_dir().join(format!("tofrom-empty-{}.toml", std::process::id()));
-            std::fs::write(&nowhere, "").unwrap();
-            let gathered = RawConfig::gather(Some(&nowhere), [(variable, text.to_owned())].into_iter());
-            std::fs::remove_file(nowhere).unwrap();
-            assert!(gathered.unwrap() != RawConfig::default(), "{name} is no field");
+            let empty = std::env::temp_dir().join(format!("tofrom-empty-{}.toml", std::process::id()));
+            std::fs::write(&empty, "").unwrap();
+            let gathered = RawConfig::gather(Some(&empty), [(variable, text.to_owned())].into_iter());
+            std::fs::remove_file(empty).unwrap();
+            assert!(gathered.unwrap() != RawConfig::default(), "{name} is not a field");
         }
     }
 }

@@ -1,20 +1,22 @@
-//! How sources are fetched.
+//! Settings of the feed importer.
 
+use super::limits::NETWORK_EXPECTED;
 use super::{ConfigError, RawConfig};
 use crate::sources::SourceSettings;
 use fetcher::Network;
 
 impl RawConfig {
-    /// How sources are fetched. Without a public address, those who are asked do not learn who asks, and no hub can
-    /// tell of news.
+    /// The settings of the feed importer, checked. Without a public address, requests do not name the server, and hubs
+    /// cannot notify it.
     pub fn sources(&self) -> Result<SourceSettings, ConfigError> {
         let base_url = self.base_url.as_ref().map(|_| self.public_address()).transpose()?;
         let network = |text: &String| {
-            text.parse::<Network>().map_err(|why| ConfigError::value("sources.networks", why.to_string()))
+            let invalid = || ConfigError::invalid("sources.networks", text, NETWORK_EXPECTED);
+            text.parse::<Network>().map_err(|_| invalid())
         };
         let port = |text: &String| {
-            let wrong = || format!("{text:?} is no port; right would be a number like 8080");
-            text.parse().map_err(|_| ConfigError::value("sources.ports", wrong()))
+            let invalid = || ConfigError::invalid("sources.ports", text, "a port number, like 8080");
+            text.parse().map_err(|_| invalid())
         };
         Ok(SourceSettings {
             base_url: base_url.map(|base| base.as_str().to_owned()),

@@ -1,4 +1,4 @@
-//! Settings from all places, and what is said about wrong ones.
+//! Settings from the file and the environment, and the errors for invalid ones.
 
 use super::*;
 
@@ -14,11 +14,11 @@ fn gather(file: &str, environment: &[(&str, &str)]) -> Result<RawConfig, ConfigE
     gathered
 }
 
-fn complaint(file: &str, environment: &[(&str, &str)]) -> String {
+fn error_of(file: &str, environment: &[(&str, &str)]) -> String {
     gather(file, environment).and_then(|raw| raw.resolve()).unwrap_err().to_string()
 }
 
-const WHOLE: &str = r#"
+const COMPLETE: &str = r#"
 base_url = "https://feeds.example.org/"
 listen = "127.0.0.1:443"
 retention = "90d"
@@ -31,12 +31,16 @@ private_key = "/etc/key.pem"
 "#;
 
 #[test]
-fn a_whole_file() {
-    let config = gather(WHOLE, &[]).unwrap().resolve().unwrap();
+fn a_complete_file_is_read() {
+    let config = gather(COMPLETE, &[]).unwrap().resolve().unwrap();
     assert_eq!(config.base_url.as_str(), "https://feeds.example.org");
     let https = config.https.unwrap();
     assert_eq!(https.listen, "127.0.0.1:443".parse().unwrap());
-    assert_eq!(https.files.certificate, std::env::temp_dir().join("cert.pem"), "from the file's folder");
+    assert_eq!(
+        https.files.certificate,
+        std::env::temp_dir().join("cert.pem"),
+        "relative to the file's folder"
+    );
     assert_eq!(https.files.private_key, PathBuf::from("/etc/key.pem"));
     assert_eq!(config.admin_listen, Some(DEFAULT_ADMIN_LISTEN));
     assert_eq!(config.retention, Some(Duration::from_secs(90 * 24 * 60 * 60)));
@@ -45,7 +49,7 @@ fn a_whole_file() {
 }
 
 #[test]
-fn the_environment_counts_more_than_the_file() {
+fn the_environment_overrides_the_file() {
     let environment = [
         ("TOFROM_LISTEN", "0.0.0.0:8443"),
         ("TOFROM_TLS__CERTIFICATE", "other.pem"),
@@ -58,53 +62,58 @@ fn the_environment_counts_more_than_the_file() {
         ("TOFROM_LOG", "debug"),
         ("HOME", "/root"),
     ];
-    let config = gather(WHOLE, &environment).unwrap().resolve().unwrap();
+    let config = gather(COMPLETE, &environment).unwrap().resolve().unwrap();
     let https = config.https.unwrap();
     assert_eq!(https.listen, DEFAULT_LISTEN);
-    assert_eq!(https.files.certificate, PathBuf::from("other.pem"), "from the working folder");
+    assert_eq!(https.files.certificate, PathBuf::from("other.pem"), "relative to the working folder");
     assert!(config.require_consumer_key);
     assert!(config.open_registration);
     assert!(config.proxy.unwrap().trusted.contains("10.1.1.1".parse().unwrap()));
     assert_eq!(config.storage.secret_keys, ["12345", "67890"]);
-    assert_eq!(config.max_start, 5, "an empty variable is none");
+    assert_eq!(config.max_start, 5, "an empty variable is ignored");
 }
 
 #[test]
 fn unknown_settings_are_errors() {
-    assert!(complaint("bse_url = 'x'", &[]).ends_with("there is no setting bse_url; is it base_url?"));
-    assert!(
-        complaint("[tls]\ncertficate = 'x'", &[])
-            .ends_with("no setting tls.certficate; is it tls.certificate?")
+    let text = error_of("bse_url = 'x'", &[]);
+    assert!(text.starts_with("unknown setting bse_url in ") && text.ends_with(": did you mean base_url?"));
+    assert!(error_of("[tls]\ncertficate = 'x'", &[]).ends_with("did you mean tls.certificate?"));
+    assert!(error_of("base_url.host = 'x'", &[]).contains("unknown setting base_url.host"));
+    let text = error_of("", &[("TOFROM_MAX_CONECTIONS", "1")]);
+    assert_eq!(
+        text,
+        "unknown setting max_conections in TOFROM_MAX_CONECTIONS: did you mean max_connections?"
     );
-    assert!(complaint("base_url.host = 'x'", &[]).contains("no setting base_url.host"));
-    let text = complaint("", &[("TOFROM_MAX_CONECTIONS", "1")]);
-    assert_eq!(text, "TOFROM_MAX_CONECTIONS: there is no setting max_conections; is it max_connections?");
-    assert!(complaint("x = 1", &[]).contains("there are base_url, listen"));
+    assert!(error_of("x = 1", &[]).contains("expected one of base_url, listen"));
 }
 
 #[test]
-fn wrong_values_are_errors_that_say_what_would_be_right() {
-    for (file, environment, said) in [
-        ("", None, "base_url: is not set"),
-        (WHOLE, Some(("TOFROM_BASE_URL", "http://x")), "does not begin with https://"),
-        (WHOLE, Some(("TOFROM_LISTEN", "8443")), "0.0.0.0:8443"),
-        (WHOLE, Some(("TOFROM_STORE", "cql")), "cql.nodes: is not set"),
-        (WHOLE, Some(("TOFROM_STORE", "postgres")), "right would be sqlite or cql"),
-        (WHOLE, Some(("TOFROM_CQL__NODES", "10.0.0.1:9042")), "store: is not set"),
-        (WHOLE, Some(("TOFROM_RETENTION", "90 days")), "like 90d, or forever"),
-        (WHOLE, Some(("TOFROM_CORS_ORIGINS", "https://a.example/")), "without a slash"),
-        (WHOLE, Some(("TOFROM_PROXY__LISTEN", "127.0.0.1:80")), "proxy.trusted: is empty"),
-        (WHOLE, Some(("TOFROM_PROXY__TRUSTED", "10.0.0.1")), "proxy.listen: is not set"),
-        (WHOLE, Some(("TOFROM_MAX_COUNT", "199")), "a number from 200 to 10000"),
-        (WHOLE, Some(("TOFROM_MAX_CONNECTIONS", "0")), "nobody could connect"),
-        (WHOLE, Some(("TOFROM_MAX_CONNECTIONS", "many")), "max_connections"),
-        ("base_url = 'https://x.example'", None, "there is no HTTPS"),
-        ("base_url = 'https://x.example'\nlisten = '0.0.0.0:1'", None, "speaks HTTPS only"),
-        ("base_url = 'https://x.example'\ntls.certificate = 'x'", None, "tls.private_key: is not set"),
+fn invalid_values_are_errors_that_name_the_expected_form() {
+    for (file, environment, expected) in [
+        ("", None, "base_url is not set"),
+        (COMPLETE, Some(("TOFROM_BASE_URL", "http://x")), "does not begin with https://"),
+        (COMPLETE, Some(("TOFROM_LISTEN", "8443")), "0.0.0.0:8443"),
+        (COMPLETE, Some(("TOFROM_STORE", "cql")), "cql.nodes is not set"),
+        (
+            COMPLETE,
+            Some(("TOFROM_STORE", "postgres")),
+            "invalid value \"postgres\" for store: expected \"sqlite\" or \"cql\"",
+        ),
+        (COMPLETE, Some(("TOFROM_CQL__NODES", "10.0.0.1:9042")), "store is not set"),
+        (COMPLETE, Some(("TOFROM_RETENTION", "90 days")), "like 90d, or forever"),
+        (COMPLETE, Some(("TOFROM_CORS_ORIGINS", "https://a.example/")), "without a path or trailing slash"),
+        (COMPLETE, Some(("TOFROM_PROXY__LISTEN", "127.0.0.1:80")), "proxy.trusted is not set"),
+        (COMPLETE, Some(("TOFROM_PROXY__TRUSTED", "10.0.0.1")), "proxy.listen is not set"),
+        (COMPLETE, Some(("TOFROM_MAX_COUNT", "199")), "a number from 200 to 10000"),
+        (COMPLETE, Some(("TOFROM_MAX_CONNECTIONS", "0")), "0 would refuse every connection"),
+        (COMPLETE, Some(("TOFROM_MAX_CONNECTIONS", "many")), "max_connections"),
+        ("base_url = 'https://x.example'", None, "tls.certificate is not set: HTTPS needs it"),
+        ("base_url = 'https://x.example'\nlisten = '0.0.0.0:1'", None, "listen speaks HTTPS only"),
+        ("base_url = 'https://x.example'\ntls.certificate = 'x'", None, "tls.private_key is not set"),
         ("base_url =", None, ".toml"),
     ] {
-        let text = complaint(file, environment.as_slice());
-        assert!(text.contains(said), "{text:?} does not say {said:?}");
+        let text = error_of(file, environment.as_slice());
+        assert!(text.contains(expected), "{text:?} does not contain {expected:?}");
     }
     assert!(RawConfig::gather(Some("nowhere.toml".as_ref()), std::iter::empty()).is_err());
 }
@@ -124,7 +133,7 @@ monitor = ["http://10.0.0.1:8222/"]
 "#;
 
 #[test]
-fn a_cluster() {
+fn the_settings_of_a_cluster_are_read() {
     let storage = gather(CLUSTER, &[]).unwrap().resolve().unwrap().storage;
     assert!(!format!("{storage:?}").contains("secret"), "{storage:?}");
     let Cluster { nodes, servers, vouched } = storage.cluster.unwrap();
@@ -150,40 +159,45 @@ fn a_cluster() {
 #[test]
 fn a_worker_needs_no_address_and_no_certificate() {
     let worker = "store = 'cql'\nsecret_keys = ['1']\ncql.nodes = ['a:1']\nnats.servers = ['a:2']";
-    assert!(complaint(worker, &[]).contains("base_url: is not set"));
+    assert!(error_of(worker, &[]).contains("base_url is not set"));
     assert_eq!(gather(worker, &[]).unwrap().resolve_worker().unwrap().admin_listen, DEFAULT_ADMIN_LISTEN);
 }
 
 #[test]
-fn a_cluster_that_can_not_be() {
-    for (environment, said) in [
-        (("TOFROM_CQL__NODES", "10.0.0.1"), "cql.nodes: \"10.0.0.1\" is no host and port"),
-        (("TOFROM_CQL__NODES", "http://10.0.0.1:9042"), "right would be one like 127.0.0.1:9042"),
+fn invalid_settings_of_a_cluster_are_errors() {
+    for (environment, expected) in [
+        (
+            ("TOFROM_CQL__NODES", "10.0.0.1"),
+            "invalid value \"10.0.0.1\" for cql.nodes: expected a host and a port",
+        ),
+        (("TOFROM_CQL__NODES", "http://10.0.0.1:9042"), "a host and a port, like 127.0.0.1:9042"),
         (("TOFROM_CQL__KEYSPACE", "to-from"), "letters, digits and underscores"),
-        (("TOFROM_CQL__KEYSPACE", "2feeds"), "a letter first"),
-        (("TOFROM_NATS__SERVERS", "nats://me:secret@10.0.0.1"), "nats.servers: \"10.0.0.1\" is no host"),
-        (("TOFROM_NATS__MONITOR", "https://10.0.0.1:8222"), "one like http://127.0.0.1:8222"),
-        (("TOFROM_NATS__STREAM", "to.from"), "nats.stream: \"to.from\" is no name"),
-        (("TOFROM_NATS__ACK_WAIT", "5"), "nats.ack_wait: \"5\" is no length of time"),
-        (("TOFROM_CQL__NODS", "a:1"), "is it cql.nodes?"),
+        (("TOFROM_CQL__KEYSPACE", "2feeds"), "starting with a letter"),
+        (
+            ("TOFROM_NATS__SERVERS", "nats://me:secret@10.0.0.1"),
+            "invalid value \"10.0.0.1\" for nats.servers",
+        ),
+        (("TOFROM_NATS__MONITOR", "https://10.0.0.1:8222"), "a host and a port, like http://127.0.0.1:8222"),
+        (("TOFROM_NATS__STREAM", "to.from"), "invalid value \"to.from\" for nats.stream"),
+        (("TOFROM_NATS__ACK_WAIT", "5"), "invalid value \"5\" for nats.ack_wait"),
+        (("TOFROM_CQL__NODS", "a:1"), "did you mean cql.nodes?"),
     ] {
-        let text = complaint(CLUSTER, &[environment]);
-        assert!(text.contains(said), "{text:?} does not say {said:?}");
+        let text = error_of(CLUSTER, &[environment]);
+        assert!(text.contains(expected), "{text:?} does not contain {expected:?}");
     }
-    let without = |line: &str| complaint(&CLUSTER.replace(line, ""), &[]);
+    let without = |line: &str| error_of(&CLUSTER.replace(line, ""), &[]);
     assert!(
-        without("secret_keys = [\"12345\"]")
-            .contains("secret_keys: is not set, and the services of a cluster")
+        without("secret_keys = [\"12345\"]").contains("secret_keys is not set: all servers of a cluster")
     );
     let servers = CLUSTER.lines().find(|line| line.starts_with("servers")).unwrap();
-    assert!(without(servers).contains("nats.servers: is not set"));
+    assert!(without(servers).contains("nats.servers is not set"));
 }
 
-/// The file that the documentation sends people to.
+/// The documentation refers to this file.
 #[test]
-fn the_example_of_a_cluster() {
+fn the_example_file_of_a_cluster_is_valid() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cluster.toml");
     let storage = RawConfig::gather(Some(&file), std::iter::empty()).unwrap().storage().unwrap();
     assert_eq!(storage.cluster.unwrap().nodes.nodes.len(), 3);
-    assert!(storage.secret_keys.is_empty(), "the demo makes its own");
+    assert!(storage.secret_keys.is_empty(), "the demo creates its own keys");
 }

@@ -1,4 +1,4 @@
-//! What following brings along: what the followed account has done, from where the edge begins.
+//! Backfill of a new edge: earlier activities of the followee, from the edge's start on.
 
 use model::{
     ActivityId, Edge, Entry, EntryReason, EntryReasons, FanoutMode, Filter, Order, Position, SortKey, Uid,
@@ -7,15 +7,17 @@ use model::{
 use std::collections::{BTreeMap, HashSet};
 use store::{Result, Slice, Store};
 
-/// How many are taken at once.
+/// Entries read per slice.
 const PAGE: usize = 500;
 
-/// Delivers to the follower what the followed account did up to now, from where the edge begins.
+/// Delivers the followee's activities to the follower, from the edge's start up to now.
 ///
-/// What was accepted before the edge arrives with it. What was accepted after it has a task of its own, which may or may
-/// not have known of the edge: it arrives at its own place, where that task would have put it, and nobody has got there
-/// yet, because this task is not done. What was hidden or deleted before the edge is delivered as retracted, because an earlier
-/// following may have left an entry of it; it takes its own place, so that nobody is told of it anew.
+/// - An activity that was accepted before the edge arrives at the edge's position.
+/// - An activity that was accepted after the edge has a separate task, which may or may not have seen the edge. It
+///   arrives at its own position, where that task would have put it. No reader has passed that position yet, because
+///   this task is still pending.
+/// - An activity that was hidden or deleted before the edge is delivered as retracted, because an earlier follow may
+///   have left an entry. The retraction keeps the activity's own position, so that readers do not see it as news.
 pub(super) async fn deliver(
     store: &dyn Store,
     at: Position,
@@ -27,22 +29,22 @@ pub(super) async fn deliver(
     let mut after = None;
     loop {
         let (mut own, next) = own_entries(store, followee, edge, after).await?;
-        // What is pulled is found where it is.
+        // Pulled entries are merged at read time.
         own.retain(|entry| !(mode == FanoutMode::Pull && entry.pulled && entry.arrived > Some(at)));
         let addressed = addressed(store, follower, &own).await?;
         own.retain(|entry| !addressed.contains(&(entry.id, entry.version)));
-        for (place, entries) in places(at, follower, edge, own) {
-            store.deliver(place, entries).await?;
+        for (position, entries) in by_position(at, follower, edge, own) {
+            store.deliver(position, entries).await?;
         }
         match next {
             None => return Ok(()),
-            further => after = further,
+            more => after = more,
         }
     }
 }
 
-/// Some of what the followed account did, after that sort_key and from where the edge begins; and where to go on, if there is
-/// more.
+/// A slice of the followee's own entries after that sort key, from the edge's start on; and the sort key to continue
+/// from, if there is more.
 pub(super) async fn own_entries(
     store: &dyn Store,
     followee: Uid,
@@ -57,7 +59,7 @@ pub(super) async fn own_entries(
     Ok((own.into_iter().filter(|entry| !is_older(entry)).collect(), next))
 }
 
-/// Those that address the follower as well: they reach them by that, once.
+/// Entries that also address the follower: they are delivered once, as addressed.
 pub(super) async fn addressed(
     store: &dyn Store,
     follower: Uid,
@@ -70,24 +72,24 @@ pub(super) async fn addressed(
     Ok(reached.map(|state| (state.id, state.version)).collect())
 }
 
-/// The follower's entries of what the followed account has as its own, by the place at which they arrive.
-fn places(
+/// The follower's copies of the followee's own entries, grouped by the position at which they arrive.
+fn by_position(
     at: Position,
     follower: Uid,
     edge: &Edge,
     own: Vec<Entry>,
 ) -> BTreeMap<Position, Vec<(Uid, Entry)>> {
-    let mut places: BTreeMap<Position, Vec<(Uid, Entry)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Position, Vec<(Uid, Entry)>> = BTreeMap::new();
     for own in own {
         let accepted = own.arrived.unwrap_or(at);
         let reasons = EntryReasons::default().with(EntryReason::Followed);
         let mut entry = Entry { reasons, prior: None, arrived: None, pulled: false, ..own };
         entry.retracted = !entry_belongs(&entry, follower, Some(edge), false).to;
-        // What ended after the edge was made has a task that tells of it, if there was anything to tell.
+        // A retraction accepted after the edge is delivered by its own task, if it concerns the follower.
         if !(entry.retracted && accepted > at) {
-            let place = if entry.retracted { accepted } else { accepted.max(at) };
-            places.entry(place).or_default().push((follower, entry));
+            let position = if entry.retracted { accepted } else { accepted.max(at) };
+            groups.entry(position).or_default().push((follower, entry));
         }
     }
-    places
+    groups
 }

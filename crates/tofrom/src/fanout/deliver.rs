@@ -1,7 +1,7 @@
-//! Takes tasks from the log, does them, and acknowledges them.
+//! Takes tasks from the log, performs them, and acknowledges them.
 //!
-//! A task that fails leaves the log and is tried again later, ever more rarely; nothing waits for it but
-//! those whom it concerns. After its last attempt it becomes a dead letter, which an operator can have tried again.
+//! A failed task leaves the log and is retried with exponential backoff, so that it delays only the accounts that it
+//! concerns. After the last attempt it becomes a dead letter, which an operator can replay.
 
 use super::{Hub, Rules, task};
 use crate::clock::Clock;
@@ -9,18 +9,18 @@ use futures::{StreamExt, stream};
 use model::Millis;
 use store::{Result, Store, Task};
 
-/// Tasks that are taken at once.
+/// Tasks read from the log in one batch.
 pub(super) const BATCH: usize = 256;
-/// Tasks that are worked on at once: the store writes together what comes together. With a page of followers each,
-/// this is what bounds the memory.
+/// Tasks performed concurrently, so that the store can group their writes. Each task holds a page of followers, so
+/// this bounds the memory.
 const CONCURRENCY: usize = 32;
-/// How often a task is tried.
+/// Attempts before a task becomes a dead letter.
 const MAX_ATTEMPTS: u32 = 10;
-/// How long after the first failure it is tried again; twice as long after each further one.
-const FIRST_PAUSE: i64 = 250;
-const LONGEST_PAUSE: i64 = 5 * 60 * 1_000;
+/// Retry backoff in milliseconds: doubled after each failure, up to the maximum.
+const BACKOFF_BASE: i64 = 250;
+const MAX_BACKOFF: i64 = 5 * 60 * 1_000;
 
-/// Delivers until nothing is pending that is due; gives back how many tasks that were.
+/// Performs all due tasks. Returns the number of tasks done.
 pub async fn deliver_pending(store: &dyn Store, clock: &Clock, rules: &Rules) -> Result<usize> {
     let hub = Hub::default();
     let mut delivered = 0;
@@ -33,16 +33,16 @@ pub async fn deliver_pending(store: &dyn Store, clock: &Clock, rules: &Rules) ->
     }
 }
 
-/// What came of a look at the log.
+/// Outcome of one batch.
 pub(super) struct Batch {
     /// Tasks that are done.
     pub(super) done: Vec<Task>,
-    /// How many were looked at.
+    /// Number of tasks read from the log.
     pub(super) seen: usize,
 }
 
-/// Does the oldest pending tasks, at most [`BATCH`] of them. Whoever watches what they touched is told when the floor
-/// has passed them.
+/// Performs the oldest pending tasks, at most [`BATCH`] of them. Watchers of the collections that they change are
+/// woken when the floor has passed the tasks.
 pub(super) async fn deliver_batch(
     store: &dyn Store,
     clock: &Clock,
@@ -57,9 +57,9 @@ pub(super) async fn deliver_batch(
         let result = task::perform(store, hub, rules, &task).await;
         (task, result)
     });
-    let tried: Vec<_> = stream::iter(attempts).buffer_unordered(CONCURRENCY).collect().await;
+    let results: Vec<_> = stream::iter(attempts).buffer_unordered(CONCURRENCY).collect().await;
     let (mut done, mut next, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    for (task, result) in tried {
+    for (task, result) in results {
         match result {
             Ok(more) => {
                 next.extend(more);
@@ -77,7 +77,7 @@ pub(super) async fn deliver_batch(
     }
     hub.wake(store.floor().await?);
     if let Some(last) = positions.iter().max() {
-        hub.tell_others(store, *last).await;
+        hub.broadcast(store, *last).await;
     }
     Ok(Batch { done, seen })
 }
@@ -85,10 +85,10 @@ pub(super) async fn deliver_batch(
 async fn reschedule(store: &dyn Store, mut task: Task, error: &store::StoreError, now: Millis) -> Result<()> {
     task.attempts += 1;
     if task.attempts >= MAX_ATTEMPTS {
-        tracing::error!(%error, work = ?task.work, attempts = task.attempts, "a delivery was given up");
+        tracing::error!(%error, work = ?task.work, attempts = task.attempts, "fan-out task moved to dead letters");
         return store.dead_letter(&task, &error.to_string(), now).await;
     }
-    tracing::warn!(%error, work = ?task.work, attempts = task.attempts, "a delivery failed; it is tried again");
-    let pause = FIRST_PAUSE.saturating_mul(1 << task.attempts.min(20)).min(LONGEST_PAUSE);
-    store.retry(&task, Millis(now.0.saturating_add(pause))).await
+    tracing::warn!(%error, work = ?task.work, attempts = task.attempts, "fan-out task failed, retrying");
+    let backoff = BACKOFF_BASE.saturating_mul(1 << task.attempts.min(20)).min(MAX_BACKOFF);
+    store.retry(&task, Millis(now.0.saturating_add(backoff))).await
 }

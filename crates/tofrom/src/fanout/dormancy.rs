@@ -1,6 +1,8 @@
-//! Accounts that nobody has read for long fall asleep: nothing is pushed to them but what addresses them.
+//! Finds accounts that have not been read for a long time and makes them dormant: fan-out then delivers only
+//! activities that address them.
 //!
-//! An account with very many followees does not, because it could not be read at once when it comes back.
+//! An account with very many followees never becomes dormant: its first page after reactivation would merge too many
+//! followees.
 
 use crate::clock::Clock;
 use model::{Account, Dormancy, EdgeDormancy, Millis, Uid, Version};
@@ -8,21 +10,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{LastRead, Result, Store, Work};
 
-/// Whoever follows more than that is always pushed to.
+/// Accounts with more followees than this never become dormant.
 const MAX_FOLLOWED: usize = 1_000;
-/// Accounts that are looked at in one go, and between two of them.
+/// Accounts scanned per page, and the pause between two pages.
 const PAGE: usize = 500;
 const BETWEEN_PAGES: Duration = Duration::from_millis(500);
-/// Of the time after which accounts fall asleep, the part between two rounds, and the longest.
-const ROUNDS: u32 = 8;
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
-/// The name under which one process does it at a time, and for how long it has it.
+/// Scans per `idle_after`, and the longest pause between two scans.
+const SCANS: u32 = 8;
+const MAX_PAUSE: Duration = Duration::from_secs(600);
+/// Name and duration (in milliseconds) of the lease that lets one process scan at a time.
 const LEASE: &str = "dormancy";
-const LEASED: i64 = 30_000;
-/// Followees that are told in one go.
+const LEASE_TTL: i64 = 30_000;
+/// Edges updated per task.
 const FOLLOWEES_PER_TASK: usize = 200;
 
-/// Lets accounts fall asleep that have not been read for `idle_after`, until `shutdown` comes.
+/// Makes accounts dormant that have not been read for `idle_after`, until `shutdown` completes.
 pub async fn run(
     store: Arc<dyn Store>,
     clock: Clock,
@@ -30,27 +32,27 @@ pub async fn run(
     holder: String,
     shutdown: impl Future<Output = ()>,
 ) {
-    let pause = (idle_after / ROUNDS).min(LONGEST_PAUSE);
-    let for_ever = async {
+    let pause = (idle_after / SCANS).min(MAX_PAUSE);
+    let scans = async {
         loop {
-            if let Err(error) = round(store.as_ref(), &clock, idle_after, &holder).await {
-                tracing::warn!(%error, "could not look who has not read for long; that is done later");
+            if let Err(error) = scan(store.as_ref(), &clock, idle_after, &holder).await {
+                tracing::warn!(%error, "dormancy scan failed");
             }
             tokio::time::sleep(pause).await;
         }
     };
     tokio::select! {
         () = shutdown => {}
-        () = for_ever => {}
+        () = scans => {}
     }
 }
 
-/// Looks at every account once, unless another process does.
-async fn round(store: &dyn Store, clock: &Clock, idle_after: Duration, holder: &str) -> Result<()> {
+/// Scans every account once, unless another process holds the lease.
+async fn scan(store: &dyn Store, clock: &Clock, idle_after: Duration, holder: &str) -> Result<()> {
     let mut after = None;
     loop {
         let now = clock.now();
-        if !store.lease(LEASE, holder, now, Millis(now.0 + LEASED)).await? {
+        if !store.lease(LEASE, holder, now, Millis(now.0 + LEASE_TTL)).await? {
             return Ok(());
         }
         let accounts = store.list_accounts(after, PAGE).await?;
@@ -59,11 +61,11 @@ async fn round(store: &dyn Store, clock: &Clock, idle_after: Duration, holder: &
             return Ok(());
         }
         after = accounts.last().map(|account| account.uid);
-        tokio::time::sleep(BETWEEN_PAGES.min(idle_after / ROUNDS)).await;
+        tokio::time::sleep(BETWEEN_PAGES.min(idle_after / SCANS)).await;
     }
 }
 
-/// Lets those of the accounts fall asleep that have not been read for so long.
+/// Makes those of the accounts dormant that have not been read for `idle_after`.
 pub async fn mark_dormant(
     store: &dyn Store,
     accounts: &[Account],
@@ -72,7 +74,7 @@ pub async fn mark_dormant(
 ) -> Result<()> {
     let uids: Vec<Uid> = accounts.iter().map(|account| account.uid).collect();
     let oldest = Millis(now.0.saturating_sub(i64::try_from(idle_after.as_millis()).unwrap_or(i64::MAX)));
-    // What was accepted before that is delivered, or given up.
+    // Tasks accepted before that position are done or dead letters.
     let since = store.oldest(now).await?;
     for (account, LastRead { at, version, dormancy }) in accounts.iter().zip(store.last_reads(&uids).await?) {
         let is_idle = at.max(Some(account.created)) < Some(oldest);
@@ -88,8 +90,8 @@ pub async fn mark_dormant(
     Ok(())
 }
 
-/// Tells the followees after `after` that nothing need be pushed; gives what is still to be done.
-pub(super) async fn tell(
+/// Marks the account's edges dormant, from the followee after `after` on. Returns the remaining work.
+pub(super) async fn mark_edges_dormant(
     store: &dyn Store,
     uid: Uid,
     version: Version,

@@ -1,10 +1,13 @@
-//! Brings accepted activities to everybody whom they reach.
+//! Fan-out: delivers accepted activities to the collections of their recipients and followers.
 //!
-//! Accepting writes a task into the log; here tasks become entries in collections. Everything may be done twice, by
-//! two processes at once or again after a crash: keys, versions and positions come from the task and the state.
-//! `task` does one, `recipients` and `backfill` say who gets what, `deliver` takes batches from the log and deals with
-//! failures, `worker` goes on for ever. `mode` switches very-followed accounts over to being pulled and back; `dormancy`
-//! finds who is not read any more, and `catch_up` brings them what they missed.
+//! Accepting an activity appends a task to the delivery log; fan-out turns tasks into entries. Every task is
+//! idempotent: two processes may perform it concurrently, and a process may repeat it after a crash, because keys,
+//! versions and positions are derived from the task and the state.
+//!
+//! - `worker` runs until shutdown; `deliver` takes batches from the log and handles failures; `task` performs one task.
+//! - `recipients` and `backfill` decide which account gets which entry.
+//! - `mode` switches accounts with many followers between push and pull.
+//! - `dormancy` finds accounts that are no longer read; `catch_up` delivers what a reactivated account missed.
 
 mod backfill;
 mod catch_up;
@@ -27,13 +30,14 @@ use crate::live::Hub;
 #[cfg(test)]
 mod tests;
 
-/// What decides by which mode activities come to followers.
+/// Thresholds that select the fan-out mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// What accounts do that more than so many follow is pulled. `None`: whoever is pulled stays so, and nobody changes over;
-    /// that is for commands, which do not know what the service has been told.
+    /// Activities of accounts with more followers than this are pulled. `None` keeps every account in its present mode:
+    /// commands use it, because they do not know the server's settings.
     pub pull_above: Option<usize>,
-    /// From how many accounts a follower pulls at most; what others do is pushed to it, however many follow them.
+    /// Maximum number of actors that one follower pulls from. Further actors push to it, however many followers they
+    /// have.
     pub max_pulled: usize,
 }
 
@@ -43,7 +47,7 @@ impl Default for Rules {
     }
 }
 
-/// What a task is about, in a few words for whoever operates the service.
+/// Describes a task in a few words for the operator.
 pub fn described(work: &Work) -> String {
     match work {
         Work::Version { id, .. } => format!("activity {id}"),
@@ -54,7 +58,7 @@ pub fn described(work: &Work) -> String {
         Work::Account { uid, .. } | Work::Addressed { uid, .. } => format!("changes of account {}", uid.0),
         Work::Removal { owner, id } => format!("activity {id} removed by account {}", owner.0),
         Work::PrepareFollowers { uid, .. } => format!("the followers of account {}", uid.0),
-        Work::BecomeDormant { uid, .. } => format!("account {} falls asleep", uid.0),
-        Work::CatchUp { uid, .. } => format!("account {} returns", uid.0),
+        Work::BecomeDormant { uid, .. } => format!("account {} becomes dormant", uid.0),
+        Work::CatchUp { uid, .. } => format!("account {} catches up", uid.0),
     }
 }

@@ -1,14 +1,15 @@
-//! Who gets an entry of which version, and what it says. Whether it is shown there is decided when it is read; an
-//! entry that does not belong any more is overwritten with one that says so, so that offsets settle and whoever watches
-//! is told. An entry says who could see the version before.
+//! Which accounts get an entry of a version, and its content.
+//!
+//! Readers check the state before they show an entry. An entry that no longer belongs is overwritten with a retraction,
+//! so that counts by entries stay right and watchers are notified. An entry names the visibility of the version before.
 
 use model::{Entry, EntryReason, Position, PriorAudience, State, Uid, Visibility};
 use store::{Follower, Result, Store};
 
-/// Followers that are taken at once.
+/// Followers read per task.
 const PAGE: usize = 2_000;
 
-/// Every entry of an activity's first version: the actor's, those of the addressed, and those of these followers.
+/// All entries of an activity's first version: the actor's, the recipients', and those of the given followers.
 pub(crate) fn first_entries(state: &State, followers: &[Uid]) -> Vec<(Uid, Entry)> {
     let own = (state.actor, Entry::of(state, EntryReason::Authored, false));
     let followed = for_followers(state, true, None);
@@ -16,7 +17,7 @@ pub(crate) fn first_entries(state: &State, followers: &[Uid]) -> Vec<(Uid, Entry
     [own].into_iter().chain(addressed(state, None)).chain(followed).collect()
 }
 
-/// Entries for those whom this version addresses, and for those whom only the one before it did.
+/// Entries for this version's recipients, and retractions for recipients that only the version before it had.
 pub(super) fn addressed(state: &State, prior: Option<&PriorAudience>) -> Vec<(Uid, Entry)> {
     let before = prior.map(|before| before.visibility);
     let entry = after(before, Entry::of(state, EntryReason::Addressed, state.deleted));
@@ -24,7 +25,7 @@ pub(super) fn addressed(state: &State, prior: Option<&PriorAudience>) -> Vec<(Ui
     present.chain(no_longer_addressed(state, prior)).collect()
 }
 
-/// Entries that take back what those had whom an earlier version addressed and the present one does not.
+/// Retractions for recipients of the version before that this version does not have.
 pub(super) fn no_longer_addressed<'a>(
     state: &'a State,
     prior: Option<&'a PriorAudience>,
@@ -36,24 +37,25 @@ pub(super) fn no_longer_addressed<'a>(
     })
 }
 
-/// What followers are told of this activity: nothing, if neither this version nor the one before it was for them. Of an
-/// earlier version than the present one only what it took back: the present one has a task of its own.
-pub(super) fn for_followers(state: &State, present: bool, prior: Option<Visibility>) -> Option<Entry> {
+/// The entry for followers, unless neither this version nor the one before it was visible to them. A version that is no
+/// longer the current one yields only a retraction: the current version has a separate task.
+pub(super) fn for_followers(state: &State, is_current: bool, prior: Option<Visibility>) -> Option<Entry> {
     let hidden = state.deleted || state.visibility == Visibility::Direct;
-    let was_for_them = prior.is_some_and(|before| before != Visibility::Direct);
-    let wanted = if hidden { was_for_them } else { present };
-    wanted.then(|| after(prior, Entry::of(state, EntryReason::Followed, hidden)))
+    let was_visible = prior.is_some_and(|before| before != Visibility::Direct);
+    let is_needed = if hidden { was_visible } else { is_current };
+    is_needed.then(|| after(prior, Entry::of(state, EntryReason::Followed, hidden)))
 }
 
-/// An entry of a version that comes after one that these could see.
+/// The entry, with the visibility of the version before it.
 fn after(before: Option<Visibility>, entry: Entry) -> Entry {
     Entry { prior: before, ..entry }
 }
 
-/// Entries for those of the followers after `after` to whom the version is pushed, and after whom to go on, if there may be
-/// more. Who followed later gets it with the edge, who is asleep when they come back, and what is pulled is pushed only to
-/// those who pull from too many others. But that something ended everybody is told who followed before: only this version
-/// knows what they could see until then.
+/// Entries for the next page of followers after `after`, and the follower to continue after, if there may be more.
+///
+/// The version is pushed to active followers with a push edge from before `accepted`. A later edge backfills it, a
+/// dormant account catches up with it, and a pulled version is pushed only to followers that pull from too many other
+/// actors. Retractions go to every follower from before `accepted`: only this version knows what they could see.
 pub(super) async fn followers(
     store: &dyn Store,
     entry: &Entry,
@@ -66,11 +68,11 @@ pub(super) async fn followers(
         found.into_iter().map(|(uid, since)| (uid, since < accepted)).collect()
     } else {
         let found = store.followers(entry.actor, after, PAGE).await?;
-        let reached = |one: &Follower| match entry.retracted {
-            true => one.since < accepted,
-            false => one.is_pushed_at(accepted),
+        let reached = |follower: &Follower| match entry.retracted {
+            true => follower.since < accepted,
+            false => follower.is_pushed_at(accepted),
         };
-        found.into_iter().map(|one| (one.uid, reached(&one))).collect()
+        found.into_iter().map(|follower| (follower.uid, reached(&follower))).collect()
     };
     let next = found.last().filter(|_| found.len() == PAGE).map(|(uid, _)| *uid);
     let reached = found.into_iter().filter(|(_, reached)| *reached);

@@ -1,4 +1,4 @@
-//! Does what one task asks. Doing it twice does no harm: what is written is named by the task and the state.
+//! Performs one task. Tasks are idempotent: the keys of all writes come from the task and the state.
 
 use super::catch_up::CatchUp;
 use super::recipients::{addressed, followers, for_followers, no_longer_addressed};
@@ -10,12 +10,12 @@ use model::{
 };
 use store::{Result, Slice, Store, Task, Work};
 
-/// Accounts that are told of a change at once.
+/// Followers notified of an account change per task.
 const FOLLOWERS_PER_TASK: usize = 2_000;
-/// Activities that are looked through at once.
+/// Own activities scanned per task for their recipients.
 const PAGE: usize = 500;
 
-/// Does a task; gives back what is still to be done for it.
+/// Performs a task. Returns the remaining work.
 pub(super) async fn perform(
     store: &dyn Store,
     hub: &Hub,
@@ -25,18 +25,18 @@ pub(super) async fn perform(
     let at = task.position;
     match &task.work {
         Work::Version { id, version, prior, accepted } => {
-            let Some((state, present)) = state_for(store, *id, *version).await? else { return Ok(None) };
+            let Some((state, is_current)) = state_for(store, *id, *version).await? else { return Ok(None) };
             let accepted = accepted.unwrap_or(at);
-            deliver_version(store, hub, at, &state, present, prior.as_ref(), accepted).await
+            deliver_version(store, hub, at, &state, is_current, prior.as_ref(), accepted).await
         }
         Work::Followers { id, version, prior, accepted, after } => {
-            let Some((state, present)) = state_for(store, *id, *version).await? else { return Ok(None) };
-            deliver_to_followers(store, hub, at, &state, present, *prior, *accepted, Some(*after)).await
+            let Some((state, is_current)) = state_for(store, *id, *version).await? else { return Ok(None) };
+            deliver_to_followers(store, hub, at, &state, is_current, *prior, *accepted, Some(*after)).await
         }
         Work::Edge { follower, followee, version, following: follows } => {
             if *follows {
                 let edge = following::edge(store, *follower, *followee).await?;
-                // A later edge has a task of its own.
+                // A later edge has a separate task.
                 if let Some(edge) = edge.filter(|edge| edge.version == *version) {
                     make_edge(store, rules, at, *follower, *followee, &edge).await?;
                 }
@@ -45,17 +45,17 @@ pub(super) async fn perform(
                 store.note_changes(at, &[*follower]).await?;
             }
             hub.wake_later([*follower]);
-            mode::look(store, rules, *follower, *followee).await
+            mode::check_threshold(store, rules, *follower, *followee).await
         }
         Work::Account { uid, after } => {
             let followers = store.followers(*uid, *after, FOLLOWERS_PER_TASK).await?;
-            let mut told: Vec<Uid> = followers.iter().map(|follower| follower.uid).collect();
-            let next = (told.len() == FOLLOWERS_PER_TASK).then(|| told.last().copied()).flatten();
+            let mut notified: Vec<Uid> = followers.iter().map(|follower| follower.uid).collect();
+            let next = (notified.len() == FOLLOWERS_PER_TASK).then(|| notified.last().copied()).flatten();
             if after.is_none() {
-                told.push(*uid);
+                notified.push(*uid);
             }
-            store.note_changes(at, &told).await?;
-            hub.wake_later(told);
+            store.note_changes(at, &notified).await?;
+            hub.wake_later(notified);
             Ok(Some(match next {
                 Some(last) => Work::Account { uid: *uid, after: Some(last) },
                 None => Work::Addressed { uid: *uid, after: None },
@@ -64,17 +64,17 @@ pub(super) async fn perform(
         Work::Addressed { uid, after } => {
             let filter = Filter::default();
             let own = store.slice(&Slice::own(*uid, Order::Received, &filter, *after, PAGE)).await?;
-            // Also those that ended meanwhile, and whom they addressed before: of the end of what they may not see any
-            // more they are told only like this.
+            // Retracted entries and prior recipients count too: this is their only notification that an activity of
+            // the account is no longer visible to them.
             let ids: Vec<_> = own.iter().map(|entry| entry.id).collect();
             let (states, prior) = (store.states(&ids).await?, store.prior_audiences(&ids).await?);
             let present = states.into_iter().flatten().flat_map(|state| state.addressed);
             let before = prior.into_iter().flatten().flat_map(|before| before.addressed);
-            let mut told: Vec<Uid> = present.chain(before).collect();
-            told.sort_unstable();
-            told.dedup();
-            store.note_changes(at, &told).await?;
-            hub.wake_later(told);
+            let mut notified: Vec<Uid> = present.chain(before).collect();
+            notified.sort_unstable();
+            notified.dedup();
+            store.note_changes(at, &notified).await?;
+            hub.wake_later(notified);
             let last = own.last().filter(|_| own.len() == PAGE).map(|entry| entry.sort_key(Order::Received));
             Ok(last.map(|sort_key| Work::Addressed { uid: *uid, after: Some(sort_key) }))
         }
@@ -88,7 +88,9 @@ pub(super) async fn perform(
             Ok(None)
         }
         Work::PrepareFollowers { uid, after } => mode::prepare(store, rules, *uid, *after).await,
-        Work::BecomeDormant { uid, version, after } => dormancy::tell(store, *uid, *version, *after).await,
+        Work::BecomeDormant { uid, version, after } => {
+            dormancy::mark_edges_dormant(store, *uid, *version, *after).await
+        }
         Work::CatchUp { uid, version, since, after, within } => {
             let (uid, version, since, after, within) = (*uid, *version, *since, *after, *within);
             let catch_up = CatchUp { uid, version, since, after, within };
@@ -99,7 +101,7 @@ pub(super) async fn perform(
     }
 }
 
-/// What a new edge brings along, by the mode that things come over it.
+/// Activates a new edge, assigns its fan-out mode, and backfills it.
 async fn make_edge(
     store: &dyn Store,
     rules: &Rules,
@@ -108,11 +110,11 @@ async fn make_edge(
     followee: Uid,
     edge: &Edge,
 ) -> Result<()> {
-    // An earlier edge may have been asleep when it ended.
-    let reading = store.delivery_state(follower).await?;
-    if reading.version != Version::default() && !matches!(reading.dormancy, Dormancy::Dormant { .. }) {
+    // An earlier edge may have been dormant when it ended.
+    let delivery = store.delivery_state(follower).await?;
+    if delivery.version != Version::default() && !matches!(delivery.dormancy, Dormancy::Dormant { .. }) {
         store
-            .put_edge_dormancy(follower, &[followee], reading.version, EdgeDormancy::ActiveAfter(at))
+            .put_edge_dormancy(follower, &[followee], delivery.version, EdgeDormancy::ActiveAfter(at))
             .await?;
     }
     let mode = mode::assign(store, rules, follower, followee, at, edge).await?;
@@ -123,8 +125,8 @@ async fn state(store: &dyn Store, id: model::ActivityId) -> Result<Option<State>
     Ok(store.states(&[id]).await?.into_iter().flatten().next())
 }
 
-/// The state that a version's task is done by, and whether that version is the present one. What a version took back
-/// that was overtaken meanwhile it takes back as itself: whoever comes late with it comes after the later ones.
+/// The state with that version's number, and whether that version is the current one. A superseded version writes its
+/// retractions under its own number, so a late task never overwrites the entries of later versions.
 async fn state_for(
     store: &dyn Store,
     id: model::ActivityId,
@@ -139,21 +141,22 @@ async fn deliver_version(
     hub: &Hub,
     at: Position,
     state: &State,
-    present: bool,
+    is_current: bool,
     prior: Option<&PriorAudience>,
     accepted: Position,
 ) -> Result<Option<Work>> {
-    // Of an activity with a later version by now only that one is delivered: its own task follows. But only this task
-    // knows whom the version before it reached.
-    let entries = if present { addressed(state, prior) } else { no_longer_addressed(state, prior).collect() };
+    // A superseded version is not delivered: the current version has a separate task. But only this task knows the
+    // recipients of the version before it.
+    let entries =
+        if is_current { addressed(state, prior) } else { no_longer_addressed(state, prior).collect() };
     let reached: Vec<Uid> = entries.iter().map(|(uid, _)| *uid).chain([state.actor]).collect();
     if !entries.is_empty() {
         store.deliver(at, entries).await?;
     }
-    hub.did_something(&[state.actor]);
+    hub.notify_activity(&[state.actor]);
     hub.wake_later(reached);
     let before = prior.map(|before| before.visibility);
-    deliver_to_followers(store, hub, at, state, present, before, accepted, None).await
+    deliver_to_followers(store, hub, at, state, is_current, before, accepted, None).await
 }
 
 #[expect(clippy::too_many_arguments, reason = "the fields of one task")]
@@ -162,12 +165,12 @@ async fn deliver_to_followers(
     hub: &Hub,
     at: Position,
     state: &State,
-    present: bool,
+    is_current: bool,
     prior: Option<Visibility>,
     accepted: Position,
     after: Option<Uid>,
 ) -> Result<Option<Work>> {
-    let Some(entry) = for_followers(state, present, prior) else { return Ok(None) };
+    let Some(entry) = for_followers(state, is_current, prior) else { return Ok(None) };
     let (entries, next) = followers(store, &entry, state.pulled, accepted, after).await?;
     let reached: Vec<Uid> = entries.iter().map(|(uid, _)| *uid).collect();
     if !entries.is_empty() {

@@ -26,7 +26,7 @@ async fn has(place: &Place, owner: &Account, into: EntryReason) -> Vec<ActivityI
 }
 
 #[tokio::test]
-async fn an_activity_reaches_followers_and_whom_it_addresses() {
+async fn an_activity_reaches_followers_and_recipients() {
     let place = Place::new();
     let (bob, carol, dave) =
         (place.account("bob").await, place.account("carol").await, place.account("dave").await);
@@ -42,12 +42,12 @@ async fn an_activity_reaches_followers_and_whom_it_addresses() {
     assert_eq!(
         deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap(),
         0,
-        "nothing is left to do"
+        "no task is pending"
     );
 }
 
 #[tokio::test]
-async fn what_followers_may_not_see_any_more_leaves_them() {
+async fn an_activity_hidden_from_followers_is_retracted() {
     let place = Place::new();
     let (bob, carol) = (place.account("bob").await, place.account("carol").await);
     follow(&place, &carol, &bob).await;
@@ -66,7 +66,7 @@ async fn what_followers_may_not_see_any_more_leaves_them() {
 }
 
 #[tokio::test]
-async fn of_two_versions_the_later_one_is_delivered() {
+async fn only_the_latest_version_is_delivered() {
     let place = Place::new();
     let (bob, carol) = (place.account("bob").await, place.account("carol").await);
     follow(&place, &carol, &bob).await;
@@ -75,7 +75,7 @@ async fn of_two_versions_the_later_one_is_delivered() {
     assert_eq!(
         deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap(),
         6,
-        "the edge is one too"
+        "five versions and the edge"
     );
     assert_eq!(has(&place, &carol, EntryReason::Followed).await.len(), 1);
     let floor = place.store.floor().await.unwrap();
@@ -85,13 +85,13 @@ async fn of_two_versions_the_later_one_is_delivered() {
 }
 
 #[tokio::test]
-async fn whoever_is_no_longer_addressed_loses_the_entry() {
+async fn a_recipient_that_is_no_longer_addressed_gets_a_retraction() {
     let place = Place::new();
     let (bob, carol, dave) =
         (place.account("bob").await, place.account("carol").await, place.account("dave").await);
     let one = put(&place, &bob, "1", json!({"To": ["carol"]})).await;
     assert_eq!(has(&place, &carol, EntryReason::Addressed).await, [one]);
-    // Two versions before the next delivery: each task knows whom the version before it addressed.
+    // Two versions before the next delivery: each task knows the recipients of the version before it.
     let versions = [json!({"To": ["dave"]}), json!({"To": []})].map(|more| draft("1", more));
     place.ingest.accept(&bob, versions.into()).await.unwrap();
     deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap();

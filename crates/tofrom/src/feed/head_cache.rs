@@ -1,7 +1,7 @@
-//! The newest of what very-followed accounts did, remembered for moments: many who pull from them read at the same time.
+//! Caches the newest entries of pulled actors for a short time, because many followers read them concurrently.
 //!
-//! What is remembered has a floor: everything that had arrived up to there is in it. Whoever shows it sync_tokens what was shown
-//! by that floor, so that what came since is told by the next poll.
+//! A cached head has a floor: it contains all arrivals up to there. A page that shows it carries a sync token with that
+//! floor, so that the next poll reports later arrivals.
 
 use model::{Entry, Filter, Order, Position, Uid};
 use moka::sync::Cache;
@@ -10,30 +10,30 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Result, Slice, Store};
 
-/// How many accounts are remembered.
-const REMEMBERED: u64 = 10_000;
+/// Maximum number of cached heads.
+const CAPACITY: u64 = 10_000;
 
-/// What is remembered.
+/// The cache. `None` inside: caching is off.
 pub struct HeadCache(Option<Cache<(Uid, Order), Arc<Head>>>);
 
-/// The newest of what an account did.
+/// The newest entries of one actor.
 pub(super) struct Head {
-    /// Everything that had arrived up to there is in it.
+    /// All arrivals up to this position are in `rows`.
     pub(super) floor: Position,
     pub(super) rows: Vec<Entry>,
 }
 
 impl HeadCache {
-    /// How many of the newest are remembered of each.
+    /// Entries cached per actor.
     pub(super) const ROWS: usize = 21;
 
-    /// Remembers for so long; for no time, nothing.
-    pub(super) fn new(kept: Duration) -> HeadCache {
-        let cache = || Cache::builder().max_capacity(REMEMBERED).time_to_live(kept).build();
-        HeadCache((!kept.is_zero()).then(cache))
+    /// A cache with that TTL; zero turns caching off.
+    pub(super) fn new(ttl: Duration) -> HeadCache {
+        let cache = || Cache::builder().max_capacity(CAPACITY).time_to_live(ttl).build();
+        HeadCache((!ttl.is_zero()).then(cache))
     }
 
-    /// Something came to these accounts: what is remembered of them does not count any more.
+    /// Invalidates the heads of these actors, after an arrival.
     pub fn forget(&self, uids: &[Uid]) {
         let Some(cache) = &self.0 else { return };
         for uid in uids {
@@ -43,7 +43,7 @@ impl HeadCache {
         }
     }
 
-    /// The newest of what these did; `floor` was taken before.
+    /// The heads of these actors. The caller must have read `floor` before.
     pub(super) async fn of(
         &self,
         store: &dyn Store,
@@ -51,16 +51,16 @@ impl HeadCache {
         order: Order,
         floor: Position,
     ) -> Result<HashMap<Uid, Arc<Head>>> {
-        let known = |uid: &Uid| Some((*uid, self.0.as_ref()?.get(&(*uid, order))?));
-        let mut found: HashMap<Uid, Arc<Head>> = uids.iter().filter_map(known).collect();
-        let unknown: Vec<Uid> = uids.iter().copied().filter(|uid| !found.contains_key(uid)).collect();
-        if unknown.is_empty() {
+        let cached = |uid: &Uid| Some((*uid, self.0.as_ref()?.get(&(*uid, order))?));
+        let mut found: HashMap<Uid, Arc<Head>> = uids.iter().filter_map(cached).collect();
+        let missing: Vec<Uid> = uids.iter().copied().filter(|uid| !found.contains_key(uid)).collect();
+        if missing.is_empty() {
             return Ok(found);
         }
         let filter = Filter::default();
         let slice = |owner: &Uid| Slice::own(*owner, order, &filter, None, HeadCache::ROWS);
-        let slices: Vec<_> = unknown.iter().map(slice).collect();
-        for (uid, rows) in unknown.into_iter().zip(store.slices(&slices).await?) {
+        let slices: Vec<_> = missing.iter().map(slice).collect();
+        for (uid, rows) in missing.into_iter().zip(store.slices(&slices).await?) {
             let head = Arc::new(Head { floor, rows });
             if let Some(cache) = &self.0 {
                 cache.insert((uid, order), Arc::clone(&head));

@@ -1,7 +1,7 @@
-//! A collection's entries in order: its own, and those that are pulled from others.
+//! A k-way merge of a collection's own entries with those of its pulled actors.
 //!
-//! Every source gives its newest first. All of them are asked for a few at once; one whose are used up is asked for more
-//! when the merge comes to it.
+//! Every input yields its newest entries first. All inputs are opened with a small batch in one request; an input whose
+//! batch is used up is refilled when the merge needs its next entry.
 
 use super::head_cache::HeadCache;
 use super::pulled_actors::PulledActors;
@@ -12,94 +12,95 @@ use model::{
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use store::{Slice, Store};
 
-/// How many entries for each that is wanted are read at the beginning, all others together, and of each at least.
-const OPENING: usize = 4;
-const SMALLEST: usize = 4;
-/// The most that are asked for at once.
-const LARGEST: usize = 500;
+/// Entries read at the start from all pulled actors together, per entry needed; also the growth of later batches.
+const READ_AHEAD: usize = 4;
+/// Bounds of a batch.
+const MIN_BATCH: usize = 4;
+const MAX_BATCH: usize = 500;
 
-/// A walk through everything that a collection is read from.
+/// The merged entries of a collection.
 pub(super) struct Merge<'a> {
     store: &'a dyn Store,
     query: &'a FeedQuery,
     filter: &'a Filter,
-    /// From whom it pulls, each with where in the log the edge was made.
+    /// The pulled actors, each with the position of the edge.
     pulled: &'a HashMap<Uid, Position>,
-    /// What the owner's entries are, and then what those of the others are.
-    sources: Vec<Source>,
-    head_cache: BinaryHeap<(SortKey, usize)>,
-    /// Everything that has arrived up to there is in it.
+    /// The owner's entries first, then those of the other actors.
+    inputs: Vec<Input>,
+    /// The next sort key of every input that has rows, with the input's index.
+    heads: BinaryHeap<(SortKey, usize)>,
+    /// All arrivals up to this position are in the merge.
     pub(super) floor: Position,
 }
 
-/// The entries of one account that a collection is made of.
-struct Source {
+/// The entries of one account.
+struct Input {
     owner: Uid,
     reasons: EntryReasons,
     rows: VecDeque<Entry>,
     after: Option<SortKey>,
-    portion: usize,
+    batch: usize,
     ended: bool,
 }
 
-impl Source {
-    fn takes(&mut self, rows: Vec<Entry>, order: Order, asked: usize) {
-        self.ended = rows.len() < asked;
+impl Input {
+    fn refill(&mut self, rows: Vec<Entry>, order: Order, limit: usize) {
+        self.ended = rows.len() < limit;
         self.after = rows.last().map(|row| row.sort_key(order)).or(self.after);
         self.rows = rows.into();
     }
 
-    fn is_dry(&self) -> bool {
+    fn needs_refill(&self) -> bool {
         self.rows.is_empty() && !self.ended
     }
 }
 
 impl Feed {
-    /// A walk through a collection's entries after that sort_key. `floor` was taken before.
+    /// Merges the collection's entries after that sort key. The caller must have read `floor` before.
     pub(super) async fn merge<'a>(
         &'a self,
         query: &'a FeedQuery,
         filter: &'a Filter,
-        others: &'a PulledActors,
+        actors: &'a PulledActors,
         after: Option<SortKey>,
-        wanted: usize,
+        limit: usize,
         floor: Position,
     ) -> Result<Merge<'a>, ReadError> {
-        let source = |owner, reasons, portion| Source {
+        let input = |owner, reasons, batch| Input {
             owner,
             reasons,
             rows: VecDeque::new(),
             after,
-            portion,
+            batch,
             ended: false,
         };
-        let own = source(query.owner, query.collection.reasons(), wanted);
-        let portion =
-            (wanted * OPENING).div_ceil(others.merged.len().max(1)).clamp(SMALLEST, wanted.max(SMALLEST));
-        let from = EntryReasons::default().with(EntryReason::Authored);
-        let rest = others.merged.iter().map(|uid| source(*uid, from, portion));
+        let own = input(query.owner, query.collection.reasons(), limit);
+        let batch =
+            (limit * READ_AHEAD).div_ceil(actors.merged.len().max(1)).clamp(MIN_BATCH, limit.max(MIN_BATCH));
+        let authored = EntryReasons::default().with(EntryReason::Authored);
+        let rest = actors.merged.iter().map(|uid| input(*uid, authored, batch));
         let mut merge = Merge {
             store: self.store.as_ref(),
             query,
             filter,
-            pulled: &others.pulled,
-            sources: [own].into_iter().chain(rest).collect(),
-            head_cache: BinaryHeap::new(),
+            pulled: &actors.pulled,
+            inputs: [own].into_iter().chain(rest).collect(),
+            heads: BinaryHeap::new(),
             floor,
         };
-        // What is remembered is of everything; what is too old in it is left out like whatever else does not belong.
+        // Cached heads are unfiltered. Entries that are too old are dropped later, with those that do not belong.
         let received = Range { since: None, ..filter.received };
         if after.is_none() && (Filter { received, ..filter.clone() }) == Filter::default() {
-            merge.begin_with(&self.head_cache).await?;
+            merge.load_cached_heads(&self.head_cache).await?;
         }
         Ok(merge)
     }
 }
 
 impl Merge<'_> {
-    /// The next entries, so many at most; fewer mean that there are no more.
+    /// The next entries, at most `limit`. Fewer than `limit` mean that the merge has ended.
     pub(super) async fn next(&mut self, limit: usize) -> Result<Vec<Entry>, ReadError> {
-        if let [own] = self.sources.as_mut_slice() {
+        if let [own] = self.inputs.as_mut_slice() {
             let slice = slice_of(own, self.query.order, self.filter, limit);
             let entries = self.store.slice(&slice).await?;
             own.after = entries.last().map(|entry| entry.sort_key(self.query.order)).or(own.after);
@@ -107,71 +108,74 @@ impl Merge<'_> {
         }
         let mut entries = Vec::new();
         while entries.len() < limit {
-            self.fill(limit - entries.len()).await?;
-            let Some(entry) = self.take() else { break };
+            self.refill(limit - entries.len()).await?;
+            let Some(entry) = self.pop() else { break };
             entries.push(entry);
         }
         Ok(entries)
     }
 
-    /// Takes what is remembered of those who are pulled from; and what of them is read now, is.
-    async fn begin_with(&mut self, head_cache: &HeadCache) -> Result<(), ReadError> {
+    /// Fills the inputs of pulled actors from the cache, which reads the missing ones.
+    async fn load_cached_heads(&mut self, head_cache: &HeadCache) -> Result<(), ReadError> {
         let (order, pulled) = (self.query.order, self.pulled);
-        let wanted: Vec<Uid> =
-            self.sources.iter().skip(1).map(|one| one.owner).filter(|uid| pulled.contains_key(uid)).collect();
-        let found = head_cache.of(self.store, &wanted, order, self.floor).await?;
-        for source in self.sources.iter_mut().skip(1) {
-            if let Some(head) = found.get(&source.owner) {
-                source.takes(head.rows.clone(), order, HeadCache::ROWS);
+        let owners = self.inputs.iter().skip(1).map(|input| input.owner);
+        let actors: Vec<Uid> = owners.filter(|uid| pulled.contains_key(uid)).collect();
+        let found = head_cache.of(self.store, &actors, order, self.floor).await?;
+        for input in self.inputs.iter_mut().skip(1) {
+            if let Some(head) = found.get(&input.owner) {
+                input.refill(head.rows.clone(), order, HeadCache::ROWS);
                 self.floor = self.floor.min(head.floor);
             }
         }
         let sort_keys = self
-            .sources
+            .inputs
             .iter()
             .enumerate()
-            .filter_map(|(number, source)| Some((source.rows.front()?.sort_key(order), number)));
-        self.head_cache = sort_keys.collect();
+            .filter_map(|(index, input)| Some((input.rows.front()?.sort_key(order), index)));
+        self.heads = sort_keys.collect();
         Ok(())
     }
 
-    /// Sees to it that the next row of every source is there that has one.
-    async fn fill(&mut self, wanted: usize) -> Result<(), ReadError> {
+    /// Refills the head of every input that is not exhausted.
+    async fn refill(&mut self, needed: usize) -> Result<(), ReadError> {
         let order = self.query.order;
-        let dry: Vec<usize> =
-            (0..).zip(&self.sources).filter(|(_, one)| one.is_dry()).map(|(number, _)| number).collect();
-        if dry.is_empty() {
+        let empty: Vec<usize> = (0..)
+            .zip(&self.inputs)
+            .filter(|(_, input)| input.needs_refill())
+            .map(|(index, _)| index)
+            .collect();
+        if empty.is_empty() {
             return Ok(());
         }
-        let mut slices = Vec::with_capacity(dry.len());
-        for number in &dry {
-            let Some(source) = self.sources.get_mut(*number) else { continue };
-            // The owner's own entries are mostly what is wanted.
-            let portion = if *number == 0 { wanted.max(SMALLEST) } else { source.portion };
-            source.portion = (portion * OPENING).min(LARGEST);
-            slices.push(slice_of(source, order, self.filter, portion.min(LARGEST)));
+        let mut slices = Vec::with_capacity(empty.len());
+        for index in &empty {
+            let Some(input) = self.inputs.get_mut(*index) else { continue };
+            // Most items of a page come from the owner's own entries.
+            let batch = if *index == 0 { needed.max(MIN_BATCH) } else { input.batch };
+            input.batch = (batch * READ_AHEAD).min(MAX_BATCH);
+            slices.push(slice_of(input, order, self.filter, batch.min(MAX_BATCH)));
         }
         let found = self.store.slices(&slices).await?;
-        let asked: Vec<usize> = slices.iter().map(|slice| slice.limit).collect();
-        for ((number, rows), asked) in dry.into_iter().zip(found).zip(asked) {
-            let Some(source) = self.sources.get_mut(number) else { continue };
-            source.takes(rows, order, asked);
-            self.head_cache.extend(source.rows.front().map(|row| (row.sort_key(order), number)));
+        let limits: Vec<usize> = slices.iter().map(|slice| slice.limit).collect();
+        for ((index, rows), limit) in empty.into_iter().zip(found).zip(limits) {
+            let Some(input) = self.inputs.get_mut(index) else { continue };
+            input.refill(rows, order, limit);
+            self.heads.extend(input.rows.front().map(|row| (row.sort_key(order), index)));
         }
         Ok(())
     }
 
-    /// The next entry: what the owner's entry says, brought up to what the actor's says.
-    fn take(&mut self) -> Option<Entry> {
+    /// The next entry: the owner's entry, overlaid with the actor's.
+    fn pop(&mut self) -> Option<Entry> {
         let order = self.query.order;
-        let (sort_key, _) = *self.head_cache.peek()?;
+        let (sort_key, _) = *self.heads.peek()?;
         let (mut mine, mut theirs) = (None, None);
-        while let Some((_, number)) = self.head_cache.peek().copied().filter(|(same, _)| *same == sort_key) {
-            self.head_cache.pop();
-            let Some(source) = self.sources.get_mut(number) else { continue };
-            let row = source.rows.pop_front();
-            self.head_cache.extend(source.rows.front().map(|row| (row.sort_key(order), number)));
-            match number {
+        while let Some((_, index)) = self.heads.peek().copied().filter(|(same, _)| *same == sort_key) {
+            self.heads.pop();
+            let Some(input) = self.inputs.get_mut(index) else { continue };
+            let row = input.rows.pop_front();
+            self.heads.extend(input.rows.front().map(|row| (row.sort_key(order), index)));
+            match index {
                 0 => mine = row,
                 _ => theirs = row.map(|row| pulled(row, self.pulled)),
             }
@@ -183,12 +187,12 @@ impl Merge<'_> {
     }
 }
 
-fn slice_of<'a>(source: &Source, order: Order, filter: &'a Filter, limit: usize) -> Slice<'a> {
-    Slice { owner: source.owner, reasons: source.reasons, order, filter, after: source.after, limit }
+fn slice_of<'a>(input: &Input, order: Order, filter: &'a Filter, limit: usize) -> Slice<'a> {
+    Slice { owner: input.owner, reasons: input.reasons, order, filter, after: input.after, limit }
 }
 
-/// What a follower finds of an entry among what somebody did. It arrives there where it was accepted, if it is pulled; else
-/// it is still to arrive. That something ended is pushed.
+/// A follower's view of an actor's own entry. A pulled entry arrives at the position of its acceptance. Any other entry
+/// has not arrived yet: it will be pushed. Retractions are always pushed.
 pub(super) fn pulled(own: Entry, pulled: &HashMap<Uid, Position>) -> Entry {
     let is_pulled = own.pulled && !own.retracted && own.visibility != Visibility::Direct;
     let since = pulled.get(&own.actor).filter(|_| is_pulled);

@@ -1,9 +1,11 @@
-//! DeliveryState collections.
+//! Reads collections.
 //!
-//! `read` walks the store's ordered entries and finds what a page shows; `updates` does the same in the order of
-//! arrival; `visibility` is what both hold every entry to; `hydrate` gets the bodies of what is shown. `others` says from whom a
-//! collection is read besides its own entries, `merge` puts them together, and `head_cache` remembers what many pull. Entries
-//! are hints: nothing is shown that the activity's present state does not put there.
+//! - `read` walks the store's ordered entries to the items of a page; `updates` walks them in the order of arrival.
+//! - `visibility` checks every entry for both; `hydrate` fetches the bodies of the items shown.
+//! - `pulled_actors` lists the actors whose entries are merged in; `merge` merges them; `head_cache` caches their
+//!   newest entries.
+//!
+//! Entries are hints: an item is shown only if the activity's current state puts it there.
 
 mod head_cache;
 mod hydrate;
@@ -28,24 +30,24 @@ use store::{Store, StoreError};
 /// An activity on a page.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Its present state.
+    /// Its current state.
     pub state: State,
-    /// Who did it.
+    /// The account that performed it.
     pub actor: Arc<Account>,
-    /// Where that version arrived in this collection, if it has.
+    /// The position at which that version arrived in this collection, if it has.
     arrived: Option<Position>,
-    /// The version of the owner's edge to the actor, if it is there by that.
+    /// The version of the owner's edge to the actor, if the edge is why the item is here.
     edge: Option<Version>,
 }
 
 /// A page of a collection.
 #[derive(Debug)]
 pub struct Page {
-    /// What it shows.
+    /// The items shown.
     pub items: Vec<Item>,
     /// Where the next page starts, if there is more.
     pub next: Option<Start>,
-    /// What whoever has this page (and those before it in its walk) has seen.
+    /// Covers the items of this page and of the pages before it in the walk.
     pub sync_token: SyncToken,
 }
 
@@ -58,32 +60,32 @@ pub enum ReadError {
     /// `start` is further away than a request may walk.
     #[error("start is further than {0} entries away")]
     StartTooFar(u32),
-    /// More items follow than a page may have, and more were asked for.
+    /// The request's `count` exceeds the maximum, and more items follow.
     #[error("more than {0} items follow")]
     CountTooLarge(u32),
-    /// The sync_token is so old that what came after it may have been forgotten.
-    #[error("the sync_token is too old")]
+    /// The sync token is so old that later arrivals may already have been deleted.
+    #[error("the sync token is too old")]
     Expired,
     /// The filter makes the walk longer than a request may take.
     #[error("the read took too long")]
     TooBroad,
 }
 
-/// How far a read may go.
+/// Limits of a read.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedLimits {
-    /// What was received longer ago is not shown.
+    /// Activities received longer ago than this are not shown.
     pub retention: Option<Duration>,
-    /// How many entries `start` may step over.
+    /// Maximum number of entries that `start` may skip.
     pub max_start: u32,
-    /// How many items a page may have.
+    /// Maximum number of items on a page.
     pub max_count: u32,
-    /// How long a read may take.
+    /// Timeout of a read.
     pub deadline: Duration,
-    /// After how long without a read an account falls asleep, if it does.
+    /// Time without a read after which an account becomes dormant. `None`: never.
     pub idle_after: Option<Duration>,
-    /// How long what very-followed accounts did is remembered.
-    pub heads_kept: Duration,
+    /// TTL of the head cache.
+    pub head_ttl: Duration,
 }
 
 impl Default for FeedLimits {
@@ -94,12 +96,12 @@ impl Default for FeedLimits {
             max_count: 1_000,
             deadline: Duration::from_secs(10),
             idle_after: None,
-            heads_kept: Duration::ZERO,
+            head_ttl: Duration::ZERO,
         }
     }
 }
 
-/// ReadTracker pages of collections.
+/// Reads pages of collections.
 #[derive(Clone)]
 pub struct Feed {
     store: Arc<dyn Store>,
@@ -112,20 +114,20 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// A reader of that store's collections.
+    /// Creates a reader of that store's collections.
     pub fn new(store: Arc<dyn Store>, accounts: AccountCache, clock: Clock, limits: FeedLimits) -> Feed {
         let bodies = Arc::new(Bodies::new(Arc::clone(&store)));
-        let head_cache = Arc::new(HeadCache::new(limits.heads_kept));
+        let head_cache = Arc::new(HeadCache::new(limits.head_ttl));
         let reads = Arc::new(ReadTracker::new(limits.idle_after));
         Feed { store, accounts, bodies, head_cache, reads, clock, limits }
     }
 
-    /// What it remembers of very-followed accounts.
+    /// The cached newest entries of pulled actors.
     pub fn head_cache(&self) -> Arc<HeadCache> {
         Arc::clone(&self.head_cache)
     }
 
-    /// The bodies of what it shows.
+    /// The cache of bodies.
     pub fn bodies(&self) -> &Bodies {
         &self.bodies
     }
@@ -145,21 +147,21 @@ impl Feed {
         tokio::time::timeout(self.limits.deadline, read).await.unwrap_or(Err(ReadError::TooBroad))
     }
 
-    /// How many items the page of a query has at most.
+    /// Maximum number of items on the page of a query.
     fn page_size(&self, query: &FeedQuery) -> usize {
         query.count.min(self.limits.max_count) as usize
     }
 
-    /// Refuses a page of `max_count` items behind which there is more, if more was asked for: who pages by `start` and
-    /// `count` alone would take it for the last one.
-    fn demand_whole(&self, query: &FeedQuery, more: bool) -> Result<(), ReadError> {
+    /// Rejects a page that `max_count` would cut short: a client that pages by `start` and `count` alone would take it
+    /// for the last page.
+    fn reject_truncated(&self, query: &FeedQuery, more: bool) -> Result<(), ReadError> {
         match more && query.count > self.limits.max_count {
             true => Err(ReadError::CountTooLarge(self.limits.max_count)),
             false => Ok(()),
         }
     }
 
-    /// Whether what came after the sync_token may have been forgotten meanwhile.
+    /// Whether arrivals after the sync token may already have been deleted.
     pub async fn has_expired(&self, sync_token: &SyncToken) -> Result<bool, ReadError> {
         Ok(sync_token.offset.position < self.store.oldest(self.clock.now()).await?)
     }

@@ -1,5 +1,5 @@
-//! From whom a collection is read besides its own entries: accounts that it pulls from; and, where things were not pushed
-//! to it because nobody had read it for long, everybody whom its owner follows.
+//! The actors whose entries are merged into a collection at read time: its pulled actors, and, while the owner is
+//! dormant or catching up, all followees.
 
 use super::{Feed, ReadError};
 use model::{Collection, DeliveryState, Dormancy, FeedQuery, Position, Uid};
@@ -8,88 +8,88 @@ use std::collections::HashMap;
 use std::time::Duration;
 use store::Store;
 
-/// Followed accounts that are asked for at once.
+/// Followees read per request to the store.
 const PAGE: usize = 1_000;
-/// Of the time after which an account falls asleep, the part for which a read is not noted again.
-const NOTED_FOR: u32 = 8;
-/// How many accounts are remembered as read.
-const REMEMBERED: u64 = 200_000;
+/// Reads are recorded at most this often per `idle_after`.
+const READS_PER_IDLE: u32 = 8;
+/// Maximum number of accounts in the read tracker.
+const CAPACITY: u64 = 200_000;
 
-/// From whom a collection is read besides.
+/// The actors whose entries are merged into a collection.
 #[derive(Default)]
 pub(super) struct PulledActors {
-    /// From whom it pulls, each with where in the log the edge was made.
+    /// The pulled actors, each with the position of the edge.
     pub(super) pulled: HashMap<Uid, Position>,
-    /// Everybody of whose deeds something may be missing among its own entries.
+    /// All actors whose activities may be missing from the collection's own entries.
     pub(super) merged: Vec<Uid>,
 }
 
-/// Which collections were read lately: they do not fall asleep.
+/// Remembers which accounts were read recently, so that not every read is written to the store.
 pub(super) struct ReadTracker {
-    noted: Option<Cache<Uid, ()>>,
+    recent: Option<Cache<Uid, ()>>,
 }
 
 impl ReadTracker {
-    /// Where accounts fall asleep after that time.
+    /// A tracker for accounts that become dormant after that time. `None` turns it off.
     pub(super) fn new(idle_after: Option<Duration>) -> ReadTracker {
         let cache = |after: Duration| {
-            Cache::builder().max_capacity(REMEMBERED).time_to_live(after / NOTED_FOR).build()
+            Cache::builder().max_capacity(CAPACITY).time_to_live(after / READS_PER_IDLE).build()
         };
-        ReadTracker { noted: idle_after.map(cache) }
+        ReadTracker { recent: idle_after.map(cache) }
     }
 
-    /// Whether a read is to be noted.
-    fn is_new(&self, uid: Uid) -> bool {
-        self.noted.as_ref().is_some_and(|noted| noted.entry(uid).or_insert(()).is_fresh())
+    /// Whether a read must be recorded in the store.
+    fn must_record(&self, uid: Uid) -> bool {
+        self.recent.as_ref().is_some_and(|recent| recent.entry(uid).or_insert(()).is_fresh())
     }
 }
 
 impl Feed {
-    /// From whom the collection pulls, each with where in the log the edge was made. Who asks for what arrived takes the
-    /// floor first: whoever is pulled from by then is known here.
+    /// The collection's pulled actors, each with the position of the edge. A caller that reads arrivals must read the
+    /// floor first: every edge pulled by then is in the result.
     pub(super) async fn pulled(&self, query: &FeedQuery) -> Result<HashMap<Uid, Position>, ReadError> {
-        let reading = self.delivery_state(query).await?;
-        self.reactivate(query.owner, &reading).await?;
-        Ok(reading.pulled.into_iter().collect())
+        let delivery = self.delivery_state(query).await?;
+        self.reactivate(query.owner, &delivery).await?;
+        Ok(delivery.pulled.into_iter().collect())
     }
 
-    /// From whom the collection is read besides.
-    pub(super) async fn others(
+    /// The actors whose entries are merged into the collection.
+    pub(super) async fn pulled_actors(
         &self,
         owner: Uid,
-        reading: &DeliveryState,
+        delivery: &DeliveryState,
     ) -> Result<PulledActors, ReadError> {
-        let merged = match reading.dormancy {
-            Dormancy::Active => reading.pulled.iter().map(|(uid, _)| *uid).collect(),
+        let merged = match delivery.dormancy {
+            Dormancy::Active => delivery.pulled.iter().map(|(uid, _)| *uid).collect(),
             Dormancy::Dormant { .. } | Dormancy::CatchingUp { .. } => {
                 followed(self.store.as_ref(), owner).await?
             }
         };
-        Ok(PulledActors { pulled: reading.pulled.iter().copied().collect(), merged })
+        Ok(PulledActors { pulled: delivery.pulled.iter().copied().collect(), merged })
     }
 
-    /// How the collection is read, now that it is.
+    /// The delivery state of the collection's owner. Also records the read.
     pub(super) async fn delivery_state(&self, query: &FeedQuery) -> Result<DeliveryState, ReadError> {
-        // What somebody did is all among their own entries.
+        // A `from` collection consists of the account's own entries alone.
         if query.collection == Collection::From {
             return Ok(DeliveryState::default());
         }
-        if self.reads.is_new(query.owner) {
+        if self.reads.must_record(query.owner) {
             self.store.note_read(query.owner, self.clock.now()).await?;
         }
         Ok(self.store.delivery_state(query.owner).await?)
     }
 
-    /// Has an account return that is asleep.
-    pub(super) async fn reactivate(&self, owner: Uid, reading: &DeliveryState) -> Result<(), ReadError> {
-        if let Dormancy::Dormant { since } = reading.dormancy {
-            self.store.reactivate(owner, reading.version, since, self.clock.now()).await?;
+    /// Reactivates a dormant account.
+    pub(super) async fn reactivate(&self, owner: Uid, delivery: &DeliveryState) -> Result<(), ReadError> {
+        if let Dormancy::Dormant { since } = delivery.dormancy {
+            self.store.reactivate(owner, delivery.version, since, self.clock.now()).await?;
         }
         Ok(())
     }
 }
 
-/// Everybody whom an account follows.
+/// All followees of an account.
 async fn followed(store: &dyn Store, owner: Uid) -> store::Result<Vec<Uid>> {
     let mut all: Vec<Uid> = Vec::new();
     loop {

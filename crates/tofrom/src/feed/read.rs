@@ -1,10 +1,10 @@
-//! A page in the collection's own order.
+//! Reads a page in the collection's own order.
 
 use super::{Feed, Item, Page, ReadError};
 use model::{DeliveryState, Entry, FeedQuery, Position, Reader, SortKey, Start, SyncToken};
 
-/// The most entries that are asked of the store at once.
-const LARGEST_SLICE: usize = 500;
+/// Maximum number of entries read from the store per request.
+const MAX_SLICE: usize = 500;
 
 impl Feed {
     /// Walks the collection from its top, or from where a cursor left off, over `skip` items, to the items of a page.
@@ -15,38 +15,38 @@ impl Feed {
         skip: u32,
         cursor: Option<(SortKey, &SyncToken)>,
     ) -> Result<Page, ReadError> {
-        // The floor first: whatever arrives while the page is read comes after it.
+        // The floor is read first: arrivals during the read have later positions.
         let floor = self.store.floor().await?;
         if query.count == 0 {
             let sync_token =
                 cursor.map_or_else(|| SyncToken::at(floor), |(_, sync_token)| sync_token.clone());
             return Ok(Page { items: Vec::new(), next: None, sync_token });
         }
-        let reading = self.delivery_state(query).await?;
-        // Whoever waits for the page gets it when the return is under way for sure, and not a moment later.
-        let page = self.walk_through(reader, query, skip, cursor, floor, &reading);
-        Ok(tokio::try_join!(page, self.reactivate(query.owner, &reading))?.0)
+        let delivery = self.delivery_state(query).await?;
+        // The page is returned once the reactivation is durable. Catching up runs later.
+        let page = self.read_page(reader, query, skip, cursor, floor, &delivery);
+        Ok(tokio::try_join!(page, self.reactivate(query.owner, &delivery))?.0)
     }
 
-    async fn walk_through(
+    async fn read_page(
         &self,
         reader: Reader,
         query: &FeedQuery,
         skip: u32,
         cursor: Option<(SortKey, &SyncToken)>,
         floor: Position,
-        reading: &DeliveryState,
+        delivery: &DeliveryState,
     ) -> Result<Page, ReadError> {
         let (size, filter) = (self.page_size(query), self.filter(query));
         let mut walk = Walk { to_skip: skip as usize, stepped_over: 0 };
         let mut items: Vec<Item> = Vec::with_capacity(size + 1);
-        let mut limit = if walk.to_skip > 0 { LARGEST_SLICE } else { LARGEST_SLICE.min(size + 1) };
-        let (others, after) =
-            (self.others(query.owner, reading).await?, cursor.map(|(sort_key, _)| sort_key));
-        let mut merge = self.merge(query, &filter, &others, after, limit, floor).await?;
+        let mut limit = if walk.to_skip > 0 { MAX_SLICE } else { MAX_SLICE.min(size + 1) };
+        let (actors, after) =
+            (self.pulled_actors(query.owner, delivery).await?, cursor.map(|(sort_key, _)| sort_key));
+        let mut merge = self.merge(query, &filter, &actors, after, limit, floor).await?;
         let mut sync_token =
             cursor.map_or_else(|| SyncToken::at(merge.floor), |(_, sync_token)| sync_token.clone());
-        // One more than the page has, to know whether there is a next one.
+        // One item more than the page has shows whether there is a next page.
         while items.len() <= size {
             let entries = merge.next(limit).await?;
             let ended = entries.len() < limit;
@@ -58,10 +58,10 @@ impl Feed {
             if ended {
                 break;
             }
-            limit = LARGEST_SLICE.min(limit * 2);
+            limit = MAX_SLICE.min(limit * 2);
         }
         let more = items.len() > size;
-        self.demand_whole(query, more)?;
+        self.reject_truncated(query, more)?;
         items.truncate(size);
         for item in &items {
             sync_token.shown(item.state.id, item.state.version, item.edge, item.arrived);
@@ -71,7 +71,7 @@ impl Feed {
         Ok(Page { items, next, sync_token })
     }
 
-    /// The items that these entries give, after `to_skip` of them, `wanted` at most.
+    /// The items of these entries, without the first `to_skip`, at max `limit`.
     async fn items_of(
         &self,
         reader: Reader,
@@ -79,19 +79,19 @@ impl Feed {
         filter: &model::Filter,
         entries: Vec<Entry>,
         to_skip: &mut usize,
-        wanted: usize,
+        limit: usize,
     ) -> Result<Vec<Item>, ReadError> {
         let mut candidates = self.belonging(query, filter, entries).await?;
-        // What the owner skips over is counted by its entries. For others every state counts: only it tells whom an
-        // activity addresses.
+        // For the owner, skipped items are counted by entries alone. For other readers the state decides, because only
+        // the state holds the recipients.
         if reader == Reader::Owner {
             let skipped = candidates.len().min(*to_skip);
             *to_skip -= skipped;
             candidates.drain(..skipped);
         }
         let mut items = Vec::new();
-        while !candidates.is_empty() && items.len() < wanted {
-            let take = candidates.len().min(wanted.max(*to_skip) - items.len());
+        while !candidates.is_empty() && items.len() < limit {
+            let take = candidates.len().min(limit.max(*to_skip) - items.len());
             let batch: Vec<_> = candidates.drain(..take).collect();
             if *to_skip >= batch.len() {
                 *to_skip -= self.count_shown(reader, query, &batch).await?;
@@ -109,20 +109,20 @@ impl Feed {
     }
 }
 
-/// How far a walk has come.
+/// Progress of a walk.
 struct Walk {
     to_skip: usize,
     stepped_over: usize,
 }
 
 impl Walk {
-    /// Notes that these entries were read; too many of them only to be skipped are an error.
-    fn pass(&mut self, entries: &[Entry], most: u32) -> Result<(), ReadError> {
+    /// Counts entries that are read only to be skipped. Fails if there are more than `max`.
+    fn pass(&mut self, entries: &[Entry], max: u32) -> Result<(), ReadError> {
         if self.to_skip > 0 {
             self.stepped_over += entries.len().min(self.to_skip);
         }
-        if self.stepped_over > most as usize {
-            return Err(ReadError::StartTooFar(most));
+        if self.stepped_over > max as usize {
+            return Err(ReadError::StartTooFar(max));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What came into a collection after a sync_token.
+//! Reads the arrivals of a collection after a sync token.
 
 use super::merge::pulled;
 use super::{Feed, Item, Page, ReadError};
@@ -9,35 +9,35 @@ use model::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 use store::Arrival;
 
-/// The most arrivals that are read at once, of the collection and of each account that it pulls from.
-const LARGEST_STEP: usize = 250;
+/// Maximum number of arrivals read per step, of the collection and of each pulled actor.
+const MAX_STEP: usize = 250;
 
-/// Something that happened in a collection.
+/// A change of a collection.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// An activity came, or a new version of one.
+    /// An activity arrived, or a new version of one.
     Activity(Item),
-    /// An activity is not there any more.
+    /// An activity left the collection.
     Deleted(ActivityId),
-    /// Something changed that can't be told one by one: the collection must be read anew.
+    /// A change that cannot be reported item by item: the client must read the collection again.
     Changed,
 }
 
-/// What happened after a sync_token.
+/// The events after a sync token.
 #[derive(Debug)]
 pub struct Events {
-    /// In the order of arrival, each with the sync_token of whoever has seen all up to it.
+    /// The events in the order of arrival, each with the sync token after it.
     pub events: Vec<(Event, SyncToken)>,
-    /// The sync_token of whoever has seen all of them.
+    /// The sync token after all events.
     pub sync_token: SyncToken,
-    /// Whether there may be more at once.
+    /// Whether more events may be available now.
     pub more: bool,
-    /// The accounts whose deeds it pulls: what comes to them comes here too.
+    /// The pulled actors: their arrivals are arrivals of this collection too.
     pub pulled: Vec<Uid>,
 }
 
 impl Feed {
-    /// What arrived after `sync_token`, oldest first, each activity once in its newest version.
+    /// The activities that arrived after `sync_token`, oldest first, each once in its newest version.
     pub(super) async fn updates(
         &self,
         reader: Reader,
@@ -54,8 +54,8 @@ impl Feed {
         let pulled = self.pulled(query).await?;
         let mut items: Vec<Item> = Vec::new();
         let mut on_page = HashSet::new();
-        // What the sync_token knows is only let go together with the items that it stood for, so a page that ends early
-        // gives the sync_token as of its last item.
+        // A page that ends early returns the sync token after its last item: the token may only drop identifiers whose
+        // items are on the page.
         let mut ahead = sync_token.clone();
         loop {
             let step = Step {
@@ -64,7 +64,7 @@ impl Feed {
                 filter: &filter,
                 pulled: &pulled,
                 floor,
-                limit: LARGEST_STEP.min(size + 1),
+                limit: MAX_STEP.min(size + 1),
                 deletions: false,
             };
             let (events, ended) = self.step(&step, &mut ahead).await?;
@@ -74,7 +74,7 @@ impl Feed {
                     continue;
                 }
                 if items.len() == size {
-                    self.demand_whole(query, true)?;
+                    self.reject_truncated(query, true)?;
                     let next = Some(Start::Updates(sync_token.clone()));
                     return Ok(Page { items, next, sync_token });
                 }
@@ -89,7 +89,7 @@ impl Feed {
         Ok(Page { items, next: None, sync_token: ahead })
     }
 
-    /// What happened after `sync_token`, deletions and changes too, at most about `limit` of it.
+    /// The events after `sync_token`, including deletions and changes, about `limit` at most.
     pub async fn events(
         &self,
         reader: Reader,
@@ -109,14 +109,14 @@ impl Feed {
         Ok(Events { events, sync_token, more: !ended, pulled: pulled.into_keys().collect() })
     }
 
-    /// The next arrivals after `ahead`, which goes on behind them, and whether they were the last ones.
+    /// The events of the next arrivals after `ahead`, and whether they were the last ones. Advances `ahead`.
     async fn step(
         &self,
         step: &Step<'_>,
         ahead: &mut SyncToken,
     ) -> Result<(Vec<(Event, SyncToken)>, bool), ReadError> {
         let Step { reader, query, filter, deletions, .. } = *step;
-        let Arrived { arrivals, known_to, ended } = self.arrivals(step, ahead.offset).await?;
+        let ArrivalBatch { arrivals, complete_to, ended } = self.arrivals(step, ahead.offset).await?;
         let entry = |arrival: &Arrival| match arrival {
             Arrival::Entry(entry) => Some(entry.clone()),
             Arrival::Change(_) => None,
@@ -131,7 +131,7 @@ impl Feed {
             true => entries.into_iter().filter(|e| !shown.contains_key(&(e.id, e.arrived))).collect(),
             false => Vec::new(),
         };
-        let mut lost = self.taken_away(reader, query, filter, &unshown).await?.into_iter();
+        let mut lost = self.left_view(reader, query, filter, &unshown).await?.into_iter();
         let mut events = Vec::new();
         for arrival in &arrivals {
             ahead.advance(offset(arrival_key(arrival)));
@@ -139,68 +139,68 @@ impl Feed {
                 Arrival::Change(_) => Some(Event::Changed),
                 Arrival::Entry(entry) => {
                     let item = shown.remove(&(entry.id, entry.arrived));
-                    // What addresses the owner is pushed to them; that it is pulled too is no news.
-                    let comes_otherwise = |item: &Item| {
+                    // An activity that addresses the owner is pushed too: the pulled copy is not reported.
+                    let is_also_pushed = |item: &Item| {
                         entry.pulled
                             && entry.reasons == EntryReasons::default().with(EntryReason::Followed)
                             && item.state.addressed.contains(&query.owner)
                     };
-                    if item.as_ref().is_some_and(comes_otherwise) {
+                    if item.as_ref().is_some_and(is_also_pushed) {
                         continue;
                     }
                     let edge = item.as_ref().and_then(|item| item.edge);
                     let seen = !entry.retracted && ahead.forget(entry.id, entry.version, edge);
                     match item {
-                        Some(item) => news(seen, entry.version, item),
+                        Some(item) => activity_event(seen, entry.version, item),
                         None => lost.next().unwrap_or(false).then_some(Event::Deleted(entry.id)),
                     }
                 }
             };
             events.extend(event.map(|event| (event, ahead.clone())));
         }
-        if let Some(offset) = known_to {
+        if let Some(offset) = complete_to {
             ahead.advance(offset);
         }
         Ok((events, ended))
     }
 }
 
-/// What comes next.
-struct Arrived {
+/// The next arrivals.
+struct ArrivalBatch {
     arrivals: Vec<Arrival>,
-    /// There is nothing else up to there.
-    known_to: Option<ArrivalOffset>,
-    /// There is nothing else at all.
+    /// The batch is complete up to this offset.
+    complete_to: Option<ArrivalOffset>,
+    /// No more arrivals follow.
     ended: bool,
 }
 
-/// Where an arrival stands among others: a change comes last at its position.
+/// Orders arrivals: a change is last at its position.
 type ArrivalKey = (Position, bool, Option<ActivityId>);
 
 impl Feed {
-    /// What comes after that offset, of the owner's own arrivals and of what arrived with those who are pulled from.
-    async fn arrivals(&self, step: &Step<'_>, after: ArrivalOffset) -> Result<Arrived, ReadError> {
+    /// The arrivals after that offset, of the owner and of the pulled actors.
+    async fn arrivals(&self, step: &Step<'_>, after: ArrivalOffset) -> Result<ArrivalBatch, ReadError> {
         let Step { query, floor, limit, .. } = *step;
         let own = self.store.arrivals(query.owner, after, floor, limit);
         if step.pulled.is_empty() {
             let arrivals = own.await?;
             let ended = arrivals.len() < limit;
-            return Ok(Arrived { arrivals, known_to: None, ended });
+            return Ok(ArrivalBatch { arrivals, complete_to: None, ended });
         }
         let actors: Vec<Uid> = step.pulled.keys().copied().collect();
-        let others = self.store.own_arrivals(&actors, after, floor, limit);
-        let (own, others) = tokio::try_join!(own, others)?;
-        // A list that is full may go on behind its last one: nothing after that is known to be next.
+        let pulled_lists = self.store.own_arrivals(&actors, after, floor, limit);
+        let (own, pulled_lists) = tokio::try_join!(own, pulled_lists)?;
+        // A full list may continue after its last arrival: the merge is complete only up to there.
         let last_own = own.last().filter(|_| own.len() >= limit).map(arrival_key);
-        let full = others.iter().filter(|list| list.len() >= limit);
-        let last = full.filter_map(|list| list.last().map(arrival_key_of)).chain(last_own).min();
+        let full = pulled_lists.iter().filter(|list| list.len() >= limit);
+        let last = full.filter_map(|list| list.last().map(entry_key)).chain(last_own).min();
         let mut merged: BTreeMap<ArrivalKey, Arrival> =
             own.into_iter().map(|arrival| (arrival_key(&arrival), arrival)).collect();
-        for entry in others.into_iter().flatten() {
+        for entry in pulled_lists.into_iter().flatten() {
             let entry = pulled(entry, step.pulled);
-            // What is not pulled is pushed, and arrives so.
+            // Entries that are not pulled arrive when they are pushed.
             if entry.arrived.is_some() {
-                let at = arrival_key_of(&entry);
+                let at = entry_key(&entry);
                 let joined = match merged.remove(&at) {
                     Some(Arrival::Entry(mine)) => mine.overlaid_with(entry),
                     _ => entry,
@@ -212,23 +212,23 @@ impl Feed {
         let mut arrivals: Vec<Arrival> = known.map(|(_, arrival)| arrival).collect();
         let all = arrivals.len() <= limit;
         arrivals.truncate(limit);
-        let known_to = last.filter(|_| all).map(offset);
-        Ok(Arrived { arrivals, known_to, ended: last.is_none() && all })
+        let complete_to = last.filter(|_| all).map(offset);
+        Ok(ArrivalBatch { arrivals, complete_to, ended: last.is_none() && all })
     }
 }
 
 fn arrival_key(arrival: &Arrival) -> ArrivalKey {
     match arrival {
-        Arrival::Entry(entry) => arrival_key_of(entry),
+        Arrival::Entry(entry) => entry_key(entry),
         Arrival::Change(position) => (*position, true, None),
     }
 }
 
-fn arrival_key_of(entry: &Entry) -> ArrivalKey {
+fn entry_key(entry: &Entry) -> ArrivalKey {
     (entry.arrived.unwrap_or_default(), false, Some(entry.id))
 }
 
-/// One look at the arrivals.
+/// Parameters of one step through the arrivals.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     reader: Reader,
@@ -240,13 +240,13 @@ struct Step<'a> {
     deletions: bool,
 }
 
-/// The offset of who has seen everything up to there.
+/// The offset of a reader that has seen all arrivals up to this key.
 fn offset((position, _, inside): ArrivalKey) -> ArrivalOffset {
     ArrivalOffset { position, inside }
 }
 
-/// The item, unless the sync_token has seen it, or it is an older version than the present one: the newer one's arrival is
-/// still to come.
-fn news(seen: bool, version: Version, item: Item) -> Option<Event> {
+/// An event for the item, unless the sync token covers it, or `version` is superseded: the current version's arrival
+/// will follow.
+fn activity_event(seen: bool, version: Version, item: Item) -> Option<Event> {
     (!seen && item.state.version == version).then_some(Event::Activity(item))
 }

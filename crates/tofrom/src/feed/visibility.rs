@@ -1,4 +1,4 @@
-//! What every entry is held to before it counts: the query's filter, belonging, and what the reader may see.
+//! Checks every entry before it is shown: the query's filter, belonging, and the reader's rights.
 
 use super::{Feed, Item, ReadError};
 use model::{
@@ -7,14 +7,14 @@ use model::{
 };
 use std::collections::HashMap;
 
-/// The owner's side of the entries at hand: edges to their actors, and which of them the owner removed.
+/// What belonging depends on besides the entries: the owner's edges to their actors, and the owner's removals.
 pub(super) struct OwnerContext {
     edges: HashMap<Uid, Edge>,
     removed: Vec<bool>,
 }
 
 impl Feed {
-    /// The query's filter, with what `retention` shuts out.
+    /// The query's filter, narrowed to the retention time.
     pub(super) fn filter(&self, query: &FeedQuery) -> Filter {
         let mut filter = query.filter.clone();
         if let Some(retention) = self.limits.retention {
@@ -25,7 +25,7 @@ impl Feed {
         filter
     }
 
-    /// What belonging of these entries depends on, in as few look-ups as it takes.
+    /// Fetches the edges and removals for these entries, in as few requests as possible.
     async fn context(
         &self,
         owner: Uid,
@@ -40,7 +40,7 @@ impl Feed {
             let found = self.store.edges(owner, &actors).await?;
             edges.extend(actors.into_iter().zip(found).filter_map(|(actor, edge)| Some((actor, edge?))));
         }
-        // Only what reaches the owner can have been removed from it.
+        // Only addressed and followed entries can have been removed.
         let reaching: Vec<_> = entries.iter().map(|e| (e.id, e.received)).collect();
         let any = entries
             .iter()
@@ -50,7 +50,7 @@ impl Feed {
         Ok(OwnerContext { edges, removed })
     }
 
-    /// Those of the entries that the filter selects and that, by what the entries know, belong to the collection.
+    /// The entries that match the filter and, judged by the entries alone, belong to the collection.
     pub(super) async fn belonging(
         &self,
         query: &FeedQuery,
@@ -71,9 +71,9 @@ impl Feed {
         Ok(candidates.collect())
     }
 
-    /// Which of these entries, of which nothing is shown, take something away from this reader's view of the
-    /// collection: it was there before, and is not there now.
-    pub(super) async fn taken_away(
+    /// For each of these entries, none of which is shown: whether its activity was in this reader's view of the
+    /// collection before and is no longer.
+    pub(super) async fn left_view(
         &self,
         reader: Reader,
         query: &FeedQuery,
@@ -83,16 +83,16 @@ impl Feed {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        // What it was in before, its entry need not say any more.
+        // A retraction need not name the reasons that its activity had before.
         let context = self.context(query.owner, entries, |entry| entry.actor != query.owner).await?;
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
         let states = self.store.states(&ids).await?;
         let prior = self.store.prior_audiences(&ids).await?;
         let accounts = self.accounts.get_many(entries.iter().map(|entry| entry.actor)).await?;
-        let looks = entries.iter().zip(states).zip(prior).zip(context.removed);
-        let lost = looks.map(|(((entry, state), prior), removed)| {
+        let rows = entries.iter().zip(states).zip(prior).zip(context.removed);
+        let lost = rows.map(|(((entry, state), prior), removed)| {
             let (Some(state), Some(actor)) = (state, accounts.get(&entry.actor)) else { return false };
-            // The later version's own arrival says what became of it.
+            // The later version's arrival reports the outcome.
             if !entry.retracted && entry.version < state.version {
                 return false;
             }
@@ -108,10 +108,11 @@ impl Feed {
                 addressed: before.addressed,
                 ..state.clone()
             };
-            // An edge brings what was here after it was made; who else could see it is the activity's own history.
-            let brought = State { visibility: here, ..before.clone() };
+            // Through an edge, an activity was in this collection as far as this entry records. Other readers' rights
+            // follow from the activity's history.
+            let through_edge = State { visibility: here, ..before.clone() };
             let was_in = filter.matches(entry)
-                && belongs(&brought, query.owner, edge, false).is_in(query.collection)
+                && belongs(&through_edge, query.owner, edge, false).is_in(query.collection)
                 && may_see(reader, query.owner, &before, actor);
             let is_in = belongs(&state, query.owner, edge, removed).is_in(query.collection)
                 && may_see(reader, query.owner, &state, actor);
@@ -120,7 +121,7 @@ impl Feed {
         Ok(lost.collect())
     }
 
-    /// Those of the candidates that their activities' present states put before this reader.
+    /// The items of the candidates, `None` where the activity's current state hides it from this reader.
     pub(super) async fn shown(
         &self,
         reader: Reader,
@@ -133,17 +134,17 @@ impl Feed {
         let states = self.bodies.states(candidates.iter().map(|candidate| &candidate.entry)).await?;
         let shown = candidates.into_iter().zip(states).map(|(candidate, state)| {
             let state = state?;
-            let fits = candidate.is_shown(reader, query, &state);
+            let is_shown = candidate.is_shown(reader, query, &state);
             let current = candidate.entry.version == state.version;
             let arrived = candidate.entry.arrived.filter(|_| current);
-            let otherwise = state.actor == query.owner || state.addressed.contains(&query.owner);
-            let edge = candidate.edge.filter(|_| !otherwise).map(|edge| edge.version);
-            fits.then_some(Item { state, actor: candidate.actor, arrived, edge })
+            let without_edge = state.actor == query.owner || state.addressed.contains(&query.owner);
+            let edge = candidate.edge.filter(|_| !without_edge).map(|edge| edge.version);
+            is_shown.then_some(Item { state, actor: candidate.actor, arrived, edge })
         });
         Ok(shown.collect())
     }
 
-    /// How many of the candidates [`Feed::shown`] would show, found without reading a body.
+    /// Number of candidates that [`Feed::shown`] would show, without reading bodies.
     pub(super) async fn count_shown(
         &self,
         reader: Reader,
@@ -159,7 +160,7 @@ impl Feed {
     }
 }
 
-/// An entry that may be shown, with what the last check needs.
+/// An entry that may be shown, with the data for the final check against the state.
 #[derive(Clone)]
 pub(super) struct Candidate {
     pub(super) entry: Entry,
@@ -169,7 +170,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Whether the present state of its activity puts it before this reader.
+    /// Whether the activity's current state shows it to this reader.
     fn is_shown(&self, reader: Reader, query: &FeedQuery, state: &State) -> bool {
         belongs(state, query.owner, self.edge.as_ref(), self.removed).is_in(query.collection)
             && may_see(reader, query.owner, state, &self.actor)

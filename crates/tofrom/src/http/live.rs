@@ -272,7 +272,9 @@ impl Live {
     /// Whether the credential is still good and the collection still this caller's to read.
     async fn may_go_on(&mut self) -> bool {
         self.checked = Instant::now();
-        let Ok(Some(caller)) = self.service.authenticator.still(&self.caller).await else { return false };
+        let Ok(Some(caller)) = self.service.authenticator.revalidate(&self.caller).await else {
+            return false;
+        };
         match self.service.open_collection(&caller, &self.owner.name).await {
             Ok((owner, reader)) if owner.uid == self.owner.uid => {
                 self.caller = Arc::new(caller);

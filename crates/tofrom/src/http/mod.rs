@@ -148,7 +148,7 @@ impl Service {
 
     /// Remembers how things are now, for the operator's page.
     pub async fn take_sample(&self) {
-        self.history.take(self.store.as_ref(), &self.clock).await;
+        self.history.sample(self.store.as_ref(), &self.clock).await;
     }
 
     /// Who tells callers apart.

@@ -1,5 +1,5 @@
-//! Wakes those who watch. A wake-up says only that something may have arrived: whoever is woken looks for themselves,
-//! so one too many does no harm, and one too few is made up for by the look that everybody takes now and then.
+//! Wakes the watchers of collections. A wake-up only means that something may have arrived: a watcher reads the
+//! collection itself. So a spurious wake-up is harmless, and a lost one is covered by the watchers' regular polls.
 
 use model::{Position, Uid};
 use std::collections::{HashMap, HashSet};
@@ -9,45 +9,45 @@ use std::time::Duration;
 use store::{Notice, Store};
 use tokio::sync::Notify;
 
-/// How many streams an account may have open in this process.
+/// Maximum number of open streams per account in this process.
 const MAX_STREAMS_PER_ACCOUNT: usize = 32;
-/// Between two looks whether another process has delivered something.
-const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
-/// The same where others tell of it before they are quite done.
-const LOOK_SOON: Duration = Duration::from_millis(100);
-/// Accounts that one notice tells of.
+/// Poll interval of the floor, where processes do not broadcast their deliveries.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Poll interval of the floor, where processes broadcast a delivery shortly before the floor passes it.
+const BROADCAST_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Maximum number of accounts in one notice.
 const ACCOUNTS_PER_NOTICE: usize = 1_000;
 
-/// Who watches which account's collections in this process.
+/// The watchers of each account's collections in this process.
 #[derive(Default)]
 pub struct Hub {
     inner: Mutex<Inner>,
     written: Notify,
     closing: AtomicBool,
-    /// How far this process knows the log to be delivered.
+    /// The floor of the log, as far as this process knows.
     floor: AtomicU64,
-    /// Whether other processes hear what this one tells, and tell themselves.
-    tells: AtomicBool,
-    /// Forgets what is remembered of accounts.
-    forgets: OnceLock<Forgets>,
+    /// Whether the processes broadcast their deliveries to each other.
+    broadcasts: AtomicBool,
+    /// Called with the actors of new activities.
+    activity_listener: OnceLock<ActivityListener>,
 }
 
-type Forgets = Box<dyn Fn(&[Uid]) + Send + Sync>;
+type ActivityListener = Box<dyn Fn(&[Uid]) + Send + Sync>;
 
 #[derive(Default)]
 struct Inner {
     watched: HashMap<Uid, (usize, Arc<Notify>)>,
     permits: HashMap<Uid, usize>,
-    /// Whom to wake as soon as the floor has passed.
+    /// Accounts to wake when the floor has passed the current batch.
     due: Vec<Uid>,
-    /// Of whom other processes are told then.
+    /// Accounts to broadcast to the other processes.
     touched: HashSet<Uid>,
-    /// Whom to wake as soon as the floor is there: other processes told of them.
-    told: Vec<(Position, Uid)>,
+    /// Accounts that other processes broadcast, to wake when the floor has reached the position.
+    remote: Vec<(Position, Uid)>,
 }
 
 impl Hub {
-    /// Watches an account's collections until what is given back is dropped.
+    /// Watches an account's collections until the result is dropped.
     pub fn watch(self: &Arc<Hub>, uid: Uid) -> Watch {
         let mut inner = self.lock();
         let (watchers, notify) = inner.watched.entry(uid).or_default();
@@ -55,7 +55,7 @@ impl Hub {
         Watch { hub: Arc::clone(self), uid, notify: Arc::clone(notify) }
     }
 
-    /// A place for one more stream of that account; `None` if it has all that it may have.
+    /// A permit for a stream of that account. `None` if the account has reached the limit.
     pub fn permit(self: &Arc<Hub>, uid: Uid) -> Option<StreamPermit> {
         let mut inner = self.lock();
         let taken = inner.permits.entry(uid).or_default();
@@ -66,45 +66,45 @@ impl Hub {
         Some(StreamPermit { hub: Arc::clone(self), uid })
     }
 
-    /// The service stops: streams say goodbye.
+    /// Starts the shutdown: streams send their last event and end.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
         self.wake_all();
     }
 
-    /// Whether the service stops.
+    /// Whether the server is shutting down.
     pub fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// Something was written to the log: the worker need not wait for its next look.
+    /// Wakes the fan-out worker, after a task was appended to the log.
     pub fn wrote(&self) {
         self.written.notify_one();
     }
 
-    /// Waits until something was written, but no longer than `at_most`.
-    pub async fn written(&self, at_most: Duration) {
-        let _ = tokio::time::timeout(at_most, self.written.notified()).await;
+    /// Waits until a task is appended, at most for `timeout`.
+    pub async fn written(&self, timeout: Duration) {
+        let _ = tokio::time::timeout(timeout, self.written.notified()).await;
     }
 
-    /// Whenever somebody has done something, `forgets` is told of them, at the latest when those are woken who watch.
-    pub fn on_activity(&self, forgets: impl Fn(&[Uid]) + Send + Sync + 'static) {
-        // There is one who remembers.
-        let _ = self.forgets.set(Box::new(forgets));
+    /// Sets the listener that is called with the actors of new activities, before their watchers are woken.
+    pub fn on_activity(&self, listener: impl Fn(&[Uid]) + Send + Sync + 'static) {
+        // There is only one listener.
+        let _ = self.activity_listener.set(Box::new(listener));
     }
 
-    /// These have done something.
-    pub(crate) fn did_something(&self, uids: &[Uid]) {
-        if let Some(forgets) = self.forgets.get() {
-            forgets(uids);
+    /// Notifies the listener that these actors have new activities.
+    pub(crate) fn notify_activity(&self, uids: &[Uid]) {
+        if let Some(listener) = self.activity_listener.get() {
+            listener(uids);
         }
     }
 
-    /// Notes whom to wake at the next [`wake`](Hub::wake).
+    /// Marks accounts to be woken at the next [`wake`](Hub::wake).
     pub(crate) fn wake_later(&self, uids: impl IntoIterator<Item = Uid>) {
         let mut inner = self.lock();
-        let tells = self.tells.load(Ordering::Relaxed);
-        if inner.watched.is_empty() && !tells {
+        let broadcasts = self.broadcasts.load(Ordering::Relaxed);
+        if inner.watched.is_empty() && !broadcasts {
             return;
         }
         let Inner { watched, due, touched, .. } = &mut *inner;
@@ -112,54 +112,54 @@ impl Hub {
             if watched.contains_key(&uid) {
                 due.push(uid);
             }
-            if tells {
+            if broadcasts {
                 touched.insert(uid);
             }
         }
     }
 
-    /// Tells other processes whom something was delivered to, up to that position.
-    pub(crate) async fn tell_others(&self, store: &dyn Store, at: Position) {
+    /// Broadcasts the accounts with deliveries up to that position to the other processes.
+    pub(crate) async fn broadcast(&self, store: &dyn Store, at: Position) {
         let touched: Vec<Uid> = std::mem::take(&mut self.lock().touched).into_iter().collect();
         for some in touched.chunks(ACCOUNTS_PER_NOTICE) {
-            // They look by themselves now and then.
+            // A lost notice is covered by the watchers' regular polls.
             let _ = store.broadcast(&Notice::Arrived(at, some.to_vec())).await;
         }
     }
 
-    /// From now on other processes are told of deliveries.
-    pub fn tell_from_now_on(&self) {
-        self.tells.store(true, Ordering::Relaxed);
+    /// Turns on broadcasts to the other processes.
+    pub fn enable_broadcast(&self) {
+        self.broadcasts.store(true, Ordering::Relaxed);
     }
 
-    /// Another process told that something arrived.
-    pub fn told(&self, at: Position, uids: &[Uid]) {
-        self.did_something(uids);
+    /// Handles a broadcast of another process.
+    pub fn arrived_elsewhere(&self, at: Position, uids: &[Uid]) {
+        self.notify_activity(uids);
         let mut inner = self.lock();
-        let there = self.floor.load(Ordering::Relaxed) >= at.0;
+        let is_delivered = self.floor.load(Ordering::Relaxed) >= at.0;
         for uid in uids {
             match inner.watched.get(uid) {
-                Some((_, notify)) if there => notify.notify_waiters(),
-                Some(_) => inner.told.push((at, *uid)),
+                Some((_, notify)) if is_delivered => notify.notify_waiters(),
+                Some(_) => inner.remote.push((at, *uid)),
                 None => {}
             }
         }
     }
 
-    /// Wakes those of whom others told, as far as the floor has come.
-    fn wake_told(&self, floor: Position) {
+    /// Wakes the accounts that other processes broadcast, as far as the floor has reached their positions.
+    fn wake_remote(&self, floor: Position) {
         let mut inner = self.lock();
-        let (there, not_yet) = std::mem::take(&mut inner.told).into_iter().partition(|(at, _)| *at <= floor);
-        inner.told = not_yet;
-        let there: Vec<(Position, Uid)> = there;
-        for (_, uid) in there {
+        let (ready, later) = std::mem::take(&mut inner.remote).into_iter().partition(|(at, _)| *at <= floor);
+        inner.remote = later;
+        let ready: Vec<(Position, Uid)> = ready;
+        for (_, uid) in ready {
             if let Some((_, notify)) = inner.watched.get(&uid) {
                 notify.notify_waiters();
             }
         }
     }
 
-    /// Wakes those who were noted, now that everything up to `floor` is delivered.
+    /// Wakes the marked accounts, after everything up to `floor` was delivered.
     pub(crate) fn wake(&self, floor: Position) {
         self.floor.fetch_max(floor.0, Ordering::Relaxed);
         let mut inner = self.lock();
@@ -171,25 +171,25 @@ impl Hub {
         }
     }
 
-    /// Looks now and then how far deliveries have come, and wakes whom that concerns: those of whom other processes told,
-    /// or everybody where nobody tells.
-    pub async fn watch_others(&self, store: Arc<dyn Store>, shutdown: impl Future<Output = ()>) {
-        let for_ever = async {
+    /// Polls the floor and wakes watchers when it advances: those of broadcast accounts, or all if the processes do not
+    /// broadcast.
+    pub async fn poll_floor(&self, store: Arc<dyn Store>, shutdown: impl Future<Output = ()>) {
+        let polls = async {
             loop {
-                let tells = self.tells.load(Ordering::Relaxed);
-                let waits = !tells || !self.lock().told.is_empty();
-                tokio::time::sleep(if tells { LOOK_SOON } else { LOOK_AT_OTHERS }).await;
-                if waits
+                let broadcasts = self.broadcasts.load(Ordering::Relaxed);
+                let must_poll = !broadcasts || !self.lock().remote.is_empty();
+                tokio::time::sleep(if broadcasts { BROADCAST_POLL_INTERVAL } else { POLL_INTERVAL }).await;
+                if must_poll
                     && let Ok(floor) = store.floor().await
                     && self.floor.fetch_max(floor.0, Ordering::Relaxed) < floor.0
                 {
-                    if tells { self.wake_told(floor) } else { self.wake_all() }
+                    if broadcasts { self.wake_remote(floor) } else { self.wake_all() }
                 }
             }
         };
         tokio::select! {
             () = shutdown => {}
-            () = for_ever => {}
+            () = polls => {}
         }
     }
 
@@ -200,7 +200,7 @@ impl Hub {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Nothing that is done under the lock can leave it half done.
+        // No operation under the lock leaves a partial state when it panics.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -213,12 +213,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Whose.
+    /// The watched account.
     pub fn uid(&self) -> Uid {
         self.uid
     }
 
-    /// Comes when something may have arrived since this was called: call it, then look, then wait for it.
+    /// Completes when something may have arrived since this call. Call it, then read the collection, then await it.
     pub fn woken(&self) -> impl Future<Output = ()> + Send + 'static {
         Arc::clone(&self.notify).notified_owned()
     }
@@ -236,7 +236,7 @@ impl Drop for Watch {
     }
 }
 
-/// A place for a stream, until it is dropped.
+/// A permit for one stream, until it is dropped.
 pub struct StreamPermit {
     hub: Arc<Hub>,
     uid: Uid,

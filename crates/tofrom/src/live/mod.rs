@@ -1,4 +1,4 @@
-//! Collections as they change: who watches, and how they are woken.
+//! Live updates: watchers of collections, and how they are woken.
 
 mod hub;
 

@@ -2,7 +2,7 @@
 
 use super::Schema;
 use super::parameter::{ACCOUNT_NAME, IDENTIFIER, SOURCE_NAME};
-use crate::accounts::MAX_OF_A_NAME;
+use crate::accounts::MAX_NAME_LEN;
 use crate::ingest::{MAX_COUNT, MAX_DESCRIPTION, MAX_SOURCE_ID, MAX_TITLE, MAX_TO, MAX_URL};
 
 /// Every description, under its name.
@@ -81,7 +81,7 @@ fn told() -> Vec<(&'static str, Schema)> {
 
 /// What reads tell of accounts and callers.
 fn people() -> Vec<(&'static str, Schema)> {
-    let name = || Schema::text().length(1, MAX_OF_A_NAME);
+    let name = || Schema::text().length(1, MAX_NAME_LEN);
     let user = Schema::object()
         .about("An account, as an activity names it.")
         .needs("UserIdentifier", Schema::text().pattern(ACCOUNT_NAME))
@@ -188,8 +188,8 @@ fn sent() -> Vec<(&'static str, Schema)> {
     let changes = Schema::object()
         .element("User")
         .about("What is not said stays as it is; an empty name is taken away.")
-        .field("GivenName", Schema::types(&["string", "null"]).length(0, MAX_OF_A_NAME))
-        .field("FamilyName", Schema::types(&["string", "null"]).length(0, MAX_OF_A_NAME))
+        .field("GivenName", Schema::types(&["string", "null"]).length(0, MAX_NAME_LEN))
+        .field("FamilyName", Schema::types(&["string", "null"]).length(0, MAX_NAME_LEN))
         .field("Public", natural("boolean"));
     let became = Schema::any([taken, Schema::named("Problem")]).about("What became of one of many: a line.");
     vec![

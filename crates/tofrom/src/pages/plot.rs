@@ -1,6 +1,6 @@
 //! Line plots as SVG.
 
-use crate::telemetry::history::{EVERY, Sample};
+use crate::telemetry::history::{SAMPLE_INTERVAL, Sample};
 
 /// The size of a plot, in SVG units.
 const WIDTH: f64 = 600.0;
@@ -47,7 +47,7 @@ impl Plot {
 
     /// The four plots of the health page.
     pub fn all(samples: &[Sample]) -> Vec<Plot> {
-        let samples_per_minute = 60.0 / EVERY.as_secs_f64();
+        let samples_per_minute = 60.0 / SAMPLE_INTERVAL.as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a plot is not exact to the last of 2^53 requests")]
         let per_minute = move |count: u64| count as f64 * samples_per_minute;
         #[expect(clippy::cast_precision_loss, reason = "counted up to a thousand")]

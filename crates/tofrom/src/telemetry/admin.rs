@@ -1,9 +1,9 @@
-//! The admin listener: is it alive, can it work, and what has it done. Plain HTTP, on the loopback address unless
-//! said otherwise, and not for the public: it asks for no credential.
+//! The admin listener: liveness, readiness and metrics. It speaks plain HTTP on the loopback address by default,
+//! takes no credential, and must not be public.
 //!
-//! - `/healthz`: the process answers. Restart it if this fails.
-//! - `/readyz`: store and delivery log, told as they are; 503 while it should get no requests.
-//! - `/metrics`: [`super::metrics`] as Prometheus reads them.
+//! - `/healthz`: the process is alive. Restart it if this fails.
+//! - `/readyz`: the state of store and delivery log; 503 while the server should get no requests.
+//! - `/metrics`: [`super::metrics`] in the Prometheus format.
 
 use super::metrics;
 use crate::clock::Clock;
@@ -19,82 +19,82 @@ use store::Store;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// A store that takes longer to answer is as good as none.
+/// Timeout of the store's health check.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// How many waiting tasks are counted.
-const COUNTED: usize = 1_000;
-/// A task that waits longer than this means that deliveries do not keep up, or have stopped.
-const TOLERATED_LAG: Duration = Duration::from_secs(60);
+/// Maximum number of pending tasks that are counted.
+const MAX_COUNTED: usize = 1_000;
+/// The server is not ready while the oldest pending task is older than this: fan-out does not keep up, or has stopped.
+const MAX_LAG: Duration = Duration::from_secs(60);
 
-/// What the answers are made of.
+/// The state of the admin listener.
 #[derive(Clone)]
 pub struct Admin {
-    /// What is asked for its health.
+    /// The store whose health is checked.
     pub store: Arc<dyn Store>,
-    /// Whether nobody needs to ask how its engines are set up.
+    /// Whether the durability settings of the engines need no check.
     pub trusted: bool,
-    /// Tells how long a task has been waiting.
+    /// The clock for the lag of the delivery log.
     pub clock: Clock,
-    /// Renders the numbers.
+    /// Renders the metrics.
     pub metrics: PrometheusHandle,
-    /// Whether the service was told to stop.
+    /// Whether the server is shutting down.
     pub draining: watch::Receiver<bool>,
-    /// Takes over the numbers that are counted elsewhere, before they are rendered.
-    pub take_over: Arc<dyn Fn() + Send + Sync>,
+    /// Copies counters that are kept elsewhere into the metrics, before they are rendered.
+    pub update_counters: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Admin {
-    /// The three addresses.
+    /// The routes.
     pub fn router(self) -> axum::Router {
         axum::Router::new()
             .route("/healthz", get(async || "ok\n"))
             .route("/readyz", get(ready))
-            .route("/metrics", get(numbers))
+            .route("/metrics", get(render_metrics))
             .with_state(self)
     }
 
-    /// Store and log as they are now.
+    /// The current health of store and delivery log.
     async fn health(&self) -> Health {
         let health = Health::of(self.store.as_ref(), &self.clock).await;
         if self.trusted || matches!(health, Health::Broken(_)) {
             return health;
         }
         match timeout(TIMEOUT, self.store.durability_warnings()).await {
-            Ok(Ok(durability_warnings)) if durability_warnings.is_empty() => health,
-            Ok(Ok(durability_warnings)) => Health::Doubtful(durability_warnings.join("; ")),
+            Ok(Ok(warnings)) if warnings.is_empty() => health,
+            Ok(Ok(warnings)) => Health::Doubtful(warnings.join("; ")),
             Ok(Err(error)) => Health::Broken(error.to_string()),
             Err(_) => Health::Broken(format!("no answer within {} s", TIMEOUT.as_secs())),
         }
     }
 }
 
-/// How store and log are.
+/// The health of store and delivery log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// The store does not answer, and this is why.
+    /// The store does not respond, for this reason.
     Broken(String),
-    /// It answers, but what it acknowledges might get lost, and this is why.
+    /// The store responds, but acknowledged writes might be lost, for this reason.
     Doubtful(String),
-    /// It answers.
+    /// The store responds.
     Answers {
         /// Everything up to this position is delivered.
         floor: u64,
-        /// So many tasks wait (counted up to a thousand).
+        /// Number of pending tasks, counted up to 1,000.
         pending: usize,
-        /// The oldest of them for so long.
+        /// Age of the oldest pending task.
         lag: Duration,
     },
 }
 
 impl Health {
-    /// Asks the store.
+    /// Checks the store.
     pub async fn of(store: &dyn Store, clock: &Clock) -> Health {
-        let answer = timeout(TIMEOUT, async {
+        let check = timeout(TIMEOUT, async {
             store.ping().await?;
             let floor = store.floor().await?;
-            Ok::<_, store::StoreError>((floor, store.backlog(COUNTED).await?))
+            Ok::<_, store::StoreError>((floor, store.backlog(MAX_COUNTED).await?))
         });
-        let (floor, backlog) = match answer.await {
+        let (floor, backlog) = match check.await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => return Health::Broken(error.to_string()),
             Err(_) => return Health::Broken(format!("no answer within {} s", TIMEOUT.as_secs())),
@@ -105,23 +105,23 @@ impl Health {
         Health::Answers { floor: floor.0, pending: backlog.tasks, lag }
     }
 
-    /// What is wrong, in words; nothing if the service can work.
-    pub fn complaint(&self) -> Option<String> {
+    /// Why the server is not ready. `None` if it is.
+    pub fn unready_reason(&self) -> Option<String> {
         match self {
-            Health::Broken(why) => Some(format!("the store does not answer: {why}")),
+            Health::Broken(why) => Some(format!("the store does not respond: {why}")),
             Health::Doubtful(why) => Some(format!(
-                "what is acknowledged might get lost: {why} (or set vouch_for_durability if you know better)"
+                "acknowledged writes might be lost: {why}. Change that, or set vouch_for_durability"
             )),
-            Health::Answers { lag, .. } if *lag > TOLERATED_LAG => {
-                Some(format!("deliveries are {} s behind", lag.as_secs()))
+            Health::Answers { lag, .. } if *lag > MAX_LAG => {
+                Some(format!("fan-out is {} s behind", lag.as_secs()))
             }
             Health::Answers { .. } => None,
         }
     }
 
     fn as_json(&self) -> Value {
-        let complaint = self.complaint();
-        let status = if complaint.is_none() { "ready" } else { "not ready" };
+        let reason = self.unready_reason();
+        let status = if reason.is_none() { "ready" } else { "not ready" };
         let (store, log) = match self {
             Health::Broken(why) => (json!({ "answers": false, "why": why }), Value::Null),
             Health::Doubtful(why) => (json!({ "answers": true, "why": why }), Value::Null),
@@ -129,33 +129,33 @@ impl Health {
                 let log = json!({
                     "floor": floor,
                     "pending": pending,
-                    "pending_is_more": *pending >= COUNTED,
+                    "pending_is_more": *pending >= MAX_COUNTED,
                     "lag_seconds": lag.as_secs_f64(),
                 });
                 (json!({ "answers": true }), log)
             }
         };
-        json!({ "status": status, "wrong": complaint, "store": store, "log": log })
+        json!({ "status": status, "wrong": reason, "store": store, "log": log })
     }
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {
-    let (is_ready, told) = if *admin.draining.borrow() {
-        // Whatever the store says: new requests should go to another process.
+    let (is_ready, body) = if *admin.draining.borrow() {
+        // During shutdown new requests should go to another process.
         (false, json!({ "status": "stopping" }))
     } else {
         let health = admin.health().await;
-        (health.complaint().is_none(), health.as_json())
+        (health.unready_reason().is_none(), health.as_json())
     };
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    (status, headers, format!("{}\n", crate::json::text(told))).into_response()
+    (status, headers, format!("{}\n", crate::json::text(body))).into_response()
 }
 
-async fn numbers(State(admin): State<Admin>) -> Response {
-    // For the log's numbers, which are asked for and not counted.
+async fn render_metrics(State(admin): State<Admin>) -> Response {
+    // Updates the gauges of the delivery log.
     admin.health().await;
-    (admin.take_over)();
+    (admin.update_counters)();
     let headers = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (headers, admin.metrics.render()).into_response()
 }

@@ -1,4 +1,5 @@
-//! The last hours of this process, in its own memory: what the operator's page draws. Clusters have Prometheus.
+//! Samples of the last hours of this process, in memory, for the charts on the operator's page. Clusters use
+//! Prometheus.
 
 use super::admin::Health;
 use crate::clock::Clock;
@@ -9,26 +10,26 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::Store;
 
-/// How often a sample is taken, and how many are kept: six hours.
-pub const EVERY: Duration = Duration::from_secs(30);
+/// Interval and maximum number of samples: six hours.
+pub const SAMPLE_INTERVAL: Duration = Duration::from_secs(30);
 const MAX_SAMPLES: usize = 720;
 
-/// What happened between two moments, and how it stood at the second.
+/// Counts of one interval, and the state at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The second moment.
+    /// End of the interval.
     pub at: Millis,
     /// Requests that were answered.
     pub requests: u64,
-    /// Those of them that failed on our side.
+    /// Requests with a 5xx response.
     pub failures: u64,
-    /// Deliveries that waited; `None` if the store did not answer.
+    /// Pending deliveries. `None` if the store did not respond.
     pub pending: Option<usize>,
-    /// The oldest of them for so long.
+    /// Age of the oldest pending delivery.
     pub lag: Duration,
 }
 
-/// The samples, and what was counted since the last.
+/// The samples, and the counters since the last one.
 #[derive(Debug, Default)]
 pub struct History {
     requests: AtomicU64,
@@ -37,7 +38,7 @@ pub struct History {
 }
 
 impl History {
-    /// A request was answered.
+    /// Counts an answered request.
     pub fn answered(&self, status: http::StatusCode) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         if status.is_server_error() {
@@ -46,7 +47,7 @@ impl History {
     }
 
     /// Takes a sample.
-    pub async fn take(&self, store: &dyn Store, clock: &Clock) {
+    pub async fn sample(&self, store: &dyn Store, clock: &Clock) {
         let (pending, lag) = match Health::of(store, clock).await {
             Health::Answers { pending, lag, .. } => (Some(pending), lag),
             Health::Broken(_) | Health::Doubtful(_) => (None, Duration::ZERO),
@@ -65,7 +66,7 @@ impl History {
         }
     }
 
-    /// All of them, the oldest first.
+    /// All samples, oldest first.
     pub fn samples(&self) -> Vec<Sample> {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
     }

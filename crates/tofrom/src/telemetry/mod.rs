@@ -1,5 +1,4 @@
-//! What the service tells its keeper: log lines on standard error, and numbers and answers about its health on the
-//! admin listener.
+//! Telemetry for the operator: log lines on standard error, and metrics and health checks on the admin listener.
 
 pub mod admin;
 pub mod history;

@@ -281,7 +281,7 @@ fn what_is_for_a_cluster_and_what_is_for_one_machine() {
     let told = without_folder(&["backup", "copy.db"], 1);
     assert!(told.contains("backup supports single-machine stores only"), "{told}");
     let told = without_folder(&["serve", "--role", "worker"], 1);
-    assert!(told.contains("secret_keys: is not set"), "{told}");
+    assert!(told.contains("secret_keys is not set"), "{told}");
     std::fs::write(settings, "base_url = \"https://feeds.example\"\n").unwrap();
     let told = without_folder(&["demo"], 1);
     assert!(told.contains("use --data DIR"), "{told}");

@@ -23,7 +23,7 @@ const PUSHED: usize = 10;
 const EACH: usize = 30;
 const PAUSE: i64 = 1_000;
 /// As long as the service remembers what very-followed accounts did.
-const HEADS_KEPT: Duration = Duration::from_secs(1);
+const HEAD_TTL: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 2;
 /// Statements for each pulled one, cold and warm.
 const AIM: (f64, f64) = (2.0, 0.0);
@@ -42,7 +42,7 @@ pub(crate) async fn measure(cluster: &Cluster) {
         let (statements, poll) = Taken::count(&store, &query).await;
         let Taken { cold, warm, profiles, polls } = statements;
         let forgetting = feed(&store, &AccountCache::new(store.clone()), Duration::ZERO);
-        let remembering = feed(&store, &AccountCache::new(store.clone()), HEADS_KEPT);
+        let remembering = feed(&store, &AccountCache::new(store.clone()), HEAD_TTL);
         let cpu_cold = cpu(&forgetting, &query).await;
         let cpu_warm = cpu(&remembering, &query).await;
         let cpu_poll = cpu(&remembering, &poll).await;
@@ -103,8 +103,8 @@ async fn readers(cluster: &Cluster) -> Vec<Account> {
     readers
 }
 
-fn feed(store: &Arc<CqlStore>, accounts: &AccountCache, heads_kept: Duration) -> Feed {
-    let limits = FeedLimits { heads_kept, ..FeedLimits::default() };
+fn feed(store: &Arc<CqlStore>, accounts: &AccountCache, head_ttl: Duration) -> Feed {
+    let limits = FeedLimits { head_ttl, ..FeedLimits::default() };
     Feed::new(store.clone(), accounts.clone(), Clock::system(), limits)
 }
 
@@ -125,8 +125,8 @@ impl Taken {
             let (page, statements) = counted(store, feed.page(Reader::Owner, query)).await;
             (page.unwrap(), statements)
         };
-        let (_, knowing_nobody) = page(&feed(store, &known, HEADS_KEPT), query).await;
-        let fresh = feed(store, &known, HEADS_KEPT);
+        let (_, knowing_nobody) = page(&feed(store, &known, HEAD_TTL), query).await;
+        let fresh = feed(store, &known, HEAD_TTL);
         let (first, cold) = page(&fresh, query).await;
         let (second, warm) = page(&fresh, query).await;
         assert_eq!((first.items.len(), second.items.len()), (20, 20));

@@ -1,57 +1,57 @@
-//! Where people are sent back to after they decided.
+//! Callback addresses, to which the browser is redirected after the decision.
 //!
-//! An application registers one address. At the first step it names the one to use this time: scheme, host and port as
-//! registered, any path and query. A program on the person's own machine can't know its port beforehand, so where
-//! loopback is registered, loopback on any port will do. `oob` sends nobody anywhere: the person carries the verifier.
+//! An application registers one address. The first step names the one to use: scheme, host and port as registered, any
+//! path and query. A program on the person's machine cannot know its port beforehand, so a registered loopback address
+//! allows loopback on any port. With `oob` there is no redirect: the person copies the verifier.
 
 use url::{Host, Url};
 
-/// Says that the person carries the verifier over themselves.
+/// The callback that means: the person copies the verifier.
 pub const OUT_OF_BAND: &str = "oob";
 
-/// What is allowed as a callback, in words.
-pub const RIGHT: &str = "an absolute address with the registered scheme, host and port, in ASCII and without a fragment, \
+/// The allowed callbacks, for error messages.
+pub const EXPECTED: &str = "an absolute address with the registered scheme, host and port, in ASCII and without a fragment, \
                          or oob";
 
-/// The callback as it will be used: `None` is `oob`. `Err` if it may not be used for an application that registered
-/// that one.
-pub fn checked(asked: &str, registered: &str) -> Result<Option<String>, NotAllowed> {
-    if asked == OUT_OF_BAND {
+/// Checks a callback against the registered one. `None` is `oob`.
+pub fn checked(callback: &str, registered: &str) -> Result<Option<String>, NotAllowed> {
+    if callback == OUT_OF_BAND {
         return Ok(None);
     }
-    let (url, registered) = (parse(asked)?, parse(registered)?);
-    let same_place = if is_loopback(&registered) {
+    let (url, registered) = (parse(callback)?, parse(registered)?);
+    let same_host = if is_loopback(&registered) {
         is_loopback(&url)
     } else {
         url.host() == registered.host() && url.port_or_known_default() == registered.port_or_known_default()
     };
-    if url.scheme() == registered.scheme() && same_place {
-        Ok(Some(asked.to_owned()))
+    if url.scheme() == registered.scheme() && same_host {
+        Ok(Some(callback.to_owned()))
     } else {
         Err(NotAllowed)
     }
 }
 
-/// Whether an application can register that: an address that can be a callback, or `oob`.
+/// Whether an application can register that text: a valid callback address, or `oob`.
 pub fn can_be_registered(text: &str) -> bool {
     text == OUT_OF_BAND || parse(text).is_ok()
 }
 
-/// Schemes whose addresses are no place to send anybody to.
-const NO_PLACE: [&str; 7] = ["about", "blob", "data", "file", "javascript", "vbscript", "view-source"];
+/// Schemes that cannot be the target of a redirect.
+const FORBIDDEN_SCHEMES: [&str; 7] =
+    ["about", "blob", "data", "file", "javascript", "vbscript", "view-source"];
 
 /// The address may not be used as a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAllowed;
 
-/// An address that can be sent in a header as it is and that a browser reads as we do: no control characters or spaces
-/// that a browser would drop, no backslash that it would turn round, nobody's name before the host, and no scheme that
-/// is a document or a program in itself.
+/// Parses an address that is safe in a header and that browsers parse in the same way: no control characters or spaces,
+/// which a browser drops, no backslash, which it converts to a slash, no user name before the host, and no scheme that
+/// carries a document or a script itself.
 fn parse(text: &str) -> Result<Url, NotAllowed> {
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     let url = Url::parse(text).map_err(|_| NotAllowed)?;
     let usable = url.has_host()
-        && !NO_PLACE.contains(&url.scheme())
+        && !FORBIDDEN_SCHEMES.contains(&url.scheme())
         && url.host_str().is_some_and(|host| !host.is_empty() && !host.contains('*'))
         && text
             .get(url.scheme().len()..)
@@ -72,7 +72,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The callback with these parameters behind its own query, which stays as it is.
+/// Appends parameters to the callback's query, which stays unchanged.
 pub fn with_parameters(callback: &str, parameters: &[(&str, &str)]) -> String {
     let mut address = callback.to_owned();
     let mut glue = match callback.split_once('?') {
@@ -90,7 +90,7 @@ pub fn with_parameters(callback: &str, parameters: &[(&str, &str)]) -> String {
     address
 }
 
-/// The host that people are told they are going back to.
+/// The host that the authorisation page shows as the destination.
 pub fn host(callback: &str) -> Option<String> {
     Url::parse(callback).ok().and_then(|url| {
         let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
@@ -98,8 +98,8 @@ pub fn host(callback: &str) -> Option<String> {
     })
 }
 
-/// The callback as a source that a content security policy understands: its origin, or the scheme alone where the
-/// policy's grammar has no word for the host (IPv6, schemes of programs).
+/// The callback as a source expression of a content security policy: its origin, or the scheme alone if the policy's
+/// grammar cannot express the host (IPv6, custom schemes).
 pub fn policy_source(callback: &str) -> Option<String> {
     let url = Url::parse(callback).ok()?;
     match url.host()? {
@@ -115,9 +115,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_registered() {
+    fn callbacks_match_the_registration() {
         let site = "https://app.example.org/back";
-        for (asked, registered) in [
+        for (callback, registered) in [
             ("https://app.example.org/back", site),
             ("https://app.example.org/else?x=1&y=%20", site),
             ("https://APP.example.org:443/", site),
@@ -126,15 +126,15 @@ mod tests {
             ("http://localhost/", "http://[::1]:9/"),
             ("wall://callback/x", "wall://callback/y"),
         ] {
-            assert_eq!(checked(asked, registered), Ok(Some(asked.to_owned())), "{asked}");
+            assert_eq!(checked(callback, registered), Ok(Some(callback.to_owned())), "{callback}");
         }
         assert_eq!(checked("oob", site), Ok(None));
         assert_eq!(checked("oob", "oob"), Ok(None));
     }
 
     #[test]
-    fn nothing_else() {
-        for asked in [
+    fn other_callbacks_are_refused() {
+        for callback in [
             "",
             "OOB",
             "/back",
@@ -161,19 +161,19 @@ mod tests {
             "data:text/html,hello",
             "file:///back",
         ] {
-            assert_eq!(checked(asked, "https://app.example.org/back"), Err(NotAllowed), "{asked:?}");
-            assert_eq!(checked(asked, "oob"), Err(NotAllowed), "{asked:?}");
+            assert_eq!(checked(callback, "https://app.example.org/back"), Err(NotAllowed), "{callback:?}");
+            assert_eq!(checked(callback, "oob"), Err(NotAllowed), "{callback:?}");
         }
-        for asked in
+        for callback in
             ["http://127.0.0.2/", "https://localhost/", "http://localhost.evil.example/", "http://0/"]
         {
-            assert_eq!(checked(asked, "http://localhost/callback"), Err(NotAllowed), "{asked:?}");
+            assert_eq!(checked(callback, "http://localhost/callback"), Err(NotAllowed), "{callback:?}");
         }
         assert_eq!(checked("http://localhost/", "https://app.example.org/back"), Err(NotAllowed));
     }
 
     #[test]
-    fn nobody_registers_what_is_no_place() {
+    fn forbidden_schemes_cannot_be_registered() {
         for right in ["oob", "https://app.example.org/back", "http://[::1]/", "wall://callback/x"] {
             assert!(can_be_registered(right), "{right}");
         }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_go_behind_the_own_query() {
+    fn parameters_are_appended_to_the_query() {
         let added = [("oauth_token", "a+b"), ("x", "")];
         for (callback, expected) in [
             ("https://a.example", "https://a.example?oauth_token=a%2Bb&x="),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn sources() {
+    fn policy_sources_and_hosts() {
         for (callback, source, host_shown) in [
             ("https://App.example.org/b?c", "https://app.example.org", "app.example.org"),
             ("http://127.0.0.1:4180/cb", "http://127.0.0.1:4180", "127.0.0.1:4180"),

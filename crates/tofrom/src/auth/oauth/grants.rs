@@ -1,6 +1,7 @@
-//! From an application's question to its access token: it asks (temporary credentials), a person decides at the
-//! authorize page, it exchanges what it has for a token. The callback is bound at the first step and the verifier goes
-//! only to the browser that allowed it, so nobody can finish what another began.
+//! The three steps to an access token: the application requests a temporary token, a person decides on the authorize
+//! page, the application exchanges the temporary token and the verifier for an access token. The callback is bound at
+//! the first step and the verifier goes only to the browser that allowed the grant, so an attacker cannot complete
+//! another person's flow.
 
 use super::{OAuth, Refusal, callback, tokens};
 use crate::auth::{AuthError, primitives};
@@ -12,17 +13,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// How long an application and a person have for the whole way.
-const TEMPORARY_LIVES: Duration = Duration::from_secs(15 * 60);
+/// Lifetime of a temporary token: the time for all three steps.
+const TEMPORARY_TTL: Duration = Duration::from_secs(15 * 60);
 
-/// What temporary tokens and access tokens start with.
+/// Prefixes of temporary tokens and access tokens.
 const TEMPORARY_PREFIX: &str = "tft_";
 const ACCESS_PREFIX: &str = "tfa_";
 
-/// Letters and digits that nobody takes for one another when they type a verifier over.
-const TYPED: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
+/// Letters and digits of a verifier, without those that look alike.
+const VERIFIER_ALPHABET: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
 
-/// A token and its secret, for the application's eyes, once. Debug does not show the secret.
+/// A token and its secret, sent once to the application. Debug does not show the secret.
 #[derive(Debug)]
 pub struct Issued {
     /// The public key.
@@ -31,34 +32,38 @@ pub struct Issued {
     pub secret: Zeroizing<String>,
 }
 
-/// A question that a person can still answer.
+/// An undecided grant.
 #[derive(Debug)]
 pub struct PendingGrant {
-    /// What is asked.
+    /// The temporary token, with the requested scopes.
     pub temporary: Temporary,
-    /// Who asks.
+    /// The application.
     pub application: Arc<Application>,
 }
 
-/// OwnerContext a sealed secret to its temporary token.
+/// Binds a sealed secret to its temporary token.
 fn context(key: &str) -> String {
     format!("temporary-token-secret {key}")
 }
 
 impl OAuth {
-    /// The first step: an application wants to ask somebody.
-    pub(in crate::auth) async fn ask(&self, signed: &Signed, remote: IpAddr) -> Result<Issued, AuthError> {
+    /// The first step: issues a temporary token.
+    pub(in crate::auth) async fn request_token(
+        &self,
+        signed: &Signed,
+        remote: IpAddr,
+    ) -> Result<Issued, AuthError> {
         let application = self.consumer(signed, remote).await?;
         self.verify(signed, &application, &[], remote).await?;
         let named = signed.parameter("oauth_callback").map_err(Refusal::from)?;
         let named = named.filter(|text| !text.is_empty()).ok_or(Refusal::Absent("oauth_callback"))?;
         let callback = callback::checked(named, &application.callback)
-            .map_err(|_| Refusal::Rejected { parameter: "oauth_callback", right: callback::RIGHT })?;
+            .map_err(|_| Refusal::Rejected { parameter: "oauth_callback", expected: callback::EXPECTED })?;
         let scopes = match signed.parameter("scope").map_err(Refusal::from)? {
             None => Scopes::Read,
             Some(text) => Scopes::parse(text).ok_or(Refusal::Rejected {
                 parameter: "scope",
-                right: "read, write, or both with a space",
+                expected: "read, write, or both with a space",
             })?,
         };
         let issued = generate(TEMPORARY_PREFIX)?;
@@ -68,24 +73,24 @@ impl OAuth {
             consumer: application.key.clone(),
             callback,
             scopes,
-            expires: self.clock.now().later(TEMPORARY_LIVES),
+            expires: self.clock.now().later(TEMPORARY_TTL),
             progress: Progress::Requested,
         };
         self.store.add_temporary(&temporary).await?;
         Ok(issued)
     }
 
-    /// What a person is asked by that temporary token; `None` if there is nothing to decide (any more).
-    pub(in crate::auth) async fn asked(&self, key: &str) -> Result<Option<PendingGrant>, AuthError> {
+    /// The undecided grant of a temporary token. `None` if it is unknown, expired or decided.
+    pub(in crate::auth) async fn pending_grant(&self, key: &str) -> Result<Option<PendingGrant>, AuthError> {
         let found = self.store.temporary(key).await?;
         let open =
-            |asked: &Temporary| asked.progress == Progress::Requested && self.clock.now() < asked.expires;
+            |found: &Temporary| found.progress == Progress::Requested && self.clock.now() < found.expires;
         let Some(temporary) = found.filter(open) else { return Ok(None) };
         let application = self.applications.live(&temporary.consumer).await?;
         Ok(application.map(|application| PendingGrant { temporary, application }))
     }
 
-    /// A person allows it. Gives the verifier, unless somebody decided before.
+    /// Allows a grant. Returns the verifier, or `None` if the grant was already decided.
     pub(in crate::auth) async fn allow(&self, key: &str, by: &Account) -> Result<Option<String>, AuthError> {
         let text = verifier()?;
         let (by, epoch) = (by.uid, by.credential_epoch);
@@ -93,12 +98,12 @@ impl OAuth {
         Ok(self.store.decide(key, &decision).await?.then_some(text))
     }
 
-    /// A person refuses it. `false`: somebody decided before.
+    /// Refuses a grant. `false`: it was already decided.
     pub(in crate::auth) async fn refuse(&self, key: &str) -> Result<bool, AuthError> {
         Ok(self.store.decide(key, &Progress::Refused).await?)
     }
 
-    /// The last step: the application brings the verifier and gets its access token.
+    /// The last step: exchanges a temporary token and its verifier for an access token.
     pub(in crate::auth) async fn exchange(
         &self,
         signed: &Signed,
@@ -112,9 +117,9 @@ impl OAuth {
         };
         let secret = self.secret_keys.open(&temporary.sealed_secret, &context(&temporary.key))?;
         self.verify(signed, &application, &secret, remote).await?;
-        let brought = signed.parameter("oauth_verifier").map_err(Refusal::from)?;
-        let brought = brought.filter(|text| !text.is_empty()).ok_or(Refusal::Absent("oauth_verifier"))?;
-        let (owner, epoch) = self.granted(&temporary, brought, remote).await?;
+        let verifier = signed.parameter("oauth_verifier").map_err(Refusal::from)?;
+        let verifier = verifier.filter(|text| !text.is_empty()).ok_or(Refusal::Absent("oauth_verifier"))?;
+        let (owner, epoch) = self.granted(&temporary, verifier, remote).await?;
 
         let issued = generate(ACCESS_PREFIX)?;
         let now = self.clock.now();
@@ -137,11 +142,11 @@ impl OAuth {
         }
     }
 
-    /// Who allowed it and in which credential epoch, if the verifier is right and it is still time.
+    /// The account that allowed the grant and its credential epoch, if the verifier is right and the token not expired.
     async fn granted(
         &self,
         temporary: &Temporary,
-        brought: &str,
+        presented: &str,
         remote: IpAddr,
     ) -> Result<(Uid, u32), AuthError> {
         if temporary.expires <= self.clock.now() {
@@ -153,8 +158,8 @@ impl OAuth {
             Progress::Refused => return Err(Refusal::UserRefused.into()),
             Progress::Exchanged { .. } => return Err(Refusal::TokenUsed.into()),
         };
-        // A verifier has 80 random bits and lives minutes: counting wrong ones per address is enough.
-        if verify_slices_are_equal(&primitives::sha256(brought.as_bytes()), verifier).is_err() {
+        // A verifier has 80 random bits and a lifetime of minutes: a limit per address is enough.
+        if verify_slices_are_equal(&primitives::sha256(presented.as_bytes()), verifier).is_err() {
             return Err(self.wrong(Refusal::VerifierInvalid, remote));
         }
         let account = self.accounts.get_in_epoch(by, epoch).await?;
@@ -170,10 +175,11 @@ fn generate(prefix: &str) -> Result<Issued, AuthError> {
     Ok(Issued { key, secret: primitives::random_text::<32>("")? })
 }
 
-/// Four times four characters: 80 random bits that a person can also type.
+/// Generates a verifier: 80 random bits as four groups of four characters that a person can type.
 fn verifier() -> Result<String, AuthError> {
     let random = primitives::random::<16>()?;
-    let character = |byte: &u8| TYPED.get(usize::from(byte % 32)).map_or('a', |typed| char::from(*typed));
+    let character =
+        |byte: &u8| VERIFIER_ALPHABET.get(usize::from(byte % 32)).map_or('a', |letter| char::from(*letter));
     let groups: Vec<String> = random.chunks(4).map(|group| group.iter().map(character).collect()).collect();
     Ok(groups.join("-"))
 }
@@ -183,10 +189,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verifiers_can_be_typed() {
-        let (one, other) = (verifier().unwrap(), verifier().unwrap());
-        assert_ne!(one, other);
-        assert_eq!((one.len(), one.split('-').count()), (19, 4));
-        assert!(one.bytes().all(|byte| byte == b'-' || TYPED.contains(&byte)), "{one}");
+    fn verifiers_have_four_groups_of_unambiguous_characters() {
+        let (first, second) = (verifier().unwrap(), verifier().unwrap());
+        assert_ne!(first, second);
+        assert_eq!((first.len(), first.split('-').count()), (19, 4));
+        assert!(first.bytes().all(|byte| byte == b'-' || VERIFIER_ALPHABET.contains(&byte)), "{first}");
     }
 }

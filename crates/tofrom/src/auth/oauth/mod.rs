@@ -1,8 +1,7 @@
 //! OAuth 1.0a (RFC 5849): an application acts for an account without its password.
 //!
-//! `grants` are the three steps from an application's question to its access token, `tokens` knows access tokens,
-//! `callback` where people may be sent back to, `refusal` every way in which a signed request is not let in. What all
-//! signed requests have in common is here: the order of looking at them.
+//! `grants` implements the three steps to an access token, `tokens` caches access tokens, `callback` checks callback
+//! addresses, and `refusal` lists the errors of signed requests. This module verifies signed requests.
 
 pub mod callback;
 mod grants;
@@ -10,7 +9,7 @@ mod refusal;
 mod tokens;
 
 pub use grants::{Issued, PendingGrant};
-pub use refusal::{Refusal, Seen};
+pub use refusal::{Refusal, SignatureBase};
 
 use super::application::{self, Applications};
 use super::primitives;
@@ -28,14 +27,14 @@ use tokens::Tokens;
 
 pub(super) use tokens::context as token_context;
 
-/// How far a request's timestamp may be from our clock, in seconds.
+/// Allowed difference between a request's timestamp and the server's clock, in seconds.
 const WINDOW: u64 = 300;
 
-/// How long a nonce is remembered after its timestamp: until the timestamp is refused everywhere, and as long again for
-/// clocks that differ.
-const NONCE_KEPT: u64 = 2 * WINDOW;
+/// How long a nonce is stored after its timestamp, in seconds: until every server refuses the timestamp, and as long
+/// again to allow for clock differences.
+const NONCE_TTL: u64 = 2 * WINDOW;
 
-/// Lets applications in by signature.
+/// Authenticates applications by signature.
 pub(super) struct OAuth {
     store: Arc<dyn Store>,
     accounts: AccountCache,
@@ -47,8 +46,8 @@ pub(super) struct OAuth {
     settings: OAuthSettings,
 }
 
-/// Whom a signed request lets in.
-pub(super) struct Opened {
+/// The account, application and token of a signed request.
+pub(super) struct TokenAccess {
     pub(super) account: Arc<Account>,
     pub(super) application: Arc<Application>,
     pub(super) token: Arc<AccessToken>,
@@ -68,8 +67,8 @@ impl OAuth {
         OAuth { store, accounts, applications, throttle, clock, secret_keys, tokens, settings }
     }
 
-    /// Who sent a request that is signed with an access token.
-    pub(super) async fn open(&self, signed: &Signed, remote: IpAddr) -> Result<Opened, AuthError> {
+    /// Authenticates a request that is signed with an access token.
+    pub(super) async fn open(&self, signed: &Signed, remote: IpAddr) -> Result<TokenAccess, AuthError> {
         let application = self.consumer(signed, remote).await?;
         let key = signed.token().ok_or(Refusal::Absent("oauth_token"))?;
         let token = self.tokens.get(key).await?.filter(|token| token.consumer == application.key);
@@ -78,7 +77,7 @@ impl OAuth {
         };
         let secret = self.secret_keys.open(&token.sealed_secret, &tokens::context(&token.key))?;
         self.verify(signed, &application, &secret, remote).await?;
-        // Only who signed rightly learns what became of the token.
+        // Only a caller with a valid signature learns whether the token was revoked or has expired.
         let now = self.clock.now();
         let account = self.accounts.get_in_epoch(token.owner, token.epoch).await?;
         let Some(account) = account.filter(|account| account.may_act() && !token.is_ended(account)) else {
@@ -87,12 +86,12 @@ impl OAuth {
         if !token.is_live(now) {
             return Err(Refusal::TokenExpired.into());
         }
-        self.tokens.note_use(&token, now);
-        Ok(Opened { account, application, token })
+        self.tokens.record_use(&token, now);
+        Ok(TokenAccess { account, application, token })
     }
 
-    /// The account that a token acts for as it is now, if the token still opens it.
-    pub(super) async fn still(&self, token: &AccessToken) -> Result<Option<Arc<Account>>, AuthError> {
+    /// The current state of the token's account, if the token is still valid.
+    pub(super) async fn revalidate(&self, token: &AccessToken) -> Result<Option<Arc<Account>>, AuthError> {
         let now = self.clock.now();
         let Some(token) = self.tokens.get(&token.key).await?.filter(|token| token.is_live(now)) else {
             return Ok(None);
@@ -104,14 +103,14 @@ impl OAuth {
         Ok(account.filter(|account| account.may_act() && !token.is_ended(account)))
     }
 
-    /// Ends an access token, here at once.
+    /// Revokes an access token, on this server immediately.
     pub(super) async fn revoke(&self, token: &AccessToken) -> Result<(), AuthError> {
         self.store.revoke_token(&token.key, self.clock.now()).await?;
         self.tokens.forget(&token.key);
         Ok(())
     }
 
-    /// The application that a request names.
+    /// The application of a signed request.
     async fn consumer(&self, signed: &Signed, remote: IpAddr) -> Result<Arc<Application>, AuthError> {
         match self.applications.live(signed.consumer_key()).await? {
             Some(application) => Ok(application),
@@ -119,8 +118,8 @@ impl OAuth {
         }
     }
 
-    /// Timestamp, signature, nonce, in this order: what costs little comes first, and a nonce is taken only by a request
-    /// that is right in everything else, so that nobody can use up another's nonces.
+    /// Checks timestamp, signature and nonce, in this order: the cheap check first, and the nonce last, so that only a
+    /// valid request claims a nonce.
     async fn verify(
         &self,
         signed: &Signed,
@@ -140,20 +139,20 @@ impl OAuth {
             rsa_key: application.rsa_key.as_deref(),
         };
         if signed.verify(&secrets).is_err() {
-            return Err(self.wrong(Refusal::SignatureInvalid(Seen::of(signed)), remote));
+            return Err(self.wrong(Refusal::SignatureInvalid(SignatureBase::of(signed)), remote));
         }
         self.claim_nonce(signed).await
     }
 
     async fn claim_nonce(&self, signed: &Signed) -> Result<(), AuthError> {
-        // A plain text signature is the secret itself: who could repeat it could as well write it anew.
+        // A PLAINTEXT signature is the secret itself: an attacker who can replay it could also sign a new request.
         if signed.signature_method() == SignatureMethod::Plaintext {
             return Ok(());
         }
         let (Some(timestamp), Some(text)) = (signed.timestamp(), signed.nonce()) else {
             return Err(Refusal::Absent("oauth_nonce").into());
         };
-        let end = timestamp.saturating_add(NONCE_KEPT).saturating_mul(1_000);
+        let end = timestamp.saturating_add(NONCE_TTL).saturating_mul(1_000);
         let nonce = Nonce {
             hash: nonce_hash(signed.consumer_key(), signed.token().unwrap_or_default(), timestamp, text),
             until: Millis(i64::try_from(end).unwrap_or(i64::MAX)),
@@ -161,7 +160,7 @@ impl OAuth {
         if self.store.claim_nonce(&nonce).await? { Ok(()) } else { Err(Refusal::NonceUsed.into()) }
     }
 
-    /// A wrong credential, counted for its address; too many of them are refused as such.
+    /// Counts a wrong credential for its address, and returns the refusal or the throttling error.
     fn wrong(&self, refusal: Refusal, remote: IpAddr) -> AuthError {
         match self.throttle.wrong_key(remote) {
             Ok(()) => refusal.into(),
@@ -170,18 +169,18 @@ impl OAuth {
     }
 }
 
-/// Sixteen bytes that are another's for any other consumer, token, time or text.
+/// A hash of 16 bytes over consumer, token, timestamp and nonce.
 fn nonce_hash(consumer: &str, token: &str, timestamp: u64, text: &str) -> [u8; 16] {
     let mut all = Vec::with_capacity(consumer.len() + token.len() + text.len() + 24);
     all.extend_from_slice(&timestamp.to_be_bytes());
-    // Lengths first: no two triples make one text.
+    // Length prefixes make the encoding unambiguous.
     for part in [consumer, token] {
         all.extend_from_slice(&part.len().to_be_bytes());
         all.extend_from_slice(part.as_bytes());
     }
     all.extend_from_slice(text.as_bytes());
-    let (mut hash, whole) = ([0; 16], primitives::sha256(&all));
-    hash.iter_mut().zip(whole).for_each(|(kept, byte)| *kept = byte);
+    let (mut hash, digest) = ([0; 16], primitives::sha256(&all));
+    hash.iter_mut().zip(digest).for_each(|(target, byte)| *target = byte);
     hash
 }
 
@@ -190,16 +189,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nonces_are_told_apart_by_everything() {
-        let one = nonce_hash("app", "token", 7, "nonce");
-        assert_eq!(one, nonce_hash("app", "token", 7, "nonce"));
+    fn a_nonce_hash_depends_on_every_part() {
+        let first = nonce_hash("app", "token", 7, "nonce");
+        assert_eq!(first, nonce_hash("app", "token", 7, "nonce"));
         for other in [
             nonce_hash("appt", "oken", 7, "nonce"),
             nonce_hash("app", "tokenn", 7, "once"),
             nonce_hash("app", "", 7, "nonce"),
             nonce_hash("app", "token", 8, "nonce"),
         ] {
-            assert_ne!(one, other);
+            assert_ne!(first, other);
         }
     }
 }

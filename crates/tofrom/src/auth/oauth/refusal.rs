@@ -1,64 +1,64 @@
-//! Every way in which a signed request is not let in, and what its developer is told about it.
+//! The errors of signed requests, and their messages for developers.
 
 use super::super::AuthError;
 use oauth1::{Malformed, Problem, Signed, TimestampRefused};
 
-/// Why a signed request is not let in.
+/// Why a signed request is refused.
 #[derive(Debug)]
 pub enum Refusal {
-    /// It can't be read.
+    /// It cannot be parsed.
     Malformed(Malformed),
-    /// A parameter is needed here and absent.
+    /// A required parameter is absent or empty.
     Absent(&'static str),
-    /// A parameter has a value that it can't have.
+    /// A parameter has an invalid value.
     Rejected {
-        /// Which.
+        /// The parameter.
         parameter: &'static str,
-        /// What would be right.
-        right: &'static str,
+        /// The expected form.
+        expected: &'static str,
     },
-    /// The application signs with RSA, but registered no key.
+    /// The application signs with RSA but has no registered key.
     NoRsaKey,
     /// No live application has the consumer key.
     UnknownConsumer,
     /// The token is unknown, another application's, or of another kind.
     TokenRejected,
-    /// The person who was asked said no.
+    /// The person refused the grant.
     UserRefused,
     /// The access token was revoked.
     TokenRevoked,
-    /// The token has ended.
+    /// The token has expired.
     TokenExpired,
     /// The temporary token was exchanged before.
     TokenUsed,
-    /// The verifier is not the one that the person was given, or nobody has decided yet.
+    /// The verifier is wrong, or the grant is undecided.
     VerifierInvalid,
-    /// The timestamp is too far from our clock.
+    /// The timestamp is too far from the server's clock.
     TimestampRefused(TimestampRefused),
-    /// The same nonce came before.
+    /// The nonce was used before.
     NonceUsed,
-    /// The signature does not fit what arrived.
-    SignatureInvalid(Seen),
-    /// The body does not fit `oauth_body_hash`.
+    /// The signature does not match the request.
+    SignatureInvalid(SignatureBase),
+    /// The body does not match `oauth_body_hash`.
     BodyChanged,
 }
 
-/// What a signature was checked over, as far as it may be told: no values.
+/// The signed parts of a request that may be disclosed: no values.
 #[derive(Debug)]
-pub struct Seen {
+pub struct SignatureBase {
     /// The method.
     pub method: String,
     /// Scheme, host, port and path.
     pub base_uri: String,
     /// The names of all parameters, sorted.
     pub parameters: Vec<String>,
-    /// Whether a plus sign came as it is.
+    /// Whether a parameter has an unescaped plus sign.
     pub bare_plus: bool,
 }
 
-impl Seen {
-    pub(super) fn of(signed: &Signed) -> Seen {
-        Seen {
+impl SignatureBase {
+    pub(super) fn of(signed: &Signed) -> SignatureBase {
+        SignatureBase {
             method: signed.http_method().to_owned(),
             base_uri: signed.base_uri().to_owned(),
             parameters: signed.parameter_names(),
@@ -68,7 +68,7 @@ impl Seen {
 }
 
 impl Refusal {
-    /// Whether the request itself is wrong, whoever sends it.
+    /// Whether the request is malformed, independent of the credential.
     pub fn is_bad_request(&self) -> bool {
         matches!(
             self,
@@ -76,7 +76,7 @@ impl Refusal {
         )
     }
 
-    /// The word of the problem-reporting extension.
+    /// The code of the problem-reporting extension.
     pub fn problem(&self) -> Problem {
         match self {
             Refusal::Malformed(malformed) => malformed.problem(),
@@ -96,7 +96,7 @@ impl Refusal {
         }
     }
 
-    /// The word of our own documents.
+    /// The documented reason code.
     pub fn reason(&self) -> &'static str {
         match self {
             Refusal::Malformed(_) | Refusal::Absent(_) | Refusal::Rejected { .. } | Refusal::NoRsaKey => {
@@ -115,24 +115,24 @@ impl Refusal {
         }
     }
 
-    /// A sentence that says what would be right.
+    /// A message that says what was expected.
     pub fn detail(&self) -> String {
         match self {
-            Refusal::Malformed(malformed) => format!("The signed request can't be taken: {malformed}."),
-            Refusal::Absent(parameter) => format!("{parameter} is needed here and absent or empty."),
-            Refusal::Rejected { parameter, right } => format!("{parameter}: right would be {right}."),
+            Refusal::Malformed(malformed) => format!("The signed request is malformed: {malformed}."),
+            Refusal::Absent(parameter) => format!("{parameter} is required but absent or empty."),
+            Refusal::Rejected { parameter, expected } => format!("Invalid value for {parameter}: expected {expected}."),
             Refusal::UnknownConsumer => "No application has this oauth_consumer_key. It starts with tfc_.".to_owned(),
-            Refusal::TokenRejected => "This oauth_token opens nothing here: it is unknown, another application's, or of \
-                                       the wrong kind. Temporary ones start with tft_ and live 15 minutes, access \
-                                       tokens start with tfa_."
+            Refusal::TokenRejected => "This oauth_token is not valid: it is unknown, another application's, or of the \
+                                       wrong kind. Temporary tokens start with tft_ and expire after 15 minutes, \
+                                       access tokens start with tfa_."
                 .to_owned(),
-            Refusal::NoRsaKey => "The application has no RSA key here to check RSA-SHA1 with: register it with tofrom app \
-                                  add --rsa-key, or sign with HMAC-SHA256 and the secret."
+            Refusal::NoRsaKey => "The application has no RSA key registered for RSA-SHA1: register it with tofrom app add \
+                                  --rsa-key, or sign with HMAC-SHA256 and the secret."
                 .to_owned(),
-            Refusal::UserRefused => "The person said no. Ask them again, from the first step.".to_owned(),
+            Refusal::UserRefused => "The person refused access. Start again from the first step.".to_owned(),
             Refusal::TokenRevoked => "The token was revoked. Ask the person for access again.".to_owned(),
-            Refusal::TokenExpired => "The token has ended. Ask the person for access again.".to_owned(),
-            Refusal::TokenUsed => "This temporary token was exchanged before. Each gives one access token.".to_owned(),
+            Refusal::TokenExpired => "The token has expired. Ask the person for access again.".to_owned(),
+            Refusal::TokenUsed => "This temporary token was already exchanged. Each gives one access token.".to_owned(),
             Refusal::VerifierInvalid => "oauth_verifier is not the one that came to the callback, or that the person was \
                                          shown, after they allowed access."
                 .to_owned(),
@@ -140,11 +140,11 @@ impl Refusal {
                 "oauth_timestamp is too far from this clock: at this moment {from} to {to} is accepted, in seconds \
                  since 1970 UTC. Check your clock, and sign a request when you send it."
             ),
-            Refusal::NonceUsed => "A request with this oauth_nonce and oauth_timestamp came before. Sign every request \
-                                   anew, a repeated one too."
+            Refusal::NonceUsed => "A request with this oauth_nonce and oauth_timestamp was already made. Sign every \
+                                   request with a new nonce, also a retry."
                 .to_owned(),
             Refusal::SignatureInvalid(seen) => format!(
-                "The signature does not fit what arrived. Compare `method`, `base_uri` and the names in `parameters` \
+                "The signature does not match the request. Compare `method`, `base_uri` and the names in `parameters` \
                  with your base string, then both secrets.{}",
                 if seen.bare_plus {
                     " A parameter came with a bare +, which means a space: write %2B for a plus sign and %20 for a \
@@ -153,11 +153,11 @@ impl Refusal {
                     ""
                 }
             ),
-            Refusal::BodyChanged => "The body does not fit oauth_body_hash, the SHA-1 of the body in base64.".to_owned(),
+            Refusal::BodyChanged => "The body does not match oauth_body_hash, the SHA-1 of the body in base64.".to_owned(),
         }
     }
 
-    /// The further parameters of the problem-reporting extension.
+    /// The additional parameter of the problem-reporting extension.
     pub fn report(&self) -> Option<(&'static str, String)> {
         let names = |names: Vec<&str>| names.join("&");
         match self {

@@ -82,7 +82,7 @@ async fn store_and_log(store: &SqliteStore, clock: &Clock) -> Vec<Finding> {
 /// Checks the delivery log of any store.
 pub(super) async fn log(store: &dyn Store, clock: &Clock) -> Finding {
     let health = Health::of(store, clock).await;
-    match (health.complaint(), health) {
+    match (health.unready_reason(), health) {
         (Some(complaint), _) => {
             Finding::error("log", complaint, "start the server, or check its log for errors")
         }

@@ -49,8 +49,8 @@ pub(super) async fn exchange_notices(
     let receive = async {
         while let Some(notice) = notices.recv().await {
             match notice {
-                Notice::Arrived(at, uids) => hub.told(at, &uids),
-                Notice::Failed(credential) => service.authenticator().heard_of_wrong_credential(&credential),
+                Notice::Arrived(at, uids) => hub.arrived_elsewhere(at, &uids),
+                Notice::Failed(credential) => service.authenticator().count_remote_failure(&credential),
             }
         }
     };
@@ -77,7 +77,7 @@ pub(super) async fn maintain_metrics(handle: PrometheusHandle, stopped: impl Fut
 
 /// Takes the samples for the plots of the operator pages.
 pub(super) async fn take_samples(service: Arc<Service>, stopped: impl Future<Output = ()>) {
-    let mut ticks = tokio::time::interval(history::EVERY);
+    let mut ticks = tokio::time::interval(history::SAMPLE_INTERVAL);
     let forever = async {
         loop {
             ticks.tick().await;

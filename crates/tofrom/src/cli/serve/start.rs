@@ -64,7 +64,7 @@ pub fn start_worker(
     fanout: Fanout,
 ) -> anyhow::Result<Running> {
     let parts = ServiceParts::new(engine, storage)?;
-    parts.hub.tell_from_now_on();
+    parts.hub.enable_broadcast();
     let mut running = Running::default();
     parts.deliver(&mut running, fanout);
     parts.poll_sources(&mut running, parts.sources(sources)?);
@@ -92,7 +92,7 @@ async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> any
             max_start: config.max_start,
             max_count: config.max_count,
             idle_after: config.fanout.idle_after,
-            heads_kept: HEADS_TTL,
+            head_ttl: HEADS_TTL,
             ..FeedLimits::default()
         },
         cors_origins: config.cors_origins.clone(),
@@ -138,7 +138,7 @@ impl ServiceParts {
     fn watch(&self, running: &mut Running, service: Arc<Service>) {
         let stopping = running.stop_background.subscribe();
         let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
-        running.background.spawn(async move { hub.watch_others(store, stopped(stopping)).await });
+        running.background.spawn(async move { hub.poll_floor(store, stopped(stopping)).await });
         let stopping = running.stop_background.subscribe();
         running.background.spawn(take_samples(service, stopped(stopping)));
         let stopping = running.stop_public.subscribe();
@@ -152,7 +152,7 @@ impl ServiceParts {
     /// Exchanges notices with the other processes of a cluster, if there are any.
     async fn exchange_notices(&self, running: &mut Running, service: Arc<Service>) -> anyhow::Result<()> {
         let Some(notices) = self.store.subscribe().await? else { return Ok(()) };
-        self.hub.tell_from_now_on();
+        self.hub.enable_broadcast();
         let stopping = running.stop_background.subscribe();
         let (store, hub) = (Arc::clone(&self.store), Arc::clone(&self.hub));
         running.background.spawn(exchange_notices(store, hub, service, notices, stopped(stopping)));
@@ -201,24 +201,24 @@ impl ServiceParts {
         }
     }
 
-    /// Serves health and metrics on the admin listener. `take_over` updates the metrics that only this role has.
+    /// Serves health and metrics on the admin listener. `update_counters` updates the metrics that only this role has.
     fn serve_admin(
         self,
         running: &mut Running,
         socket: Option<TcpListener>,
-        take_over: impl Fn() + Send + Sync + 'static,
+        update_counters: impl Fn() + Send + Sync + 'static,
     ) {
         let stopping = running.stop_background.subscribe();
         running.background.spawn(maintain_metrics(self.metrics.clone(), stopped(stopping)));
         let Some(socket) = socket else { return };
         let ServiceParts { engine, store, clock, metrics, .. } = self;
         let trusted = engine.is_trusted();
-        let take_over = Arc::new(move || {
+        let update_counters = Arc::new(move || {
             metrics::store_rows(engine.rows_read());
-            take_over();
+            update_counters();
         });
         let draining = running.draining.subscribe();
-        let admin = Admin { store, trusted, clock, metrics, draining, take_over }.router();
+        let admin = Admin { store, trusted, clock, metrics, draining, update_counters }.router();
         let stopping = running.stop_background.subscribe();
         let limits = Limits { connections: 100, drain: Duration::from_secs(1), ..Limits::default() };
         running.background.spawn(serve_plain(socket, admin, limits, stopped(stopping)));

@@ -100,7 +100,7 @@ impl<'a> Visit<'a> {
 
     async fn asked(&self) -> Result<Option<PendingGrant>, Problem> {
         match self.token.as_deref() {
-            Some(token) => Ok(self.authenticator.asked(token).await?),
+            Some(token) => Ok(self.authenticator.pending_grant(token).await?),
             None => Ok(None),
         }
     }

@@ -36,7 +36,7 @@ async fn request_token(
     let form = body::is_form(&head.headers).then_some(&*whole);
     let request = Request::from_parts(head, Body::empty());
     let asking = asking(&service, &request, form, address);
-    let issued = service.authenticator.ask(&asking, &whole).await?;
+    let issued = service.authenticator.request_token(&asking, &whole).await?;
     Ok(as_form(&issued, "&oauth_callback_confirmed=true"))
 }
 

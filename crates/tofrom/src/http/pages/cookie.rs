@@ -27,7 +27,7 @@ fn named<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// Sets both cookies.
 pub(in crate::http) fn set(cookies: &Cookies) -> impl Iterator<Item = HeaderValue> {
-    let session = cookie(SESSION, &cookies.session, session::LIVES.as_secs());
+    let session = cookie(SESSION, &cookies.session, session::MAX_AGE.as_secs());
     let familiar = cookie(DEVICE, &cookies.familiar, FAMILIAR_TTL.as_secs());
     session.into_iter().chain(familiar)
 }

@@ -6,7 +6,7 @@ use super::super::listen::Peer;
 use super::super::{Problem, Service, body};
 use super::form::{Fields, browser, foreign_form, is_same_origin};
 use super::{cookie, get_and_post};
-use crate::auth::{AuthError, Cookies, Joining, PasswordReset};
+use crate::auth::{AuthError, Cookies, PasswordResetError, SignUpError};
 use crate::pages::join::{JoinPage, ResetPage};
 use crate::pages::{Failure, FormTargets, html};
 use axum::extract::{Extension, Path, Request, State};
@@ -110,11 +110,11 @@ async fn reset(
     let browser = browser(&headers, remote);
     match service.authenticator.reset_password(&ticket, &fields.secret("password"), &browser).await {
         Ok(cookies) => Ok(service.welcome(&cookies)),
-        Err(PasswordReset::NoTicket) => Ok(service.no_ticket()),
-        Err(PasswordReset::Weak(why)) => {
+        Err(PasswordResetError::NoTicket) => Ok(service.no_ticket()),
+        Err(PasswordResetError::Weak(why)) => {
             Ok(service.reset_page(StatusCode::UNPROCESSABLE_ENTITY, Some(&why.to_string())))
         }
-        Err(PasswordReset::AuthError(denied)) => Err(denied.into()),
+        Err(PasswordResetError::AuthError(denied)) => Err(denied.into()),
     }
 }
 
@@ -148,25 +148,25 @@ impl Service {
         Ok(Some((Fields::read(form).await?, head.headers)))
     }
 
-    fn joined(&self, joined: Result<Cookies, Joining>, fields: &Fields) -> Result<Response, Problem> {
+    fn joined(&self, joined: Result<Cookies, SignUpError>, fields: &Fields) -> Result<Response, Problem> {
         let wrong = StatusCode::UNPROCESSABLE_ENTITY;
         let (status, complaint) = match joined {
             Ok(cookies) => return Ok(self.welcome(&cookies)),
-            Err(Joining::Closed) => return Ok(self.closed()),
-            Err(Joining::NoTicket) => return Ok(self.no_ticket()),
-            Err(Joining::BadName(why)) => (wrong, why.to_string()),
-            Err(Joining::NameTaken) => {
+            Err(SignUpError::Closed) => return Ok(self.closed()),
+            Err(SignUpError::NoTicket) => return Ok(self.no_ticket()),
+            Err(SignUpError::BadName(why)) => (wrong, why.to_string()),
+            Err(SignUpError::NameTaken) => {
                 (StatusCode::CONFLICT, "This username is taken. Choose another one.".to_owned())
             }
-            Err(Joining::BadPersonName(why)) => (wrong, why.to_string()),
-            Err(Joining::Weak(why)) => (wrong, why.to_string()),
-            Err(Joining::AuthError(AuthError::Throttled { retry_after_seconds })) => {
+            Err(SignUpError::BadPersonName(why)) => (wrong, why.to_string()),
+            Err(SignUpError::Weak(why)) => (wrong, why.to_string()),
+            Err(SignUpError::AuthError(AuthError::Throttled { retry_after_seconds })) => {
                 let text = format!(
                     "Too many new accounts from your network. Try again in {retry_after_seconds} seconds."
                 );
                 (StatusCode::TOO_MANY_REQUESTS, text)
             }
-            Err(Joining::AuthError(denied)) => return Err(denied.into()),
+            Err(SignUpError::AuthError(denied)) => return Err(denied.into()),
         };
         Ok(self.join_page(status, fields, Some(&complaint)))
     }

@@ -27,7 +27,7 @@ pub(super) async fn show(
     let page = OverviewPage {
         site: &service.site,
         frame: service.operator_frame(&person, &uri),
-        complaint: health.complaint(),
+        complaint: health.unready_reason(),
         health: &health,
         letters: letters.iter().map(|letter| LetterView::of(letter, described(&letter.work), now)).collect(),
         plots: Plot::all(&service.history.samples()),

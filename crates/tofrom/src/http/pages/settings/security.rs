@@ -5,7 +5,7 @@ use super::super::super::{Problem, Service};
 use super::super::form::{VerifiedForm, browser, throttled_message};
 use super::super::{Person, cookie};
 use crate::auth::session::{SignedIn, public_id};
-use crate::auth::{AuthError, PasswordChange};
+use crate::auth::{AuthError, PasswordChangeError};
 use crate::pages::settings::{SecurityPage, SessionView};
 use crate::pages::{Policy, html};
 use axum::extract::{Extension, Path, State};
@@ -39,14 +39,14 @@ pub(super) async fn change_password(
         Ok(cookies) => {
             return Ok(service.go_with("/settings/security?done=password", cookie::set(&cookies)));
         }
-        Err(PasswordChange::Wrong) => {
+        Err(PasswordChangeError::Wrong) => {
             (StatusCode::FORBIDDEN, "Incorrect current password. Your password was not changed.".to_owned())
         }
-        Err(PasswordChange::Weak(why)) => (StatusCode::UNPROCESSABLE_ENTITY, why.to_string()),
-        Err(PasswordChange::AuthError(AuthError::Throttled { retry_after_seconds })) => {
+        Err(PasswordChangeError::Weak(why)) => (StatusCode::UNPROCESSABLE_ENTITY, why.to_string()),
+        Err(PasswordChangeError::AuthError(AuthError::Throttled { retry_after_seconds })) => {
             (StatusCode::TOO_MANY_REQUESTS, throttled_message(retry_after_seconds))
         }
-        Err(PasswordChange::AuthError(other)) => return Err(other.into()),
+        Err(PasswordChangeError::AuthError(other)) => return Err(other.into()),
     };
     service.security_page(&person, &uri, status, Some(&complaint)).await
 }

@@ -1,12 +1,12 @@
-//! Revoking everything that opens an account beside its password.
+//! Revokes all credentials of an account besides its password.
 
 use super::{AuthError, Authenticator};
 use crate::accounts;
 use model::Account;
 
 impl Authenticator {
-    /// Revokes all keys of an account and ends its sessions and access tokens, those that are being granted too. Gives
-    /// the account as it is then.
+    /// Revokes all keys of an account and ends its sessions and access tokens, also pending grants. Returns the changed
+    /// account.
     pub(super) async fn revoke_all(&self, account: &Account) -> Result<Account, AuthError> {
         let uid = account.uid;
         let changed = self.accounts.change(&self.clock, uid, Account::end_epoch).await?;
