@@ -1,4 +1,4 @@
-"""What the measuring scripts share: building, starting and stopping the service, and looking at its process."""
+"""Shared by the measuring scripts: builds, starts, stops and observes the service."""
 
 import contextlib
 import json
@@ -15,20 +15,20 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def built(folder):
-    """The folder with the service and the static answer: the one given, or built for release now."""
+    """The folder with the service and static_answer: the given one, otherwise a new release build."""
     if folder:
         return pathlib.Path(folder)
     command = ["cargo", "build", "--release", "--quiet", "-p", "tofrom", "--bin", "tofrom", "--example", "static_answer"]
     subprocess.run(command, cwd=ROOT, check=True)
-    told = subprocess.run(
+    metadata = subprocess.run(
         ["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True, capture_output=True
     )
-    return pathlib.Path(json.loads(told.stdout)["target_directory"]) / "release"
+    return pathlib.Path(json.loads(metadata.stdout)["target_directory"]) / "release"
 
 
 @contextlib.contextmanager
 def running(command, **more):
-    """A process, its first line of output, and its end when we are done with it."""
+    """A process and its first line of output. The process is terminated at the end of the context."""
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True, **more)
     try:
         line = process.stdout.readline()
@@ -44,29 +44,29 @@ def running(command, **more):
 
 
 class Service:
-    """A demo that runs: its addresses, its secrets, its process."""
+    """A running demo: its addresses, secrets and process."""
 
-    def __init__(self, process, told, admin):
+    def __init__(self, process, description, admin):
         self.pid = process.pid
-        self.base = told["base_url"]
+        self.base = description["base_url"]
         self.port = int(self.base.rsplit(":", 1)[1])
         self.admin = admin
-        self.alice = next(account for account in told["accounts"] if account["name"] == "alice")
-        self.consumer = (told["consumer"]["key"], told["consumer"]["secret"])
-        self.ca = told["ca_cert"]
+        self.alice = next(account for account in description["accounts"] if account["name"] == "alice")
+        self.consumer = (description["consumer"]["key"], description["consumer"]["secret"])
+        self.ca = description["ca_cert"]
         self.data = os.path.dirname(self.ca)
         self.tls = ssl.create_default_context(cafile=self.ca)
 
     def get(self, path, headers):
-        """An ordinary request; gives status and body."""
+        """Sends a request and returns status and body."""
         request = urllib.request.Request(self.base + path, headers=headers)
-        with urllib.request.urlopen(request, context=self.tls, timeout=30) as answer:
-            return answer.status, answer.read()
+        with urllib.request.urlopen(request, context=self.tls, timeout=30) as response:
+            return response.status, response.read()
 
     def metric(self, name):
-        """A number of /metrics."""
-        with urllib.request.urlopen(f"http://{self.admin}/metrics", timeout=30) as answer:
-            for line in answer.read().decode().splitlines():
+        """The value of a metric from /metrics."""
+        with urllib.request.urlopen(f"http://{self.admin}/metrics", timeout=30) as response:
+            for line in response.read().decode().splitlines():
                 if line.startswith(name + " "):
                     return float(line.split()[1])
         return 0.0
@@ -74,8 +74,7 @@ class Service:
 
 @contextlib.contextmanager
 def demo(release, log="info", settings=None):
-    """The demo in a folder that goes away, with the log of `tofrom serve` written to a file there. `settings` are variables
-    of the environment."""
+    """The demo in a temporary folder, with its log in a file there. `settings` are environment variables."""
     folder = tempfile.mkdtemp(prefix="tofrom-measure-")
     try:
         with socket.socket() as free:
@@ -99,13 +98,13 @@ def cpu_seconds(pid):
 
 
 def resident_kib(pid):
-    """Memory of a process that is in RAM."""
+    """Resident memory of a process in KiB."""
     with open(f"/proc/{pid}/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
 
 def machine():
-    """What this was measured on, in a line."""
+    """A description of this machine."""
     with open("/proc/cpuinfo") as cpus:
         model = next((line.split(":", 1)[1].strip() for line in cpus if line.startswith("model name")), "unknown")
     return f"{os.cpu_count()} cores, {model}"

@@ -1,4 +1,4 @@
-"""Draws what the rules for very-followed and idle accounts come to: plot_scale.py TABLE PICTURE."""
+"""Plots the cost of the rules for very-followed and dormant accounts: plot_scale.py TABLE PICTURE."""
 
 import csv
 import sys
@@ -9,7 +9,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 ACCOUNTS = 1e8
-# Statements of a page that pulls nothing.
+# Statements of a page without pulled actors.
 PAGE = 27
 DEFAULT = 10_000
 PUSHED, IDLE, PULLED = "#1f5fa8", "#2e8b57", "#d9822b"
@@ -17,7 +17,7 @@ SIZES = [(1e6, "10⁶ accounts", "#6f9fd8"), (1e8, "10⁸", "#1f5fa8"), (1e9, "1
 
 
 def read(table):
-    """The columns by number of accounts and whether idle ones sleep, each with its threshold."""
+    """Rows by number of accounts and whether dormancy is on, one for each threshold."""
     cases = {}
     with open(table, newline="") as lines:
         for row in csv.DictReader(lines):
@@ -31,17 +31,17 @@ def column(case, name):
 
 
 def draw_rows(axes, cases):
-    everything = cases[ACCOUNTS, False][-1]["rows"]
-    for idle, label, colour, place in [
-        (False, "everybody is\npushed to", PUSHED, (1.5e4, 72)),
-        (True, "who has not read\nfor 30 days is not", IDLE, (1.5e4, 18)),
+    total = cases[ACCOUNTS, False][-1]["rows"]
+    for idle, label, colour, position in [
+        (False, "all accounts\nare pushed to", PUSHED, (1.5e4, 72)),
+        (True, "dormant accounts\nare skipped", IDLE, (1.5e4, 18)),
     ]:
         case = cases[ACCOUNTS, idle]
-        shares = [100 * rows / everything for rows in column(case, "rows")]
+        shares = [100 * rows / total for rows in column(case, "rows")]
         axes.plot(column(case, "above"), shares, color=colour)
-        axes.annotate(label, place, color=colour)
+        axes.annotate(label, position, color=colour)
     axes.set(ylabel="of all rows, %", ylim=(0, 104))
-    axes.set_title("What is written", loc="left")
+    axes.set_title("Rows written", loc="left")
 
 
 def draw_pages(axes, cases):
@@ -51,10 +51,10 @@ def draw_pages(axes, cases):
     axes.fill_between(thresholds, PAGE, partitions, color=PULLED, alpha=0.3, linewidth=0)
     axes.plot(thresholds, partitions, color=PULLED)
     axes.axhline(PAGE, color="#8a8f98", linewidth=1)
-    axes.annotate("what is pulled", (1.5e4, 75), color=PULLED)
-    axes.annotate("the page itself", (150, PAGE - 12), color="#5c6068")
+    axes.annotate("pulled", (1.5e4, 75), color=PULLED)
+    axes.annotate("page", (150, PAGE - 12), color="#5c6068")
     axes.set(ylabel="partitions read for a page of 20", ylim=(0, None))
-    axes.set_title("What is read", loc="left")
+    axes.set_title("Partitions read", loc="left")
 
 
 def draw_bursts(axes, cases):
@@ -67,7 +67,7 @@ def draw_bursts(axes, cases):
     axes.set_yticks([0.01, 0.1, 1, 10, 60, 600, 3600], ["10 ms", "0.1 s", "1 s", "10 s", "1 min", "10 min", "1 h"])
     axes.minorticks_off()
     axes.set(ylim=(0.002, 8000))
-    axes.set_title("Until the last follower has it", loc="left")
+    axes.set_title("Delay of the last follower", loc="left")
 
 
 def main():
@@ -80,7 +80,7 @@ def main():
         axes.annotate(" default", (DEFAULT, 1), xycoords=("data", "axes fraction"), va="top", fontsize=9)
         axes.set_xscale("log")
         axes.set_xticks([1e2, 1e4, 1e6, 1e8], ["100", "10,000", "10⁶", "10⁸"])
-        axes.set(xlabel="pulled above so many followers", xlim=(1e2, 1e8))
+        axes.set(xlabel="pull threshold (followers)", xlim=(1e2, 1e8))
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(picture, dpi=110)
 

@@ -1,4 +1,4 @@
-"""Draws what the simulation of sources wrote: plot_sources.py TABLE PICTURE."""
+"""Plots the result of the polling simulation: plot_sources.py TABLE PICTURE."""
 
 import csv
 import sys
@@ -30,21 +30,21 @@ def draw_requests(axes, rows):
     labels = [label for _, label, _ in GROUPS]
     axes.stackplot(days, counts, labels=labels, colors=[colour for _, _, colour in GROUPS], step="post")
     axes.set(xlabel="day", ylabel="requests an hour", xlim=(0, max(days)), ylim=(0, None))
-    axes.set_title("What is asked", loc="left")
+    axes.set_title("Requests", loc="left")
     axes.legend(title="sources that publish", frameon=False, loc="upper right")
 
 
 def draw_delays(axes, rows):
     for name, label, colour in GROUPS:
         delays = sorted(minutes for _, minutes in rows["delay", name])
-        shares = [100 * (place + 1) / len(delays) for place in range(len(delays))]
+        shares = [100 * (rank + 1) / len(delays) for rank in range(len(delays))]
         axes.step(delays, shares, where="post", color=colour, label=label)
     axes.axvline(15, color="black", linewidth=0.8, linestyle=":")
     axes.set_xscale("log")
     axes.set_xticks([1, 5, 15, 60, 240, 1440], ["1 min", "5", "15", "1 h", "4 h", "1 day"])
     axes.minorticks_off()
-    axes.set(xlabel="after it was published", ylabel="items found, %", xlim=(0.5, 1600), ylim=(0, 101))
-    axes.set_title("How soon it is found (the line: 15 minutes)", loc="left")
+    axes.set(xlabel="after publication", ylabel="items discovered, %", xlim=(0.5, 1600), ylim=(0, 101))
+    axes.set_title("Discovery delay (line: 15 minutes)", loc="left")
 
 
 def main():

@@ -2,8 +2,7 @@
 //
 //     node examples/live/client.js https://127.0.0.1:8443 ca.pem alice tfk_…
 //
-// When the connection is cut it comes back with the id of the last event, and goes on without a hole and without a
-// repeat.
+// After a disconnect it reconnects with the id of the last event and continues without a gap or a repeat.
 'use strict';
 
 const crypto = require('node:crypto');
@@ -14,37 +13,37 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const [base, authority, account, key] = process.argv.slice(2);
 const ca = fs.readFileSync(authority);
 
-// Sends a request and gives its answer, whose body is still to come.
+// Sends a request and returns the response, whose body is not read yet.
 function send(method, url, headers, body) {
   return new Promise((resolve, reject) => {
-    // The service says something every 15 seconds. After 40 without a word nobody is there any more.
+    // The server sends at least a comment every 15 seconds. After 40 silent seconds the connection is dead.
     const options = { method, ca, headers: { ServicePSK: key, ...headers }, timeout: 40_000 };
     const request = https.request(url, options, resolve);
-    request.on('timeout', () => request.destroy(new Error('nothing came for 40 seconds')));
+    request.on('timeout', () => request.destroy(new Error('no data for 40 seconds')));
     request.on('error', reject);
     request.end(body);
   });
 }
 
-async function textOf(answer) {
+async function textOf(response) {
   let text = '';
-  for await (const part of answer.setEncoding('utf8')) text += part;
+  for await (const part of response.setEncoding('utf8')) text += part;
   return text;
 }
 
-// Sends a request that must work.
+// Sends a request that must succeed.
 async function done(...request) {
-  const answer = await send(...request);
-  const text = await textOf(answer);
-  if (answer.statusCode >= 300) throw new Error(`${answer.statusCode}: ${text}`);
-  return answer;
+  const response = await send(...request);
+  const text = await textOf(response);
+  if (response.statusCode >= 300) throw new Error(`${response.statusCode}: ${text}`);
+  return response;
 }
 
-// The events of a stream, each as its fields.
-async function* events(answer) {
+// The events of a stream, each as an object of its fields.
+async function* events(response) {
   let rest = '';
   let event = {};
-  for await (const part of answer.setEncoding('utf8')) {
+  for await (const part of response.setEncoding('utf8')) {
     const lines = (rest + part).split('\n');
     rest = lines.pop();
     for (const line of lines) {
@@ -57,17 +56,17 @@ async function* events(answer) {
   }
 }
 
-// Says what happened.
+// Prints an event.
 function show({ event, data }) {
-  const said = JSON.parse(data);
-  if (event === 'activity') console.log(`activity ${said.ActivityIdentifier} ${said.Title}`);
-  if (event === 'deleted') console.log(`deleted ${said.ActivityIdentifier}`);
-  // More changed than can be told one by one: what you keep of the collection is to be read anew from here.
-  if (event === 'incomplete') console.log(`incomplete ${said.Url}`);
+  const fields = JSON.parse(data);
+  if (event === 'activity') console.log(`activity ${fields.ActivityIdentifier} ${fields.Title}`);
+  if (event === 'deleted') console.log(`deleted ${fields.ActivityIdentifier}`);
+  // Too many changes for single events: read the collection again from this address.
+  if (event === 'incomplete') console.log(`incomplete ${fields.Url}`);
 }
 
 async function main() {
-  // Where the collection stands now. Whatever comes after this is in the stream, whenever that is opened.
+  // The current position of the collection. The stream contains everything after it, even if it is opened later.
   const collection = `${base}/200909/activity/${account}/tofrom?count=0`;
   const page = await done('GET', collection, { Accept: 'application/json' });
   const [, updates] = /<([^>]*)>; rel="updates"/.exec(page.headers.link);
@@ -93,7 +92,7 @@ async function main() {
         for await (const event of events(stream)) {
           if (event.retry) pause = Number(event.retry);
           if (event.data) show(event);
-          // Only now: an event whose id is kept is an event that was dealt with.
+          // Store the id only after the event was processed.
           if (event.id) headers['Last-Event-ID'] = event.id;
         }
       } catch (cut) {

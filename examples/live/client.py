@@ -2,7 +2,7 @@
 
     python3 examples/live/client.py https://127.0.0.1:8443 ca.pem alice tfk_…
 
-When the connection is cut it comes back with the id of the last event, and goes on without a hole and without a repeat.
+After a disconnect it reconnects with the id of the last event and continues without a gap or a repeat.
 """
 
 import http.client
@@ -20,15 +20,15 @@ trust = ssl.create_default_context(cafile=authority)
 
 
 def send(method, url, headers, body=None):
-    # The service says something every 15 seconds. After 40 without a word nobody is there any more.
+    # The server sends at least a comment every 15 seconds. After 40 silent seconds the connection is dead.
     request = urllib.request.Request(url, body, {"ServicePSK": key, **headers}, method=method)
     return urllib.request.urlopen(request, context=trust, timeout=40)
 
 
-def events(answer):
-    """The events of a stream, each as its fields."""
+def events(response):
+    """The events of a stream, each as a dictionary of its fields."""
     event = {}
-    for line in answer:
+    for line in response:
         line = line.decode().rstrip("\r\n")
         name, _, value = line.partition(":")
         if not line:
@@ -39,18 +39,18 @@ def events(answer):
 
 
 def show(event):
-    """Says what happened."""
+    """Prints an event."""
     data = json.loads(event["data"])
     if event["event"] == "activity":
         print("activity", data["ActivityIdentifier"], data["Title"], flush=True)
     elif event["event"] == "deleted":
         print("deleted", data["ActivityIdentifier"], flush=True)
     elif event["event"] == "incomplete":
-        # More changed than can be told one by one: what you keep of the collection is to be read anew from here.
+        # Too many changes for single events: read the collection again from this address.
         print("incomplete", data["Url"], flush=True)
 
 
-# Where the collection stands now. Whatever comes after this is in the stream, whenever that is opened.
+# The current position of the collection. The stream contains everything after it, even if it is opened later.
 page = send("GET", f"{base}/200909/activity/{account}/tofrom?count=0", {"Accept": "application/json"})
 updates = re.search(r'<([^>]*)>; rel="updates"', page.headers["Link"])[1]
 
@@ -73,7 +73,7 @@ while True:
                     pause = int(event["retry"]) / 1000
                 if "data" in event:
                     show(event)
-                # Only now: an event whose id is kept is an event that was dealt with.
+                # Store the id only after the event was processed.
                 if "id" in event:
                     headers["Last-Event-ID"] = event["id"]
     except urllib.error.HTTPError as refused:

@@ -1,4 +1,4 @@
-// Reads the newest activities of whoever allows it, by OAuth 1.0a, out of band.
+// Reads the newest activities of an account that authorises it, with OAuth 1.0a, out of band.
 //
 //     npm install oauth-1.0a
 //     BASE=https://127.0.0.1:8443 CONSUMER=tfc_… CONSUMER_SECRET=… NODE_EXTRA_CA_CERTS=ca.pem node client.js
@@ -19,38 +19,38 @@ const oauth = OAuth({
 async function send(method, url, token, protocol = {}) {
   const signed = oauth.authorize({ method, url, data: protocol }, token);
   const headers = { ...oauth.toHeader(signed), Accept: 'application/json' };
-  const answer = await fetch(url, { method, headers });
-  if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
-  return answer;
+  const response = await fetch(url, { method, headers });
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
+  return response;
 }
 
-async function tokenOf(answer) {
-  const form = new URLSearchParams(await answer.text());
+async function tokenOf(response) {
+  const form = new URLSearchParams(await response.text());
   return { key: form.get('oauth_token'), secret: form.get('oauth_token_secret') };
 }
 
 async function main() {
-  // 1. The application asks for temporary credentials.
-  const asked = await send('POST', `${base}/oauth/request_token`, undefined, { oauth_callback: 'oob' });
-  const temporary = await tokenOf(asked);
+  // 1. The application requests temporary credentials.
+  const response = await send('POST', `${base}/oauth/request_token`, undefined, { oauth_callback: 'oob' });
+  const temporary = await tokenOf(response);
 
-  // 2. The person decides in a browser and carries the code over.
+  // 2. The person decides in a browser and enters the code here.
   console.log('Open this address, sign in and allow it:');
   console.log(`${base}/oauth/authorize?oauth_token=${temporary.key}`);
   const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
   const verifier = (await terminal.question('The code that is shown: ')).trim();
   terminal.close();
 
-  // 3. The application exchanges all that for an access token. Keep both parts of it for the next time.
+  // 3. The application exchanges both for an access token. Store its two parts for later runs.
   const exchanged = await send('POST', `${base}/oauth/access_token`, temporary, { oauth_verifier: verifier });
   const token = await tokenOf(exchanged);
 
-  // From now on every request is signed with it.
+  // From now on every request is signed with the access token.
   const who = await (await send('GET', `${base}/200909/whoami`, token)).json();
   const since = encodeURIComponent('2009-09-01T00:00:00+02:00');
   const url = `${base}/200909/activity/${who.WhoAmI.Account}/tofrom?count=3&publishedsince=${since}`;
-  const found = await (await send('GET', url, token)).json();
-  for (const activity of found.Activities.Activity) console.log(activity.Title);
+  const page = await (await send('GET', url, token)).json();
+  for (const activity of page.Activities.Activity) console.log(activity.Title);
 }
 
 main().catch((error) => {

@@ -1,4 +1,4 @@
-"""Reads the newest activities of whoever allows it, by OAuth 1.0a, out of band.
+"""Reads the newest activities of an account that authorises it, with OAuth 1.0a, out of band.
 
     pip install requests-oauthlib
     BASE=https://127.0.0.1:8443 CONSUMER=tfc_… CONSUMER_SECRET=… REQUESTS_CA_BUNDLE=ca.pem python client.py
@@ -12,21 +12,21 @@ base = os.environ["BASE"]
 session = OAuth1Session(os.environ["CONSUMER"], os.environ["CONSUMER_SECRET"], callback_uri="oob")
 session.headers["Accept"] = "application/json"
 
-# 1. The application asks for temporary credentials.
+# 1. The application requests temporary credentials.
 session.fetch_request_token(f"{base}/oauth/request_token")
 
-# 2. The person decides in a browser and carries the code over.
+# 2. The person decides in a browser and enters the code here.
 print("Open this address, sign in and allow it:")
 print(session.authorization_url(f"{base}/oauth/authorize"))
 verifier = input("The code that is shown: ")
 
-# 3. The application exchanges all that for an access token. Keep both parts of it for the next time.
+# 3. The application exchanges both for an access token. Store its two parts for later runs.
 session.fetch_access_token(f"{base}/oauth/access_token", verifier=verifier)
 
-# From now on every request is signed with it.
+# From now on every request is signed with the access token.
 account = session.get(f"{base}/200909/whoami").json()["WhoAmI"]["Account"]
 parameters = {"count": 3, "publishedsince": "2009-09-01T00:00:00+02:00"}
-answer = session.get(f"{base}/200909/activity/{account}/tofrom", params=parameters)
-answer.raise_for_status()
-for activity in answer.json()["Activities"]["Activity"]:
+response = session.get(f"{base}/200909/activity/{account}/tofrom", params=parameters)
+response.raise_for_status()
+for activity in response.json()["Activities"]["Activity"]:
     print(activity["Title"])

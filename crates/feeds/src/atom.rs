@@ -1,88 +1,89 @@
-//! Atom 1.0 and the drafts before it, with threads, media and the activity extensions.
+//! Atom 1.0 and its drafts, with threads, media and the activity extensions.
 
 use crate::atom_object::{self, is_rel};
 use crate::element::Element;
-use crate::feed::{Feed, Format, Item, Provider};
-use crate::identity::{each_once, identity};
-use crate::limits::MAX_ITEMS_LOOKED_AT;
+use crate::feed::{Feed, FeedItem, Format, Provider};
+use crate::identity::{deduplicated, identity};
+use crate::limits::MAX_ITEMS_SCANNED;
 use crate::media::Media;
 use crate::namespace::Ns;
 use crate::{address, plain, times, words};
 use url::Url;
 
-/// The feed of that root element; a lone entry is a feed of one.
+/// Reads the feed with this root element. A lone entry is read as a feed of one item.
 pub(crate) fn feed(root: &Element, address: &Url) -> Feed {
     let base = root.base(address);
-    let own = atom_namespace(root);
-    let alone = root.is(own, "entry").then_some(root);
-    let entries = root.all(own, "entry").chain(alone).take(MAX_ITEMS_LOOKED_AT);
-    let author = author(root, own);
-    let items = entries.map(|entry| item(entry, own, &base, author.as_deref())).collect();
-    let link = |rel: &str| links(root, own, rel, &base).next();
+    let atom_ns = atom_namespace(root);
+    let lone_entry = root.is(atom_ns, "entry").then_some(root);
+    let entries = root.all(atom_ns, "entry").chain(lone_entry).take(MAX_ITEMS_SCANNED);
+    let author = author(root, atom_ns);
+    let items = entries.map(|entry| item(entry, atom_ns, &base, author.as_deref())).collect();
+    let link = |rel: &str| links(root, atom_ns, rel, &base).next();
     Feed {
         format: Format::Atom,
-        title: root.first(own, "title").and_then(title),
-        site: page(root, own, &base),
+        title: root.first(atom_ns, "title").and_then(title),
+        site: page(root, atom_ns, &base),
         icon: ["icon", "logo"]
             .into_iter()
-            .find_map(|name| root.text_of(own, name))
+            .find_map(|name| root.text_of(atom_ns, name))
             .and_then(|icon| address::absolute(&icon, &base)),
-        hubs: links(root, own, "hub", &base).collect(),
+        hubs: links(root, atom_ns, "hub", &base).collect(),
         own_address: link("self"),
         every: crate::rss::update_period(root),
         provider: provider(root, &base)
-            .or_else(|| root.all(own, "entry").find_map(|one| provider(one, &base))),
-        items: each_once(items),
+            .or_else(|| root.all(atom_ns, "entry").find_map(|entry| provider(entry, &base))),
+        items: deduplicated(items),
     }
 }
 
-/// Elements of Atom may have the namespace of one of two versions, and in a feed of either only its own counts.
+/// Atom 1.0 and Atom 0.3 have different namespaces. A feed's elements are read in the namespace of its root.
 pub(crate) fn atom_namespace(root: &Element) -> Ns {
     if root.ns == Ns::Atom03 { Ns::Atom03 } else { Ns::Atom }
 }
 
-/// The addresses of the links of that relation.
+/// The addresses of all links with this relation.
 pub(crate) fn links<'a>(
     element: &'a Element,
-    own: Ns,
+    atom_ns: Ns,
     rel: &'a str,
     base: &'a Url,
 ) -> impl Iterator<Item = String> + 'a {
-    let links = element.all(own, "link").filter(move |link| is_rel(link, rel));
+    let links = element.all(atom_ns, "link").filter(move |link| is_rel(link, rel));
     links
         .filter_map(|link| address::absolute(link.get("href")?, &link.base(base)))
         .take(crate::limits::MAX_LINKS)
 }
 
-/// The page of a feed, entry or object: an alternate of HTML, else any alternate.
-pub(crate) fn page(element: &Element, own: Ns, base: &Url) -> Option<String> {
-    let alternates = || element.all(own, "link").filter(|link| is_rel(link, "alternate"));
+/// The page of a feed, entry or object: its HTML alternate, otherwise any alternate.
+pub(crate) fn page(element: &Element, atom_ns: Ns, base: &Url) -> Option<String> {
+    let alternates = || element.all(atom_ns, "link").filter(|link| is_rel(link, "alternate"));
     let is_page = |link: &&Element| link.get("type").is_none_or(|kind| kind.contains("html"));
     let link = alternates().find(is_page).or_else(|| alternates().next())?;
     address::absolute(link.get("href")?, &link.base(base))
 }
 
-fn item(entry: &Element, own: Ns, base: &Url, author_of_feed: Option<&str>) -> Item {
+fn item(entry: &Element, atom_ns: Ns, base: &Url, author_of_feed: Option<&str>) -> FeedItem {
     let base = &entry.base(base);
-    let object = atom_object::of_entry(entry, own, base);
-    let url = page(entry, own, base);
-    let title = entry.first(own, "title").and_then(title);
+    let object = atom_object::of_entry(entry, atom_ns, base);
+    let url = page(entry, atom_ns, base);
+    let title = entry.first(atom_ns, "title").and_then(title);
     let mut media = Media::default();
-    // The picture of an object stands for its activity.
+    // The picture of the object also represents the activity.
     let pictured = entry.first(Ns::Activity, "object");
     for element in [Some(entry), pictured].into_iter().flatten() {
-        atom_object::add_links(&mut media, element, own, base);
+        atom_object::add_links(&mut media, element, atom_ns, base);
         media.add_media_rss(element, base);
     }
-    let text = text(entry, own, base, &mut media);
+    let text = text(entry, atom_ns, base, &mut media);
     let text = text.or_else(|| media_description(entry));
-    let told = entry.text_of(own, "id");
-    let source = entry.first(own, "source");
-    let author = [Some(entry), source].into_iter().flatten().find_map(|one| author(one, own));
-    let time = |names: [&str; 2]| names.iter().find_map(|name| times::parse(&entry.text_of(own, name)?));
-    Item {
-        id: identity(told.as_deref(), url.as_deref(), title.as_deref(), text.as_deref()),
-        published: time(["published", "issued"]).or_else(|| times::parse(&entry.text_of(own, "created")?)),
+    let declared_id = entry.text_of(atom_ns, "id");
+    let source = entry.first(atom_ns, "source");
+    let author = [Some(entry), source].into_iter().flatten().find_map(|element| author(element, atom_ns));
+    let time = |names: [&str; 2]| names.iter().find_map(|name| times::parse(&entry.text_of(atom_ns, name)?));
+    FeedItem {
+        id: identity(declared_id.as_deref(), url.as_deref(), title.as_deref(), text.as_deref()),
+        published: time(["published", "issued"])
+            .or_else(|| times::parse(&entry.text_of(atom_ns, "created")?)),
         updated: time(["updated", "modified"]),
         verb: entry.text_of(Ns::Activity, "verb").and_then(|verb| words::verb(&verb)),
         kind: entry.text_of(Ns::Activity, "object-type").and_then(|kind| words::kind(&kind)),
@@ -90,7 +91,7 @@ fn item(entry: &Element, own: Ns, base: &Url, author_of_feed: Option<&str>) -> I
         author: author.or_else(|| author_of_feed.map(str::to_owned)),
         picture: media.picture(),
         medium: media.medium(),
-        comments: comments(entry, own),
+        comments: comments(entry, atom_ns),
         in_reply_to: reply(entry),
         title,
         text,
@@ -98,14 +99,14 @@ fn item(entry: &Element, own: Ns, base: &Url, author_of_feed: Option<&str>) -> I
     }
 }
 
-/// The text of an entry or object: a summary is meant to be short, so it goes before the content.
-pub(crate) fn text(element: &Element, own: Ns, base: &Url, media: &mut Media) -> Option<String> {
-    let summary = element.first(own, "summary").and_then(|summary| prose(summary, base, media));
-    let content = element.first(own, "content").and_then(|content| prose(content, base, media));
+/// The text of an entry or object. The summary comes first because it is meant to be short.
+pub(crate) fn text(element: &Element, atom_ns: Ns, base: &Url, media: &mut Media) -> Option<String> {
+    let summary = element.first(atom_ns, "summary").and_then(|summary| prose(summary, base, media));
+    let content = element.first(atom_ns, "content").and_then(|content| prose(content, base, media));
     summary.or(content)
 }
 
-/// The words of a text construct, whose type says how they are written.
+/// The words of a text construct; its `type` attribute says how they are encoded.
 fn prose(element: &Element, base: &Url, media: &mut Media) -> Option<String> {
     match form(element) {
         Form::Plain => plain::text(&element.text()),
@@ -140,7 +141,7 @@ enum Form {
 
 fn form(element: &Element) -> Form {
     let kind = element.get("type").unwrap_or("text").trim().to_ascii_lowercase();
-    // The drafts said apart what the text is and how it is written.
+    // The drafts have separate attributes for the media type and for its encoding.
     let is_escaped = element.get("mode") == Some("escaped");
     match kind.as_str() {
         "html" => Form::Escaped,
@@ -153,34 +154,35 @@ fn form(element: &Element) -> Form {
     }
 }
 
-/// What Media RSS says of an entry, as video services do.
+/// The Media RSS description of an entry; video services use it.
 fn media_description(entry: &Element) -> Option<String> {
     let group = entry.first(Ns::Media, "group").unwrap_or(entry);
     plain::text(&group.text_of(Ns::Media, "description")?)
 }
 
-/// Who an entry, feed or source is by: its author, else, as services had it before 1.0, its actor.
-fn author(element: &Element, own: Ns) -> Option<String> {
+/// The author of an entry, feed or source. Before Activity Streams 1.0, services named an actor instead.
+fn author(element: &Element, atom_ns: Ns) -> Option<String> {
     let actor = element.first(Ns::Activity, "actor").or_else(|| element.first(Ns::Activity, "subject"));
-    [element.first(own, "author"), actor].into_iter().flatten().find_map(|person| {
-        let name = person.text_of(own, "name").or_else(|| person.text_of(Ns::Contacts, "displayName"));
-        name.or_else(|| person.text_of(own, "title")).and_then(|name| plain::title(&name))
+    [element.first(atom_ns, "author"), actor].into_iter().flatten().find_map(|person| {
+        let name = person.text_of(atom_ns, "name").or_else(|| person.text_of(Ns::Contacts, "displayName"));
+        name.or_else(|| person.text_of(atom_ns, "title")).and_then(|name| plain::title(&name))
     })
 }
 
-/// `service:provider`, in the feed, in the source of an entry, or, as it was before 1.0, in an entry.
+/// `service:provider` of the feed or of an entry's source. Before 1.0 it was in the entry.
 fn provider(element: &Element, base: &Url) -> Option<Provider> {
     let source = element.first(Ns::Atom, "source");
-    let mut places = [Some(element), source].into_iter().flatten();
-    let provider = places.find_map(|place| place.first(Ns::Service, "provider"))?;
+    let mut candidates = [Some(element), source].into_iter().flatten();
+    let provider = candidates.find_map(|candidate| candidate.first(Ns::Service, "provider"))?;
     let link = |name| provider.text_of(Ns::Atom, name).and_then(|link| address::absolute(&link, base));
     let name = plain::title(&provider.text_of(Ns::Atom, "name")?)?;
     Some(Provider { name, icon: link("icon"), site: link("uri") })
 }
 
-fn comments(entry: &Element, own: Ns) -> Option<u32> {
-    let counted =
-        || entry.all(own, "link").find_map(|link| link.attribute(Ns::Thread, "count")?.trim().parse().ok());
+fn comments(entry: &Element, atom_ns: Ns) -> Option<u32> {
+    let counted = || {
+        entry.all(atom_ns, "link").find_map(|link| link.attribute(Ns::Thread, "count")?.trim().parse().ok())
+    };
     let total = entry.text_of(Ns::Thread, "total").and_then(|total| total.parse().ok());
     total.or_else(|| entry.text_of(Ns::Slash, "comments")?.parse().ok()).or_else(counted)
 }

@@ -1,4 +1,4 @@
-//! What the activity extensions say an entry's activity was done with, and the links that show it.
+//! The object of an entry's activity, and the links that show it.
 
 use crate::atom::{page, text, title};
 use crate::element::Element;
@@ -8,25 +8,24 @@ use crate::namespace::Ns;
 use crate::{address, plain, words};
 use url::Url;
 
-/// What relations that have a registered name may also be written as.
+/// Prefix with which a registered link relation may also be written.
 const REGISTRY: &str = "http://www.iana.org/assignments/relation/";
 
-/// Whether a link has that relation; one that says none is an alternate.
+/// Whether a link has this relation. A link without `rel` is an alternate.
 pub(crate) fn is_rel(link: &Element, rel: &str) -> bool {
-    let said = link.get("rel").unwrap_or("alternate").trim();
-    said.strip_prefix(REGISTRY).unwrap_or(said).eq_ignore_ascii_case(rel)
+    let rel_value = link.get("rel").unwrap_or("alternate").trim();
+    rel_value.strip_prefix(REGISTRY).unwrap_or(rel_value).eq_ignore_ascii_case(rel)
 }
 
-/// The object of an entry, where it is not the entry itself. A bookmark is an entry of its own, and what it marks is a
-/// link.
-pub(crate) fn of_entry(entry: &Element, own: Ns, base: &Url) -> Option<ItemObject> {
-    // Before 1.0 there could be several; the first is what the title speaks of.
+/// The object of an entry, if it differs from the entry. A bookmark is an entry that links to its object.
+pub(crate) fn of_entry(entry: &Element, atom_ns: Ns, base: &Url) -> Option<ItemObject> {
+    // Before 1.0 an entry could have several objects; the title describes the first.
     if let Some(object) = entry.first(Ns::Activity, "object") {
-        return Some(told(object, own, base));
+        return Some(read_object(object, atom_ns, base));
     }
     let kind = entry.text_of(Ns::Activity, "object-type").and_then(|kind| words::kind(&kind));
     let kind = kind.filter(|kind| kind == "bookmark")?;
-    let link = entry.all(own, "link").find(|link| is_rel(link, "related"))?;
+    let link = entry.all(atom_ns, "link").find(|link| is_rel(link, "related"))?;
     Some(ItemObject {
         url: Some(address::absolute(link.get("href")?, &link.base(base))?),
         title: link.get("title").and_then(plain::title),
@@ -35,25 +34,25 @@ pub(crate) fn of_entry(entry: &Element, own: Ns, base: &Url) -> Option<ItemObjec
     })
 }
 
-fn told(object: &Element, own: Ns, base: &Url) -> ItemObject {
+fn read_object(object: &Element, atom_ns: Ns, base: &Url) -> ItemObject {
     let base = &object.base(base);
     let mut media = Media::default();
-    add_links(&mut media, object, own, base);
+    add_links(&mut media, object, atom_ns, base);
     media.add_media_rss(object, base);
-    let text = text(object, own, base, &mut media);
+    let text = text(object, atom_ns, base, &mut media);
     ItemObject {
-        id: object.text_of(own, "id").and_then(|id| plain::title(&id)),
-        title: object.first(own, "title").and_then(title),
-        url: page(object, own, base),
+        id: object.text_of(atom_ns, "id").and_then(|id| plain::title(&id)),
+        title: object.first(atom_ns, "title").and_then(title),
+        url: page(object, atom_ns, base),
         kind: object.text_of(Ns::Activity, "object-type").and_then(|kind| words::kind(&kind)),
         picture: media.picture(),
         text,
     }
 }
 
-/// The links that show something: previews are small, enclosures are the thing itself.
-pub(crate) fn add_links(media: &mut Media, element: &Element, own: Ns, base: &Url) {
-    for link in element.all(own, "link") {
+/// Adds the links that show the element: a preview is small, an enclosure is the content.
+pub(crate) fn add_links(media: &mut Media, element: &Element, atom_ns: Ns, base: &Url) {
+    for link in element.all(atom_ns, "link") {
         let kind = link.get("type").unwrap_or_default();
         let shown = || picture(link, "href", &link.base(base));
         if is_rel(link, "preview") && (kind.is_empty() || kind.starts_with("image/")) {

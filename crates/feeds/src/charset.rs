@@ -1,33 +1,35 @@
-//! Which characters the bytes stand for: a byte order mark says it, else the `Content-Type`, else the document itself,
-//! else it is UTF-8. Wrong bytes become U+FFFD: one bad letter is no reason to lose a feed.
+//! Decodes a document. The character set comes from the byte order mark, otherwise the `Content-Type`,
+//! otherwise the document; the default is UTF-8. Invalid bytes become U+FFFD: one bad letter is no reason to
+//! lose a feed.
 
-use crate::Unreadable;
+use crate::FeedError;
+use crate::error::shortened;
 use crate::limits::MAX_BYTES;
-use crate::unreadable::shortened;
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
 use std::borrow::Cow;
 
-/// How much of a document is searched for what it says of its own character set, in bytes.
+/// How many bytes of a document are searched for a declared character set.
 const PROLOGUE: usize = 1_024;
 
-/// The text of a document.
-pub(crate) fn decoded<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Result<Cow<'a, str>, Unreadable> {
+/// Decodes a document into text.
+pub(crate) fn decoded<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Result<Cow<'a, str>, FeedError> {
     if bytes.len() > MAX_BYTES {
-        return Err(Unreadable::TooMuch("it has more than 5 MiB"));
+        return Err(FeedError::TooLarge("more than 5 MiB"));
     }
     let encoding = match Encoding::for_bom(bytes) {
         Some((encoding, _)) => encoding,
-        None => told(bytes, content_type)?,
+        None => declared_encoding(bytes, content_type)?,
     };
     let (text, _) = encoding.decode_with_bom_removal(bytes);
-    // No text has it, and pictures, archives and programs all do.
-    if text.contains('\0') { Err(Unreadable::NotAFeed) } else { Ok(text) }
+    // Text never contains NUL; pictures, archives and programs do.
+    if text.contains('\0') { Err(FeedError::NotAFeed) } else { Ok(text) }
 }
 
-/// What the header, or else the document, says. Words that nobody knows do not matter where it is UTF-8 anyway.
-fn told(bytes: &[u8], content_type: Option<&str>) -> Result<&'static Encoding, Unreadable> {
+/// The encoding that the header or the document declares. An unknown label is ignored if the document is valid
+/// UTF-8.
+fn declared_encoding(bytes: &[u8], content_type: Option<&str>) -> Result<&'static Encoding, FeedError> {
     let (prologue, _) = bytes.split_at_checked(PROLOGUE).unwrap_or((bytes, &[]));
-    // Two bytes for each character: then the document's own words can't be read before it is decoded.
+    // UTF-16: the declaration cannot be read before decoding.
     match prologue {
         [b'<', 0, ..] => return Ok(UTF_16LE),
         [0, b'<', ..] => return Ok(UTF_16BE),
@@ -38,10 +40,10 @@ fn told(bytes: &[u8], content_type: Option<&str>) -> Result<&'static Encoding, U
     let labels = [header.as_deref().and_then(charset), declared(&prologue), charset(&prologue)];
     let known = labels.iter().flatten().find_map(|label| Encoding::for_label(label.as_bytes()));
     match (known, labels.iter().flatten().next()) {
-        // Where these words could be read, the document is not in UTF-16, whatever they say.
+        // A declaration that can be read as ASCII is not UTF-16, even if it says so.
         (Some(encoding), _) if encoding == UTF_16LE || encoding == UTF_16BE => Ok(UTF_8),
         (Some(encoding), _) if encoding != REPLACEMENT => Ok(encoding),
-        (_, Some(label)) if std::str::from_utf8(bytes).is_err() => Err(Unreadable::Charset(shortened(label))),
+        (_, Some(label)) if std::str::from_utf8(bytes).is_err() => Err(FeedError::Charset(shortened(label))),
         _ => Ok(UTF_8),
     }
 }
@@ -60,7 +62,7 @@ fn declared(text: &str) -> Option<&str> {
     word(rest)
 }
 
-/// What stands after an equals sign, in quotes or not.
+/// The value after an equals sign, with or without quotes.
 fn word(text: &str) -> Option<&str> {
     let value = text.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
     let label = value.split(['"', '\'', ';', ' ', '>', '/', '?', '\n', '\r', '\t']).next()?;

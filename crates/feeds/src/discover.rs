@@ -1,38 +1,38 @@
-//! What a page points to: its feeds, and the other places of whoever owns it.
+//! Finds the feeds that a page links to, and its owner's other pages (`rel=me`).
 
 use crate::feed::Format;
 use crate::html::{Tag, Token, tokens};
-use crate::limits::{MAX_LINKS, MAX_LINKS_LOOKED_AT};
+use crate::limits::{MAX_LINKS, MAX_LINKS_SCANNED};
 use crate::{address, charset, plain};
 use url::Url;
 
-/// A feed that a page points to.
+/// A feed that a page links to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoveredFeed {
-    /// Where it is.
+    /// Its address.
     pub url: Url,
-    /// What the page calls it.
+    /// The page's title for it.
     pub title: Option<String>,
-    /// The format that the page says it has.
+    /// The format that the page declares for it.
     pub format: Option<Format>,
 }
 
-/// The feeds that a page points to, the best first: those of its own content before those of comments. A page with
-/// h-entry is a feed itself; [`read`](crate::read()) reads it.
+/// The feeds that a page links to, best first: feeds of content come before feeds of comments. A page with
+/// h-entry is a feed itself; read it with [`read`](crate::read()).
 pub fn discover(html: &[u8], content_type: Option<&str>, address: &Url) -> Vec<DiscoveredFeed> {
-    let mut found: Vec<DiscoveredFeed> = Vec::new();
+    let mut discovered: Vec<DiscoveredFeed> = Vec::new();
     for (tag, url) in links(html, content_type, address, is_feed) {
-        if found.len() < MAX_LINKS && found.iter().all(|before| before.url != url) {
+        if discovered.len() < MAX_LINKS && discovered.iter().all(|before| before.url != url) {
             let title = tag.get("title").and_then(plain::title);
-            found.push(DiscoveredFeed { url, title, format: tag.get("type").and_then(format_of) });
+            discovered.push(DiscoveredFeed { url, title, format: tag.get("type").and_then(format_of) });
         }
     }
-    // Stable: otherwise the page's order is its owner's.
-    found.sort_by_key(is_of_comments);
-    found
+    // The sort is stable and keeps the page's order otherwise.
+    discovered.sort_by_key(is_comment_feed);
+    discovered
 }
 
-/// The addresses that a page says are its owner's (`rel=me`), each once.
+/// The addresses that a page declares as its owner's (`rel=me`), without duplicates.
 pub fn rel_me(html: &[u8], content_type: Option<&str>, address: &Url) -> Vec<Url> {
     let mut owned: Vec<Url> = Vec::new();
     for (_, url) in links(html, content_type, address, |tag| tag.has_rel("me")) {
@@ -48,12 +48,12 @@ fn is_feed(tag: &Tag) -> bool {
     tag.has_rel("feed") || (is_alternate() && tag.get("type").and_then(format_of).is_some())
 }
 
-/// The links of a page that are wanted, each with where it leads.
+/// The links of a page that match the filter, with their addresses.
 fn links(
     html: &[u8],
     content_type: Option<&str>,
     address: &Url,
-    is_wanted: impl Fn(&Tag) -> bool,
+    matches: impl Fn(&Tag) -> bool,
 ) -> Vec<(Tag, Url)> {
     let Ok(html) = charset::decoded(html, content_type) else { return Vec::new() };
     let mut base = None;
@@ -64,7 +64,7 @@ fn links(
             "base" if base.is_none() => {
                 base = tag.get("href").and_then(|href| address::resolved(href, address));
             }
-            "link" | "a" | "area" if links.len() < MAX_LINKS_LOOKED_AT && is_wanted(&tag) => links.push(tag),
+            "link" | "a" | "area" if links.len() < MAX_LINKS_SCANNED && matches(&tag) => links.push(tag),
             _ => {}
         }
     }
@@ -85,7 +85,7 @@ fn format_of(media_type: &str) -> Option<Format> {
     }
 }
 
-fn is_of_comments(found: &DiscoveredFeed) -> bool {
-    let title = found.title.as_deref().unwrap_or_default().to_ascii_lowercase();
-    title.contains("comment") || found.url.path().to_ascii_lowercase().contains("/comments")
+fn is_comment_feed(discovered: &DiscoveredFeed) -> bool {
+    let title = discovered.title.as_deref().unwrap_or_default().to_ascii_lowercase();
+    title.contains("comment") || discovered.url.path().to_ascii_lowercase().contains("/comments")
 }

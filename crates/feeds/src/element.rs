@@ -1,10 +1,10 @@
-//! A document as a tree: what XML and HTML have in common once they are read.
+//! The tree of an XML or HTML document.
 
 use crate::address;
 use crate::namespace::Ns;
 use url::Url;
 
-/// An element, with its namespace in place of its prefix.
+/// An element, with its namespace instead of a prefix.
 #[derive(Debug)]
 pub(crate) struct Element {
     pub(crate) ns: Ns,
@@ -20,7 +20,7 @@ pub(crate) struct Attribute {
     pub(crate) value: String,
 }
 
-/// What stands in an element.
+/// A child of an element.
 #[derive(Debug)]
 pub(crate) enum Node {
     Element(Element),
@@ -36,7 +36,7 @@ impl Element {
         self.ns == ns && &*self.name == name
     }
 
-    /// The elements directly inside.
+    /// The child elements.
     pub(crate) fn elements(&self) -> impl Iterator<Item = &Element> {
         self.children.iter().filter_map(|node| match node {
             Node::Element(element) => Some(element),
@@ -44,27 +44,30 @@ impl Element {
         })
     }
 
-    /// The elements of that name directly inside.
+    /// The child elements with this name.
     pub(crate) fn all<'a>(&'a self, ns: Ns, name: &'a str) -> impl Iterator<Item = &'a Element> {
         self.elements().filter(move |element| element.is(ns, name))
     }
 
-    /// The first element of that name directly inside.
+    /// The first child element with this name.
     pub(crate) fn first(&self, ns: Ns, name: &str) -> Option<&Element> {
         self.elements().find(|element| element.is(ns, name))
     }
 
-    /// What the attribute of that name says. One without a prefix has no namespace.
+    /// The value of an attribute. An attribute without a prefix has no namespace.
     pub(crate) fn attribute(&self, ns: Ns, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|one| one.ns == ns && &*one.name == name).map(|one| one.value.as_str())
+        self.attributes
+            .iter()
+            .find(|attribute| attribute.ns == ns && &*attribute.name == name)
+            .map(|attribute| attribute.value.as_str())
     }
 
-    /// What the attribute of that name, without a namespace, says.
+    /// The value of an attribute without a namespace.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.attribute(Ns::None, name)
     }
 
-    /// All text inside, as it stands.
+    /// All text inside, unchanged.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         self.add_text(&mut text);
@@ -80,14 +83,14 @@ impl Element {
         }
     }
 
-    /// The text of the first element of that name directly inside, without the blanks around it, if there is any.
+    /// The trimmed text of the first child element with this name, if it is not empty.
     pub(crate) fn text_of(&self, ns: Ns, name: &str) -> Option<String> {
         let text = self.first(ns, name)?.text();
         let text = text.trim();
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// What relative addresses inside are relative to (`xml:base`).
+    /// The base of relative addresses inside this element (`xml:base`).
     pub(crate) fn base(&self, outer: &Url) -> Url {
         let inner = self.attribute(Ns::Xml, "base").and_then(|base| address::resolved(base, outer));
         inner.unwrap_or_else(|| outer.clone())

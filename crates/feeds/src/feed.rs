@@ -1,6 +1,7 @@
-//! What is read: one kind of feed, whatever format it came in.
+//! The feed that all formats are read into.
 //!
-//! Every text is plain and bounded, every address absolute and `http` or `https`: what stands here can be shown.
+//! Every text is plain and bounded, and every address is absolute and `http` or `https`, so all of it is safe
+//! to display.
 
 use model::Millis;
 use std::time::Duration;
@@ -8,32 +9,32 @@ use std::time::Duration;
 /// A feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
-    /// The format that it came in.
+    /// The format of the document.
     pub format: Format,
-    /// What it calls itself.
+    /// Its title.
     pub title: Option<String>,
     /// The page that it is the feed of.
     pub site: Option<String>,
-    /// A small picture that stands for it.
+    /// A small picture for display.
     pub icon: Option<String>,
-    /// Hubs that tell subscribers of news (WebSub).
+    /// WebSub hubs that notify subscribers.
     pub hubs: Vec<String>,
-    /// The address by which it calls itself (`rel=self`): what a hub knows it by.
+    /// Its canonical address (`rel=self`), which is its topic at a hub.
     pub own_address: Option<String>,
-    /// How often it asks to be read.
+    /// The update interval that the feed declares.
     pub every: Option<Duration>,
-    /// The service that it says it comes from.
+    /// The service that the feed names as its provider.
     pub provider: Option<Provider>,
-    /// Its items, in its order; each identifier once.
-    pub items: Vec<Item>,
+    /// Its items in document order, without duplicate identifiers.
+    pub items: Vec<FeedItem>,
 }
 
 /// The format of a feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Atom 1.0, or the drafts before it.
+    /// Atom 1.0 and its drafts.
     Atom,
-    /// RSS 2.0 and what it grew out of.
+    /// RSS 2.0 and 0.9x.
     Rss,
     /// RSS 1.0.
     Rdf,
@@ -43,7 +44,7 @@ pub enum Format {
     Html,
 }
 
-/// The service that a feed says it comes from (`service:provider`).
+/// The service that a feed names as its provider (`service:provider`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provider {
     /// Its name.
@@ -54,11 +55,11 @@ pub struct Provider {
     pub site: Option<String>,
 }
 
-/// An item: an entry of a feed.
+/// An item (entry) of a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
-    /// What it is known by: the same whenever the feed is read again. At most [`MAX_ID`](crate::MAX_ID) bytes without
-    /// control characters, never empty.
+pub struct FeedItem {
+    /// Its identifier, stable across reads of the feed. At most [`MAX_ID`](crate::MAX_ID) bytes without control
+    /// characters, never empty.
     pub id: String,
     /// Its title, on one line.
     pub title: Option<String>,
@@ -66,32 +67,32 @@ pub struct Item {
     pub text: Option<String>,
     /// Its page.
     pub url: Option<String>,
-    /// When it was published.
+    /// The publication time.
     pub published: Option<Millis>,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated: Option<Millis>,
-    /// What was done, if it says so: an infinitive.
+    /// The declared verb, if there is one: an infinitive.
     pub verb: Option<String>,
-    /// The type of what it was done with, if it says so: a short name.
+    /// The declared object type, if there is one: a short name.
     pub kind: Option<String>,
-    /// What it was done with, where that is not the item itself.
+    /// The object, if it differs from the item.
     pub object: Option<ItemObject>,
-    /// Who did it.
+    /// The author's name.
     pub author: Option<String>,
     /// A picture of it.
     pub picture: Option<Picture>,
-    /// What is enclosed: a photo, a video, a recording.
+    /// The enclosed medium: a photo, a video, a recording.
     pub medium: Option<Medium>,
-    /// How many comments it has.
+    /// The number of comments.
     pub comments: Option<u32>,
-    /// What it answers: an identifier or an address.
+    /// The identifier or address of the item that this one replies to.
     pub in_reply_to: Option<String>,
 }
 
-/// What something was done with.
+/// The object of an activity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ItemObject {
-    /// The identifier that it has at home.
+    /// Its identifier at its service.
     pub id: Option<String>,
     /// Its title.
     pub title: Option<String>,
@@ -116,7 +117,7 @@ pub struct Picture {
     pub height: Option<u32>,
 }
 
-/// What is enclosed in an item.
+/// The kind of an enclosed medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Medium {
     /// A picture.

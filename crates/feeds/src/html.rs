@@ -1,7 +1,6 @@
-//! HTML as tags and text, taken apart as browsers do as far as tags go: nothing is an error.
+//! A tokenizer for HTML. It splits tags and text as browsers do and never fails.
 //!
-//! Every byte is looked at a fixed number of times, however the tags are bent: a library that builds a browser's tree
-//! has no such bound.
+//! The time is linear in the length for any input. Libraries that build a browser's tree have no such bound.
 
 use crate::limits::{MAX_ATTRIBUTES, MAX_NAME};
 use crate::references::resolved;
@@ -15,35 +14,35 @@ pub(crate) enum Token<'a> {
     Text(Cow<'a, str>),
 }
 
-/// A start tag; its names are in lower case.
+/// A start tag with its names in lower case.
 #[derive(Debug)]
 pub(crate) struct Tag {
     pub(crate) name: String,
     pub(crate) attributes: Vec<(String, String)>,
-    /// It has no content: `<br>`, or `<path/>`.
+    /// The element has no content: `<br>`, or `<path/>`.
     pub(crate) empty: bool,
 }
 
 impl Tag {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(one, _)| one == name).map(|(_, value)| value.as_str())
+        self.attributes.iter().find(|(attribute, _)| attribute == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether `rel` has that word.
+    /// Whether `rel` contains this word.
     pub(crate) fn has_rel(&self, word: &str) -> bool {
         self.get("rel")
-            .is_some_and(|rel| rel.split_ascii_whitespace().any(|one| one.eq_ignore_ascii_case(word)))
+            .is_some_and(|rel| rel.split_ascii_whitespace().any(|entry| entry.eq_ignore_ascii_case(word)))
     }
 }
 
-/// The pieces of a page in their order. What scripts and styles hold is left out.
+/// Iterates over the tokens of a page. The content of scripts and styles is left out.
 pub(crate) struct Tokens<'a> {
     rest: &'a str,
-    /// The element that the next text is the content of, if tags mean nothing in it.
+    /// The element whose raw content follows, if any: tags have no meaning in it.
     raw: Option<&'static str>,
 }
 
-/// Elements in which tags mean nothing; those of the second list hold no text for people either.
+/// Elements with raw content. The content of the second list is not text for people.
 const RAW_TEXT: [&str; 2] = ["title", "textarea"];
 const RAW_CODE: [&str; 7] = ["script", "style", "xmp", "iframe", "noembed", "noframes", "noscript"];
 
@@ -105,19 +104,20 @@ impl<'a> Tokens<'a> {
         taken
     }
 
-    fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
-        let end = self.rest.find(|c| !wanted(c)).unwrap_or(self.rest.len());
+    fn take_while(&mut self, matches: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(|c| !matches(c)).unwrap_or(self.rest.len());
         self.take(end)
     }
 
-    /// What stands before the mark, which is taken too; all of the rest, if it is not there.
-    fn take_through(&mut self, mark: &str) -> &'a str {
-        let (taken, rest) = self.rest.split_once(mark).unwrap_or((self.rest, ""));
+    /// Consumes up to and including `delimiter` and returns the text before it; without a delimiter, all of the
+    /// rest.
+    fn take_through(&mut self, delimiter: &str) -> &'a str {
+        let (taken, rest) = self.rest.split_once(delimiter).unwrap_or((self.rest, ""));
         self.rest = rest;
         taken
     }
 
-    /// What stands before the end tag of that name, which is left.
+    /// Consumes and returns the text before the end tag with this name.
     fn take_until_end_of(&mut self, name: &str) -> &'a str {
         let is_end = |at: &usize| {
             let after = self.rest.get(at + 2..at + 2 + name.len());
@@ -135,7 +135,7 @@ impl<'a> Tokens<'a> {
         is_name.then(|| Token::End(lowered(name)))
     }
 
-    /// A tag that is never closed is none: the page was cut there.
+    /// `None` for a tag that is never closed: the page was cut there.
     fn start_tag(&mut self) -> Option<Tag> {
         let name = lowered(self.take_while(|c| !c.is_ascii_whitespace() && c != '/' && c != '>'));
         let mut attributes = Vec::new();
@@ -161,10 +161,10 @@ impl<'a> Tokens<'a> {
     }
 
     fn attribute(&mut self) -> (String, String) {
-        // An equals sign that nothing stands before begins the name.
-        let odd = if self.rest.starts_with('=') { self.take(1) } else { "" };
+        // A leading equals sign is part of the name.
+        let leading = if self.rest.starts_with('=') { self.take(1) } else { "" };
         let ends_name = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>' | '=');
-        let name = odd.to_owned() + self.take_while(|c| !ends_name(c));
+        let name = leading.to_owned() + self.take_while(|c| !ends_name(c));
         self.take_while(|c| c.is_ascii_whitespace());
         if !self.rest.starts_with('=') {
             return (lowered(&name), String::new());
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_and_text() {
+    fn pages_are_split_into_tags_and_text() {
         for (html, expected) in [
             (
                 "<P Class=x id='a>b' hidden DATA-x = \"1&amp;2\">Hi</p >",

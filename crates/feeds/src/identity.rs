@@ -1,11 +1,11 @@
-//! What an item is known by, so that each activity comes once: however often its feed is read, whatever else of it
-//! changes, and if the feed moves from `http` to `https`.
+//! Stable identifiers of items, so that each item becomes one activity: across repeated reads, edits of the
+//! item, and a move of the feed from `http` to `https`.
 //!
-//! The rule: its identifier, else its address, else a hash of its title and text. An address of the web counts without
-//! its scheme's `s`, its default port and the case of its letters; so does the case of a URN and of a UUID. Any other
-//! identifier is compared letter by letter. A fragment counts: pages of changes have their items there.
+//! The identifier is the declared one, otherwise the item's address, otherwise a hash of its title and text.
+//! Web addresses are compared without scheme, default port and letter case; URNs and UUIDs without letter case;
+//! other identifiers exactly. Fragments count because changelog pages address their items with them.
 
-use crate::feed::Item;
+use crate::feed::FeedItem;
 use crate::limits::{MAX_ID, MAX_ITEMS};
 use aws_lc_rs::digest::{Context, SHA256};
 use std::collections::HashMap;
@@ -13,14 +13,14 @@ use std::collections::hash_map::Entry;
 use std::fmt::Write;
 use url::Url;
 
-/// The identifier of an item that says this of itself.
+/// The identifier of an item with these properties.
 pub(crate) fn identity(
-    told: Option<&str>,
+    declared_id: Option<&str>,
     url: Option<&str>,
     title: Option<&str>,
     text: Option<&str>,
 ) -> String {
-    let id = told.and_then(canonical).or_else(|| url.and_then(canonical));
+    let id = declared_id.and_then(canonical).or_else(|| url.and_then(canonical));
     id.unwrap_or_else(|| hash(&[title.unwrap_or_default(), text.unwrap_or_default()]))
 }
 
@@ -29,7 +29,7 @@ fn canonical(written: &str) -> Option<String> {
     let id = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     let id = match Url::parse(&id) {
         Ok(mut url) if matches!(url.scheme(), "http" | "https") => {
-            // Between these two the scheme may always be changed.
+            // Changing the scheme between http and https always succeeds.
             let _ = url.set_scheme("https");
             if url.port() == Some(80) {
                 let _ = url.set_port(None);
@@ -60,7 +60,7 @@ fn hash(parts: &[&str]) -> String {
     let mut context = Context::new(&SHA256);
     for part in parts {
         context.update(part.as_bytes());
-        // No text has this byte, so `ab`, `c` is not `a`, `bc`.
+        // The separator never occurs in UTF-8, so (`ab`, `c`) and (`a`, `bc`) differ.
         context.update(&[0xff]);
     }
     let mut text = String::from("sha256:");
@@ -71,19 +71,19 @@ fn hash(parts: &[&str]) -> String {
     text
 }
 
-/// Each identifier once, in the order of the feed: of several the one that changed last, else the first. Of more than
-/// [`MAX_ITEMS`] the latest.
-pub(crate) fn each_once(items: Vec<Item>) -> Vec<Item> {
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut kept: Vec<Item> = Vec::new();
+/// Removes duplicate identifiers and keeps the order. Of duplicates, the most recently updated item is kept,
+/// otherwise the first. Of more than [`MAX_ITEMS`] items, the latest are kept.
+pub(crate) fn deduplicated(items: Vec<FeedItem>) -> Vec<FeedItem> {
+    let mut positions: HashMap<String, usize> = HashMap::new();
+    let mut unique: Vec<FeedItem> = Vec::new();
     for item in items {
-        match places.entry(item.id.clone()) {
-            Entry::Vacant(place) => {
-                place.insert(kept.len());
-                kept.push(item);
+        match positions.entry(item.id.clone()) {
+            Entry::Vacant(position) => {
+                position.insert(unique.len());
+                unique.push(item);
             }
-            Entry::Occupied(place) => {
-                if let Some(before) = kept.get_mut(*place.get())
+            Entry::Occupied(position) => {
+                if let Some(before) = unique.get_mut(*position.get())
                     && item.updated > before.updated
                 {
                     *before = item;
@@ -91,18 +91,18 @@ pub(crate) fn each_once(items: Vec<Item>) -> Vec<Item> {
             }
         }
     }
-    latest(kept)
+    latest(unique)
 }
 
-fn latest(items: Vec<Item>) -> Vec<Item> {
+fn latest(items: Vec<FeedItem>) -> Vec<FeedItem> {
     if items.len() <= MAX_ITEMS {
         return items;
     }
     let mut dated: Vec<_> = items.into_iter().enumerate().collect();
-    // The sort is stable: among those without a time the first ones stay.
+    // The sort is stable: among items without a time, the first ones are kept.
     dated.sort_by_key(|(_, item)| std::cmp::Reverse(item.published.max(item.updated)));
     dated.truncate(MAX_ITEMS);
-    dated.sort_by_key(|(place, _)| *place);
+    dated.sort_by_key(|(position, _)| *position);
     dated.into_iter().map(|(_, item)| item).collect()
 }
 
@@ -110,13 +110,13 @@ fn latest(items: Vec<Item>) -> Vec<Item> {
 mod tests {
     use super::*;
 
-    fn of(told: &str) -> String {
-        identity(Some(told), None, None, None)
+    fn of(declared_id: &str) -> String {
+        identity(Some(declared_id), None, None, None)
     }
 
     #[test]
-    fn spellings_of_one_identifier() {
-        for (one, other) in [
+    fn equivalent_spellings_are_equal() {
+        for (left, right) in [
             ("http://Example.org:80/Post?id=1", "https://example.org/post?id=1"),
             ("https://example.org:443/a", " HTTPS://EXAMPLE.ORG/A\n"),
             ("https://example.org", "http://example.org/"),
@@ -128,13 +128,13 @@ mod tests {
             ("6FA459EA-EE8A-3CA4-894E-DB77E160355E", "6fa459ea-ee8a-3ca4-894e-db77e160355e"),
             ("post  1\t", "post 1"),
         ] {
-            assert_eq!(of(one), of(other));
+            assert_eq!(of(left), of(right));
         }
     }
 
     #[test]
-    fn identifiers_that_differ() {
-        for (one, other) in [
+    fn other_identifiers_are_compared_exactly() {
+        for (left, right) in [
             ("tag:example.org,2009:A", "tag:example.org,2009:a"),
             ("yt:video:dQw4w9WgXcQ", "yt:video:dqw4w9wgxcq"),
             ("https://example.org/changes#v1", "https://example.org/changes#v2"),
@@ -142,12 +142,12 @@ mod tests {
             ("https://example.org:8443/a", "https://example.org/a"),
             ("Post-1", "post-1"),
         ] {
-            assert_ne!(of(one), of(other));
+            assert_ne!(of(left), of(right));
         }
     }
 
     #[test]
-    fn what_stands_in_for_one() {
+    fn without_an_identifier_the_address_or_a_hash_is_used() {
         assert_eq!(identity(Some(" \n"), Some("http://example.org/A"), None, None), "https://example.org/a");
         let hashed = identity(None, None, Some("ab"), Some("c"));
         assert!(hashed.starts_with("sha256:") && hashed.len() == 71);

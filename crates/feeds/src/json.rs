@@ -1,25 +1,25 @@
 //! JSON Feed 1.0 and 1.1.
 
-use crate::Unreadable;
-use crate::feed::{Feed, Format, Item, ItemObject};
-use crate::identity::{each_once, identity};
-use crate::json_raw::{Many, Object, RawAuthor, RawFeed, RawItem, Text};
+use crate::FeedError;
+use crate::error::shortened;
+use crate::feed::{Feed, FeedItem, Format, ItemObject};
+use crate::identity::{deduplicated, identity};
+use crate::json_raw::{List, Object, RawAuthor, RawFeed, RawItem, Text};
 use crate::limits::MAX_LINKS;
 use crate::media::{Media, picture_at};
-use crate::unreadable::shortened;
 use crate::{address, plain, times};
 use url::Url;
 
-/// The feed of that text, if its version says that it is one.
-pub(crate) fn feed(text: &str, address: &Url) -> Result<Feed, Unreadable> {
+/// Reads a JSON Feed. Its `version` member must name JSON Feed.
+pub(crate) fn feed(text: &str, address: &Url) -> Result<Feed, FeedError> {
     let raw: RawFeed =
-        serde_json::from_str(text).map_err(|wrong| Unreadable::Broken(shortened(&wrong.to_string())))?;
+        serde_json::from_str(text).map_err(|error| FeedError::Broken(shortened(&error.to_string())))?;
     if !raw.version.get().is_some_and(|version| version.contains("jsonfeed.org/version/")) {
-        return Err(Unreadable::NotAFeed);
+        return Err(FeedError::NotAFeed);
     }
     let absolute = |text: &Text| text.get().and_then(|link| address::absolute(link, address));
     let author = author(&raw.authors, &raw.author);
-    let items = raw.items.0.iter().map(|one| item(one, address, author.as_deref()));
+    let items = raw.items.0.iter().map(|raw| item(raw, address, author.as_deref()));
     Ok(Feed {
         format: Format::Json,
         title: raw.title.get().and_then(plain::title),
@@ -29,11 +29,11 @@ pub(crate) fn feed(text: &str, address: &Url) -> Result<Feed, Unreadable> {
         own_address: absolute(&raw.feed_url),
         every: None,
         provider: None,
-        items: each_once(items.collect()),
+        items: deduplicated(items.collect()),
     })
 }
 
-fn item(raw: &RawItem, base: &Url, author_of_feed: Option<&str>) -> Item {
+fn item(raw: &RawItem, base: &Url, author_of_feed: Option<&str>) -> FeedItem {
     let absolute = |text: &Text| text.get().and_then(|link| address::absolute(link, base));
     let mut media = Media::default();
     let image = raw.image.get().or_else(|| raw.banner_image.get());
@@ -51,12 +51,12 @@ fn item(raw: &RawItem, base: &Url, author_of_feed: Option<&str>) -> Item {
     let text = summary.or_else(content).or_else(|| raw.content_text.get().and_then(plain::text));
     let external = absolute(&raw.external_url);
     let url = absolute(&raw.url).or_else(|| external.clone());
-    Item {
+    FeedItem {
         id: identity(raw.id.get(), url.as_deref(), title.as_deref(), text.as_deref()),
         published: raw.date_published.get().and_then(times::parse),
         updated: raw.date_modified.get().and_then(times::parse),
         verb: None,
-        // What is linked to is what the item is about: a bookmark.
+        // An item with an external address is a bookmark of it.
         kind: external.as_ref().map(|_| "bookmark".to_owned()),
         object: external.map(|url| ItemObject {
             url: Some(url),
@@ -74,6 +74,6 @@ fn item(raw: &RawItem, base: &Url, author_of_feed: Option<&str>) -> Item {
     }
 }
 
-fn author(authors: &Many<RawAuthor>, author: &Object<RawAuthor>) -> Option<String> {
+fn author(authors: &List<RawAuthor>, author: &Object<RawAuthor>) -> Option<String> {
     authors.0.iter().chain(&author.0).find_map(|author| plain::title(author.name.get()?))
 }

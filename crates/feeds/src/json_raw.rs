@@ -1,6 +1,6 @@
-//! JSON Feed as it is written. A member of the wrong type is as good as absent; only what is no JSON is an error.
+//! The members of JSON Feed. A member with the wrong type counts as absent; only invalid JSON is an error.
 
-use crate::limits::MAX_ITEMS_LOOKED_AT;
+use crate::limits::MAX_ITEMS_SCANNED;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -16,9 +16,9 @@ pub(crate) struct RawFeed {
     pub(crate) icon: Text,
     pub(crate) favicon: Text,
     pub(crate) author: Object<RawAuthor>,
-    pub(crate) authors: Many<RawAuthor>,
-    pub(crate) hubs: Many<RawHub>,
-    pub(crate) items: Many<RawItem>,
+    pub(crate) authors: List<RawAuthor>,
+    pub(crate) hubs: List<RawHub>,
+    pub(crate) items: List<RawItem>,
 }
 
 #[derive(Default, Deserialize)]
@@ -36,8 +36,8 @@ pub(crate) struct RawItem {
     pub(crate) date_published: Text,
     pub(crate) date_modified: Text,
     pub(crate) author: Object<RawAuthor>,
-    pub(crate) authors: Many<RawAuthor>,
-    pub(crate) attachments: Many<RawAttachment>,
+    pub(crate) authors: List<RawAuthor>,
+    pub(crate) attachments: List<RawAttachment>,
 }
 
 #[derive(Default, Deserialize)]
@@ -59,7 +59,7 @@ pub(crate) struct RawAttachment {
     pub(crate) mime_type: Text,
 }
 
-/// A text, or a number where a text is due.
+/// A string; a number is accepted too.
 #[derive(Default)]
 pub(crate) struct Text(Option<String>);
 
@@ -78,19 +78,19 @@ impl<T> Default for Object<T> {
     }
 }
 
-/// An array of objects, of which so many are kept that memory is bounded, however short they are written.
-pub(crate) struct Many<T>(pub(crate) Vec<T>);
+/// An array of objects. Its length is limited to bound the memory.
+pub(crate) struct List<T>(pub(crate) Vec<T>);
 
-impl<T> Default for Many<T> {
-    fn default() -> Many<T> {
-        Many(Vec::new())
+impl<T> Default for List<T> {
+    fn default() -> List<T> {
+        List(Vec::new())
     }
 }
 
-/// Takes whatever comes, and keeps what it can use of it.
+/// Accepts any JSON value and keeps the parts that `T` can use.
 struct Lenient<T>(PhantomData<T>);
 
-/// What a value may become.
+/// Conversions from JSON values; each defaults to an empty value.
 trait Fill: Default {
     fn text(_: &str) -> Self {
         Self::default()
@@ -127,16 +127,16 @@ impl<T: for<'de> Deserialize<'de>> Fill for Object<T> {
     }
 }
 
-impl<T: for<'de> Deserialize<'de>> Fill for Many<T> {
-    fn seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<Many<T>, A::Error> {
-        let mut many = Vec::new();
-        while many.len() < MAX_ITEMS_LOOKED_AT {
+impl<T: for<'de> Deserialize<'de>> Fill for List<T> {
+    fn seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<List<T>, A::Error> {
+        let mut list = Vec::new();
+        while list.len() < MAX_ITEMS_SCANNED {
             match seq.next_element_seed(Lenient::<Object<T>>(PhantomData))? {
-                Some(Object(one)) => many.extend(one),
-                None => return Ok(Many(many)),
+                Some(Object(object)) => list.extend(object),
+                None => return Ok(List(list)),
             }
         }
-        skip_seq(seq).map(|()| Many(many))
+        skip_seq(seq).map(|()| List(list))
     }
 }
 
@@ -200,8 +200,8 @@ impl<'de, T: for<'d> Deserialize<'d>> Deserialize<'de> for Object<T> {
     }
 }
 
-impl<'de, T: for<'d> Deserialize<'d>> Deserialize<'de> for Many<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Many<T>, D::Error> {
+impl<'de, T: for<'d> Deserialize<'d>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<List<T>, D::Error> {
         Lenient(PhantomData).deserialize(deserializer)
     }
 }

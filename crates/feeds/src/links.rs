@@ -4,17 +4,17 @@ use crate::address;
 use crate::limits::MAX_LINKS;
 use url::Url;
 
-/// A link of one relation.
+/// A link with one relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The relation, in lower case: `hub`, `self`, `next`.
     pub rel: String,
-    /// Where it leads.
+    /// The absolute target address.
     pub url: Url,
 }
 
-/// The links of a header's value, one for each relation, in their order. Those that speak of another document than the
-/// one at `address` are left out, and so is what can't be read.
+/// The links of a header's value, one for each relation, in order. Links with another context than `address`
+/// (`anchor`) and malformed links are left out.
 pub fn links(header: &str, address: &Url) -> Vec<Link> {
     let mut links = Vec::new();
     let mut rest = header;
@@ -32,7 +32,7 @@ pub fn links(header: &str, address: &Url) -> Vec<Link> {
     links
 }
 
-/// The first `rel`, whether there is an `anchor`, and what follows the comma that ends the link.
+/// The first `rel`, whether there is an `anchor`, and the text after the comma that ends the link.
 fn read_parameters(parameters: &str) -> (String, bool, &str) {
     let mut rel = None;
     let mut is_elsewhere = false;
@@ -60,7 +60,7 @@ fn read_parameters(parameters: &str) -> (String, bool, &str) {
     }
 }
 
-/// A word or a quoted string, and what follows the separator before which it ends.
+/// A token or quoted string, and the text from the separator that ends it.
 fn read_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([';', ',']).unwrap_or(text.len());

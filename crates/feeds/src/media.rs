@@ -1,4 +1,4 @@
-//! Pictures, and what is enclosed: Media RSS, enclosures, and the images that stand in a text.
+//! Pictures and enclosed media: Media RSS, enclosures, and images in the text.
 
 use crate::address::absolute;
 use crate::element::{Element, Node};
@@ -7,28 +7,28 @@ use crate::html::{Token, tokens};
 use crate::namespace::Ns;
 use url::Url;
 
-/// Where faces come from.
-const FACES: [&str; 2] = ["gravatar.com/avatar/", "://avatars.githubusercontent.com/"];
+/// Addresses of avatars.
+const AVATARS: [&str; 2] = ["gravatar.com/avatar/", "://avatars.githubusercontent.com/"];
 
-/// What an item has to show.
+/// The pictures and media of an item.
 #[derive(Default)]
 pub(crate) struct Media {
-    /// A picture that is meant to be small, or to stand for the whole.
+    /// A picture that is meant as a preview.
     thumbnail: Option<Picture>,
-    /// A picture that is content itself.
+    /// A picture that is content.
     photo: Option<Picture>,
-    /// A picture that stands somewhere in the text.
+    /// The first picture in the text.
     inline: Option<Picture>,
     medium: Option<Medium>,
 }
 
 impl Media {
-    /// The picture that stands for the item.
+    /// The picture that represents the item.
     pub(crate) fn picture(&self) -> Option<Picture> {
         [&self.thumbnail, &self.photo, &self.inline].into_iter().flatten().next().cloned()
     }
 
-    /// What is enclosed. Moving pictures and sound come with a picture, so they count more than one.
+    /// The enclosed medium. Video and audio come with a picture, so they take precedence over a photo.
     pub(crate) fn medium(&self) -> Option<Medium> {
         self.medium
     }
@@ -37,32 +37,32 @@ impl Media {
         self.thumbnail = self.thumbnail.take().or(picture);
     }
 
-    /// Something enclosed, of which the type or the kind (`image/jpeg`, `image`) is told.
-    pub(crate) fn add_enclosure(&mut self, told: &str, picture: Option<Picture>) {
-        let found = match told.split('/').next().map(str::trim) {
+    /// Adds an enclosure with a media type (`image/jpeg`) or a medium (`image`).
+    pub(crate) fn add_enclosure(&mut self, media_type: &str, picture: Option<Picture>) {
+        let medium = match media_type.split('/').next().map(str::trim) {
             Some("image") => Medium::Photo,
             Some("video") => Medium::Video,
             Some("audio") => Medium::Audio,
             _ => return,
         };
-        if found == Medium::Photo {
+        if medium == Medium::Photo {
             self.photo = self.photo.take().or(picture);
         }
         self.medium = Some(match self.medium {
-            None | Some(Medium::Photo) => found,
-            Some(before) => before,
+            None | Some(Medium::Photo) => medium,
+            Some(existing) => existing,
         });
     }
 
-    /// What Media RSS has directly in this element, in its contents and groups.
+    /// Adds the Media RSS children of this element, including nested contents and groups.
     pub(crate) fn add_media_rss(&mut self, element: &Element, base: &Url) {
-        let is_shown = |child: &&Element| child.ns == Ns::Media && !child.get("url").is_some_and(is_face);
+        let is_shown = |child: &&Element| child.ns == Ns::Media && !child.get("url").is_some_and(is_avatar);
         for child in element.elements().filter(is_shown) {
             match &*child.name {
                 "thumbnail" => self.add_thumbnail(picture(child, "url", base)),
                 "content" => {
-                    let told = child.get("type").or_else(|| child.get("medium"));
-                    self.add_enclosure(told.unwrap_or_default(), picture(child, "url", base));
+                    let media_type = child.get("type").or_else(|| child.get("medium"));
+                    self.add_enclosure(media_type.unwrap_or_default(), picture(child, "url", base));
                     self.add_media_rss(child, base);
                 }
                 "group" => self.add_media_rss(child, base),
@@ -71,28 +71,28 @@ impl Media {
         }
     }
 
-    /// The first image of a text's markup.
+    /// Adds the first image of HTML text.
     pub(crate) fn add_inline_html(&mut self, html: &str, base: &Url) {
         if self.inline.is_some() {
             return;
         }
         self.inline = tokens(html).find_map(|token| match token {
             Token::Start(tag) if tag.name == "img" => {
-                shown(tag.get("src")?, tag.get("width"), tag.get("height"), base)
+                visible_image(tag.get("src")?, tag.get("width"), tag.get("height"), base)
             }
             _ => None,
         });
     }
 
-    /// The first image of a text's tree.
+    /// Adds the first image of a tree.
     pub(crate) fn add_inline_element(&mut self, element: &Element, base: &Url) {
         self.inline = self.inline.take().or_else(|| first_image(element, base));
     }
 }
 
-/// The picture whose address that attribute has.
+/// The picture whose address is in this attribute.
 pub(crate) fn picture(element: &Element, attribute: &str, base: &Url) -> Option<Picture> {
-    // Atom's links have their sizes in a namespace of their own.
+    // Atom links have their sizes in the atommedia namespace.
     let size = |name| pixels(element.get(name).or_else(|| element.attribute(Ns::AtomMedia, name)));
     let url = absolute(element.get(attribute)?, base)?;
     Some(Picture { url, width: size("width"), height: size("height") })
@@ -104,7 +104,7 @@ pub(crate) fn picture_at(address: &str, base: &Url) -> Option<Picture> {
 
 pub(crate) fn first_image(element: &Element, base: &Url) -> Option<Picture> {
     if element.is(Ns::Xhtml, "img") {
-        return shown(element.get("src")?, element.get("width"), element.get("height"), base);
+        return visible_image(element.get("src")?, element.get("width"), element.get("height"), base);
     }
     element.children.iter().find_map(|node| match node {
         Node::Element(inner) => first_image(inner, base),
@@ -112,19 +112,19 @@ pub(crate) fn first_image(element: &Element, base: &Url) -> Option<Picture> {
     })
 }
 
-/// An image that can be seen: those that only count readers have no size.
-fn shown(src: &str, width: Option<&str>, height: Option<&str>, base: &Url) -> Option<Picture> {
+/// An image that is visible: tracking pixels are left out.
+fn visible_image(src: &str, width: Option<&str>, height: Option<&str>, base: &Url) -> Option<Picture> {
     let (width, height) = (pixels(width), pixels(height));
     let is_dot = [width, height].into_iter().flatten().any(|size| size <= 2);
     if is_dot { None } else { absolute(src, base).map(|url| Picture { url, width, height }) }
 }
 
-/// Whether it is the face of who wrote the item, which some services put where its own picture belongs.
-fn is_face(address: &str) -> bool {
-    FACES.iter().any(|host| address.contains(host))
+/// Whether the picture is an avatar. Some services put the author's avatar into the item's picture.
+fn is_avatar(address: &str) -> bool {
+    AVATARS.iter().any(|host| address.contains(host))
 }
 
 /// A size: `80`, or `80px`.
-fn pixels(said: Option<&str>) -> Option<u32> {
-    said?.trim().trim_end_matches("px").parse().ok().filter(|size| (0..=100_000).contains(size))
+fn pixels(text: Option<&str>) -> Option<u32> {
+    text?.trim().trim_end_matches("px").parse().ok().filter(|size| (0..=100_000).contains(size))
 }

@@ -1,20 +1,20 @@
-//! Pages as feeds: h-feed and h-entry of microformats2.
+//! Reads a page as a feed: h-feed and h-entry of microformats2.
 //!
-//! Classes with a prefix say what is what: `h-` begins a thing, `p-`, `u-`, `dt-` and `e-` its properties. What
-//! belongs to a thing inside a thing is not the outer one's.
+//! Class prefixes mark the elements: `h-` begins a microformat, and `p-`, `u-`, `dt-` and `e-` are its
+//! properties. The properties of a nested microformat do not belong to the outer one.
 
-use crate::Unreadable;
+use crate::FeedError;
 use crate::element::Element;
 use crate::feed::{Feed, Format};
-use crate::identity::each_once;
-use crate::limits::{MAX_ITEMS_LOOKED_AT, MAX_LINKS};
+use crate::identity::deduplicated;
+use crate::limits::{MAX_ITEMS_SCANNED, MAX_LINKS};
 use crate::microformats_entry::item;
 use crate::namespace::Ns;
 use crate::{address, plain, tree};
 use url::Url;
 
-/// The feed of a page: its first h-feed, else the page itself. Without an entry it is none.
-pub(crate) fn feed(html: &str, address: &Url) -> Result<Feed, Unreadable> {
+/// Reads the first h-feed of a page, otherwise the page. A page without an entry is not a feed.
+pub(crate) fn feed(html: &str, address: &Url) -> Result<Feed, FeedError> {
     let page = tree::page(html)?;
     let mut head = Vec::new();
     named(&page, &["base", "link", "title"], &mut head);
@@ -22,13 +22,13 @@ pub(crate) fn feed(html: &str, address: &Url) -> Result<Feed, Unreadable> {
     let base = &base.and_then(|base| address::resolved(base, address)).unwrap_or_else(|| address.clone());
 
     let mut things = Vec::new();
-    things_in(&page, &mut things);
+    nested_microformats(&page, &mut things);
     let feed = things.iter().copied().find(|thing| has_class(thing, "h-feed"));
     let entries = match feed {
         Some(feed) => {
             let mut inside = Vec::new();
             for child in feed.elements() {
-                things_in_or_at(child, &mut inside);
+                outermost_microformats(child, &mut inside);
             }
             inside
         }
@@ -36,9 +36,9 @@ pub(crate) fn feed(html: &str, address: &Url) -> Result<Feed, Unreadable> {
     };
     let entries: Vec<_> = entries.into_iter().filter(|thing| has_class(thing, "h-entry")).collect();
     if feed.is_none() && entries.is_empty() {
-        return Err(Unreadable::NotAFeed);
+        return Err(FeedError::NotAFeed);
     }
-    let items = entries.into_iter().take(MAX_ITEMS_LOOKED_AT).map(|entry| item(entry, base));
+    let items = entries.into_iter().take(MAX_ITEMS_SCANNED).map(|entry| item(entry, base));
     let link = |rel: &'static str| {
         head.iter()
             .filter(move |link| link.is(Ns::Xhtml, "link") && has_word(link.get("rel"), rel))
@@ -58,7 +58,7 @@ pub(crate) fn feed(html: &str, address: &Url) -> Result<Feed, Unreadable> {
         own_address: link("self").next(),
         every: None,
         provider: None,
-        items: each_once(items.collect()),
+        items: deduplicated(items.collect()),
     })
 }
 
@@ -71,16 +71,16 @@ fn named<'a>(element: &'a Element, names: &[&str], found: &mut Vec<&'a Element>)
     }
 }
 
-/// The outermost things inside.
-fn things_in<'a>(element: &'a Element, found: &mut Vec<&'a Element>) {
-    element.elements().for_each(|inner| things_in_or_at(inner, found));
+/// The outermost microformats inside.
+fn nested_microformats<'a>(element: &'a Element, found: &mut Vec<&'a Element>) {
+    element.elements().for_each(|inner| outermost_microformats(inner, found));
 }
 
-fn things_in_or_at<'a>(element: &'a Element, found: &mut Vec<&'a Element>) {
-    if is_thing(element) { found.push(element) } else { things_in(element, found) }
+fn outermost_microformats<'a>(element: &'a Element, found: &mut Vec<&'a Element>) {
+    if is_microformat(element) { found.push(element) } else { nested_microformats(element, found) }
 }
 
-pub(crate) fn is_thing(element: &Element) -> bool {
+pub(crate) fn is_microformat(element: &Element) -> bool {
     classes(element).any(|class| {
         class.strip_prefix("h-").is_some_and(|name| {
             !name.is_empty()
@@ -89,7 +89,7 @@ pub(crate) fn is_thing(element: &Element) -> bool {
     })
 }
 
-/// How many classes of an element are looked at.
+/// The most classes of an element that are examined.
 const MAX_CLASSES: usize = 64;
 
 fn classes(element: &Element) -> impl Iterator<Item = &str> {
@@ -104,12 +104,12 @@ fn has_word(list: Option<&str>, word: &str) -> bool {
     list.is_some_and(|list| list.split_ascii_whitespace().any(|one| one.eq_ignore_ascii_case(word)))
 }
 
-/// What a thing says of itself, in the order in which it does. Values are worked out when they are asked for: there
-/// may be many, and each costs a walk through what it holds.
+/// The properties of a microformat in document order. Values are computed on demand: there may be many, and
+/// each one walks its element.
 pub(crate) struct Properties<'a> {
     found: Vec<Property<'a>>,
-    /// It has things inside that belong to it: then nothing is implied.
-    has_things: bool,
+    /// Whether a nested microformat is a property; then nothing is implied.
+    has_nested: bool,
     base: &'a Url,
 }
 
@@ -119,13 +119,13 @@ struct Property<'a> {
     element: &'a Element,
 }
 
-/// How often a property may be given before the rest is ignored, as far as one value is looked for.
+/// The most occurrences of a property that are tried to find one value.
 const MAX_TRIES: usize = 4;
 
 impl<'a> Properties<'a> {
-    pub(crate) fn of(thing: &'a Element, base: &'a Url) -> Properties<'a> {
-        let mut properties = Properties { found: Vec::new(), has_things: false, base };
-        properties.collect(thing);
+    pub(crate) fn of(microformat: &'a Element, base: &'a Url) -> Properties<'a> {
+        let mut properties = Properties { found: Vec::new(), has_nested: false, base };
+        properties.collect(microformat);
         properties
     }
 
@@ -136,8 +136,8 @@ impl<'a> Properties<'a> {
                     self.found.push(Property { prefix, name, element: inner });
                 }
             }
-            if is_thing(inner) {
-                self.has_things = true;
+            if is_microformat(inner) {
+                self.has_nested = true;
             } else {
                 self.collect(inner);
             }
@@ -157,12 +157,12 @@ impl<'a> Properties<'a> {
         self.values(name).next()
     }
 
-    /// What a property is called, also where it is given as an address.
+    /// The name of a property, also if its value is an address.
     pub(crate) fn name_of(&self, name: &str) -> Option<String> {
         value("p", self.element(name)?, self.base)
     }
 
-    /// The value of a property that is an address, whatever its prefix.
+    /// The value of a property that is an address, with any prefix.
     pub(crate) fn url(&self, name: &str) -> Option<String> {
         let is_address = |text: &str| text.starts_with("http://") || text.starts_with("https://");
         self.values(name)
@@ -170,13 +170,13 @@ impl<'a> Properties<'a> {
             .and_then(|value| address::absolute(&value, self.base))
     }
 
-    /// Whether a name, or an address, may be taken from the thing itself.
+    /// Whether a name or an address may be implied from the microformat's element.
     pub(crate) fn implies(&self, prefixes: &[&str]) -> bool {
-        !self.has_things && !self.found.iter().any(|one| prefixes.contains(&one.prefix))
+        !self.has_nested && !self.found.iter().any(|one| prefixes.contains(&one.prefix))
     }
 }
 
-/// What a property's element says, by the rules for its prefix. A thing says its own name or address.
+/// The value of a property by the rules for its prefix. A nested microformat has its name or address as value.
 fn value(prefix: &str, element: &Element, base: &Url) -> Option<String> {
     let name = &*element.name;
     let by_value = || {
@@ -188,7 +188,7 @@ fn value(prefix: &str, element: &Element, base: &Url) -> Option<String> {
         })
     };
     match prefix {
-        "u" if is_thing(element) => {
+        "u" if is_microformat(element) => {
             let inner = Properties::of(element, base);
             inner.url("url").or_else(|| linked(element, base))
         }
@@ -199,7 +199,7 @@ fn value(prefix: &str, element: &Element, base: &Url) -> Option<String> {
             time.map(str::to_owned).or_else(by_value).or_else(|| Some(element.text()))
         }
         "e" => plain::text_of_element(element),
-        _ if is_thing(element) => {
+        _ if is_microformat(element) => {
             let inner = Properties::of(element, base);
             inner.text("name").or_else(|| plain::text_of_element(element))
         }
@@ -208,20 +208,20 @@ fn value(prefix: &str, element: &Element, base: &Url) -> Option<String> {
     }
 }
 
-/// The values that a property is put together from, where a person reads something else.
+/// The value-class pattern: the values of nested elements, joined.
 fn parts(element: &Element) -> Option<String> {
     let values: Vec<String> = element
         .elements()
         .filter(|part| has_class(part, "value") || has_class(part, "value-title"))
         .map(|part| {
-            let told = part.get("datetime").or_else(|| part.get("title")).or_else(|| part.get("alt"));
-            told.map_or_else(|| part.text().trim().to_owned(), str::to_owned)
+            let value = part.get("datetime").or_else(|| part.get("title")).or_else(|| part.get("alt"));
+            value.map_or_else(|| part.text().trim().to_owned(), str::to_owned)
         })
         .collect();
     (!values.is_empty()).then(|| values.join(" "))
 }
 
-/// The address that an element leads to.
+/// The address that an element links to.
 pub(crate) fn linked(element: &Element, base: &Url) -> Option<String> {
     let attributes: &[&str] = match &*element.name {
         "a" | "area" | "link" => &["href"],

@@ -1,6 +1,6 @@
-//! The namespaces that mean something here. They are told apart by their address, never by their prefix.
+//! The known namespaces. They are identified by address, never by prefix.
 
-/// Whose word an element's name is.
+/// A namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ns {
     /// No namespace: RSS, OPML, most attributes.
@@ -15,9 +15,9 @@ pub(crate) enum Ns {
     Content,
     Slash,
     Syndication,
-    /// Media RSS, which many call `media`.
+    /// Media RSS, usually with the prefix `media`.
     Media,
-    /// The extension of Atom's links that others call `media`.
+    /// The link extension of Atom, sometimes with the prefix `media`.
     AtomMedia,
     Itunes,
     Activity,
@@ -26,12 +26,12 @@ pub(crate) enum Ns {
     Thread,
     Xhtml,
     Xml,
-    /// Nothing that is known here.
+    /// An unknown namespace.
     Other,
 }
 
 impl Ns {
-    /// The namespace of that address. What feeds get wrong about it without meaning another is forgiven.
+    /// The namespace with this address. Common misspellings in feeds are accepted.
     pub(crate) fn of(address: &str) -> Ns {
         match address {
             "" => Ns::None,
@@ -42,7 +42,7 @@ impl Ns {
             "http://purl.org/rss/1.0/"
             | "http://my.netscape.com/rdf/simple/0.9/"
             | "http://channel.netscape.com/rdf/simple/0.9/" => Ns::Rss1,
-            // RSS 2.0 has no namespace, but was given these before that was settled.
+            // RSS 2.0 has no namespace; early feeds used these.
             "http://backend.userland.com/rss2"
             | "http://blogs.law.harvard.edu/tech/rss"
             | "http://backend.userland.com/rss"

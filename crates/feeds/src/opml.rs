@@ -1,9 +1,9 @@
-//! OPML: lists of feeds, as readers exchange them.
+//! OPML: lists of feeds, as feed readers exchange them.
 
 use crate::element::Element;
-use crate::limits::MAX_ITEMS_LOOKED_AT;
+use crate::limits::MAX_ITEMS_SCANNED;
 use crate::namespace::Ns;
-use crate::{Unreadable, address, charset, plain, xml};
+use crate::{FeedError, address, charset, plain, xml};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use url::Url;
@@ -11,23 +11,23 @@ use url::Url;
 /// A feed in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// What it is called.
+    /// Its title.
     pub title: Option<String>,
-    /// Where it is.
+    /// Its address.
     pub address: Url,
     /// The page that it is the feed of.
     pub site: Option<Url>,
 }
 
-/// Reads a list: its feeds in their order, out of all folders, each address once. Entries without an address of the
-/// web are left out.
+/// Reads a list: its feeds in order, from all folders, without duplicate addresses. Outlines without a web
+/// address are left out.
 ///
 /// # Errors
-/// [`Unreadable`] says why it is none, or can't be read.
-pub fn read(bytes: &[u8]) -> Result<Vec<Outline>, Unreadable> {
+/// [`FeedError`] if the document is not OPML or cannot be parsed.
+pub fn read(bytes: &[u8]) -> Result<Vec<Outline>, FeedError> {
     let text = charset::decoded(bytes, None)?;
     if crate::read::root_name(&text).as_deref() != Some("opml") {
-        return Err(Unreadable::NotAFeed);
+        return Err(FeedError::NotAFeed);
     }
     let root = xml::root(&text)?;
     let mut outlines = Vec::new();
@@ -41,7 +41,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Outline>, Unreadable> {
 
 fn collect(element: &Element, outlines: &mut Vec<Outline>) {
     for inner in element.all(Ns::None, "outline") {
-        if outlines.len() >= MAX_ITEMS_LOOKED_AT {
+        if outlines.len() >= MAX_ITEMS_SCANNED {
             return;
         }
         outlines.extend(outline(inner));
@@ -50,15 +50,15 @@ fn collect(element: &Element, outlines: &mut Vec<Outline>) {
 }
 
 fn outline(element: &Element) -> Option<Outline> {
-    // Programs do not agree on the case of these names.
+    // Writers disagree on the case of these names.
     let get = |name: &str| {
         let mut attributes = element.attributes.iter();
         attributes
-            .find(|one| one.ns == Ns::None && one.name.eq_ignore_ascii_case(name))
-            .map(|one| one.value.as_str())
+            .find(|attribute| attribute.ns == Ns::None && attribute.name.eq_ignore_ascii_case(name))
+            .map(|attribute| attribute.value.as_str())
     };
     let address = web(get("xmlUrl")?)?;
-    // Where there is no title, the address stands for it, because something has to.
+    // A missing title is replaced by the address: a title is required.
     let text = get("text").filter(|text| web(text).as_ref() != Some(&address));
     let title = get("title").and_then(plain::title).or_else(|| plain::title(text?));
     Some(Outline { title, address, site: get("htmlUrl").and_then(web) })
@@ -68,7 +68,7 @@ fn web(written: &str) -> Option<Url> {
     Url::parse(written.trim()).ok().filter(address::is_web)
 }
 
-/// Writes a list, so that [`read`] gives the same again.
+/// Writes a list that [`read`] reads back unchanged.
 pub fn write(outlines: &[Outline], title: &str) -> String {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     // Writing to memory can't fail.

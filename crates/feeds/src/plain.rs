@@ -1,17 +1,17 @@
-//! Plain text out of markup: what a person would read, and nothing that a browser would run.
+//! Extracts plain text from markup: the text that a person reads, without anything that a browser runs.
 
 use crate::element::{Element, Node};
 use crate::html::{Token, tokens};
 use crate::limits::{MAX_TEXT, MAX_TITLE};
 
-/// A text that is being taken out of markup.
+/// Collects plain text from markup.
 pub(crate) struct Plain {
     text: String,
     characters: usize,
     limit: usize,
-    /// What must stand before the next letter.
+    /// The separator to write before the next letter.
     gap: Gap,
-    /// How many elements are open whose content is not for people.
+    /// The number of open elements whose content is not for people.
     hidden: usize,
 }
 
@@ -22,7 +22,7 @@ enum Gap {
     Line,
 }
 
-/// Elements that are not for people, in markup that was not taken apart as HTML.
+/// Elements whose content is not for people. The HTML tokenizer skips them; other trees still contain them.
 const HIDDEN: [&str; 4] = ["script", "style", "template", "title"];
 
 const BLOCKS: [&str; 34] = [
@@ -119,8 +119,8 @@ impl Plain {
 
     fn done(mut self) -> Option<String> {
         if self.is_full() {
-            let kept = self.text.char_indices().nth(self.limit.saturating_sub(1)).map_or(0, |(at, _)| at);
-            self.text.truncate(kept);
+            let end = self.text.char_indices().nth(self.limit.saturating_sub(1)).map_or(0, |(at, _)| at);
+            self.text.truncate(end);
             self.text.truncate(self.text.trim_end().len());
             self.text.push('…');
         }
@@ -155,12 +155,12 @@ fn of_words(words: &str, limit: usize) -> Option<String> {
     plain.done()
 }
 
-/// The text of markup: what a person would read of it, at most [`MAX_TEXT`] characters.
+/// The text of markup as a person reads it, at most [`MAX_TEXT`] characters.
 pub fn text_of_html(html: &str) -> Option<String> {
     of_html(html, MAX_TEXT)
 }
 
-/// A text that has no markup; its lines stay lines.
+/// Text without markup; line breaks are kept.
 pub(crate) fn text(words: &str) -> Option<String> {
     of_words(words, MAX_TEXT)
 }
@@ -172,24 +172,24 @@ pub(crate) fn text_of_element(element: &Element) -> Option<String> {
     plain.done()
 }
 
-/// A title of markup.
+/// A title from markup.
 pub(crate) fn title_of_html(html: &str) -> Option<String> {
     of_html(html, MAX_TITLE).map(|title| title.replace('\n', " "))
 }
 
-/// A title that has no markup.
+/// A title without markup.
 pub(crate) fn title(words: &str) -> Option<String> {
     shortened(words, MAX_TITLE)
 }
 
-/// One line of at most that many characters.
+/// One line of at most `limit` characters.
 pub(crate) fn shortened(words: &str, limit: usize) -> Option<String> {
     let mut plain = Plain::new(limit);
     plain.words(words);
     plain.done()
 }
 
-/// A title that may be of markup or not: RSS does not say. An end tag or a reference is markup; a lone `<` is none.
+/// A title that may be markup or not; RSS does not say. An end tag or a reference is markup, a lone `<` is not.
 pub(crate) fn title_of_either(words: &str) -> Option<String> {
     let has_end_tag = words.match_indices("</").any(|(at, _)| {
         words.get(at + 2..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markup_goes_and_words_stay() {
+    fn markup_is_removed_and_text_is_kept() {
         for (html, expected) in [
             ("<p>One  <b>two</b>\n three</p><p>four<br>five</p>", "One two three\nfour\nfive"),
             ("a<script>alert('<p>')</script>b<style>p{}</style>c", "abc"),
@@ -234,16 +234,16 @@ mod tests {
     }
 
     #[test]
-    fn too_long_is_cut_with_an_ellipsis() {
+    fn long_text_is_cut_with_an_ellipsis() {
         let long = "é".repeat(5_000);
         let cut = text_of_html(&long).unwrap();
         assert_eq!((cut.chars().count(), cut.chars().last()), (MAX_TEXT, Some('…')));
-        let whole = "é".repeat(MAX_TITLE);
-        assert_eq!(title(&whole), Some(whole));
+        let longest = "é".repeat(MAX_TITLE);
+        assert_eq!(title(&longest), Some(longest));
     }
 
     #[test]
-    fn titles_of_either_kind() {
+    fn a_title_may_be_markup_or_text() {
         for (title, expected) in [
             ("Using <div> and <p>", "Using <div> and <p>"),
             ("A <em>fine</em> day", "A fine day"),

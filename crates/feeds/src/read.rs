@@ -1,17 +1,18 @@
-//! Finds out what a document is, and has it read. Its content says so: what servers call it is wrong too often.
+//! Detects the format of a document and reads it. The content decides, because servers often declare wrong
+//! types.
 
 use crate::feed::Feed;
 use crate::html::{Token, tokens};
 use crate::namespace::Ns;
-use crate::{Unreadable, atom, charset, json, microformats, rss, xml};
+use crate::{FeedError, atom, charset, json, microformats, rss, xml};
 use url::Url;
 
-/// Reads a feed of whichever format. `content_type` is the header as it came; it counts for the character set.
-/// `address` is where the document was fetched: relative addresses are relative to it.
+/// Reads a feed in any supported format. `content_type` is the response header and sets the character set.
+/// `address` is the address of the document: relative addresses are resolved against it.
 ///
 /// # Errors
-/// [`Unreadable`] says why it is none, or can't be read.
-pub fn read(bytes: &[u8], content_type: Option<&str>, address: &Url) -> Result<Feed, Unreadable> {
+/// [`FeedError`] if the document is not a feed or cannot be parsed.
+pub fn read(bytes: &[u8], content_type: Option<&str>, address: &Url) -> Result<Feed, FeedError> {
     let text = charset::decoded(bytes, content_type)?;
     if text.trim_start().starts_with('{') {
         return json::feed(&text, address);
@@ -21,12 +22,12 @@ pub fn read(bytes: &[u8], content_type: Option<&str>, address: &Url) -> Result<F
             let root = xml::root(&text)?;
             match (&*root.name, root.ns) {
                 ("feed" | "entry", Ns::Atom | Ns::Atom03) => Ok(atom::feed(&root, address)),
-                ("rss", Ns::None) | ("RDF", Ns::Rdf) => rss::feed(&root, address).ok_or(Unreadable::NotAFeed),
-                _ => Err(Unreadable::NotAFeed),
+                ("rss", Ns::None) | ("RDF", Ns::Rdf) => rss::feed(&root, address).ok_or(FeedError::NotAFeed),
+                _ => Err(FeedError::NotAFeed),
             }
         }
         Some(_) => microformats::feed(&text, address),
-        None => Err(Unreadable::NotAFeed),
+        None => Err(FeedError::NotAFeed),
     }
 }
 

@@ -1,11 +1,11 @@
-//! Character references: numbers, and the names that HTML has. A feed can't define others.
+//! Character references: numbers and the names of HTML. A feed cannot define others.
 
 use std::borrow::Cow;
 
-/// The longest name that stands for something has 31 letters.
+/// Longer than any name of HTML: the longest has 31 letters.
 const MAX_REFERENCE: usize = 32;
 
-/// The text with its references resolved. What stands for nothing, a bare ampersand among it, stays as it is.
+/// The text with its references resolved. Unknown references and bare ampersands stay unchanged.
 pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -14,7 +14,7 @@ pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         plain.push_str(before);
-        // Only a name is searched for its end, or many ampersands would cost the square of their number.
+        // The search for the end is limited to a name, or many ampersands would cost quadratic time.
         let of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'#';
         let length = after.bytes().take(MAX_REFERENCE).take_while(of_name).count();
         let name = after.get(..length).filter(|_| after.as_bytes().get(length) == Some(&b';'));
@@ -33,11 +33,11 @@ pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// What `&name;` stands for.
+/// The text that `&name;` refers to.
 pub(crate) fn meaning(name: &str) -> Option<Cow<'static, str>> {
     match name.strip_prefix('#') {
         Some(digits) => numbered(digits).map(|c| Cow::Owned(c.to_string())),
-        // XML has this one, and HTML of old does not.
+        // XML defines it; old HTML does not.
         None if name == "apos" => Some(Cow::Borrowed("'")),
         None => quick_xml::escape::resolve_html5_entity(name).map(Cow::Borrowed),
     }
@@ -50,7 +50,7 @@ fn numbered(digits: &str) -> Option<char> {
     }
     let number = u32::from_str_radix(digits, radix).unwrap_or(u32::MAX);
     Some(match u8::try_from(number) {
-        // Who writes such a number means a letter of Windows: there is nothing else to see at these places.
+        // These are control characters in Unicode; authors mean the letters of Windows-1252.
         Ok(byte @ 0x80..=0x9f) => {
             let byte = [byte];
             let (text, ..) = encoding_rs::WINDOWS_1252.decode(&byte);

@@ -1,71 +1,71 @@
-//! RSS 2.0 and what it grew out of, and RSS 1.0, which is RDF. Both say the same with items in different places.
+//! RSS 2.0 and 0.9x, and RSS 1.0, which is RDF. They have the same elements with items in different places.
 
 use crate::atom::links;
 use crate::element::Element;
-use crate::feed::{Feed, Format, Item};
-use crate::identity::{each_once, identity};
-use crate::limits::MAX_ITEMS_LOOKED_AT;
+use crate::feed::{Feed, FeedItem, Format};
+use crate::identity::{deduplicated, identity};
+use crate::limits::MAX_ITEMS_SCANNED;
 use crate::media::{Media, picture, picture_at};
 use crate::namespace::Ns;
 use crate::{address, plain, times, words};
 use std::time::Duration;
 use url::Url;
 
-/// The feed of that root element, if it has a channel.
+/// Reads the feed with this root element, if it has a channel.
 pub(crate) fn feed(root: &Element, address: &Url) -> Option<Feed> {
     let rdf = root.ns == Ns::Rdf;
-    let own = if rdf { Ns::Rss1 } else { Ns::None };
-    let channel = root.first(own, "channel")?;
+    let rss_ns = if rdf { Ns::Rss1 } else { Ns::None };
+    let channel = root.first(rss_ns, "channel")?;
     let base = &channel.base(&root.base(address));
-    // In RSS 1.0 and 0.9 items stand beside their channel.
-    let items = channel.all(own, "item").chain(root.all(own, "item")).take(MAX_ITEMS_LOOKED_AT);
-    let items = items.map(|one| item(one, own, base)).collect();
-    let image = channel.first(own, "image").or_else(|| root.first(own, "image"));
-    let icon = image.and_then(|image| image.text_of(own, "url"));
+    // In RSS 1.0 and 0.9 items are siblings of the channel.
+    let items = channel.all(rss_ns, "item").chain(root.all(rss_ns, "item")).take(MAX_ITEMS_SCANNED);
+    let items = items.map(|element| item(element, rss_ns, base)).collect();
+    let image = channel.first(rss_ns, "image").or_else(|| root.first(rss_ns, "image"));
+    let icon = image.and_then(|image| image.text_of(rss_ns, "url"));
     let icon = icon.or_else(|| channel.first(Ns::Itunes, "image")?.get("href").map(str::to_owned));
     Some(Feed {
         format: if rdf { Format::Rdf } else { Format::Rss },
-        title: channel.text_of(own, "title").and_then(|title| plain::title_of_either(&title)),
-        site: link(channel, own, base),
+        title: channel.text_of(rss_ns, "title").and_then(|title| plain::title_of_either(&title)),
+        site: link(channel, rss_ns, base),
         icon: icon.and_then(|icon| address::absolute(&icon, base)),
         hubs: links(channel, Ns::Atom, "hub", base).collect(),
         own_address: links(channel, Ns::Atom, "self", base).next(),
         every: time_to_live(channel).or_else(|| update_period(channel)),
         provider: None,
-        items: each_once(items),
+        items: deduplicated(items),
     })
 }
 
-fn item(item: &Element, own: Ns, base: &Url) -> Item {
+fn item(item: &Element, rss_ns: Ns, base: &Url) -> FeedItem {
     let base = &item.base(base);
-    let title = item.text_of(own, "title").or_else(|| item.text_of(Ns::Dublin, "title"));
+    let title = item.text_of(rss_ns, "title").or_else(|| item.text_of(Ns::Dublin, "title"));
     let title = title.and_then(|title| plain::title_of_either(&title));
     let mut media = Media::default();
-    let text = text(item, own, base, &mut media);
+    let text = text(item, rss_ns, base, &mut media);
     media.add_media_rss(item, base);
-    for enclosure in item.all(own, "enclosure") {
+    for enclosure in item.all(rss_ns, "enclosure") {
         media.add_enclosure(enclosure.get("type").unwrap_or_default(), picture(enclosure, "url", base));
     }
     if let Some(image) = item.first(Ns::Itunes, "image").and_then(|image| image.get("href")) {
         media.add_thumbnail(picture_at(image, base));
     }
-    let guid = item.first(own, "guid");
-    let told = guid.map(|guid| guid.text().trim().to_owned()).filter(|guid| !guid.is_empty());
-    let told = told.or_else(|| item.attribute(Ns::Rdf, "about").map(str::to_owned));
-    // A guid is the item's address too, unless it says that it is not.
+    let guid = item.first(rss_ns, "guid");
+    let declared_id = guid.map(|guid| guid.text().trim().to_owned()).filter(|guid| !guid.is_empty());
+    let declared_id = declared_id.or_else(|| item.attribute(Ns::Rdf, "about").map(str::to_owned));
+    // A guid is the item's address unless `isPermaLink` is false.
     let permanent = || {
         let guid = guid.filter(|guid| guid.get("isPermaLink") != Some("false"))?.text();
         guid.trim().starts_with("http").then(|| address::absolute(&guid, base))?
     };
-    let url = link(item, own, base).or_else(permanent);
-    let author = [(Ns::Dublin, "creator"), (Ns::Itunes, "author"), (own, "author")];
+    let url = link(item, rss_ns, base).or_else(permanent);
+    let author = [(Ns::Dublin, "creator"), (Ns::Itunes, "author"), (rss_ns, "author")];
     let published =
-        [(own, "pubDate"), (Ns::Dublin, "date"), (Ns::DublinTerms, "created"), (Ns::Atom, "published")];
+        [(rss_ns, "pubDate"), (Ns::Dublin, "date"), (Ns::DublinTerms, "created"), (Ns::Atom, "published")];
     let updated = [(Ns::Atom, "updated"), (Ns::DublinTerms, "modified")];
     let time =
         |names: &[(Ns, &str)]| names.iter().find_map(|(ns, name)| times::parse(&item.text_of(*ns, name)?));
-    Item {
-        id: identity(told.as_deref(), url.as_deref(), title.as_deref(), text.as_deref()),
+    FeedItem {
+        id: identity(declared_id.as_deref(), url.as_deref(), title.as_deref(), text.as_deref()),
         published: time(&published),
         updated: time(&updated),
         verb: item.text_of(Ns::Activity, "verb").and_then(|verb| words::verb(&verb)),
@@ -86,27 +86,27 @@ fn item(item: &Element, own: Ns, base: &Url) -> Item {
     }
 }
 
-/// The text of an item: what is called a description, unless only the whole content is there.
-fn text(item: &Element, own: Ns, base: &Url, media: &mut Media) -> Option<String> {
+/// The text of an item: its description, otherwise its full content.
+fn text(item: &Element, rss_ns: Ns, base: &Url, media: &mut Media) -> Option<String> {
     let names = [
-        (own, "description"),
+        (rss_ns, "description"),
         (Ns::Content, "encoded"),
         (Ns::Itunes, "summary"),
         (Ns::Dublin, "description"),
     ];
-    let mut found = None;
+    let mut text = None;
     for html in names.iter().filter_map(|(ns, name)| item.text_of(*ns, name)) {
         media.add_inline_html(&html, base);
-        found = found.or_else(|| plain::text_of_html(&html));
+        text = text.or_else(|| plain::text_of_html(&html));
     }
     let group = item.first(Ns::Media, "group").unwrap_or(item);
-    found.or_else(|| plain::text_of_html(&group.text_of(Ns::Media, "description")?))
+    text.or_else(|| plain::text_of_html(&group.text_of(Ns::Media, "description")?))
 }
 
-/// The link, which some leave empty and write as Atom does.
-fn link(element: &Element, own: Ns, base: &Url) -> Option<String> {
-    let told = element.text_of(own, "link").and_then(|link| address::absolute(&link, base));
-    told.or_else(|| crate::atom::page(element, Ns::Atom, base))
+/// The link; some feeds leave it empty and have a link of Atom instead.
+fn link(element: &Element, rss_ns: Ns, base: &Url) -> Option<String> {
+    let address = element.text_of(rss_ns, "link").and_then(|link| address::absolute(&link, base));
+    address.or_else(|| crate::atom::page(element, Ns::Atom, base))
 }
 
 /// `ttl`, in minutes.
@@ -115,7 +115,7 @@ fn time_to_live(channel: &Element) -> Option<Duration> {
     seconds(minutes.checked_mul(60)?)
 }
 
-/// How often in which period something changes, as the syndication module says it.
+/// The update period and frequency of the syndication module.
 pub(crate) fn update_period(channel: &Element) -> Option<Duration> {
     let period: u64 = match channel.text_of(Ns::Syndication, "updatePeriod")?.to_ascii_lowercase().as_str() {
         "hourly" => 3_600,
@@ -129,7 +129,7 @@ pub(crate) fn update_period(channel: &Element) -> Option<Duration> {
     seconds(period.checked_div(times.unwrap_or(1))?)
 }
 
-/// A time that makes sense: none is no wish, and a year is as good as never.
+/// `None` for zero and for more than a year.
 fn seconds(seconds: u64) -> Option<Duration> {
     (1..=365 * 86_400).contains(&seconds).then(|| Duration::from_secs(seconds))
 }

@@ -1,9 +1,9 @@
-//! Times as feeds write them: RFC 3339, the shorter forms of W3C-DTF, and RFC 822 with everything that people do to it.
-//! Each is brought into the one form that [`Millis`] reads, so that the calendar is in one place.
+//! Times as feeds write them: RFC 3339, the shorter forms of W3C-DTF, and RFC 822 with its common variations.
+//! All are converted to the form that [`Millis`] parses, so the calendar is implemented once.
 
 use model::Millis;
 
-/// The moment that a text names. A date alone is its first moment; without a zone it is UTC.
+/// Parses a time. A date without a time is midnight; a time without a zone is UTC.
 pub(crate) fn parse(text: &str) -> Option<Millis> {
     let text = text.trim();
     if text.len() > 64 {
@@ -33,7 +33,7 @@ fn w3c(text: &str) -> Option<Millis> {
 
 /// `Sat, 14 Nov 2026 22:44:03 +0200`, with or without the day of the week, the seconds, the zone.
 fn rfc822(text: &str) -> Option<Millis> {
-    // The name of the day says nothing that the date does not, and where it is wrong the date is right.
+    // The day of the week is ignored: if it contradicts the date, the date is right.
     let weekday = text.split_once(',').filter(|(day, _)| !day.contains(|c: char| c.is_ascii_digit()));
     let text = weekday.map_or(text, |(_, date)| date);
     let mut words = text.split([' ', '\t', '-']).filter(|word| !word.is_empty()).peekable();
@@ -42,17 +42,18 @@ fn rfc822(text: &str) -> Option<Millis> {
     if is_word(&first) && month_of(first).is_none() {
         first = words.next()?;
     }
-    // Some write the month before the day.
+    // Some feeds write the month before the day.
     let second = words.next()?;
     let (day, month) = match month_of(first) {
         Some(month) => (number(second.trim_end_matches(','))?, month),
         None => (number(first)?, month_of(second)?),
     };
     let year = full_year(words.next()?)?;
-    // The hyphen that parts dates also begins zones west of Greenwich, so those are looked for in the text itself.
+    // The hyphen separates parts of a date and also begins a negative offset, so the zone is searched in the
+    // original text.
     let clock = words.next().map(|word| word.split_once('+').map_or(word, |(clock, _)| clock));
     let zone = clock.and_then(|clock| text.split_once(clock)).map_or("", |(_, zone)| zone);
-    // A comment may explain the zone.
+    // A comment may follow the zone.
     let zone = zone.split('(').next().unwrap_or_default().trim();
     moment((year, month, day), clock.map_or(Some((0, 0, 0)), time)?, offset(zone)?)
 }
@@ -62,7 +63,7 @@ fn number(text: &str) -> Option<u32> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// Years of two digits are those around the turn of the century, as RFC 2822 says.
+/// Two-digit years are expanded as RFC 2822 says.
 fn full_year(text: &str) -> Option<u32> {
     let year = number(text)?;
     match text.len() {
@@ -100,7 +101,7 @@ fn time(text: &str) -> Option<(u32, u32, u32)> {
     (hour <= 24 && minute < 60 && second <= 60).then_some((hour, minute, second * 1_000 + thousandths))
 }
 
-/// The zone in the form that RFC 3339 has.
+/// The zone as an RFC 3339 offset.
 fn offset(zone: &str) -> Option<String> {
     let hours = match zone.to_ascii_uppercase().as_str() {
         "" | "Z" | "UT" | "UTC" | "GMT" | "WET" | "+" | "-" => 0,
@@ -138,7 +139,7 @@ fn moment(
     offset: String,
 ) -> Option<Millis> {
     const DAY: i64 = 86_400_000;
-    // Midnight at the end of a day is the next day's beginning.
+    // 24:00 is 00:00 of the next day.
     let (hour, later) = if hour == 24 && minute == 0 && millis == 0 { (0, DAY) } else { (hour, 0) };
     let (second, thousandths) = (millis / 1_000, millis % 1_000);
     let text =
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_moments() {
+    fn supported_forms_are_parsed() {
         for (text, expected) in [
             ("2026-11-14T22:44:03.123Z", "2026-11-14T22:44:03.123Z"),
             ("2026-11-14T22:44:03", "2026-11-14T22:44:03.000Z"),
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn no_moments() {
+    fn invalid_times_are_rejected() {
         for text in [
             "",
             "yesterday",

@@ -1,38 +1,38 @@
-//! How trees grow, and the tree of a page.
+//! Builds trees, and the tree of an HTML page.
 
-use crate::Unreadable;
+use crate::FeedError;
 use crate::element::{Attribute, Element, Node};
 use crate::html::{Tag, Token, tokens};
 use crate::limits::{MAX_DEPTH, MAX_NODES};
 use crate::namespace::Ns;
 
-/// A tree that grows as its tags come.
-pub(crate) struct Growing {
-    /// The elements that have no end yet, the root first.
+/// A tree under construction.
+pub(crate) struct TreeBuilder {
+    /// The open elements, the root first.
     open: Vec<Element>,
-    /// Elements and attributes so far.
+    /// The number of elements and attributes so far.
     nodes: usize,
 }
 
-impl Growing {
-    pub(crate) fn new(root: Element) -> Growing {
-        Growing { open: vec![root], nodes: 1 }
+impl TreeBuilder {
+    pub(crate) fn new(root: Element) -> TreeBuilder {
+        TreeBuilder { open: vec![root], nodes: 1 }
     }
 
     pub(crate) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    pub(crate) fn open(&mut self, element: Element) -> Result<(), Unreadable> {
+    pub(crate) fn open(&mut self, element: Element) -> Result<(), FeedError> {
         self.nodes += 1 + element.attributes.len();
         if self.nodes > MAX_NODES {
-            return Err(Unreadable::TooMuch("it has more than 300,000 elements and attributes"));
+            return Err(FeedError::TooLarge("more than 300,000 elements and attributes"));
         }
         self.open.push(element);
         Ok(())
     }
 
-    /// Ends the innermost element; the root stays open.
+    /// Closes the innermost element; the root stays open.
     pub(crate) fn close(&mut self) {
         if self.open.len() > 1
             && let (Some(done), Some(parent)) = (self.open.pop(), self.open.last_mut())
@@ -50,7 +50,7 @@ impl Growing {
         }
     }
 
-    /// The root, with all that is still open ended.
+    /// Closes all open elements and returns the root.
     pub(crate) fn done(mut self) -> Option<Element> {
         while self.open.len() > 1 {
             self.close();
@@ -58,20 +58,21 @@ impl Growing {
         self.open.pop()
     }
 
-    /// Ends the innermost element of these names, and what stands open in it, unless one of the others is nearer.
+    /// Closes the innermost element with one of `names` and everything in it, unless an element of `unless` is
+    /// nearer.
     fn close_nearest(&mut self, names: &[&str], unless: &[&str]) {
         if names.is_empty() {
             return;
         }
-        let nearest = self.open.iter().skip(1).rev().find(|one| {
-            let name = &*one.name;
+        let nearest = self.open.iter().skip(1).rev().find(|element| {
+            let name = &*element.name;
             names.contains(&name) || unless.contains(&name)
         });
-        if nearest.is_some_and(|one| names.contains(&&*one.name)) {
+        if nearest.is_some_and(|element| names.contains(&&*element.name)) {
             while self.open.len() > 1 {
-                let was = self.open.last().is_some_and(|one| names.contains(&&*one.name));
+                let is_named = self.open.last().is_some_and(|element| names.contains(&&*element.name));
                 self.close();
-                if was {
+                if is_named {
                     return;
                 }
             }
@@ -79,17 +80,17 @@ impl Growing {
     }
 }
 
-/// The attributes of a page that mean something here; pages have many others.
+/// The attributes that are kept; pages have many others.
 const ATTRIBUTES: [&str; 13] = [
     "alt", "class", "data", "datetime", "height", "href", "poster", "rel", "src", "title", "type", "value",
     "width",
 ];
 
-/// The elements of a page, in a nameless one. Where ends are missing they are put where a browser would, as far as
-/// lists, tables and paragraphs go; what is too deep stands flat.
-pub(crate) fn page(html: &str) -> Result<Element, Unreadable> {
+/// The elements of a page below a nameless root. Missing end tags of lists, tables and paragraphs are added
+/// where a browser adds them. Elements below the maximum depth are flattened.
+pub(crate) fn page(html: &str) -> Result<Element, FeedError> {
     let root = Element::new(Ns::Xhtml, "", Vec::new());
-    let mut tree = Growing::new(root);
+    let mut tree = TreeBuilder::new(root);
     for token in tokens(html) {
         match token {
             Token::Text(text) => tree.text(&text),
@@ -97,14 +98,14 @@ pub(crate) fn page(html: &str) -> Result<Element, Unreadable> {
             Token::Start(tag) => start(&mut tree, tag)?,
         }
     }
-    tree.done().ok_or(Unreadable::NotAFeed)
+    tree.done().ok_or(FeedError::NotAFeed)
 }
 
-fn start(tree: &mut Growing, tag: Tag) -> Result<(), Unreadable> {
+fn start(tree: &mut TreeBuilder, tag: Tag) -> Result<(), FeedError> {
     let (ended, unless) = ended_by(&tag.name);
     tree.close_nearest(ended, unless);
-    let said = tag.attributes.into_iter().filter(|(name, _)| ATTRIBUTES.contains(&name.as_str()));
-    let attributes = said.map(|(name, value)| Attribute { ns: Ns::None, name: name.into(), value });
+    let known = tag.attributes.into_iter().filter(|(name, _)| ATTRIBUTES.contains(&name.as_str()));
+    let attributes = known.map(|(name, value)| Attribute { ns: Ns::None, name: name.into(), value });
     tree.open(Element::new(Ns::Xhtml, &tag.name, attributes.collect()))?;
     if tag.empty || tree.depth() > MAX_DEPTH {
         tree.close();
@@ -112,7 +113,7 @@ fn start(tree: &mut Growing, tag: Tag) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// Which element ends where one of that name begins, and what it does not end through.
+/// The elements that a start tag with this name closes, and the elements that stop it.
 fn ended_by(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
     match name {
         "li" => (&["li"], &["ul", "ol", "menu"]),

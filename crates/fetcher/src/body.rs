@@ -1,9 +1,9 @@
-//! Takes a body in as it comes, inflates it, and stops as soon as it is too much.
+//! Decompresses a body while it arrives and stops as soon as it exceeds a limit.
 //!
-//! A body runs through a row of stages: one for each coding, and a vector at the end. Before each stage stands a meter,
-//! because what one coding makes of a few bytes may be a bomb that the next one hides again.
+//! A body passes a chain of stages: one for each coding, and a vector at the end. A meter precedes each stage,
+//! because a decompression bomb of one coding may be hidden in another.
 
-use crate::failure::Failure;
+use crate::error::FetchError;
 use flate2::write::MultiGzDecoder;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder};
 use zstd::stream::zio;
 
-/// What the fetcher understands, as it says in `Accept-Encoding`.
+/// The supported codings, as sent in `Accept-Encoding`.
 pub(crate) const CODINGS: &str = "gzip, br, zstd";
 
-/// More codings than anybody needs are a bomb of another kind.
+/// More codings than needed are another kind of bomb.
 const MAX_CODINGS: usize = 2;
-/// A short body may be as repetitive as it likes.
+/// The ratio of shorter bodies is not limited.
 const SHORT: usize = 64 << 10;
-/// The window of zstd that browsers take too (RFC 9659): 8 MiB.
+/// The window of zstd that browsers accept (RFC 9659): 8 MiB.
 const ZSTD_WINDOW_LOG: u32 = 23;
-/// What brotli writes at once.
+/// The output buffer of brotli.
 const BUFFER: usize = 16 << 10;
 
-/// A body that is on its way.
-pub(crate) struct Intake {
+/// Decodes a body while it arrives.
+pub(crate) struct BodyDecoder {
     first: Metered,
     meter: Arc<Meter>,
 }
 
-impl Intake {
-    /// A body with those codings, in the order in which they were applied.
-    pub(crate) fn new(codings: &str, max_bytes: usize, max_ratio: usize) -> Result<Intake, Failure> {
+impl BodyDecoder {
+    /// A decoder for these codings, given in the order in which they were applied.
+    pub(crate) fn new(codings: &str, max_bytes: usize, max_ratio: usize) -> Result<BodyDecoder, FetchError> {
         let meter = Arc::new(Meter {
             received: AtomicUsize::new(0),
             exceeded: AtomicBool::new(false),
@@ -43,7 +43,7 @@ impl Intake {
         let codings: Vec<String> =
             codings.filter(|coding| !matches!(coding.as_str(), "" | "identity")).collect();
         if codings.len() > MAX_CODINGS {
-            return Err(Failure::Garbled("it is compressed more than twice"));
+            return Err(FetchError::InvalidResponse("it has more than two content codings"));
         }
         for coding in codings {
             let after = Metered { stage: next, passed: 0, meter: meter.clone() };
@@ -51,20 +51,20 @@ impl Intake {
                 "gzip" | "x-gzip" => Box::new(Gzip(MultiGzDecoder::new(after))),
                 "br" => Box::new(Brotli(Box::new(brotli::DecompressorWriter::new(after, BUFFER)))),
                 "zstd" => Box::new(Zstd(zstd(after).map_err(|_| BROKEN)?)),
-                _ => return Err(Failure::Garbled("it is compressed in a way that was not asked for")),
+                _ => return Err(FetchError::InvalidResponse("its content coding is not supported")),
             };
         }
-        Ok(Intake { first: Metered { stage: next, passed: 0, meter: meter.clone() }, meter })
+        Ok(BodyDecoder { first: Metered { stage: next, passed: 0, meter: meter.clone() }, meter })
     }
 
-    /// Takes the next bytes.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Adds the next bytes.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
         self.meter.received.fetch_add(bytes.len(), Ordering::Relaxed);
         self.first.write_all(bytes).map_err(|_| self.meter.failure())
     }
 
-    /// The whole body, once all of it has come.
-    pub(crate) fn finish(self) -> Result<Vec<u8>, Failure> {
+    /// The complete body, after its last bytes.
+    pub(crate) fn finish(self) -> Result<Vec<u8>, FetchError> {
         if self.meter.received.load(Ordering::Relaxed) == 0 {
             return Ok(Vec::new());
         }
@@ -72,7 +72,7 @@ impl Intake {
     }
 }
 
-const BROKEN: Failure = Failure::Garbled("it cannot be decompressed");
+const BROKEN: FetchError = FetchError::InvalidResponse("its body cannot be decompressed");
 
 fn zstd(after: Metered) -> io::Result<zio::Writer<Metered, ZstdDecoder<'static>>> {
     let mut decoder = ZstdDecoder::new()?;
@@ -97,9 +97,9 @@ impl Meter {
         allowed
     }
 
-    /// Why a stage ended in an error: the meter's, or the stage's own.
-    fn failure(&self) -> Failure {
-        if self.exceeded.load(Ordering::Relaxed) { Failure::TooLarge } else { BROKEN }
+    /// The error of a failed stage: a limit was exceeded, or the data is invalid.
+    fn failure(&self) -> FetchError {
+        if self.exceeded.load(Ordering::Relaxed) { FetchError::TooLarge } else { BROKEN }
     }
 }
 
@@ -139,7 +139,7 @@ struct Gzip(MultiGzDecoder<Metered>);
 struct Brotli(Box<brotli::DecompressorWriter<Metered>>);
 struct Zstd(zio::Writer<Metered, ZstdDecoder<'static>>);
 
-/// Writes go to the one field.
+/// Forwards writes to the first field.
 macro_rules! write_through {
     ($($stage:ty),*) => {$(
         impl Write for $stage {

@@ -20,7 +20,7 @@ fn zstandard(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 3).unwrap()
 }
 
-/// Text that does not compress by more than a factor of a few.
+/// Text with a low compression ratio.
 fn text(length: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let mut next = || {
@@ -30,10 +30,10 @@ fn text(length: usize) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-fn read(codings: &str, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-    let mut intake = Intake::new(codings, FEW, 100)?;
-    bytes.chunks(997).try_for_each(|chunk| intake.take(chunk))?;
-    intake.finish()
+fn read(codings: &str, bytes: &[u8]) -> Result<Vec<u8>, FetchError> {
+    let mut decoder = BodyDecoder::new(codings, FEW, 100)?;
+    bytes.chunks(997).try_for_each(|chunk| decoder.push(chunk))?;
+    decoder.finish()
 }
 
 #[test]
@@ -58,21 +58,21 @@ fn every_coding_gives_the_text_back() {
 }
 
 #[test]
-fn what_is_cut_or_changed_is_no_body() {
+fn truncated_and_changed_bodies_are_rejected() {
     let text = text(30_000);
     for (codings, sent) in [("gzip", gzip(&text)), ("br", brotli(&text)), ("zstd", zstandard(&text))] {
-        for kept in [1, 10, sent.len() / 2, sent.len() - 1] {
-            assert_eq!(read(codings, &sent[..kept]), Err(BROKEN), "{codings}, {kept} of {}", sent.len());
+        for length in [1, 10, sent.len() / 2, sent.len() - 1] {
+            assert_eq!(read(codings, &sent[..length]), Err(BROKEN), "{codings}, {length} of {}", sent.len());
         }
         assert_eq!(read(codings, b"<feed>this was never compressed</feed>"), Err(BROKEN), "{codings}");
         assert_eq!(read(codings, &[&sent[..], b"<feed/>"].concat()), Err(BROKEN), "{codings}, and more");
     }
-    assert!(matches!(read("deflate", b"x"), Err(Failure::Garbled(_))));
-    assert!(matches!(read("gzip, gzip, gzip", b"x"), Err(Failure::Garbled(_))));
+    assert!(matches!(read("deflate", b"x"), Err(FetchError::InvalidResponse(_))));
+    assert!(matches!(read("gzip, gzip, gzip", b"x"), Err(FetchError::InvalidResponse(_))));
 }
 
 #[test]
-fn bombs_do_not_go_off() {
+fn bombs_are_rejected() {
     let zeros = vec![0; 16 << 20];
     for (codings, sent) in [
         ("gzip", gzip(&zeros)),
@@ -80,24 +80,24 @@ fn bombs_do_not_go_off() {
         ("zstd", zstandard(&zeros)),
         ("gzip, gzip", gzip(&gzip(&zeros))),
         ("zstd, br", brotli(&zstandard(&zeros))),
-        // The last layer has nothing in it, the one before it is the bomb: empty members of gzip, many times.
+        // The last layer is empty and the one before it is the bomb: many empty gzip members.
         ("gzip, gzip", gzip(&gzip(b"").repeat(500_000))),
         ("", zeros[..FEW + 1].to_vec()),
     ] {
-        assert_eq!(read(codings, &sent), Err(Failure::TooLarge), "{codings}, {} bytes", sent.len());
+        assert_eq!(read(codings, &sent), Err(FetchError::TooLarge), "{codings}, {} bytes", sent.len());
     }
 }
 
 #[test]
-fn a_short_body_may_be_as_repetitive_as_it_likes() {
+fn a_short_body_may_have_any_ratio() {
     let spaces = vec![b' '; SHORT];
     assert_eq!(read("zstd", &zstandard(&spaces)), Ok(spaces));
     let more = vec![b' '; SHORT * 3];
-    assert_eq!(read("zstd", &zstandard(&more)), Err(Failure::TooLarge));
+    assert_eq!(read("zstd", &zstandard(&more)), Err(FetchError::TooLarge));
 }
 
 #[test]
-fn a_window_of_zstd_that_takes_much_memory_is_refused() {
+fn a_large_zstd_window_is_rejected() {
     let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
     encoder.window_log(27).unwrap();
     encoder.write_all(&text(200_000)).unwrap();
@@ -106,24 +106,24 @@ fn a_window_of_zstd_that_takes_much_memory_is_refused() {
 }
 
 proptest! {
-    /// Whatever is changed in a body, it is read or refused, and never more of it than is allowed.
+    /// A body with any changed bytes is decoded or rejected, and never exceeds the limit.
     #[test]
-    fn changed_bytes_do_no_harm(
+    fn changed_bytes_are_decoded_or_rejected(
         coding in 0_usize..3,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
-        kept in any::<prop::sample::Index>(),
+        length in any::<prop::sample::Index>(),
     ) {
         let text = text(2_000);
         let (codings, mut sent) =
             vec![("gzip", gzip(&text)), ("br", brotli(&text)), ("zstd", zstandard(&text))].swap_remove(coding);
-        for (place, byte) in changes {
-            let place = place.index(sent.len());
-            sent[place] = byte;
+        for (position, byte) in changes {
+            let position = position.index(sent.len());
+            sent[position] = byte;
         }
-        sent.truncate(kept.index(sent.len()) + 1);
+        sent.truncate(length.index(sent.len()) + 1);
         match read(codings, &sent) {
             Ok(body) => prop_assert!(body.len() <= FEW),
-            Err(failure) => prop_assert!(failure == BROKEN || failure == Failure::TooLarge),
+            Err(failure) => prop_assert!(failure == BROKEN || failure == FetchError::TooLarge),
         }
     }
 }

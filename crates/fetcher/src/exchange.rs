@@ -1,8 +1,8 @@
-//! One request and its answer on one connection, which is closed after it.
+//! One request and its response on one connection, which is closed afterwards.
 
-use crate::body::Intake;
+use crate::body::BodyDecoder;
 use crate::connect::Stream;
-use crate::failure::Failure;
+use crate::error::FetchError;
 use crate::rules::Rules;
 use http::header::{CONTENT_ENCODING, HeaderMap};
 use http::{Request, StatusCode};
@@ -13,34 +13,34 @@ use hyper_util::rt::TokioIo;
 use std::pin::pin;
 use tokio::time::timeout;
 
-/// The longest head of an answer, in bytes.
+/// The longest head of a response, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// How much of an answer is kept for the log.
+/// How much of a body is kept for the log, in bytes.
 const EXCERPT: usize = 4 << 10;
 
-/// Which part of an answer's body is wanted.
+/// The part of the body to read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wanted {
-    /// All of it, inflated, if the status is 200.
+pub(crate) enum BodyMode {
+    /// The complete, decompressed body, if the status is 200.
     Content,
-    /// The first few bytes as they are, for the log.
+    /// The first bytes, unchanged, for the log.
     Excerpt,
 }
 
-/// What came back on one connection.
+/// The response on one connection.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-/// Sends the request and reads what is wanted of the answer.
+/// Sends the request and reads the response.
 pub(crate) async fn exchange(
     stream: Box<dyn Stream>,
     request: Request<Full<Bytes>>,
-    wanted: Wanted,
+    body_mode: BodyMode,
     rules: &Rules,
-) -> Result<Reply, Failure> {
+) -> Result<Reply, FetchError> {
     let mut builder = http1::Builder::new();
     builder.max_header_size(MAX_HEAD).max_buf_size(MAX_HEAD);
     let (mut sender, connection) =
@@ -48,60 +48,62 @@ pub(crate) async fn exchange(
     let mut connection = pin!(connection);
     let mut work = pin!(async {
         let response = timeout(rules.head, sender.send_request(request)).await;
-        let response = response.map_err(|_| Failure::TooSlow)?.map_err(|error| failure(&error))?;
+        let response = response.map_err(|_| FetchError::TooSlow)?.map_err(|error| failure(&error))?;
         let (head, body) = response.into_parts();
-        let body = match wanted {
-            Wanted::Content if head.status == StatusCode::OK => whole(body, &head.headers, rules).await?,
-            Wanted::Content => Vec::new(),
-            Wanted::Excerpt => excerpt(body).await,
+        let body = match body_mode {
+            BodyMode::Content if head.status == StatusCode::OK => {
+                full_body(body, &head.headers, rules).await?
+            }
+            BodyMode::Content => Vec::new(),
+            BodyMode::Excerpt => excerpt(body).await,
         };
         Ok(Reply { status: head.status, headers: head.headers, body })
     });
-    // No task of its own: when the work is done, or given up, the connection is gone with it.
+    // There is no separate task: when the work ends or is cancelled, the connection is dropped with it.
     tokio::select! {
         biased;
         reply = &mut work => reply,
-        // It may end while the last of the body still waits to be read.
+        // The connection may end before the rest of the body is read.
         _ = &mut connection => work.await,
     }
 }
 
-async fn whole(mut body: Incoming, headers: &HeaderMap, rules: &Rules) -> Result<Vec<u8>, Failure> {
+async fn full_body(mut body: Incoming, headers: &HeaderMap, rules: &Rules) -> Result<Vec<u8>, FetchError> {
     if body.size_hint().lower() > rules.max_bytes as u64 {
-        return Err(Failure::TooLarge);
+        return Err(FetchError::TooLarge);
     }
     let codings: Result<Vec<&str>, _> =
         headers.get_all(CONTENT_ENCODING).iter().map(|value| value.to_str()).collect();
-    let codings = codings.map_err(|_| Failure::Garbled("its compression has no readable name"))?;
-    let mut intake = Intake::new(&codings.join(","), rules.max_bytes, rules.max_ratio)?;
+    let codings = codings.map_err(|_| FetchError::InvalidResponse("its content coding is not readable"))?;
+    let mut decoder = BodyDecoder::new(&codings.join(","), rules.max_bytes, rules.max_ratio)?;
     while let Some(frame) = body.frame().await {
         if let Ok(bytes) = frame.map_err(|error| failure(&error))?.into_data() {
-            intake.take(&bytes)?;
+            decoder.push(&bytes)?;
         }
     }
-    intake.finish()
+    decoder.finish()
 }
 
 async fn excerpt(mut body: Incoming) -> Vec<u8> {
-    let mut kept = Vec::new();
+    let mut excerpt_bytes = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {
         if let Ok(bytes) = frame.into_data() {
-            let room = EXCERPT.saturating_sub(kept.len());
-            kept.extend(bytes.iter().take(room));
+            let room = EXCERPT.saturating_sub(excerpt_bytes.len());
+            excerpt_bytes.extend(bytes.iter().take(room));
         }
-        if kept.len() >= EXCERPT {
+        if excerpt_bytes.len() >= EXCERPT {
             break;
         }
     }
-    kept
+    excerpt_bytes
 }
 
-fn failure(error: &hyper::Error) -> Failure {
+fn failure(error: &hyper::Error) -> FetchError {
     if error.is_parse_too_large() {
-        Failure::Garbled("its head is too long")
+        FetchError::InvalidResponse("its head is too long")
     } else if error.is_parse() {
-        Failure::Garbled("it is not HTTP")
+        FetchError::InvalidResponse("it is not HTTP")
     } else {
-        Failure::Garbled("it ended too early")
+        FetchError::InvalidResponse("it ended too early")
     }
 }

@@ -1,11 +1,11 @@
-//! The fetcher: each hop is checked, looked up, vetted, and then asked on a connection of its own.
+//! The fetcher. Every hop is checked, resolved, vetted, and requested on a new connection.
 
-use crate::answer::{Answer, Content, Get, Posted};
 use crate::body::CODINGS;
-use crate::exchange::{Reply, Wanted, exchange};
-use crate::failure::{Failure, Refusal, Unreachable};
+use crate::error::{FetchError, Refusal, Unreachable};
+use crate::exchange::{BodyMode, Reply, exchange};
 use crate::freshness::{fresh_for, retry_after};
-use crate::hosts::{Hosts, Turn};
+use crate::host_limiter::{HostLimiter, HostPermit};
+use crate::message::{Content, FetchRequest, FetchResponse, PostResponse};
 use crate::resolve::Resolve;
 use crate::rules::Rules;
 use crate::{address, connect, guard};
@@ -23,145 +23,156 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-/// The longest header that is handed on, in bytes. A longer validator is as good as none.
+/// The longest header value that is returned, in bytes. Longer ones are left out.
 const MAX_HEADER: usize = 1_024;
-/// How many `Link` headers are handed on.
+/// The most `Link` headers that are returned.
 const MAX_LINKS: usize = 16;
 
-/// Asks other people's servers.
+/// Sends requests to servers of third parties.
 pub struct Fetcher {
     rules: Rules,
     user_agent: HeaderValue,
     resolver: Arc<dyn Resolve>,
     tls: Arc<ClientConfig>,
-    hosts: Hosts,
+    hosts: HostLimiter,
 }
 
-/// Why there is no fetcher.
+/// The fetcher could not be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotReady {
-    /// The system has no list of authorities.
-    #[error("no certificate authorities are found: install the system's package of them, ca-certificates")]
+pub enum FetcherError {
+    /// The system has no certificate authorities.
+    #[error("no certificate authorities found: install the package ca-certificates")]
     NoAuthorities,
-    /// The user agent can't be sent.
+    /// The user agent is not a valid header.
     #[error("the user agent must be printable ASCII, like Name/1.0 (+https://example.org/contact)")]
     UserAgent,
-    /// The TLS library does not take its settings.
-    #[error("the TLS library has no version of TLS to speak")]
+    /// The TLS library rejects its configuration.
+    #[error("the TLS library supports no TLS version")]
     Tls,
 }
 
 impl Fetcher {
-    /// A fetcher that trusts the authorities that the system trusts.
-    pub fn new(rules: Rules, resolver: Arc<dyn Resolve>) -> Result<Fetcher, NotReady> {
+    /// A fetcher that trusts the system's certificate authorities.
+    pub fn new(rules: Rules, resolver: Arc<dyn Resolve>) -> Result<Fetcher, FetcherError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
-            return Err(NotReady::NoAuthorities);
+            return Err(FetcherError::NoAuthorities);
         }
         Fetcher::with_roots(rules, resolver, roots)
     }
 
-    /// A fetcher that trusts those authorities and no others.
+    /// A fetcher that trusts only these certificate authorities.
     pub fn with_roots(
         rules: Rules,
         resolver: Arc<dyn Resolve>,
         roots: RootCertStore,
-    ) -> Result<Fetcher, NotReady> {
-        let user_agent = HeaderValue::from_str(&rules.user_agent).map_err(|_| NotReady::UserAgent)?;
+    ) -> Result<Fetcher, FetcherError> {
+        let user_agent = HeaderValue::from_str(&rules.user_agent).map_err(|_| FetcherError::UserAgent)?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut tls = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|_| NotReady::Tls)?
+            .map_err(|_| FetcherError::Tls)?
             .with_root_certificates(roots)
             .with_no_client_auth();
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // A ticket would tell a server that it was the same client who asked before.
+        // A session ticket would let a server recognise the client.
         tls.resumption = rustls::client::Resumption::disabled();
-        let hosts = Hosts::new(rules.budget);
+        let hosts = HostLimiter::new(rules.budget);
         Ok(Fetcher { rules, user_agent, resolver, tls: Arc::new(tls), hosts })
     }
 
-    /// Whether an address may be asked, as far as that can be told without looking anything up.
-    pub fn check(&self, address: &str) -> Result<Url, Failure> {
+    /// Checks an address without a DNS lookup.
+    pub fn check(&self, address: &str) -> Result<Url, FetchError> {
         address::read(&self.rules, address)
     }
 
-    /// Fetches what is at an address, unless it is as it was. It waits for its turn at the host first.
-    pub async fn get(&self, request: &Get) -> Result<Answer, Failure> {
+    /// Fetches an address, or reports that the known version has not changed. Waits for a permit of the host
+    /// first.
+    pub async fn get(&self, request: &FetchRequest) -> Result<FetchResponse, FetchError> {
         let first = address::check(&self.rules, request.url.clone())?;
-        let mut turn = self.turn_at(&first).await;
+        let mut permit = self.permit_for(&first).await;
         let work = async {
-            let mut trail = Trail::new(first);
+            let mut chain = RedirectChain::new(first);
             loop {
-                let ours = trail.url.origin() == trail.first.origin();
+                let same_origin = chain.url.origin() == chain.first.origin();
                 let reply = self
-                    .ask(&trail.url, self.get_request(request, &trail.url, ours)?, Wanted::Content)
+                    .send(&chain.url, self.get_request(request, &chain.url, same_origin)?, BodyMode::Content)
                     .await?;
                 if !matches!(reply.status.as_u16(), 301 | 302 | 303 | 307 | 308) {
-                    let asked = ours && (request.etag.is_some() || request.modified.is_some());
-                    return trail.end(reply, asked);
+                    let conditional = same_origin && (request.etag.is_some() || request.modified.is_some());
+                    return chain.end(reply, conditional);
                 }
-                trail.follow(&self.rules, &reply)?;
-                turn = self.next_turn(turn, &trail.url).await;
+                chain.follow(&self.rules, &reply)?;
+                permit = self.next_permit(permit, &chain.url).await;
             }
         };
-        timeout(self.rules.total, work).await.map_err(|_| Failure::TooSlow)?
+        timeout(self.rules.total, work).await.map_err(|_| FetchError::TooSlow)?
     }
 
-    async fn turn_at(&self, url: &Url) -> Turn {
+    async fn permit_for(&self, url: &Url) -> HostPermit {
         self.hosts.enter(url.host_str().unwrap_or_default()).await
     }
 
-    /// The turn at the next host. The one before is given back first, so that nobody waits for each other.
-    async fn next_turn(&self, turn: Turn, url: &Url) -> Turn {
-        if turn.is_at(url.host_str().unwrap_or_default()) {
-            return turn;
+    /// A permit for the next host. The previous one is released first to avoid deadlocks.
+    async fn next_permit(&self, permit: HostPermit, url: &Url) -> HostPermit {
+        if permit.is_for(url.host_str().unwrap_or_default()) {
+            return permit;
         }
-        drop(turn);
-        self.turn_at(url).await
+        drop(permit);
+        self.permit_for(url).await
     }
 
-    /// Sends a form. Redirects that keep the method are followed; of any other answer the status is told.
-    pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Posted, Failure> {
+    /// Sends a form. Redirects that keep the method are followed; the status of any other response is returned.
+    pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<PostResponse, FetchError> {
         let form: Bytes = Serializer::new(String::new()).extend_pairs(form).finish().into();
         let first = address::check(&self.rules, url.clone())?;
-        let mut turn = self.turn_at(&first).await;
+        let mut permit = self.permit_for(&first).await;
         let work = async {
-            let mut trail = Trail::new(first);
+            let mut chain = RedirectChain::new(first);
             loop {
-                let mut sent = self.request(Method::POST, &trail.url, form.clone())?;
+                let mut request = self.request(Method::POST, &chain.url, form.clone())?;
                 let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
-                sent.headers_mut().insert(CONTENT_TYPE, kind);
-                let reply = self.ask(&trail.url, sent, Wanted::Excerpt).await?;
+                request.headers_mut().insert(CONTENT_TYPE, kind);
+                let reply = self.send(&chain.url, request, BodyMode::Excerpt).await?;
                 if !matches!(reply.status.as_u16(), 307 | 308) {
                     let body = String::from_utf8_lossy(&reply.body).into_owned();
-                    return Ok(Posted { status: reply.status.as_u16(), body });
+                    return Ok(PostResponse { status: reply.status.as_u16(), body });
                 }
-                trail.follow(&self.rules, &reply)?;
-                turn = self.next_turn(turn, &trail.url).await;
+                chain.follow(&self.rules, &reply)?;
+                permit = self.next_permit(permit, &chain.url).await;
             }
         };
-        timeout(self.rules.total, work).await.map_err(|_| Failure::TooSlow)?
+        timeout(self.rules.total, work).await.map_err(|_| FetchError::TooSlow)?
     }
 
     /// One hop.
-    async fn ask(&self, url: &Url, request: Request<Full<Bytes>>, wanted: Wanted) -> Result<Reply, Failure> {
+    async fn send(
+        &self,
+        url: &Url,
+        request: Request<Full<Bytes>>,
+        body_mode: BodyMode,
+    ) -> Result<Reply, FetchError> {
         let deadline = Instant::now() + self.rules.connect;
         let connecting = async {
             let addresses = guard::vet(&self.rules, &*self.resolver, url).await?;
             connect::secured(connect::tcp(&addresses, deadline).await?, url, &self.tls).await
         };
         let stream = timeout_at(deadline, connecting).await;
-        let stream = stream.map_err(|_| Failure::Unreachable(Unreachable::NoConnection))??;
-        exchange(stream, request, wanted, &self.rules).await
+        let stream = stream.map_err(|_| FetchError::Unreachable(Unreachable::NoConnection))??;
+        exchange(stream, request, body_mode, &self.rules).await
     }
 
-    /// What is known is told only to the origin that told it.
-    fn get_request(&self, get: &Get, url: &Url, ours: bool) -> Result<Request<Full<Bytes>>, Failure> {
+    /// Validators are sent only to the origin that issued them.
+    fn get_request(
+        &self,
+        get: &FetchRequest,
+        url: &Url,
+        same_origin: bool,
+    ) -> Result<Request<Full<Bytes>>, FetchError> {
         let mut request = self.request(Method::GET, url, Bytes::new())?;
         let headers = request.headers_mut();
-        let known = |validator: &Option<String>| validator.clone().filter(|_| ours);
+        let known = |validator: &Option<String>| validator.clone().filter(|_| same_origin);
         for (name, value) in [
             (ACCEPT, Some(get.accept.to_owned())),
             (ACCEPT_ENCODING, Some(CODINGS.to_owned())),
@@ -175,8 +186,8 @@ impl Fetcher {
         Ok(request)
     }
 
-    fn request(&self, method: Method, url: &Url, body: Bytes) -> Result<Request<Full<Bytes>>, Failure> {
-        let refused = || Failure::Refused(Refusal::NoAddress);
+    fn request(&self, method: Method, url: &Url, body: Bytes) -> Result<Request<Full<Bytes>>, FetchError> {
+        let refused = || FetchError::Refused(Refusal::NoAddress);
         let host = match (url.host_str().ok_or_else(refused)?, url.port()) {
             (host, Some(port)) => format!("{host}:{port}"),
             (host, None) => host.to_owned(),
@@ -196,29 +207,29 @@ impl Fetcher {
     }
 }
 
-/// The way that redirects have led so far.
-struct Trail {
+/// The redirects so far.
+struct RedirectChain {
     first: Url,
     url: Url,
     seen: Vec<Url>,
-    /// All hops so far were permanent.
+    /// Whether all hops so far were permanent.
     permanent: bool,
     moved: Option<Url>,
 }
 
-impl Trail {
-    fn new(first: Url) -> Trail {
-        Trail { url: first.clone(), first, seen: Vec::new(), permanent: true, moved: None }
+impl RedirectChain {
+    fn new(first: Url) -> RedirectChain {
+        RedirectChain { url: first.clone(), first, seen: Vec::new(), permanent: true, moved: None }
     }
 
-    fn follow(&mut self, rules: &Rules, reply: &Reply) -> Result<(), Failure> {
+    fn follow(&mut self, rules: &Rules, reply: &Reply) -> Result<(), FetchError> {
         let location =
-            reply.headers.get(LOCATION).ok_or(Failure::Garbled("it leads elsewhere and says not where"))?;
+            reply.headers.get(LOCATION).ok_or(FetchError::InvalidResponse("its redirect has no Location"))?;
         let to = address::join(rules, &self.url, location.as_bytes())?;
         self.seen.push(std::mem::replace(&mut self.url, to));
-        // Nothing is remembered on the way, so an address that comes again would come for ever.
+        // Requests are stateless, so a repeated address is an endless loop.
         if self.seen.len() > rules.max_redirects || self.seen.contains(&self.url) {
-            return Err(Failure::RedirectLoop);
+            return Err(FetchError::RedirectLoop);
         }
         self.permanent &= matches!(reply.status.as_u16(), 301 | 308);
         if self.permanent {
@@ -227,12 +238,12 @@ impl Trail {
         Ok(())
     }
 
-    /// What the last answer means. `asked`: it was told what is known.
-    fn end(self, reply: Reply, asked: bool) -> Result<Answer, Failure> {
+    /// Interprets the last response. `conditional`: the request contained a validator.
+    fn end(self, reply: Reply, conditional: bool) -> Result<FetchResponse, FetchError> {
         let Reply { status, headers, body } = reply;
         let now = SystemTime::now();
         let content = match status {
-            StatusCode::NOT_MODIFIED if asked => Content::Unchanged,
+            StatusCode::NOT_MODIFIED if conditional => Content::Unchanged,
             StatusCode::OK => Content::Fresh {
                 body,
                 content_type: text(&headers, CONTENT_TYPE),
@@ -240,18 +251,18 @@ impl Trail {
                 modified: text(&headers, LAST_MODIFIED),
                 links: headers.get_all(LINK).iter().filter_map(readable).take(MAX_LINKS).collect(),
             },
-            StatusCode::GONE => return Err(Failure::Gone),
-            StatusCode::NOT_FOUND => return Err(Failure::NotFound),
+            StatusCode::GONE => return Err(FetchError::Gone),
+            StatusCode::NOT_FOUND => return Err(FetchError::NotFound),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                return Err(Failure::NeedsSignIn(status.as_u16()));
+                return Err(FetchError::NeedsSignIn(status.as_u16()));
             }
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                return Err(Failure::Busy { retry_after: retry_after(&headers, now) });
+                return Err(FetchError::Busy { retry_after: retry_after(&headers, now) });
             }
-            other => return Err(Failure::Status(other.as_u16())),
+            other => return Err(FetchError::Status(other.as_u16())),
         };
         let fresh_for = fresh_for(&headers, now);
-        Ok(Answer { url: self.url, moved: self.moved, content, fresh_for, hops: self.seen.len() })
+        Ok(FetchResponse { url: self.url, moved: self.moved, content, fresh_for, hops: self.seen.len() })
     }
 }
 

@@ -1,12 +1,12 @@
-//! How long servers say that something stays as it is, or that they want to be left alone.
+//! Freshness and `Retry-After` of responses.
 
 use http::header::{AGE, CACHE_CONTROL, DATE, EXPIRES, HeaderMap, RETRY_AFTER};
 use std::time::{Duration, SystemTime};
 
-/// No server's word counts for longer.
+/// The longest time that is accepted from a server.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 
-/// How long the answer stays fresh: `max-age` without what it has spent in caches already, else `Expires`.
+/// How long the response stays fresh: `max-age` minus the `Age` in caches, otherwise `Expires`.
 pub(crate) fn fresh_for(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let directives: Vec<String> = headers
         .get_all(CACHE_CONTROL)
@@ -26,7 +26,7 @@ pub(crate) fn fresh_for(headers: &HeaderMap, now: SystemTime) -> Option<Duration
         }
         None => {
             let expires = httpdate::parse_http_date(text(headers, EXPIRES)?).ok()?;
-            // Its own clock counts: the two may differ.
+            // Compared with the server's clock, which may differ from ours.
             let date = text(headers, DATE).and_then(|date| httpdate::parse_http_date(date).ok());
             expires.duration_since(date.unwrap_or(now)).ok()?
         }
@@ -34,7 +34,7 @@ pub(crate) fn fresh_for(headers: &HeaderMap, now: SystemTime) -> Option<Duration
     Some(fresh.min(LONGEST)).filter(|fresh| !fresh.is_zero())
 }
 
-/// When a busy server wants to be asked again: in seconds, or at a time.
+/// The `Retry-After` header: seconds, or a time.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = text(headers, RETRY_AFTER)?;
     let wait = match seconds_of(value) {
@@ -48,7 +48,7 @@ fn text(headers: &HeaderMap, name: http::HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// Digits alone; more of them than fit are for ever.
+/// Digits only. A number that does not fit counts as the maximum.
 fn seconds_of(text: &str) -> Option<Duration> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

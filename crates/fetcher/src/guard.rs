@@ -1,17 +1,17 @@
-//! Which addresses may be asked.
+//! Decides which IP addresses may be connected to.
 //!
-//! Only those of the public internet, and those that the operator allows. An address of version 6 may carry one of
-//! version 4, which some gateway on the way unpacks; then both have to be public.
+//! These are the addresses of the public internet and those that the operator allows. An IPv6 address may embed
+//! an IPv4 address that a gateway unpacks; then both have to be public.
 
 use crate::address::is_own;
-use crate::failure::{Failure, Refusal, Unreachable};
+use crate::error::{FetchError, Refusal, Unreachable};
 use crate::network::Network;
 use crate::resolve::Resolve;
 use crate::rules::Rules;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use url::{Host, Url};
 
-/// What is not public of version 4.
+/// IPv4 networks that are not public.
 const PRIVATE_V4: [Network; 15] = [
     Network::v4(0, 0, 0, 8),
     Network::v4(10, 0, 0, 8),
@@ -30,15 +30,16 @@ const PRIVATE_V4: [Network; 15] = [
     Network::v4(240, 0, 0, 4),
 ];
 
-/// All that is handed out to the public of version 6. Loopback, private, link-local, site-local and multicast
-/// addresses are outside of it, and whatever is invented there next is refused until it is looked at.
+/// The globally assigned IPv6 unicast range. Loopback, private, link-local, site-local and multicast addresses
+/// are outside, and so are future assignments until they are reviewed.
 const HANDED_OUT_V6: Network = Network::v6(0x2000, 0, 0, 3);
 
-/// What is not public within it: protocol assignments (benchmarks, cryptographic names) and examples.
+/// Networks in that range that are not public: protocol assignments (benchmarks, cryptographic names) and
+/// documentation.
 const PRIVATE_V6: [Network; 3] =
     [Network::v6(0x2001, 0, 0, 23), Network::v6(0x2001, 0xdb8, 0, 32), Network::v6(0x3fff, 0, 0, 20)];
 
-/// Whether an address is one of the public internet.
+/// Whether an address belongs to the public internet.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
@@ -53,22 +54,22 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let handed_out = match address.segments() {
-        // Compatible with version 4, mapped, and NAT64: what they carry is all that they are. (The NAT64 of a network's
-        // own, 64:ff9b:1::/48, is as private as that network, and how it packs addresses is its own affair: it is not
-        // handed out to the public, so it is refused whole.)
+        // IPv4-compatible, IPv4-mapped and NAT64: only the embedded address counts. (The network-specific NAT64
+        // prefix 64:ff9b:1::/48 is as private as its network and its format is local, so all of it is refused:
+        // it is outside of the global unicast range.)
         [0, 0, 0, 0, 0, 0 | 0xffff, _, _] | [0x64, 0xff9b, 0, 0, 0, 0, _, _] => true,
-        // Teredo stands among the protocol assignments.
+        // Teredo is part of the protocol assignments.
         [0x2001, 0, ..] => true,
         _ => {
             HANDED_OUT_V6.contains(address.into())
                 && !PRIVATE_V6.iter().any(|network| network.contains(address.into()))
         }
     };
-    handed_out && carried(address).into_iter().flatten().all(is_public_v4)
+    handed_out && embedded(address).into_iter().flatten().all(is_public_v4)
 }
 
-/// The addresses of version 4 that one of version 6 carries.
-fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 3] {
+/// The IPv4 addresses that an IPv6 address embeds.
+fn embedded(address: Ipv6Addr) -> [Option<Ipv4Addr>; 3] {
     let segments = address.segments();
     let low = address.to_bits() as u32;
     let high = match segments {
@@ -77,11 +78,11 @@ fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 3] {
     };
     let end = match segments {
         [0, 0, 0, 0, 0, 0 | 0xffff, _, _] | [0x64, 0xff9b, 0, 0, 0, 0, _, _] => Some(low),
-        // The client of Teredo, with every bit turned over.
+        // The Teredo client address has all bits inverted.
         [0x2001, 0, ..] => Some(!low),
         _ => None,
     };
-    // ISATAP can stand in any network: an interface that is named after an address.
+    // ISATAP may occur in any network: the interface identifier embeds the address.
     let interface = match segments {
         [_, _, _, _, 0 | 0x100 | 0x200 | 0x300, 0x5efe, _, _] => Some(low),
         _ => None,
@@ -89,7 +90,7 @@ fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 3] {
     [high, end, interface].map(|bits| bits.map(Ipv4Addr::from_bits))
 }
 
-/// An address that the guard let pass. Nothing else can be connected to.
+/// An address that the guard accepted. Connections are possible to no other type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vetted(SocketAddr);
 
@@ -99,30 +100,30 @@ impl Vetted {
     }
 }
 
-/// Whether the rules let an address pass.
-pub(crate) fn passes(rules: &Rules, address: IpAddr) -> bool {
+/// Whether the rules allow an address.
+pub(crate) fn allowed(rules: &Rules, address: IpAddr) -> bool {
     is_public(address) || rules.allowed.iter().any(|network| network.contains(address))
 }
 
-/// Looks up the host of an address that [`crate::address::check`] let pass. One address that must not be asked is
-/// enough to refuse all: a server that is meant for everybody has none.
-pub(crate) async fn vet(rules: &Rules, resolver: &dyn Resolve, url: &Url) -> Result<Vec<Vetted>, Failure> {
-    let port = url.port_or_known_default().ok_or(Failure::Refused(Refusal::Port))?;
-    let found = match url.host().ok_or(Failure::Refused(Refusal::NoAddress))? {
+/// Resolves the host of an address that [`crate::address::check`] accepted. One forbidden IP address refuses
+/// all of them: a public server has none.
+pub(crate) async fn vet(rules: &Rules, resolver: &dyn Resolve, url: &Url) -> Result<Vec<Vetted>, FetchError> {
+    let port = url.port_or_known_default().ok_or(FetchError::Refused(Refusal::Port))?;
+    let resolved = match url.host().ok_or(FetchError::Refused(Refusal::NoAddress))? {
         Host::Ipv4(address) => vec![address.into()],
         Host::Ipv6(address) => vec![address.into()],
         Host::Domain(name) => {
-            resolver.resolve(name).await.map_err(|_| Failure::Unreachable(Unreachable::NoSuchHost))?
+            resolver.resolve(name).await.map_err(|_| FetchError::Unreachable(Unreachable::NoSuchHost))?
         }
     };
-    if found.is_empty() {
-        return Err(Failure::Unreachable(Unreachable::NoSuchHost));
+    if resolved.is_empty() {
+        return Err(FetchError::Unreachable(Unreachable::NoSuchHost));
     }
-    if found.iter().any(|address| is_own(rules, *address)) {
-        return Err(Failure::Refused(Refusal::Own));
+    if resolved.iter().any(|address| is_own(rules, *address)) {
+        return Err(FetchError::Refused(Refusal::Own));
     }
-    if !found.iter().all(|address| passes(rules, *address)) {
-        return Err(Failure::Refused(Refusal::PrivateName));
+    if !resolved.iter().all(|address| allowed(rules, *address)) {
+        return Err(FetchError::Refused(Refusal::PrivateName));
     }
-    Ok(found.into_iter().map(|address| Vetted(SocketAddr::new(address, port))).collect())
+    Ok(resolved.into_iter().map(|address| Vetted(SocketAddr::new(address, port))).collect())
 }

@@ -1,4 +1,4 @@
-//! Networks as operators write them.
+//! IP networks in CIDR notation.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -10,23 +10,23 @@ pub struct Network {
     bits: u8,
 }
 
-/// A text that names no network.
+/// An invalid network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a network is written like 10.1.0.0/16 or fd00::/8, with no bits set after its length")]
+#[error("invalid network: expected one like 10.1.0.0/16 or fd00::/8, with no bits set after its length")]
 pub struct InvalidNetwork;
 
 impl Network {
-    /// A network of version 4, of this crate's own lists.
+    /// An IPv4 network of the built-in lists.
     pub(crate) const fn v4(a: u8, b: u8, c: u8, bits: u8) -> Network {
         Network { first: IpAddr::V4(Ipv4Addr::new(a, b, c, 0)), bits }
     }
 
-    /// A network of version 6, of this crate's own lists.
+    /// An IPv6 network of the built-in lists.
     pub(crate) const fn v6(a: u16, b: u16, c: u16, bits: u8) -> Network {
         Network { first: IpAddr::V6(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0)), bits }
     }
 
-    /// Whether the address is one of this network. `::ffff:10.1.2.3` is the same as `10.1.2.3`.
+    /// Whether the network contains the address. `::ffff:10.1.2.3` is the same as `10.1.2.3`.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.first, address.to_canonical()) {
@@ -61,8 +61,8 @@ impl FromStr for Network {
             IpAddr::V4(first) => u128::from(first.to_bits()).checked_shl(u32::from(bits) + 96).unwrap_or(0),
             IpAddr::V6(first) => first.to_bits().checked_shl(u32::from(bits)).unwrap_or(0),
         };
-        // Bits below the length are a slip of the pen, and what was meant is anybody's guess. So is a mapped address:
-        // it would be compared with none.
+        // Bits after the length are a mistake with an unclear intention. So is a mapped address: no address
+        // would match it.
         if bits > width || below != 0 || first != first.to_canonical() {
             return Err(InvalidNetwork);
         }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_has_its_addresses_and_no_others() {
+    fn a_network_contains_exactly_its_addresses() {
         let network: Network = "10.1.0.0/16".parse().unwrap();
         for (address, within) in [
             ("10.1.0.0", true),
@@ -92,14 +92,16 @@ mod tests {
         assert!(!network.contains("fc00::1".parse().unwrap()));
         let everything: Network = "0.0.0.0/0".parse().unwrap();
         assert!(everything.contains("255.1.2.3".parse().unwrap()));
-        let one: Network = "127.0.0.2".parse().unwrap();
-        assert!(one.contains("127.0.0.2".parse().unwrap()) && !one.contains("127.0.0.3".parse().unwrap()));
-        let one: Network = "::1".parse().unwrap();
-        assert!(one.contains("::1".parse().unwrap()) && !one.contains("::2".parse().unwrap()));
+        let network: Network = "127.0.0.2".parse().unwrap();
+        assert!(
+            network.contains("127.0.0.2".parse().unwrap()) && !network.contains("127.0.0.3".parse().unwrap())
+        );
+        let network: Network = "::1".parse().unwrap();
+        assert!(network.contains("::1".parse().unwrap()) && !network.contains("::2".parse().unwrap()));
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
+    fn invalid_networks_are_rejected() {
         for text in [
             "",
             "10.1.0.0/",

@@ -1,24 +1,24 @@
-//! From host names to addresses.
+//! Resolution of host names.
 
 use async_trait::async_trait;
 use std::io;
 use std::net::IpAddr;
 
-/// Looks up host names.
+/// Resolves host names.
 #[async_trait]
 pub trait Resolve: Send + Sync {
     /// All addresses of a host.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Looks up host names as the system does.
+/// Resolves host names with the system's resolver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
 #[async_trait]
 impl Resolve for SystemResolver {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        // The port has no part in it; the interface wants one.
-        Ok(tokio::net::lookup_host((host, 0)).await?.map(|found| found.ip()).collect())
+        // The port is required by the interface and ignored.
+        Ok(tokio::net::lookup_host((host, 0)).await?.map(|address| address.ip()).collect())
     }
 }

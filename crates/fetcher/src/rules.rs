@@ -1,38 +1,38 @@
-//! What the fetcher may do, and at what cost.
+//! The limits of the fetcher.
 
-use crate::hosts::Budget;
+use crate::host_limiter::HostBudget;
 use crate::network::Network;
 use std::time::Duration;
 
-/// What the fetcher may do, and at what cost.
+/// The limits of the fetcher.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// How it calls itself: a name, a version, and where somebody is found who can be asked about it.
+    /// The user agent: name, version and a contact address.
     pub user_agent: String,
-    /// The only ports that are asked.
+    /// The allowed ports.
     pub ports: Vec<u16>,
-    /// Networks that are not public and may be asked all the same.
+    /// Networks that are not public but allowed.
     pub allowed: Vec<Network>,
-    /// The service's own host names and addresses: it must not ask itself.
+    /// Host names and addresses of this service, which are refused.
     pub own_hosts: Vec<String>,
-    /// The longest body, in bytes: as it is sent, and inflated.
+    /// The longest body, in bytes, compressed and decompressed.
     pub max_bytes: usize,
-    /// How many times as long as what was sent a body may be once it is inflated; up to 64 KiB it does not matter.
+    /// The maximum ratio of decompressed to compressed length. It does not apply below 64 KiB.
     pub max_ratio: usize,
-    /// How long looking up a host, connecting and the TLS handshake may take together.
+    /// The timeout of DNS lookup, connection and TLS handshake together.
     pub connect: Duration,
-    /// How long the head of an answer may take once it is asked for.
+    /// The timeout from the request to the head of the response.
     pub head: Duration,
-    /// How long everything may take, redirects included.
+    /// The total timeout, including redirects.
     pub total: Duration,
-    /// How many redirects are followed.
+    /// The maximum number of redirects.
     pub max_redirects: usize,
-    /// How many requests a host gets.
-    pub budget: Budget,
+    /// The rate limit of a host.
+    pub budget: HostBudget,
 }
 
 impl Rules {
-    /// Rules that fit feeds of the public internet.
+    /// Default limits for feeds of the public internet.
     #[must_use]
     pub fn new(user_agent: impl Into<String>) -> Rules {
         Rules {
@@ -46,7 +46,7 @@ impl Rules {
             head: Duration::from_secs(15),
             total: Duration::from_secs(30),
             max_redirects: 5,
-            budget: Budget { burst: 5, every: Duration::from_secs(2) },
+            budget: HostBudget { burst: 5, every: Duration::from_secs(2) },
         }
     }
 }

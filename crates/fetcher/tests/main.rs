@@ -1,17 +1,18 @@
-//! The fetcher against a server with all manners, good and bad; the guard against another one; the plan in a simulation.
+//! Tests of the fetcher against a misbehaving server, of the guard against a second implementation, and of the
+//! plan in a simulation.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a failing test may panic, and says why"
+    reason = "tests report failures by panicking"
 )]
 
 mod main {
     mod bodies;
     mod failing;
-    mod guarding;
+    mod guard;
     mod hosts;
     mod hubs;
     mod oracle;

@@ -1,10 +1,10 @@
-//! Writes one feed twice, `feed.xml` and `feed.finf`, into the folder given, and prints the sizes.
+//! Writes one feed as `feed.xml` and `feed.finf` into the given folder, and prints the sizes.
 //!
 //! ```sh
 //! cargo run --example feed -- /tmp && gzip -9 --keep --force /tmp/feed.xml /tmp/feed.finf
 //! ```
 
-// A program for the terminal.
+// A command-line program prints to the terminal.
 #![allow(clippy::print_stdout)]
 
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ const fn atom(local: &str) -> Name<'_> {
     Name::qualified("", ATOM, local)
 }
 
-/// Written once, for whichever sink.
+/// Works with any sink.
 fn feed(sink: &mut impl Sink) {
     let namespaces = [Namespace::new("", ATOM), Namespace::new("activity", ACTIVITY)];
     sink.start(atom("feed"), &namespaces, &[]);

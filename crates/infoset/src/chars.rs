@@ -1,11 +1,11 @@
 //! Which characters XML 1.0 can carry, and which strings are names.
 //!
-//! The rules of XML 1.0 (fifth edition) and Namespaces in XML 1.0. Both writers and the decoder ask here,
-//! which is what keeps them in agreement.
+//! The rules of XML 1.0 (fifth edition) and Namespaces in XML 1.0. Both writers and the decoder use these
+//! functions, so they always agree.
 
 use std::borrow::Cow;
 
-/// What the writers put in place of a character that XML cannot carry.
+/// Replaces characters that XML cannot carry.
 pub(crate) const REPLACEMENT: &str = "\u{FFFD}";
 
 /// Whether XML 1.0 can carry this character at all, even as a character reference.
@@ -53,7 +53,7 @@ pub(crate) fn is_noncharacter(bytes: &[u8], at: usize) -> bool {
     matches!(bytes.get(at..).and_then(|rest| rest.first_chunk()), Some([0xEF, 0xBF, 0xBE | 0xBF]))
 }
 
-/// Looks at octets, not characters: text is scanned on its way in and out, so this is a hot path.
+/// Scans octets, not characters: all text passes here, so this is a hot path.
 fn first_illegal_at(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     bytes.iter().enumerate().position(|(at, &byte)| match byte {

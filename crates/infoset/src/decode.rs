@@ -1,11 +1,11 @@
-//! From Fast Infoset octets to events.
+//! Decodes Fast Infoset octets into events.
 //!
-//! The input is hostile until it has been decoded. So the decoder keeps no recursion, borrows strings from
-//! the input instead of copying them, spends only what the limits allow, and hands nothing to the sink
-//! that XML text could not express: names are names, namespaces are declared, characters are legal.
+//! The input is untrusted. The decoder does not recurse, borrows strings from the input instead of copying
+//! them, stays within the limits, and sends the sink only events that XML text can express: valid names,
+//! declared namespaces, legal characters.
 //!
-//! The parts: `reader` takes octets apart, `vocabulary` holds the tables, `strings` and `header` read what
-//! their names say, `scope` knows the namespaces, and this file walks the elements.
+//! `reader` reads octets, `vocabulary` holds the tables, `strings` and `header` read what their names say,
+//! `scope` tracks the namespaces, and this file walks the elements.
 
 mod header;
 mod reader;
@@ -22,14 +22,14 @@ use reader::Reader;
 use scope::Scope;
 use vocabulary::{Content, Identifying, Named, Text, Vocabulary};
 
-/// What an element, attribute or declaration counts for in [`Limits::output`] besides its strings, because
-/// a sink that keeps it needs memory for it.
+/// The cost of an element, attribute or declaration in [`Limits::output`] besides its strings: the memory that
+/// a sink needs to keep it.
 const NODE_COST: usize = 32;
 
 /// Decodes a Fast Infoset document and sends its events to the sink.
 ///
-/// Comments and processing instructions are passed over. Text may come in several pieces. The sink hears
-/// events as they are read: when this fails, throw away what the sink has.
+/// Comments and processing instructions are skipped. Text may arrive in several pieces. Events are sent while
+/// the input is read: if decoding fails, discard the content of the sink.
 ///
 /// ```
 /// use infoset::{Limits, XmlWriter, decode};
@@ -43,7 +43,7 @@ const NODE_COST: usize = 32;
 ///
 /// # Errors
 ///
-/// For everything that is not a well-formed document within the limits, see [`Reason`].
+/// [`Reason`] lists everything that is not a well-formed document within the limits.
 pub fn decode(bytes: &[u8], limits: &Limits, sink: &mut (impl Sink + ?Sized)) -> Result<(), DecodeError> {
     if bytes.len() > limits.bytes {
         return Err(DecodeError::new(0, Reason::Limit(Limit::Bytes)));
@@ -66,13 +66,13 @@ struct Decoder<'a> {
     vocabulary: Vocabulary<'a>,
     scope: Scope<'a>,
     limits: &'a Limits,
-    /// How much more may be handed to the sink.
+    /// The remaining output budget.
     output: usize,
-    /// How many elements are open.
+    /// The number of open elements.
     depth: usize,
-    /// Of the element being read.
+    /// Declarations of the current element.
     namespaces: Vec<Namespace<'a>>,
-    /// Of the element being read.
+    /// Attributes of the current element.
     attributes: Vec<(Name<'a>, Text<'a>)>,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Reads the start of an element; true if it has ended already.
+    /// Reads the start of an element. True if the element has already ended.
     fn element(&mut self, octet: u8, sink: &mut (impl Sink + ?Sized)) -> Result<bool, Reason> {
         if self.depth >= self.limits.depth {
             return Err(Reason::Limit(Limit::Depth));
@@ -147,7 +147,7 @@ impl<'a> Decoder<'a> {
             self.read_namespaces()?;
             self.reader.set_item(item);
             name_octet = self.reader.octet()?;
-            // The first two bits belonged to the first octet and are padding here.
+            // The first two bits are part of the first octet, so they are padding here.
             if name_octet & 0xC0 != 0 {
                 return Err(Reason::Padding);
             }
@@ -193,7 +193,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// True if the terminator of the element came with that of the attributes.
+    /// True if the terminator of the element was combined with that of the attributes.
     fn read_attributes(&mut self) -> Result<bool, Reason> {
         loop {
             self.reader.set_item(self.reader.offset());
@@ -217,7 +217,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A qualified name that takes the next slot of its table; two bits of the octet say what it has.
+    /// A qualified name that takes the next slot of its table; two bits of the octet say which parts it has.
     fn literal_name(&mut self, table: Named, octet: u8) -> Result<Name<'a>, Reason> {
         let (prefix, namespace) = match octet & 0x03 {
             0x00 => ("", ""),
@@ -243,7 +243,7 @@ impl<'a> Decoder<'a> {
             |name: &Name<'_>| name.prefix.len() + name.namespace.len() + name.local.len() + NODE_COST;
         let of_namespaces = self.namespaces.iter().map(|n| n.prefix.len() + n.uri.len() + NODE_COST);
         let of_attributes = self.attributes.iter().map(|(name, value)| of_name(name) + value.len());
-        // Each part is at most as long as the input, and their number is limited.
+        // Each part is at most as long as the input, and the number of parts is limited.
         let total = of_namespaces.chain(of_attributes).fold(of_name(&name), usize::saturating_add);
         self.spend(total)
     }
@@ -254,10 +254,10 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Whether two attributes have one name; prefixes do not count.
+/// Whether two attributes have the same name; prefixes are ignored.
 fn has_duplicates(attributes: &[(Name<'_>, Text<'_>)]) -> bool {
     let names = || attributes.iter().map(|(name, _)| (name.local, name.namespace));
-    // Comparing each with each is quickest for the usual few.
+    // Pairwise comparison is fastest for the usual few attributes.
     if attributes.len() <= 8 {
         return names().enumerate().any(|(at, name)| names().skip(at + 1).any(|other| other == name));
     }

@@ -13,7 +13,7 @@ use crate::event::{Attribute, Name, Namespace, Sink, XML_NAMESPACE, assert_names
 use octets::{index2, index3, index4, length2, length5, length7};
 use tables::{NameTable, Table};
 
-/// Values and texts shorter than this many octets go into the tables unless told otherwise.
+/// Values and texts shorter than this many octets go into the tables by default.
 ///
 /// Long enough for the URIs that repeat in feeds, short enough to keep prose out.
 pub const DEFAULT_INDEX_LIMIT: usize = 64;
@@ -35,9 +35,10 @@ pub const DEFAULT_INDEX_LIMIT: usize = 64;
 pub struct FastInfosetWriter {
     out: Vec<u8>,
     depth: usize,
-    /// A terminator is half an octet. This one waits to learn whether another follows (`FF`) or not (`F0`).
+    /// A terminator is half an octet. This one is pending until the next terminator (`FF`) or other item
+    /// (`F0`).
     half_octet: bool,
-    /// Text of the open element that may still grow.
+    /// Text of the open element, pending until its end.
     text: String,
     index_limit: usize,
     prefixes: Table,
@@ -77,7 +78,7 @@ impl FastInfosetWriter {
         }
     }
 
-    /// The document. Elements that are still open are closed.
+    /// Returns the document. Open elements are closed.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         while self.depth > 0 {
@@ -95,7 +96,7 @@ impl FastInfosetWriter {
         self.half_octet = !self.half_octet;
     }
 
-    /// Everything but a terminator begins on a whole octet.
+    /// Only a terminator may begin in the middle of an octet.
     fn complete_octet(&mut self) {
         if self.half_octet {
             self.out.push(0xF0);
@@ -135,7 +136,7 @@ impl FastInfosetWriter {
         self.out.push(0xF0);
     }
 
-    /// A name that is not in its table yet; `lead` is the first octet without the two presence flags.
+    /// A name that is not yet in its table; `lead` is the first octet without the two presence flags.
     fn write_name(&mut self, lead: u8, name: Name<'_>) {
         let has_namespace = !name.namespace.is_empty();
         let has_prefix = has_namespace && !name.prefix.is_empty();
@@ -221,7 +222,7 @@ impl Sink for FastInfosetWriter {
     }
 }
 
-/// A prefix, namespace name or local name: always put into its table.
+/// A prefix, namespace name or local name: always added to its table.
 fn identifying(out: &mut Vec<u8>, table: &mut Table, text: &str) {
     if let Some(index) = table.find(text) {
         index2(out, 0x80, index);

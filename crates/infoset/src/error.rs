@@ -1,11 +1,11 @@
-//! Why a document was refused.
+//! Decoding errors.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::limits::Limit;
 
-/// A refused document: the reason, and where in the octets.
+/// A decoding error: the reason and its offset in the octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     offset: usize,
@@ -17,13 +17,13 @@ impl DecodeError {
         Self { offset, reason }
     }
 
-    /// Where the item begins that could not be decoded: an element, an attribute, a text, the header.
+    /// The offset of the item that could not be decoded: an element, an attribute, a text, the header.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// What is wrong with it.
+    /// The reason.
     #[must_use]
     pub const fn reason(&self) -> Reason {
         self.reason
@@ -38,25 +38,25 @@ impl fmt::Display for DecodeError {
 
 impl Error for DecodeError {}
 
-/// What is wrong with a document.
+/// Why a document was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The octets end before the document does.
+    /// The octets end too early.
     Truncated,
-    /// It does not begin as a Fast Infoset document of version 1.
+    /// The document is not Fast Infoset version 1.
     NotFastInfoset,
     /// It states a version of XML other than 1.0 and 1.1.
     XmlVersion,
-    /// An octet that cannot stand where it does.
+    /// An octet that is not allowed at its position.
     IllegalOctet(u8),
-    /// Bits that must be zero are not, or a terminator ends nothing.
+    /// Bits that must be zero are not, or a terminator has nothing to end.
     Padding,
     /// A document type declaration.
     Dtd,
     /// An unexpanded entity reference.
     EntityReference,
-    /// A vocabulary that is kept outside of the document.
+    /// A vocabulary outside of the document.
     ExternalVocabulary,
     /// Notations.
     Notations,
@@ -66,18 +66,17 @@ pub enum Reason {
     Algorithm(u16),
     /// A restricted alphabet other than numeric (1) and date and time (2).
     Alphabet(u16),
-    /// A table has no entry of this index (they count from 1).
+    /// A table has no entry with this index (counted from 1).
     Index(u32),
-    /// Octets that their encoding does not allow: UTF-8, UTF-16 or a restricted alphabet.
+    /// Octets that are invalid in their encoding: UTF-8, UTF-16 or a restricted alphabet.
     Encoding,
     /// A character that XML 1.0 cannot carry.
     IllegalCharacter(char),
     /// A local name, prefix or target that is not a name.
     IllegalName,
-    /// A name whose prefix and namespace are not declared so around it.
+    /// A name with a prefix that is not declared for its namespace.
     UndeclaredNamespace,
-    /// A declaration of what must not be declared: `xml`, `xmlns`, their namespaces, or a prefix taken
-    /// back.
+    /// A forbidden declaration: `xml`, `xmlns`, their namespaces, or an undeclared prefix.
     ReservedNamespace,
     /// One prefix declared twice on one element.
     DuplicateNamespace,
@@ -89,7 +88,7 @@ pub enum Reason {
     SecondRoot,
     /// Octets after the end of the document.
     TrailingBytes,
-    /// More than the limits allow.
+    /// The document exceeds a limit.
     Limit(Limit),
 }
 

@@ -1,16 +1,16 @@
-//! The event stream: what a producer says and every sink hears.
+//! The event stream between producers and sinks.
 //!
-//! Everything else in the crate stands on one side of this trait. The decoder produces events, the XML
-//! writer, the Fast Infoset writer and the tree builder consume them, so any pair can be joined.
+//! The decoder produces events. The XML writer, the Fast Infoset writer and the tree builder consume them. Any
+//! producer works with any sink.
 
 use crate::chars::is_ncname;
 
-/// The namespace that the prefix `xml` is bound to without being declared.
+/// The namespace of the prefix `xml`, which needs no declaration.
 pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 
 /// The name of an element or an attribute.
 ///
-/// A part that is absent is the empty string.
+/// An absent part is the empty string.
 ///
 /// ```
 /// use infoset::Name;
@@ -49,7 +49,7 @@ impl<'a> Name<'a> {
 pub struct Namespace<'a> {
     /// The prefix that is declared; empty for the default namespace.
     pub prefix: &'a str,
-    /// The namespace name; empty only to take the default namespace back (`xmlns=""`).
+    /// The namespace name; empty only to undeclare the default namespace (`xmlns=""`).
     pub uri: &'a str,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Namespace<'a> {
     }
 }
 
-/// An attribute and its value, which is plain text: sinks do the escaping.
+/// An attribute and its value. The value is plain text: sinks escape it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Attribute<'a> {
     /// The name; an attribute in a namespace has a prefix.
@@ -78,12 +78,12 @@ impl<'a> Attribute<'a> {
     }
 }
 
-/// Where the events of one document go.
+/// Receives the events of one document.
 ///
-/// # What the caller promises
+/// # Requirements for callers
 ///
-/// The writers do not check the structure, so that writing cannot fail; debug builds assert what is cheap
-/// to assert. The caller sees to it that
+/// The writers do not check the structure, so writing cannot fail; debug builds assert what is cheap to assert.
+/// The caller ensures that
 ///
 /// * every [`start`](Sink::start) has its [`end`](Sink::end), and a document has one root element
 ///   (text outside of it is dropped);
@@ -91,27 +91,27 @@ impl<'a> Attribute<'a> {
 /// * the namespaces of names are declared, on the element itself or around it (`xml` never is), and no
 ///   attribute is given twice.
 ///
-/// Text and values may hold any character. Those that XML 1.0 cannot carry ([`is_xml_char`]) are replaced
-/// by U+FFFD in every writer alike; ask [`first_illegal`] first to refuse them instead.
+/// Text and values may contain any character. Every writer replaces characters that XML 1.0 cannot carry
+/// ([`is_xml_char`]) by U+FFFD; use [`first_illegal`] to reject them instead.
 ///
 /// [`is_xml_char`]: crate::is_xml_char
 /// [`first_illegal`]: crate::first_illegal
 pub trait Sink {
-    /// An element begins.
+    /// Begins an element.
     fn start(&mut self, name: Name<'_>, namespaces: &[Namespace<'_>], attributes: &[Attribute<'_>]);
 
-    /// Text inside the open element. Adjacent calls make one text; empty text says nothing.
+    /// Adds text to the open element. Adjacent calls make one text; empty text has no effect.
     fn text(&mut self, text: &str);
 
-    /// The element that was opened last ends.
+    /// Ends the element that was opened last.
     fn end(&mut self);
 
-    /// An element without attributes begins.
+    /// Begins an element without attributes.
     fn open(&mut self, name: Name<'_>) {
         self.start(name, &[], &[]);
     }
 
-    /// An element that holds only text, or nothing when the text is empty.
+    /// An element that contains only text, or nothing if the text is empty.
     fn leaf(&mut self, name: Name<'_>, text: &str) {
         self.open(name);
         self.text(text);
@@ -119,7 +119,7 @@ pub trait Sink {
     }
 }
 
-/// What debug builds assert of a start event.
+/// Assertions of debug builds for a start event.
 pub(crate) fn assert_names(name: Name<'_>, namespaces: &[Namespace<'_>], attributes: &[Attribute<'_>]) {
     let legal = |name: Name<'_>| {
         is_ncname(name.local)

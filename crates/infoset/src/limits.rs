@@ -1,10 +1,10 @@
-//! What a decoder may spend on one document.
+//! Limits of the decoder.
 
 use std::fmt;
 
-/// Caps on what one document may cost to decode.
+/// Limits on the cost of decoding one document.
 ///
-/// The defaults suit request bodies of a web service. Change what you need:
+/// The defaults suit request bodies of a web service. Override as needed:
 ///
 /// ```
 /// let limits = infoset::Limits { bytes: 64 * 1024, depth: 16, ..infoset::Limits::default() };
@@ -13,7 +13,7 @@ use std::fmt;
 pub struct Limits {
     /// Octets of the encoded document. Default 8 MiB.
     pub bytes: usize,
-    /// Elements inside each other, the root being 1. Default 64.
+    /// Nested elements; the root is level 1. Default 64.
     pub depth: usize,
     /// Attributes and namespace declarations of one element, together. Default 64.
     pub attributes: usize,
@@ -23,12 +23,11 @@ pub struct Limits {
     pub table_entries: usize,
     /// Octets of one encoded string. Default 1 MiB.
     pub string: usize,
-    /// What is handed to the sink. Default 32 MiB.
+    /// Octets sent to the sink. Default 32 MiB.
     ///
-    /// One octet can repeat a long string, so a short document can ask for a huge output. This counts the
-    /// octets (UTF-8) of every name, namespace, value and text handed over, and 32 more for each element,
-    /// attribute and namespace declaration. Escaping is not counted: it can make XML text up to six times
-    /// as long.
+    /// One octet can repeat a long string, so a short document can produce a huge output. This counts the
+    /// octets (UTF-8) of every name, namespace, value and text, and 32 more for each element, attribute and
+    /// namespace declaration. Escaping is not counted: it can make XML text up to six times as long.
     pub output: usize,
 }
 
@@ -45,7 +44,7 @@ impl Default for Limits {
     }
 }
 
-/// Which of the [`Limits`] a document exceeds.
+/// The exceeded limit of [`Limits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {

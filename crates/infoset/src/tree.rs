@@ -1,11 +1,11 @@
-//! A small owned tree, for callers who would rather look around than listen.
+//! A small owned tree, for random access to a document.
 
 use crate::event::{Attribute, Name, Namespace, Sink};
 
 /// An owned [`Name`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OwnedName {
-    /// The prefix; compare names by namespace and local name instead.
+    /// The prefix; ignore it when comparing names.
     pub prefix: String,
     /// The namespace name; empty for none.
     pub namespace: String,
@@ -14,13 +14,13 @@ pub struct OwnedName {
 }
 
 impl OwnedName {
-    /// The same name, borrowed.
+    /// Borrows the name.
     #[must_use]
     pub fn as_name(&self) -> Name<'_> {
         Name::qualified(&self.prefix, &self.namespace, &self.local)
     }
 
-    /// Whether this is that local name in that namespace.
+    /// Whether the name has this namespace and local name.
     #[must_use]
     pub fn is(&self, namespace: &str, local: &str) -> bool {
         self.local == local && self.namespace == namespace
@@ -33,16 +33,16 @@ impl From<Name<'_>> for OwnedName {
     }
 }
 
-/// What an element contains.
+/// A child of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// An element.
+    /// A child element.
     Element(Element),
     /// Text, never empty and never next to another text.
     Text(String),
 }
 
-/// An element and everything in it.
+/// An element with its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Element {
     /// The name.
@@ -62,7 +62,7 @@ impl Element {
         self.attributes.iter().find(|(name, _)| name.is(namespace, local)).map(|(_, value)| value.as_str())
     }
 
-    /// The elements directly inside.
+    /// The child elements.
     pub fn elements(&self) -> impl Iterator<Item = &Element> {
         self.children.iter().filter_map(|child| match child {
             Node::Element(element) => Some(element),
@@ -70,13 +70,13 @@ impl Element {
         })
     }
 
-    /// The first element directly inside that has this name.
+    /// The first child element with this name.
     #[must_use]
     pub fn child(&self, namespace: &str, local: &str) -> Option<&Element> {
         self.elements().find(|element| element.name.is(namespace, local))
     }
 
-    /// The text directly inside, joined.
+    /// The joined text of all child text nodes.
     #[must_use]
     pub fn text(&self) -> String {
         self.children
@@ -124,13 +124,13 @@ pub struct TreeBuilder {
 }
 
 impl TreeBuilder {
-    /// A builder that has heard nothing yet.
+    /// An empty builder.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The root element, if it has ended.
+    /// The root element, if it is complete.
     #[must_use]
     pub fn finish(self) -> Option<Element> {
         self.root

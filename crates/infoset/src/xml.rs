@@ -1,8 +1,8 @@
-//! The XML text sink.
+//! Writes XML text.
 //!
-//! Escapes so that a parser gives back exactly the events that were written: a parser turns a raw carriage
-//! return into a line feed, and a raw tab or line feed in an attribute into a space, so these are written
-//! as character references.
+//! Escapes so that a parser returns exactly the written events. A parser turns a raw carriage return into a
+//! line feed, and a raw tab or line feed in an attribute into a space, so these are written as character
+//! references.
 
 use std::ops::Range;
 
@@ -26,31 +26,31 @@ const DECLARATION: &[u8] = br#"<?xml version="1.0" encoding="UTF-8"?>"#;
 #[derive(Debug)]
 pub struct XmlWriter {
     out: Vec<u8>,
-    /// Where in `out` the qualified name of each open element stands: the end tag copies it from there.
+    /// The position of each open element's qualified name in `out`, from which the end tag copies it.
     open: Vec<Range<usize>>,
-    /// The last start tag still lacks its `>` or `/>`.
+    /// Whether the last start tag still lacks its `>` or `/>`.
     in_tag: bool,
     fragment: bool,
 }
 
 impl XmlWriter {
-    /// A document, which begins with the XML declaration.
+    /// A document with an XML declaration.
     #[must_use]
     pub fn new() -> Self {
         Self { out: DECLARATION.to_vec(), fragment: false, ..Self::fragment() }
     }
 
-    /// A piece to be put into a document with [`raw`](Self::raw): no declaration, any number of elements,
-    /// and text at the top level is kept.
+    /// A fragment for [`raw`](Self::raw): no declaration, any number of elements, and text at the top level is
+    /// kept.
     #[must_use]
     pub fn fragment() -> Self {
         Self { out: Vec::new(), open: Vec::new(), in_tag: false, fragment: true }
     }
 
-    /// Appends XML that is already rendered, such as another writer's fragment.
+    /// Appends rendered XML, such as another writer's fragment.
     ///
-    /// It is trusted and not looked at: it must be well-formed, in UTF-8, and its namespaces must be
-    /// declared in it or around it.
+    /// The fragment is trusted and not checked: it must be well-formed UTF-8, and its namespaces must be
+    /// declared inside or around it.
     ///
     /// ```
     /// use infoset::{Name, Sink, XmlWriter};
@@ -73,7 +73,7 @@ impl XmlWriter {
         }
     }
 
-    /// The text. Elements that are still open are closed.
+    /// Returns the text. Open elements are closed.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         while !self.open.is_empty() {
@@ -99,7 +99,7 @@ impl XmlWriter {
 
     fn value(&mut self, value: &str) {
         self.out.extend_from_slice(b"=\"");
-        escape(&mut self.out, value, Place::Attribute);
+        escape(&mut self.out, value, EscapeContext::Attribute);
         self.out.push(b'"');
     }
 }
@@ -136,7 +136,7 @@ impl Sink for XmlWriter {
             return;
         }
         self.close_tag();
-        escape(&mut self.out, text, Place::Content);
+        escape(&mut self.out, text, EscapeContext::Content);
     }
 
     fn end(&mut self) {
@@ -154,14 +154,14 @@ impl Sink for XmlWriter {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum EscapeContext {
     Content,
     Attribute,
 }
 
-fn escape(out: &mut Vec<u8>, text: &str, place: Place) {
+fn escape(out: &mut Vec<u8>, text: &str, context: EscapeContext) {
     let bytes = text.as_bytes();
-    let in_attribute = place == Place::Attribute;
+    let in_attribute = context == EscapeContext::Attribute;
     let mut copied = 0;
     for (at, &byte) in bytes.iter().enumerate() {
         let (replacement, replaced) = match byte {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_by_place() {
+    fn escaping_depends_on_the_context() {
         let raw = "&<>\"'\t\n\r\0\u{FFFE}\u{FFFD}é";
         assert_eq!(written(|xml| xml.text(raw)), "&amp;&lt;&gt;\"'\t\n&#13;\u{FFFD}\u{FFFD}\u{FFFD}é");
         assert_eq!(
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn finish_closes_what_is_open() {
+    fn finish_closes_open_elements() {
         assert_eq!(
             written(|xml| {
                 xml.start(Name::qualified("p", "u", "a"), &[Namespace::new("p", "u")], &[]);

@@ -1,6 +1,6 @@
-//! Everything that is tested from outside, in one binary: building one is quicker than building six.
+//! All integration tests in one binary: it links faster than one binary per file.
 
-// These are tests: a panic is how they report.
+// Tests report failures by panicking.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,9 +1,10 @@
-//! What is signed: the signature base string of RFC 5849, section 3.4.1.
+//! The signature base string of RFC 5849, section 3.4.1.
 
 use crate::encoding::{encode_into, encode_twice_into};
 use crate::parameters::Parameters;
 
-/// The address without query: scheme and host in lower case, the scheme's own port left out, the path as sent.
+/// The address without query: scheme and host in lower case, without the scheme's default port, the path as
+/// sent.
 pub(crate) fn base_uri(origin: &str, path: &str) -> String {
     let mut uri = String::with_capacity(origin.len() + path.len() + 1);
     uri.push_str(origin.trim_end_matches('/'));
@@ -16,9 +17,9 @@ pub(crate) fn base_uri(origin: &str, path: &str) -> String {
     uri
 }
 
-/// The method, the address and the sorted parameters, each encoded, with `&` between them.
+/// The method, the address and the sorted parameters, each encoded, joined by `&`.
 pub(crate) fn base_string(http_method: &str, base_uri: &str, parameters: &Parameters) -> String {
-    // Half as much again for what becomes longer: a guess that fits most requests.
+    // Half as much again for escapes: a guess that fits most requests.
     let plain = http_method.len() + base_uri.len() + parameters.length();
     let mut out = String::with_capacity(plain + plain / 2 + 64);
     encode_into(&mut out, http_method.as_bytes());

@@ -1,9 +1,9 @@
-//! Percent-encoding as RFC 5849, section 3.6, wants it, and back.
+//! Percent-encoding of RFC 5849, section 3.6, and decoding.
 
 use std::cmp::Ordering;
 
-/// Encodes as RFC 5849 does, in the base string and in the `Authorization` header: all but letters, digits and
-/// `-._~` become `%XX`, with digits in upper case.
+/// Encodes for the base string and the `Authorization` header as RFC 5849 requires: all bytes except letters,
+/// digits and `-._~` become `%XX`, with digits in upper case.
 ///
 /// ```
 /// assert_eq!(oauth1::encode("caffè + tè*".as_bytes()), "caff%C3%A8%20%2B%20t%C3%A8%2A");
@@ -20,10 +20,10 @@ pub(crate) fn encode_into(out: &mut String, bytes: &[u8]) {
     write_escaped(out, bytes, "%");
 }
 
-/// Appends `bytes`, encoded and then encoded again: what the base string does to names and values.
+/// Appends `bytes`, encoded twice, as the base string requires for names and values.
 ///
-/// The first pass leaves only unreserved characters and percent signs, and of these the second changes only the
-/// percent signs; so both passes are one with `%25` for `%`.
+/// The first pass leaves only unreserved characters and percent signs, and the second changes only the percent
+/// signs; so both passes are one with `%25` for `%`.
 pub(crate) fn encode_twice_into(out: &mut String, bytes: &[u8]) {
     write_escaped(out, bytes, "%25");
 }
@@ -40,26 +40,27 @@ fn write_escaped(out: &mut String, bytes: &[u8], escape: &str) {
     }
 }
 
-/// Compares as the encoded forms compare, without writing them.
+/// Compares in the order of the encoded forms, without encoding.
 ///
-/// Encoded, a byte is itself or begins with `%`, which is less than all unreserved characters; after the `%`, digits
-/// compare as their values do. So it is enough to rank the reserved bytes before the unreserved ones.
-pub(crate) fn encoded_order(one: &[u8], other: &[u8]) -> Ordering {
+/// An encoded byte is itself or begins with `%`, which is less than all unreserved characters; digits after the
+/// `%` compare like their values. So it is enough to rank the reserved bytes before the unreserved ones.
+pub(crate) fn encoded_order(left: &[u8], right: &[u8]) -> Ordering {
     let rank = |byte: u8| (is_unreserved(byte), byte);
-    match one.iter().zip(other).find(|(byte, other_byte)| byte != other_byte) {
+    match left.iter().zip(right).find(|(byte, other_byte)| byte != other_byte) {
         Some((&byte, &other_byte)) => rank(byte).cmp(&rank(other_byte)),
-        None => one.len().cmp(&other.len()),
+        None => left.len().cmp(&right.len()),
     }
 }
 
-/// What `+` means: a space in queries and forms, itself in a header.
+/// The meaning of `+`: a space in queries and forms, a plus sign in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plus {
     Space,
     Itself,
 }
 
-/// Appends `raw`, decoded. A percent sign without two hexadecimal digits stays as it is; false if there was one.
+/// Appends `raw`, decoded. A percent sign without two hexadecimal digits is kept; returns false if there was
+/// one.
 pub(crate) fn decode_into(out: &mut Vec<u8>, raw: &[u8], plus: Plus) -> bool {
     let mut well_formed = true;
     let mut rest = raw;
@@ -83,7 +84,7 @@ pub(crate) fn decode_into(out: &mut Vec<u8>, raw: &[u8], plus: Plus) -> bool {
     well_formed
 }
 
-/// The byte that two hexadecimal digits mean, and what follows them.
+/// The byte of two hexadecimal digits, and the rest.
 fn escaped(after_percent: &[u8]) -> Option<(u8, &[u8])> {
     let (&[high, low], rest) = after_percent.split_first_chunk::<2>()?;
     Some((hex_value(high)? << 4 | hex_value(low)?, rest))

@@ -12,14 +12,14 @@ pub(crate) fn pairs(header: &[u8]) -> Option<Pairs<'_>> {
     is_oauth.then_some(Pairs { header_length: header.len(), rest })
 }
 
-/// The pairs as they stand, not decoded, without the realm, which is never signed. Ends after an error.
+/// The undecoded pairs without the realm, which is never signed. Ends after an error.
 pub(crate) struct Pairs<'a> {
     header_length: usize,
     rest: &'a [u8],
 }
 
 impl Pairs<'_> {
-    /// How long the whole header is.
+    /// The length of the complete header.
     pub(crate) const fn header_length(&self) -> usize {
         self.header_length
     }
@@ -30,7 +30,7 @@ impl<'a> Iterator for Pairs<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            // Lists of HTTP may have empty elements, so commas may follow each other.
+            // Lists of HTTP may have empty elements, so commas may be adjacent.
             self.rest = skip(self.rest, |byte| *byte == b',' || is_whitespace(byte));
             if self.rest.is_empty() {
                 return None;
@@ -53,7 +53,7 @@ impl<'a> Iterator for Pairs<'a> {
 
 type Pair<'a> = (&'a [u8], &'a [u8]);
 
-/// A pair, or None for the realm, and what follows it: nothing or a comma.
+/// A pair, or None for the realm, and the rest: empty or beginning with a comma.
 fn pair(text: &[u8]) -> Option<(Option<Pair<'_>>, &[u8])> {
     let (name, rest) = split_at(text, b'=')?;
     if name.is_empty() || !name.iter().all(is_name_byte) {
@@ -64,7 +64,7 @@ fn pair(text: &[u8]) -> Option<(Option<Pair<'_>>, &[u8])> {
         (None, after_quoted_string(rest)?)
     } else {
         let (value, rest) = split_at(rest, b'"')?;
-        // A backslash is an escape to HTTP and a character to OAuth; percent-encoded it would be neither.
+        // A backslash is an escape in HTTP and a character in OAuth, so it must be percent-encoded.
         if value.contains(&b'\\') {
             return None;
         }
@@ -74,7 +74,7 @@ fn pair(text: &[u8]) -> Option<(Option<Pair<'_>>, &[u8])> {
     matches!(rest.first(), None | Some(b',')).then_some((pair, rest))
 }
 
-/// What follows the closing quote of a quoted string, in which a backslash takes the meaning from the next byte.
+/// The text after the closing quote of a quoted string. A backslash escapes the next byte.
 fn after_quoted_string(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         match text {
@@ -85,14 +85,14 @@ fn after_quoted_string(mut text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-fn split_at(text: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
-    let (before, from) = text.split_at_checked(text.iter().position(|&byte| byte == mark)?)?;
+fn split_at(text: &[u8], delimiter: u8) -> Option<(&[u8], &[u8])> {
+    let (before, from) = text.split_at_checked(text.iter().position(|&byte| byte == delimiter)?)?;
     Some((before, from.split_first()?.1))
 }
 
 fn skip(text: &[u8], skipped: impl Fn(&u8) -> bool) -> &[u8] {
-    let kept = text.iter().position(|byte| !skipped(byte)).unwrap_or(text.len());
-    text.get(kept..).unwrap_or_default()
+    let start = text.iter().position(|byte| !skipped(byte)).unwrap_or(text.len());
+    text.get(start..).unwrap_or_default()
 }
 
 const fn is_whitespace(byte: &u8) -> bool {

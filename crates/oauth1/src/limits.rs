@@ -1,14 +1,14 @@
-//! What one request may cost before anybody knows who sent it.
+//! Limits on the cost of a request before its sender is known.
 
-/// The longest `Authorization` header that is read, in bytes.
+/// The longest accepted `Authorization` header, in bytes.
 pub const MAX_HEADER_LENGTH: usize = 16 << 10;
 
-/// The longest query and form that are read, in bytes of both together.
+/// The maximum length of query and form together, in bytes.
 pub const MAX_FORM_LENGTH: usize = 1 << 20;
 
-/// The most parameters that one request may have, wherever they stand.
+/// The maximum number of parameters of a request, from all locations.
 pub const MAX_PARAMETERS: usize = 1_000;
 
-/// The longest value of a protocol parameter, in bytes once decoded: enough for the signature of an RSA key of
-/// 8,192 bits.
+/// The longest decoded value of a protocol parameter, in bytes: enough for the signature of an RSA key of 8,192
+/// bits.
 pub const MAX_VALUE_LENGTH: usize = 2_048;

@@ -1,4 +1,4 @@
-//! Why a request cannot be read as a signed one.
+//! Errors of requests that cannot be read as signed ones.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use crate::limits::{MAX_FORM_LENGTH, MAX_HEADER_LENGTH, MAX_PARAMETERS, MAX_VALU
 use crate::problem::Problem;
 use crate::protocol;
 
-/// A request that cannot be read as a signed one. Each message says what would be right.
+/// A request that cannot be read as a signed one. Each message says what was expected.
 ///
-/// Messages may name parameters, never their values: one of them may be a secret in the wrong place. A name may come
-/// from the request, so escape it for wherever it is shown.
+/// Messages may name parameters, never their values: a secret may be in the wrong parameter. A name may come
+/// from the request, so escape it for display.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Malformed {
@@ -34,7 +34,7 @@ pub enum Malformed {
          after OAuth come parameters as name=\"value\", percent-encoded, with commas between them"
     )]
     HeaderUnreadable {
-        /// Where the parameter begins that cannot be read, counted in bytes from 0.
+        /// The offset of the unreadable parameter in bytes, counted from 0.
         at: usize,
     },
     /// A percent sign that is not followed by two hexadecimal digits.
@@ -49,28 +49,28 @@ pub enum Malformed {
         /// The parameter.
         name: Cow<'static, str>,
     },
-    /// A parameter that may come once came twice.
+    /// A parameter that may occur once is repeated.
     #[error("{name} is there more than once: send it once")]
     Repeated {
         /// The parameter.
         name: Cow<'static, str>,
     },
-    /// Protocol parameters in more than one place.
+    /// Protocol parameters in more than one location.
     #[error(
         "{name} is not where the other protocol parameters are: \
          send all in the Authorization header, or all in the form, or all in the query"
     )]
     Scattered {
-        /// The parameter that is elsewhere than the first ones.
+        /// The first parameter in another location.
         name: &'static str,
     },
-    /// Protocol parameters that are needed are not there, or empty.
+    /// Required protocol parameters are missing or empty.
     #[error("these parameters are needed and absent or empty: {}", names.join(", "))]
     Absent {
         /// The parameters.
         names: Vec<&'static str>,
     },
-    /// `oauth_version` is there and not 1.0.
+    /// `oauth_version` is not 1.0.
     #[error("oauth_version is not supported: send 1.0 or leave it out")]
     VersionRejected,
     /// An unknown signature method.
@@ -85,7 +85,7 @@ pub enum Malformed {
 }
 
 impl Malformed {
-    /// The word of the problem-reporting extension.
+    /// The value for `oauth_problem`.
     #[must_use]
     pub const fn problem(&self) -> Problem {
         match self {
@@ -96,8 +96,8 @@ impl Malformed {
         }
     }
 
-    /// The names of the parameters that are absent or rejected, for `oauth_parameters_absent` and
-    /// `oauth_parameters_rejected`. Empty where the refusal is not of one parameter.
+    /// The names of the missing or rejected parameters, for `oauth_parameters_absent` and
+    /// `oauth_parameters_rejected`. Empty if the error does not concern single parameters.
     #[must_use]
     pub fn parameters(&self) -> Vec<&str> {
         match self {

@@ -1,55 +1,55 @@
-//! The words by which the problem-reporting extension tells a client what went wrong.
+//! The values of `oauth_problem` in the problem-reporting extension.
 
 use std::fmt;
 
-/// What is wrong with a request, in the words of the OAuth problem-reporting extension (`oauth_problem`).
+/// What is wrong with a request, in the terms of the OAuth problem-reporting extension (`oauth_problem`).
 ///
-/// This crate finds some of them by itself; the others need accounts, tokens and a memory of nonces, which the
-/// server keeps.
+/// This crate detects some of them. The others require accounts, tokens and stored nonces, which the server
+/// has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Problem {
     /// `oauth_version` is not 1.0.
     VersionRejected,
-    /// A parameter that is needed is not there.
+    /// A required parameter is missing.
     ParameterAbsent,
-    /// A parameter has a value that it cannot have, or stands where it cannot stand, or twice.
+    /// A parameter has an invalid value, is in the wrong location, or is repeated.
     ParameterRejected,
     /// The timestamp is too far from the server's clock.
     TimestampRefused,
-    /// The nonce came before, with the same timestamp, consumer and token.
+    /// The nonce was used before with the same timestamp, consumer and token.
     NonceUsed,
-    /// The server does not know this signature method, or not for this consumer.
+    /// The signature method is unknown, or not allowed for this consumer.
     SignatureMethodRejected,
-    /// The signature does not fit the request.
+    /// The signature does not match the request.
     SignatureInvalid,
-    /// Nobody has this consumer key.
+    /// The consumer key is unknown.
     ConsumerKeyUnknown,
-    /// The consumer is turned away for good.
+    /// The consumer is rejected permanently.
     ConsumerKeyRejected,
-    /// The consumer is turned away for now.
+    /// The consumer is rejected temporarily.
     ConsumerKeyRefused,
-    /// The temporary token was exchanged already.
+    /// The temporary token was already exchanged.
     TokenUsed,
-    /// The token's time is over.
+    /// The token has expired.
     TokenExpired,
-    /// The user took the token back.
+    /// The user revoked the token.
     TokenRevoked,
-    /// The token is unknown, of the wrong kind, or another consumer's.
+    /// The token is unknown, of the wrong kind, or belongs to another consumer.
     TokenRejected,
-    /// The verifier is not the one that belongs to the temporary token.
+    /// The verifier does not belong to the temporary token.
     VerifierInvalid,
-    /// The user has to authorize the consumer anew.
+    /// The user has to authorize the consumer again.
     AdditionalAuthorizationRequired,
-    /// The user has not decided yet whether the consumer may do this.
+    /// The user has not decided yet whether to authorize the consumer.
     PermissionUnknown,
-    /// The user does not let the consumer do this.
+    /// The user does not allow the consumer to do this.
     PermissionDenied,
-    /// The user said no when asked to authorize the consumer.
+    /// The user refused to authorize the consumer.
     UserRefused,
 }
 
 impl Problem {
-    /// The word that goes into `oauth_problem`.
+    /// The value for `oauth_problem`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

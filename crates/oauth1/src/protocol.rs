@@ -1,4 +1,4 @@
-//! The protocol parameters: who may send which, where, and what each may be.
+//! The protocol parameters: their locations and allowed values.
 
 use std::str;
 
@@ -19,26 +19,26 @@ pub(crate) const BODY_HASH: &str = "oauth_body_hash";
 const NAMES: [&str; 8] =
     [CONSUMER_KEY, TOKEN, SIGNATURE_METHOD, SIGNATURE, TIMESTAMP, NONCE, VERSION, BODY_HASH];
 
-/// Whether this is one of the parameters that make a request a signed one.
+/// Whether this is a parameter that makes a request a signed one.
 ///
-/// `oauth_callback` and `oauth_verifier` are not: some clients send them as ordinary parameters, beside protocol
-/// parameters in the header.
+/// `oauth_callback` and `oauth_verifier` are not: some clients send them as ordinary parameters, with the
+/// protocol parameters in the header.
 pub(crate) fn is_protocol_name(name: &[u8]) -> bool {
     NAMES.iter().any(|known| known.as_bytes() == name)
 }
 
-/// Where a parameter came from.
+/// The location of a parameter in the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ParameterLocation {
     Header,
     Query,
     Form,
 }
 
-/// The protocol parameters as they come in.
+/// The protocol parameters, unchecked.
 #[derive(Default)]
-pub(crate) struct Incoming {
-    place: Option<Place>,
+pub(crate) struct UncheckedProtocol {
+    location: Option<ParameterLocation>,
     consumer_key: Option<String>,
     token: Option<String>,
     signature_method: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Incoming {
     body_hash: Option<String>,
 }
 
-/// The protocol parameters once they are known to be right.
+/// The protocol parameters, checked.
 #[derive(Clone)]
 pub(crate) struct Protocol {
     pub(crate) consumer_key: String,
@@ -61,19 +61,19 @@ pub(crate) struct Protocol {
     pub(crate) body_hash: Option<String>,
 }
 
-impl Incoming {
-    /// Takes a parameter if it is a protocol parameter; says which one it was.
-    pub(crate) fn take(
+impl UncheckedProtocol {
+    /// Stores a protocol parameter and returns its name; `None` for any other parameter.
+    pub(crate) fn store(
         &mut self,
-        place: Place,
+        location: ParameterLocation,
         parameter: &Decoded<'_>,
     ) -> Result<Option<&'static str>, Malformed> {
-        let first_place = self.place;
+        let first_location = self.location;
         let Some((name, slot)) = self.slot(parameter.name) else { return Ok(None) };
         if slot.is_some() {
             return Err(Malformed::Repeated { name: name.into() });
         }
-        if first_place.is_some_and(|first| first != place) {
+        if first_location.is_some_and(|first| first != location) {
             return Err(Malformed::Scattered { name });
         }
         if !parameter.well_formed {
@@ -84,7 +84,7 @@ impl Incoming {
         }
         let value = str::from_utf8(parameter.value).map_err(|_| Malformed::NotUtf8 { name: name.into() })?;
         *slot = Some(value.to_owned());
-        self.place = Some(place);
+        self.location = Some(location);
         Ok(Some(name))
     }
 
@@ -102,9 +102,9 @@ impl Incoming {
         })
     }
 
-    /// Checks that all is there and can be what it says.
+    /// Checks that the parameters are complete and valid.
     pub(crate) fn check(self) -> Result<Protocol, Malformed> {
-        // The standard knows 1.0 only; clients of its revision 1.0a name that, and mean the same.
+        // The standard defines only 1.0; clients of revision 1.0a may send that, with the same meaning.
         let known = |version: &str| version == "1.0" || version.eq_ignore_ascii_case("1.0a");
         if !self.version.as_deref().is_none_or(known) {
             return Err(Malformed::VersionRejected);
@@ -115,7 +115,7 @@ impl Incoming {
         let timestamp = not_empty(self.timestamp);
         let nonce = not_empty(self.nonce);
         let method = signature_method.as_deref().map(SignatureMethod::from_name);
-        // Before anything is said to be absent: what is needed depends on the method.
+        // Checked before missing parameters: the required ones depend on the method.
         if method == Some(None) {
             return Err(Malformed::SignatureMethodRejected);
         }
@@ -150,13 +150,13 @@ impl Incoming {
     }
 }
 
-/// An empty value counts as none: no key, secret or number is empty.
+/// An empty value counts as missing: no key, secret or number is empty.
 fn not_empty(value: Option<String>) -> Option<String> {
     value.filter(|value| !value.is_empty())
 }
 
 fn seconds(timestamp: &str) -> Result<u64, Malformed> {
-    // Digits only: the standard library's parser would take a plus sign too.
+    // Digits only: the standard library's parser accepts a plus sign.
     let digits = timestamp.bytes().all(|byte| byte.is_ascii_digit());
     let parsed = timestamp.parse().ok().filter(|&seconds| digits && seconds > 0);
     parsed.ok_or(Malformed::TimestampRejected)

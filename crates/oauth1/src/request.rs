@@ -1,4 +1,4 @@
-//! A request as it came in, and reading it.
+//! An incoming request, and reading its parameters.
 
 use std::fmt;
 
@@ -7,48 +7,48 @@ use crate::encoding::{Plus, decode_into};
 use crate::limits::{MAX_FORM_LENGTH, MAX_HEADER_LENGTH};
 use crate::malformed::Malformed;
 use crate::parameters::Parameters;
-use crate::protocol::{self, Incoming, Place, is_protocol_name};
+use crate::protocol::{self, ParameterLocation, UncheckedProtocol, is_protocol_name};
 use crate::signed::Signed;
 use crate::{form, header};
 
-/// A request as it came in.
+/// An incoming request.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The method. The base string has it in upper case; HEAD stays HEAD.
+    /// The method. It is signed in upper case; HEAD stays HEAD.
     pub method: &'a str,
-    /// The address under which clients know the server, `https://host` or `https://host:port`, from its settings and
-    /// never from the `Host` header: whoever writes that could have a signature for another server accepted here.
+    /// The server's public address, `https://host` or `https://host:port`, from its configuration and never
+    /// from the `Host` header: a client that controls it could have a signature for another server accepted
+    /// here.
     pub origin: &'a str,
-    /// The path exactly as it was sent, still percent-encoded. An empty one means `/`.
+    /// The path exactly as sent, still percent-encoded. An empty path means `/`.
     pub path: &'a str,
-    /// The query exactly as it was sent, without the `?`.
+    /// The query exactly as sent, without the `?`.
     pub query: &'a [u8],
-    /// The whole value of the `Authorization` header, if there is one. With another scheme than OAuth it counts as
-    /// none.
+    /// The complete value of the `Authorization` header, if there is one. A scheme other than OAuth is ignored.
     pub authorization: Option<&'a [u8]>,
-    /// The body, if its type is `application/x-www-form-urlencoded`, whatever the method.
+    /// The body, if its type is `application/x-www-form-urlencoded`, for any method.
     pub form: Option<&'a [u8]>,
 }
 
 impl Request<'_> {
-    /// Whether somebody meant to sign this: the header's scheme is OAuth, or a protocol parameter is in the query or
-    /// in the form.
+    /// Whether the request is meant to be signed: the header's scheme is OAuth, or a protocol parameter is in
+    /// the query or in the form.
     ///
-    /// Costs a look at each name and allocates next to nothing, so that it can be asked of every request.
+    /// This scans the names and allocates next to nothing, so it is cheap enough for every request.
     #[must_use]
     pub fn is_signed(&self) -> bool {
         self.authorization.is_some_and(|header| header::pairs(header).is_some())
             || [self.query, self.form.unwrap_or_default()].into_iter().any(has_protocol_parameter)
     }
 
-    /// Reads all parameters and checks that the protocol parameters are complete and sound.
+    /// Reads all parameters and checks that the protocol parameters are complete and valid.
     ///
-    /// This knows nothing of consumers, tokens and clocks; what comes out is only a claim until
-    /// [`Signed::verify`] has held.
+    /// This involves no consumers, tokens or clocks; the result is only a claim until [`Signed::verify`]
+    /// succeeds.
     ///
     /// # Errors
     ///
-    /// If it is not a signed request, or not one that can be read in one way only.
+    /// If the request is not signed, or not readable in exactly one way.
     pub fn read(&self) -> Result<Signed, Malformed> {
         let form = self.form.unwrap_or_default();
         if self.query.len().saturating_add(form.len()) > MAX_FORM_LENGTH {
@@ -60,20 +60,20 @@ impl Request<'_> {
             return Err(Malformed::HeaderTooLong);
         }
 
-        let mut reading = Reading {
+        let mut reader = RequestReader {
             parameters: Parameters::with_capacity(header_length + self.query.len() + form.len()),
-            incoming: Incoming::default(),
+            protocol: UncheckedProtocol::default(),
         };
         for pair in header.into_iter().flatten() {
-            reading.add(Place::Header, pair?)?;
+            reader.add(ParameterLocation::Header, pair?)?;
         }
-        for (place, text) in [(Place::Query, self.query), (Place::Form, form)] {
+        for (location, text) in [(ParameterLocation::Query, self.query), (ParameterLocation::Form, form)] {
             for pair in form::pairs(text) {
-                reading.add(place, pair)?;
+                reader.add(location, pair)?;
             }
         }
-        let Reading { mut parameters, incoming } = reading;
-        let protocol = incoming.check()?;
+        let RequestReader { mut parameters, protocol } = reader;
+        let protocol = protocol.check()?;
         parameters.sort();
         Ok(Signed {
             http_method: self.method.to_ascii_uppercase(),
@@ -85,7 +85,7 @@ impl Request<'_> {
     }
 }
 
-/// Shows where the request went, and nothing of what it carries.
+/// Shows the destination of the request, and none of its content.
 impl fmt::Debug for Request<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
@@ -96,22 +96,22 @@ impl fmt::Debug for Request<'_> {
     }
 }
 
-/// A request that is half read.
-struct Reading {
+/// The state of reading a request.
+struct RequestReader {
     parameters: Parameters,
-    incoming: Incoming,
+    protocol: UncheckedProtocol,
 }
 
-impl Reading {
-    fn add(&mut self, place: Place, (name, value): (&[u8], &[u8])) -> Result<(), Malformed> {
-        let plus = if place == Place::Header { Plus::Itself } else { Plus::Space };
+impl RequestReader {
+    fn add(&mut self, location: ParameterLocation, (name, value): (&[u8], &[u8])) -> Result<(), Malformed> {
+        let plus = if location == ParameterLocation::Header { Plus::Itself } else { Plus::Space };
         let decoded = self.parameters.push(name, value, plus)?;
-        match self.incoming.take(place, &decoded)? {
-            // The only one that is not signed.
+        match self.protocol.store(location, &decoded)? {
+            // The signature is the only protocol parameter that is not signed.
             Some(protocol::SIGNATURE) => self.parameters.pop(),
-            // What a header holds is percent-encoded by definition. In queries and forms a stray percent sign
-            // stands for itself, as it does in browsers.
-            None if place == Place::Header && !decoded.well_formed => {
+            // Header values are percent-encoded by definition. In queries and forms a stray percent sign is
+            // literal, as in browsers.
+            None if location == ParameterLocation::Header && !decoded.well_formed => {
                 let name = String::from_utf8_lossy(decoded.name).into_owned();
                 return Err(Malformed::BadEscape { name: name.into() });
             }
@@ -122,7 +122,7 @@ impl Reading {
 }
 
 fn has_protocol_parameter(text: &[u8]) -> bool {
-    // As long as the shortest protocol name, and as the longest with every character percent-encoded.
+    // The lengths of the shortest protocol name, and of the longest one with every character percent-encoded.
     let plausible =
         |name: &[u8]| (11..=66).contains(&name.len()) && matches!(name.first(), Some(b'o' | b'%'));
     let mut decoded = Vec::new();

@@ -1,4 +1,4 @@
-//! Signature methods, and whether a signature is right.
+//! Signature methods and verification.
 
 use std::fmt;
 
@@ -13,16 +13,17 @@ use crate::problem::Problem;
 
 /// How a request is signed.
 ///
-/// The client chooses; a server that wants only some of them has to say so after reading the request.
+/// The client chooses the method; a server that allows only some of them has to check after reading the
+/// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SignatureMethod {
-    /// `HMAC-SHA1`, by the secrets of consumer and token.
+    /// `HMAC-SHA1` with the secrets of consumer and token.
     HmacSha1,
-    /// `HMAC-SHA256`, likewise. Not in RFC 5849, but clients speak it.
+    /// `HMAC-SHA256`, likewise. Not in RFC 5849, but clients use it.
     HmacSha256,
-    /// `RSA-SHA1`, by the consumer's private key. The secrets do not matter.
+    /// `RSA-SHA1` with the consumer's private key. The secrets are not used.
     RsaSha1,
-    /// `PLAINTEXT`: the secrets themselves. It signs nothing, and whoever sees a request can send others.
+    /// `PLAINTEXT`: the secrets themselves. It signs nothing: anyone who sees a request can send others.
     Plaintext,
 }
 
@@ -40,7 +41,7 @@ impl SignatureMethod {
         }
     }
 
-    /// The method of that name. Names are in upper case.
+    /// The method with this name. Names are in upper case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.as_str() == name)
@@ -53,7 +54,7 @@ impl fmt::Display for SignatureMethod {
     }
 }
 
-/// What a signature is verified with.
+/// The secrets for a verification.
 #[derive(Clone, Copy)]
 pub struct Secrets<'a> {
     /// The consumer's secret.
@@ -64,28 +65,28 @@ pub struct Secrets<'a> {
     pub rsa_key: Option<&'a [u8]>,
 }
 
-/// Shows nothing but whether there is a key.
+/// Shows only whether there is a key.
 impl fmt::Debug for Secrets<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Secrets").field("rsa_key", &self.rsa_key.is_some()).finish_non_exhaustive()
     }
 }
 
-/// The signature is not that of this request by these secrets. It does not say more, and must not.
+/// The signature does not match the request and the secrets. It deliberately gives no details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the signature does not fit the request and the secrets")]
 pub struct SignatureInvalid;
 
 impl SignatureInvalid {
-    /// The word of the problem-reporting extension.
+    /// The value for `oauth_problem`.
     #[must_use]
     pub const fn problem(&self) -> Problem {
         Problem::SignatureInvalid
     }
 }
 
-/// Verifies a signature, as it stands in `oauth_signature` once decoded, in a time that does not depend on the
-/// secrets but for their length. `base_string` is not asked for where it is not signed.
+/// Verifies the decoded value of `oauth_signature` in a time that depends only on the length of the secrets.
+/// `base_string` is called only if the method signs it.
 pub(crate) fn verify(
     method: SignatureMethod,
     signature: &str,
@@ -113,9 +114,9 @@ pub(crate) fn verify(
     verified.map_err(|_| SignatureInvalid)
 }
 
-/// Both secrets, encoded, with an `&` that is there even if one of them is empty.
+/// Both secrets, encoded, joined by an `&` even if one of them is empty.
 fn shared_key(secrets: &Secrets<'_>) -> Zeroizing<String> {
-    // As long as it can become: growing would leave a copy behind that nobody wipes.
+    // The maximum capacity: reallocation would leave a copy that is not wiped.
     let longest = 3 * (secrets.consumer.len() + secrets.token.len()) + 1;
     let mut key = Zeroizing::new(String::with_capacity(longest));
     encode_into(&mut key, secrets.consumer);
@@ -124,7 +125,7 @@ fn shared_key(secrets: &Secrets<'_>) -> Zeroizing<String> {
     key
 }
 
-/// Strict, so that a signature can be written in one way only.
+/// Strict, so that a signature has only one spelling.
 fn octets(signature: &str) -> Result<Vec<u8>, SignatureInvalid> {
     STANDARD.decode(signature).map_err(|_| SignatureInvalid)
 }

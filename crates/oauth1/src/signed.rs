@@ -1,4 +1,4 @@
-//! A request that was read: what it claims, and the means to check it.
+//! A request that was read: its claims, and the checks of them.
 
 use std::{fmt, str};
 
@@ -14,11 +14,11 @@ use crate::problem::Problem;
 use crate::protocol::Protocol;
 use crate::signature::{self, Secrets, SignatureInvalid, SignatureMethod};
 
-/// A signed request, as it was read. Nothing of it is proven until [`verify`](Self::verify) has held.
+/// A signed request. None of its claims is proven until [`verify`](Self::verify) succeeds.
 ///
-/// A server then does, in this order: look up consumer and token, [`check_timestamp`](Self::check_timestamp),
-/// `verify`, [`check_body`](Self::check_body), and only after that remember the nonce and refuse one that was there
-/// before; if it came first, anybody could use up the nonces of others.
+/// A server takes these steps, in this order: look up consumer and token,
+/// [`check_timestamp`](Self::check_timestamp), `verify`, [`check_body`](Self::check_body), and only then store
+/// the nonce and reject a known one. If nonces were stored first, anyone could use up the nonces of others.
 #[derive(Clone)]
 pub struct Signed {
     pub(crate) http_method: String,
@@ -35,7 +35,8 @@ impl Signed {
         &self.protocol.consumer_key
     }
 
-    /// `oauth_token`: what stands for the user. None if it is absent or empty, as when asking for a temporary one.
+    /// `oauth_token`: identifies the user. None if it is absent or empty, as in a request for temporary
+    /// credentials.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
         self.protocol.token.as_deref()
@@ -47,24 +48,24 @@ impl Signed {
         self.protocol.signature_method
     }
 
-    /// `oauth_timestamp`, in seconds since 1970. Only PLAINTEXT may leave it out.
+    /// `oauth_timestamp`, in seconds since 1970. Only PLAINTEXT may omit it.
     #[must_use]
     pub const fn timestamp(&self) -> Option<u64> {
         self.protocol.timestamp
     }
 
-    /// `oauth_nonce`. Only PLAINTEXT may leave it out.
+    /// `oauth_nonce`. Only PLAINTEXT may omit it.
     #[must_use]
     pub fn nonce(&self) -> Option<&str> {
         self.protocol.nonce.as_deref()
     }
 
-    /// Any signed parameter, decoded, from wherever it came: `oauth_callback`, `oauth_verifier`, or one of the
-    /// server's own.
+    /// Any signed parameter, decoded, from any location: `oauth_callback`, `oauth_verifier`, or one of the
+    /// server's.
     ///
     /// # Errors
     ///
-    /// If it is there more than once, or not UTF-8.
+    /// If the parameter is repeated or not UTF-8.
     pub fn parameter(&self, name: &str) -> Result<Option<&str>, Malformed> {
         let mut values = self.parameters.values(name.as_bytes());
         let Some(value) = values.next() else { return Ok(None) };
@@ -75,7 +76,7 @@ impl Signed {
         Ok(Some(value))
     }
 
-    /// The method as it is signed, in upper case.
+    /// The method in upper case, as it is signed.
     #[must_use]
     pub fn http_method(&self) -> &str {
         &self.http_method
@@ -87,45 +88,46 @@ impl Signed {
         &self.base_uri
     }
 
-    /// What is signed. It helps whoever writes a client, and it holds all values of the request: do not log it.
+    /// The base string that is signed. It helps authors of clients, but contains all values of the request: do
+    /// not log it.
     #[must_use]
     pub fn base_string(&self) -> String {
         base_string(&self.http_method, &self.base_uri, &self.parameters)
     }
 
-    /// The names of all signed parameters, encoded, in the order of the base string; one that is there twice is
-    /// twice in it. With method and address this is what a client needs to find why its signature does not fit.
+    /// The names of all signed parameters, encoded, in the order of the base string; a repeated name is listed
+    /// repeatedly. Together with method and address, a client can find out why its signature does not match.
     #[must_use]
     pub fn parameter_names(&self) -> Vec<String> {
         self.parameters.iter().map(|(name, _)| encode(name)).collect()
     }
 
-    /// Whether a `+` stands in the query or form as such. It means a space there, and clients that sign it as `%2B`
-    /// are the usual cause of signatures that do not fit.
+    /// Whether the query or form contains a literal `+`. It means a space there; clients that sign it as `%2B`
+    /// are the usual cause of signatures that do not match.
     #[must_use]
     pub const fn has_bare_plus(&self) -> bool {
         self.has_bare_plus
     }
 
-    /// Whether the signature is right, in a time that does not depend on the secrets but for their length.
+    /// Verifies the signature in a time that depends only on the length of the secrets.
     ///
-    /// For an unknown consumer or token, verify with made-up secrets before refusing: otherwise the time that the
-    /// answer takes tells which ones exist.
+    /// For an unknown consumer or token, verify with made-up secrets before rejecting: otherwise the response
+    /// time reveals which ones exist.
     ///
     /// # Errors
     ///
-    /// If it is not, and for RSA-SHA1 also if there is no key.
+    /// If the signature does not match, and for RSA-SHA1 also if there is no key.
     pub fn verify(&self, secrets: &Secrets<'_>) -> Result<(), SignatureInvalid> {
         let protocol = &self.protocol;
         signature::verify(protocol.signature_method, &protocol.signature, || self.base_string(), secrets)
     }
 
-    /// Whether the timestamp is near enough to `now_seconds`, in either direction. PLAINTEXT always passes: nobody
-    /// signed its timestamp.
+    /// Checks that the timestamp is within the window around `now_seconds`. PLAINTEXT always passes: its
+    /// timestamp is not signed.
     ///
     /// # Errors
     ///
-    /// If it is too far away.
+    /// If the timestamp is outside of the window.
     pub fn check_timestamp(&self, now_seconds: u64, window_seconds: u64) -> Result<(), TimestampRefused> {
         let from = now_seconds.saturating_sub(window_seconds);
         let to = now_seconds.saturating_add(window_seconds);
@@ -136,18 +138,18 @@ impl Signed {
         }
     }
 
-    /// Whether `oauth_body_hash` was sent, so that the body is worth waiting for.
+    /// Whether `oauth_body_hash` was sent, so that the body is needed for verification.
     #[must_use]
     pub const fn has_body_hash(&self) -> bool {
         self.protocol.body_hash.is_some()
     }
 
-    /// Whether `body` is what the client hashed, if it sent `oauth_body_hash`. Signatures cover forms only, and this
-    /// extension brings other bodies in: with SHA-1, whatever the signature method.
+    /// Checks `body` against `oauth_body_hash`, if that was sent. Signatures cover only forms; this extension
+    /// covers other bodies, with SHA-1 for every signature method.
     ///
     /// # Errors
     ///
-    /// If the hash was sent and is not that of the body.
+    /// If the hash was sent and does not match the body.
     pub fn check_body(&self, body: &[u8]) -> Result<(), BodyHashMismatch> {
         let Some(claimed) = &self.protocol.body_hash else { return Ok(()) };
         let hash = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, body);
@@ -155,7 +157,7 @@ impl Signed {
     }
 }
 
-/// Shows the shape of the request, and no value of any parameter.
+/// Shows the structure of the request, and no parameter value.
 impl fmt::Debug for Signed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Signed")
@@ -171,27 +173,27 @@ impl fmt::Debug for Signed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("oauth_timestamp is too far from the server's clock: from {from} to {to} would be accepted now")]
 pub struct TimestampRefused {
-    /// The earliest timestamp that would be accepted.
+    /// The earliest accepted timestamp.
     pub from: u64,
-    /// The latest one.
+    /// The latest accepted timestamp.
     pub to: u64,
 }
 
 impl TimestampRefused {
-    /// The word of the problem-reporting extension; `oauth_acceptable_timestamps` goes with it, as `from-to`.
+    /// The value for `oauth_problem`; `oauth_acceptable_timestamps` goes with it, as `from-to`.
     #[must_use]
     pub const fn problem(&self) -> Problem {
         Problem::TimestampRefused
     }
 }
 
-/// `oauth_body_hash` is not that of the body.
+/// `oauth_body_hash` does not match the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("oauth_body_hash does not fit the body: send the SHA-1 of the body as sent, in base64")]
 pub struct BodyHashMismatch;
 
 impl BodyHashMismatch {
-    /// The word of the problem-reporting extension: a body that is not the signed one makes the signature invalid.
+    /// The value for `oauth_problem`: a body that does not match makes the signature invalid.
     #[must_use]
     pub const fn problem(&self) -> Problem {
         Problem::SignatureInvalid

@@ -1,4 +1,4 @@
-//! Certificates, good ones and bad ones.
+//! Valid and invalid certificates.
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -6,7 +6,7 @@ use rustls::{RootCertStore, ServerConfig};
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
-/// An authority that signs certificates.
+/// A certificate authority.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
@@ -36,24 +36,24 @@ impl Authority {
         Authority { issuer: Issuer::new(params, key), certificate, pem }
     }
 
-    /// For who trusts it.
+    /// The root store of a client that trusts it.
     pub fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         roots.add(self.certificate.clone()).unwrap();
         roots
     }
 
-    /// For who trusts it and reads a file.
+    /// The root certificate as PEM.
     pub fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// A good certificate for a host.
+    /// A valid certificate for a host.
     pub fn certificate(&self, host: &str) -> Certificate {
         self.sign(CertificateParams::new(vec![host.to_owned()]).unwrap())
     }
 
-    /// One that was good once.
+    /// An expired certificate.
     pub fn expired(&self, host: &str) -> Certificate {
         let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
         params.not_before = date_time_ymd(2001, 1, 1);
@@ -61,7 +61,7 @@ impl Authority {
         self.sign(params)
     }
 
-    /// One that vouches for itself.
+    /// A self-signed certificate.
     pub fn self_signed(host: &str) -> Certificate {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![host.to_owned()]).unwrap();

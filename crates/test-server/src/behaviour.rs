@@ -1,4 +1,4 @@
-//! How a path of the server behaves.
+//! The behaviour of a path.
 
 use crate::coding::Coding;
 use crate::recorded_request::RecordedRequest;
@@ -8,95 +8,95 @@ use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::sleep;
 
-/// How a path of the server behaves. The connection is closed after each answer.
+/// The behaviour of a path. The connection is closed after each response.
 #[derive(Clone)]
 pub enum Behaviour {
-    /// Answers as HTTP wants it. Who says with the right validator what is known gets 304.
-    Answer(Answer),
-    /// Sends these bytes, whatever they are.
+    /// A correct response. A request with a matching validator gets 304.
+    Respond(CannedResponse),
+    /// Sends these bytes unchanged.
     Raw(Vec<u8>),
-    /// Sends the head of an answer, and then its body byte by byte, with a rest after each.
-    Slow(Answer, Duration),
-    /// A body that never ends.
+    /// Sends the head, and then the body byte by byte with a pause after each.
+    Slow(CannedResponse, Duration),
+    /// An endless body.
     Endless,
-    /// A head that never ends.
+    /// An endless head.
     EndlessHead,
-    /// Takes the request and says nothing.
+    /// Reads the request and never responds.
     Silent,
-    /// Hangs up as soon as it has read the request.
+    /// Closes the connection after reading the request.
     HangsUp,
-    /// One after the other for each request; the last one stays.
+    /// One behaviour after the other, one for each request; the last one is repeated.
     InTurn(Vec<Behaviour>),
-    /// Whatever this says.
-    By(Arc<dyn Fn(&RecordedRequest) -> Behaviour + Send + Sync>),
+    /// Computed from the request.
+    Dynamic(Arc<dyn Fn(&RecordedRequest) -> Behaviour + Send + Sync>),
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct CannedResponse {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
 
-impl Answer {
-    /// An answer with a status and nothing else.
-    pub fn status(status: u16) -> Answer {
-        Answer { status, headers: Vec::new(), body: Vec::new() }
+impl CannedResponse {
+    /// A response with a status and no body.
+    pub fn status(status: u16) -> CannedResponse {
+        CannedResponse { status, headers: Vec::new(), body: Vec::new() }
     }
 
     /// A feed.
-    pub fn feed(body: impl Into<Vec<u8>>) -> Answer {
-        let answer = Answer { body: body.into(), ..Answer::status(200) };
-        answer.with("Content-Type", "application/atom+xml; charset=utf-8")
+    pub fn feed(body: impl Into<Vec<u8>>) -> CannedResponse {
+        let response = CannedResponse { body: body.into(), ..CannedResponse::status(200) };
+        response.with("Content-Type", "application/atom+xml; charset=utf-8")
     }
 
     /// A page.
-    pub fn page(body: impl Into<Vec<u8>>) -> Answer {
-        let answer = Answer { body: body.into(), ..Answer::status(200) };
-        answer.with("Content-Type", "text/html; charset=utf-8")
+    pub fn page(body: impl Into<Vec<u8>>) -> CannedResponse {
+        let response = CannedResponse { body: body.into(), ..CannedResponse::status(200) };
+        response.with("Content-Type", "text/html; charset=utf-8")
     }
 
-    /// Leads elsewhere.
-    pub fn redirect(status: u16, to: impl Into<String>) -> Answer {
-        Answer::status(status).with("Location", to)
+    /// A redirect.
+    pub fn redirect(status: u16, to: impl Into<String>) -> CannedResponse {
+        CannedResponse::status(status).with("Location", to)
     }
 
-    /// With that header too.
-    pub fn with(mut self, name: &str, value: impl Into<String>) -> Answer {
+    /// Adds a header.
+    pub fn with(mut self, name: &str, value: impl Into<String>) -> CannedResponse {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    /// With another `Content-Type`.
-    pub fn retyped(mut self, content_type: &str) -> Answer {
+    /// Replaces the `Content-Type`.
+    pub fn retyped(mut self, content_type: &str) -> CannedResponse {
         self.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
         self.with("Content-Type", content_type)
     }
 
-    /// Compressed; twice if it is said twice.
-    pub fn coded(mut self, coding: Coding) -> Answer {
+    /// Compresses the body; may be called twice.
+    pub fn coded(mut self, coding: Coding) -> CannedResponse {
         self.body = coding.encode(&self.body);
         self.with("Content-Encoding", coding.name())
     }
 
-    /// With a body that is compressed already.
-    pub fn with_coded_body(mut self, coding: Coding, body: Vec<u8>) -> Answer {
+    /// Replaces the body with a compressed one.
+    pub fn with_coded_body(mut self, coding: Coding, body: Vec<u8>) -> CannedResponse {
         self.body = body;
         self.with("Content-Encoding", coding.name())
     }
 
-    fn header(&self, wanted: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
-        found.map(|(_, value)| value.as_str())
+    fn header(&self, name: &str) -> Option<&str> {
+        let header = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
+        header.map(|(_, value)| value.as_str())
     }
 
-    /// What HTTP wants: the entity tag counts before the time.
-    fn is_known_to(&self, asked: &RecordedRequest) -> bool {
-        match asked.header("if-none-match") {
+    /// Compares validators: `If-None-Match` precedes `If-Modified-Since`.
+    fn is_current(&self, request: &RecordedRequest) -> bool {
+        match request.header("if-none-match") {
             Some(known) => self.header("etag") == Some(known),
             None => {
-                let known = asked.header("if-modified-since");
+                let known = request.header("if-modified-since");
                 known.is_some() && self.header("last-modified") == known
             }
         }
@@ -115,39 +115,39 @@ impl Answer {
     }
 }
 
-impl From<Answer> for Behaviour {
-    fn from(answer: Answer) -> Behaviour {
-        Behaviour::Answer(answer)
+impl From<CannedResponse> for Behaviour {
+    fn from(response: CannedResponse) -> Behaviour {
+        Behaviour::Respond(response)
     }
 }
 
 impl Behaviour {
-    /// Behaves that way towards a request. `inside` is dropped just before the last byte: once that is sent, who asked
-    /// may be gone, and with the next request before this one knows.
+    /// Responds to a request. `in_flight` is dropped just before the last byte: after that byte the client may
+    /// start its next request before this task continues.
     pub(crate) async fn behave<I>(
         self,
-        asked: &RecordedRequest,
+        request: &RecordedRequest,
         stream: &mut (impl AsyncWrite + Unpin),
-        inside: I,
+        in_flight: I,
     ) -> io::Result<()> {
         match self {
-            Behaviour::Answer(answer) if answer.status == 200 && answer.is_known_to(asked) => {
-                finish(stream, &answer.head(304, 0), inside).await?;
+            Behaviour::Respond(response) if response.status == 200 && response.is_current(request) => {
+                finish(stream, &response.head(304, 0), in_flight).await?;
             }
-            Behaviour::Answer(answer) => {
-                let head = answer.head(answer.status, answer.body.len());
-                finish(stream, &[head, answer.body].concat(), inside).await?;
+            Behaviour::Respond(response) => {
+                let head = response.head(response.status, response.body.len());
+                finish(stream, &[head, response.body].concat(), in_flight).await?;
             }
-            Behaviour::Raw(bytes) => finish(stream, &bytes, inside).await?,
-            Behaviour::Slow(answer, rest) => {
-                stream.write_all(&answer.head(answer.status, answer.body.len())).await?;
-                let (last, body) = answer.body.split_last().expect("a slow body has bytes");
+            Behaviour::Raw(bytes) => finish(stream, &bytes, in_flight).await?,
+            Behaviour::Slow(response, pause) => {
+                stream.write_all(&response.head(response.status, response.body.len())).await?;
+                let (last, body) = response.body.split_last().expect("a slow body is not empty");
                 for byte in body {
                     stream.write_all(&[*byte]).await?;
                     stream.flush().await?;
-                    sleep(rest).await;
+                    sleep(pause).await;
                 }
-                finish(stream, &[*last], inside).await?;
+                finish(stream, &[*last], in_flight).await?;
             }
             Behaviour::Endless => {
                 stream.write_all(b"HTTP/1.1 200 Test\r\nConnection: close\r\n\r\n").await?;
@@ -162,17 +162,17 @@ impl Behaviour {
                 }
             }
             Behaviour::Silent => std::future::pending().await,
-            Behaviour::HangsUp => drop(inside),
-            Behaviour::InTurn(_) | Behaviour::By(_) => unreachable!("the server has chosen already"),
+            Behaviour::HangsUp => drop(in_flight),
+            Behaviour::InTurn(_) | Behaviour::Dynamic(_) => unreachable!("resolved by the server"),
         }
         stream.shutdown().await
     }
 }
 
-async fn finish<I>(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8], inside: I) -> io::Result<()> {
-    let (last, before) = bytes.split_last().expect("an answer has bytes");
+async fn finish<I>(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8], in_flight: I) -> io::Result<()> {
+    let (last, before) = bytes.split_last().expect("a response is not empty");
     stream.write_all(before).await?;
-    drop(inside);
+    drop(in_flight);
     stream.write_all(&[*last]).await?;
     stream.flush().await
 }

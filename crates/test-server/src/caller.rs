@@ -1,4 +1,4 @@
-//! A client for a hub's calls: it sends one request, with TLS or without, and reads the answer to its end.
+//! A client for a hub's requests: sends one request with or without TLS and reads the complete response.
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
@@ -9,19 +9,19 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use url::Url;
 
-/// Calls addresses.
+/// Sends requests.
 #[derive(Clone)]
 pub(crate) struct Caller {
     roots: RootCertStore,
 }
 
 impl Caller {
-    /// One that trusts those authorities.
+    /// A caller that trusts these authorities.
     pub(crate) fn new(roots: RootCertStore) -> Caller {
         Caller { roots }
     }
 
-    /// Sends a request; gives the status and the body.
+    /// Sends a request and returns status and body.
     pub(crate) async fn call(
         &self,
         method: &str,
@@ -53,11 +53,11 @@ impl Caller {
     }
 }
 
-/// The answer must have a length or end with the connection: it is not taken out of chunks.
+/// The response must have a length or end with the connection: chunked encoding is not supported.
 async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
     stream.write_all(request).await?;
     let mut answer = Vec::new();
-    // Some end TLS without a farewell.
+    // Some servers close the connection without a TLS close_notify.
     let _ = stream.read_to_end(&mut answer).await;
     let text = String::from_utf8_lossy(&answer);
     let status = text.get(9..12).and_then(|status| status.parse().ok());

@@ -1,20 +1,20 @@
-//! How a body is compressed.
+//! Content codings.
 
 use std::io::Write;
 
-/// How a body is compressed.
+/// A content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// By gzip.
+    /// gzip.
     Gzip,
-    /// By brotli.
+    /// brotli.
     Brotli,
-    /// By zstd.
+    /// zstd.
     Zstd,
 }
 
 impl Coding {
-    /// All of them.
+    /// All codings.
     pub const ALL: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
     /// Its name in `Content-Encoding`.
@@ -26,7 +26,7 @@ impl Coding {
         }
     }
 
-    /// Compresses.
+    /// Compresses the bytes.
     pub fn encode(self, bytes: &[u8]) -> Vec<u8> {
         match self {
             Coding::Gzip => {
@@ -43,7 +43,7 @@ impl Coding {
         }
     }
 
-    /// A few bytes that become many.
+    /// A few bytes that decompress to many.
     pub fn bomb(self, megabytes: usize) -> Vec<u8> {
         self.encode(&vec![0; megabytes << 20])
     }

@@ -1,6 +1,6 @@
-//! A hub of WebSub.
+//! A WebSub hub.
 
-use crate::behaviour::{Answer, Behaviour};
+use crate::behaviour::{Behaviour, CannedResponse};
 use crate::caller::Caller;
 use crate::recorded_request::RecordedRequest;
 use crate::server::Server;
@@ -11,54 +11,54 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 use url::Url;
 
-/// How a hub behaves.
+/// The behaviour of a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// As it should.
+pub enum HubMode {
+    /// Correct.
     Good,
-    /// It takes a subscription, and tells then that it is denied.
+    /// Accepts a subscription and then reports that it is denied.
     Denies,
-    /// It takes a subscription and is never heard of again.
+    /// Accepts a subscription and never verifies it.
     NeverVerifies,
-    /// It signs with a secret that nobody gave it.
+    /// Signs with a wrong secret.
     WrongSignature,
 }
 
-/// What somebody wanted of the hub.
+/// A recorded subscription request.
 #[derive(Clone, Debug)]
-pub struct Subscription {
+pub struct RecordedSubscription {
     /// `subscribe` or `unsubscribe`.
     pub mode: String,
-    /// Where to push.
+    /// The callback address.
     pub callback: Url,
-    /// What.
+    /// The topic.
     pub topic: String,
-    /// To sign with.
+    /// The secret for signatures.
     pub secret: Option<String>,
-    /// For how long, in seconds.
+    /// The lease in seconds.
     pub lease: u64,
-    /// What came of verifying it; `None` until then.
+    /// The result of the verification; `None` before it.
     pub verified: Option<bool>,
 }
 
-/// A hub of WebSub, at one path of a server.
+/// A WebSub hub at a path of a server.
 pub struct Hub {
     state: Arc<State>,
 }
 
 struct State {
-    mode: Mode,
+    mode: HubMode,
     caller: Caller,
-    subscriptions: Mutex<Vec<Subscription>>,
+    subscriptions: Mutex<Vec<RecordedSubscription>>,
     changed: Notify,
     challenges: AtomicU64,
-    /// What it grants instead of what it is asked for, in seconds.
+    /// The granted lease in seconds, if it differs from the requested one.
     granted: Mutex<Option<u64>>,
 }
 
 impl Hub {
-    /// Opens a hub at a path. Its calls trust those authorities.
-    pub fn open(server: &Server, path: &str, mode: Mode, roots: RootCertStore) -> Hub {
+    /// Opens a hub at a path. Its requests trust these authorities.
+    pub fn open(server: &Server, path: &str, mode: HubMode, roots: RootCertStore) -> Hub {
         let state = Arc::new(State {
             mode,
             caller: Caller::new(roots),
@@ -67,22 +67,23 @@ impl Hub {
             challenges: AtomicU64::new(1),
             granted: Mutex::default(),
         });
-        let taking = state.clone();
-        server.on(path, Behaviour::By(Arc::new(move |asked| taking.clone().take(asked).into())));
+        let hub_state = state.clone();
+        server
+            .on(path, Behaviour::Dynamic(Arc::new(move |request| hub_state.clone().accept(request).into())));
         Hub { state }
     }
 
-    /// From now on subscriptions hold for so many seconds, whatever they were asked for.
+    /// Grants this lease from now on, ignoring the requested one.
     pub fn grant(&self, seconds: u64) {
         *self.state.granted.lock().unwrap() = Some(seconds);
     }
 
-    /// Everything that was wanted so far.
-    pub fn subscriptions(&self) -> Vec<Subscription> {
+    /// All subscription requests so far.
+    pub fn subscriptions(&self) -> Vec<RecordedSubscription> {
         self.state.subscriptions.lock().unwrap().clone()
     }
 
-    /// Waits until the last subscription is verified, or is not.
+    /// Waits until the last subscription is verified or rejected.
     pub async fn verified(&self) -> bool {
         loop {
             let changed = self.state.changed.notified();
@@ -93,7 +94,7 @@ impl Hub {
         }
     }
 
-    /// Pushes to everybody who is verified; gives the statuses of their answers.
+    /// Notifies all verified subscribers and returns their statuses.
     pub async fn push(&self, topic: &str, content_type: &str, body: &[u8]) -> Vec<u16> {
         let mut statuses = Vec::new();
         for subscription in self.current(topic) {
@@ -110,13 +111,13 @@ impl Hub {
 }
 
 impl Hub {
-    /// Who is to be told about a topic: the last word of each callback counts.
-    fn current(&self, topic: &str) -> Vec<Subscription> {
-        let mut current: Vec<Subscription> = Vec::new();
-        for word in self.subscriptions() {
-            if word.topic == topic && word.verified == Some(true) {
-                current.retain(|earlier| earlier.callback != word.callback);
-                current.push(word);
+    /// The current subscriptions to a topic: the last verified request of each callback counts.
+    fn current(&self, topic: &str) -> Vec<RecordedSubscription> {
+        let mut current: Vec<RecordedSubscription> = Vec::new();
+        for subscription in self.subscriptions() {
+            if subscription.topic == topic && subscription.verified == Some(true) {
+                current.retain(|earlier| earlier.callback != subscription.callback);
+                current.push(subscription);
             }
         }
         current.retain(|last| last.mode == "subscribe");
@@ -125,40 +126,40 @@ impl Hub {
 }
 
 impl State {
-    fn take(self: Arc<State>, asked: &RecordedRequest) -> Answer {
-        let form = asked.form();
+    fn accept(self: Arc<State>, request: &RecordedRequest) -> CannedResponse {
+        let form = request.form();
         let field = |name: &str| form.iter().find(|(field, _)| field == name).map(|(_, value)| value.clone());
         let (Some(mode), Some(topic), Some(callback)) = (
             field("hub.mode").filter(|mode| mode == "subscribe" || mode == "unsubscribe"),
             field("hub.topic"),
             field("hub.callback").and_then(|callback| Url::parse(&callback).ok()),
         ) else {
-            return Answer::status(400);
+            return CannedResponse::status(400);
         };
-        let wanted = field("hub.lease_seconds").and_then(|lease| lease.parse().ok());
-        let lease = self.granted.lock().unwrap().or(wanted).unwrap_or(864_000);
+        let requested = field("hub.lease_seconds").and_then(|lease| lease.parse().ok());
+        let lease = self.granted.lock().unwrap().or(requested).unwrap_or(864_000);
         let secret = field("hub.secret");
-        let subscription = Subscription { mode, callback, topic, secret, lease, verified: None };
-        let place = {
+        let subscription = RecordedSubscription { mode, callback, topic, secret, lease, verified: None };
+        let index = {
             let mut subscriptions = self.subscriptions.lock().unwrap();
             subscriptions.push(subscription.clone());
             subscriptions.len() - 1
         };
-        if self.mode != Mode::NeverVerifies {
+        if self.mode != HubMode::NeverVerifies {
             tokio::spawn(async move {
                 let verified = self.verify(&subscription).await;
-                self.subscriptions.lock().unwrap()[place].verified = Some(verified);
+                self.subscriptions.lock().unwrap()[index].verified = Some(verified);
                 self.changed.notify_waiters();
             });
         }
-        Answer::status(202)
+        CannedResponse::status(202)
     }
 
-    /// Asks who is to be called whether that is wanted.
-    async fn verify(&self, subscription: &Subscription) -> bool {
+    /// Verifies the intent of the subscriber.
+    async fn verify(&self, subscription: &RecordedSubscription) -> bool {
         let challenge = format!("challenge-{}", self.challenges.fetch_add(1, Ordering::Relaxed));
         let mut url = subscription.callback.clone();
-        if self.mode == Mode::Denies {
+        if self.mode == HubMode::Denies {
             url.query_pairs_mut()
                 .append_pair("hub.mode", "denied")
                 .append_pair("hub.topic", &subscription.topic)
@@ -176,7 +177,7 @@ impl State {
     }
 
     fn sign(&self, secret: &str, body: &[u8]) -> String {
-        let secret = if self.mode == Mode::WrongSignature { "a secret that nobody gave" } else { secret };
+        let secret = if self.mode == HubMode::WrongSignature { "a wrong secret" } else { secret };
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), body);
         let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
         format!("sha256={hex}")

@@ -1,15 +1,14 @@
-//! A web server for tests that has all behaviours, good and bad, and writes down who asked it for what.
+//! A web server for tests. It behaves well or badly as configured, and records all requests.
 //!
-//! [`Server`] listens on loopback, with TLS by a certificate of an [`Authority`] or without. Each path has a
-//! [`Behaviour`]. [`Names`] are host names that lead where a test wants, and elsewhere the next time. [`Hub`] is a hub of
-//! WebSub.
+//! [`Server`] listens on loopback, with or without TLS by a certificate of an [`Authority`]. Each path has a
+//! [`Behaviour`]. [`Names`] is a resolver whose results a test controls. [`Hub`] is a WebSub hub.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "it belongs to tests: a failing one may panic, and says why"
+    reason = "part of tests, which report failures by panicking"
 )]
 
 mod authority;
@@ -22,9 +21,9 @@ mod recorded_request;
 mod server;
 
 pub use authority::{Authority, Certificate};
-pub use behaviour::{Answer, Behaviour};
+pub use behaviour::{Behaviour, CannedResponse};
 pub use coding::Coding;
-pub use hub::{Hub, Mode, Subscription};
+pub use hub::{Hub, HubMode, RecordedSubscription};
 pub use names::Names;
 pub use recorded_request::RecordedRequest;
 pub use server::Server;

@@ -1,14 +1,14 @@
-//! What somebody asked for.
+//! A recorded request.
 
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 const MAX_HEAD: usize = 64 << 10;
 
-/// What somebody asked for.
+/// A request that the server received.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
-    /// When.
+    /// The time of arrival.
     pub at: Instant,
     /// The method.
     pub method: String,
@@ -21,9 +21,9 @@ pub struct RecordedRequest {
 }
 
 impl RecordedRequest {
-    /// The first header of that name.
+    /// The first header with this name.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 
     /// The fields of a form in the body.
@@ -31,11 +31,11 @@ impl RecordedRequest {
         url::form_urlencoded::parse(&self.body).into_owned().collect()
     }
 
-    /// Reads a request; `None` if the connection ends before it does.
+    /// Reads a request; `None` if the connection ends early.
     pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<RecordedRequest> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
-            assert!(head.len() < MAX_HEAD, "the head of a request does not end");
+            assert!(head.len() < MAX_HEAD, "the head of the request is too long");
             head.push(stream.read_u8().await.ok()?);
         }
         let head = String::from_utf8_lossy(&head).into_owned();
@@ -46,10 +46,10 @@ impl RecordedRequest {
             .filter_map(|line| line.split_once(':'))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
             .collect();
-        let mut asked = RecordedRequest { at: Instant::now(), method, path, headers, body: Vec::new() };
-        let length = asked.header("content-length").map_or(0, |length| length.parse().unwrap());
-        asked.body.resize(length, 0);
-        stream.read_exact(&mut asked.body).await.ok()?;
-        Some(asked)
+        let mut request = RecordedRequest { at: Instant::now(), method, path, headers, body: Vec::new() };
+        let length = request.header("content-length").map_or(0, |length| length.parse().unwrap());
+        request.body.resize(length, 0);
+        stream.read_exact(&mut request.body).await.ok()?;
+        Some(request)
     }
 }

@@ -1,7 +1,7 @@
 //! The server.
 
 use crate::authority::Certificate;
-use crate::behaviour::{Answer, Behaviour};
+use crate::behaviour::{Behaviour, CannedResponse};
 use crate::recorded_request::RecordedRequest;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -22,16 +22,16 @@ pub struct Server {
 #[derive(Default)]
 struct State {
     behaviours: Mutex<HashMap<String, Behaviour>>,
-    book: Mutex<Book>,
+    records: Mutex<Records>,
 }
 
-/// What is written down.
+/// The records of a server.
 #[derive(Default)]
-struct Book {
+struct Records {
     connections: usize,
-    asked: Vec<RecordedRequest>,
-    inside: HashMap<String, usize>,
-    most: HashMap<String, usize>,
+    requests: Vec<RecordedRequest>,
+    in_flight: HashMap<String, usize>,
+    max_in_flight: HashMap<String, usize>,
 }
 
 impl Server {
@@ -40,17 +40,17 @@ impl Server {
         Server::at("127.0.0.1:0").await
     }
 
-    /// A server at that address.
+    /// A server at this address.
     pub async fn at(address: &str) -> Server {
         Server::listen(address, None).await
     }
 
-    /// A server on 127.0.0.1 that speaks TLS.
+    /// A server with TLS on 127.0.0.1.
     pub async fn secure(certificate: &Certificate) -> Server {
         Server::secure_at("127.0.0.1:0", certificate).await
     }
 
-    /// A server at that address that speaks TLS.
+    /// A server with TLS at this address.
     pub async fn secure_at(address: &str, certificate: &Certificate) -> Server {
         Server::listen(address, Some(certificate.acceptor())).await
     }
@@ -64,35 +64,35 @@ impl Server {
         Server { address, secure, state, task }
     }
 
-    /// From now on that path, with or without a query, behaves like this.
+    /// Sets the behaviour of a path, with or without a query.
     pub fn on(&self, path: &str, behaviour: impl Into<Behaviour>) {
         self.state.behaviours.lock().unwrap().insert(path.to_owned(), behaviour.into());
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address of a path, for a host name that leads here.
+    /// The URL of a path, for a host name that resolves to this server.
     pub fn url(&self, host: &str, path: &str) -> String {
         let scheme = if self.secure { "https" } else { "http" };
         format!("{scheme}://{host}:{}{path}", self.address.port())
     }
 
-    /// Everything that was asked so far.
-    pub fn asked(&self) -> Vec<RecordedRequest> {
-        self.state.book.lock().unwrap().asked.clone()
+    /// All requests so far.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.state.records.lock().unwrap().requests.clone()
     }
 
-    /// How many connections there were, with a request or without.
+    /// The number of connections, with or without a request.
     pub fn connections(&self) -> usize {
-        self.state.book.lock().unwrap().connections
+        self.state.records.lock().unwrap().connections
     }
 
-    /// The largest number of requests for a `Host` that were under way at once.
-    pub fn most_at_once(&self, host: &str) -> usize {
-        self.state.book.lock().unwrap().most.get(host).copied().unwrap_or(0)
+    /// The maximum number of concurrent requests for a `Host`.
+    pub fn max_concurrent_requests(&self, host: &str) -> usize {
+        self.state.records.lock().unwrap().max_in_flight.get(host).copied().unwrap_or(0)
     }
 }
 
@@ -103,10 +103,10 @@ impl Drop for Server {
 }
 
 async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, state: Arc<State>) {
-    // Ends all of them when it is dropped itself.
+    // Dropping the set aborts all connections.
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        state.book.lock().unwrap().connections += 1;
+        state.records.lock().unwrap().connections += 1;
         let (tls, state) = (tls.clone(), state.clone());
         connections.spawn(async move {
             match tls {
@@ -123,56 +123,56 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, state: Arc<Stat
 }
 
 async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: Arc<State>) {
-    let Some(asked) = RecordedRequest::read(&mut stream).await else {
+    let Some(request) = RecordedRequest::read(&mut stream).await else {
         return;
     };
-    let inside = Inside::new(&state, asked.header("host").unwrap_or_default());
-    state.book.lock().unwrap().asked.push(asked.clone());
-    let behaviour = state.choose(&asked);
-    // Who had enough hangs up, which is no failure of this side.
-    let _ = behaviour.behave(&asked, &mut stream, inside).await;
+    let in_flight = InFlight::new(&state, request.header("host").unwrap_or_default());
+    state.records.lock().unwrap().requests.push(request.clone());
+    let behaviour = state.behaviour_for(&request);
+    // The client may close the connection early, which is not an error.
+    let _ = behaviour.behave(&request, &mut stream, in_flight).await;
 }
 
 impl State {
-    fn choose(&self, asked: &RecordedRequest) -> Behaviour {
+    fn behaviour_for(&self, request: &RecordedRequest) -> Behaviour {
         let mut behaviours = self.behaviours.lock().unwrap();
-        let path = asked.path.split('?').next().unwrap_or_default();
-        let key = if behaviours.contains_key(&asked.path) { &asked.path } else { path };
+        let path = request.path.split('?').next().unwrap_or_default();
+        let key = if behaviours.contains_key(&request.path) { &request.path } else { path };
         let behaviour = match behaviours.get_mut(key) {
-            None => return Answer::status(404).into(),
+            None => return CannedResponse::status(404).into(),
             Some(Behaviour::InTurn(turns)) if turns.len() > 1 => turns.remove(0),
             Some(Behaviour::InTurn(turns)) => turns[0].clone(),
             Some(behaviour) => behaviour.clone(),
         };
         match behaviour {
-            Behaviour::By(choose) => choose(asked),
+            Behaviour::Dynamic(respond) => respond(request),
             behaviour => behaviour,
         }
     }
 }
 
-/// A request that is under way.
-struct Inside<'a> {
+/// A request in progress.
+struct InFlight<'a> {
     state: &'a State,
     host: String,
 }
 
-impl Inside<'_> {
-    fn new<'a>(state: &'a State, host: &str) -> Inside<'a> {
-        let mut book = state.book.lock().unwrap();
-        let inside = book.inside.entry(host.to_owned()).or_default();
-        *inside += 1;
-        let inside = *inside;
-        let most = book.most.entry(host.to_owned()).or_default();
-        *most = inside.max(*most);
-        Inside { state, host: host.to_owned() }
+impl InFlight<'_> {
+    fn new<'a>(state: &'a State, host: &str) -> InFlight<'a> {
+        let mut records = state.records.lock().unwrap();
+        let in_flight = records.in_flight.entry(host.to_owned()).or_default();
+        *in_flight += 1;
+        let in_flight = *in_flight;
+        let max_in_flight = records.max_in_flight.entry(host.to_owned()).or_default();
+        *max_in_flight = in_flight.max(*max_in_flight);
+        InFlight { state, host: host.to_owned() }
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        if let Some(inside) = self.state.book.lock().unwrap().inside.get_mut(&self.host) {
-            *inside -= 1;
+        if let Some(in_flight) = self.state.records.lock().unwrap().in_flight.get_mut(&self.host) {
+            *in_flight -= 1;
         }
     }
 }

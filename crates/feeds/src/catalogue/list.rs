@@ -1,4 +1,4 @@
-//! The files of the catalogue, in the order of their names. A test compares them with the folder.
+//! The files of the catalogue, by name. A test compares this list with the folder.
 
 pub(super) const FILES: &[(&str, &str)] = &[
     ("arxiv.toml", include_str!("../../catalogue/arxiv.toml")),

@@ -1,7 +1,7 @@
-//! The services that publish feeds: where the feed of a person lies, and what its items are.
+//! The services that publish feeds: where a person's feed is, and what its items mean.
 //!
-//! A service is a file in `catalogue/`, and a line in `catalogue/list.rs`. What is not there is any feed: it is called
-//! after the host that it comes from, and its items are what they say they are.
+//! A service is a file in `catalogue/` and a line in `catalogue/list.rs`. Any other feed is named after its
+//! host, and its items are converted by general rules.
 
 mod activity;
 mod list;
@@ -15,10 +15,10 @@ pub use service::Service;
 
 use std::sync::LazyLock;
 
-/// All services, in the order of their names.
+/// All services, ordered by name.
 pub fn services() -> &'static [Service] {
     static SERVICES: LazyLock<Vec<Service>> = LazyLock::new(|| {
-        // A test reads every file, so none is left out here.
+        // A test parses every file, so no file is skipped here.
         let mut services: Vec<_> =
             list::FILES.iter().filter_map(|(_, text)| Service::parse(text).ok()).collect();
         services.sort_by_key(|service| service.name.to_lowercase());
@@ -27,7 +27,7 @@ pub fn services() -> &'static [Service] {
     &SERVICES
 }
 
-/// The service of that name, in any case.
+/// Finds a service by its name, ignoring case.
 pub fn by_name(name: &str) -> Option<&'static Service> {
     let name = name.trim().to_lowercase();
     services().iter().find(|service| service.name.to_lowercase() == name)
@@ -40,7 +40,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn the_list_is_the_folder_and_every_file_is_a_service() {
+    fn the_list_matches_the_folder_and_every_file_parses() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/catalogue");
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
@@ -50,13 +50,13 @@ mod tests {
         let listed: Vec<&str> = list::FILES.iter().map(|(name, _)| *name).collect();
         assert_eq!(files, listed);
         for (name, text) in list::FILES {
-            let service = Service::parse(text).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+            let service = Service::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(ServiceName::parse(&service.name).is_some(), "{name}");
             assert!(!service.title.is_empty() && !service.asks.is_empty(), "{name}");
         }
         assert!(services().len() >= 24);
         let names: HashSet<_> = services().iter().map(|service| service.name.to_lowercase()).collect();
-        assert_eq!(names.len(), services().len(), "a name is there twice");
+        assert_eq!(names.len(), services().len(), "duplicate service name");
     }
 
     #[test]

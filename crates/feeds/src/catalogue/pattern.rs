@@ -1,12 +1,12 @@
 //! Patterns of addresses: `https://{person}.example.org/feed/{number}?id={id}`.
 //!
-//! A name in braces stands for a part of the host, one segment of the path, or the value of a parameter; there is at
-//! most one in each of these. Schemes, a `www.` and a slash at the end make no difference when an address is compared.
+//! A name in braces matches part of the host, one path segment, or one parameter value; each of these has at
+//! most one. Scheme, a leading `www.` and a trailing slash are ignored when an address is compared.
 
 use crate::address;
 use url::Url;
 
-/// The longest value that a name in braces may stand for, in bytes.
+/// The longest value of a name in braces, in bytes.
 const MAX_VALUE: usize = 200;
 
 /// A pattern of addresses.
@@ -17,7 +17,7 @@ pub(super) struct Pattern {
     query: Vec<(String, Piece)>,
 }
 
-/// A part of a pattern: a text, with a name in braces somewhere in it or not.
+/// A part of a pattern: literal text around at most one name in braces.
 #[derive(Debug)]
 struct Piece {
     before: String,
@@ -25,7 +25,7 @@ struct Piece {
     after: String,
 }
 
-/// The values that names in braces stand for, percent-encoded.
+/// The values of the names in braces, percent-encoded.
 pub(super) type Values = Vec<(String, String)>;
 
 impl Pattern {
@@ -43,7 +43,7 @@ impl Pattern {
         })
     }
 
-    /// Whether it has a place for that value.
+    /// Whether the pattern has a slot of this name.
     pub(super) fn has(&self, slot: &str) -> bool {
         self.pieces().any(|piece| piece.slot.as_deref() == Some(slot))
     }
@@ -52,7 +52,7 @@ impl Pattern {
         std::iter::once(&self.host).chain(&self.path).chain(self.query.iter().map(|(_, piece)| piece))
     }
 
-    /// What the names stand for, if the address is one of the pattern.
+    /// The values of all slots, if the address matches the pattern.
     pub(super) fn values_of(&self, url: &Url) -> Option<Values> {
         let mut values = Values::new();
         let host = url.host_str()?.trim_end_matches('.');
@@ -70,14 +70,14 @@ impl Pattern {
             let (_, value) = url.query_pairs().find(|(found, _)| found == name)?;
             values.extend(piece.match_text(&encoded(&value)?)?);
         }
-        // Wherever a page is, its host is known.
+        // The host is always available as a value.
         if !values.iter().any(|(name, _)| name == "host") {
             values.push(("host".to_owned(), url.host_str()?.to_owned()));
         }
         Some(values)
     }
 
-    /// The address for these values, if none is missing.
+    /// The address with these values filled in, if none is missing.
     pub(super) fn filled(&self, values: &Values) -> Option<Url> {
         let path: Vec<String> = self.path.iter().map(|piece| piece.filled(values)).collect::<Option<_>>()?;
         let query = self.query.iter().map(|(name, piece)| Some(format!("{name}={}", piece.filled(values)?)));
@@ -108,7 +108,7 @@ impl Piece {
         Piece { before: before.to_owned(), slot: self.slot.clone(), after: self.after.clone() }
     }
 
-    /// The value in a text, an empty list if there is none to be had, `None` if the text is another.
+    /// The slot's value in a text: an empty list if the piece has no slot, `None` if the text does not match.
     fn match_text(&self, text: &str) -> Option<Values> {
         let Some(slot) = &self.slot else {
             return text.eq_ignore_ascii_case(&self.before).then(Vec::new);
@@ -117,7 +117,7 @@ impl Piece {
         is_value(value).then(|| vec![(slot.clone(), value.to_owned())])
     }
 
-    /// The same for a host: a whole one, or one name in it.
+    /// The same for a host: the slot matches a complete host or one label of it.
     fn match_host(&self, host: &str) -> Option<Values> {
         let values = self.match_text(host)?;
         let is_whole = self.before.is_empty() && self.after.is_empty();
@@ -136,13 +136,13 @@ impl Piece {
     }
 }
 
-/// Whether a text can stand at one place of an address and nowhere else.
+/// Whether a text can be the value of a slot without adding parts to the address.
 fn is_value(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.~@:%!$'()*,;".contains(&b);
     (1..=MAX_VALUE).contains(&text.len()) && text.bytes().all(allowed) && !matches!(text, "." | "..")
 }
 
-/// A text as a value, percent-encoded.
+/// The percent-encoded form of a value.
 pub(super) fn encoded(text: &str) -> Option<String> {
     if text.len() > MAX_VALUE || text.contains(['/', '\\', '?', '#', '&', '=', '+', '%']) {
         return None;
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stay_in_their_place() {
+    fn values_cannot_add_parts_to_an_address() {
         for text in ["a/b", "a?b", "a#b", "a&b", "..", "", "a\\b", "%2e%2e"] {
             assert_eq!(encoded(text), None, "{text}");
         }

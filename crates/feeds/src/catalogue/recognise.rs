@@ -1,4 +1,4 @@
-//! What somebody typed: which service it is of, and where the feed lies.
+//! Recognises a typed address: its service, and the address of the feed.
 
 use super::pattern::Values;
 use super::service::host_of;
@@ -7,19 +7,19 @@ use crate::address;
 use crate::limits::MAX_URL;
 use url::Url;
 
-/// What was recognised in what somebody typed.
+/// The result of [`recognise`].
 #[derive(Clone, Debug)]
 pub struct Recognised {
-    /// The service, if it is one of the catalogue.
+    /// The service, if the catalogue has it.
     pub service: Option<&'static Service>,
-    /// Where the feed lies, if that is known at once.
+    /// The feed's address, if it follows from the typed text.
     pub feed: Option<Url>,
-    /// The page that was meant. If no feed is known, or it is not there after all, this is where to look for one.
+    /// The page that was typed. If `feed` is `None` or does not exist, discover the feed from this page.
     pub page: Url,
 }
 
-/// Recognises the address of a page or of a feed, with or without its scheme, a bare domain, and a name as the
-/// fediverse writes it (`@alice@example.org`). `None`: it is none of these.
+/// Recognises the address of a page or a feed with or without a scheme, a bare domain, and a fediverse handle
+/// (`@alice@example.org`). `None` for any other text.
 pub fn recognise(typed: &str) -> Option<Recognised> {
     let typed = typed.trim();
     if typed.is_empty() || typed.len() > MAX_URL || typed.contains(char::is_whitespace) {
@@ -29,8 +29,9 @@ pub fn recognise(typed: &str) -> Option<Recognised> {
         return Some(recognised);
     }
     let page = web(typed)?;
-    // A service at a host of its own is known for certain; software that runs anywhere is a guess.
-    let (certain, guessed): (Vec<_>, Vec<_>) = services().iter().partition(|one| !one.feed.has("host"));
+    // A service with a fixed host is certain; software that runs on any host is a guess.
+    let (certain, guessed): (Vec<_>, Vec<_>) =
+        services().iter().partition(|service| !service.feed.has("host"));
     let services: Vec<&'static Service> = certain.into_iter().chain(guessed).collect();
     if let Some(service) = services.iter().find(|service| has_feed(service, &page)) {
         return Some(Recognised { service: Some(service), feed: Some(page.clone()), page });
@@ -49,7 +50,7 @@ fn has_page(service: &Service, address: &Url) -> Option<Values> {
     service.pages.iter().find_map(|pattern| pattern.values_of(address))
 }
 
-/// `@alice@example.org`: nearly all such places speak as Mastodon does.
+/// `@alice@example.org`: nearly all fediverse servers use Mastodon's addresses.
 fn handle(typed: &str) -> Option<Recognised> {
     let (name, host) = typed.strip_prefix('@')?.split_once('@')?;
     let host = host_of(host)?;
@@ -58,7 +59,7 @@ fn handle(typed: &str) -> Option<Recognised> {
     Some(Recognised { service: Some(mastodon), feed: mastodon.feed_of(&format!("{name}@{host}")), page })
 }
 
-/// An address of the web, also as people shorten it.
+/// A web address; the scheme may be missing.
 fn web(typed: &str) -> Option<Url> {
     let typed = typed.strip_prefix("feed:").unwrap_or(typed);
     let typed = typed.strip_prefix("//").unwrap_or(typed);

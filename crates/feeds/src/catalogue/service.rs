@@ -1,7 +1,7 @@
-//! A service of the catalogue, as its file says.
+//! A service of the catalogue, parsed from its file.
 
 use super::pattern::{Pattern, Values, encoded};
-use crate::feed::{Item, Medium};
+use crate::feed::{FeedItem, Medium};
 use crate::words;
 use model::Verb;
 use serde::Deserialize;
@@ -10,32 +10,32 @@ use url::Url;
 /// A service that publishes feeds.
 #[derive(Debug)]
 pub struct Service {
-    /// Its name, as activities have it.
+    /// Its name, as shown in activities.
     pub name: String,
-    /// The name and a word more, for a list to choose from.
+    /// The name with a description, for a list to choose from.
     pub title: String,
     /// Its site.
     pub site: String,
     /// Its icon.
     pub icon: String,
-    /// What a person has to give, in words for that person: a name, or an address.
+    /// What a person has to enter, in words for that person: a name, or an address.
     pub asks: String,
-    /// What its items say was done, where no rule says more.
+    /// The verb of items that match no rule.
     pub verb: String,
-    /// The type of what it was done with, where no rule says more.
+    /// The object type of items that match no rule.
     pub kind: String,
-    /// The titles of its items say who did what.
+    /// Whether item titles are complete sentences ("Alice liked …").
     pub(super) sentences: bool,
-    /// Where a feed lies.
+    /// The address of a person's feed.
     pub(super) feed: Pattern,
-    /// Other feeds of this service, taken as they are.
+    /// Other feeds of this service. They are used as typed.
     pub(super) feeds: Vec<Pattern>,
-    /// Pages that a person may give instead.
+    /// Pages that a person may enter instead of a feed.
     pub(super) pages: Vec<Pattern>,
     rules: Vec<Rule>,
 }
 
-/// What items are that have all of these texts in them.
+/// Verb and object type of items that contain all of these texts.
 #[derive(Debug)]
 struct Rule {
     id: Option<String>,
@@ -48,7 +48,7 @@ struct Rule {
 
 impl Service {
     pub(super) fn parse(text: &str) -> Result<Service, String> {
-        let raw: RawService = toml::from_str(text).map_err(|wrong| wrong.to_string())?;
+        let raw: RawService = toml::from_str(text).map_err(|error| error.to_string())?;
         let patterns =
             |texts: Vec<String>| texts.iter().map(|text| pattern(text)).collect::<Result<Vec<_>, _>>();
         Ok(Service {
@@ -67,8 +67,8 @@ impl Service {
         })
     }
 
-    /// Where the feed of a person lies, if a name is enough to know: `alice`, `@alice`, and where the service runs at
-    /// many places, `alice@example.org`.
+    /// The feed of a person, if the name is enough to build its address: `alice`, `@alice`, or
+    /// `alice@example.org` for a service with many hosts.
     pub fn feed_of(&self, person: &str) -> Option<Url> {
         let person = person.trim();
         let person = person.strip_prefix('@').unwrap_or(person);
@@ -84,17 +84,17 @@ impl Service {
         self.feed.has("person").then(|| self.feed.filled(&values))?
     }
 
-    /// What an item is: the first rule that fits says it.
-    pub(super) fn facets_of(&self, item: &Item) -> (&str, &str) {
-        let rule = self.rules.iter().find(|rule| rule.fits(item));
+    /// Verb and object type of an item: from the first rule that matches.
+    pub(super) fn facets_of(&self, item: &FeedItem) -> (&str, &str) {
+        let rule = self.rules.iter().find(|rule| rule.matches(item));
         rule.map_or((&self.verb, &self.kind), |rule| (&rule.verb, &rule.kind))
     }
 }
 
 impl Rule {
-    fn fits(&self, item: &Item) -> bool {
-        let has = |wanted: &Option<String>, found: Option<&str>| {
-            wanted.as_ref().is_none_or(|wanted| found.is_some_and(|found| found.contains(wanted.as_str())))
+    fn matches(&self, item: &FeedItem) -> bool {
+        let has = |expected: &Option<String>, actual: Option<&str>| {
+            expected.as_ref().is_none_or(|text| actual.is_some_and(|actual| actual.contains(text.as_str())))
         };
         has(&self.id, Some(&item.id))
             && has(&self.title, item.title.as_deref())
@@ -103,7 +103,7 @@ impl Rule {
     }
 }
 
-/// A host as somebody wrote it, in the form that addresses have.
+/// Normalises a typed host name. `None` unless it is a domain name.
 pub(super) fn host_of(written: &str) -> Option<String> {
     let is_plain = !written.contains(['/', '?', '#', '@', ':', '\\', ' ']) && written.contains('.');
     let url = Url::parse(&format!("https://{written}/")).ok().filter(|_| is_plain)?;
@@ -148,7 +148,7 @@ fn rule(raw: &RawRule) -> Result<Rule, String> {
         Some("photo") => Some(Medium::Photo),
         Some("video") => Some(Medium::Video),
         Some("audio") => Some(Medium::Audio),
-        Some(other) => return Err(format!("no medium: {other}")),
+        Some(other) => return Err(format!("invalid medium: {other}: expected photo, video or audio")),
     };
     Ok(Rule {
         id: raw.id.clone(),
@@ -161,20 +161,20 @@ fn rule(raw: &RawRule) -> Result<Rule, String> {
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
-    Pattern::parse(text).ok_or_else(|| format!("no pattern: {text}"))
+    Pattern::parse(text).ok_or_else(|| format!("invalid address pattern: {text}"))
 }
 
 fn web(text: &str) -> Result<String, String> {
     let url = Url::parse(text).ok().filter(crate::address::is_web);
-    url.map(String::from).ok_or_else(|| format!("no address: {text}"))
+    url.map(String::from).ok_or_else(|| format!("invalid address: {text}"))
 }
 
-/// A word that is known how to inflect, not just any.
+/// A verb with a known past tense.
 fn verb(text: &str) -> Result<String, String> {
     let known = Verb::parse(text).filter(|verb| verb.past_tense() != verb.as_str() || text == "read");
-    known.map(|verb| verb.as_str().to_owned()).ok_or_else(|| format!("no verb: {text}"))
+    known.map(|verb| verb.as_str().to_owned()).ok_or_else(|| format!("unknown verb: {text}"))
 }
 
 fn kind(text: &str) -> Result<String, String> {
-    words::kind(text).ok_or_else(|| format!("no kind: {text}"))
+    words::kind(text).ok_or_else(|| format!("invalid kind: {text}"))
 }

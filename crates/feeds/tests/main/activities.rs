@@ -1,4 +1,4 @@
-//! What items of any feed become.
+//! Conversion of items into activities.
 
 use crate::support::{atom, read, rss};
 use feeds::catalogue::{Activity, activity};
@@ -16,7 +16,7 @@ fn assert_is(document: &str, verb: &str, kind: &str, title: &str) {
 }
 
 #[test]
-fn what_an_item_looks_like() {
+fn the_type_is_guessed_from_the_content() {
     let item = |inside: &str| rss(&format!("<item>{inside}</item>"));
     let photo = "<enclosure type='image/png' url='/p.png'/>";
     assert_is(&item("<title>Tides</title>"), "post", "article", "Alice Berg posted an article: Tides");
@@ -35,7 +35,7 @@ fn what_an_item_looks_like() {
 }
 
 #[test]
-fn what_an_item_says_of_itself() {
+fn declared_verbs_and_types_are_used() {
     let liked = "<entry><id>1</id><title>Jo liked Low tide</title><act:verb>like</act:verb><act:object><title>Low tide</title>
         <act:object-type>photo</act:object-type></act:object></entry>";
     assert_is(&atom(liked), "like", "photo", "Jo liked Low tide");
@@ -48,7 +48,7 @@ fn what_an_item_says_of_itself() {
 }
 
 #[test]
-fn an_object_has_a_title_or_an_address_always() {
+fn an_object_always_has_a_title_or_an_address() {
     let nothing = first(&rss("<link>https://example.org/</link><item/>"));
     assert_eq!(
         (nothing.object_title.as_deref(), nothing.object_url.as_deref()),
@@ -59,9 +59,9 @@ fn an_object_has_a_title_or_an_address_always() {
 }
 
 #[test]
-fn a_time_is_when_it_was_published_else_when_it_changed() {
+fn the_time_is_the_publication_otherwise_the_last_change() {
     let both = "<entry><id>1</id><published>2026-01-01</published><updated>2026-01-02</updated></entry>";
     assert_eq!(first(&atom(both)).published.unwrap().zulu(), "2026-01-01T00:00:00.000Z");
-    let one = "<entry><id>1</id><updated>2026-01-02</updated></entry>";
-    assert_eq!(first(&atom(one)).published.unwrap().zulu(), "2026-01-02T00:00:00.000Z");
+    let updated = "<entry><id>1</id><updated>2026-01-02</updated></entry>";
+    assert_eq!(first(&atom(updated)).published.unwrap().zulu(), "2026-01-02T00:00:00.000Z");
 }

@@ -5,7 +5,7 @@ use feeds::{Format, Medium};
 use model::Millis;
 
 #[test]
-fn a_feed_says_what_it_is() {
+fn the_properties_of_a_feed_are_read() {
     let feed = read(&atom(
         r#"<title>Tides</title><link href="/"/><link rel="self" href="feed.atom"/><link rel="hub" href="https://hub.example/"/>
         <icon>/icon.png</icon>
@@ -24,7 +24,7 @@ fn a_feed_says_what_it_is() {
 }
 
 #[test]
-fn a_full_activity() {
+fn a_full_activity_is_read() {
     let item = entry(
         r#"<title>Jo liked Low tide</title><published>2026-11-14T00:00:00Z</published>
         <author><name>Jo</name><act:object-type>person</act:object-type></author>
@@ -44,7 +44,7 @@ fn a_full_activity() {
 }
 
 #[test]
-fn an_implied_activity_and_unknown_words() {
+fn an_implied_activity_may_have_unknown_words() {
     let item = entry(
         "<title>x</title><act:verb>post</act:verb><act:object-type>http://hats.example/top-hat</act:object-type>",
     );
@@ -56,7 +56,7 @@ fn an_implied_activity_and_unknown_words() {
 }
 
 #[test]
-fn a_bookmark_leads_to_what_it_marks() {
+fn a_bookmark_has_its_target_as_object() {
     let item = entry(
         r#"<title>Jo saved Knots</title><act:object-type>bookmark</act:object-type><link href="/bookmarks/1"/>
         <link rel="related" href="https://knots.example/" title="Knots"/>"#,
@@ -70,7 +70,7 @@ fn a_bookmark_leads_to_what_it_marks() {
 }
 
 #[test]
-fn practice_before_the_standard() {
+fn activities_before_1_0_are_read() {
     let feed = read(&atom(
         r#"<act:subject><title>Nobody</title></act:subject><entry><id>1</id><act:actor><title>Jo</title></act:actor>
         <act:object><title>First</title></act:object><act:object><title>Second</title></act:object>
@@ -83,7 +83,7 @@ fn practice_before_the_standard() {
 }
 
 #[test]
-fn threads() {
+fn replies_and_comment_counts_are_read() {
     let item =
         entry(r#"<t:in-reply-to ref="tag:x,2026:1" href="https://example.org/1"/><t:total>7</t:total>"#);
     assert_eq!((item.in_reply_to.as_deref(), item.comments), (Some("https://example.org/1"), Some(7)));
@@ -92,7 +92,7 @@ fn threads() {
 }
 
 #[test]
-fn texts_of_every_type() {
+fn every_type_of_text_is_read() {
     for (inside, expected) in [
         ("<summary>1 &lt; 2 &amp;amp; 3</summary>", "1 < 2 &amp; 3"),
         ("<summary type='html'>&lt;p&gt;a&lt;/p&gt;&lt;p&gt;b &amp;amp; c&lt;/p&gt;</summary>", "a\nb & c"),
@@ -120,7 +120,7 @@ fn addresses_are_relative_to_the_nearest_base() {
 }
 
 #[test]
-fn media_of_both_kinds() {
+fn both_media_extensions_are_read() {
     let item = entry(
         r#"<y:group><y:thumbnail url="/t.jpg" width="120"/><y:content url="/v.mp4" type="video/mp4"/></y:group>"#,
     );
@@ -137,7 +137,7 @@ fn media_of_both_kinds() {
 }
 
 #[test]
-fn older_and_smaller_documents() {
+fn atom_0_3_and_lone_entries_are_read() {
     let old = r#"<feed version="0.3" xmlns="http://purl.org/atom/ns#"><title>Old</title><entry><title>x</title>
         <link rel="alternate" type="text/html" href="/x"/><issued>2004-01-02</issued><modified>2004-01-03T00:00:00Z</modified>
         <id>tag:x,2004:1</id></entry></feed>"#;
@@ -149,7 +149,7 @@ fn older_and_smaller_documents() {
 }
 
 #[test]
-fn of_two_with_one_identifier_the_later_stays() {
+fn of_duplicates_the_last_updated_is_kept() {
     let feed = read(&atom(
         "<entry><id>urn:x:A</id><title>first</title><updated>2026-01-01T00:00:00Z</updated></entry><entry><id>2</id></entry>
          <entry><id>URN:x:a</id><title>later</title><updated>2026-01-02T00:00:00Z</updated></entry>
@@ -160,7 +160,7 @@ fn of_two_with_one_identifier_the_later_stays() {
 }
 
 #[test]
-fn of_too_many_the_latest_stay() {
+fn of_too_many_items_the_latest_are_kept() {
     let entries: String = (0..1_500)
         .map(|n| {
             format!(

@@ -1,7 +1,7 @@
-//! What must hold for any bytes whatever. Needs nothing but the crates, so that a fuzzer can include it.
+//! Invariants for any input. Depends only on the crates, so a fuzzer can include it.
 
 use feeds::catalogue::{self, Service};
-use feeds::{Feed, Item, Picture};
+use feeds::{Feed, FeedItem, Picture};
 use url::Url;
 
 const CONTENT_TYPES: [Option<&str>; 4] = [
@@ -11,15 +11,15 @@ const CONTENT_TYPES: [Option<&str>; 4] = [
     Some("text/xml; charset=utf-16"),
 ];
 
-/// Reads the bytes as everything that they might be. What can be read keeps the promises of the crate.
+/// Reads the bytes as every supported format and checks the invariants of the result.
 pub(crate) fn check(data: &[u8]) {
     let address = Url::parse("https://example.org/blog/feed?x=1").expect("an address");
     for content_type in CONTENT_TYPES {
         let read = feeds::read(data, content_type, &address);
-        assert_eq!(read, feeds::read(data, content_type, &address), "not the same again");
+        assert_eq!(read, feeds::read(data, content_type, &address), "reading is not deterministic");
         match read {
             Ok(feed) => check_feed(&feed, &address),
-            Err(wrong) => assert!(!wrong.to_string().contains('\n'), "{wrong}"),
+            Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
         }
         for found in feeds::discover(data, content_type, &address) {
             check_url(found.url.as_str());
@@ -48,7 +48,7 @@ pub(crate) fn check_feed(feed: &Feed, address: &Url) {
     addresses.for_each(|url| check_url(url));
     feed.title.iter().for_each(|title| check_title(title));
     let ids: std::collections::HashSet<_> = feed.items.iter().map(|item| &item.id).collect();
-    assert_eq!(ids.len(), feed.items.len(), "an identifier is there twice");
+    assert_eq!(ids.len(), feed.items.len(), "duplicate identifier");
     let some = catalogue::services().iter().step_by(9).map(Some);
     let services: Vec<Option<&Service>> = some.chain([None]).collect();
     for item in &feed.items {
@@ -59,7 +59,7 @@ pub(crate) fn check_feed(feed: &Feed, address: &Url) {
     source.icon.iter().chain(&source.website).for_each(|url| check_url(url));
 }
 
-fn check_item(item: &Item) {
+fn check_item(item: &FeedItem) {
     assert!((1..=feeds::MAX_ID).contains(&item.id.len()), "{:?}", item.id);
     assert!(!item.id.chars().any(char::is_control), "{:?}", item.id);
     [&item.title, &item.author, &item.in_reply_to].into_iter().flatten().for_each(|text| check_title(text));
@@ -74,7 +74,7 @@ fn check_item(item: &Item) {
     }
 }
 
-fn check_activity(service: Option<&Service>, feed: &Feed, item: &Item) {
+fn check_activity(service: Option<&Service>, feed: &Feed, item: &FeedItem) {
     let activity = catalogue::activity(service, feed, item, "Alice");
     assert_eq!(activity.id, item.id);
     check_title(&activity.title);
@@ -103,7 +103,7 @@ fn check_text(text: &str) {
 }
 
 fn check_url(text: &str) {
-    let url = Url::parse(text).unwrap_or_else(|wrong| panic!("{wrong}: {text}"));
+    let url = Url::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert!(matches!(url.scheme(), "http" | "https") && url.has_host(), "{text}");
     assert!(
         text.len() <= feeds::MAX_URL && !text.chars().any(|c| c.is_control() || c.is_whitespace()),

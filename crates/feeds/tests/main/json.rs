@@ -1,7 +1,7 @@
 //! JSON Feed.
 
 use crate::support::{only, read, try_read};
-use feeds::{Format, Medium, Unreadable};
+use feeds::{FeedError, Format, Medium};
 
 fn feed_with(items: &str) -> String {
     format!(
@@ -10,7 +10,7 @@ fn feed_with(items: &str) -> String {
 }
 
 #[test]
-fn an_item() {
+fn an_item_is_read() {
     let item = only(&feed_with(
         r#"{"id": 7, "url": "/7", "title": "Seven", "content_html": "<p>a</p><p>b</p>", "image": "/i.png",
             "date_published": "2026-11-14T00:00:00Z", "attachments": [{"url": "/a.mp3", "mime_type": "audio/mpeg"}]}"#,
@@ -24,7 +24,7 @@ fn an_item() {
 }
 
 #[test]
-fn what_is_linked_to_is_a_bookmark() {
+fn an_external_address_makes_a_bookmark() {
     let item = only(&feed_with(
         r#"{"id": "1", "url": "/1", "external_url": "https://knots.example/", "title": "Knots"}"#,
     ));
@@ -33,7 +33,7 @@ fn what_is_linked_to_is_a_bookmark() {
 }
 
 #[test]
-fn wrong_types_are_as_good_as_absent() {
+fn members_of_the_wrong_type_count_as_absent() {
     let feed = read(&feed_with(
         r#"{"id": "1", "title": {"a": [1]}, "summary": null, "image": false, "url": 1.5, "authors": {"name": "x"}, "tags": 3}, 5, "x", null, []"#,
     ));
@@ -42,12 +42,10 @@ fn wrong_types_are_as_good_as_absent() {
 }
 
 #[test]
-fn other_json_is_no_feed() {
-    assert_eq!(try_read(r#"{"items": []}"#), Err(Unreadable::NotAFeed));
-    assert_eq!(try_read(r#"{"version": "2", "items": []}"#), Err(Unreadable::NotAFeed));
-    assert_eq!(try_read("[1]"), Err(Unreadable::NotAFeed));
+fn other_json_is_not_a_feed() {
+    assert_eq!(try_read(r#"{"items": []}"#), Err(FeedError::NotAFeed));
+    assert_eq!(try_read(r#"{"version": "2", "items": []}"#), Err(FeedError::NotAFeed));
+    assert_eq!(try_read("[1]"), Err(FeedError::NotAFeed));
     let cut = feed_with(r#"{"id": "1"}, {"id": "2""#);
-    assert!(
-        matches!(try_read(&cut[..cut.len() - 4]), Err(Unreadable::Broken(why)) if why.contains("line 1"))
-    );
+    assert!(matches!(try_read(&cut[..cut.len() - 4]), Err(FeedError::Broken(why)) if why.contains("line 1")));
 }

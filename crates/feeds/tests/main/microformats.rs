@@ -1,14 +1,14 @@
-//! Pages as feeds.
+//! Pages with microformats.
 
 use crate::support::{only, read, try_read};
-use feeds::{Format, Medium, Unreadable};
+use feeds::{FeedError, Format, Medium};
 
-fn entry(inside: &str) -> feeds::Item {
+fn entry(inside: &str) -> feeds::FeedItem {
     only(&format!("<!doctype html><html><body><article class=h-entry>{inside}</article>"))
 }
 
 #[test]
-fn a_page_with_a_feed() {
+fn a_page_with_h_feed_is_read() {
     let feed = read(
         "<!DOCTYPE html><html><head><title>Page</title><base href='https://jo.example/'><link rel=hub href='https://hub.example/'>
         <link rel='self' href=/notes><body><div class='h-card'><a class='p-name u-url' href=/>Nobody</a></div>
@@ -37,7 +37,7 @@ fn a_page_with_a_feed() {
 }
 
 #[test]
-fn responses() {
+fn responses_have_a_verb_and_an_object() {
     for (inside, verb, kind) in [
         ("<a class='u-like-of' href='https://knots.example/'>x</a>", "like", "page"),
         (
@@ -62,7 +62,7 @@ fn responses() {
 }
 
 #[test]
-fn values() {
+fn values_follow_the_prefix() {
     let item = entry(
         "<abbr class=p-name title='Long name'>LN</abbr><img class=u-photo src=/p.jpg alt=''>
         <span class=dt-published><span class=value>2026-11-14</span> at <span class=value>22:44</span></span>
@@ -74,7 +74,7 @@ fn values() {
 }
 
 #[test]
-fn implied_values() {
+fn missing_values_are_implied() {
     let item = only("<html><a class=h-entry href=/x>All of it</a>");
     assert_eq!(
         (item.title.as_deref(), item.url.as_deref()),
@@ -88,7 +88,7 @@ fn implied_values() {
 }
 
 #[test]
-fn other_pages_are_none() {
+fn other_pages_are_not_feeds() {
     for page in [
         "<html><p>Hi</p>",
         "<!doctype html><div class='h-card'>x</div>",
@@ -97,7 +97,7 @@ fn other_pages_are_none() {
         "",
         "<p class=h->",
     ] {
-        assert_eq!(try_read(page), Err(Unreadable::NotAFeed), "{page}");
+        assert_eq!(try_read(page), Err(FeedError::NotAFeed), "{page}");
     }
-    assert_eq!(read("<html><div class=h-feed></div>").items.len(), 0, "an empty feed is one");
+    assert_eq!(read("<html><div class=h-feed></div>").items.len(), 0, "an empty h-feed is a feed");
 }

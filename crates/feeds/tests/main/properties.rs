@@ -1,4 +1,4 @@
-//! Laws on random and bent documents.
+//! Properties that hold for random and mutated documents.
 
 use crate::check::check;
 use crate::samples::documents;
@@ -50,12 +50,12 @@ const PIECES: [&str; 36] = [
     "<?xml encoding='utf-16'?>",
 ];
 
-fn bent() -> impl Strategy<Value = Vec<u8>> {
+fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<prop::sample::Index>(), 0..20_usize, any::<prop::sample::Index>(), 0..3_u8);
     (any::<prop::sample::Index>(), vec(change, 1..6)).prop_map(|(which, changes)| {
         let mut document = which.get(&SAMPLES).clone();
-        for (place, length, piece, how) in changes {
-            let from = place.index(document.len() + 1);
+        for (position, length, piece, how) in changes {
+            let from = position.index(document.len() + 1);
             let to = (from + length).min(document.len());
             match how {
                 0 => drop(document.drain(from..to)),
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn bent_samples(data in bent()) {
+    fn mutated_samples(data in mutated()) {
         check(&data);
     }
 
@@ -110,15 +110,15 @@ proptest! {
     }
 
     #[test]
-    fn lists_read_as_they_were_written(outlines in vec(outline(), 0..8), title in ".{0,20}") {
-        let mut met = std::collections::HashSet::new();
-        let outlines: Vec<_> = outlines.into_iter().filter(|one| met.insert(one.address.clone())).collect();
+    fn a_written_list_is_read_back(outlines in vec(outline(), 0..8), title in ".{0,20}") {
+        let mut seen = std::collections::HashSet::new();
+        let outlines: Vec<_> = outlines.into_iter().filter(|outline| seen.insert(outline.address.clone())).collect();
         let written = opml::write(&outlines, &title);
         prop_assert_eq!(opml::read(written.as_bytes()), Ok(outlines), "{}", written);
     }
 }
 
-/// The samples and pieces, for `fuzz/`.
+/// Writes the samples and pieces as seeds for `fuzz/`.
 #[test]
 #[ignore = "writes into fuzz/corpus"]
 fn seeds_for_cargo_fuzz() {

@@ -1,11 +1,11 @@
-//! What people type.
+//! Recognition of typed addresses and names.
 
 use feeds::catalogue::{by_name, recognise, services};
 use feeds::{Feed, Format, Provider, catalogue};
 use url::Url;
 
 #[test]
-fn addresses_and_names() {
+fn services_are_recognised_by_address_and_name() {
     for (typed, service, feed) in [
         ("https://github.com/alice", "GitHub", Some("https://github.com/alice.atom")),
         (" github.com/alice/ ", "GitHub", Some("https://github.com/alice.atom")),
@@ -58,13 +58,13 @@ fn addresses_and_names() {
         ),
     ] {
         let recognised = recognise(typed).unwrap_or_else(|| panic!("{typed}"));
-        assert_eq!(recognised.service.map(|one| one.name.as_str()), Some(service), "{typed}");
+        assert_eq!(recognised.service.map(|service| service.name.as_str()), Some(service), "{typed}");
         assert_eq!(recognised.feed.as_ref().map(Url::as_str), feed, "{typed}");
     }
 }
 
 #[test]
-fn any_other_place() {
+fn other_addresses_have_no_service() {
     for (typed, page) in [
         ("example.org", "https://example.org/"),
         ("feed://example.org/x.xml", "https://example.org/x.xml"),
@@ -92,7 +92,7 @@ fn any_other_place() {
 }
 
 #[test]
-fn names_at_a_service() {
+fn a_name_gives_the_feed_address() {
     for (service, person, feed) in [
         ("GitHub", "alice", Some("https://github.com/alice.atom")),
         ("GitHub", " @alice ", Some("https://github.com/alice.atom")),
@@ -110,18 +110,18 @@ fn names_at_a_service() {
         ("YouTube", "alice", None),
         ("DeviantArt", "alice", Some("https://backend.deviantart.com/rss.xml?q=gallery:alice")),
     ] {
-        let found = by_name(service).unwrap().feed_of(person);
-        assert_eq!(found.as_ref().map(Url::as_str), feed, "{service} {person}");
+        let address = by_name(service).unwrap().feed_of(person);
+        assert_eq!(address.as_ref().map(Url::as_str), feed, "{service} {person}");
     }
 }
 
 #[test]
-fn a_feed_of_a_name_is_recognised_again() {
+fn a_feed_address_is_recognised_as_its_service() {
     for service in services() {
         for person in ["alice", "alice@example.social"] {
             if let Some(feed) = service.feed_of(person) {
                 let again = recognise(feed.as_str()).unwrap();
-                assert_eq!(again.service.map(|one| &one.name), Some(&service.name), "{feed}");
+                assert_eq!(again.service.map(|service| &service.name), Some(&service.name), "{feed}");
                 assert_eq!(again.feed, Some(feed));
             }
         }
@@ -129,7 +129,7 @@ fn a_feed_of_a_name_is_recognised_again() {
 }
 
 #[test]
-fn what_any_feed_is_called() {
+fn a_feed_is_named_after_its_provider_or_host() {
     let mut feed = Feed {
         format: Format::Atom,
         title: None,

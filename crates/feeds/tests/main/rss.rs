@@ -1,11 +1,11 @@
-//! RSS of every age.
+//! RSS in all versions.
 
 use crate::support::{only, read, rss, rss_item};
 use feeds::{Format, Medium};
 use std::time::Duration;
 
 #[test]
-fn a_channel_says_what_it_is() {
+fn the_properties_of_a_channel_are_read() {
     let feed = read(&rss(
         r#"<title>Tides &amp;amp; winds</title><link>https://example.org/</link><image><url>/i.png</url></image><ttl>90</ttl>
         <a:link rel="self" href="https://example.org/feed"/><a:link rel="hub" href="https://hub.example/"/>"#,
@@ -31,7 +31,7 @@ fn a_channel_says_what_it_is() {
 }
 
 #[test]
-fn identity() {
+fn identifiers_come_from_guid_link_or_content() {
     for (inside, id) in [
         ("<guid>a-1</guid><link>/x</link>", "a-1"),
         ("<guid> http://Example.org:80/X </guid>", "https://example.org/x"),
@@ -44,7 +44,7 @@ fn identity() {
 }
 
 #[test]
-fn a_guid_is_an_address_unless_it_says_no() {
+fn a_guid_is_an_address_unless_it_is_no_permalink() {
     assert_eq!(rss_item("<guid>https://example.org/1</guid>").url.as_deref(), Some("https://example.org/1"));
     assert_eq!(rss_item("<guid isPermaLink='false'>https://example.org/1</guid>").url, None);
     assert_eq!(rss_item("<guid>17</guid>").url, None);
@@ -52,7 +52,7 @@ fn a_guid_is_an_address_unless_it_says_no() {
 }
 
 #[test]
-fn extensions() {
+fn extensions_are_read() {
     let item = rss_item(
         "<d:creator>Jo</d:creator><d:date>2026-11-14</d:date><s:comments>4</s:comments><c:encoded>&lt;p&gt;Whole&lt;/p&gt;</c:encoded>
          <enclosure url='/a.mp3' type='audio/mpeg' length='1'/><i:image href='/cover.jpg'/>",
@@ -68,7 +68,7 @@ fn extensions() {
 }
 
 #[test]
-fn rdf_and_the_ones_before() {
+fn rdf_and_older_versions_are_read() {
     let rdf = r#"<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">
         <channel rdf:about="https://example.org/"><title>T</title><link>https://example.org/</link></channel>
         <item rdf:about="https://example.org/1"><title>One</title><link>https://example.org/1</link></item></rdf:RDF>"#;

@@ -1,4 +1,4 @@
-//! A feed of every service, in the format that the service documents, and the activities that it has to become.
+//! A sample feed of every service, in the service's documented format, with the expected activities.
 
 use feeds::catalogue::{self, Activity, Service};
 use serde_json::{Value, json};
@@ -28,7 +28,8 @@ fn expected_of(stem: &str) -> PathBuf {
 
 fn shown(activity: &Activity) -> Value {
     let picture = activity.picture.as_ref();
-    let picture = picture.map(|one| json!({"url": one.url, "width": one.width, "height": one.height}));
+    let picture =
+        picture.map(|picture| json!({"url": picture.url, "width": picture.width, "height": picture.height}));
     json!({
         "id": activity.id,
         "title": activity.title,
@@ -46,18 +47,18 @@ fn shown(activity: &Activity) -> Value {
 fn activities_of(name: &str, document: &[u8]) -> Value {
     let stem = name.split('.').next().unwrap();
     let service = catalogue::services().iter().find(|service| file_of(service) == stem);
-    let service = service.unwrap_or_else(|| panic!("{name} is of no service"));
+    let service = service.unwrap_or_else(|| panic!("no service for {name}"));
     let address = Url::parse(&service.site).unwrap();
-    let feed = feeds::read(document, None, &address).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+    let feed = feeds::read(document, None, &address).unwrap_or_else(|error| panic!("{name}: {error}"));
     crate::check::check_feed(&feed, &address);
     feed.items.iter().map(|item| shown(&catalogue::activity(Some(service), &feed, item, "Alice"))).collect()
 }
 
 #[test]
-fn every_sample_becomes_its_activities() {
+fn every_sample_has_the_expected_activities() {
     for (name, document) in documents() {
         let stem = name.split('.').next().unwrap();
-        let expected = std::fs::read(expected_of(stem)).unwrap_or_else(|wrong| panic!("{stem}: {wrong}"));
+        let expected = std::fs::read(expected_of(stem)).unwrap_or_else(|error| panic!("{stem}: {error}"));
         let expected: Value = serde_json::from_slice(&expected).unwrap();
         assert_eq!(activities_of(&name, &document), expected, "{name}");
     }
@@ -72,7 +73,7 @@ fn every_service_has_a_sample() {
     }
 }
 
-/// For a new sample: writes what it becomes now. Read it before you keep it.
+/// For a new sample: writes the current result. Review it before you commit it.
 #[test]
 #[ignore = "writes into the folder of samples"]
 fn write_missing_expectations() {

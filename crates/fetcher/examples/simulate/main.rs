@@ -1,4 +1,5 @@
-//! How often sources are asked, and how soon what they publish is found: a service in a time of its own.
+//! Simulates polling: the number of requests, and the delay until new items are discovered. Runs in simulated
+//! time.
 //!
 //! ```sh
 //! cargo run -p tofrom-fetcher --release --example simulate -- --sources 5000 --days 7 --seed 1
@@ -15,19 +16,19 @@ use std::path::PathBuf;
 
 const MINUTE: f64 = 60_000.0;
 
-/// Simulates how often sources are asked, and how soon what they publish is found.
+/// Simulates polling: the number of requests, and the delay until new items are discovered.
 #[derive(Parser)]
 struct Options {
-    /// How many sources: a tenth publishes several times a day, three tenths several times a week.
+    /// The number of sources. 10 % publish several times a day, 30 % several times a week.
     #[arg(long, default_value_t = 5_000)]
     sources: usize,
-    /// How many days.
+    /// The number of days.
     #[arg(long, default_value_t = 7)]
     days: i64,
-    /// The same number gives the same sources.
+    /// The seed. The same seed gives the same sources.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to write every hour and every item, for a plot.
+    /// File for the hourly requests and all items, for a plot.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
@@ -45,23 +46,23 @@ async fn main() -> std::io::Result<()> {
 
 fn print(outcome: &Outcome) {
     println!(
-        "| sources | requests | of a look every 15 minutes | items | found within 15 min | median | 90 % within |"
+        "| sources | requests | of polling every 15 minutes | items | found within 15 min | median | 90 % within |"
     );
     println!("|---|--:|--:|--:|--:|--:|--:|");
-    let select = |wanted: &dyn Fn(&Discovery) -> bool| -> Vec<Discovery> {
-        outcome.found.iter().filter(|item| wanted(item)).copied().collect()
+    let select = |matches: &dyn Fn(&Discovery) -> bool| -> Vec<Discovery> {
+        outcome.discovered.iter().filter(|item| matches(item)).copied().collect()
     };
     let fixed = outcome.fixed();
-    let row = |name: &str, requests: Option<u64>, found: &[Discovery]| {
-        let asked = requests.map_or_else(String::new, |requests| requests.to_string());
+    let row = |name: &str, requests: Option<u64>, discovered: &[Discovery]| {
+        let count = requests.map_or_else(String::new, |requests| requests.to_string());
         let share = requests
             .map_or_else(String::new, |requests| format!("{:.1} %", requests as f64 * 100.0 / fixed as f64));
         println!(
-            "| {name} | {asked} | {share} | {} | {:.1} % | {} | {} |",
-            found.len(),
-            in_time(found) * 100.0,
-            delay(found, 0.5),
-            delay(found, 0.9)
+            "| {name} | {count} | {share} | {} | {:.1} % | {} | {} |",
+            discovered.len(),
+            in_time(discovered) * 100.0,
+            delay(discovered, 0.5),
+            delay(discovered, 0.9)
         );
     };
     let active = |item: &Discovery| item.group == Group::Active && !item.restrained;
@@ -72,14 +73,14 @@ fn print(outcome: &Outcome) {
     for group in [Group::Weekly, Group::Dormant] {
         row(group.name(), Some(outcome.requests_of(group)), &select(&|item| item.group == group));
     }
-    row("all", Some(outcome.all_requests()), &outcome.found);
-    println!("\nThe largest number of connections to one host at once: {}", outcome.most_at_once);
-    println!("Looks that were put off because a host was busy: {}", outcome.put_off);
+    row("all", Some(outcome.all_requests()), &outcome.discovered);
+    println!("\nMaximum concurrent connections to one host: {}", outcome.max_concurrent);
+    println!("Polls postponed because the host was busy: {}", outcome.postponed);
 }
 
-/// Within which time that part of the items was found.
-fn delay(found: &[Discovery], part: f64) -> String {
-    let mut delays: Vec<i64> = found.iter().map(|item| item.delay).collect();
+/// The delay within which this share of the items was discovered.
+fn delay(discovered: &[Discovery], part: f64) -> String {
+    let mut delays: Vec<i64> = discovered.iter().map(|item| item.delay).collect();
     delays.sort_unstable();
     let at = (delays.len() as f64 * part) as usize;
     match delays.get(at).map(|delay| *delay as f64 / MINUTE) {
@@ -96,7 +97,7 @@ fn csv(outcome: &Outcome) -> String {
             let _ = writeln!(text, "requests,{},{hour},{requests}", group.name());
         }
     }
-    for item in outcome.found.iter().filter(|item| item.group != Group::Active || !item.restrained) {
+    for item in outcome.discovered.iter().filter(|item| item.group != Group::Active || !item.restrained) {
         let (hour, minutes) = (item.published as f64 / MINUTE / 60.0, item.delay as f64 / MINUTE);
         let _ = writeln!(text, "delay,{},{hour:.2},{minutes:.2}", item.group.name());
     }

@@ -1,7 +1,8 @@
-//! Sources that publish, and a service that looks at them by its plan and through its gate, in a time of their own.
+//! Sources that publish, and a service that polls them by its plan and within the host limits, in simulated
+//! time.
 
 use fetcher::plan::{Hints, Pace};
-use fetcher::{Budget, Hosts, Later, Turn};
+use fetcher::{HostBudget, HostLimiter, HostPermit, RetryLater};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
@@ -11,15 +12,15 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// When the service begins. Whatever was published before is the sources' history.
+/// The time at which the service starts. Items published earlier are the sources' history.
 const BEGIN: i64 = 365 * DAY;
-/// How long before that the oldest item is.
+/// The age of the oldest item at the start.
 const HISTORY: i64 = 180 * DAY;
-/// How many items a feed shows.
+/// The number of items in a feed.
 const SHOWN: usize = 20;
-/// Within which time the first looks are spread.
+/// The first polls are spread over this time.
 const START_UP: i64 = 15 * MINUTE;
-/// What is to be found within that time is found in time.
+/// An item that is discovered within this time is in time.
 pub(crate) const IN_TIME: i64 = 15 * MINUTE;
 
 /// How often a source publishes.
@@ -45,29 +46,29 @@ impl Group {
     }
 }
 
-/// An item that was found.
+/// An item that was discovered.
 #[derive(Clone, Copy)]
 pub(crate) struct Discovery {
     pub(crate) group: Group,
-    /// Since the service began.
+    /// Since the start of the service.
     pub(crate) published: i64,
     pub(crate) delay: i64,
-    /// The source's times are usable.
+    /// Whether the source has usable times.
     pub(crate) dated: bool,
-    /// The source asks to be left alone for longer than 15 minutes.
+    /// Whether the source asks for a polling interval above 15 minutes.
     pub(crate) restrained: bool,
 }
 
-/// What came of it.
+/// The result of a simulation.
 pub(crate) struct Outcome {
     pub(crate) days: i64,
     pub(crate) sources: usize,
     /// By hour and group.
     pub(crate) requests: Vec<[u64; 3]>,
-    pub(crate) found: Vec<Discovery>,
-    /// The largest number of connections to one host at once.
-    pub(crate) most_at_once: usize,
-    pub(crate) put_off: u64,
+    pub(crate) discovered: Vec<Discovery>,
+    /// The maximum number of concurrent connections to one host.
+    pub(crate) max_concurrent: usize,
+    pub(crate) postponed: u64,
 }
 
 impl Outcome {
@@ -79,22 +80,22 @@ impl Outcome {
         self.requests.iter().flatten().sum()
     }
 
-    /// What a look at every source every 15 minutes would cost.
+    /// The number of requests if every source was polled every 15 minutes.
     pub(crate) fn fixed(&self) -> u64 {
         self.sources as u64 * (self.days * DAY / (15 * MINUTE)) as u64
     }
 }
 
-/// The share of items that were found in time.
-pub(crate) fn in_time(found: &[Discovery]) -> f64 {
-    let in_time = found.iter().filter(|item| item.delay <= IN_TIME).count();
-    in_time as f64 / found.len().max(1) as f64
+/// The share of items that were discovered in time.
+pub(crate) fn in_time(discovered: &[Discovery]) -> f64 {
+    let in_time = discovered.iter().filter(|item| item.delay <= IN_TIME).count();
+    in_time as f64 / discovered.len().max(1) as f64
 }
 
-/// Chance that can be repeated: splitmix64.
-pub(crate) struct Chance(u64);
+/// A reproducible random generator: splitmix64.
+pub(crate) struct SeededRandom(u64);
 
-impl Chance {
+impl SeededRandom {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -120,39 +121,39 @@ struct Source {
     host: usize,
     dated: bool,
     max_age: Option<Duration>,
-    /// When it publishes, in order.
+    /// The times at which it publishes, in order.
     items: Vec<i64>,
-    /// How many of them the service knows.
+    /// The number of items that the service has discovered.
     known: usize,
     pace: Option<Pace>,
 }
 
 impl Source {
-    fn new(number: usize, sources: usize, end: i64, chance: &mut Chance) -> Source {
+    fn new(number: usize, sources: usize, end: i64, random: &mut SeededRandom) -> Source {
         let group = match number * 10 / sources {
             0 => Group::Active,
             1..=3 => Group::Weekly,
             _ => Group::Dormant,
         };
         let a_day = match group {
-            Group::Active => chance.between(3.0, 10.0),
-            Group::Weekly => chance.between(2.0, 6.0) / 7.0,
-            Group::Dormant => chance.between(0.0, 1.0) / 60.0,
+            Group::Active => random.between(3.0, 10.0),
+            Group::Weekly => random.between(2.0, 6.0) / 7.0,
+            Group::Dormant => random.between(0.0, 1.0) / 60.0,
         };
-        // A fifth is at five hosts, the rest at many that have a few each.
-        let host = if chance.happens(0.2) { number % 5 } else { 5 + chance.next() as usize % sources };
-        let max_age = match chance.fraction() {
+        // A fifth of the sources is on five hosts; the rest is spread over many hosts with a few each.
+        let host = if random.happens(0.2) { number % 5 } else { 5 + random.next() as usize % sources };
+        let max_age = match random.fraction() {
             ..0.2 => Some(Duration::from_secs(300)),
             ..0.3 => Some(Duration::from_secs(900)),
             ..0.35 => Some(Duration::from_secs(3_600)),
             _ => None,
         };
-        let items = items(a_day, end, chance);
-        Source { group, host, dated: chance.happens(0.5), max_age, items, known: 0, pace: None }
+        let items = items(a_day, end, random);
+        Source { group, host, dated: random.happens(0.5), max_age, items, known: 0, pace: None }
     }
 
-    /// Looks at the feed as it is at a time, and plans the next look.
-    fn look(&mut self, at: i64, chance: &mut Chance, found: &mut Vec<Discovery>) -> i64 {
+    /// Polls the feed at this time and returns the time of the next poll.
+    fn poll(&mut self, at: i64, random: &mut SeededRandom, discovered: &mut Vec<Discovery>) -> i64 {
         let published = self.items.partition_point(|item| *item <= at);
         let new = self.items.get(self.known..published).unwrap_or_default();
         let times: &[i64] = if self.dated { new } else { &[] };
@@ -160,9 +161,9 @@ impl Source {
             None => Pace::first(times.get(times.len().saturating_sub(SHOWN)..).unwrap_or_default(), at),
             Some(mut pace) => {
                 if new.is_empty() {
-                    pace.nothing(at);
+                    pace.record_unchanged(at);
                 } else {
-                    pace.found(times, at);
+                    pace.record_items(times, at);
                 }
                 pace
             }
@@ -170,55 +171,55 @@ impl Source {
         let restrained = self.max_age.is_some_and(|age| age.as_millis() as i64 > IN_TIME);
         for item in new.iter().filter(|item| **item >= BEGIN) {
             let (group, dated, published) = (self.group, self.dated, item - BEGIN);
-            found.push(Discovery { group, published, delay: at - item, dated, restrained });
+            discovered.push(Discovery { group, published, delay: at - item, dated, restrained });
         }
         self.known = published;
-        // It is kept as the service keeps it.
+        // Round-trip through the stored form.
         pace = <(i64, i64, f32, f32)>::from(pace).into();
         self.pace = Some(pace);
-        pace.next(at, Hints { fresh_for: self.max_age, ..Hints::default() }, chance.fraction())
+        pace.next_poll(at, Hints { fresh_for: self.max_age, ..Hints::default() }, random.fraction())
     }
 }
 
-/// Items by chance, most of them by day: from 7 to 23 o'clock where the source is at home.
-fn items(a_day: f64, end: i64, chance: &mut Chance) -> Vec<i64> {
+/// Random items, most of them by day: from 7:00 to 23:00 in the source's time zone.
+fn items(a_day: f64, end: i64, random: &mut SeededRandom) -> Vec<i64> {
     const BY_NIGHT: f64 = 0.1;
-    let home = (chance.fraction() * DAY as f64) as i64;
+    let home = (random.fraction() * DAY as f64) as i64;
     let by_day = a_day / (16.0 + 8.0 * BY_NIGHT) * 24.0;
     let mut items = Vec::new();
     let mut at = BEGIN - HISTORY;
     loop {
-        at += (-(1.0 - chance.fraction()).ln() / by_day * DAY as f64) as i64 + 1;
+        at += (-(1.0 - random.fraction()).ln() / by_day * DAY as f64) as i64 + 1;
         if at >= end {
             return items;
         }
         let hour = (at + home) % DAY / HOUR;
-        if (7..23).contains(&hour) || chance.happens(BY_NIGHT) {
+        if (7..23).contains(&hour) || random.happens(BY_NIGHT) {
             items.push(at);
         }
     }
 }
 
-/// What happens next: a look is due, or its answer has come.
+/// A poll is due, or its response has arrived.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Due,
     Done,
 }
 
-/// Runs the service for some days. It must run where the clock of tokio is paused: the gate waits by that.
+/// Runs the service for some days. Requires tokio's paused clock, which the host limiter uses.
 pub(crate) async fn run(sources: usize, days: i64, seed: u64) -> Outcome {
-    let mut chance = Chance(seed);
+    let mut random = SeededRandom(seed);
     let end = BEGIN + days * DAY;
     let mut all: Vec<Source> =
-        (0..sources).map(|number| Source::new(number, sources, end, &mut chance)).collect();
-    let hosts = Hosts::new(Budget { burst: 10, every: Duration::from_secs(1) });
-    let mut turns: Vec<Option<Turn>> = all.iter().map(|_| None).collect();
+        (0..sources).map(|number| Source::new(number, sources, end, &mut random)).collect();
+    let hosts = HostLimiter::new(HostBudget { burst: 10, every: Duration::from_secs(1) });
+    let mut permits: Vec<Option<HostPermit>> = all.iter().map(|_| None).collect();
     let mut open = vec![0_usize; sources + 5];
     let mut requests = vec![[0; 3]; (days * 24) as usize];
-    let (mut found, mut most_at_once, mut put_off) = (Vec::new(), 0, 0);
+    let (mut discovered, mut max_concurrent, mut postponed) = (Vec::new(), 0, 0);
     let mut queue: BinaryHeap<Reverse<(i64, usize, Event)>> = (0..sources)
-        .map(|number| Reverse((BEGIN + (chance.fraction() * START_UP as f64) as i64, number, Event::Due)))
+        .map(|number| Reverse((BEGIN + (random.fraction() * START_UP as f64) as i64, number, Event::Due)))
         .collect();
     let mut now = BEGIN;
     while let Some(Reverse((at, number, event))) = queue.pop() {
@@ -227,43 +228,43 @@ pub(crate) async fn run(sources: usize, days: i64, seed: u64) -> Outcome {
         }
         tokio::time::advance(Duration::from_millis((at - now) as u64)).await;
         now = at;
-        let (Some(source), Some(turn)) = (all.get_mut(number), turns.get_mut(number)) else { continue };
+        let (Some(source), Some(permit)) = (all.get_mut(number), permits.get_mut(number)) else { continue };
         let Some(open) = open.get_mut(source.host) else { continue };
         match event {
             Event::Due => match hosts.try_enter(&source.host.to_string()) {
-                Err(Later(wait)) => {
-                    put_off += 1;
-                    // A little apart, so that those who are put off together do not meet again.
-                    let wait = wait.as_millis() as i64 + (chance.fraction() * 5.0 * SECOND as f64) as i64;
+                Err(RetryLater(wait)) => {
+                    postponed += 1;
+                    // Jitter, so that sources that were postponed together do not collide again.
+                    let wait = wait.as_millis() as i64 + (random.fraction() * 5.0 * SECOND as f64) as i64;
                     queue.push(Reverse((at + wait.max(1), number, Event::Due)));
                 }
                 Ok(entered) => {
-                    *turn = Some(entered);
+                    *permit = Some(entered);
                     *open += 1;
-                    most_at_once = most_at_once.max(*open);
+                    max_concurrent = max_concurrent.max(*open);
                     let hour = requests.get_mut(((at - BEGIN) / HOUR) as usize);
                     if let Some(count) = hour.and_then(|hour| hour.get_mut(source.group as usize)) {
                         *count += 1;
                     }
-                    let takes = chance.between(0.1, 1.5) * SECOND as f64;
+                    let takes = random.between(0.1, 1.5) * SECOND as f64;
                     queue.push(Reverse((at + takes as i64, number, Event::Done)));
                 }
             },
             Event::Done => {
-                *turn = None;
+                *permit = None;
                 *open -= 1;
-                let next = source.look(at, &mut chance, &mut found);
+                let next = source.poll(at, &mut random, &mut discovered);
                 queue.push(Reverse((next, number, Event::Due)));
             }
         }
     }
-    // What was published and not found by the end was at least so late.
+    // Items that were never discovered count with their delay at the end.
     for source in &all {
         let restrained = source.max_age.is_some_and(|age| age.as_millis() as i64 > IN_TIME);
         for item in source.items.iter().skip(source.known).filter(|item| end - **item > IN_TIME) {
             let (group, dated, published) = (source.group, source.dated, item - BEGIN);
-            found.push(Discovery { group, published, delay: end - item, dated, restrained });
+            discovered.push(Discovery { group, published, delay: end - item, dated, restrained });
         }
     }
-    Outcome { days, sources, requests, found, most_at_once, put_off }
+    Outcome { days, sources, requests, discovered, max_concurrent, postponed }
 }

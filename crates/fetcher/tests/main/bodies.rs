@@ -1,80 +1,82 @@
-//! Bodies that are compressed, long, or bombs.
+//! Compressed and long bodies, and decompression bombs.
 
 use super::support::{ATOM, sentence, server};
-use fetcher::{Content, Failure};
+use fetcher::{Content, FetchError};
 use std::time::{Duration, Instant};
-use test_server::{Answer, Behaviour, Coding};
+use test_server::{Behaviour, CannedResponse, Coding};
 
-const TOO_LARGE: &str = "There is more at this address than is read: give one of a shorter feed.";
+const TOO_LARGE: &str = "The document at this address is too large: enter the address of a shorter feed.";
 
 #[tokio::test]
-async fn every_coding_is_understood() {
-    let (server, setting) = server().await;
+async fn every_coding_is_decoded() {
+    let (server, env) = server().await;
     let url = server.url("feeds.example", "/feed");
-    let twice = Answer::feed(ATOM).coded(Coding::Gzip).coded(Coding::Gzip);
-    let mixed = Answer::feed(ATOM).coded(Coding::Brotli).coded(Coding::Zstd);
+    let twice = CannedResponse::feed(ATOM).coded(Coding::Gzip).coded(Coding::Gzip);
+    let mixed = CannedResponse::feed(ATOM).coded(Coding::Brotli).coded(Coding::Zstd);
     let answers =
-        Coding::ALL.map(|coding| Answer::feed(ATOM).coded(coding)).into_iter().chain([twice, mixed]);
+        Coding::ALL.map(|coding| CannedResponse::feed(ATOM).coded(coding)).into_iter().chain([twice, mixed]);
     for answer in answers {
         server.on("/feed", answer);
-        let content = setting.get(&url).await.unwrap().content;
+        let content = env.get(&url).await.unwrap().content;
         assert!(matches!(content, Content::Fresh { body, .. } if body == ATOM));
     }
 }
 
 #[tokio::test]
 async fn bombs_are_not_inflated() {
-    let (server, setting) = server().await;
+    let (server, env) = server().await;
     let url = server.url("feeds.example", "/feed");
     for coding in Coding::ALL {
         let bomb = coding.bomb(64);
         let hidden = Coding::Gzip.encode(&bomb);
         for answer in [
-            Answer::feed("").with_coded_body(coding, bomb),
-            Answer::feed("").with("Content-Encoding", coding.name()).with_coded_body(Coding::Gzip, hidden),
+            CannedResponse::feed("").with_coded_body(coding, bomb),
+            CannedResponse::feed("")
+                .with("Content-Encoding", coding.name())
+                .with_coded_body(Coding::Gzip, hidden),
         ] {
             server.on("/feed", answer);
-            let begun = Instant::now();
-            assert_eq!(sentence(setting.get(&url).await), TOO_LARGE, "{coding:?}");
-            assert!(begun.elapsed() < Duration::from_secs(10), "{coding:?}: {:?}", begun.elapsed());
+            let start = Instant::now();
+            assert_eq!(sentence(env.get(&url).await), TOO_LARGE, "{coding:?}");
+            assert!(start.elapsed() < Duration::from_secs(10), "{coding:?}: {:?}", start.elapsed());
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_not_read_to_its_end() {
-    let (server, setting) = server().await;
+async fn reading_stops_at_the_limit() {
+    let (server, env) = server().await;
     let url = server.url("feeds.example", "/feed");
     for manner in [
         Behaviour::Endless,
-        Answer::feed(vec![b' '; (1 << 20) + 1]).into(),
-        // Only the head says so: nothing of the body is waited for.
+        CannedResponse::feed(vec![b' '; (1 << 20) + 1]).into(),
+        // The length header is enough: the body is not read.
         Behaviour::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n".to_vec()),
     ] {
         server.on("/feed", manner);
-        let outcome = setting.get(&url).await;
-        assert_eq!(outcome.as_ref().unwrap_err(), &Failure::TooLarge);
+        let outcome = env.get(&url).await;
+        assert_eq!(outcome.as_ref().unwrap_err(), &FetchError::TooLarge);
         assert_eq!(sentence(outcome), TOO_LARGE);
     }
-    server.on("/feed", Answer::feed(vec![b' '; 1 << 20]));
-    assert!(setting.get(&url).await.is_ok(), "just as long as is read");
+    server.on("/feed", CannedResponse::feed(vec![b' '; 1 << 20]));
+    assert!(env.get(&url).await.is_ok(), "exactly the maximum length");
 }
 
 #[tokio::test]
-async fn codings_that_are_not_what_they_say_are_refused() {
-    let (server, setting) = server().await;
+async fn invalid_codings_are_rejected() {
+    let (server, env) = server().await;
     let url = server.url("feeds.example", "/feed");
-    let thrice = Answer::feed(ATOM).coded(Coding::Gzip).coded(Coding::Gzip).coded(Coding::Gzip);
+    let thrice = CannedResponse::feed(ATOM).coded(Coding::Gzip).coded(Coding::Gzip).coded(Coding::Gzip);
     for (answer, words) in [
-        (Answer::feed(ATOM).with("Content-Encoding", "gzip"), "it cannot be decompressed"),
+        (CannedResponse::feed(ATOM).with("Content-Encoding", "gzip"), "its body cannot be decompressed"),
         (
-            Answer::feed(ATOM).with("Content-Encoding", "compress"),
-            "it is compressed in a way that was not asked for",
+            CannedResponse::feed(ATOM).with("Content-Encoding", "compress"),
+            "its content coding is not supported",
         ),
-        (thrice, "it is compressed more than twice"),
+        (thrice, "it has more than two content codings"),
     ] {
         server.on("/feed", answer);
-        let expected = format!("The server's answer cannot be read: {words}.");
-        assert_eq!(sentence(setting.get(&url).await), expected);
+        let expected = format!("Invalid response from the server: {words}.");
+        assert_eq!(sentence(env.get(&url).await), expected);
     }
 }

@@ -1,5 +1,5 @@
-//! The guard against another one, which is made in another way: every form in which an address can be carried is
-//! written out as a value and a mask, from texts.
+//! Compares the guard with a second implementation: every form of an embedded address as a value and a mask,
+//! parsed from text.
 
 use fetcher::is_public;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const PRIVATE_V4: &str = "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 \
     192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4";
-/// The last ones are all of 2001::/23 but Teredo.
+/// The last ones cover all of 2001::/23 except Teredo.
 const PRIVATE_V6: &str = "::/128 ::1/128 fc00::/7 fe80::/10 fec0::/10 ff00::/8 100::/64 2001:db8::/32 3fff::/20 \
     5f00::/16 64:ff9b:1::/48 2001:1::/32 2001:2::/31 2001:4::/30 2001:8::/29 2001:10::/28 2001:20::/27 2001:40::/26 \
     2001:80::/25 2001:100::/24";
@@ -20,7 +20,7 @@ struct Pattern {
 }
 
 impl Pattern {
-    fn fits(self, address: u128) -> bool {
+    fn matches(self, address: u128) -> bool {
         address & self.mask == self.value
     }
 }
@@ -64,11 +64,11 @@ fn expected(address: IpAddr) -> bool {
         let mask = u32::MAX << (32 - length.parse::<u32>().unwrap());
         forms(u32::from(address.parse::<Ipv4Addr>().unwrap()), mask)
     });
-    let forbidden = networks.chain(v6(PRIVATE_V6)).any(|pattern| pattern.fits(bits));
-    !forbidden && v6(OPEN).iter().any(|pattern| pattern.fits(bits))
+    let forbidden = networks.chain(v6(PRIVATE_V6)).any(|pattern| pattern.matches(bits));
+    !forbidden && v6(OPEN).iter().any(|pattern| pattern.matches(bits))
 }
 
-/// Addresses of version 4, often at the edge of a network.
+/// IPv4 addresses, often at the edge of a network.
 fn some_v4() -> impl Strategy<Value = Ipv4Addr> {
     let edges: Vec<u32> = PRIVATE_V4
         .split_whitespace()
@@ -82,7 +82,7 @@ fn some_v4() -> impl Strategy<Value = Ipv4Addr> {
     prop_oneof![any::<u32>(), prop::sample::select(edges)].prop_map(Ipv4Addr::from)
 }
 
-/// Addresses of version 6, often at the edge of a network, or with something carried in them.
+/// IPv6 addresses, often at the edge of a network, or with an embedded IPv4 address.
 fn some_v6() -> impl Strategy<Value = Ipv6Addr> {
     let networks = v6(PRIVATE_V6).into_iter().chain(v6(OPEN));
     let edges: Vec<u128> = networks
@@ -107,19 +107,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
-    fn the_two_guards_agree_on_version_4(address in some_v4()) {
+    fn both_implementations_agree_on_ipv4(address in some_v4()) {
         prop_assert_eq!(is_public(address.into()), expected(address.into()));
     }
 
     #[test]
-    fn the_two_guards_agree_on_version_6(address in some_v6()) {
+    fn both_implementations_agree_on_ipv6(address in some_v6()) {
         prop_assert_eq!(is_public(address.into()), expected(address.into()), "{}", address);
     }
 
     #[test]
-    fn an_address_is_refused_in_every_form_or_in_none(address in some_v4()) {
+    fn an_address_is_refused_in_all_forms_or_none(address in some_v4()) {
         let public = is_public(address.into());
-        // What stands in the other places is public, so that it has no say.
+        // The other embedded addresses are public, so they do not affect the result.
         let noise = u128::from("2a00:1450:808:808::".parse::<Ipv6Addr>().unwrap()) | u128::from(!0x0808_0808_u32);
         for (form, Pattern { value, mask }) in forms(address.into(), u32::MAX).into_iter().enumerate() {
             let carrying = Ipv6Addr::from(value | (noise & !mask));

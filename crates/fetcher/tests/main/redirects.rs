@@ -1,13 +1,13 @@
-//! Where redirects lead.
+//! Redirects.
 
 use super::support::{ATOM, get, sentence, server};
-use fetcher::Failure;
-use test_server::{Answer, Authority, Server};
+use fetcher::FetchError;
+use test_server::{Authority, CannedResponse, Server};
 
 #[tokio::test]
-async fn all_redirects_are_followed_and_permanent_ones_remembered() {
-    let (server, setting) = server().await;
-    server.on("/c", Answer::feed(ATOM));
+async fn all_redirects_are_followed_and_permanent_ones_reported() {
+    let (server, env) = server().await;
+    server.on("/c", CannedResponse::feed(ATOM));
     let at = |path: &str| server.url("feeds.example", path);
     for (first, second, moved) in [
         (301, 308, Some("/c")),
@@ -17,109 +17,109 @@ async fn all_redirects_are_followed_and_permanent_ones_remembered() {
         (302, 301, None),
         (303, 307, None),
     ] {
-        server.on("/a", Answer::redirect(first, "/b"));
-        server.on("/b", Answer::redirect(second, at("/c")));
-        let answer = setting.get(&at("/a")).await.unwrap();
+        server.on("/a", CannedResponse::redirect(first, "/b"));
+        server.on("/b", CannedResponse::redirect(second, at("/c")));
+        let answer = env.get(&at("/a")).await.unwrap();
         assert_eq!((answer.url.as_str(), answer.hops), (at("/c").as_str(), 2));
         assert_eq!(answer.moved.map(String::from), moved.map(at), "{first}, {second}");
     }
 }
 
 #[tokio::test]
-async fn loops_and_long_ways_end() {
-    let (server, setting) = server().await;
-    let words = "This address leads to another one too many times: give the one where it ends.";
-    server.on("/self", Answer::redirect(302, "/self"));
-    server.on("/a", Answer::redirect(301, "/b"));
-    server.on("/b", Answer::redirect(301, "/a"));
-    assert_eq!(sentence(setting.get(&server.url("feeds.example", "/self")).await), words);
+async fn loops_and_long_chains_are_rejected() {
+    let (server, env) = server().await;
+    let words = "Too many redirects: enter the final address.";
+    server.on("/self", CannedResponse::redirect(302, "/self"));
+    server.on("/a", CannedResponse::redirect(301, "/b"));
+    server.on("/b", CannedResponse::redirect(301, "/a"));
+    assert_eq!(sentence(env.get(&server.url("feeds.example", "/self")).await), words);
     assert_eq!(server.connections(), 1);
-    assert_eq!(sentence(setting.get(&server.url("feeds.example", "/a")).await), words);
+    assert_eq!(sentence(env.get(&server.url("feeds.example", "/a")).await), words);
     assert_eq!(server.connections(), 3);
     for step in 0..9 {
-        server.on(&format!("/{step}"), Answer::redirect(302, format!("/{}", step + 1)));
+        server.on(&format!("/{step}"), CannedResponse::redirect(302, format!("/{}", step + 1)));
     }
-    assert_eq!(sentence(setting.get(&server.url("feeds.example", "/0")).await), words);
-    assert_eq!(server.connections(), 3 + 6, "the first and five more");
-    server.on("/5", Answer::feed(ATOM));
-    assert_eq!(setting.get(&server.url("feeds.example", "/0")).await.unwrap().hops, 5);
+    assert_eq!(sentence(env.get(&server.url("feeds.example", "/0")).await), words);
+    assert_eq!(server.connections(), 3 + 6, "the first request and five redirects");
+    server.on("/5", CannedResponse::feed(ATOM));
+    assert_eq!(env.get(&server.url("feeds.example", "/0")).await.unwrap().hops, 5);
 }
 
 #[tokio::test]
 async fn validators_stay_with_their_origin() {
-    let (server, setting) = server().await;
-    server.on("/a", Answer::redirect(302, "/b"));
-    server.on("/b", Answer::redirect(302, server.url("other.example", "/c")));
-    server.on("/c", Answer::feed(ATOM).with("ETag", "\"1\""));
+    let (server, env) = server().await;
+    server.on("/a", CannedResponse::redirect(302, "/b"));
+    server.on("/b", CannedResponse::redirect(302, server.url("other.example", "/c")));
+    server.on("/c", CannedResponse::feed(ATOM).with("ETag", "\"1\""));
     let mut request = get(&server.url("feeds.example", "/a"));
     (request.etag, request.modified) = (Some("\"1\"".to_owned()), Some("then".to_owned()));
-    assert!(setting.fetcher().get(&request).await.is_ok());
+    assert!(env.fetcher().get(&request).await.is_ok());
     let sent: Vec<bool> =
-        server.asked().iter().map(|asked| asked.header("if-none-match").is_some()).collect();
+        server.requests().iter().map(|request| request.header("if-none-match").is_some()).collect();
     assert_eq!(sent, [true, true, false]);
     assert!(
         server
-            .asked()
+            .requests()
             .iter()
-            .all(|asked| asked.header("referer").is_none() && asked.header("cookie").is_none())
+            .all(|request| request.header("referer").is_none() && request.header("cookie").is_none())
     );
 }
 
 #[tokio::test]
-async fn a_redirect_must_lead_somewhere() {
-    let (server, setting) = server().await;
+async fn invalid_redirects_are_rejected() {
+    let (server, env) = server().await;
     let url = server.url("feeds.example", "/feed");
     for (answer, words) in [
-        (Answer::status(302), "The server's answer cannot be read: it leads elsewhere and says not where."),
+        (CannedResponse::status(302), "Invalid response from the server: its redirect has no Location."),
         (
-            Answer::redirect(302, "http://"),
-            "This is not the address of a page: write one like https://example.org/feed.",
+            CannedResponse::redirect(302, "http://"),
+            "This is not a web address: expected one like https://example.org/feed.",
         ),
         (
-            Answer::redirect(302, "file:///etc/passwd"),
-            "Only addresses that begin with https:// or http:// are read.",
+            CannedResponse::redirect(302, "file:///etc/passwd"),
+            "Unsupported address: expected one that begins with https:// or http://.",
         ),
         (
-            Answer::redirect(302, format!("/{}", "x".repeat(3_000))),
-            "The address is too long: at most 2,048 characters are read.",
+            CannedResponse::redirect(302, format!("/{}", "x".repeat(3_000))),
+            "The address is too long: expected at most 2,048 characters.",
         ),
         (
-            Answer::redirect(302, "http://user:word@feeds.example/"),
-            "The address has a user name or a password in it: give one without.",
+            CannedResponse::redirect(302, "http://user:word@feeds.example/"),
+            "The address contains a user name or a password: enter one without.",
         ),
         (
-            Answer::redirect(302, "http://feeds.example:22/"),
-            "The address has a port that is not asked, or leads to one: give one without a port.",
+            CannedResponse::redirect(302, "http://feeds.example:22/"),
+            "The address has, or redirects to, a port that is not allowed: enter one without a port.",
         ),
         (
-            Answer::redirect(302, server.url("tofrom.example", "/")),
-            "The address is one of this service itself, or leads to one: give the address of another.",
+            CannedResponse::redirect(302, server.url("tofrom.example", "/")),
+            "The address is, or redirects to, this server: enter the address of another one.",
         ),
     ] {
         server.on("/feed", answer);
-        assert_eq!(sentence(setting.get(&url).await), words);
+        assert_eq!(sentence(env.get(&url).await), words);
     }
-    assert_eq!(setting.names.asked().len(), 7, "only the first hop is looked up");
+    assert_eq!(env.names.lookups().len(), 7, "only the first hop is resolved");
 }
 
 #[tokio::test]
-async fn nothing_leads_from_https_to_http() {
+async fn redirects_from_https_to_http_are_refused() {
     let authority = Authority::new();
     let secure = Server::secure(&authority.certificate("feeds.example")).await;
     let plain = Server::start().await;
-    let mut setting = super::support::Setting::new(&[&secure, &plain]);
-    setting.authority = authority;
-    secure.on("/feed", Answer::redirect(301, plain.url("feeds.example", "/feed")));
-    plain.on("/feed", Answer::feed(ATOM));
-    let outcome = setting.get(&secure.url("feeds.example", "/feed")).await;
-    assert!(matches!(outcome, Err(Failure::Refused(_))));
+    let mut env = super::support::FetcherEnv::new(&[&secure, &plain]);
+    env.authority = authority;
+    secure.on("/feed", CannedResponse::redirect(301, plain.url("feeds.example", "/feed")));
+    plain.on("/feed", CannedResponse::feed(ATOM));
+    let outcome = env.get(&secure.url("feeds.example", "/feed")).await;
+    assert!(matches!(outcome, Err(FetchError::Refused(_))));
     assert_eq!(
         sentence(outcome),
-        "The address leads from https to http, which is not followed: give one that stays with https."
+        "The address redirects from https to http, which is not followed: enter an https address."
     );
     assert_eq!(plain.connections(), 0);
-    // The other way is fine.
-    plain.on("/feed", Answer::redirect(301, secure.url("feeds.example", "/safe")));
-    secure.on("/safe", Answer::feed(ATOM));
-    assert!(setting.get(&plain.url("feeds.example", "/feed")).await.is_ok());
+    // The opposite direction is allowed.
+    plain.on("/feed", CannedResponse::redirect(301, secure.url("feeds.example", "/safe")));
+    secure.on("/safe", CannedResponse::feed(ATOM));
+    assert!(env.get(&plain.url("feeds.example", "/feed")).await.is_ok());
 }

@@ -1,4 +1,4 @@
-//! What comes before the content: the XML declaration, the magic number and the optional components.
+//! The header: XML declaration, magic number and optional components.
 
 use super::Decoder;
 use super::vocabulary::{Content, Identifying, Named};
@@ -28,7 +28,7 @@ impl<'a> Decoder<'a> {
             return Err(Reason::UnparsedEntities);
         }
         if present & 0x04 != 0 {
-            // How the XML text was encoded once.
+            // The original encoding of the XML text.
             self.skip_octets()?;
         }
         if present & 0x02 != 0 && self.reader.octet()? > 1 {
@@ -40,7 +40,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// The nine declarations that X.891 allows, to the letter.
+    /// The nine declarations that X.891 allows, compared literally.
     fn xml_declaration(&mut self) -> Result<(), Reason> {
         if !self.reader.skip(b"<?xml ") {
             return Ok(());
@@ -51,7 +51,7 @@ impl<'a> Decoder<'a> {
         if finf && self.reader.skip(b"?>") { Ok(()) } else { Err(Reason::NotFastInfoset) }
     }
 
-    /// Pairs of a URI and octets whose meaning the URI gives: X.891 lets readers pass over them.
+    /// Pairs of a URI and octets whose meaning the URI defines. X.891 allows readers to skip them.
     fn additional_data(&mut self) -> Result<(), Reason> {
         for _ in 0..self.reader.count()? {
             self.skip_octets()?;
@@ -60,7 +60,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// X.891 C.2.5: the tables as they are before the content begins.
+    /// X.891 C.2.5: the initial content of the tables.
     fn initial_vocabulary(&mut self) -> Result<(), Reason> {
         let first = self.reader.octet()?;
         let second = self.reader.octet()?;
@@ -70,7 +70,7 @@ impl<'a> Decoder<'a> {
         if first & 0x10 != 0 {
             return Err(Reason::ExternalVocabulary);
         }
-        // Alphabets and algorithms of one's own are harmless until they are used, which is refused.
+        // Private alphabets and algorithms are harmless until they are used, and their use is rejected.
         for flag in [0x08, 0x04] {
             if first & flag != 0 {
                 self.skipped_table()?;
@@ -89,7 +89,7 @@ impl<'a> Decoder<'a> {
             self.identifying_table(Identifying::Other)?;
         }
         if second & 0x20 != 0 {
-            // URIs of document types and entities, which are refused themselves.
+            // URIs of document types and entities, which are rejected anyway.
             self.skipped_table()?;
         }
         for (flag, table) in [(0x10, Content::Value), (0x08, Content::Chunk), (0x04, Content::Other)] {
@@ -135,7 +135,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// X.891 C.16: names as indexes into the tables before.
+    /// X.891 C.16: names as indexes into the preceding tables.
     fn name_table(&mut self, table: Named) -> Result<(), Reason> {
         for _ in 0..self.reader.count()? {
             let lead = self.reader.octet()?;

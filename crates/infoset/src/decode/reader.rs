@@ -1,7 +1,7 @@
 //! Octets, lengths and indexes, bounds-checked.
 //!
-//! Functions are named after the bit of the first octet on which the thing begins; `lead` is that octet,
-//! of which they look only at the bits from there on. Indexes count from 0 here.
+//! Functions are named after the bit of the first octet at which the value begins. `lead` is that octet; bits
+//! before the value are ignored. Indexes count from 0 here.
 
 use crate::error::Reason;
 
@@ -20,7 +20,7 @@ impl<'a> Reader<'a> {
         self.total - self.rest.len()
     }
 
-    /// Where the item being read begins, for error messages.
+    /// The offset at which the current item begins, for error messages.
     pub(super) fn item(&self) -> usize {
         self.item
     }
@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// Whether the octets go on with these, which are then skipped.
+    /// Skips these octets if the input continues with them.
     pub(super) fn skip(&mut self, expected: &[u8]) -> bool {
         self.rest.strip_prefix(expected).map(|rest| self.rest = rest).is_some()
     }
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         Ok(first)
     }
 
-    /// Borrows from the input: nothing is allocated for a length that is only claimed.
+    /// Borrows from the input: a claimed length allocates nothing.
     pub(super) fn octets(&mut self, length: usize) -> Result<&'a [u8], Reason> {
         let (taken, rest) = self.rest.split_at_checked(length).ok_or(Reason::Truncated)?;
         self.rest = rest;
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// X.891 C.21: how many items a sequence has.
+    /// X.891 C.21: the number of items in a sequence.
     pub(super) fn count(&mut self) -> Result<u32, Reason> {
         match self.octet()? {
             small @ 0x00..=0x7F => Ok(u32::from(small) + 1),

@@ -1,4 +1,4 @@
-//! Which namespaces are declared where.
+//! Tracks the namespace declarations in scope.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::event::{Name, Namespace, XML_NAMESPACE};
 
 const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
 
-/// The declarations in scope. Looking one up does not depend on how many there are.
+/// The declarations in scope. A lookup does not depend on their number.
 #[derive(Default)]
 pub(super) struct Scope<'a> {
     /// The namespaces of each prefix and the depths they were declared at, innermost last.
@@ -22,7 +22,7 @@ impl<'a> Scope<'a> {
         for &Namespace { prefix, uri } in namespaces {
             let reserved =
                 matches!(prefix, "xml" | "xmlns") || matches!(uri, XML_NAMESPACE | XMLNS_NAMESPACE);
-            // XML 1.0 can take the default namespace back, but not a prefix.
+            // XML 1.0 allows undeclaring the default namespace, but not a prefix.
             if reserved || (uri.is_empty() && !prefix.is_empty()) {
                 return Err(Reason::ReservedNamespace);
             }
@@ -36,7 +36,7 @@ impl<'a> Scope<'a> {
         Ok(())
     }
 
-    /// Takes back the declarations of the element at this depth, which has ended.
+    /// Removes the declarations of the element that ends at this depth.
     pub(super) fn leave(&mut self, depth: usize) {
         while let Some((_, prefix)) = self.declared.pop_if(|&mut (at, _)| at == depth) {
             if let Some(bindings) = self.bindings.get_mut(prefix) {
@@ -45,13 +45,13 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether XML text at this place would give the element this name.
+    /// Whether the declarations in scope give the element this name.
     pub(super) fn check_element(&self, name: Name<'_>) -> Result<(), Reason> {
         Self::check(name, self.namespace_of(name.prefix))
     }
 
-    /// Whether XML text at this place would give the attribute this name: the default namespace does not
-    /// apply to attributes.
+    /// Whether the declarations in scope give the attribute this name: the default namespace does not apply to
+    /// attributes.
     pub(super) fn check_attribute(&self, name: Name<'_>) -> Result<(), Reason> {
         Self::check(name, if name.prefix.is_empty() { "" } else { self.namespace_of(name.prefix) })
     }

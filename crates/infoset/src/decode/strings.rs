@@ -1,4 +1,4 @@
-//! Strings: literal or by index, in every encoding that is accepted.
+//! Reads strings: literal or by index, in all supported encodings.
 
 use super::Decoder;
 use super::vocabulary::{Content, Identifying, Text};
@@ -54,7 +54,7 @@ impl<'a> Decoder<'a> {
             0x00 => (Encoding::Utf8, lead),
             0x10 => (Encoding::Utf16, lead),
             kind => {
-                // The index of the alphabet or algorithm takes the four bits before and after here.
+                // The index of the alphabet or algorithm is the next eight bits, four in this octet.
                 let second = self.reader.octet()?;
                 let index = u16::from(lead & 0x0F) << 4 | u16::from(second >> 4);
                 (Encoding::by_index(kind == 0x20, index + 1, table)?, second)
@@ -64,7 +64,7 @@ impl<'a> Decoder<'a> {
         encoding.text(self.limited(length)?)
     }
 
-    /// X.891 C.15: text in an element. The two leading bits have been looked at.
+    /// X.891 C.15: text in an element. The two leading bits are already consumed.
     pub(super) fn chunk(&mut self, lead: u8) -> Result<Text<'a>, Reason> {
         if lead & 0x20 != 0 {
             let index = self.reader.index4(lead)?;
@@ -87,7 +87,7 @@ impl<'a> Decoder<'a> {
         Ok(text)
     }
 
-    /// X.891 C.22, for what is skipped.
+    /// X.891 C.22: skips octets.
     pub(super) fn skip_octets(&mut self) -> Result<(), Reason> {
         let lead = self.reader.octet()?;
         if lead & 0x80 != 0 {
@@ -122,7 +122,7 @@ impl Encoding {
             (true, _) => Err(Reason::Alphabet(index)),
             (false, 1) => Ok(Self::Hexadecimal),
             (false, 2) => Ok(Self::Base64),
-            // CDATA: plain UTF-8 that was a CDATA section once. There are none in attributes.
+            // CDATA is plain UTF-8 of a former CDATA section. Attributes have none.
             (false, 10) if table == Content::Chunk => Ok(Self::Utf8),
             (false, _) => Err(Reason::Algorithm(index)),
         }
@@ -157,7 +157,7 @@ fn utf16(octets: &[u8]) -> Result<String, Reason> {
     Ok(text)
 }
 
-/// Four bits for each character; an odd number of characters is filled up with ones.
+/// Four bits for each character; an odd number of characters is padded with ones.
 fn restricted(octets: &[u8], characters: &[u8; 15]) -> Result<String, Reason> {
     let character = |nibble: u8| characters.get(usize::from(nibble)).map(|&octet| char::from(octet));
     let mut text = String::with_capacity(octets.len() * 2);

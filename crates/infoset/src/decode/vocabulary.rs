@@ -1,6 +1,6 @@
-//! The reader's side of the vocabulary tables: from a slot to its string.
+//! The decoder's vocabulary tables: from a slot to its string.
 //!
-//! Nothing is merged: a string that is added twice has two slots, as the format says. Names are always in
+//! Duplicates are kept: a string that is added twice has two slots, as the format requires. Names are always
 //! UTF-8, so their entries borrow from the input.
 
 use std::ops::Deref;
@@ -10,7 +10,7 @@ use crate::error::Reason;
 use crate::event::{Name, XML_NAMESPACE};
 use crate::limits::Limit;
 
-/// A value or text: the octets of the input where they are UTF-8 already.
+/// A value or text; borrows from the input if that is UTF-8.
 #[derive(Clone)]
 pub(super) enum Text<'a> {
     Input(&'a str),
@@ -28,7 +28,7 @@ impl Deref for Text<'_> {
     }
 }
 
-/// The tables of strings that identify.
+/// The tables of identifying strings.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Identifying {
     Prefix,
@@ -38,12 +38,12 @@ pub(super) enum Identifying {
     Other,
 }
 
-/// The tables of strings that do not.
+/// The tables of other strings.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Content {
     Value,
     Chunk,
-    /// Comments and what else is skipped.
+    /// Comments and other skipped strings.
     Other,
 }
 
@@ -55,7 +55,7 @@ pub(super) enum Named {
 }
 
 pub(super) struct Vocabulary<'a> {
-    /// How many more entries the limits allow.
+    /// The remaining number of entries.
     room: usize,
     prefixes: Vec<&'a str>,
     namespaces: Vec<&'a str>,
@@ -143,7 +143,7 @@ fn find<T: Clone>(table: &[T], index: u32) -> Result<T, Reason> {
 }
 
 fn add<T>(table: &mut Vec<T>, room: &mut usize, entry: T) -> Result<(), Reason> {
-    /// No table holds more (X.891 7.2.9): what comes later is not added, which is no error.
+    /// The maximum size of a table (X.891 7.2.9). Later entries are not added, which is not an error.
     const CAPACITY: usize = 1 << 20;
     if table.len() < CAPACITY {
         *room = room.checked_sub(1).ok_or(Reason::Limit(Limit::TableEntries))?;

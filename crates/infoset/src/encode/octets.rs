@@ -1,8 +1,8 @@
-//! Lengths and indexes as octets, named after the bit of the first octet on which they begin.
+//! Lengths and indexes as octets, named after the bit of the first octet at which they begin.
 //!
-//! `lead` is what stands before them in that octet. Indexes count from 0 here. A length is never 0.
+//! `lead` holds the preceding bits of that octet. Indexes count from 0 here. A length is never 0.
 
-/// X.891 C.22: strings that identify.
+/// X.891 C.22: identifying strings.
 pub(super) fn length2(out: &mut Vec<u8>, length: usize) {
     write_length(out, length, Form { lead: 0, small: 64, medium: 0x40, large: 0x60 });
 }
@@ -19,7 +19,7 @@ pub(super) fn length7(out: &mut Vec<u8>, lead: u8, length: usize) {
 
 struct Form {
     lead: u8,
-    /// The greatest length that fits in the first octet; 256 more fit in the second.
+    /// The greatest length in the first octet; the second octet adds 256.
     small: usize,
     medium: u8,
     large: u8,
@@ -40,7 +40,7 @@ fn write_length(out: &mut Vec<u8>, length: usize, form: Form) {
     }
 }
 
-/// X.891 C.25: all tables but those of elements and text.
+/// X.891 C.25: all tables except element names and text.
 pub(super) fn index2(out: &mut Vec<u8>, lead: u8, index: u32) {
     match index {
         0..64 => out.push(lead | low_octet(index as usize)),

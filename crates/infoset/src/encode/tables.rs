@@ -1,20 +1,20 @@
-//! The writer's side of the vocabulary tables: from a string to its slot.
+//! The encoder's vocabulary tables: from a string to its slot.
 
 use std::collections::HashMap;
 
 use crate::event::Name;
 
-/// No table holds more (X.891 7.2.9); a full table stays as it is.
+/// The maximum size of a table (X.891 7.2.9); a full table does not change.
 const CAPACITY: u32 = 1 << 20;
 
-/// Strings by slot, counted from 0. Finding one that is there allocates nothing.
+/// Strings by slot, counted from 0. Finding a known string allocates nothing.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: HashMap<Box<str>, u32>,
 }
 
 impl Table {
-    /// A table whose first slot is taken from the start.
+    /// A table with a predefined first slot.
     pub(super) fn with(first: &str) -> Self {
         Self { slots: HashMap::from([(first.into(), 0)]) }
     }
@@ -23,7 +23,7 @@ impl Table {
         self.slots.get(text).copied()
     }
 
-    /// Gives the string the next slot, unless the table is full. The string is not in the table yet.
+    /// Gives the string the next slot, unless the table is full. The string must be new.
     pub(super) fn add(&mut self, text: &str) -> bool {
         match u32::try_from(self.slots.len()) {
             Ok(slot) if slot < CAPACITY => {
@@ -43,7 +43,7 @@ pub(super) struct NameTable {
 }
 
 impl NameTable {
-    /// The slot of a name that has been here before; a new name is added for the next time.
+    /// The slot of a known name. A new name is added and gives `None`.
     pub(super) fn find_or_add(&mut self, name: Name<'_>) -> Option<u32> {
         // Names contain no NUL and the namespace comes last, so different names have different keys.
         self.key.clear();

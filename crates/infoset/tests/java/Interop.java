@@ -17,17 +17,17 @@ import org.xml.sax.XMLReader;
 import org.xml.sax.helpers.DefaultHandler;
 
 /**
- * Holds our documents against the reference implementation.
+ * Compares our documents with the reference implementation.
  *
  * <p>The argument is a file with a job on each line, its paths separated by tabs: a Fast Infoset document (or "-" for
- * none), the XML text it must equal, and where to write the reference's own encodings of the text, in UTF-8 and in
- * UTF-16. Prints a line for each failure, then how many were fine. All in one process: starting Java takes longer than
- * a hundred documents.
+ * none), the XML text it must equal, and where to write the reference's encodings of the text, in UTF-8 and in
+ * UTF-16. Prints a line for each failure, then the number of successes. One process handles all jobs: starting Java
+ * takes longer than a hundred documents.
  */
 public class Interop {
     private static final String LEXICAL_HANDLER = "http://xml.org/sax/properties/lexical-handler";
 
-    /** What a document says, one line an event, with everything that does not matter put in order. */
+    /** The events of a document, one on each line, with everything that has no meaning in canonical order. */
     private static class Events extends DefaultHandler {
         final List<String> lines = new ArrayList<>();
         private final StringBuilder text = new StringBuilder();

@@ -7,11 +7,11 @@ use crate::documents::{element, local, no_limits, to_fast_infoset, to_tree};
 fn assert_round_trip(tree: &Element, index_limit: usize) {
     let octets = to_fast_infoset(tree, index_limit);
     let back = to_tree(&octets, &no_limits()).unwrap();
-    assert!(back == *tree, "a document of {} octets came back different", octets.len());
+    assert!(back == *tree, "a document of {} octets did not round-trip", octets.len());
 }
 
 #[test]
-fn lengths() {
+fn lengths_at_boundaries_round_trip() {
     for boundary in [1, 2, 8, 64, 258, 264, 320, 65_536] {
         for length in [boundary, boundary + 1] {
             let text = "x".repeat(length);
@@ -27,8 +27,8 @@ fn lengths() {
 }
 
 #[test]
-fn indexes() {
-    // More of everything than the 8,256 at which attributes, values and names take a third octet.
+fn indexes_at_boundaries_round_trip() {
+    // More than the 8,256 at which attributes, values and names take a third octet.
     let count = 8_300;
     let item = |n: usize| {
         let mut item = element(&format!("e{n}"), vec![Node::Text(format!("t{n}"))]);
@@ -43,7 +43,7 @@ fn indexes() {
 }
 
 #[test]
-fn a_full_table_takes_no_more() {
+fn a_full_table_stays_unchanged() {
     // Crosses text index 263,184, where a fourth octet is needed, and the 2^20 entries a table can hold.
     let count = (1 << 20) + 10;
     let texts = (0..count).chain(0..4).chain(263_180..263_190).chain(count - 14..count);

@@ -1,8 +1,9 @@
-//! What must hold for any octets whatever. Needs nothing but the crate, so that a fuzzer can include it.
+//! Invariants for any input. Depends only on the crate, so a fuzzer can include it.
 
 use infoset::{Element, FastInfosetWriter, Limits, Sink, TreeBuilder, XmlWriter, decode};
 
-/// Decodes; what decodes must come back the same after being written again. Returns what decoded.
+/// Decodes the input. If that succeeds, encoding and decoding the result must give the same tree, which is
+/// returned.
 pub(crate) fn check(data: &[u8]) -> Option<Element> {
     let limits = Limits {
         bytes: 1 << 16,
@@ -15,13 +16,13 @@ pub(crate) fn check(data: &[u8]) -> Option<Element> {
     let tree = tree(|builder| decode(data, &limits, builder).is_ok())?;
     let mut writer = FastInfosetWriter::new();
     tree.emit(&mut writer);
-    let again = writer.finish();
-    // What is written again may be longer: names by name instead of by index, UTF-8 instead of UTF-16.
-    let again = self::tree(|builder| decode(&again, &Limits::default(), builder).is_ok());
-    assert!(again.as_ref() == Some(&tree), "{tree:?}\ncame back as\n{again:?}");
+    let round_trip = writer.finish();
+    // The encoded form may be longer: literal names instead of indexes, UTF-8 instead of UTF-16.
+    let round_trip = self::tree(|builder| decode(&round_trip, &Limits::default(), builder).is_ok());
+    assert!(round_trip.as_ref() == Some(&tree), "{tree:?}\nround-tripped to\n{round_trip:?}");
     let mut xml = XmlWriter::new();
-    assert!(decode(data, &limits, &mut xml as &mut dyn Sink).is_ok(), "decodes only once");
-    assert!(!xml.finish().is_empty(), "no text");
+    assert!(decode(data, &limits, &mut xml as &mut dyn Sink).is_ok(), "decoding is not repeatable");
+    assert!(!xml.finish().is_empty(), "empty XML text");
     Some(tree)
 }
 

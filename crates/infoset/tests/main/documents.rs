@@ -1,4 +1,4 @@
-//! Documents to test with: a generator of random ones, and the conversions all tests need.
+//! Test documents: a random generator, and conversions.
 
 use infoset::{
     DecodeError, Element, FastInfosetWriter, Limits, Node, OwnedName, TreeBuilder, XML_NAMESPACE, XmlWriter,
@@ -27,7 +27,7 @@ pub(crate) fn to_tree(octets: &[u8], limits: &Limits) -> Result<Element, DecodeE
     Ok(builder.finish().expect("a decoded document has a root"))
 }
 
-/// For documents that are known to be harmless.
+/// Limits for trusted documents.
 pub(crate) fn no_limits() -> Limits {
     let most = usize::MAX;
     Limits { bytes: most, depth: 1000, attributes: most, table_entries: most, string: most, output: most }
@@ -55,12 +55,12 @@ pub(crate) fn samples(count: usize) -> Vec<Element> {
     (0..count).map(|_| strategy.new_tree(&mut runner).expect("a document").current()).collect()
 }
 
-/// Any document: namespaces declared and shadowed anywhere, attributes, text with whatever is troublesome.
+/// Any document: nested and shadowed namespaces, attributes, text with special characters.
 pub(crate) fn documents() -> impl Strategy<Value = Element> {
     let node = |element: BoxedStrategy<RawElement>| prop_oneof![1 => text().prop_map(RawNode::Text), 2 => element.prop_map(RawNode::Element)];
     let nested = raw_element(Just(Vec::new()).boxed())
         .prop_recursive(5, 32, 3, move |inner| raw_element(vec(node(inner), 0..5).boxed()));
-    // A root that is likely to hold something; the recursion alone makes mostly single elements.
+    // A root that is likely to have content; the recursion alone makes mostly single elements.
     raw_element(vec(node(nested.boxed()), 0..6).boxed()).prop_map(|raw| resolve(&raw, &mut Vec::new()))
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// An element whose names are still only picks among what will be in scope where it ends up.
+/// An element whose names are choices among the declarations in scope at its final position.
 #[derive(Clone, Debug)]
 struct RawElement {
     declarations: Vec<(usize, usize)>,
@@ -149,16 +149,16 @@ fn resolve(raw: &RawElement, scope: &mut Vec<(String, String)>) -> Element {
     let outside = scope.len();
     for &(prefix, uri) in &raw.declarations {
         let prefix = PREFIXES[prefix % PREFIXES.len()];
-        // One more than there are: taking the default namespace back.
+        // The additional choice undeclares the default namespace.
         let uri =
             URIS.get(uri % (URIS.len() + 1)).copied().unwrap_or(if prefix.is_empty() { "" } else { "urn:y" });
-        if !scope[outside..].iter().any(|(other, _)| other == prefix) {
+        if !scope[outside..].iter().any(|(declared, _)| declared == prefix) {
             scope.push((prefix.into(), uri.into()));
         }
     }
     let mut bindings = vec![(String::new(), String::new())];
     for (prefix, uri) in scope.iter() {
-        bindings.retain(|(other, _)| other != prefix);
+        bindings.retain(|(declared, _)| declared != prefix);
         bindings.push((prefix.clone(), uri.clone()));
     }
     let qualified = |bindings: &[(String, String)], pick: usize, local: &str| {
@@ -172,7 +172,7 @@ fn resolve(raw: &RawElement, scope: &mut Vec<(String, String)>) -> Element {
     let mut attributes: Vec<(OwnedName, String)> = Vec::new();
     for (local, pick, value) in &raw.attributes {
         let name = qualified(&bindings, *pick, local);
-        if !attributes.iter().any(|(other, _)| other.is(&name.namespace, &name.local)) {
+        if !attributes.iter().any(|(existing, _)| existing.is(&name.namespace, &name.local)) {
             attributes.push((name, value.clone()));
         }
     }
@@ -189,7 +189,7 @@ fn resolve(raw: &RawElement, scope: &mut Vec<(String, String)>) -> Element {
     Element { name, namespaces, attributes, children }
 }
 
-/// Fails unless an independent XML parser sees the tree in the text.
+/// Asserts that an independent XML parser reads the same tree.
 pub(crate) fn assert_parses_to(xml: &[u8], tree: &Element) {
     let xml = str::from_utf8(xml).expect("UTF-8");
     let document = roxmltree::Document::parse(xml).unwrap_or_else(|error| panic!("{error} in {xml}"));

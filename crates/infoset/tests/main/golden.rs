@@ -1,4 +1,4 @@
-//! Octets that the reference implementation (FastInfoset for Java 1.2.12) writes.
+//! Octets of the reference implementation (FastInfoset for Java 1.2.12).
 
 use infoset::{
     Attribute, FastInfosetWriter, Limits, Name, Namespace, Sink, XML_NAMESPACE, XmlWriter, decode,
@@ -27,7 +27,7 @@ fn d1(sink: &mut impl Sink) {
 }
 
 #[test]
-fn names_values_and_texts_by_index() {
+fn names_values_and_texts_are_written_by_index() {
     let mut writer = FastInfosetWriter::with_index_limit(32);
     d1(&mut writer);
     assert_eq!(writer.finish(), hex(D1));
@@ -87,7 +87,7 @@ fn d2(sink: &mut impl Sink) {
 }
 
 #[test]
-fn namespaces_prefixes_and_unicode() {
+fn namespaces_prefixes_and_unicode_match_the_reference() {
     let mut writer = FastInfosetWriter::with_index_limit(32);
     d2(&mut writer);
     let octets = writer.finish();
@@ -99,7 +99,7 @@ fn namespaces_prefixes_and_unicode() {
 }
 
 #[test]
-fn long_strings() {
+fn long_strings_have_the_right_length_form() {
     let of_length = |length| "x".repeat(length);
     let mut writer = FastInfosetWriter::with_index_limit(32);
     let namespace = of_length(404);
@@ -148,20 +148,20 @@ fn the_default_limit_is_64_octets() {
 }
 
 #[test]
-fn adjacent_texts_are_one_and_empty_ones_none() {
+fn adjacent_texts_are_joined_and_empty_ones_dropped() {
     let mut pieces = FastInfosetWriter::new();
     pieces.open(Name::local("e"));
     for piece in ["", "h", "", "i", ""] {
         pieces.text(piece);
     }
     pieces.end();
-    let mut whole = FastInfosetWriter::new();
-    whole.leaf(Name::local("e"), "hi");
-    assert_eq!(pieces.finish(), whole.finish());
+    let mut joined = FastInfosetWriter::new();
+    joined.leaf(Name::local("e"), "hi");
+    assert_eq!(pieces.finish(), joined.finish());
 }
 
 #[test]
-fn every_accepted_encoding_of_text() {
+fn every_encoding_of_text_is_accepted() {
     for (chunk, text) in [
         ("91 6869", "hi"),
         ("96 01 00680069", "hi"),
@@ -182,7 +182,7 @@ fn every_accepted_encoding_of_text() {
 }
 
 #[test]
-fn every_accepted_encoding_of_values() {
+fn every_encoding_of_values_is_accepted() {
     for (value, text) in [
         ("ff", ""),
         ("41 6869", "hi"),
@@ -200,14 +200,14 @@ fn every_accepted_encoding_of_values() {
 }
 
 #[test]
-fn converted_texts_can_be_repeated() {
-    // A UTF-16 chunk and a numeric value that are added, then named by index.
+fn converted_texts_can_be_referenced_by_index() {
+    // A UTF-16 chunk and a numeric value that are added, then referenced by index.
     let octets = hex("e000000100 7c0065 780061 60 00 12 f0 96 01 00680069 40 00 80 f0 a0 ff f0");
     assert_eq!(xml_of(&octets), r#"<e a="12">hi<e a="12">hi</e></e>"#);
 }
 
 #[test]
-fn the_nine_xml_declarations() {
+fn the_nine_xml_declarations_are_accepted() {
     for version in ["", "version='1.0' ", "version='1.1' "] {
         for standalone in ["", " standalone='yes'", " standalone='no'"] {
             let declaration = format!("<?xml {version}encoding='finf'{standalone}?>");
@@ -217,7 +217,7 @@ fn the_nine_xml_declarations() {
 }
 
 #[test]
-fn optional_components() {
+fn optional_components_are_accepted() {
     for header in [
         "04 04 7574662d38",              // character encoding scheme
         "02 00",                         // standalone
@@ -231,13 +231,13 @@ fn optional_components() {
 }
 
 #[test]
-fn initial_vocabulary() {
+fn an_initial_vocabulary_is_accepted() {
     // Prefix p, namespace urn:x, locals e and a, the names p:e and a, the value "1", the text "hi".
     let octets = hex("e0000001 20 03 9b  00 0070  00 0475726e3a78  01 0065 0061  00 00 31  00 01 6869 \
          00 03 01 01 00  00 00 01 \
          78 cf 81 81 f0 00 00 80 f0 a0 ff");
     assert_eq!(xml_of(&octets), r#"<p:e xmlns:p="urn:x" a="1">hi</p:e>"#);
-    // Alphabets, algorithms, other names, URIs and strings are read over, in that order.
+    // Alphabets, algorithms, other names, URIs and strings are skipped, in that order.
     let octets =
         hex("e0000001 20 0c 64  00 02 616263  00 04 75726e3a61  00 00 74  00 04 75726e3a75  00 00 64 \
          e1 80 80  3c0065 ff");
@@ -245,7 +245,7 @@ fn initial_vocabulary() {
 }
 
 #[test]
-fn comments_and_processing_instructions_are_passed_over() {
+fn comments_and_processing_instructions_are_skipped() {
     let octets = hex("e000000100 e2 40 63 e1 00 74 40 64  3c0065 90 61 e2 80 90 62 e1 80 ff f0 e2 81 f0");
     assert_eq!(xml_of(&octets), "<e>ab</e>");
 }

@@ -1,4 +1,4 @@
-//! The reference implementation reads what we write, and we read what it writes.
+//! Interoperability with the reference implementation in both directions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::documents::{element, local, no_limits, samples, to_fast_infoset, to_t
 const HELP: &str = "this test needs Java 17 or newer and FastInfoset.jar: on Debian install openjdk-17-jdk-headless \
                     and libfastinfoset-java, elsewhere set FASTINFOSET_JAR to the path of the jar";
 
-/// One document in the temporary folder, in all its forms.
+/// The files of one document in the temporary folder.
 struct Job {
     tree: Element,
-    /// Absent when the XML text was not ours.
+    /// Absent if the XML text is not from our writer.
     ours: Option<PathBuf>,
     xml: PathBuf,
     theirs: [PathBuf; 2],
@@ -55,7 +55,7 @@ fn the_reference_implementation_agrees() {
     let random = samples(count).into_iter().enumerate();
     let mut jobs: Vec<_> =
         random.map(|(n, tree)| Job::ours(&folder, &n.to_string(), tree, limits[n % limits.len()])).collect();
-    // The longest forms of indexes take half a minute to reach, so they wait until somebody asks for more.
+    // The longest index forms take half a minute to reach, so they are tested only on request.
     let many = if count >= 1000 { 526_400 } else { 9_000 };
     jobs.push(Job::ours(&folder, "many", many_names_and_texts(many), 64));
     jobs.push(not_ours(&folder));
@@ -65,21 +65,21 @@ fn the_reference_implementation_agrees() {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/Interop.java");
     let java = Command::new("java").arg("-cp").arg(&jar).arg(&program).arg(&list).output();
     let java = java.unwrap_or_else(|error| panic!("java does not start ({error}): {HELP}"));
-    let said = String::from_utf8_lossy(&java.stdout);
-    let complained = String::from_utf8_lossy(&java.stderr);
-    assert!(java.status.success(), "{said}{complained}\nIf that is not about a document: {HELP}");
-    assert_eq!(said.trim(), format!("{} fine", jobs.len()));
+    let stdout = String::from_utf8_lossy(&java.stdout);
+    let stderr = String::from_utf8_lossy(&java.stderr);
+    assert!(java.status.success(), "{stdout}{stderr}\nIf that is not about a document: {HELP}");
+    assert_eq!(stdout.trim(), format!("{} fine", jobs.len()));
 
     for job in &jobs {
         for path in &job.theirs {
             let tree = to_tree(&fs::read(path).unwrap(), &no_limits()).unwrap();
-            assert!(in_order(tree) == in_order(job.tree.clone()), "{} says something else", path.display());
+            assert!(in_order(tree) == in_order(job.tree.clone()), "{} differs", path.display());
         }
     }
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The order of attributes and declarations means nothing and Java is free to change it.
+/// The order of attributes and declarations has no meaning, and Java may change it.
 fn in_order(mut tree: Element) -> Element {
     tree.namespaces.sort();
     tree.attributes.sort_by(|(a, _), (b, _)| (&a.namespace, &a.local).cmp(&(&b.namespace, &b.local)));
@@ -91,7 +91,7 @@ fn in_order(mut tree: Element) -> Element {
     tree
 }
 
-/// The last form of an index begins at 526,368 names of elements and 263,184 texts.
+/// The last index form begins at 526,368 element names and 263,184 texts.
 fn many_names_and_texts(count: usize) -> Element {
     let item = |n: usize| {
         let text = if n.is_multiple_of(2) { vec![Node::Text(n.to_string())] } else { Vec::new() };
@@ -105,7 +105,7 @@ fn many_names_and_texts(count: usize) -> Element {
     element("r", (0..count).chain(repeated).map(item).collect())
 }
 
-/// What our writer never writes.
+/// A document with features that our writer does not use.
 fn not_ours(folder: &Path) -> Job {
     let xml = "<?xml version='1.0'?><?go now?><!-- before --><r>a<![CDATA[<b>&]]>c<!-- in --><?go on?>d\
                <e a='&#13;&#10;&#9;x'/></r><!-- after -->";

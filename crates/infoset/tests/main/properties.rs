@@ -1,4 +1,4 @@
-//! What holds for every document.
+//! Properties of every document.
 
 use infoset::{Attribute, FastInfosetWriter, Limits, Name, Sink, XmlWriter, decode};
 use proptest::prelude::*;
@@ -9,18 +9,18 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn fast_infoset_comes_back_the_same(tree in documents(), index_limit in prop_oneof![Just(0), Just(32), Just(64), Just(usize::MAX)]) {
+    fn fast_infoset_round_trips(tree in documents(), index_limit in prop_oneof![Just(0), Just(32), Just(64), Just(usize::MAX)]) {
         let octets = to_fast_infoset(&tree, index_limit);
         prop_assert_eq!(to_tree(&octets, &Limits::default()), Ok(tree));
     }
 
     #[test]
-    fn xml_text_is_what_a_parser_makes_of_it(tree in documents()) {
+    fn an_xml_parser_reads_the_same_tree(tree in documents()) {
         assert_parses_to(&to_xml(&tree), &tree);
     }
 
     #[test]
-    fn both_ways_to_xml_give_the_same_text(tree in documents()) {
+    fn direct_and_decoded_xml_are_equal(tree in documents()) {
         let mut xml = XmlWriter::new();
         decode(&to_fast_infoset(&tree, 64), &Limits::default(), &mut xml).unwrap();
         prop_assert_eq!(xml.finish(), to_xml(&tree));

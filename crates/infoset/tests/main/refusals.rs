@@ -1,10 +1,10 @@
-//! What is refused, and why.
+//! Rejected documents and their reasons.
 
 use infoset::{Limit, Limits, Reason};
 
 use crate::documents::{hex, no_limits, samples, to_fast_infoset, to_tree};
 
-/// The reason for which a document is refused; the digits follow a plain header.
+/// The reason for rejecting a document; the digits follow a plain header.
 fn refusal(content: &str) -> Reason {
     refusal_of(&hex(&format!("e000000100 {content}")))
 }
@@ -17,7 +17,7 @@ fn refusal_of(octets: &[u8]) -> Reason {
 }
 
 #[test]
-fn headers() {
+fn invalid_headers_are_rejected() {
     for header in ["", "e0", "e001000100", "e000000200", "3c3f786d6c3f3e"] {
         assert_eq!(refusal_of(&hex(header)), Reason::NotFastInfoset, "{header}");
     }
@@ -54,7 +54,7 @@ fn headers() {
 }
 
 #[test]
-fn structure() {
+fn invalid_structure_is_rejected() {
     for (content, reason) in [
         ("f0", Reason::NoRoot),
         ("ff", Reason::Padding),
@@ -93,7 +93,7 @@ fn structure() {
 }
 
 #[test]
-fn indexes_beyond_their_table() {
+fn indexes_beyond_their_table_are_rejected() {
     for (content, index) in [
         ("00 ff", 1),
         ("20 00 ff", 33),
@@ -121,16 +121,16 @@ fn indexes_beyond_their_table() {
 }
 
 #[test]
-fn namespaces() {
+fn undeclared_namespaces_are_rejected() {
     for (content, reason) in [
         // p:e where p is not declared, declared for another namespace, or declared only inside.
         ("3f 00 70 04 75726e3a78 00 65 ff", Reason::UndeclaredNamespace),
         ("38 cf 00 70 00 75 f0 3f 81 00 76 00 65 ff", Reason::UndeclaredNamespace),
         ("3c0065 38 cf 00 70 00 75 f0 3f 81 81 00 69 f0 01 ff f0", Reason::UndeclaredNamespace),
-        // An element in a default namespace that is not declared, or in none where one is.
+        // An element in an undeclared default namespace, or in none where one is declared.
         ("3d 00 75 00 65 ff", Reason::UndeclaredNamespace),
         ("38 cd 00 75 f0 3c 00 65 ff", Reason::UndeclaredNamespace),
-        // Attributes: not declared, and in a namespace without a prefix.
+        // Attributes: undeclared, and in a namespace without a prefix.
         ("7c0065 7b 00 70 00 75 00 61 40 31 ff f0", Reason::UndeclaredNamespace),
         ("78 cd 00 75 f0 3d 81 00 65 79 81 00 61 40 31 ff f0", Reason::UndeclaredNamespace),
         // The prefix xml with another namespace.
@@ -147,20 +147,20 @@ fn namespaces() {
 }
 
 #[test]
-fn duplicate_attributes() {
+fn duplicate_attributes_are_rejected() {
     assert_eq!(refusal("7c0065 780061 40 31 00 40 32 ff f0"), Reason::DuplicateAttribute);
-    // Written out twice, and under two prefixes of one namespace.
+    // Two literals, and two prefixes of one namespace.
     assert_eq!(refusal("7c0065 780061 40 31 7881 40 32 ff f0"), Reason::DuplicateAttribute);
     let two_prefixes = "78 cf 0070 0075 cf 0071 81 f0 3c0065 7b 81 81 0061 40 31 7b 82 81 81 80 ff f0";
     assert_eq!(refusal(two_prefixes), Reason::DuplicateAttribute);
-    // Among many, where another way of looking is taken.
+    // With many attributes, which are compared with a hash set.
     let many: String = (0..20).map(|n| format!("78 00 {:02x} ff", 0x61 + n)).collect();
     assert!(to_tree(&hex(&format!("e000000100 7c0065 {many} fff0")), &Limits::default()).is_ok());
     assert_eq!(refusal(&format!("7c0065 {many} 03 ff fff0")), Reason::DuplicateAttribute);
 }
 
 #[test]
-fn characters_and_names() {
+fn illegal_characters_and_names_are_rejected() {
     for (content, reason) in [
         ("3c0065 90 00 ff", Reason::IllegalCharacter('\0')),
         ("3c0065 92 00 efbfbe ff", Reason::IllegalCharacter('\u{FFFE}')),
@@ -189,7 +189,7 @@ fn characters_and_names() {
 }
 
 #[test]
-fn algorithms_and_alphabets() {
+fn other_algorithms_and_alphabets_are_rejected() {
     for index in [3_u16, 9, 11, 33, 256] {
         let [high, low] = ((index - 1) << 2).to_be_bytes();
         let chunk = |kind: u8| format!("3c0065 {:02x} {low:02x} 31 ff", kind | high);
@@ -204,7 +204,7 @@ fn algorithms_and_alphabets() {
 }
 
 #[test]
-fn every_limit() {
+fn every_limit_is_enforced() {
     // <e a="1" xmlns:p="u"><e/>hihi</e>
     let octets = hex("e000000100 78 cf 0070 0075 f0 3c0065 780061 40 31 f0 00 f0 91 6869 a0 ff");
     let output = (1 + 32) + (1 + 1 + 32) + (1 + 1 + 32) + (1 + 32) + 4;
@@ -223,7 +223,7 @@ fn every_limit() {
 }
 
 #[test]
-fn errors_say_where_and_why() {
+fn errors_have_an_offset_and_a_reason() {
     let octets = hex("e000000100 3c0065 91 6869 a1 ff");
     let error = to_tree(&octets, &Limits::default()).unwrap_err();
     assert_eq!(error.offset(), 11);
@@ -231,7 +231,7 @@ fn errors_say_where_and_why() {
 }
 
 #[test]
-fn a_document_cut_off_anywhere() {
+fn truncated_documents_are_rejected() {
     for tree in samples(40) {
         let octets = to_fast_infoset(&tree, 64);
         for length in 0..octets.len() {
@@ -262,7 +262,7 @@ fn a_claimed_length_allocates_nothing() {
     assert!(grown < 2 << 20, "the address space grew by {grown} KiB");
 }
 
-/// The most address space this process has had; zero where the system does not tell.
+/// The peak address space of this process; zero if the system does not report it.
 fn peak_kibibytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:")).unwrap_or("0");
@@ -270,8 +270,8 @@ fn peak_kibibytes() -> u64 {
 }
 
 #[test]
-fn repeating_a_long_text_is_refused() {
-    // 64 KiB of text, then two million octets that each ask for it again: 128 GiB.
+fn repeating_a_long_text_is_rejected() {
+    // 64 KiB of text, then two million octets that each repeat it: 128 GiB.
     let length = 1_u32 << 16;
     let mut bomb = hex("e000000100 3c0065 93");
     bomb.extend((length - 259).to_be_bytes());
@@ -279,7 +279,7 @@ fn repeating_a_long_text_is_refused() {
     bomb.extend(vec![0xA0; 2 << 20]);
     bomb.push(0xFF);
     assert_eq!(refusal_of(&bomb), Reason::Limit(Limit::Output));
-    // The same with a namespace, which every element hands to the sink.
+    // The same with a namespace, which every element repeats.
     let mut bomb = hex("e000000100 38 cd 60");
     bomb.extend((length - 321).to_be_bytes());
     bomb.extend(vec![b'x'; length as usize]);

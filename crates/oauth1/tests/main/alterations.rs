@@ -1,13 +1,13 @@
-//! Requests that somebody changed on their way, each so that it means something else than what was signed.
+//! Requests that were altered in transit, so that each means something else than what was signed.
 
 use std::ops::Range;
 
 use crate::support::{Random, Sent};
 
-/// How many kinds of changes there are.
+/// The number of kinds of alterations.
 pub(crate) const ALTERATIONS: usize = 10;
 
-/// Every kind of change, once, as far as the request has something to change.
+/// Every kind of alteration that applies to the request, once.
 pub(crate) fn alterations(sent: &Sent, random: &mut Random) -> Vec<(&'static str, Sent)> {
     let mut altered = vec![("method", Sent { method: other_method(sent, random), ..sent.clone() })];
     altered.push(("path", Sent { path: other_path(&sent.path, random), ..sent.clone() }));
@@ -21,7 +21,7 @@ pub(crate) fn alterations(sent: &Sent, random: &mut Random) -> Vec<(&'static str
     altered
 }
 
-/// The only change that PLAINTEXT notices, if there is a letter or digit in the secrets.
+/// The only alteration that PLAINTEXT detects, if the secrets contain a letter or digit.
 pub(crate) fn other_signature(sent: &Sent, random: &mut Random) -> Option<Sent> {
     alter_protocol(sent, "oauth_signature", random)
 }
@@ -51,7 +51,7 @@ fn added(sent: &Sent, random: &mut Random) -> Sent {
     sent
 }
 
-/// Changes one pair of the query or the form, but for the signature, which has a change of its own.
+/// Alters one pair of the query or the form except the signature, which has a separate alteration.
 fn alter_pair(sent: &Sent, random: &mut Random, change: impl Fn(&mut String, &mut Random)) -> Option<Sent> {
     let mut sent = sent.clone();
     let texts = [Some(&mut sent.query), sent.form.as_mut()].into_iter().flatten();
@@ -91,7 +91,7 @@ fn alter_value(pair: &mut String, random: &mut Random) {
     }
 }
 
-/// Changes the value of a protocol parameter, wherever it is.
+/// Alters the value of a protocol parameter in any location.
 fn alter_protocol(sent: &Sent, name: &str, random: &mut Random) -> Option<Sent> {
     let mut sent = sent.clone();
     let quoted = sent.authorization.as_mut().map(|text| (text, format!("{name}=\""), '"'));
@@ -106,7 +106,7 @@ fn alter_protocol(sent: &Sent, name: &str, random: &mut Random) -> Option<Sent> 
     altered.then_some(sent)
 }
 
-/// Changes one letter or digit that stands for itself into another one of its kind; false if there is none.
+/// Replaces one literal letter or digit by another one of its kind; false if there is none.
 fn alter(text: &mut String, within: Range<usize>, random: &mut Random) -> bool {
     let bytes = text.as_bytes();
     let escaped = |at: usize| bytes[at.saturating_sub(2)..at].contains(&b'%');

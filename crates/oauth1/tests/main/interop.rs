@@ -1,6 +1,7 @@
-//! What independent clients sign verifies, and nothing else does.
+//! Requests of independent clients verify, and altered ones do not.
 //!
-//! `OAUTH1_REQUESTS` asks for more requests of each signer than 10,000, `OAUTH1_SEED` for others.
+//! `OAUTH1_REQUESTS` sets the number of requests of each signer, 10,000 by default; `OAUTH1_SEED` selects
+//! others.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,23 +15,24 @@ use crate::support::{Random, Sent};
 
 const SET_UP: &str = "python3 -m venv makes it; it needs `pip install oauthlib==4.0.1 cryptography`";
 
-/// A request that a signer made.
+/// A request made by a signer.
 #[derive(serde::Deserialize)]
-pub(crate) struct Made {
+pub(crate) struct SignerRequest {
     #[serde(flatten)]
     pub(crate) sent: Sent,
     /// A body that is not a form.
     pub(crate) body: Option<String>,
     pub(crate) consumer_secret: String,
     pub(crate) token_secret: String,
-    /// What the signer signed, if it tells.
+    /// The base string of the signer, if it reports one.
     pub(crate) base_string: Option<String>,
-    pub(crate) place: String,
-    pub(crate) how: String,
+    pub(crate) location: String,
+    pub(crate) signature_method: String,
 }
 
-impl Made {
-    /// Verifies, and does not once it is altered or other secrets are asked. Says what was altered.
+impl SignerRequest {
+    /// Asserts that the request verifies, and that altered requests and other secrets do not. Returns the
+    /// alterations.
     fn check(&self, rsa_key: &[u8], random: &mut Random) -> Vec<&'static str> {
         let secrets = Secrets {
             consumer: self.consumer_secret.as_bytes(),
@@ -51,48 +53,48 @@ impl Made {
             self.consumer_secret,
             self.token_secret
         );
-        assert_eq!(signed.signature_method().as_str(), self.how);
+        assert_eq!(signed.signature_method().as_str(), self.signature_method);
         let body = self.body.as_deref().unwrap_or_default().as_bytes();
         assert_eq!(signed.check_body(body), Ok(()), "{sent:?}");
         assert_eq!(signed.check_body(b"another body").is_err(), signed.has_body_hash());
 
-        let mut altered = match self.how.as_str() {
+        let mut altered = match self.signature_method.as_str() {
             "PLAINTEXT" => {
                 Vec::from_iter(other_signature(sent, random).map(|sent| ("oauth_signature", sent)))
             }
             _ => alterations(sent, random),
         };
-        // Some of them: all of them on all requests would take half a minute.
+        // A selection: all of them on all requests would take half a minute.
         let first = random.below(altered.len());
         altered.rotate_left(first);
         altered.truncate(3);
-        for (what, altered) in &altered {
-            assert!(!altered.verifies(&secrets), "with {what} altered: {altered:?}\nof {sent:?}");
+        for (kind, altered) in &altered {
+            assert!(!altered.verifies(&secrets), "with {kind} altered: {altered:?}\nof {sent:?}");
         }
-        if self.how != "RSA-SHA1" {
+        if self.signature_method != "RSA-SHA1" {
             let consumer = [secrets.consumer, b"x"].concat();
             assert!(signed.verify(&Secrets { consumer: &consumer, ..secrets }).is_err(), "{sent:?}");
             let token = [secrets.token, b"x"].concat();
             assert!(signed.verify(&Secrets { token: &token, ..secrets }).is_err(), "{sent:?}");
         }
-        altered.into_iter().map(|(what, _)| what).collect()
+        altered.into_iter().map(|(kind, _)| kind).collect()
     }
 }
 
-fn number(variable: &str, otherwise: usize) -> usize {
-    std::env::var(variable).map_or(otherwise, |text| text.parse().expect(variable))
+fn number(variable: &str, default: usize) -> usize {
+    std::env::var(variable).map_or(default, |text| text.parse().expect(variable))
 }
 
-/// Checks all; says how many there were by method and by place.
-fn check_all(made: impl Iterator<Item = Made>, rsa_key: &[u8]) -> BTreeMap<String, usize> {
+/// Checks all requests and returns their number by method and by location.
+fn check_all(requests: impl Iterator<Item = SignerRequest>, rsa_key: &[u8]) -> BTreeMap<String, usize> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let (mut seen, mut altered) = (BTreeMap::new(), BTreeMap::<&str, usize>::new());
-    for made in made {
-        for what in made.check(rsa_key, &mut random) {
-            *altered.entry(what).or_default() += 1;
+    for request in requests {
+        for kind in request.check(rsa_key, &mut random) {
+            *altered.entry(kind).or_default() += 1;
         }
-        for what in [&made.how, &made.place] {
-            *seen.entry(what.clone()).or_default() += 1;
+        for kind in [&request.signature_method, &request.location] {
+            *seen.entry(kind.clone()).or_default() += 1;
         }
     }
     let requests = seen.values().sum::<usize>() / 2;
@@ -101,7 +103,7 @@ fn check_all(made: impl Iterator<Item = Made>, rsa_key: &[u8]) -> BTreeMap<Strin
     seen
 }
 
-/// Where the project's set-up puts the Python that has oauthlib.
+/// The Python interpreter with oauthlib, as the project's setup installs it.
 fn python() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
@@ -148,7 +150,7 @@ fn oauthlib() {
 fn oauth1_request() {
     let count = number("OAUTH1_REQUESTS", 10_000);
     let mut random = Random(number("OAUTH1_SEED", 5849) as u64 + 1);
-    let seen = check_all((0..count).map(|_| rust_signer::made(&mut random)), b"");
+    let seen = check_all((0..count).map(|_| rust_signer::random_request(&mut random)), b"");
     assert_eq!(seen["HMAC-SHA1"] + seen["PLAINTEXT"], count);
     assert_eq!(seen["header"] + seen["query"] + seen["form"], count);
 }

@@ -1,13 +1,13 @@
-//! Laws that hold for any input.
+//! Properties that hold for any input.
 
 use oauth1::{Request, Secrets, encode};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::check::check;
-use crate::support::{Draft, Place, SECRETS, Sent};
+use crate::support::{Draft, ParameterLocation, SECRETS, Sent};
 
-/// What means something somewhere in a request.
+/// Text with a meaning somewhere in a request.
 const PIECES: [&str; 30] = [
     "OAuth ",
     "oauth",
@@ -40,7 +40,7 @@ const PIECES: [&str; 30] = [
     "\n",
     " ",
 ];
-/// A header that is nearly a whole one.
+/// A header that is nearly complete.
 const NEARLY: &str = "OAuth oauth_consumer_key=\"k\",oauth_signature_method=\"HMAC-SHA256\",oauth_signature=\"c2lnbg==\",\
                       oauth_timestamp=\"1\",oauth_nonce=\"n\"";
 
@@ -95,8 +95,8 @@ proptest! {
     }
 
     #[test]
-    fn the_base_string_is_the_one_of_the_rfc(query in pairs(), in_form in pairs()) {
-        let sent = Draft::new(Place::Header).query(&form(&query)).form(&form(&in_form)).signed();
+    fn the_base_string_matches_the_rfc(query in pairs(), in_form in pairs()) {
+        let sent = Draft::new(ParameterLocation::Header).query(&form(&query)).form(&form(&in_form)).signed();
         let protocol = [
             ("oauth_consumer_key", "key"), ("oauth_token", "token"), ("oauth_signature_method", "HMAC-SHA1"),
             ("oauth_timestamp", "1700000000"), ("oauth_nonce", "nonce"), ("oauth_version", "1.0"),
@@ -114,11 +114,11 @@ proptest! {
     }
 
     #[test]
-    fn what_is_signed_verifies(
+    fn a_signed_request_verifies(
         query in pairs(), in_form in pairs(), consumer in vec(any::<u8>(), 0..9), token in vec(any::<u8>(), 0..9),
     ) {
-        for place in [Place::Header, Place::Query, Place::Form] {
-            let sent = Draft::new(place).query(&form(&query)).form(&form(&in_form)).signed();
+        for location in [ParameterLocation::Header, ParameterLocation::Query, ParameterLocation::Form] {
+            let sent = Draft::new(location).query(&form(&query)).form(&form(&in_form)).signed();
             prop_assert!(sent.verifies(&SECRETS));
             let others = Secrets { consumer: &consumer, token: &token, rsa_key: None };
             prop_assert!(!sent.verifies(&others));
@@ -126,26 +126,26 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_parameters_is_nothing(
+    fn the_order_of_parameters_does_not_matter(
         (query, shuffled) in pairs().prop_flat_map(|pairs| (Just(pairs.clone()), Just(pairs).prop_shuffle())),
     ) {
-        let sent = Draft::new(Place::Header).query(&form(&query)).signed();
-        let other = Sent { query: form(&shuffled), ..sent.clone() };
-        prop_assert!(other.verifies(&SECRETS));
-        // Nor does it matter which ones are in the form.
-        let (one, rest) = shuffled.split_at(shuffled.len() / 2);
-        let other = Sent { query: form(one), form: Some(form(rest)), ..sent };
-        prop_assert!(other.verifies(&SECRETS));
+        let sent = Draft::new(ParameterLocation::Header).query(&form(&query)).signed();
+        let reordered = Sent { query: form(&shuffled), ..sent.clone() };
+        prop_assert!(reordered.verifies(&SECRETS));
+        // Moving some of them into the form does not matter either.
+        let (first, rest) = shuffled.split_at(shuffled.len() / 2);
+        let reordered = Sent { query: form(first), form: Some(form(rest)), ..sent };
+        prop_assert!(reordered.verifies(&SECRETS));
     }
 
     #[test]
-    fn every_value_is_found(pairs in pairs()) {
-        let sent = Draft::new(Place::Header).query(&form(&pairs)).signed();
+    fn every_value_is_returned(pairs in pairs()) {
+        let sent = Draft::new(ParameterLocation::Header).query(&form(&pairs)).signed();
         let read = sent.read().unwrap();
         for (name, value) in &pairs {
             let Ok(name_text) = std::str::from_utf8(name) else { continue };
             let found = read.parameter(name_text);
-            if pairs.iter().filter(|(other, _)| other == name).count() > 1 {
+            if pairs.iter().filter(|(parameter, _)| parameter == name).count() > 1 {
                 prop_assert!(found.is_err());
             } else {
                 prop_assert_eq!(found.ok().flatten(), std::str::from_utf8(value).ok());
@@ -154,9 +154,9 @@ proptest! {
     }
 }
 
-/// Reading takes a time that grows with the request and not with its square, whatever it repeats.
+/// Reading takes time linear in the length, for any repetition.
 #[test]
-fn the_most_that_is_read_is_read_quickly() {
+fn the_largest_request_is_read_quickly() {
     let nothing = Request {
         method: "GET",
         origin: "https://example.com",

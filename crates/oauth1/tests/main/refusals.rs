@@ -1,8 +1,8 @@
-//! Every refusal, with its word, its names and what it says.
+//! Every error, with its problem, its parameters and its message.
 
 use oauth1::{MAX_FORM_LENGTH, MAX_HEADER_LENGTH, MAX_PARAMETERS, MAX_VALUE_LENGTH, Malformed, Problem};
 
-use crate::support::{Draft, PLACES, Place, Sent};
+use crate::support::{Draft, LOCATIONS, ParameterLocation, Sent};
 
 const REQUIRED: [&str; 5] =
     ["oauth_consumer_key", "oauth_signature_method", "oauth_signature", "oauth_timestamp", "oauth_nonce"];
@@ -17,12 +17,12 @@ const PROTOCOL: [&str; 8] = [
     "oauth_body_hash",
 ];
 
-fn complete(place: Place) -> Draft {
-    Draft::new(place).and("oauth_signature", "c2lnbmF0dXJl").and("oauth_body_hash", "aGFzaA==")
+fn complete(location: ParameterLocation) -> Draft {
+    Draft::new(location).and("oauth_signature", "c2lnbmF0dXJl").and("oauth_body_hash", "aGFzaA==")
 }
 
 fn in_header(pairs: &str) -> Sent {
-    Sent { authorization: Some(format!("OAuth {pairs}")), ..Draft::new(Place::Query).sent() }
+    Sent { authorization: Some(format!("OAuth {pairs}")), ..Draft::new(ParameterLocation::Query).sent() }
 }
 
 #[track_caller]
@@ -44,21 +44,21 @@ fn assert_refused(sent: &Sent, problem: Problem, names: &[&str]) {
 }
 
 #[test]
-fn absent_or_empty() {
-    for place in PLACES {
+fn absent_or_empty_parameters_are_rejected() {
+    for location in LOCATIONS {
         for name in REQUIRED {
-            let without = complete(place).without(name);
+            let without = complete(location).without(name);
             assert_refused(&without.sent(), Problem::ParameterAbsent, &[name]);
-            let empty = complete(place).with(name, "");
+            let empty = complete(location).with(name, "");
             assert_refused(&empty.sent(), Problem::ParameterAbsent, &[name]);
         }
     }
-    let several = complete(Place::Header).without("oauth_nonce").without("oauth_consumer_key");
+    let several = complete(ParameterLocation::Header).without("oauth_nonce").without("oauth_consumer_key");
     assert_refused(&several.sent(), Problem::ParameterAbsent, &["oauth_consumer_key", "oauth_nonce"]);
 }
 
 #[test]
-fn nothing_at_all() {
+fn an_unsigned_request_is_rejected() {
     for authorization in ["OAuth", "oauth ", "OAuth ,,,", "OAuth realm=\"x\"", "OAuth oauth_callback=\"oob\""]
     {
         let sent = Sent { authorization: Some(authorization.to_owned()), ..Sent::default() };
@@ -76,67 +76,67 @@ fn nothing_at_all() {
 }
 
 #[test]
-fn twice() {
-    for place in PLACES {
+fn repeated_parameters_are_rejected() {
+    for location in LOCATIONS {
         for name in PROTOCOL {
-            let again = complete(place).and(name, "1");
-            assert_refused(&again.sent(), Problem::ParameterRejected, &[name]);
+            let repeated = complete(location).and(name, "1");
+            assert_refused(&repeated.sent(), Problem::ParameterRejected, &[name]);
         }
     }
-    let same_value = complete(Place::Header).and("oauth_version", "1.0");
+    let same_value = complete(ParameterLocation::Header).and("oauth_version", "1.0");
     assert_eq!(refusal(&same_value.sent()), Malformed::Repeated { name: "oauth_version".into() });
-    let empty_first = Draft::new(Place::Query).query("oauth_token=");
+    let empty_first = Draft::new(ParameterLocation::Query).query("oauth_token=");
     assert_refused(&empty_first.sent(), Problem::ParameterRejected, &["oauth_token"]);
-    let spelt_otherwise = complete(Place::Query).query("oauth%5Fnonce=1");
+    let spelt_otherwise = complete(ParameterLocation::Query).query("oauth%5Fnonce=1");
     assert_refused(&spelt_otherwise.sent(), Problem::ParameterRejected, &["oauth_nonce"]);
 }
 
 #[test]
-fn in_two_places() {
+fn parameters_in_two_locations_are_rejected() {
     for name in PROTOCOL {
         let pair = format!("{name}=1");
-        for place in [Place::Header, Place::Form] {
-            let mut sent = complete(place).without(name).sent();
+        for location in [ParameterLocation::Header, ParameterLocation::Form] {
+            let mut sent = complete(location).without(name).sent();
             sent.query.clone_from(&pair);
-            // The query is read before the form, so there it comes first and another one is elsewhere.
-            match place {
-                Place::Header => assert_refused(&sent, Problem::ParameterRejected, &[name]),
+            // The query is read before the form, so its parameter counts as the first location.
+            match location {
+                ParameterLocation::Header => assert_refused(&sent, Problem::ParameterRejected, &[name]),
                 _ => assert!(matches!(refusal(&sent), Malformed::Scattered { .. }), "{name}"),
             }
         }
-        for place in [Place::Header, Place::Query] {
-            let sent = complete(place).without(name).form(&pair).sent();
+        for location in [ParameterLocation::Header, ParameterLocation::Query] {
+            let sent = complete(location).without(name).form(&pair).sent();
             assert_refused(&sent, Problem::ParameterRejected, &[name]);
         }
     }
-    let twice = complete(Place::Header).query("oauth_token=token").sent();
-    assert_refused(&twice, Problem::ParameterRejected, &["oauth_token"]);
+    let repeated = complete(ParameterLocation::Header).query("oauth_token=token").sent();
+    assert_refused(&repeated, Problem::ParameterRejected, &["oauth_token"]);
 }
 
 #[test]
-fn version() {
-    for place in PLACES {
+fn other_versions_are_rejected() {
+    for location in LOCATIONS {
         for version in ["1.1", "2.0", "1", "1.0b", " 1.0", ""] {
-            let sent = complete(place).with("oauth_version", version).sent();
+            let sent = complete(location).with("oauth_version", version).sent();
             assert_refused(&sent, Problem::VersionRejected, &["oauth_version"]);
         }
         for version in ["1.0", "1.0a", "1.0A"] {
-            let sent = complete(place).with("oauth_version", version).sent();
+            let sent = complete(location).with("oauth_version", version).sent();
             assert!(sent.request().read().is_ok(), "{version}");
         }
     }
 }
 
 #[test]
-fn signature_method() {
+fn unknown_signature_methods_are_rejected() {
     for method in ["HMAC-MD5", "none", "hmac-sha1", "HMAC-SHA1 ", "HMAC-SHA512", "RSA-SHA256", "plaintext"] {
-        let sent = complete(Place::Header).with("oauth_signature_method", method).sent();
+        let sent = complete(ParameterLocation::Header).with("oauth_signature_method", method).sent();
         assert_refused(&sent, Problem::SignatureMethodRejected, &["oauth_signature_method"]);
     }
 }
 
 #[test]
-fn timestamp() {
+fn invalid_timestamps_are_rejected() {
     let texts = [
         "-1",
         "0",
@@ -153,19 +153,19 @@ fn timestamp() {
     ];
     for text in texts {
         for method in ["HMAC-SHA1", "PLAINTEXT"] {
-            let draft = complete(Place::Header).with("oauth_timestamp", text);
+            let draft = complete(ParameterLocation::Header).with("oauth_timestamp", text);
             let sent = draft.with("oauth_signature_method", method).sent();
             assert_refused(&sent, Problem::ParameterRejected, &["oauth_timestamp"]);
         }
     }
     for (text, seconds) in [("1", 1), ("0137131201", 137_131_201), ("18446744073709551615", u64::MAX)] {
-        let signed = complete(Place::Header).with("oauth_timestamp", text).sent().read().unwrap();
+        let signed = complete(ParameterLocation::Header).with("oauth_timestamp", text).sent().read().unwrap();
         assert_eq!(signed.timestamp(), Some(seconds));
     }
 }
 
 #[test]
-fn escapes_and_text() {
+fn invalid_escapes_and_text_are_rejected() {
     for (value, is_escape) in
         [("%zz", true), ("%", true), ("a%4", true), ("%4é", true), ("%FF", false), ("a%C3", false)]
     {
@@ -188,7 +188,7 @@ fn escapes_and_text() {
 }
 
 #[test]
-fn unreadable_headers() {
+fn unreadable_headers_are_rejected() {
     let cases = [
         ("garbage", 6),
         ("oauth_consumer_key", 6),
@@ -222,9 +222,9 @@ fn unreadable_headers() {
 }
 
 #[test]
-fn too_much() {
+fn requests_over_a_limit_are_rejected() {
     let header = |length: usize| {
-        let mut sent = complete(Place::Header).sent();
+        let mut sent = complete(ParameterLocation::Header).sent();
         let header = sent.authorization.as_mut().unwrap();
         let padding = " ".repeat(length - header.len());
         header.push_str(&padding);
@@ -234,21 +234,22 @@ fn too_much() {
     assert_eq!(refusal(&header(MAX_HEADER_LENGTH + 1)), Malformed::HeaderTooLong);
 
     let with_form = |query: usize, form: usize| {
-        complete(Place::Header).query(&"q".repeat(query)).form(&"f".repeat(form)).sent()
+        complete(ParameterLocation::Header).query(&"q".repeat(query)).form(&"f".repeat(form)).sent()
     };
     assert!(with_form(1, MAX_FORM_LENGTH - 1).read().is_ok());
     assert_eq!(refusal(&with_form(1, MAX_FORM_LENGTH)), Malformed::FormTooLong);
 
-    // Seven protocol parameters stand in the header beside the signature.
+    // The header has seven protocol parameters besides the signature.
     let with_pairs = |pairs: usize| {
         let half = pairs / 2;
-        complete(Place::Header).query(&"a&".repeat(half)).form(&"b=&".repeat(pairs - half)).sent()
+        complete(ParameterLocation::Header).query(&"a&".repeat(half)).form(&"b=&".repeat(pairs - half)).sent()
     };
     assert_eq!(with_pairs(MAX_PARAMETERS - 7).read().unwrap().parameter_names().len(), MAX_PARAMETERS);
     assert_eq!(refusal(&with_pairs(MAX_PARAMETERS - 6)), Malformed::TooManyParameters);
 
     for name in PROTOCOL {
-        let with_value = |length: usize| complete(Place::Form).with(name, &"1".repeat(length)).sent();
+        let with_value =
+            |length: usize| complete(ParameterLocation::Form).with(name, &"1".repeat(length)).sent();
         assert_refused(&with_value(MAX_VALUE_LENGTH + 1), Problem::ParameterRejected, &[name]);
         let accepted = with_value(MAX_VALUE_LENGTH).read();
         assert!(!matches!(accepted, Err(Malformed::ValueTooLong { .. })), "{name}");
@@ -256,7 +257,7 @@ fn too_much() {
 }
 
 #[test]
-fn no_message_tells_a_value() {
+fn no_message_contains_a_value() {
     let secret = "hunter2hunter2";
     let mut refusals = Vec::new();
     for name in PROTOCOL {
@@ -268,8 +269,9 @@ fn no_message_tells_a_value() {
                 ..Sent::default()
             }));
         }
-        refusals
-            .extend(complete(Place::Header).with(name, secret).query("oauth_token=x").sent().read().err());
+        refusals.extend(
+            complete(ParameterLocation::Header).with(name, secret).query("oauth_token=x").sent().read().err(),
+        );
     }
     for refusal in refusals {
         assert!(!format!("{refusal} {refusal:?}").contains("hunter"), "{refusal}");
@@ -277,7 +279,7 @@ fn no_message_tells_a_value() {
 }
 
 #[test]
-fn words() {
+fn every_error_has_its_problem() {
     assert_eq!(Problem::ParameterAbsent.to_string(), "parameter_absent");
     assert_eq!(Problem::AdditionalAuthorizationRequired.as_str(), "additional_authorization_required");
     assert_eq!(Problem::UserRefused.as_str(), "user_refused");

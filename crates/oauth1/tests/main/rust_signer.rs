@@ -1,8 +1,8 @@
-//! Random requests signed by the crate oauth1-request, as far as it signs right.
+//! Random requests signed by the crate oauth1-request, within its limits.
 //!
-//! Its limits, in version 0.6.1: it does not encode names; it sorts repeated names by values that are not encoded; it
-//! leaves the ordinary parameters out of the queries and forms that it writes; and it does not encode the signature of
-//! PLAINTEXT, which goes well in a header with secrets that need no encoding.
+//! Version 0.6.1 does not encode names; it sorts repeated names by values that are not encoded; it leaves the
+//! ordinary parameters out of the queries and forms that it writes; and it does not encode the signature of
+//! PLAINTEXT, which works in a header with secrets that need no encoding.
 
 use std::num::NonZeroU64;
 
@@ -11,13 +11,13 @@ use oauth1_request::request::AssertSorted;
 use oauth1_request::signature_method::SignatureMethod;
 use oauth1_request::{Builder, Credentials, HMAC_SHA1, PLAINTEXT, to_form};
 
-use crate::interop::Made;
+use crate::interop::SignerRequest;
 use crate::support::{Random, Sent};
 
-const PLACES: [&str; 3] = ["header", "query", "form"];
+const LOCATIONS: [&str; 3] = ["header", "query", "form"];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "PATCH"];
 const PATHS: [&str; 3] = ["/", "/feed", "/a%2Fb/%7e"];
-/// The same server, as this signer needs it and as somebody may have configured it.
+/// The same server, as this signer needs it and as it may be configured.
 const ORIGINS: [(&str, &str); 4] = [
     ("https://example.com", "https://example.com"),
     ("https://example.com", "HTTPS://EXAMPLE.com:443/"),
@@ -34,12 +34,12 @@ fn text(random: &mut Random, longest: usize, pieces: &[&str]) -> String {
     (0..random.below(longest + 1)).map(|_| *random.pick(pieces)).collect()
 }
 
-pub(crate) fn made(random: &mut Random) -> Made {
-    let (how, places) =
-        *random.pick(&[("HMAC-SHA1", &PLACES[..]), ("HMAC-SHA1", &PLACES), ("PLAINTEXT", &["header"])]);
-    let of_secrets = if how == "PLAINTEXT" { &LETTERS[..] } else { &ANY };
+pub(crate) fn random_request(random: &mut Random) -> SignerRequest {
+    let (signature_method, locations) =
+        *random.pick(&[("HMAC-SHA1", &LOCATIONS[..]), ("HMAC-SHA1", &LOCATIONS), ("PLAINTEXT", &["header"])]);
+    let of_secrets = if signature_method == "PLAINTEXT" { &LETTERS[..] } else { &ANY };
     let (origin, configured) = *random.pick(&ORIGINS);
-    let mut made = Made {
+    let mut request = SignerRequest {
         sent: Sent {
             method: random.pick(&METHODS).to_string(),
             origin: configured.to_owned(),
@@ -50,20 +50,26 @@ pub(crate) fn made(random: &mut Random) -> Made {
         consumer_secret: text(random, 20, of_secrets),
         token_secret: text(random, 20, of_secrets),
         base_string: None,
-        place: random.pick(places).to_string(),
-        how: how.to_owned(),
+        location: random.pick(locations).to_string(),
+        signature_method: signature_method.to_owned(),
     };
-    match how {
-        "PLAINTEXT" => sign(&mut made, PLAINTEXT, origin, random),
-        _ => sign(&mut made, HMAC_SHA1, origin, random),
+    match signature_method {
+        "PLAINTEXT" => sign(&mut request, PLAINTEXT, origin, random),
+        _ => sign(&mut request, HMAC_SHA1, origin, random),
     }
-    made
+    request
 }
 
-fn sign(made: &mut Made, how: impl SignatureMethod + Clone, origin: &str, random: &mut Random) {
+fn sign(
+    request: &mut SignerRequest,
+    signature_method: impl SignatureMethod + Clone,
+    origin: &str,
+    random: &mut Random,
+) {
     let [key, token, nonce] = ["k", "t", "n"].map(|first| first.to_owned() + &text(random, 12, &ANY));
-    let mut builder = Builder::<_, &str, &str>::new(Credentials::new(&key, &made.consumer_secret), how);
-    builder.token(Credentials::new(token.as_str(), made.token_secret.as_str()));
+    let mut builder =
+        Builder::<_, &str, &str>::new(Credentials::new(&key, &request.consumer_secret), signature_method);
+    builder.token(Credentials::new(token.as_str(), request.token_secret.as_str()));
     builder.nonce(nonce.as_str()).timestamp(NonZeroU64::new(1_700_000_000)).version(random.below(2) == 0);
     if random.below(3) == 0 {
         builder.callback("http://127.0.0.1:1/?a=1&b=2").verifier("v e");
@@ -75,9 +81,9 @@ fn sign(made: &mut Made, how: impl SignatureMethod + Clone, origin: &str, random
     let parameters = AssertSorted::new(pairs.iter().map(|(name, value)| (name, value)));
     let ordinary = to_form(&parameters);
 
-    let sent = &mut made.sent;
+    let sent = &mut request.sent;
     let uri = format!("{origin}{}", sent.path);
-    match (made.place.as_str(), random.below(2)) {
+    match (request.location.as_str(), random.below(2)) {
         ("query", _) => {
             let signed = builder.to_query(&sent.method, uri, &parameters);
             sent.query = format!("{ordinary}&{}", signed.split_once('?').unwrap().1);

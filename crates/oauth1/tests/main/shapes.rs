@@ -1,20 +1,20 @@
-//! Requests that look odd and are right, and what they mean.
+//! Unusual but valid requests, and their meaning.
 
 use oauth1::{Malformed, Request, encode};
 
-use crate::support::{Draft, PLACES, Place, SECRETS, Sent};
+use crate::support::{Draft, LOCATIONS, ParameterLocation, SECRETS, Sent};
 
-/// The signed parameters that are not protocol parameters, each encoded, in their order.
+/// The signed parameters except protocol parameters, encoded, in order.
 fn normalised(sent: &Sent) -> String {
     let base_string = sent.read().unwrap().base_string();
     let parameters = base_string.rsplit('&').next().unwrap().replace("%26", "&").replace("%3D", "=");
     let pairs: Vec<&str> = parameters.split('&').filter(|pair| !pair.starts_with("oauth_")).collect();
-    // Once more than in the normalised parameters.
+    // Encoded once more than the normalised parameters.
     pairs.join("&").replace("%25", "%")
 }
 
 #[test]
-fn queries_and_forms() {
+fn unusual_queries_and_forms_are_read() {
     let cases = [
         ("x=b&x=a&x=B&x=&x=10&x=9", "x=&x=10&x=9&x=B&x=a&x=b"),
         ("e=&f&g=", "e=&f=&g="),
@@ -39,23 +39,23 @@ fn queries_and_forms() {
         ("OAUTH_TOKEN=x&oauth=y&xoauth_token=z", "OAUTH_TOKEN=x&oauth=y&xoauth_token=z"),
     ];
     for (text, expected) in cases {
-        for place in PLACES {
-            let in_query = Draft::new(place).query(text).signed();
+        for location in LOCATIONS {
+            let in_query = Draft::new(location).query(text).signed();
             assert_eq!(normalised(&in_query), expected, "{in_query:?}");
             assert!(in_query.verifies(&SECRETS), "{in_query:?}");
-            let in_form = Draft::new(place).form(text).signed();
+            let in_form = Draft::new(location).form(text).signed();
             assert_eq!(normalised(&in_form), expected, "{in_form:?}");
             assert_eq!(in_form.read().unwrap().has_bare_plus(), text.contains('+'));
         }
         let (first, rest) = text.split_at(text.find('&').unwrap_or(text.len()));
-        let in_both = Draft::new(Place::Header).query(first).form(rest).signed();
+        let in_both = Draft::new(ParameterLocation::Header).query(first).form(rest).signed();
         assert_eq!(normalised(&in_both), expected, "{in_both:?}");
     }
 }
 
 #[test]
-fn headers() {
-    let signed = Draft::new(Place::Header).query("a=1").signed();
+fn unusual_headers_are_read() {
+    let signed = Draft::new(ParameterLocation::Header).query("a=1").signed();
     let header = signed.authorization.clone().unwrap();
     let pairs = header.strip_prefix("OAuth realm=\"Feeds\", ").unwrap();
     let shapes = [
@@ -84,8 +84,8 @@ fn headers() {
 }
 
 #[test]
-fn other_schemes_are_none() {
-    let in_query = Draft::new(Place::Query).signed();
+fn other_schemes_are_ignored() {
+    let in_query = Draft::new(ParameterLocation::Query).signed();
     for authorization in
         ["Basic YTpi", "OAuth2 x", "OAuthoauth_nonce=\"x\"", "Bearer oauth_nonce=\"x\"", "", "OAut"]
     {
@@ -97,8 +97,8 @@ fn other_schemes_are_none() {
 }
 
 #[test]
-fn what_counts_as_signed() {
-    let asked = |query: &str, form: Option<&str>| {
+fn signed_requests_are_detected() {
+    let is_signed = |query: &str, form: Option<&str>| {
         let form = form.map(str::as_bytes);
         Request { method: "GET", origin: "", path: "", query: query.as_bytes(), authorization: None, form }
             .is_signed()
@@ -111,9 +111,9 @@ fn what_counts_as_signed() {
         "&&oauth_body_hash=x",
         "%6f%61%75%74%68%5f%73%69%67%6e%61%74%75%72%65%5f%6d%65%74%68%6f%64",
     ] {
-        assert!(asked(signed, None), "{signed}");
-        assert!(asked("", Some(signed)), "{signed}");
-        assert!(asked("a=b", Some(signed)), "{signed}");
+        assert!(is_signed(signed, None), "{signed}");
+        assert!(is_signed("", Some(signed)), "{signed}");
+        assert!(is_signed("a=b", Some(signed)), "{signed}");
     }
     for unsigned in [
         "",
@@ -128,23 +128,23 @@ fn what_counts_as_signed() {
         "oauth+token=1",
         "oauth%token=1",
     ] {
-        assert!(!asked(unsigned, None), "{unsigned}");
-        assert!(!asked(unsigned, Some(unsigned)), "{unsigned}");
+        assert!(!is_signed(unsigned, None), "{unsigned}");
+        assert!(!is_signed(unsigned, Some(unsigned)), "{unsigned}");
     }
 }
 
 #[test]
-fn what_may_be_left_out() {
-    for place in PLACES {
-        assert!(Draft::new(place).without("oauth_version").signed().verifies(&SECRETS));
-        let no_token = Draft::new(place).without("oauth_token").signed();
+fn optional_parameters_may_be_omitted() {
+    for location in LOCATIONS {
+        assert!(Draft::new(location).without("oauth_version").signed().verifies(&SECRETS));
+        let no_token = Draft::new(location).without("oauth_token").signed();
         assert_eq!(no_token.read().unwrap().token(), None);
-        let empty_token = Draft::new(place).with("oauth_token", "").signed();
+        let empty_token = Draft::new(location).with("oauth_token", "").signed();
         let read = empty_token.read().unwrap();
         assert_eq!((read.token(), read.parameter("oauth_token")), (None, Ok(Some(""))));
         assert!(empty_token.verifies(&SECRETS) && no_token.verifies(&SECRETS));
 
-        let plaintext = Draft::new(place)
+        let plaintext = Draft::new(location)
             .with("oauth_signature_method", "PLAINTEXT")
             .with("oauth_signature", "consumer%20secret&token%20%26%20secret");
         let bare = plaintext.clone().without("oauth_timestamp").without("oauth_nonce").sent();
@@ -161,8 +161,8 @@ fn what_may_be_left_out() {
 
 #[test]
 fn unknown_protocol_parameters_are_signed() {
-    for place in PLACES {
-        let sent = Draft::new(place).and("oauth_flavour", "sweet & sour").signed();
+    for location in LOCATIONS {
+        let sent = Draft::new(location).and("oauth_flavour", "sweet & sour").signed();
         assert!(sent.verifies(&SECRETS));
         let altered = format!("{sent:?}").replace("sweet", "bitter");
         assert!(altered.contains("bitter"), "{altered}");
@@ -176,14 +176,14 @@ fn unknown_protocol_parameters_are_signed() {
 }
 
 #[test]
-fn parameters_from_anywhere() {
+fn parameters_are_read_from_any_location() {
     let callback = "http://127.0.0.1:1/?a=1&b=%20";
     let pair = format!("oauth_callback={}&scope=read+write", encode(callback.as_bytes()));
-    for place in PLACES {
+    for location in LOCATIONS {
         let drafts = [
-            Draft::new(place).and("oauth_callback", callback).and("scope", "read write"),
-            Draft::new(place).query(&pair),
-            Draft::new(place).form(&pair),
+            Draft::new(location).and("oauth_callback", callback).and("scope", "read write"),
+            Draft::new(location).query(&pair),
+            Draft::new(location).form(&pair),
         ];
         for draft in drafts {
             let sent = draft.signed();
@@ -195,7 +195,7 @@ fn parameters_from_anywhere() {
             assert_eq!(read.parameter("oauth_signature"), Ok(None), "it is not signed");
         }
     }
-    let odd = Draft::new(Place::Header)
+    let odd = Draft::new(ParameterLocation::Header)
         .and("oauth_verifier", "1")
         .query("oauth_verifier=1&raw=%FF&s=%C3%A9&%C3%A9=e&a&a=&b")
         .signed();
@@ -212,7 +212,7 @@ fn parameters_from_anywhere() {
 }
 
 #[test]
-fn addresses() {
+fn base_uris_are_normalised() {
     let cases = [
         ("http://example.com", "", "http://example.com/"),
         ("HTTP://EXAMPLE.com:80", "/A", "http://example.com/A"),
@@ -227,7 +227,7 @@ fn addresses() {
         ("https://example.com/", "/%7ea/%2F;v=1//é", "https://example.com/%7ea/%2F;v=1//é"),
     ];
     for (origin, path, expected) in cases {
-        let signed = Draft::new(Place::Header).signed();
+        let signed = Draft::new(ParameterLocation::Header).signed();
         let sent =
             Sent { origin: origin.to_owned(), path: path.to_owned(), method: "head".to_owned(), ..signed };
         let read = sent.read().unwrap();

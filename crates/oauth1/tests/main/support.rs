@@ -1,4 +1,4 @@
-//! Requests to test with: as they are sent, and a small client that writes and signs them.
+//! Test requests, and a small client that writes and signs them.
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -8,7 +8,7 @@ use oauth1::{Malformed, Request, Secrets, Signed, encode};
 pub(crate) const SECRETS: Secrets<'static> =
     Secrets { consumer: b"consumer secret", token: b"token & secret", rsa_key: None };
 
-/// A request as it is sent.
+/// A request as sent.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 pub(crate) struct Sent {
     pub(crate) method: String,
@@ -41,25 +41,26 @@ impl Sent {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ParameterLocation {
     Header,
     Query,
     Form,
 }
 
-pub(crate) const PLACES: [Place; 3] = [Place::Header, Place::Query, Place::Form];
+pub(crate) const LOCATIONS: [ParameterLocation; 3] =
+    [ParameterLocation::Header, ParameterLocation::Query, ParameterLocation::Form];
 
-/// A request that is still being written.
+/// A request under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    place: Place,
+    location: ParameterLocation,
     protocol: Vec<(String, String)>,
     rest: Sent,
 }
 
 impl Draft {
-    /// A complete request, for HMAC-SHA1, with its protocol parameters there.
-    pub(crate) fn new(place: Place) -> Self {
+    /// A complete request for HMAC-SHA1 with its protocol parameters in this location.
+    pub(crate) fn new(location: ParameterLocation) -> Self {
         let protocol = [
             ("oauth_consumer_key", "key"),
             ("oauth_token", "token"),
@@ -69,7 +70,7 @@ impl Draft {
             ("oauth_version", "1.0"),
         ];
         Self {
-            place,
+            location,
             protocol: protocol.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             rest: Sent {
                 method: "GET".to_owned(),
@@ -87,28 +88,28 @@ impl Draft {
     }
 
     pub(crate) fn without(mut self, name: &str) -> Self {
-        self.protocol.retain(|(found, _)| found != name);
+        self.protocol.retain(|(parameter, _)| parameter != name);
         self
     }
 
-    /// A protocol parameter with another value.
+    /// Replaces the value of a protocol parameter.
     pub(crate) fn with(self, name: &str, value: &str) -> Self {
         self.without(name).and(name, value)
     }
 
-    /// A raw query beside whatever is there.
+    /// Adds a raw query.
     pub(crate) fn query(mut self, text: &str) -> Self {
         text.clone_into(&mut self.rest.query);
         self
     }
 
-    /// A raw form beside whatever is there.
+    /// Adds a raw form.
     pub(crate) fn form(mut self, text: &str) -> Self {
         self.rest.form = Some(text.to_owned());
         self
     }
 
-    /// As it is sent, without a signature unless there is one.
+    /// The request as sent, without a signature unless one was added.
     pub(crate) fn sent(&self) -> Sent {
         let pairs = |equals: &str, end: &str| -> Vec<String> {
             let pair = |(name, value): &(String, String)| {
@@ -118,18 +119,18 @@ impl Draft {
         };
         let mut sent = self.rest.clone();
         let joined = |before: &str| format!("{before}&{}", pairs("=", "").join("&"));
-        match self.place {
-            Place::Header => {
+        match self.location {
+            ParameterLocation::Header => {
                 sent.authorization =
                     Some(format!("OAuth realm=\"Feeds\", {}", pairs("=\"", "\"").join(", ")));
             }
-            Place::Query => sent.query = joined(&sent.query),
-            Place::Form => sent.form = Some(joined(sent.form.as_deref().unwrap_or_default())),
+            ParameterLocation::Query => sent.query = joined(&sent.query),
+            ParameterLocation::Form => sent.form = Some(joined(sent.form.as_deref().unwrap_or_default())),
         }
         sent
     }
 
-    /// As it is sent, signed with [`SECRETS`] by the crate's own base string.
+    /// The request as sent, signed with [`SECRETS`] over the crate's base string.
     pub(crate) fn signed(&self) -> Sent {
         let unsigned = self.clone().with("oauth_signature", "none yet").sent();
         let signature = sign(&unsigned.read().unwrap(), hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &SECRETS);
@@ -144,7 +145,7 @@ pub(crate) fn sign(signed: &Signed, algorithm: hmac::Algorithm, secrets: &Secret
     STANDARD.encode(hmac::sign(&key, signed.base_string().as_bytes()))
 }
 
-/// The same numbers on every run.
+/// A reproducible random generator.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

@@ -22,8 +22,8 @@ fn assert_verifies(request: Request<'_>, pairs: &[(&str, &str)], secrets: &Secre
     let header = header(pairs);
     let signed = Request { authorization: Some(header.as_bytes()), ..request }.read().unwrap();
     assert_eq!(signed.verify(secrets), Ok(()), "{}", signed.base_string());
-    let other = Secrets { consumer: b"another secret", rsa_key: None, ..*secrets };
-    assert!(signed.verify(&other).is_err(), "verifies with another secret");
+    let wrong = Secrets { consumer: b"another secret", rsa_key: None, ..*secrets };
+    assert!(signed.verify(&wrong).is_err(), "verifies with another secret");
 }
 
 /// RFC 5849, section 3.4.1. The signature printed there is wrong (erratum 2550).
@@ -166,7 +166,7 @@ fn oauth_core_appendix_a() {
     appendix_a("HMAC-SHA256", "WVPzl1j6ZsnkIjWr7e3OZ3jkenL57KwaLFhYsroX1hg=", &secrets);
 }
 
-/// A key made for this, and its signature, by OpenSSL 3.0.
+/// A key made for this test, and its signature, by OpenSSL 3.0.
 #[test]
 fn oauth_core_appendix_a_by_rsa() {
     let key = STANDARD.decode(RSA_KEY).unwrap();
@@ -184,7 +184,7 @@ const RSA_SIGNATURE: &str = "rKU21Mg55d9rP1CO2v0ldPOXlJ8vgwHnbEQaxT2bIbLmvlHxbrW
     8pxnanLnUAP6T0YI7cW6n8s8cPF9ZA1bOASbgyG2LE35f8C3bhc2eSO13mUkT5BxKtHzgB3JLRitnX8e52YcOz59IrRbQ39a+29Q\
     qC4sqeQVd6/eGs1Wpxu5nE3Y1LYoLUyY7n8n70pCeA==";
 
-/// RFC 5849, section 3.4.1.3.2, step 2, and what lies beyond ASCII.
+/// RFC 5849, section 3.4.1.3.2, step 2, and characters beyond ASCII.
 #[test]
 fn names_and_values_sort_as_encoded_bytes() {
     let request = Request {

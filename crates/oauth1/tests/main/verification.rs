@@ -1,11 +1,11 @@
-//! Signatures, timestamps and body hashes: what holds and what does not.
+//! Valid and invalid signatures, timestamps and body hashes.
 
 use aws_lc_rs::encoding::{AsDer as _, PublicKeyX509Der};
 use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{KeyPair as _, RsaKeyPair};
 use oauth1::{BodyHashMismatch, Problem, Secrets, SignatureInvalid, SignatureMethod, TimestampRefused};
 
-use crate::support::{Draft, Place, SECRETS, Sent};
+use crate::support::{Draft, ParameterLocation, SECRETS, Sent};
 
 fn signature_of(sent: &Sent) -> String {
     let header = sent.authorization.as_deref().unwrap();
@@ -20,9 +20,9 @@ fn assert_invalid(draft: &Draft, signature: &str, secrets: &Secrets<'_>) {
 }
 
 #[test]
-fn bent_signatures() {
+fn altered_signatures_are_rejected() {
     for method in ["HMAC-SHA1", "HMAC-SHA256"] {
-        let draft = Draft::new(Place::Header).with("oauth_signature_method", method);
+        let draft = Draft::new(ParameterLocation::Header).with("oauth_signature_method", method);
         let right = signature_of(&draft.signed());
         assert_eq!(right.len(), 28);
         let bent = [
@@ -40,8 +40,8 @@ fn bent_signatures() {
         ];
         bent.iter().for_each(|bent| assert_invalid(&draft, bent, &SECRETS));
     }
-    // The last letter has bits that no byte needs; with others in them it is another way to write the same.
-    let draft = Draft::new(Place::Header);
+    // The last letter has unused bits; setting them gives another spelling of the same bytes.
+    let draft = Draft::new(ParameterLocation::Header);
     let right = signature_of(&draft.signed());
     let last = right.as_bytes()[26];
     assert!(draft.signed().verifies(&SECRETS) && b"AEIMQUYcgkosw048".contains(&last));
@@ -50,8 +50,8 @@ fn bent_signatures() {
 }
 
 #[test]
-fn other_secrets() {
-    let sent = Draft::new(Place::Header).signed();
+fn other_secrets_are_rejected() {
+    let sent = Draft::new(ParameterLocation::Header).signed();
     assert!(sent.verifies(&SECRETS));
     let others: [(&[u8], &[u8]); 6] = [
         (b"", b""),
@@ -67,8 +67,8 @@ fn other_secrets() {
 }
 
 #[test]
-fn plaintext() {
-    let draft = Draft::new(Place::Form).with("oauth_signature_method", "PLAINTEXT");
+fn plaintext_compares_the_secrets() {
+    let draft = Draft::new(ParameterLocation::Form).with("oauth_signature_method", "PLAINTEXT");
     let right = "consumer%20secret&token%20%26%20secret";
     assert!(draft.clone().with("oauth_signature", right).sent().verifies(&SECRETS));
     for wrong in [
@@ -87,11 +87,11 @@ fn plaintext() {
 }
 
 #[test]
-fn rsa_wants_the_registered_key() {
+fn rsa_requires_the_registered_key() {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
     let key: PublicKeyX509Der<'_> = pair.public_key().as_der().unwrap();
-    let draft = Draft::new(Place::Header).with("oauth_signature_method", "RSA-SHA1");
-    // An HMAC by the public key is the classic way to cheat a server that mixes up keys and secrets.
+    let draft = Draft::new(ParameterLocation::Header).with("oauth_signature_method", "RSA-SHA1");
+    // An HMAC with the public key is the classic attack on a server that confuses keys and secrets.
     let hmac = signature_of(&draft.signed());
     for key in [None, Some(key.as_ref()), Some(&b"no key"[..]), Some(&b""[..])] {
         for signature in
@@ -103,10 +103,14 @@ fn rsa_wants_the_registered_key() {
 }
 
 #[test]
-fn timestamps() {
+fn timestamps_outside_of_the_window_are_refused() {
     let now = 1_700_000_000;
     let at = |seconds: u64| {
-        Draft::new(Place::Header).with("oauth_timestamp", &seconds.to_string()).signed().read().unwrap()
+        Draft::new(ParameterLocation::Header)
+            .with("oauth_timestamp", &seconds.to_string())
+            .signed()
+            .read()
+            .unwrap()
     };
     for away in [0, 1, 299, 300] {
         assert_eq!(at(now - away).check_timestamp(now, 300), Ok(()));
@@ -121,39 +125,41 @@ fn timestamps() {
     assert_eq!(at(5).check_timestamp(10, 300), Ok(()));
     assert_eq!(at(u64::MAX).check_timestamp(u64::MAX - 1, u64::MAX), Ok(()));
 
-    let plaintext =
-        Draft::new(Place::Header).with("oauth_signature_method", "PLAINTEXT").and("oauth_signature", "x");
+    let plaintext = Draft::new(ParameterLocation::Header)
+        .with("oauth_signature_method", "PLAINTEXT")
+        .and("oauth_signature", "x");
     assert_eq!(plaintext.sent().read().unwrap().check_timestamp(5, 0), Ok(()));
     let bare = plaintext.without("oauth_timestamp").without("oauth_nonce");
     assert_eq!(bare.sent().read().unwrap().check_timestamp(5, 0), Ok(()));
 }
 
 #[test]
-fn body_hashes() {
-    let none = Draft::new(Place::Header).signed().read().unwrap();
+fn body_hashes_are_checked() {
+    let none = Draft::new(ParameterLocation::Header).signed().read().unwrap();
     assert!(!none.has_body_hash());
     assert_eq!(none.check_body(b"whatever"), Ok(()));
-    // The example of the extension, and the hash of nothing.
+    // The example of the extension, and the hash of an empty body.
     for (body, hash) in
         [(&b"Hello World!"[..], "Lve95gjOVATpfV8EL5X4nxwjKHE="), (b"", "2jmj7l5rSw0yVb/vlWAYkK/YBwk=")]
     {
-        let sent = Draft::new(Place::Header).and("oauth_body_hash", hash).signed();
+        let sent = Draft::new(ParameterLocation::Header).and("oauth_body_hash", hash).signed();
         let read = sent.read().unwrap();
         assert!(sent.verifies(&SECRETS) && read.has_body_hash());
         assert_eq!(read.check_body(body), Ok(()));
         assert_eq!(read.check_body(b"Hello World"), Err(BodyHashMismatch));
     }
     for wrong in ["", "x", "Lve95gjOVATpfV8EL5X4nxwjKHE", "f4OxZX/x/FO5LcGBSKHWXfwtSx+j1ncoSt3SABJtkGk="] {
-        let read = Draft::new(Place::Header).and("oauth_body_hash", wrong).signed().read().unwrap();
+        let read =
+            Draft::new(ParameterLocation::Header).and("oauth_body_hash", wrong).signed().read().unwrap();
         assert_eq!(read.check_body(b"Hello World!"), Err(BodyHashMismatch), "{wrong}");
     }
     assert_eq!(BodyHashMismatch.problem(), Problem::SignatureInvalid);
 }
 
 #[test]
-fn what_is_shown_holds_no_values() {
+fn debug_output_contains_no_values() {
     let values = ["sikrit-key", "sikrit-token", "sikrit-nonce", "sikrit-value"];
-    let sent = Draft::new(Place::Header)
+    let sent = Draft::new(ParameterLocation::Header)
         .with("oauth_consumer_key", values[0])
         .with("oauth_token", values[1])
         .with("oauth_nonce", values[2])
@@ -168,7 +174,7 @@ fn what_is_shown_holds_no_values() {
 }
 
 #[test]
-fn names_of_methods() {
+fn method_names_round_trip() {
     for method in [
         SignatureMethod::HmacSha1,
         SignatureMethod::HmacSha256,

@@ -1,4 +1,4 @@
-"""Random signed requests, a JSON object on each line, by two signers that know nothing of the crate.
+"""Random signed requests, a JSON object on each line, by two signers that are independent of the crate.
 
     sign.py reference|oauthlib COUNT RSA_COUNT SEED
 
@@ -24,7 +24,7 @@ PATHS = ["", "/", "/photos", "/200909/activity/alice/tofrom", "/a/%7Euser", "/a/
 LETTERS = "abcxyzABCXYZ0189-._~"
 AWKWARD = " +%&=;:/?#[]@!$'()*,\"\\<>{}|^`\n\t\0é✓🎉日\u0301\u00a0ÿ"
 UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-# May stand in a query as they are, and mean themselves there.
+# Characters that may be literal in a query.
 HARMLESS = frozenset(b"!$'()*,/:;?@")
 
 rng = random.Random()
@@ -57,7 +57,7 @@ def hmac_signature(base, algorithm, consumer_secret, token_secret):
 
 
 def an_origin():
-    """As text, and as it is signed."""
+    """The address as text and as signed."""
     scheme, host = rng.choice(["http", "https"]), rng.choice(HOSTS)
     port = rng.choice(["", "", ":80", ":443", ":8443"])
     signed_port = "" if (scheme, port) in (("http", ":80"), ("https", ":443")) else port
@@ -65,14 +65,14 @@ def an_origin():
 
 
 class Reference:
-    """A signer written from the RFC, that never writes anything the same way twice."""
+    """A signer written from the RFC. It varies the spelling of its requests at random."""
 
-    def request(self, how):
+    def request(self, signature_method):
         origin, signed_origin = an_origin()
         method, path = rng.choice(METHODS), rng.choice(PATHS)
-        place = rng.choice(["header", "query", "form"])
+        location = rng.choice(["header", "query", "form"])
         consumer_secret, token_secret = secret(), secret()
-        protocol = self.protocol(how)
+        protocol = self.protocol(signature_method)
         if "oauth_token" not in dict(protocol) and rng.random() < 0.5:
             token_secret = ""
         query, form = self.parameters(), self.parameters()
@@ -83,28 +83,28 @@ class Reference:
         signed = sorted((encode(name), encode(value)) for name, value in query + form + protocol)
         normalised = "&".join(f"{name}={value}" for name, value in signed)
         base = "&".join(encode(part) for part in (method, signed_origin + (path or "/"), normalised))
-        protocol.append(("oauth_signature", self.signature(how, base, consumer_secret, token_secret)))
-        {"header": [], "query": query, "form": form}[place].extend(protocol)
+        protocol.append(("oauth_signature", self.signature(signature_method, base, consumer_secret, token_secret)))
+        {"header": [], "query": query, "form": form}[location].extend(protocol)
         rng.shuffle(query), rng.shuffle(form), rng.shuffle(protocol)
         return {
             "method": rng.choice([method, method.lower()]), "origin": origin, "path": path,
             "query": self.spell_form(query),
             "form": self.spell_form(form) if form or rng.random() < 0.1 else None,
-            "authorization": self.spell_header(protocol) if place == "header" else rng.choice([None, None, "Basic YTpi", 'OAuth realm="x"']),
-            "consumer_secret": consumer_secret, "token_secret": token_secret, "base_string": base, "place": place, "how": how,
+            "authorization": self.spell_header(protocol) if location == "header" else rng.choice([None, None, "Basic YTpi", 'OAuth realm="x"']),
+            "consumer_secret": consumer_secret, "token_secret": token_secret, "base_string": base, "location": location, "signature_method": signature_method,
         }
 
-    def signature(self, how, base, consumer_secret, token_secret):
-        if how == "PLAINTEXT":
+    def signature(self, signature_method, base, consumer_secret, token_secret):
+        if signature_method == "PLAINTEXT":
             return f"{encode(consumer_secret)}&{encode(token_secret)}"
-        if how == "RSA-SHA1":
+        if signature_method == "RSA-SHA1":
             return rsa_signature(base)
-        algorithm = {"HMAC-SHA1": hashlib.sha1, "HMAC-SHA256": hashlib.sha256}[how]
+        algorithm = {"HMAC-SHA1": hashlib.sha1, "HMAC-SHA256": hashlib.sha256}[signature_method]
         return hmac_signature(base, algorithm, consumer_secret, token_secret)
 
-    def protocol(self, how):
-        pairs = [("oauth_consumer_key", "k" + text(12)), ("oauth_signature_method", how)]
-        if how != "PLAINTEXT" or rng.random() < 0.5:
+    def protocol(self, signature_method):
+        pairs = [("oauth_consumer_key", "k" + text(12)), ("oauth_signature_method", signature_method)]
+        if signature_method != "PLAINTEXT" or rng.random() < 0.5:
             pairs += [("oauth_timestamp", str(rng.randint(1, 2**40))), ("oauth_nonce", "n" + text(12))]
         if rng.random() < 0.8:
             pairs.append(("oauth_token", rng.choice(["", "t" + text(12), "t" + text(12)])))
@@ -128,7 +128,7 @@ class Reference:
         spelt = []
         for name, value in pairs:
             name, value = self.spell(name, True), self.spell(value, True)
-            # A pair of nothing would not be seen without its =.
+            # A pair with an empty name and value needs its "=".
             spelt.append(name if name and not value and rng.random() < 0.5 else f"{name}={value}")
         return rng.choice(["&", "&", "&", "&&"]).join(spelt)
 
@@ -141,7 +141,7 @@ class Reference:
         return scheme + rng.choice([" ", "  ", "\t"]) + rng.choice([", ", ",", "\t,\t", " ,", ", ,"]).join(parts)
 
     def spell(self, data, in_form):
-        """One of the ways to write this. Protocol names stay as they are, so that the tests find them."""
+        """A random spelling of the text. Protocol names are unchanged, so that the tests find them."""
         if isinstance(data, str) and data in PROTOCOL_NAMES:
             return data
         return "".join(self.spell_octet(byte, in_form) for byte in octets(data))
@@ -162,30 +162,30 @@ PROTOCOL_NAMES = frozenset([
 
 
 class Oauthlib:
-    """oauthlib's client. It unescapes protocol parameters twice outside of the header, so they have no % here."""
+    """oauthlib's client. It unescapes protocol parameters twice outside of the header, so they contain no % here."""
 
-    PLACES = {"header": "AUTH_HEADER", "query": "QUERY", "form": "BODY"}
+    LOCATIONS = {"header": "AUTH_HEADER", "query": "QUERY", "form": "BODY"}
     FORM = "application/x-www-form-urlencoded"
 
     def __init__(self):
         from oauthlib.oauth1 import Client
-        # Its own RSA wants another library, which would only call the same function.
+        # Its RSA support needs another library, which would only call the same function.
         Client.register_signature_method("RSA-SHA1", lambda base, client: rsa_signature(base))
         self.client = Client
 
-    def request(self, how):
+    def request(self, signature_method):
         origin, _ = an_origin()
-        place, path = rng.choice(list(self.PLACES)), rng.choice(PATHS)
-        method = rng.choice(["POST", "PUT", "PATCH", "DELETE"] if place == "form" else METHODS)
+        location, path = rng.choice(list(self.LOCATIONS)), rng.choice(PATHS)
+        method = rng.choice(["POST", "PUT", "PATCH", "DELETE"] if location == "form" else METHODS)
         consumer_secret, token_secret = secret(), secret()
         client = self.client(
             "k" + self.name(12), client_secret=consumer_secret, resource_owner_key="t" + self.name(12),
-            resource_owner_secret=token_secret, signature_method=how, signature_type=self.PLACES[place],
+            resource_owner_secret=token_secret, signature_method=signature_method, signature_type=self.LOCATIONS[location],
             callback_uri=rng.choice([None, "http://127.0.0.1:1/?a=1&b=2"]), verifier=rng.choice([None, "v" + self.name(8)]),
-            realm=rng.choice([None, "Example", "a, b"]) if place == "header" else None,
+            realm=rng.choice([None, "Example", "a, b"]) if location == "header" else None,
             nonce="n" + self.name(12), timestamp=str(rng.randint(1, 2**40)))
         query, headers, body, form = self.form(), {}, None, False
-        if place == "form" or (method not in ("GET", "HEAD") and rng.random() < 0.4):
+        if location == "form" or (method not in ("GET", "HEAD") and rng.random() < 0.4):
             headers, body, form = {"Content-Type": self.FORM}, self.form() or "a=b", True
         elif method not in ("GET", "HEAD") and rng.random() < 0.4:
             headers, body = {"Content-Type": "application/json"}, json.dumps({"text": text(20)})
@@ -194,7 +194,7 @@ class Oauthlib:
         return {
             "method": method, "origin": origin, "path": path, "query": query, "form": body if form else None,
             "body": None if form else body, "authorization": headers.get("Authorization"),
-            "consumer_secret": consumer_secret, "token_secret": token_secret, "place": place, "how": how,
+            "consumer_secret": consumer_secret, "token_secret": token_secret, "location": location, "signature_method": signature_method,
         }
 
     def name(self, longest):
@@ -215,8 +215,8 @@ def main(signer, count, rsa_count, seed):
     public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     print(json.dumps({"rsa_key": public.hex()}))
     for number in range(count):
-        how = "RSA-SHA1" if number >= count - rsa_count else rng.choice(["HMAC-SHA1", "HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"])
-        print(json.dumps(signer.request(how)))
+        signature_method = "RSA-SHA1" if number >= count - rsa_count else rng.choice(["HMAC-SHA1", "HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"])
+        print(json.dumps(signer.request(signature_method)))
 
 
 if __name__ == "__main__":

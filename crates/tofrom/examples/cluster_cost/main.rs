@@ -13,7 +13,7 @@
 //! - `graph`: so many accounts that follow one, and what others notice while all of them are delivered to;
 //! - `merged`: pages that are merged from what others did;
 //! - `return`: an account that is read again after a year;
-//! - `ways`: an activity that is pushed to so many, and one that they pull.
+//! - `modes`: an activity that is pushed to so many, and one that they pull.
 
 #![allow(
     clippy::unwrap_used,

@@ -11,7 +11,7 @@ use crate::ingest::Draft;
 use feeds::catalogue::{self, Recognised};
 use feeds::opml::Outline;
 use feeds::{Feed, Format};
-use fetcher::{Answer, Content, Failure, Get};
+use fetcher::{Content, FetchError, FetchRequest, FetchResponse};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{Account, AccountName, Filter, Millis, Order};
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ pub enum NotConnected {
     NotUnderstood,
     /// It could not be fetched.
     #[error(transparent)]
-    NotFetched(#[from] Failure),
+    NotFetched(#[from] FetchError),
     /// Neither is it a feed, nor does it point to one.
     #[error(
         "There is no feed at this address, and the page there points to none: give the address of the feed itself."
@@ -44,7 +44,7 @@ pub enum NotConnected {
     NoFeed,
     /// It is a feed that can't be read.
     #[error("{}", sentence(.0))]
-    Unreadable(#[from] feeds::Unreadable),
+    Unreadable(#[from] feeds::FeedError),
     /// That can't be a name.
     #[error("A source's name has 1 to 64 of a-z 0-9 . _ -, and begins with a letter or digit.")]
     BadName,
@@ -128,7 +128,7 @@ impl Sources {
         let found = match feed {
             // Where a service has its feeds is known, but not to everybody the same.
             Some(feed) => match self.find_feed(feed).await {
-                Err(NotConnected::NotFetched(Failure::NotFound) | NotConnected::NoFeed) => None,
+                Err(NotConnected::NotFetched(FetchError::NotFound) | NotConnected::NoFeed) => None,
                 found => Some(found?),
             },
             None => None,
@@ -178,7 +178,7 @@ impl Sources {
     }
 
     /// What is at an address if it is a feed, else the feed that the page there points to; and where that was asked for.
-    async fn find_feed(&self, address: Url) -> Result<(Url, Answer, Feed), NotConnected> {
+    async fn find_feed(&self, address: Url) -> Result<(Url, FetchResponse, Feed), NotConnected> {
         let address = self.fetcher.check(address.as_str())?;
         let answer = self.fetch(address.clone()).await?;
         let Content::Fresh { body, content_type, .. } = &answer.content else {
@@ -186,7 +186,7 @@ impl Sources {
         };
         let read = feeds::read(body, content_type.as_deref(), &answer.url);
         let is_page =
-            matches!(&read, Err(feeds::Unreadable::NotAFeed) | Ok(Feed { format: Format::Html, .. }));
+            matches!(&read, Err(feeds::FeedError::NotAFeed) | Ok(Feed { format: Format::Html, .. }));
         if is_page
             && let Some(found) =
                 feeds::discover(body, content_type.as_deref(), &answer.url).into_iter().next()
@@ -201,13 +201,13 @@ impl Sources {
         }
         match read {
             Ok(feed) => Ok((address, answer, feed)),
-            Err(feeds::Unreadable::NotAFeed) => Err(NotConnected::NoFeed),
+            Err(feeds::FeedError::NotAFeed) => Err(NotConnected::NoFeed),
             Err(unreadable) => Err(unreadable.into()),
         }
     }
 
-    async fn fetch(&self, url: Url) -> Result<Answer, Failure> {
-        self.fetcher.get(&Get { url, etag: None, modified: None, accept: FEED_OR_PAGE }).await
+    async fn fetch(&self, url: Url) -> Result<FetchResponse, FetchError> {
+        self.fetcher.get(&FetchRequest { url, etag: None, modified: None, accept: FEED_OR_PAGE }).await
     }
 
     /// Connects an account to the feed behind what somebody typed, and brings what is there. The same again changes

@@ -52,7 +52,7 @@ impl Health {
 }
 
 /// What is wrong with a feed that can't be read, as a sentence of its own.
-pub(super) fn sentence(unreadable: &feeds::Unreadable) -> String {
+pub(super) fn sentence(unreadable: &feeds::FeedError) -> String {
     let words = unreadable.to_string();
     let mut letters = words.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

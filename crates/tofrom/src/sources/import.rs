@@ -6,7 +6,7 @@ use crate::ingest::{
     Draft, MAX_DESCRIPTION, Outcome, RawActivity, RawObject, RawService, RawThumbnail, Said, normalise,
 };
 use feeds::catalogue;
-use feeds::{Feed, Item};
+use feeds::{Feed, FeedItem};
 use model::{Account, Body, Kind, Millis};
 use std::sync::Arc;
 use store::Result;
@@ -17,7 +17,12 @@ const CONCURRENCY: usize = 100;
 impl Sources {
     /// Makes activities of these items, or new versions of those that there are; gives how many are new. To do it again
     /// changes nothing.
-    pub(super) async fn import(&self, connection: &Connection, feed: &Feed, items: &[&Item]) -> Result<u32> {
+    pub(super) async fn import(
+        &self,
+        connection: &Connection,
+        feed: &Feed,
+        items: &[&FeedItem],
+    ) -> Result<u32> {
         let mut imported = 0;
         let Some(account) = self.accounts.get(connection.owner).await?.filter(|account| !account.removed)
         else {
@@ -43,7 +48,7 @@ pub(super) fn draft(
     account: &Arc<Account>,
     connection: &Connection,
     feed: &Feed,
-    item: &Item,
+    item: &FeedItem,
     now: Millis,
 ) -> Option<Draft> {
     let named = account.given_name.as_deref().unwrap_or(account.name.as_str());

@@ -44,7 +44,7 @@ use crate::clock::Clock;
 use crate::ingest::Ingest;
 use crate::live::Hub;
 use fetch_budget::FetchBudget;
-use fetcher::{Fetcher, Network, NotReady, Rules, SystemResolver};
+use fetcher::{Fetcher, FetcherError, Network, Rules, SystemResolver};
 use model::{SourceId, Uid};
 use std::sync::Arc;
 use store::Store;
@@ -117,8 +117,8 @@ impl Sources {
 
 fn fetcher(settings: &SourceSettings) -> anyhow::Result<Fetcher> {
     match Fetcher::new(rules(settings), Arc::new(SystemResolver)) {
-        Err(NotReady::NoAuthorities) => {
-            tracing::warn!("{}; until then nothing is fetched by https", NotReady::NoAuthorities);
+        Err(FetcherError::NoAuthorities) => {
+            tracing::warn!("{}; until then nothing is fetched by https", FetcherError::NoAuthorities);
             let none = rustls::RootCertStore::empty();
             Ok(Fetcher::with_roots(rules(settings), Arc::new(SystemResolver), none)?)
         }

@@ -8,9 +8,9 @@ use super::health::sentence;
 use super::moving::note_move;
 use super::source::{Seen, Source, SourceError, hash_of, id_of};
 use super::{Sources, chance};
-use feeds::{Feed, Item};
-use fetcher::plan::{Again, Hints, Pace, again};
-use fetcher::{Answer, Content, FEED, Failure, Get};
+use feeds::{Feed, FeedItem};
+use fetcher::plan::{Hints, Pace, Retry, retry};
+use fetcher::{Content, FEED, FetchError, FetchRequest, FetchResponse};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{Millis, SourceId, Uid};
 use store::{Result, StoreError};
@@ -165,7 +165,7 @@ impl Sources {
     }
 
     async fn poll_once(&self, source: &mut Source) -> Result<PollOutcome> {
-        let request = Get {
+        let request = FetchRequest {
             url: (*source.known.address).clone(),
             // Whoever is new needs all of it.
             etag: source.known.etag.clone().filter(|_| !source.known.awaited),
@@ -181,12 +181,12 @@ impl Sources {
         let Some(fetched) = (match take_in(source, &answer) {
             Ok(fetched) => fetched,
             Err(unreadable) => {
-                let failure = Failure::Garbled("it is not a feed");
+                let failure = FetchError::InvalidResponse("it is not a feed");
                 return Ok(self.note_failure(source, &failure, Some(sentence(&unreadable))));
             }
         }) else {
             let now = self.clock.now().0;
-            source.known.pace.get_or_insert_with(|| Pace::first(&[], now)).nothing(now);
+            source.known.pace.get_or_insert_with(|| Pace::first(&[], now)).record_unchanged(now);
             self.plan_next(source, Hints { fresh_for, ..Hints::default() }, 0).await?;
             return Ok(PollOutcome::Found(0));
         };
@@ -207,9 +207,9 @@ impl Sources {
         &self,
         source: &Source,
         fetched: &Fetched,
-        all: Option<&[&Item]>,
+        all: Option<&[&FeedItem]>,
     ) -> Result<u32> {
-        let changed: Vec<&Item> =
+        let changed: Vec<&FeedItem> =
             fetched.changed.iter().filter_map(|at| fetched.feed.items.get(*at)).collect();
         let mut after: Option<(Uid, String)> = None;
         let mut most = 0;
@@ -233,8 +233,8 @@ impl Sources {
         &self,
         connection: store::Connection,
         feed: &Feed,
-        changed: &[&Item],
-        all: Option<&[&Item]>,
+        changed: &[&FeedItem],
+        all: Option<&[&FeedItem]>,
     ) -> Result<u32> {
         let mut connection = Connection::read(connection)?;
         if connection.settings.paused {
@@ -252,7 +252,7 @@ impl Sources {
     }
 
     /// Remembers what was fetched, once everybody has it. Gives what that says of when to come again.
-    fn remember(&self, source: &mut Source, answer: Answer, fetched: Fetched) -> Hints {
+    fn remember(&self, source: &mut Source, answer: FetchResponse, fetched: Fetched) -> Hints {
         let now = self.clock.now();
         let Fetched { feed, seen, new, published, .. } = fetched;
         let (every, fresh_for) = (feed.every, answer.fresh_for);
@@ -265,8 +265,8 @@ impl Sources {
         known.title = feed.title;
         known.site = feed.site;
         match &mut known.pace {
-            Some(pace) if new == 0 => pace.nothing(now.0),
-            Some(pace) => pace.found(&published, now.0),
+            Some(pace) if new == 0 => pace.record_unchanged(now.0),
+            Some(pace) => pace.record_items(&published, now.0),
             none => *none = Some(Pace::first(&published, now.0)),
         }
         Hints { fresh_for, every, ..Hints::default() }
@@ -285,14 +285,19 @@ impl Sources {
         known.error = None;
         known.ended = false;
         let pace = known.pace.get_or_insert_with(|| Pace::first(&[], now.0));
-        let next = pace.next(now.0, Hints { pushed, ..hints }, chance());
+        let next = pace.next_poll(now.0, Hints { pushed, ..hints }, chance());
         // In time to ask the hub again.
         let renewal = subscription.map_or(i64::MAX, |one| one.renew_at().0.max(now.0 + LEAST_WAIT));
         source.due = Some(Millis(next.min(renewal)));
         Ok(())
     }
 
-    fn note_failure(&self, source: &mut Source, failure: &Failure, instead: Option<String>) -> PollOutcome {
+    fn note_failure(
+        &self,
+        source: &mut Source,
+        failure: &FetchError,
+        instead: Option<String>,
+    ) -> PollOutcome {
         let now = self.clock.now();
         let before = source.known.error.take();
         let times = before.as_ref().map_or(0, |error| error.times).saturating_add(1);
@@ -300,9 +305,9 @@ impl Sources {
         let since = before.map_or(now, |error| error.since);
         source.known.checked = Some(now);
         source.known.error = Some(SourceError { what: what.clone(), since, times });
-        match again(times, failure, now.0, chance()) {
-            Again::At(at) => source.due = Some(Millis(at)),
-            Again::Never => {
+        match retry(times, failure, now.0, chance()) {
+            Retry::At(at) => source.due = Some(Millis(at)),
+            Retry::Never => {
                 source.known.ended = true;
                 source.due = None;
             }
@@ -314,8 +319,8 @@ impl Sources {
 /// Reads what came; `None` where nothing did, or what is known already.
 pub(super) fn take_in(
     source: &Source,
-    answer: &Answer,
-) -> std::result::Result<Option<Fetched>, feeds::Unreadable> {
+    answer: &FetchResponse,
+) -> std::result::Result<Option<Fetched>, feeds::FeedError> {
     let Content::Fresh { body, content_type, .. } = &answer.content else { return Ok(None) };
     let feed = feeds::read(body, content_type.as_deref(), &answer.url)?;
     Ok(Some(compare(source, feed)))
@@ -329,19 +334,19 @@ pub(super) fn compare(source: &Source, feed: Feed) -> Fetched {
     let changed = pairs.iter().enumerate().filter(|(_, (id, content))| !seen_before.has(*id, *content));
     let changed: Vec<usize> = changed.map(|(at, _)| at).collect();
     let new = feed.items.iter().zip(&pairs).filter(|(_, (id, _))| !seen_before.knows(*id));
-    let new: Vec<&Item> = new.map(|(item, _)| item).collect();
+    let new: Vec<&FeedItem> = new.map(|(item, _)| item).collect();
     let published = new.iter().filter_map(|item| item.published).map(|at| at.0).collect();
     Fetched { seen: pairs.into_iter().collect(), changed, new: new.len(), published, feed }
 }
 
 /// All of an item that an edit changes. Times are not of it: many feeds date everything anew.
-fn content_of(item: &Item) -> String {
-    format!("{:?}", Item { published: None, updated: None, ..item.clone() })
+fn content_of(item: &FeedItem) -> String {
+    format!("{:?}", FeedItem { published: None, updated: None, ..item.clone() })
 }
 
 /// The newest items of a feed, in its order.
-pub(super) fn newest(feed: &Feed) -> Vec<&Item> {
-    let mut items: Vec<&Item> = feed.items.iter().collect();
+pub(super) fn newest(feed: &Feed) -> Vec<&FeedItem> {
+    let mut items: Vec<&FeedItem> = feed.items.iter().collect();
     if items.len() > MAX_AT_FIRST {
         // Those without a time are where the feed has them: it begins with the newest, mostly.
         items.sort_by_key(|item| std::cmp::Reverse(item.published));

@@ -12,7 +12,7 @@ use super::{Address, Sources};
 use crate::auth::{NoRandomness, SealError, random, random_text};
 use aws_lc_rs::hmac;
 use feeds::Feed;
-use fetcher::{Answer, Content};
+use fetcher::{Content, FetchResponse};
 use model::{Millis, SourceId, Version};
 use serde::{Deserialize, Serialize};
 use store::{Result, StoreError};
@@ -107,7 +107,12 @@ impl Sources {
 
     /// Asks the hub that a feed names, if it was not asked, or its time is almost over. What does not work is tried
     /// again at a later look: polling goes on all the same.
-    pub(super) async fn subscribe_if_offered(&self, source: &mut Source, feed: &Feed, answer: &Answer) {
+    pub(super) async fn subscribe_if_offered(
+        &self,
+        source: &mut Source,
+        feed: &Feed,
+        answer: &FetchResponse,
+    ) {
         let Some((hub, topic)) = offered(source, feed, answer) else { return };
         if let Err(error) = self.subscribe(source, hub, topic).await {
             tracing::warn!(%error, source = %source.id, "a subscription could not be kept");
@@ -279,7 +284,7 @@ impl Sources {
 }
 
 /// The hub that a feed names, and what the hub knows the feed by: the headers count before the feed.
-fn offered(source: &Source, feed: &Feed, answer: &Answer) -> Option<(Url, String)> {
+fn offered(source: &Source, feed: &Feed, answer: &FetchResponse) -> Option<(Url, String)> {
     let Content::Fresh { links, .. } = &answer.content else { return None };
     let links: Vec<_> = links.iter().flat_map(|header| feeds::links(header, &answer.url)).collect();
     let of = |rel: &str| links.iter().find(|link| link.rel == rel).map(|link| link.url.to_string());

@@ -2,7 +2,7 @@
 
 use super::stage::{atom, becomes, host, post, stage, url};
 use serde_json::{Value, json};
-use test_server::Answer;
+use test_server::CannedResponse;
 
 fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
@@ -11,7 +11,7 @@ fn read(text: &str) -> Value {
 #[test]
 fn from_the_first_to_the_last() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(2), post(1)])));
     let person = stage.person("command");
     let (name, address, service) = (person.name.as_str(), url(&server, "/feed"), host(&server));
     assert_eq!(read(&stage.tell(&["source", "list", name, "--json"])), json!([]));
@@ -43,7 +43,7 @@ fn from_the_first_to_the_last() {
                            "verified": false, "well": true, "health": health });
     assert_eq!(listed, expected);
 
-    server.on("/feed", Answer::feed(atom(&[post(3), post(2), post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(3), post(2), post(1)])));
     assert_eq!(stage.tell(&["source", "check", name, "blog"]), "blog: 1 new\n");
     assert_eq!(stage.tell(&["source", "check", name, "blog"]), "blog: nothing new\n");
     assert_eq!(stage.tell(&["source", "pause", name, "blog"]), "blog paused\n");
@@ -63,7 +63,7 @@ fn lists_come_and_go_as_opml() {
     let servers: Vec<_> = (0..31).map(|_| stage.server()).collect();
     let mut outlines = String::new();
     for (number, server) in servers.iter().enumerate() {
-        server.on("/feed", Answer::feed(atom(&[post(number)])));
+        server.on("/feed", CannedResponse::feed(atom(&[post(number)])));
         outlines.push_str(&format!("<outline><outline xmlUrl=\"{}\"/></outline>", url(server, "/feed")));
     }
     let bad = url(&servers[0], "/nothing");
@@ -74,7 +74,7 @@ fn lists_come_and_go_as_opml() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("1 of 32 feeds could not be connected"), "{told}");
     let lines: Vec<Value> = std::str::from_utf8(&output.stdout).unwrap().lines().map(read).collect();
-    let error = "Nothing is found at this address: check how it is written.";
+    let error = "Nothing was found at this address (status 404): check the spelling.";
     assert_eq!(lines[0], json!({ "address": bad, "name": null, "error": error }));
     for (line, server) in lines[1..].iter().zip(&servers) {
         assert_eq!(*line, json!({ "address": url(server, "/feed"), "name": host(server), "error": null }));
@@ -118,8 +118,8 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
     let told = stage.fail(&["source", "add", name, "https://example.org/", "--name", "Bad Name"]);
     assert!(told.contains("A source's name has 1 to 64 of a-z 0-9 . _ -"), "{told}");
     let server = stage.server();
-    server.on("/feed", Answer::feed(atom(&[post(1)])));
-    server.on("/other", Answer::feed(atom(&[post(2)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
+    server.on("/other", CannedResponse::feed(atom(&[post(2)])));
     person.connect("blog", &url(&server, "/feed"));
     let told = stage.fail(&["source", "add", name, &url(&server, "/other"), "--name", "blog"]);
     assert!(told.contains("There is another source of that name, blog: remove it first"), "{told}");

@@ -4,7 +4,7 @@ use super::super::support::signer::encode;
 use super::stage::{atom, becomes, entry, host, post, stage, url};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use test_server::Answer;
+use test_server::CannedResponse;
 
 const EARLIER: &str = "2026-01-02T03:04:05Z";
 const LATER: &str = "2026-03-04T05:06:07Z";
@@ -29,7 +29,7 @@ fn said_again_in_another_way_is_the_same() {
         entry("http://Blog.example/2", "Two", EARLIER, &link("http://blog.example/2")),
         entry("", "Three", EARLIER, &link("http://blog.example/3")),
     ];
-    server.on("/feed", Answer::feed(atom(&first)));
+    server.on("/feed", CannedResponse::feed(atom(&first)));
     let person = stage.person("once");
     person.connect("blog", &url(&server, "/feed"));
     person.settled("blog");
@@ -40,7 +40,7 @@ fn said_again_in_another_way_is_the_same() {
         entry("URN:UUID:6FA459EA-EE8A-3CA4-894E-DB77E160355E", "One", LATER, &link("https://blog.example/1")),
         entry("https://blog.example/2", "Two", LATER, &link("https://blog.example/2")),
     ];
-    server.on("/feed", Answer::feed(atom(&again)));
+    server.on("/feed", CannedResponse::feed(atom(&again)));
     assert_eq!(person.check("blog"), 0);
     becomes(before, || marks(&person.activities()));
     let exported = stage.tell(&["export", &person.name]);
@@ -51,12 +51,12 @@ fn said_again_in_another_way_is_the_same() {
 #[test]
 fn an_edit_changes_the_activity_that_is_there() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(2), post(1)])));
     let person = stage.person("edits");
     person.connect("blog", &url(&server, "/feed"));
     person.settled("blog");
     let before = marks(&person.activities());
-    server.on("/feed", Answer::feed(atom(&[post(2), post(1).replace("Post 1", "Post one")])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(2), post(1).replace("Post 1", "Post one")])));
     assert_eq!(person.check("blog"), 0, "it is not new");
     becomes(vec!["Post 2".to_owned(), "Post one".to_owned()], || person.titles());
     let after = marks(&person.activities());
@@ -66,7 +66,7 @@ fn an_edit_changes_the_activity_that_is_there() {
 #[test]
 fn what_a_person_deleted_stays_deleted() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(2), post(1)])));
     let person = stage.person("deletes");
     person.connect("blog", &url(&server, "/feed"));
     person.settled("blog");
@@ -79,7 +79,8 @@ fn what_a_person_deleted_stays_deleted() {
     assert_eq!(person.ask("DELETE", &item, &Value::Null).status, 204);
     becomes(vec!["Post 2".to_owned()], || person.titles());
     // Edited, it would come in again if anything did.
-    server.on("/feed", Answer::feed(atom(&[post(3), post(2), post(1).replace("Post 1", "Post one")])));
+    server
+        .on("/feed", CannedResponse::feed(atom(&[post(3), post(2), post(1).replace("Post 1", "Post one")])));
     assert_eq!(person.check("blog"), 1);
     person.pause("blog", true);
     person.pause("blog", false);
@@ -90,8 +91,8 @@ fn what_a_person_deleted_stays_deleted() {
 #[test]
 fn two_sources_that_say_the_same_bring_it_once() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
-    server.on("/all", Answer::feed(atom(&[post(3), post(2), post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(2), post(1)])));
+    server.on("/all", CannedResponse::feed(atom(&[post(3), post(2), post(1)])));
     let person = stage.person("twice");
     person.connect("blog", &url(&server, "/feed"));
     person.connect("all", &url(&server, "/all"));

@@ -5,7 +5,7 @@ use super::stage::{Stage, asked, atom, becomes, post, stage, url};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use test_server::{Answer, Server};
+use test_server::{CannedResponse, Server};
 
 /// Hosts as somebody may write them. The fetcher's own tests have more of them, and what names lead to.
 #[rustfmt::skip]
@@ -54,9 +54,9 @@ fn without_networks(stage: &Stage, arguments: &[&str], input: &str) -> Output {
 
 fn is_refusal(words: &str) -> bool {
     [
-        "The address is not one of the public internet, or leads to none: ",
-        "No public server is found for the host name in this address: ",
-        "The address is one of this service itself, or leads to one: ",
+        "The address is, or redirects to, a private one: ",
+        "No public server was found for the host name: ",
+        "The address is, or redirects to, this server: ",
     ]
     .iter()
     .any(|refusal| words.contains(refusal))
@@ -123,17 +123,17 @@ fn redirected(stage: &'static Stage) {
         ["127.0.0.3", "127.0.0.1", "169.254.169.254", "10.0.0.1", "localhost"].iter().enumerate()
     {
         let (lure, to) = (format!("/{number}"), format!("http://{to}:{}/feed", stage.port));
-        server.on(&lure, Answer::redirect(if number % 2 == 0 { 301 } else { 302 }, to));
+        server.on(&lure, CannedResponse::redirect(if number % 2 == 0 { 301 } else { 302 }, to));
         let refused = person.put("blog", json!({ "Address": url(&server, &lure) }));
         assert_eq!(refused.status, 422);
         assert!(is_refusal(refused.json()["detail"].as_str().unwrap()), "{}", refused.text());
     }
     // A feed that leads there later.
     let server = stage.server();
-    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     person.connect("blog", &url(&server, "/feed"));
     person.settled("blog");
-    server.on("/feed", Answer::redirect(301, format!("http://127.0.0.3:{}/feed", stage.port)));
+    server.on("/feed", CannedResponse::redirect(301, format!("http://127.0.0.3:{}/feed", stage.port)));
     for _ in 0..3 {
         assert!(is_refusal(&person.check_fails("blog")));
     }
@@ -147,7 +147,7 @@ fn linked(stage: &'static Stage, traps: &[Server]) {
     let trap = |path: &str| format!("http://127.0.0.3:{}{path}", stage.port);
     let page =
         format!("<!doctype html><link rel=alternate type=application/atom+xml href=\"{}\">", trap("/feed"));
-    server.on("/page", Answer::page(page));
+    server.on("/page", CannedResponse::page(page));
     let refused = person.put("blog", json!({ "Address": url(&server, "/page") }));
     assert_eq!(refused.status, 422, "{}", refused.text());
     assert!(is_refusal(refused.json()["detail"].as_str().unwrap()), "{}", refused.text());
@@ -162,7 +162,10 @@ fn linked(stage: &'static Stage, traps: &[Server]) {
     );
     let feed = atom(&[post(1).replace("<published>", "<media:thumbnail url=\"/thumb.png\"/><published>")]);
     let feed = feed.replace("<title>A blog</title>", &format!("<title>A blog</title>{links}"));
-    server.on("/feed", Answer::feed(feed).with("Link", format!("<{}>; rel=hub", trap("/hub-by-header"))));
+    server.on(
+        "/feed",
+        CannedResponse::feed(feed).with("Link", format!("<{}>; rel=hub", trap("/hub-by-header"))),
+    );
     person.connect("blog", &url(&server, "/feed"));
     becomes(vec!["Post 1".to_owned()], || person.titles());
     let said = person.settled("blog");

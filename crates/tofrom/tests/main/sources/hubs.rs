@@ -8,7 +8,7 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use std::time::Duration;
-use test_server::{Answer, Hub, Mode, Server, Subscription};
+use test_server::{CannedResponse, Hub, HubMode, RecordedSubscription, Server};
 
 const HOUR: i64 = 3_600;
 const TOLD: &str = " A hub tells of news at once.";
@@ -36,11 +36,11 @@ fn client() -> &'static Client {
 
 impl Scene {
     /// The feed says where its hub is.
-    fn new(mode: Mode) -> Scene {
+    fn new(mode: HubMode) -> Scene {
         Scene::with(mode, None, false)
     }
 
-    fn with(mode: Mode, lease: Option<u64>, by_header: bool) -> Scene {
+    fn with(mode: HubMode, lease: Option<u64>, by_header: bool) -> Scene {
         let server = stage().server();
         let hub = Hub::open(&server, "/hub", mode, roots());
         if let Some(lease) = lease {
@@ -61,17 +61,20 @@ impl Scene {
         let (hub, own) = (url(&self.server, "/hub"), self.topic());
         let feed = atom(entries);
         let answer = if by_header {
-            Answer::feed(feed).with("Link", format!("<{hub}>; rel=\"hub\", <{own}>; rel=\"self\""))
+            CannedResponse::feed(feed).with("Link", format!("<{hub}>; rel=\"hub\", <{own}>; rel=\"self\""))
         } else {
             let links = format!("<link rel=\"hub\" href=\"{hub}\"/><link rel=\"self\" href=\"{own}\"/>");
-            Answer::feed(feed.replace("<title>A blog</title>", &format!("<title>A blog</title>{links}")))
+            CannedResponse::feed(
+                feed.replace("<title>A blog</title>", &format!("<title>A blog</title>{links}")),
+            )
         };
         self.server.on("/feed", answer);
     }
 
     /// Waits until the hub was asked and has verified it.
-    fn subscribed(&self) -> Subscription {
-        let is_done = |all: &Vec<Subscription>| all.last().is_some_and(|last| last.verified.is_some());
+    fn subscribed(&self) -> RecordedSubscription {
+        let is_done =
+            |all: &Vec<RecordedSubscription>| all.last().is_some_and(|last| last.verified.is_some());
         let mut all = wait_for(|| self.hub.subscriptions(), is_done);
         assert!(is_done(&all), "{all:?}");
         all.pop().unwrap()
@@ -92,14 +95,14 @@ impl Scene {
 }
 
 /// The path of an address of the service.
-fn target(subscription: &Subscription) -> String {
+fn target(subscription: &RecordedSubscription) -> String {
     subscription.callback.path().to_owned()
 }
 
 #[test]
 fn what_a_hub_tells_is_there_at_once_and_nothing_is_fetched() {
     for by_header in [false, true] {
-        let scene = Scene::with(Mode::Good, None, by_header);
+        let scene = Scene::with(HubMode::Good, None, by_header);
         let subscription = scene.subscribed();
         assert_eq!(subscription.verified, Some(true), "its challenge came back");
         assert_eq!((subscription.mode.as_str(), subscription.topic), ("subscribe", scene.topic()));
@@ -122,7 +125,7 @@ fn what_a_hub_tells_is_there_at_once_and_nothing_is_fetched() {
 
 #[test]
 fn what_a_hub_signs_with_is_stored_sealed() {
-    let secret = Scene::new(Mode::Good).subscribed().secret.unwrap();
+    let secret = Scene::new(HubMode::Good).subscribed().secret.unwrap();
     let holds = |path: &std::path::Path, text: &str| {
         let bytes = std::fs::read(path).unwrap();
         bytes.windows(text.len()).any(|window| window == text.as_bytes())
@@ -137,7 +140,7 @@ fn what_a_hub_signs_with_is_stored_sealed() {
 
 #[test]
 fn only_what_is_signed_is_believed() {
-    let scene = Scene::new(Mode::WrongSignature);
+    let scene = Scene::new(HubMode::WrongSignature);
     let callback = target(&scene.subscribed());
     assert_eq!(scene.push(&[post(2)]), [202]);
     let zeros = format!("sha256={}", "0".repeat(64));
@@ -151,7 +154,7 @@ fn only_what_is_signed_is_believed() {
 
 #[test]
 fn nobody_is_told_of_subscriptions_that_are_not() {
-    let scene = Scene::new(Mode::Good);
+    let scene = Scene::new(HubMode::Good);
     let subscription = scene.subscribed();
     let callback = target(&subscription);
     let unknown = format!("/websub/{}", "0".repeat(32));
@@ -182,7 +185,7 @@ fn nobody_is_told_of_subscriptions_that_are_not() {
 
 #[test]
 fn who_is_denied_goes_on_looking() {
-    let scene = Scene::new(Mode::Denies);
+    let scene = Scene::new(HubMode::Denies);
     assert_eq!(scene.subscribed().verified, Some(false));
     let said = scene.person.settled("blog");
     assert!(!said["Health"].as_str().unwrap().contains(TOLD), "{said}");
@@ -194,7 +197,7 @@ fn who_is_denied_goes_on_looking() {
 #[test]
 fn a_subscription_is_renewed_before_it_ends() {
     // A lease that is over as soon as it is there.
-    let scene = Scene::with(Mode::Good, Some(0), false);
+    let scene = Scene::with(HubMode::Good, Some(0), false);
     let first = scene.subscribed();
     // As soon as anything is looked at: in a minute.
     let by = |next: &i64| (1..=75).contains(next);
@@ -212,7 +215,7 @@ fn a_subscription_is_renewed_before_it_ends() {
 
 #[test]
 fn a_hub_that_keeps_news_to_itself_is_not_relied_on() {
-    let scene = Scene::new(Mode::Good);
+    let scene = Scene::new(HubMode::Good);
     scene.subscribed();
     scene.person.settled("blog");
     // With the hub's word it is looked at rarely.
@@ -233,7 +236,7 @@ fn a_hub_that_keeps_news_to_itself_is_not_relied_on() {
 
 #[test]
 fn a_hub_that_tells_too_often_is_told_so() {
-    let scene = Scene::new(Mode::Good);
+    let scene = Scene::new(HubMode::Good);
     let callback = target(&scene.subscribed());
     let statuses: Vec<u16> = (0..61).map(|_| scene.send(&callback, None)).collect();
     assert!(statuses[..60].iter().all(|status| *status == 202), "{statuses:?}");

@@ -3,40 +3,39 @@
 
 use super::stage::{Person, atom, becomes, post, stage, url};
 use serde_json::json;
-use test_server::{Answer, Authority, Behaviour, Coding};
+use test_server::{Authority, Behaviour, CannedResponse, Coding};
 
-const TOO_LARGE: &str = "There is more at this address than is read: give one of a shorter feed.";
+const TOO_LARGE: &str = "The document at this address is too large: enter the address of a shorter feed.";
 const TOO_SLOW: &str = "The server took too long to answer: try again later.";
-const LOOP: &str = "This address leads to another one too many times: give the one where it ends.";
-const ENDS_EARLY: &str = "The server's answer cannot be read: it ended too early.";
+const LOOP: &str = "Too many redirects: enter the final address.";
+const ENDS_EARLY: &str = "Invalid response from the server: it ended too early.";
 const NOT_A_FEED: &str = "This is not a feed: expected Atom, RSS, JSON Feed or a page with h-entry.";
 
 fn status(status: u16) -> String {
-    format!("The server answered with status {status}, where 200 is expected.")
+    format!("The server answered with status {status}: expected 200.")
 }
 
 /// Each manner with what is said of it.
 fn manners() -> Vec<(Behaviour, String)> {
-    let bomb = Answer::feed("").with_coded_body(Coding::Gzip, Coding::Gzip.bomb(50));
-    let no_feed = Answer::feed("<?xml version='1.0'?><recipe/>");
-    let broken = Answer::feed(atom(&[post(1)]).replace("</title>", ""));
+    let bomb = CannedResponse::feed("").with_coded_body(Coding::Gzip, Coding::Gzip.bomb(50));
+    let no_feed = CannedResponse::feed("<?xml version='1.0'?><recipe/>");
+    let broken = CannedResponse::feed(atom(&[post(1)]).replace("</title>", ""));
     let bytes = |text: &str| Behaviour::Raw(text.as_bytes().to_vec());
-    let sign_in =
-        "This address is not open to everybody (status 403): give one that can be read without signing in.";
+    let sign_in = "This address requires signing in (status 403): enter a public one.";
     vec![
-        (Answer::status(404).into(), "Nothing is found at this address: check how it is written.".to_owned()),
-        (Answer::status(403).into(), sign_in.to_owned()),
-        (Answer::status(500).into(), status(500)),
-        (Answer::redirect(302, "/feed").into(), LOOP.to_owned()),
+        (
+            CannedResponse::status(404).into(),
+            "Nothing was found at this address (status 404): check the spelling.".to_owned(),
+        ),
+        (CannedResponse::status(403).into(), sign_in.to_owned()),
+        (CannedResponse::status(500).into(), status(500)),
+        (CannedResponse::redirect(302, "/feed").into(), LOOP.to_owned()),
         (Behaviour::Endless, TOO_LARGE.to_owned()),
         (bomb.into(), TOO_LARGE.to_owned()),
-        (Behaviour::EndlessHead, "The server's answer cannot be read: its head is too long.".to_owned()),
+        (Behaviour::EndlessHead, "Invalid response from the server: its head is too long.".to_owned()),
         (Behaviour::HangsUp, ENDS_EARLY.to_owned()),
         (bytes("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n<feed>"), ENDS_EARLY.to_owned()),
-        (
-            bytes("220 mail.example ESMTP\r\n"),
-            "The server's answer cannot be read: it is not HTTP.".to_owned(),
-        ),
+        (bytes("220 mail.example ESMTP\r\n"), "Invalid response from the server: it is not HTTP.".to_owned()),
         (no_feed.into(), NOT_A_FEED.to_owned()),
         (broken.into(), "The feed is broken: ".to_owned()),
         (Behaviour::Silent, TOO_SLOW.to_owned()),
@@ -51,7 +50,7 @@ fn people_are_told_what_is_wrong() {
         .enumerate()
         .map(|(number, (manner, words))| {
             let server = stage.server();
-            server.on("/feed", Answer::feed(atom(&[post(number)])));
+            server.on("/feed", CannedResponse::feed(atom(&[post(number)])));
             let source = format!("s{number}");
             person.connect(&source, &url(&server, "/feed"));
             (server, source, manner, words)
@@ -82,7 +81,7 @@ fn people_are_told_what_is_wrong() {
     });
     assert_eq!(person.activities().len(), count, "what was there stays");
     for (server, source, _, _) in &cases {
-        server.on("/feed", Answer::feed(atom(&[post(999)])));
+        server.on("/feed", CannedResponse::feed(atom(&[post(999)])));
         person.check(source);
         assert_eq!(person.source(source)["Well"], "true");
     }
@@ -95,9 +94,9 @@ fn nothing_is_connected_that_cannot_be_read() {
     let wrong_name = stage.secure_server(|_| stage.authority.certificate("other.example"));
     let expired = stage.secure_server(|host| stage.authority.expired(host));
     let own = stage.secure_server(Authority::self_signed);
-    server.on("/no-feed", Answer::page("<p>Nothing here."));
-    server.on("/broken", Answer::feed("<feed xmlns=\"http://www.w3.org/2005/Atom\"><entry>"));
-    server.on("/gone", Answer::status(410));
+    server.on("/no-feed", CannedResponse::page("<p>Nothing here."));
+    server.on("/broken", CannedResponse::feed("<feed xmlns=\"http://www.w3.org/2005/Atom\"><entry>"));
+    server.on("/gone", CannedResponse::status(410));
     let no_feed = "There is no feed at this address, and the page there points to none: give the address of the feed itself.";
     for (address, words) in [
         (
@@ -114,7 +113,7 @@ fn nothing_is_connected_that_cannot_be_read() {
         ),
         (url(&server, "/no-feed"), no_feed.to_owned()),
         (url(&server, "/broken"), "The feed is broken: ".to_owned()),
-        (url(&server, "/gone"), "What was there is gone for good, ".to_owned()),
+        (url(&server, "/gone"), "The feed was removed permanently ".to_owned()),
         ("not an address".to_owned(), "This is not the address of a page or a feed: ".to_owned()),
     ] {
         let refused = person.put("blog", json!({ "Address": address }));
@@ -139,7 +138,7 @@ fn a_secure_server_is_read_and_so_are_odd_characters() {
         ("lies", greeting("utf-16").into_bytes(), "text/xml"),
         ("unknown", greeting("utf-8").into_bytes(), "application/atom+xml; charset=utf8mb4"),
     ] {
-        let answer = Answer::page(body);
+        let answer = CannedResponse::page(body);
         server.on(&format!("/{source}"), answer.retyped(kind));
         person.connect(source, &url(&server, &format!("/{source}")));
     }

@@ -4,7 +4,7 @@ use super::stage::{asked, atom, becomes, now, post, seconds_until, stage, url};
 use model::{AccountName, Millis};
 use serde_json::{Value, json};
 use store::{Accounts, Source, Sources, StoreError};
-use test_server::{Answer, Behaviour};
+use test_server::{Behaviour, CannedResponse};
 
 const TAG: &str = "W/\"a strange, tag\"";
 const TIME: &str = "Sat, 14 Nov 2026 10:00:00 GMT";
@@ -12,14 +12,14 @@ const TIME: &str = "Sat, 14 Nov 2026 10:00:00 GMT";
 #[test]
 fn validators_go_back_as_they_came() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(1)])).with("ETag", TAG).with("Last-Modified", TIME));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])).with("ETag", TAG).with("Last-Modified", TIME));
     let person = stage.person("tags");
     person.connect("blog", &url(&server, "/feed"));
     person.settled("blog");
     let before = asked(&server, "/feed");
     assert_eq!(person.check("blog"), 0);
     assert_eq!(asked(&server, "/feed"), before + 1);
-    let last = server.asked().pop().unwrap();
+    let last = server.requests().pop().unwrap();
     assert_eq!((last.header("if-none-match"), last.header("if-modified-since")), (Some(TAG), Some(TIME)));
     let health = person.health("blog");
     assert!(health.starts_with("Checked ") && health.contains("nothing new; next in "), "{health}");
@@ -29,7 +29,7 @@ fn validators_go_back_as_they_came() {
 #[test]
 fn how_long_it_stays_as_it_is_is_heard() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(1)])).with("Cache-Control", "max-age=86000"));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])).with("Cache-Control", "max-age=86000"));
     let person = stage.person("fresh");
     person.connect("blog", &url(&server, "/feed"));
     let next = seconds_until(&person.settled("blog")["NextDate"]);
@@ -40,13 +40,13 @@ fn how_long_it_stays_as_it_is_is_heard() {
 #[test]
 fn who_asks_to_come_later_is_left_alone() {
     let (stage, server) = (stage(), stage().server());
-    let busy = Behaviour::from(Answer::status(429).with("Retry-After", "7200"));
-    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    let busy = Behaviour::from(CannedResponse::status(429).with("Retry-After", "7200"));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     let person = stage.person("later");
     person.connect("blog", &url(&server, "/feed"));
     person.settled("blog");
     server.on("/feed", busy);
-    let words = "The server is busy and asks to come later: nothing has to be done here.";
+    let words = "The server is busy. It will be tried again later; no action is needed.";
     assert!(person.check_fails("blog").contains(words));
     let before = asked(&server, "/feed");
     let said = person.source("blog");
@@ -66,13 +66,13 @@ fn who_asks_to_come_later_is_left_alone() {
 #[test]
 fn what_is_gone_is_not_asked_for_again() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     let (person, waiting) = (stage.person("gone"), stage.person("gone"));
     person.connect("blog", &url(&server, "/feed"));
     waiting.connect("blog", &url(&server, "/feed"));
     waiting.settled("blog");
-    server.on("/feed", Answer::status(410));
-    let words = "What was there is gone for good, its server says: give its new address, if it has one.";
+    server.on("/feed", CannedResponse::status(410));
+    let words = "The feed was removed permanently (status 410): enter its new address, if it has one.";
     assert!(person.check_fails("blog").contains(words));
     person.pause("blog", true);
     person.pause("blog", false);
@@ -80,7 +80,7 @@ fn what_is_gone_is_not_asked_for_again() {
     assert_eq!((&said["Health"], &said["NextDate"]), (&json!(format!("Ended: {words}")), &Value::Null));
     assert_eq!(person.titles(), ["Post 1"], "what it brought stays");
     // It comes back to life with whoever connects to it then.
-    server.on("/feed", Answer::feed(atom(&[post(2)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(2)])));
     let other = stage.person("gone");
     other.connect("blog", &url(&server, "/feed"));
     other.settled("blog");
@@ -93,7 +93,7 @@ fn what_is_gone_is_not_asked_for_again() {
 #[test]
 fn nothing_is_fetched_for_accounts_that_are_no_more() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     let person = stage.person("leaves");
     person.connect("blog", &url(&server, "/feed"));
     person.settled("blog");
@@ -118,14 +118,14 @@ fn nothing_is_fetched_for_accounts_that_are_no_more() {
 #[test]
 fn a_feed_that_moves_is_followed_once_it_is_certain() {
     let (stage, old, new) = (stage(), stage().server(), stage().server());
-    old.on("/feed", Answer::feed(atom(&[post(1)])));
+    old.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     let people = [stage.person("moves"), stage.person("moves")];
     for person in &people {
         person.connect("blog", &url(&old, "/feed"));
     }
     people.iter().for_each(|person| drop(person.settled("blog")));
-    old.on("/feed", Answer::redirect(301, url(&new, "/feed")));
-    new.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
+    old.on("/feed", CannedResponse::redirect(301, url(&new, "/feed")));
+    new.on("/feed", CannedResponse::feed(atom(&[post(2), post(1)])));
     assert_eq!(people[0].check("blog"), 1);
     let said = people[1].source("blog");
     assert_eq!(said["Address"], url(&old, "/feed"), "once may be a mistake");
@@ -134,7 +134,7 @@ fn a_feed_that_moves_is_followed_once_it_is_certain() {
     people[0].check("blog");
     people[0].check("blog");
     let before = asked(&old, "/feed");
-    new.on("/feed", Answer::feed(atom(&[post(3), post(2), post(1)])));
+    new.on("/feed", CannedResponse::feed(atom(&[post(3), post(2), post(1)])));
     people[0].check("blog");
     for person in &people {
         assert_eq!(person.source("blog")["Address"], url(&new, "/feed"));
@@ -146,12 +146,12 @@ fn a_feed_that_moves_is_followed_once_it_is_certain() {
 #[test]
 fn where_it_leads_for_now_is_not_where_it_is() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::redirect(302, "/today"));
-    server.on("/today", Answer::feed(atom(&[post(1)])));
+    server.on("/feed", CannedResponse::redirect(302, "/today"));
+    server.on("/today", CannedResponse::feed(atom(&[post(1)])));
     let person = stage.person("leads");
     person.connect("blog", &url(&server, "/feed"));
     assert_eq!(person.source("blog")["Address"], url(&server, "/feed"));
-    server.on("/moved", Answer::redirect(301, "/feed"));
+    server.on("/moved", CannedResponse::redirect(301, "/feed"));
     person.connect("moved", &url(&server, "/moved"));
     assert_eq!(person.source("moved")["Address"], url(&server, "/feed"));
 }

@@ -4,7 +4,7 @@ use super::stage::{Person, atom, post, stage, url};
 use model::{AccountName, Version};
 use serde_json::{Value, json};
 use store::{Accounts, Connection, Sources};
-use test_server::Answer;
+use test_server::CannedResponse;
 
 /// Everything that can be asked of an account's sources.
 fn requests(person: &Person, address: &str) -> Vec<(&'static str, String, Value)> {
@@ -23,12 +23,12 @@ fn requests(person: &Person, address: &str) -> Vec<(&'static str, String, Value)
 #[test]
 fn others_neither_see_nor_change_them() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     let address = url(&server, "/feed");
     let (person, other) = (stage.person("mine"), stage.person("other"));
     person.connect("blog", &address);
     person.settled("blog");
-    let (before, asked) = (person.source("blog"), server.asked().len());
+    let (before, asked) = (person.source("blog"), server.requests().len());
     for public in [false, true] {
         let account = json!({ "Public": public.to_string() });
         assert_eq!(person.ask("PUT", &format!("/200909/user/{}", person.name), &account).status, 200);
@@ -44,7 +44,7 @@ fn others_neither_see_nor_change_them() {
     }
     let mut after = person.source("blog");
     after["Health"] = before["Health"].clone();
-    assert_eq!((after, server.asked().len()), (before, asked));
+    assert_eq!((after, server.requests().len()), (before, asked));
 
     let told: Value =
         serde_json::from_str(&stage.tell(&["key", "add", &person.name, "--scope", "read", "--json"]))
@@ -64,8 +64,8 @@ fn others_neither_see_nor_change_them() {
 #[test]
 fn there_are_at_most_two_hundred() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(1)])));
-    server.on("/other", Answer::feed(atom(&[post(2)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
+    server.on("/other", CannedResponse::feed(atom(&[post(2)])));
     let person = stage.person("many");
     person.connect("blog", &url(&server, "/feed"));
     let store = stage.store();

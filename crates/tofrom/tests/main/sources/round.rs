@@ -2,7 +2,7 @@
 
 use super::stage::{asked, atom, becomes, entry, host, post, stage, url, wait_for};
 use serde_json::{Value, json};
-use test_server::Answer;
+use test_server::CannedResponse;
 
 /// Says all that an activity can.
 fn rich() -> String {
@@ -16,8 +16,8 @@ fn a_page_leads_to_its_feed_and_what_is_there_becomes_activities() {
     let (stage, server) = (stage(), stage().server());
     let page = "<!doctype html><title>Blog</title><link rel=icon href=/icon.png>\
         <link rel=alternate type=application/atom+xml href=/feed.xml>";
-    server.on("/", Answer::page(page));
-    server.on("/feed.xml", Answer::feed(atom(&[rich()])));
+    server.on("/", CannedResponse::page(page));
+    server.on("/feed.xml", CannedResponse::feed(atom(&[rich()])));
     let person = stage.person("round");
 
     let address = json!({ "Address": url(&server, "/") });
@@ -94,8 +94,8 @@ fn a_page_that_points_back_is_the_accounts() {
         "<!doctype html><a rel=me href=\"{profile}\">me</a>\
          <link rel=alternate type=application/atom+xml href=/feed.xml>"
     );
-    server.on("/", Answer::page(page));
-    server.on("/feed.xml", Answer::feed(atom(&[post(1)])));
+    server.on("/", CannedResponse::page(page));
+    server.on("/feed.xml", CannedResponse::feed(atom(&[post(1)])));
     person.connect("blog", &url(&server, "/"));
     assert_eq!(person.source("blog")["Verified"], "true");
     let other = stage.person("other");
@@ -106,13 +106,13 @@ fn a_page_that_points_back_is_the_accounts() {
 #[test]
 fn paused_it_brings_nothing_and_then_what_is_there() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     let person = stage.person("pauses");
     person.connect("blog", &url(&server, "/feed"));
     person.settled("blog");
     person.pause("blog", true);
     assert_eq!(person.health("blog"), "Paused: nothing is brought until it goes on.");
-    server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(2), post(1)])));
     let before = asked(&server, "/feed");
     assert_eq!(person.check("blog"), 0);
     assert_eq!(person.titles(), ["Post 1"]);
@@ -126,8 +126,8 @@ fn paused_it_brings_nothing_and_then_what_is_there() {
 #[test]
 fn what_it_brought_stays_or_goes_with_it() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
-    server.on("/other", Answer::feed(atom(&[post(3)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(2), post(1)])));
+    server.on("/other", CannedResponse::feed(atom(&[post(3)])));
     let person = stage.person("ends");
     person.connect("blog", &url(&server, "/feed"));
     person.connect("other", &url(&server, "/other"));
@@ -146,14 +146,14 @@ fn what_it_brought_stays_or_goes_with_it() {
 #[test]
 fn one_look_is_for_everybody_who_shares_a_source() {
     let (stage, server) = (stage(), stage().server());
-    server.on("/feed", Answer::feed(atom(&[post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     let people = [stage.person("shares"), stage.person("shares")];
     for person in &people {
         person.connect("blog", &url(&server, "/feed"));
     }
     people.iter().for_each(|person| drop(person.settled("blog")));
     let before = asked(&server, "/feed");
-    server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
+    server.on("/feed", CannedResponse::feed(atom(&[post(2), post(1)])));
     people[0].pause("blog", true);
     people[0].pause("blog", false);
     for person in &people {

@@ -111,7 +111,7 @@ pub(super) fn url(server: &Server, path: &str) -> String {
 
 /// How often somebody asked for that path.
 pub(super) fn asked(server: &Server, path: &str) -> usize {
-    server.asked().iter().filter(|asked| asked.path == path).count()
+    server.requests().iter().filter(|request| request.path == path).count()
 }
 
 impl Stage {

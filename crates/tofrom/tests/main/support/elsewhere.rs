@@ -2,7 +2,7 @@
 
 use super::demo::Demo;
 use super::world::Folder;
-use test_server::{Answer, Server};
+use test_server::{CannedResponse, Server};
 use tokio::runtime::Runtime;
 
 /// A server on 127.0.0.2, with a feed of thirteen articles and a page that points to it.
@@ -17,7 +17,7 @@ impl Elsewhere {
     pub(crate) fn open() -> Elsewhere {
         let runtime = Runtime::new().unwrap();
         let server = runtime.block_on(Server::at("127.0.0.2:0"));
-        server.on("/feed", Answer::feed(feed(&server.url("127.0.0.2", "/"))));
+        server.on("/feed", CannedResponse::feed(feed(&server.url("127.0.0.2", "/"))));
         Elsewhere { server, _runtime: runtime, folder: Folder::new() }
     }
 
@@ -36,7 +36,7 @@ impl Elsewhere {
             "<!doctype html><title>Low tide</title><link rel=alternate type=application/atom+xml href=/feed>\
              <a rel=me href=\"{me}\">tofrom</a>"
         );
-        let answer = Answer::feed(page).with("Content-Type", "text/html; charset=utf-8");
+        let answer = CannedResponse::feed(page).with("Content-Type", "text/html; charset=utf-8");
         self.server.on("/", answer);
     }
 

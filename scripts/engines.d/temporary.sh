@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Engines of its own for whoever measures: in a folder that goes away, on ports that are free.
+# Temporary engines for measurements: in a temporary folder, on free ports.
 
 free_ports() {
   python3 - "$1" <<'PYTHON'
@@ -19,9 +19,9 @@ while True:
 PYTHON
 }
 
-# Starts them for measuring, has the environment say where they are, and stops them when this shell ends. `jmx` is a port
-# that is left over. To be called in the repository's folder.
-own_engines() {
+# Starts the engines for measurements, exports their addresses, and stops them when this shell exits. `jmx` is an unused
+# port. Call it in the repository's root folder.
+temporary_engines() {
   local first
   first=$(free_ports 12)
   TOFROM_ENGINES_DIR=$(mktemp -d)

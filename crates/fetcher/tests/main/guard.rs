@@ -1,10 +1,10 @@
-//! Nothing leads to where it must not: not as the first address, not by a redirect, not as a hub, not by its name.
+//! Forbidden addresses are refused as the first address, in a redirect, as a hub and behind a name.
 
-use super::support::Setting;
-use fetcher::{Failure, Fetcher};
-use test_server::{Answer, Server};
+use super::support::FetcherEnv;
+use fetcher::{FetchError, Fetcher};
+use test_server::{CannedResponse, Server};
 
-/// Hosts as somebody may write them.
+/// Spellings of hosts.
 #[rustfmt::skip]
 const LITERALS: &[&str] = &[
     "127.0.0.1", "127.0.0.2", "127.1.1.1", "127.255.255.255", "127.1", "127.0.1", "0x7f.1", "0x7f.0.0.1",
@@ -25,7 +25,7 @@ const LITERALS: &[&str] = &[
     "[2001:10::1]", "[3fff::1]", "[5f00::1]", "[4000::1]", "[::ffff:0:127.0.0.1]",
 ];
 
-/// What a name may lead to.
+/// Addresses that a name resolves to.
 #[rustfmt::skip]
 const RESOLVED: &[&[&str]] = &[
     &["127.0.0.1"], &["127.0.0.2"], &["127.1.1.1"], &["0.0.0.0"], &["10.0.0.1"], &["100.64.0.1"],
@@ -37,11 +37,11 @@ const RESOLVED: &[&[&str]] = &[
     &["127.0.0.1", "93.184.216.34"], &["2606:2800:220:1::1", "93.184.216.34", "::1"],
 ];
 
-/// A server that leads elsewhere, at the only address that is allowed, and listeners where nobody may come.
+/// A server that redirects, on the only allowed address, and listeners on forbidden addresses.
 struct Trap {
     lure: Server,
     traps: Vec<Server>,
-    setting: Setting,
+    env: FetcherEnv,
     fetcher: Fetcher,
 }
 
@@ -53,103 +53,101 @@ impl Trap {
             let mut traps = Vec::new();
             for host in ["127.0.0.1", "127.0.0.2", "127.1.1.1", "127.255.255.254", "[::1]"] {
                 let address = format!("{host}:{port}");
-                // Not every machine has version 6.
+                // IPv6 may be missing.
                 if std::net::TcpListener::bind(&address).is_ok() {
                     traps.push(Server::at(&address).await);
                 }
             }
-            // Another test may have the port at one of the addresses.
+            // Another test may use the port on one of the addresses.
             if traps.len() >= 4 {
                 break (lure, traps);
             }
         };
-        let mut setting = Setting::new(&[&lure]);
-        setting.rules.allowed = vec!["127.0.0.9".parse().unwrap()];
-        setting.names.lead("lure.example", &["127.0.0.9"]);
-        let fetcher = setting.fetcher();
-        Trap { lure, traps, setting, fetcher }
+        let mut env = FetcherEnv::new(&[&lure]);
+        env.rules.allowed = vec!["127.0.0.9".parse().unwrap()];
+        env.names.set("lure.example", &["127.0.0.9"]);
+        let fetcher = env.fetcher();
+        Trap { lure, traps, env, fetcher }
     }
 
     fn url(&self, host: &str) -> String {
         format!("http://{host}:{}/", self.lure.address().port())
     }
 
-    /// Every way to an address ends in a refusal.
-    async fn refuses(&self, host: &str) {
+    /// Every route to the host is refused.
+    async fn assert_refused(&self, host: &str) {
         let url = self.url(host);
         if let Ok(parsed) = url.parse() {
-            let outcome = self.fetcher.get(&fetcher::Get::feed(parsed)).await.map(|answer| answer.url);
-            assert!(matches!(outcome, Err(Failure::Refused(_))), "{url}: {outcome:?}");
+            let outcome =
+                self.fetcher.get(&fetcher::FetchRequest::feed(parsed)).await.map(|answer| answer.url);
+            assert!(matches!(outcome, Err(FetchError::Refused(_))), "{url}: {outcome:?}");
             let outcome = self.fetcher.post_form(&url.parse().unwrap(), &[("hub.mode", "subscribe")]).await;
-            assert!(matches!(outcome, Err(Failure::Refused(_))), "{url} as a hub: {outcome:?}");
+            assert!(matches!(outcome, Err(FetchError::Refused(_))), "{url} as a hub: {outcome:?}");
         }
-        self.lure.on("/to", Answer::redirect(307, &url));
+        self.lure.on("/to", CannedResponse::redirect(307, &url));
         let lure = self.lure.url("lure.example", "/to");
         let outcome = self.fetcher.get(&super::support::get(&lure)).await.map(|answer| answer.url);
-        assert!(matches!(outcome, Err(Failure::Refused(_))), "a redirect to {url}: {outcome:?}");
+        assert!(matches!(outcome, Err(FetchError::Refused(_))), "a redirect to {url}: {outcome:?}");
         let outcome = self.fetcher.post_form(&lure.parse().unwrap(), &[]).await;
-        assert!(matches!(outcome, Err(Failure::Refused(_))), "a hub that leads to {url}: {outcome:?}");
+        assert!(matches!(outcome, Err(FetchError::Refused(_))), "a hub that leads to {url}: {outcome:?}");
     }
 
-    fn caught(&self) -> usize {
+    fn connections(&self) -> usize {
         self.traps.iter().map(Server::connections).sum()
     }
 }
 
 #[tokio::test]
-async fn no_way_of_writing_an_address_gets_through() {
+async fn every_spelling_of_a_private_address_is_refused() {
     let trap = Trap::new().await;
     for host in LITERALS {
         let outcome = trap.fetcher.check(&trap.url(host));
-        assert!(matches!(outcome, Err(Failure::Refused(_))), "{host}: {outcome:?}");
-        trap.refuses(host).await;
+        assert!(matches!(outcome, Err(FetchError::Refused(_))), "{host}: {outcome:?}");
+        trap.assert_refused(host).await;
     }
-    assert_eq!(trap.caught(), 0);
-    assert_eq!(trap.lure.asked().len(), 2 * LITERALS.len(), "only the redirects themselves were asked for");
-    assert!(
-        trap.setting.names.asked().iter().all(|name| name == "lure.example"),
-        "nothing else was looked up"
-    );
+    assert_eq!(trap.connections(), 0);
+    assert_eq!(trap.lure.requests().len(), 2 * LITERALS.len(), "only the redirects were requested");
+    assert!(trap.env.names.lookups().iter().all(|name| name == "lure.example"), "nothing else was looked up");
 }
 
 #[tokio::test]
-async fn no_name_leads_there() {
+async fn names_with_private_addresses_are_refused() {
     let trap = Trap::new().await;
     for addresses in RESOLVED {
-        trap.setting.names.lead("evil.example", addresses);
-        trap.refuses("evil.example").await;
+        trap.env.names.set("evil.example", addresses);
+        trap.assert_refused("evil.example").await;
         let outcome = trap.fetcher.get(&super::support::get(&trap.url("evil.example"))).await;
         let unknown = trap.fetcher.get(&super::support::get(&trap.url("unknown.example"))).await;
         assert_eq!(
             outcome.unwrap_err().to_string(),
             unknown.unwrap_err().to_string(),
-            "nobody learns which names there are inside"
+            "the message does not reveal private names"
         );
     }
-    assert_eq!(trap.caught(), 0);
+    assert_eq!(trap.connections(), 0);
 }
 
 #[tokio::test]
-async fn a_name_that_leads_elsewhere_the_next_time_gains_nothing() {
+async fn dns_rebinding_is_refused() {
     let trap = Trap::new().await;
-    trap.setting.names.lead_in_turn("evil.example", &[&["127.0.0.9"], &["127.0.0.1"]]);
-    trap.lure.on("/feed", Answer::feed("<feed/>"));
-    // One look-up for one connection: there is no second one that could lead elsewhere.
+    trap.env.names.set_in_turn("evil.example", &[&["127.0.0.9"], &["127.0.0.1"]]);
+    trap.lure.on("/feed", CannedResponse::feed("<feed/>"));
+    // One lookup for one connection: there is no second lookup that could differ.
     let url = trap.lure.url("evil.example", "/feed");
     assert!(trap.fetcher.get(&super::support::get(&url)).await.is_ok());
-    assert_eq!(trap.setting.names.asked(), ["evil.example"]);
-    // A redirect to the same name is looked up again, and what it is now counts.
-    trap.setting.names.lead_in_turn("evil.example", &[&["127.0.0.9"], &["127.0.0.1"]]);
-    trap.lure.on("/to", Answer::redirect(302, "/feed"));
+    assert_eq!(trap.env.names.lookups(), ["evil.example"]);
+    // A redirect to the same name is resolved and checked again.
+    trap.env.names.set_in_turn("evil.example", &[&["127.0.0.9"], &["127.0.0.1"]]);
+    trap.lure.on("/to", CannedResponse::redirect(302, "/feed"));
     let outcome = trap.fetcher.get(&super::support::get(&trap.lure.url("evil.example", "/to"))).await;
-    assert!(matches!(outcome, Err(Failure::Refused(_))));
-    assert_eq!(trap.caught(), 0);
+    assert!(matches!(outcome, Err(FetchError::Refused(_))));
+    assert_eq!(trap.connections(), 0);
 }
 
 #[tokio::test]
-async fn what_the_operator_allows_is_that_and_no_more() {
+async fn only_the_allowed_networks_are_allowed() {
     let trap = Trap::new().await;
-    trap.lure.on("/feed", Answer::feed("<feed/>"));
+    trap.lure.on("/feed", CannedResponse::feed("<feed/>"));
     for host in ["127.0.0.9", "[::ffff:127.0.0.9]", "lure.example", "LURE.example."] {
         assert!(trap.fetcher.check(&trap.url(host)).is_ok(), "{host}");
     }
@@ -160,24 +158,24 @@ async fn what_the_operator_allows_is_that_and_no_more() {
 }
 
 #[tokio::test]
-async fn the_service_does_not_ask_itself() {
+async fn requests_to_the_service_are_refused() {
     let mut trap = Trap::new().await;
-    trap.setting.rules.own_hosts = vec!["tofrom.example".to_owned(), "127.0.0.9".to_owned()];
-    trap.fetcher = trap.setting.fetcher();
-    trap.setting.names.lead("tofrom.example", &["127.0.0.9"]);
+    trap.env.rules.own_hosts = vec!["tofrom.example".to_owned(), "127.0.0.9".to_owned()];
+    trap.fetcher = trap.env.fetcher();
+    trap.env.names.set("tofrom.example", &["127.0.0.9"]);
     for host in ["tofrom.example", "127.0.0.9", "lure.example"] {
         let outcome = trap.fetcher.get(&super::support::get(&trap.url(host))).await;
-        assert_eq!(outcome.unwrap_err(), Failure::Refused(fetcher::Refusal::Own), "{host}");
+        assert_eq!(outcome.unwrap_err(), FetchError::Refused(fetcher::Refusal::Own), "{host}");
     }
     assert_eq!(trap.lure.connections(), 0);
 }
 
 #[test]
-fn an_address_is_held_to_its_rules_before_anything_is_looked_up() {
-    let mut setting = Setting::new(&[]);
-    setting.rules.ports = vec![80, 443];
-    setting.rules.allowed.clear();
-    let fetcher = setting.fetcher();
+fn addresses_are_checked_before_the_lookup() {
+    let mut env = FetcherEnv::new(&[]);
+    env.rules.ports = vec![80, 443];
+    env.rules.allowed.clear();
+    let fetcher = env.fetcher();
     for address in [
         "https://example.org/feed",
         "http://example.org:80/",
@@ -192,14 +190,13 @@ fn an_address_is_held_to_its_rules_before_anything_is_looked_up() {
     assert_eq!(fetcher.check("https://example.org./a#b").unwrap().as_str(), "https://example.org/a");
     let long = format!("https://example.org/{}", "x".repeat(2_048));
     let long_once_encoded = format!("https://example.org/{}", "ü".repeat(1_000));
-    let no_address = "This is not the address of a page: write one like https://example.org/feed.";
-    let scheme = "Only addresses that begin with https:// or http:// are read.";
-    let too_long = "The address is too long: at most 2,048 characters are read.";
-    let credentials = "The address has a user name or a password in it: give one without.";
-    let port = "The address has a port that is not asked, or leads to one: give one without a port.";
-    let private =
-        "The address is not one of the public internet, or leads to none: give one that everybody can reach.";
-    let own = "The address is one of this service itself, or leads to one: give the address of another.";
+    let no_address = "This is not a web address: expected one like https://example.org/feed.";
+    let scheme = "Unsupported address: expected one that begins with https:// or http://.";
+    let too_long = "The address is too long: expected at most 2,048 characters.";
+    let credentials = "The address contains a user name or a password: enter one without.";
+    let port = "The address has, or redirects to, a port that is not allowed: enter one without a port.";
+    let private = "The address is, or redirects to, a private one: enter a public address.";
+    let own_address = "The address is, or redirects to, this server: enter the address of another one.";
     for (address, words) in [
         ("", no_address),
         ("example.org/feed", no_address),
@@ -217,14 +214,11 @@ fn an_address_is_held_to_its_rules_before_anything_is_looked_up() {
         ("https://example.org:22/", port),
         ("https://example.org:0/", port),
         ("http://127.0.0.1:80/", private),
-        (
-            "http://localhost/",
-            "No public server is found for the host name in this address: check how it is written.",
-        ),
-        ("https://tofrom.example/", own),
-        ("https://TOFROM.example./", own),
+        ("http://localhost/", "No public server was found for the host name: check the spelling."),
+        ("https://tofrom.example/", own_address),
+        ("https://TOFROM.example./", own_address),
     ] {
         assert_eq!(fetcher.check(address).unwrap_err().to_string(), words, "{address}");
     }
-    assert!(setting.names.asked().is_empty());
+    assert!(env.names.lookups().is_empty());
 }
