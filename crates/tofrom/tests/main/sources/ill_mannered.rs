@@ -72,7 +72,7 @@ fn people_are_told_what_is_wrong() {
                 let health = said["Health"].as_str().unwrap();
                 assert!(health.starts_with(words), "{source}: {health}");
                 assert!(
-                    health.contains(" Asked ") && health.contains(" ago; next in "),
+                    health.contains(" Last tried ") && health.contains(" ago; next in "),
                     "{source}: {health}"
                 );
                 assert_eq!(said["Well"], "false", "{source}");
@@ -98,7 +98,8 @@ fn nothing_is_connected_that_cannot_be_read() {
     server.on("/no-feed", Answer::page("<p>Nothing here."));
     server.on("/broken", Answer::feed("<feed xmlns=\"http://www.w3.org/2005/Atom\"><entry>"));
     server.on("/gone", Answer::status(410));
-    let no_feed = "There is no feed at this address, and the page there points to none: give the address of the feed itself.";
+    let no_feed =
+        "No feed found at this address, and the page links to none. Enter the address of the feed itself.";
     for (address, words) in [
         (
             url(&wrong_name, "/"),

@@ -27,7 +27,7 @@ impl Service {
         let picture = if sent.fields.iter().any(|field| field == "remove") {
             Picture::none(version)
         } else {
-            match pictures::read_in_turn(sent.file.to_vec()).await {
+            match pictures::convert(sent.file.to_vec()).await {
                 Ok(sizes) => Picture { version, sizes },
                 Err(why) => {
                     let page = ProfilePage {

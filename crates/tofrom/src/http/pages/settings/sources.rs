@@ -1,6 +1,6 @@
 //! What somebody does elsewhere: which sources there are, what one would bring, and whether it may.
 
-use super::super::super::{Problem, Service, to_the_end};
+use super::super::super::{Problem, Service, run_to_completion};
 use super::super::Person;
 use super::super::form::{Fields, Sent, come_again};
 use crate::auth::session::SignedIn;
@@ -48,7 +48,7 @@ pub(super) async fn connect(
     let (sources, account) = (service.sources.clone(), Arc::clone(&person.account));
     let (typed, called) = (asked.address.clone(), name.clone());
     let connected =
-        to_the_end(async move { sources.connect(&account, called.as_deref(), &typed).await }).await?;
+        run_to_completion(async move { sources.connect(&account, called.as_deref(), &typed).await }).await?;
     service.hub.wrote();
     let why = match connected {
         Ok(connected) if connected.is_new => return Ok(service.go("/settings/sources?done=connected")),
@@ -72,7 +72,7 @@ pub(super) async fn check(
     Sent { person, .. }: Sent,
 ) -> Result<Response, Problem> {
     let (sources, account) = (service.sources.clone(), Arc::clone(&person.account));
-    let looked = to_the_end(async move { sources.check_again(&account, &name).await }).await?;
+    let looked = run_to_completion(async move { sources.check_again(&account, &name).await }).await?;
     service.hub.wrote();
     let done = match looked {
         Ok(None) => return Err(Problem::not_found()),
@@ -108,7 +108,7 @@ pub(super) async fn remove(
 ) -> Result<Response, Problem> {
     let (sources, account) = (service.sources.clone(), person.account);
     let all = fields.get("brought").as_deref() == Some("delete");
-    let gone = to_the_end(async move { sources.disconnect(&account, &name, all).await }).await??;
+    let gone = run_to_completion(async move { sources.disconnect(&account, &name, all).await }).await??;
     service.hub.wrote();
     gone.ok_or_else(Problem::not_found)?;
     Ok(service.go(if all { "/settings/sources?done=emptied" } else { "/settings/sources?done=disconnected" }))
