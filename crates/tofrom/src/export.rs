@@ -3,7 +3,7 @@
 //! The store reads collections newest first. So the export first collects all identifiers, 16 bytes each, and then
 //! writes them from the end, a batch at a time.
 
-use crate::ingest::json::Written;
+use crate::ingest::json::ExportedActivity;
 use crate::json;
 use axum::body::Bytes;
 use futures::{Stream, stream};
@@ -46,7 +46,7 @@ impl Export {
         let activities = self.activities(&batch).await?;
         let mut lines = Vec::new();
         for activity in activities.iter().rev() {
-            json::write(&mut lines, &Written(activity))
+            json::write(&mut lines, &ExportedActivity(activity))
                 .map_err(|error| StoreError::Corrupt(error.to_string()))?;
             lines.push(b'\n');
         }

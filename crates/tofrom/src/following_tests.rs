@@ -1,7 +1,7 @@
 //! Edges through a real store.
 
 use super::*;
-use crate::ingest::testing::{NOW, Place, draft};
+use crate::ingest::testing::{IngestFixture, NOW, draft};
 use crate::ingest::{Draft, Outcome};
 use model::ActivityId;
 use serde_json::json;
@@ -9,7 +9,7 @@ use store::Graph;
 
 /// Submits an activity of the actor at each of these times. Returns the identifiers.
 async fn submit(
-    place: &Place,
+    place: &IngestFixture,
     actor: &Account,
     visibility: &str,
     times: std::ops::Range<i64>,
@@ -32,7 +32,7 @@ fn clock() -> Clock {
 
 #[tokio::test]
 async fn a_backfill_has_the_newest_50_public_activities() {
-    let place = Place::new();
+    let place = IngestFixture::new();
     let (ann, bob) = (place.account("ann").await, place.account("bob").await);
     let store: &dyn Store = place.store.as_ref();
     submit(&place, &bob, "public", 1_000..1_049).await;
@@ -49,7 +49,7 @@ async fn a_backfill_has_the_newest_50_public_activities() {
 
 #[tokio::test]
 async fn at_most_2000_entries_are_scanned() {
-    let place = Place::new();
+    let place = IngestFixture::new();
     let bob = place.account("bob").await;
     submit(&place, &bob, "public", 1_000..1_100).await;
     submit(&place, &bob, "direct", 5_000..7_000).await;
@@ -59,7 +59,7 @@ async fn at_most_2000_entries_are_scanned() {
 
 #[tokio::test]
 async fn following_again_changes_nothing_and_leaving_ends_all_edges() {
-    let place = Place::new();
+    let place = IngestFixture::new();
     let (ann, bob, cora) =
         (place.account("ann").await, place.account("bob").await, place.account("cora").await);
     let store: &dyn Store = place.store.as_ref();

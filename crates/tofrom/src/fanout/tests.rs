@@ -2,17 +2,17 @@
 
 use super::{Rules, deliver_pending};
 use crate::ingest::Outcome;
-use crate::ingest::testing::{Place, draft};
+use crate::ingest::testing::{IngestFixture, draft};
 use model::{Account, ActivityId, Edge, EntryReason, EntryReasons, Millis, Version};
 use serde_json::{Value, json};
 use store::{ExternalKey, Feeds, Graph, Log};
 
-async fn follow(place: &Place, follower: &Account, followee: &Account) {
+async fn follow(place: &IngestFixture, follower: &Account, followee: &Account) {
     let edge = Edge { following: true, version: Version(1), since: Millis(1), from: None };
     place.store.put_edge(follower.uid, followee.uid, &edge).await.unwrap();
 }
 
-async fn put(place: &Place, actor: &Account, id: &str, more: Value) -> ActivityId {
+async fn put(place: &IngestFixture, actor: &Account, id: &str, more: Value) -> ActivityId {
     let outcome = place.ingest.accept(actor, vec![draft(id, more)]).await.unwrap().remove(0);
     deliver_pending(place.store.as_ref(), &place.clock, &Rules::default()).await.unwrap();
     match outcome {
@@ -21,13 +21,13 @@ async fn put(place: &Place, actor: &Account, id: &str, more: Value) -> ActivityI
     }
 }
 
-async fn has(place: &Place, owner: &Account, into: EntryReason) -> Vec<ActivityId> {
+async fn has(place: &IngestFixture, owner: &Account, into: EntryReason) -> Vec<ActivityId> {
     place.ids(owner, EntryReasons::default().with(into)).await
 }
 
 #[tokio::test]
 async fn an_activity_reaches_followers_and_recipients() {
-    let place = Place::new();
+    let place = IngestFixture::new();
     let (bob, carol, dave) =
         (place.account("bob").await, place.account("carol").await, place.account("dave").await);
     follow(&place, &carol, &bob).await;
@@ -48,7 +48,7 @@ async fn an_activity_reaches_followers_and_recipients() {
 
 #[tokio::test]
 async fn an_activity_hidden_from_followers_is_retracted() {
-    let place = Place::new();
+    let place = IngestFixture::new();
     let (bob, carol) = (place.account("bob").await, place.account("carol").await);
     follow(&place, &carol, &bob).await;
     let one = put(&place, &bob, "1", json!({})).await;
@@ -67,7 +67,7 @@ async fn an_activity_hidden_from_followers_is_retracted() {
 
 #[tokio::test]
 async fn only_the_latest_version_is_delivered() {
-    let place = Place::new();
+    let place = IngestFixture::new();
     let (bob, carol) = (place.account("bob").await, place.account("carol").await);
     follow(&place, &carol, &bob).await;
     let versions = (0..5).map(|n| draft("1", json!({"Title": n.to_string()}))).collect();
@@ -86,7 +86,7 @@ async fn only_the_latest_version_is_delivered() {
 
 #[tokio::test]
 async fn a_recipient_that_is_no_longer_addressed_gets_a_retraction() {
-    let place = Place::new();
+    let place = IngestFixture::new();
     let (bob, carol, dave) =
         (place.account("bob").await, place.account("carol").await, place.account("dave").await);
     let one = put(&place, &bob, "1", json!({"To": ["carol"]})).await;

@@ -1,7 +1,7 @@
-//! `/activity/{activity}`, the `ActivityUrl`: one address for people and programs. A browser gets the page, a program
-//! gets the activity alone in the negotiated representation.
+//! `/activity/{activity}`, the `ActivityUrl`: one address for browsers and API clients. A browser gets a page, an API
+//! client gets the activity in the negotiated format.
 
-use super::authenticated::{asking, authenticated};
+use super::authenticated::{auth_request, authenticated};
 use super::collection::percent_decode;
 use super::listen::Peer;
 use super::negotiate::Accept;
@@ -22,9 +22,9 @@ pub(super) fn methods() -> MethodRouter<Arc<Service>> {
     get(show).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
 }
 
-/// Authenticates programs as the API does and treats browsers as pages do. A credential, `format` or no preference for
-/// HTML makes it a request of a program.
-pub(super) async fn for_programs_or_people(
+/// Authenticates API clients and serves pages to browsers. A request is an API request if it has a credential or a
+/// `format`, or does not prefer HTML.
+pub(super) async fn authenticate_api_or_page(
     State(service): State<Arc<Service>>,
     Extension(peer): Extension<Peer>,
     request: Request,
@@ -37,7 +37,7 @@ pub(super) async fn for_programs_or_people(
             Ok(both) => both,
             Err(problem) => return problem.into_response(),
         };
-        let credentials = credentials_of(&asking(&service, &request, form.as_deref(), peer.0));
+        let credentials = credentials_of(&auth_request(&service, &request, form.as_deref(), peer.0));
         (request, !matches!(credentials, Err(AuthError::Missing)))
     };
     let names_format = !matches!(Parameters::of(request.uri()).format(), Ok(None));
@@ -53,7 +53,7 @@ pub(super) async fn for_programs_or_people(
     response
 }
 
-/// Answers a program if the request is authenticated, a person otherwise.
+/// Serves the activity to authenticated API clients, and the page to all others.
 async fn show(State(service): State<Arc<Service>>, request: Request) -> Result<Response, Problem> {
     let id = identifier(request.uri().path());
     match request.extensions().get::<Arc<Principal>>() {

@@ -1,4 +1,4 @@
-//! `GET /assets/{asset}`: what pages refer to.
+//! `GET /assets/{asset}`: static files of pages.
 
 use super::negotiate::Coding;
 use super::{Problem, Service, coding};
@@ -19,9 +19,9 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response,
     let (coding, body) = coding::encode(Coding::choose(&headers), asset.content().into());
     let headers = [
         (CONTENT_TYPE, asset.media_type()),
-        // Its name changes with its content.
+        // The name changes with the content.
         (CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        // An image may also be opened as a page of its own.
+        // An image may also be opened as a document.
         (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
     ];
     let mut response = (headers, body).into_response();

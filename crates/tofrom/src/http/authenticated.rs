@@ -1,4 +1,4 @@
-//! Nobody passes without saying who they are.
+//! Middleware that authenticates API requests.
 
 use super::intake::Intake;
 use super::listen::Peer;
@@ -13,14 +13,14 @@ use http::Uri;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Who asks, as an extractor: there behind [`authenticated`], and nowhere else.
+/// The authenticated caller, as an extractor. Only available behind [`authenticated`].
 pub(super) type Caller = Extension<Arc<Principal>>;
 
-/// The largest body that any address takes; one with a hash is read as a whole before anybody acts on it.
+/// The maximum size of a body with a hash, which is verified before the handler runs: the largest body of any route.
 const MAX_HASHED_BODY: usize = 8 << 20;
 
-/// Lets a request pass that proves who sent it, and tells its handler who that is. A password or a key is checked before
-/// anything of the body is read; a signature may be in a form, and covers it.
+/// Authenticates the request and adds the principal to it. A password or a key is checked before the body is read. A
+/// signature may be in a form, and covers it.
 pub(super) async fn authenticated(
     State(service): State<Arc<Service>>,
     Extension(Peer(address)): Extension<Peer>,
@@ -29,16 +29,16 @@ pub(super) async fn authenticated(
 ) -> Result<Response, Problem> {
     let (mut request, authenticated) = if is_secret_in_headers(request.headers()) {
         let authenticated =
-            service.authenticator.authenticate(&asking(&service, &request, None, address)).await?;
+            service.authenticator.authenticate(&auth_request(&service, &request, None, address)).await?;
         charge(&request, &authenticated.principal);
         let (request, form) = body::with_form(request).await?;
         // A form may carry a second credential.
-        credentials_of(&asking(&service, &request, form.as_deref(), address))?;
+        credentials_of(&auth_request(&service, &request, form.as_deref(), address))?;
         (request, authenticated)
     } else {
         let (request, form) = body::with_form(request).await?;
-        let asking = asking(&service, &request, form.as_deref(), address);
-        let authenticated = service.authenticator.authenticate(&asking).await?;
+        let auth_request = auth_request(&service, &request, form.as_deref(), address);
+        let authenticated = service.authenticator.authenticate(&auth_request).await?;
         charge(&request, &authenticated.principal);
         (request, authenticated)
     };
@@ -63,14 +63,14 @@ fn charge(request: &Request, principal: &Principal) {
     }
 }
 
-/// A request as the authenticator wants to know it. The address is the public one, not what the Host header says.
-pub(super) fn asking<'a>(
+/// The request as the authenticator sees it, with the public address instead of the Host header.
+pub(super) fn auth_request<'a>(
     service: &'a Service,
     request: &'a Request,
     form: Option<&'a [u8]>,
     remote: IpAddr,
 ) -> AuthRequest<'a> {
-    // The router takes the prefix off the address; signatures are over the whole of it.
+    // The router strips the prefix from the path, but signatures cover the full path.
     let uri: &Uri = request.extensions().get::<OriginalUri>().map_or(request.uri(), |original| &original.0);
     AuthRequest {
         method: request.method().as_str(),

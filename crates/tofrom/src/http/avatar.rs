@@ -1,7 +1,7 @@
-//! `GET /user/{name}/avatar/{size}.png`: an account's picture, for everybody.
+//! `GET /user/{name}/avatar/{size}.png`: the public picture of an account.
 //!
-//! A name whose account is not public gets the picture that is drawn for its text, and so does one that nobody has: by
-//! the answer, its headers and what it costs the two can't be told apart.
+//! A private account and an unknown name both get a picture that is generated from the name. The body, the headers and
+//! the cost of the response do not reveal which of the two it is.
 
 use super::{Problem, Service, conditional};
 use crate::pictures;
@@ -16,7 +16,7 @@ use model::{AccountName, PICTURE_SIZES, Uid};
 use std::sync::Arc;
 
 /// A number that no account has.
-const NOBODY: Uid = Uid(0);
+const NO_ACCOUNT: Uid = Uid(0);
 
 pub(super) fn methods() -> MethodRouter<Arc<Service>> {
     get(avatar).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
@@ -31,7 +31,7 @@ async fn avatar(
     let size = size_of(&file).ok_or_else(Problem::not_found)?;
     let png = match service.picture_of(&name, size).await? {
         Some(png) => png,
-        // The first time it takes some milliseconds.
+        // Drawing takes some milliseconds the first time.
         None => tokio::task::spawn_blocking(move || pictures::drawn(name.as_str(), size))
             .await
             .map_err(|_| Problem::busy())?,
@@ -39,14 +39,14 @@ async fn avatar(
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &png);
     let short = digest.as_ref().first_chunk::<12>().copied().unwrap_or_default();
     let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(short));
-    let known = conditional::is_known(&headers, &tag);
+    let known = conditional::is_not_modified(&headers, &tag);
     let caching = [(CACHE_CONTROL, "public, max-age=300".to_owned()), (ETAG, tag)];
     if known {
         return Ok((StatusCode::NOT_MODIFIED, caching).into_response());
     }
     let content = [
         (CONTENT_TYPE, "image/png"),
-        // It may also be opened as a page of its own.
+        // It may also be opened as a document.
         (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
     ];
     Ok((caching, content, png).into_response())
@@ -59,11 +59,11 @@ fn size_of(file: &str) -> Option<u32> {
 }
 
 impl Service {
-    /// The picture that everybody may see. The same is looked up whether there is such an account or not.
+    /// The uploaded picture of a public account. The store lookups are the same for unknown names.
     async fn picture_of(&self, name: &AccountName, size: u32) -> Result<Option<Vec<u8>>, Problem> {
         let account = self.store.account_by_name(name).await?;
         let shown = account.filter(|account| account.public && account.may_act());
-        let picture = self.store.picture(shown.map_or(NOBODY, |account| account.uid)).await?;
+        let picture = self.store.picture(shown.map_or(NO_ACCOUNT, |account| account.uid)).await?;
         Ok(picture.and_then(|picture| picture.sized(size).map(<[u8]>::to_vec)))
     }
 }

@@ -1,14 +1,14 @@
-//! Bodies in the coding that was agreed upon.
+//! Encodes response bodies.
 
 use super::negotiate::Coding;
 use std::io::Write;
 
-/// Smaller bodies are sent as they are: coding them costs more than it saves.
-const WORTH_CODING: usize = 1024;
+/// Smaller bodies are sent without coding: it would cost more than it saves.
+const MIN_CODED_SIZE: usize = 1024;
 
-/// The body in that coding, and the coding that it is really in.
+/// The encoded body and the coding that was applied.
 pub(super) fn encode(coding: Coding, body: Vec<u8>) -> (Coding, Vec<u8>) {
-    if body.len() < WORTH_CODING {
+    if body.len() < MIN_CODED_SIZE {
         return (Coding::Identity, body);
     }
     let coded = match coding {
@@ -29,7 +29,7 @@ fn gzip(body: &[u8]) -> std::io::Result<Vec<u8>> {
 
 fn brotli(body: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut coded = Vec::with_capacity(body.len() / 4);
-    // Quality 4 is where brotli still costs about what gzip does.
+    // Brotli costs about as much as gzip up to quality 4.
     let parameters = brotli::enc::BrotliEncoderParams { quality: 4, lgwin: 18, ..Default::default() };
     brotli::BrotliCompress(&mut &body[..], &mut coded, &parameters)?;
     Ok(coded)

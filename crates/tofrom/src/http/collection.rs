@@ -1,4 +1,4 @@
-//! `GET /200909/activity/{user}/{to|from|tofrom}`: the collection.
+//! `GET /200909/activity/{user}/{to|from|tofrom}`: reads a collection.
 
 use super::authenticated::Caller;
 use super::negotiate::{Accept, Coding};
@@ -18,33 +18,35 @@ use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 
-/// How often a page is read anew because something on it changed meanwhile.
-const ATTEMPTS: usize = 5;
+/// How often a page is read again because an activity on it changed meanwhile.
+const MAX_ATTEMPTS: usize = 5;
 
-/// A larger body is encoded on a thread that may block: other requests must not wait for it.
-const SLOW_TO_ENCODE: usize = 256 << 10;
+/// Larger bodies are encoded on a blocking thread, so that other requests do not wait.
+const MIN_BLOCKING_ENCODE: usize = 256 << 10;
 
 pub(super) fn methods() -> MethodRouter<Arc<Service>> {
-    get(read).post(write_many).fallback(|request: Request| async move { wrong_method(request.uri().path()) })
+    get(read)
+        .post(post_batch)
+        .fallback(|request: Request| async move { method_not_allowed(request.uri().path()) })
 }
 
-/// What the account did can be added to; the rest follows from what others do.
-async fn write_many(
+/// Only `from` accepts activities; the other collections follow from it.
+async fn post_batch(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
     request: Request,
 ) -> Result<Response, Problem> {
-    if !request.uri().path().ends_with(FROM) {
-        return Err(wrong_method(request.uri().path()));
+    if !request.uri().path().ends_with(FROM_SUFFIX) {
+        return Err(method_not_allowed(request.uri().path()));
     }
-    service.take_batch(caller, request).await
+    service.submit_batch(caller, request).await
 }
 
-/// The end of the address of what an account did.
-const FROM: &str = "/from";
+/// The end of the path of a `from` collection.
+const FROM_SUFFIX: &str = "/from";
 
-fn wrong_method(path: &str) -> Problem {
-    Problem::method_not_allowed(if path.ends_with(FROM) { "GET, HEAD, POST" } else { "GET, HEAD" })
+fn method_not_allowed(path: &str) -> Problem {
+    Problem::method_not_allowed(if path.ends_with(FROM_SUFFIX) { "GET, HEAD, POST" } else { "GET, HEAD" })
 }
 
 async fn read(
@@ -56,14 +58,14 @@ async fn read(
     let (owner, reader) = service.open_collection(&caller, &name).await?;
     let headers = request.headers().clone();
     let raw = raw_query(request, &caller).await?;
-    if live::is_asked(&headers) {
+    if live::is_stream_request(&headers) {
         return live::open(service, caller, owner, reader, collection, &raw, &headers).await;
     }
     service.read_collection(&owner, reader, collection, &raw, &headers).await
 }
 
-/// Name and collection in a path (below the base address's prefix, which the router took off); what can't be a name
-/// is nobody's.
+/// The name and collection in a path (without the base address's prefix, which the router strips). `None` if the name
+/// is invalid.
 fn address(path: &str) -> Option<(AccountName, Collection)> {
     let below = path.strip_prefix("/200909/activity/")?;
     let (name, collection) = below.split_once('/')?;
@@ -71,8 +73,8 @@ fn address(path: &str) -> Option<(AccountName, Collection)> {
     Some((AccountName::parse(&decoded).ok()?, Collection::parse(collection)?))
 }
 
-/// What a segment of a path says; `None` if it is no UTF-8. A name has no character that needs an escape, but a client
-/// may escape any.
+/// Decodes a path segment. `None` if it is not UTF-8. Names have no character that needs an escape, but a client may
+/// escape any.
 pub(super) fn percent_decode(text: &str) -> Option<String> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let mut decoded = Vec::with_capacity(text.len());
@@ -91,7 +93,7 @@ pub(super) fn percent_decode(text: &str) -> Option<String> {
 }
 
 impl Service {
-    /// The page of a collection that was asked for, in the representation that was.
+    /// Reads the requested page and renders it in the requested format.
     pub(super) async fn read_collection(
         &self,
         owner: &Account,
@@ -107,25 +109,25 @@ impl Service {
                 .choose(&Format::ALL)
                 .ok_or_else(|| Problem::not_acceptable(&Format::ALL))?,
         };
-        // A page is in memory as a whole, with its bodies: large ones can't be for as many as may ask at once.
-        let _turn = match query.count > MAX_PAGE {
+        // A large page is held in memory with its bodies, so their number is limited.
+        let _permit = match query.count > MAX_PAGE {
             true => Some(self.large_pages.acquire().await.map_err(|_| Problem::internal())?),
             false => None,
         };
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let page = match self.feed.page(reader, &query).await {
-                Err(ReadError::Expired) => return Err(self.expired(owner, &query)),
+                Err(ReadError::Expired) => return Err(self.cursor_expired(owner, &query)),
                 page => page?,
             };
-            if let Some(response) = self.answer(owner, &query, page, format, headers).await? {
+            if let Some(response) = self.page_response(owner, &query, page, format, headers).await? {
                 return Ok(response);
             }
         }
         Err(Problem::busy())
     }
 
-    /// The account whose collection is asked for, and as whom the caller reads it. A private account is to others
-    /// what an absent one is, and both take one look-up.
+    /// The owner of the collection and the role in which the caller reads it. A private account looks like an absent
+    /// one, and both cost one lookup.
     pub(super) async fn open_collection(
         &self,
         caller: &Principal,
@@ -146,8 +148,8 @@ impl Service {
         }
     }
 
-    /// The sync_token is too old; the collection is read anew from here.
-    fn expired(&self, owner: &Account, query: &FeedQuery) -> Problem {
+    /// The sync token has expired. The problem links to the first page.
+    fn cursor_expired(&self, owner: &Account, query: &FeedQuery) -> Problem {
         let first = self.site.collection_url(&owner.name, &query.from(Start::Skip(0)));
         Problem::from(ReadError::Expired).member("first", first)
     }
@@ -157,8 +159,9 @@ impl Service {
         Ok(edges.into_iter().flatten().any(|edge| edge.following))
     }
 
-    /// The answer with that page; `None` if something on it changed before it was written: its links would not fit.
-    async fn answer(
+    /// The response with the page. `None` if an activity changed before it was rendered, because the links would not
+    /// match.
+    async fn page_response(
         &self,
         owner: &Account,
         query: &FeedQuery,
@@ -169,19 +172,19 @@ impl Service {
         let accepted = Coding::choose(headers);
         let tag = conditional::entity_tag(owner, &page, format, accepted);
         let links = self.links(owner, query, &page);
-        let mut response = if conditional::is_known(headers, &tag) {
-            // A body of no stated length: the length of an empty one would be taken for that of the page.
+        let mut response = if conditional::is_not_modified(headers, &tag) {
+            // The body has no stated length, because the length of an empty one would be taken for that of the page.
             (StatusCode::NOT_MODIFIED, Body::from_stream(futures::stream::empty::<io::Result<Bytes>>()))
                 .into_response()
         } else {
-            let body = match self.written.get(&tag, format) {
+            let body = match self.response_cache.get(&tag, format) {
                 Some(body) => body,
                 None => match self.write(owner, query, &mut page, format, accepted, &links).await? {
                     Some(body) => body,
                     None => return Ok(None),
                 },
             };
-            self.written.keep(&tag, format, &body);
+            self.response_cache.insert(&tag, format, &body);
             let used = body.coding;
             let mut response = body.bytes.into_response();
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
@@ -198,7 +201,7 @@ impl Service {
         Ok(Some(response))
     }
 
-    /// The body of a page; `None` if there is a newer version of something than the page was read with.
+    /// The body of a page. `None` if an activity has a newer version than the page was read with.
     async fn write(
         &self,
         owner: &Account,
@@ -207,23 +210,23 @@ impl Service {
         format: Format,
         accepted: Coding,
         links: &Links,
-    ) -> Result<Option<response_cache::Body>, Problem> {
-        let remembered = self.renderer.remembered(&page.items, format);
-        let lacking = |at: usize| remembered.get(at).is_none_or(Option::is_none);
+    ) -> Result<Option<response_cache::EncodedBody>, Problem> {
+        let cached = self.renderer.cached_fragments(&page.items, format);
+        let is_missing = |at: usize| cached.get(at).is_none_or(Option::is_none);
         let versions: Vec<_> = page.items.iter().map(|item| item.state.version).collect();
-        let bodies = self.feed.bodies().of(&mut page.items, lacking).await?;
+        let bodies = self.feed.bodies().of(&mut page.items, is_missing).await?;
         if page.items.iter().zip(versions).any(|(item, version)| item.state.version != version) {
             return Ok(None);
         }
         let view = PageView { owner, collection: query.collection, links };
-        let body = self.renderer.page(&view, &page.items, remembered, &bodies, format);
-        let (coding, bytes) = if accepted != Coding::Identity && body.len() > SLOW_TO_ENCODE {
+        let body = self.renderer.page(&view, &page.items, cached, &bodies, format);
+        let (coding, bytes) = if accepted != Coding::Identity && body.len() > MIN_BLOCKING_ENCODE {
             let encoded = tokio::task::spawn_blocking(move || coding::encode(accepted, body)).await;
             encoded.map_err(|_| Problem::internal())?
         } else {
             coding::encode(accepted, body)
         };
-        Ok(Some(response_cache::Body { coding, bytes: bytes.into() }))
+        Ok(Some(response_cache::EncodedBody { coding, bytes: bytes.into() }))
     }
 
     fn links(&self, owner: &Account, query: &FeedQuery, page: &Page) -> Links {

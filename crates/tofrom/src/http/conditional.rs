@@ -1,4 +1,4 @@
-//! Validators: what a page shows, as one short text, known before anything is rendered.
+//! Entity tags of pages, computed before anything is rendered.
 
 use super::negotiate::Coding;
 use crate::feed::Page;
@@ -8,9 +8,9 @@ use http::HeaderMap;
 use http::header::IF_NONE_MATCH;
 use model::{Account, Format};
 
-/// The entity tag of a page: weak, for two answers with one tag may differ in their links.
+/// The entity tag of a page. It is weak: two responses with the same tag may differ in their links.
 pub(super) fn entity_tag(owner: &Account, page: &Page, format: Format, coding: Coding) -> String {
-    // One text for one call: a digest that is fed piece by piece costs several times as much.
+    // One text for one call: an incremental digest costs several times as much.
     let mut shown = Vec::with_capacity(16 + page.items.len() * 32);
     shown.extend(owner.version.0.to_be_bytes());
     shown.push(u8::from(page.next.is_some()));
@@ -24,15 +24,15 @@ pub(super) fn entity_tag(owner: &Account, page: &Page, format: Format, coding: C
     format!("W/\"{}.{}.{}\"", URL_SAFE_NO_PAD.encode(short), format.as_str(), coding.as_str())
 }
 
-/// Whether the caller has what the tag stands for (RFC 9110, 13.1.2; weak comparison).
-pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+/// Whether `If-None-Match` contains the tag (RFC 9110, 13.1.2; weak comparison).
+pub(super) fn is_not_modified(headers: &HeaderMap, tag: &str) -> bool {
     let opaque = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
     let ours = opaque(tag);
     let lines = headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(tags).any(|theirs| theirs == "*" || opaque(theirs) == ours)
 }
 
-/// The tags of a list; a comma inside of quotes parts nothing.
+/// The tags of a list. Commas inside quotes do not separate.
 fn tags(line: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     let parts = line.split(move |c: char| {

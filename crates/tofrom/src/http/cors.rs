@@ -1,4 +1,4 @@
-//! Scripts of other origins (`cors_origins`, none by default). They bring their credential themselves, never a cookie.
+//! Cross-origin requests (`cors_origins`, none by default). Scripts send their own credentials, never a cookie.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{
@@ -7,7 +7,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
-/// Which origins' scripts may read.
+/// The origins whose scripts may read.
 pub(super) struct Cors {
     origins: Vec<String>,
 }
@@ -17,13 +17,13 @@ impl Cors {
         Cors { origins }
     }
 
-    /// The request's origin, if its scripts may read.
+    /// The request's origin, if it is allowed.
     pub(super) fn origin_of(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let origin = headers.get(ORIGIN)?;
         self.origins.iter().any(|known| origin == known.as_str()).then(|| origin.clone())
     }
 
-    /// The answer to a preflight request. It carries no credential, and tells nothing.
+    /// The response to a preflight request. It needs no credential and reveals nothing.
     pub(super) fn preflight(&self, method: &Method, headers: &HeaderMap) -> Option<Response> {
         let preflight = method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
         (preflight && self.origin_of(headers).is_some()).then(|| {
@@ -39,7 +39,7 @@ impl Cors {
         })
     }
 
-    /// Lets the scripts of that origin see the answer.
+    /// Lets scripts of that origin read the response.
     pub(super) fn expose(&self, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
         if self.origins.is_empty() {
             return;

@@ -1,5 +1,5 @@
-//! What developers read: the description for programs, the same as a page, and the pages that problem types and the
-//! category scheme lead to.
+//! Documentation for developers: the OpenAPI document, the API reference, and the pages of problem types and of the
+//! category scheme.
 
 use super::negotiate::Coding;
 use super::pages::Visitor;
@@ -15,7 +15,7 @@ use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use std::sync::Arc;
 
-/// For how long what is the same for everybody may be kept.
+/// The caching of documents that are the same for all visitors.
 const CACHED_FOR_AN_HOUR: &str = "public, max-age=3600";
 
 pub(super) fn openapi_methods() -> MethodRouter<Arc<Service>> {
@@ -44,7 +44,7 @@ async fn openapi(State(service): State<Arc<Service>>, headers: HeaderMap) -> Res
     response
 }
 
-/// It has another frame, and a form more, for who is signed in; so it is not kept.
+/// The API reference. Signed-in visitors get another frame and a form, so it is not cached.
 async fn reference(State(service): State<Arc<Service>>, Visitor(person): Visitor, uri: Uri) -> Response {
     let frame = Frame::of_visitor(&service.site, person.as_ref(), Section::Docs, &uri);
     let page = Reference::new(&service.site, frame, TryForm::default());
@@ -55,10 +55,10 @@ async fn problem(
     State(service): State<Arc<Service>>,
     slug: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Problem> {
-    // What is no text is the name of nothing.
+    // A name that is not UTF-8 is unknown.
     let Path(slug) = slug.map_err(|_| Problem::not_found())?;
     let kind = KINDS.iter().find(|kind| kind.slug == slug).ok_or_else(Problem::not_found)?;
-    Ok(answer(&Explanation {
+    Ok(cacheable_page(&Explanation {
         site: &service.site,
         title: kind.title,
         paragraphs: &[kind.about],
@@ -72,9 +72,9 @@ async fn categories(State(service): State<Arc<Service>>) -> Response {
          capitalised and joined. A shared bookmark is `BookmarkShared`, a posted photo `PhotoPosted`, a \
          played song `SongPlayed`.",
         "The vocabulary is open. Types and verbs of the activity-streams schema are inflected; any other \
-         word is taken as it is.",
+         word is used unchanged.",
     ];
-    answer(&Explanation {
+    cacheable_page(&Explanation {
         site: &service.site,
         title: "Categories of activities",
         paragraphs: &about,
@@ -82,8 +82,8 @@ async fn categories(State(service): State<Arc<Service>>) -> Response {
     })
 }
 
-/// The same for everybody, so it may be kept.
-fn answer(page: &Explanation<'_>) -> Response {
+/// A page that is the same for all visitors and may be cached.
+fn cacheable_page(page: &Explanation<'_>) -> Response {
     let mut response = pages::html(StatusCode::OK, page, FormTargets::None);
     if response.status() == StatusCode::OK {
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(CACHED_FOR_AN_HOUR));

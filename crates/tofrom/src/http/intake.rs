@@ -1,8 +1,8 @@
-//! What a request may hold while its body arrives: no request slot, and bytes of a budget.
+//! Resource accounting while a request body arrives.
 //!
-//! A body arrives as slowly as its sender likes. So the slot of its request is free while the body is awaited, and taken
-//! again when the body is whole. The bytes that have arrived count against a budget of the process, and against the share
-//! of one sender, until they are read or the request ends.
+//! A body arrives as slowly as its sender likes. A request therefore gives up its slot while it waits for the body, and
+//! acquires one again when the body is complete. The received bytes count against a budget of the process, and against
+//! the share of the sender, until the body is read or the request ends.
 
 use super::Problem;
 use crate::network::subscriber_of;
@@ -20,26 +20,26 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-/// Bytes of bodies that the process holds at once.
+/// The maximum number of body bytes that the process holds.
 const BUDGET: usize = 64 << 20;
-/// The part of them that one sender may have.
+/// The part of it that one sender may use.
 const SHARE: usize = BUDGET / 8;
 
-/// The slots and the byte budget that all requests of a process share.
+/// The request slots and the byte budget of the process.
 #[derive(Clone)]
 pub(super) struct Capacity {
     slots: Arc<Semaphore>,
-    bodies: Arc<Mutex<Bodies>>,
+    bodies: Arc<Mutex<BodyBytes>>,
 }
 
-/// Bytes that bodies hold now.
+/// Body bytes held now.
 #[derive(Default)]
-struct Bodies {
+struct BodyBytes {
     held: usize,
     by_sender: HashMap<Sender, usize>,
 }
 
-/// The sender whose share a body counts against: the account, or the address of a caller that is not authenticated.
+/// The sender that a body is charged to: the account, or the address of an unauthenticated caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Sender {
     Account(Uid),
@@ -47,34 +47,34 @@ enum Sender {
 }
 
 impl Capacity {
-    /// Capacity for so many requests.
+    /// Capacity for this many concurrent requests.
     pub(super) fn new(requests: usize) -> Capacity {
         Capacity { slots: Arc::new(Semaphore::new(requests)), bodies: Arc::default() }
     }
 
-    /// Admits a request from that address; `None` if every slot is taken.
+    /// Admits a request from this address. `None` if no slot is free.
     pub(super) fn admit(&self, from: IpAddr) -> Option<Arc<Intake>> {
         let slot = Arc::clone(&self.slots).try_acquire_owned().ok()?;
-        let state = State {
+        let state = IntakeState {
             slot: Some(slot),
             sender: Sender::Address(subscriber_of(from)),
             held: 0,
-            awaiting_since: None,
-            awaited: Duration::ZERO,
+            waiting_since: None,
+            waited: Duration::ZERO,
             refusal: None,
         };
         Some(Arc::new(Intake { capacity: self.clone(), state: Mutex::new(state) }))
     }
 }
 
-impl Bodies {
-    fn take(&mut self, sender: Sender, bytes: usize) -> Result<(), Refusal> {
+impl BodyBytes {
+    fn take(&mut self, sender: Sender, bytes: usize) -> Result<(), BodyRefusal> {
         if self.held + bytes > BUDGET {
-            return Err(Refusal::Full);
+            return Err(BodyRefusal::Full);
         }
         let share = self.by_sender.entry(sender).or_default();
         if *share + bytes > SHARE {
-            return Err(Refusal::ShareUsed);
+            return Err(BodyRefusal::ShareUsed);
         }
         *share += bytes;
         self.held += bytes;
@@ -92,34 +92,34 @@ impl Bodies {
     }
 }
 
-/// Why the service stopped reading a body.
+/// Why the server stopped reading a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refusal {
-    /// It did not arrive in time.
+enum BodyRefusal {
+    /// The body did not arrive in time.
     Stalled,
-    /// The process holds as many bytes or requests as it may.
+    /// The process has reached its limit of bytes or requests.
     Full,
-    /// The sender holds as many bytes as one may.
+    /// The sender has used up its share.
     ShareUsed,
 }
 
-/// One request's part of the capacity, from its header to its answer.
+/// The capacity that a request holds, from its header to its response.
 pub(super) struct Intake {
     capacity: Capacity,
-    state: Mutex<State>,
+    state: Mutex<IntakeState>,
 }
 
-struct State {
+struct IntakeState {
     slot: Option<OwnedSemaphorePermit>,
     sender: Sender,
     held: usize,
-    awaiting_since: Option<Instant>,
-    awaited: Duration,
-    refusal: Option<Refusal>,
+    waiting_since: Option<Instant>,
+    waited: Duration,
+    refusal: Option<BodyRefusal>,
 }
 
 impl Intake {
-    /// The body, metered by this.
+    /// Wraps the body to count its bytes and the waiting time.
     pub(super) fn meter(self: &Arc<Self>, body: Body) -> Body {
         if body.is_end_stream() {
             return body;
@@ -127,34 +127,34 @@ impl Intake {
         Body::new(Metered { inner: body, intake: Arc::clone(self) })
     }
 
-    /// Counts the body against the account's share from now on.
+    /// Charges the body to the account's share from now on.
     pub(super) fn charge(&self, account: Uid) {
         let (mut state, mut bodies) = (self.state(), self.bodies());
         bodies.give_back(state.sender, state.held);
         state.sender = Sender::Account(account);
-        // A form that was read before its sender was known is small; it is not refused afterwards.
+        // A form that was read before authentication is small; it is not refused afterwards.
         if bodies.take(state.sender, state.held).is_err() {
             state.held = 0;
         }
     }
 
-    /// Returns the bytes to the budget: the body was read, and what it said is held elsewhere.
+    /// Returns the bytes to the budget: the body has been parsed.
     pub(super) fn release_bytes(&self) {
         let mut state = self.state();
         let held = std::mem::take(&mut state.held);
         self.bodies().give_back(state.sender, held);
     }
 
-    /// The problem, if the service stopped reading the body.
+    /// The problem, if the server stopped reading the body.
     pub(super) fn refusal(&self) -> Option<Problem> {
         self.state().refusal.map(|refusal| match refusal {
-            Refusal::Stalled => Problem::stalled_body(),
-            Refusal::Full => Problem::busy(),
-            Refusal::ShareUsed => Problem::too_many_bodies(SHARE),
+            BodyRefusal::Stalled => Problem::stalled_body(),
+            BodyRefusal::Full => Problem::busy(),
+            BodyRefusal::ShareUsed => Problem::too_many_bodies(SHARE),
         })
     }
 
-    /// Runs the request's work, for at most `limit` beyond the time in which the body was awaited.
+    /// Runs the work of the request for at most `limit`, not counting the time spent waiting for the body.
     pub(super) async fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         let mut work = std::pin::pin!(work);
         let (mut deadline, mut allowed) = (Instant::now() + limit, Duration::ZERO);
@@ -162,59 +162,59 @@ impl Intake {
             if let Ok(done) = tokio::time::timeout_at(deadline, &mut work).await {
                 return Some(done);
             }
-            let awaited = self.awaited();
-            if awaited <= allowed {
+            let waited = self.waited();
+            if waited <= allowed {
                 return None;
             }
-            deadline += awaited - allowed;
-            allowed = awaited;
+            deadline += waited - allowed;
+            allowed = waited;
         }
     }
 
-    fn awaited(&self) -> Duration {
+    fn waited(&self) -> Duration {
         let state = self.state();
-        state.awaited + state.awaiting_since.map_or(Duration::ZERO, |since| since.elapsed())
+        state.waited + state.waiting_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// The body is awaited: others may have the slot.
+    /// The request waits for its body and gives up its slot.
     fn pause(&self) {
         let mut state = self.state();
         state.slot = None;
-        state.awaiting_since.get_or_insert_with(Instant::now);
+        state.waiting_since.get_or_insert_with(Instant::now);
     }
 
-    /// A piece of the body arrived.
-    fn arrived(&self, bytes: usize) -> Result<(), Refusal> {
+    /// A part of the body arrived.
+    fn arrived(&self, bytes: usize) -> Result<(), BodyRefusal> {
         let mut state = self.state();
-        let waited = state.awaiting_since.take().map_or(Duration::ZERO, |since| since.elapsed());
-        state.awaited += waited;
+        let waited = state.waiting_since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        state.waited += waited;
         self.bodies().take(state.sender, bytes)?;
         state.held += bytes;
         Ok(())
     }
 
-    /// The body is whole: the request goes on if there is a slot.
-    fn resume(&self) -> Result<(), Refusal> {
+    /// The body is complete. The request continues if a slot is free.
+    fn resume(&self) -> Result<(), BodyRefusal> {
         self.arrived(0)?;
         let mut state = self.state();
         if state.slot.is_none() {
             let slot = Arc::clone(&self.capacity.slots).try_acquire_owned();
-            state.slot = Some(slot.map_err(|_| Refusal::Full)?);
+            state.slot = Some(slot.map_err(|_| BodyRefusal::Full)?);
         }
         Ok(())
     }
 
-    fn refuse(&self, refusal: Refusal) -> axum::Error {
+    fn refuse(&self, refusal: BodyRefusal) -> axum::Error {
         self.state().refusal = Some(refusal);
-        axum::Error::new(io::Error::other("the service stopped reading the body"))
+        axum::Error::new(io::Error::other("request body refused"))
     }
 
-    /// Every change leaves a whole state, so a poisoned lock still holds one.
-    fn state(&self) -> MutexGuard<'_, State> {
+    /// Every change leaves a consistent state, so a poisoned lock is safe to use.
+    fn state(&self) -> MutexGuard<'_, IntakeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn bodies(&self) -> MutexGuard<'_, Bodies> {
+    fn bodies(&self) -> MutexGuard<'_, BodyBytes> {
         self.capacity.bodies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -225,7 +225,7 @@ impl Drop for Intake {
     }
 }
 
-/// A body whose bytes and waiting are counted.
+/// A body whose bytes and waiting time are counted.
 struct Metered {
     inner: Body,
     intake: Arc<Intake>,
@@ -245,12 +245,12 @@ impl HttpBody for Metered {
         };
         let arrived = match &frame {
             Some(Ok(frame)) => self.intake.arrived(frame.data_ref().map_or(0, Bytes::len)),
-            Some(Err(error)) if is_time_out(error) => Err(Refusal::Stalled),
+            Some(Err(error)) if is_timeout(error) => Err(BodyRefusal::Stalled),
             Some(Err(_)) | None => Ok(()),
         };
-        // A reader may not ask for the end of a body that has announced it.
-        let is_whole = frame.is_none() || self.inner.is_end_stream();
-        let outcome = arrived.and_then(|()| if is_whole { self.intake.resume() } else { Ok(()) });
+        // A reader may never poll for the end of a body that has announced it.
+        let is_complete = frame.is_none() || self.inner.is_end_stream();
+        let outcome = arrived.and_then(|()| if is_complete { self.intake.resume() } else { Ok(()) });
         Poll::Ready(match outcome {
             Ok(()) => frame,
             Err(refusal) => Some(Err(self.intake.refuse(refusal))),
@@ -266,7 +266,7 @@ impl HttpBody for Metered {
     }
 }
 
-fn is_time_out(error: &axum::Error) -> bool {
+fn is_timeout(error: &axum::Error) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {

@@ -1,9 +1,9 @@
-//! `GET` on a collection with `Accept: text/event-stream`: the collection as it changes.
+//! `GET` on a collection with `Accept: text/event-stream`: a live stream of the collection.
 //!
-//! A stream keeps nothing but its sync_token. Whenever the client has taken what was sent, the stream looks what arrived after
-//! the sync_token and sends that; then it waits until it is woken. So a slow reader costs no memory and misses nothing: it
-//! just comes later, and one that stops reading is hung up on like any other. What it has not read then it gets by
-//! coming back with the id of its last event.
+//! A stream holds no state but its sync token. When the client has taken everything that was sent, the stream reads the
+//! arrivals after the sync token and sends them, then waits for a wake-up. A slow reader therefore costs no memory and
+//! misses nothing. A reader that stops reading is disconnected like any other, and gets the rest when it reconnects with
+//! the id of its last event.
 
 use super::negotiate::Accept;
 use super::{Problem, Service};
@@ -24,21 +24,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Between two comments when nothing happens: proxies hang up on silence.
-const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// How often credential and rights are looked at again.
-const CHECKED_EVERY: Duration = Duration::from_secs(3);
-/// How often a stream looks by itself.
-const LOOKS_EVERY: Duration = Duration::from_secs(30);
-/// How many of the newest a stream looks at when it begins.
-const LOOKED_AT: u32 = 50;
-/// Events that are sent together.
-const CONCURRENCY: usize = 20;
-/// When the service stops, clients come back spread out over this time.
-const SPREAD_MILLIS: u64 = 5_000;
+/// The interval of comments on an idle stream, which keep proxies from closing it.
+const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
+/// The interval of checks of the credential and the rights.
+const ACCESS_CHECK_INTERVAL: Duration = Duration::from_secs(3);
+/// The interval of reads without a wake-up.
+const READ_INTERVAL: Duration = Duration::from_secs(30);
+/// The minimum number of newest items read when a stream starts.
+const MIN_INITIAL_READ: u32 = 50;
+/// The maximum number of events in one read.
+const MAX_EVENTS: usize = 20;
+/// When the server stops, clients reconnect spread out over this time.
+const RECONNECT_SPREAD_MILLIS: u64 = 5_000;
 
-/// Whether a request wants a stream.
-pub(super) fn is_asked(headers: &HeaderMap) -> bool {
+/// Whether the request is for a stream.
+pub(super) fn is_stream_request(headers: &HeaderMap) -> bool {
     Accept::of(headers).names_event_stream()
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn open(
     raw: &RawQuery,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
-    // What is no text is no id of ours either, and is refused as such.
+    // A value that is not text is not one of our ids, and is rejected as such.
     let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
     let query = FeedQuery::resolve_live(raw, owner.uid, collection, last)?;
     let permit = service.hub.permit(caller.account.uid).ok_or_else(Problem::too_many_streams)?;
@@ -60,14 +60,14 @@ pub(super) async fn open(
     let mut text = String::from(":\n\n");
     let sync_token = match &query.start {
         Start::Updates(sync_token) if service.feed.has_expired(sync_token).await? => {
-            // From now on, and the whole is to be read before.
+            // The stream starts now, and the client must read the collection first.
             let all = FeedQuery { count: 0, ..query.from(Start::Skip(0)) };
             let sync_token = recent(&service, reader, &all, &mut text).await?;
             event(
                 &mut text,
                 "incomplete",
                 Some(&query.sync_token_text(&sync_token)),
-                &whole(&service, &owner, &query),
+                &incomplete_data(&service, &owner, &query),
             );
             sync_token
         }
@@ -84,8 +84,8 @@ pub(super) async fn open(
         sync_token,
         watch,
         pulled: Vec::new(),
-        looks_again: false,
-        _seat: permit,
+        read_again: false,
+        _permit: permit,
         commented: now,
         checked: now,
         changed: false,
@@ -94,58 +94,58 @@ pub(super) async fn open(
     let first = stream::iter([Ok::<_, Infallible>(Bytes::from(text))]);
     let rest =
         stream::unfold(live, |mut live| async move { live.next().await.map(|bytes| (Ok(bytes), live)) });
-    // nginx keeps answers back until they are whole, unless it is told not to.
+    // nginx buffers responses unless this header disables it.
     let unbuffered = HeaderName::from_static("x-accel-buffering");
     let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store"), (unbuffered, "no")];
     Ok((headers, Body::from_stream(stream::StreamExt::chain(first, rest))).into_response())
 }
 
-/// Writes the recent ones, oldest first; gives the sync_token from which to go on. Only the last has an id: whoever comes back
-/// before it begins anew.
+/// Writes the recent activities, oldest first, and returns the sync token to continue from. Only the last event has an
+/// id: a client that reconnects before it starts again.
 async fn recent(
     service: &Service,
     reader: Reader,
     query: &FeedQuery,
     text: &mut String,
 ) -> Result<SyncToken, Problem> {
-    // More than are shown: what is there already but not settled in the log must not come as new.
-    let wide = FeedQuery { count: query.count.max(LOOKED_AT), ..query.clone() };
+    // Reads more than are shown: items that are visible but not yet settled in the log must not appear as new later.
+    let wide = FeedQuery { count: query.count.max(MIN_INITIAL_READ), ..query.clone() };
     let page = service.feed.page(reader, &wide).await?;
     let mut items = page.items;
     items.truncate(query.count as usize);
     items.reverse();
-    let written = service.written_as_json(&mut items).await?;
-    let last = written.len().saturating_sub(1);
-    for (at, (_, json)) in written.iter().enumerate() {
+    let rendered = service.render_json(&mut items).await?;
+    let last = rendered.len().saturating_sub(1);
+    for (at, (_, json)) in rendered.iter().enumerate() {
         let id = (at == last).then(|| query.sync_token_text(&page.sync_token));
         event(text, "activity", id.as_deref(), json);
     }
     Ok(page.sync_token)
 }
 
-/// Where the collection is to be read as a whole.
-fn whole(service: &Service, owner: &Account, query: &FeedQuery) -> String {
+/// The data of an `incomplete` event: the address to read the collection from.
+fn incomplete_data(service: &Service, owner: &Account, query: &FeedQuery) -> String {
     let first = FeedQuery { format: None, count: model::DEFAULT_COUNT, ..query.from(Start::Skip(0)) };
     let url = service.site.collection_url(&owner.name, &first);
     json::text(serde_json::json!({ "Url": url }))
 }
 
 impl Service {
-    /// Items as JSON, each on a line; those of which there is a later version by now are left out.
-    async fn written_as_json(&self, items: &mut [Item]) -> Result<Vec<(ActivityId, String)>, ReadError> {
+    /// Items as JSON, each on one line. Items that have a newer version by now are left out.
+    async fn render_json(&self, items: &mut [Item]) -> Result<Vec<(ActivityId, String)>, ReadError> {
         let versions: Vec<_> = items.iter().map(|item| item.state.version).collect();
         let bodies = self.feed.bodies().of(items, |_| true).await?;
         let current = items.iter().zip(versions).filter(|(item, version)| item.state.version == *version);
-        let written = current.filter_map(|(item, _)| {
+        let rendered = current.filter_map(|(item, _)| {
             let body = bodies.get(&item.state.id)?;
             let json = self.renderer.single(&item.state, &item.actor, body, Format::Json);
             Some((item.state.id, String::from_utf8_lossy(&json).into_owned()))
         });
-        Ok(written.collect())
+        Ok(rendered.collect())
     }
 }
 
-/// A stream between two moments.
+/// The state of an open stream.
 struct Live {
     service: Arc<Service>,
     caller: Arc<Principal>,
@@ -154,27 +154,27 @@ struct Live {
     query: FeedQuery,
     sync_token: SyncToken,
     watch: Watch,
-    /// Those of whom it pulls, as of the last look.
+    /// The actors pulled at read time, as of the last read.
     pulled: Vec<Watch>,
-    /// Some of them were not watched yet at that look.
-    looks_again: bool,
-    _seat: StreamPermit,
+    /// A pulled actor was not watched yet at the last read, so another read is due.
+    read_again: bool,
+    _permit: StreamPermit,
     commented: Instant,
     checked: Instant,
-    /// What this reader may see has changed: the collection must be read anew.
+    /// The reader's rights have changed, so the collection must be read again.
     changed: bool,
     ended: bool,
 }
 
 impl Live {
-    /// What to send next; `None` is the end.
+    /// The next bytes to send; `None` ends the stream.
     async fn next(&mut self) -> Option<Bytes> {
         while !self.ended {
             if self.service.hub.is_closing() {
                 self.ended = true;
-                return Some(Bytes::from(format!("retry: {}\n\n", spread())));
+                return Some(Bytes::from(format!("retry: {}\n\n", reconnect_delay())));
             }
-            if self.checked.elapsed() >= CHECKED_EVERY && !self.may_go_on().await {
+            if self.checked.elapsed() >= ACCESS_CHECK_INTERVAL && !self.has_access().await {
                 return None;
             }
             if std::mem::take(&mut self.changed) {
@@ -183,40 +183,42 @@ impl Live {
                     &mut text,
                     "incomplete",
                     Some(&self.query.sync_token_text(&self.sync_token)),
-                    &self.whole(),
+                    &self.incomplete_data(),
                 );
                 return Some(Bytes::from(text));
             }
-            // Asked for before looking: whatever comes in between wakes.
+            // Created before the read, so that an arrival during the read still wakes the stream.
             let woken = self.woken();
-            match self.news().await {
+            match self.arrivals().await {
                 Ok(text) if !text.is_empty() => {
                     self.commented = Instant::now();
                     return Some(Bytes::from(text));
                 }
-                Ok(_) if std::mem::take(&mut self.looks_again) => continue,
+                Ok(_) if std::mem::take(&mut self.read_again) => continue,
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "a stream could not read on");
+                    tracing::warn!(%error, "live stream read failed");
                     return None;
                 }
             }
-            if self.commented.elapsed() >= COMMENT_EVERY {
+            if self.commented.elapsed() >= COMMENT_INTERVAL {
                 self.commented = Instant::now();
                 return Some(Bytes::from_static(b":\n\n"));
             }
-            let pause =
-                COMMENT_EVERY.saturating_sub(self.commented.elapsed()).min(CHECKED_EVERY).min(LOOKS_EVERY);
+            let pause = COMMENT_INTERVAL
+                .saturating_sub(self.commented.elapsed())
+                .min(ACCESS_CHECK_INTERVAL)
+                .min(READ_INTERVAL);
             let _ = tokio::time::timeout(pause, woken).await;
         }
         None
     }
 
-    /// What arrived after the sync_token, as events; the sync_token goes on.
-    async fn news(&mut self) -> Result<String, ReadError> {
+    /// The arrivals after the sync token as events. Advances the sync token.
+    async fn arrivals(&mut self) -> Result<String, ReadError> {
         loop {
             let found =
-                self.service.feed.events(self.reader, &self.query, &self.sync_token, CONCURRENCY).await?;
+                self.service.feed.events(self.reader, &self.query, &self.sync_token, MAX_EVENTS).await?;
             let mut text = String::new();
             let mut items: Vec<Item> = Vec::new();
             for (event, _) in &found.events {
@@ -224,12 +226,13 @@ impl Live {
                     items.push(item.clone());
                 }
             }
-            let mut written = self.service.written_as_json(&mut items).await?.into_iter().peekable();
-            for (happened, sync_token) in &found.events {
+            let mut rendered = self.service.render_json(&mut items).await?.into_iter().peekable();
+            for (arrival, sync_token) in &found.events {
                 let id = self.query.sync_token_text(sync_token);
-                match happened {
+                match arrival {
                     Event::Activity(item) => {
-                        if let Some((_, json)) = written.next_if(|(written, _)| *written == item.state.id) {
+                        if let Some((_, json)) = rendered.next_if(|(rendered, _)| *rendered == item.state.id)
+                        {
                             event(&mut text, "activity", Some(&id), &json);
                         }
                     }
@@ -237,40 +240,40 @@ impl Live {
                         let data = format!("{{\"ActivityIdentifier\":\"{retracted}\"}}");
                         event(&mut text, "deleted", Some(&id), &data);
                     }
-                    Event::Changed => event(&mut text, "incomplete", Some(&id), &self.whole()),
+                    Event::Changed => event(&mut text, "incomplete", Some(&id), &self.incomplete_data()),
                 }
             }
             self.sync_token = found.sync_token;
-            self.watch_also(&found.pulled);
+            self.watch_pulled(&found.pulled);
             if !text.is_empty() || !found.more {
                 return Ok(text);
             }
         }
     }
 
-    /// Comes when something may have arrived for the owner, or for somebody whom it pulls from.
+    /// Completes when something may have arrived for the owner or from an actor that it pulls.
     fn woken(&self) -> impl Future<Output = ()> + Send + 'static {
-        let all = [&self.watch].into_iter().chain(&self.pulled).map(|one| Box::pin(one.woken()));
+        let all = [&self.watch].into_iter().chain(&self.pulled).map(|watch| Box::pin(watch.woken()));
         select_all(all).map(drop)
     }
 
-    /// Watches these from now on, and nobody else but the owner.
-    fn watch_also(&mut self, pulled: &[Uid]) {
+    /// Watches exactly these actors, besides the owner.
+    fn watch_pulled(&mut self, pulled: &[Uid]) {
         self.pulled.retain(|watch| pulled.contains(&watch.uid()));
         for uid in pulled {
             if !self.pulled.iter().any(|watch| watch.uid() == *uid) {
                 self.pulled.push(self.service.hub.watch(*uid));
-                self.looks_again = true;
+                self.read_again = true;
             }
         }
     }
 
-    fn whole(&self) -> String {
-        whole(&self.service, &self.owner, &self.query)
+    fn incomplete_data(&self) -> String {
+        incomplete_data(&self.service, &self.owner, &self.query)
     }
 
-    /// Whether the credential is still good and the collection still this caller's to read.
-    async fn may_go_on(&mut self) -> bool {
+    /// Whether the credential is still valid and the caller may still read the collection.
+    async fn has_access(&mut self) -> bool {
         self.checked = Instant::now();
         let Ok(Some(caller)) = self.service.authenticator.revalidate(&self.caller).await else {
             return false;
@@ -288,7 +291,7 @@ impl Live {
     }
 }
 
-/// Writes an event. Its data is one line: JSON has no line breaks of its own.
+/// Writes an event. Its data is one line, because our JSON has no line breaks.
 fn event(text: &mut String, name: &str, id: Option<&str>, data: &str) {
     // Writing to a String can't fail.
     let _ = writeln!(text, "event: {name}");
@@ -298,10 +301,10 @@ fn event(text: &mut String, name: &str, id: Option<&str>, data: &str) {
     let _ = write!(text, "data: {data}\n\n");
 }
 
-/// A number of milliseconds after which a client comes back: each its own, so that they don't come all at once.
-fn spread() -> u64 {
+/// The reconnect delay in milliseconds. It is random, so that clients do not reconnect all together.
+fn reconnect_delay() -> u64 {
     let mut bytes = [0; 8];
-    // Without randomness they come together; nothing worse.
+    // Without randomness they reconnect together, which is harmless.
     let _ = aws_lc_rs::rand::fill(&mut bytes);
-    500 + u64::from_be_bytes(bytes) % SPREAD_MILLIS
+    500 + u64::from_be_bytes(bytes) % RECONNECT_SPREAD_MILLIS
 }

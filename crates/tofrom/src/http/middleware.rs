@@ -1,5 +1,4 @@
-//! What every request passes on its way in, and every answer on its way out: limits, a request id, the headers that
-//! every answer has, problems written down, a line in the log.
+//! Middleware of every request and response: limits, request id, common headers, problem documents, request log.
 
 use super::listen::Peer;
 use super::negotiate::Accept;
@@ -20,27 +19,31 @@ use std::time::{Duration, Instant};
 const MAX_URI: usize = 8 << 10;
 const MAX_HEADERS: usize = 32 << 10;
 
-/// No request may take longer than this, without the time in which its body was awaited.
-const LONGEST: Duration = Duration::from_secs(30);
+/// The time limit of a request, not counting the time spent waiting for its body.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How much of a path the log shows.
-const LOGGED_PATH: usize = 200;
+/// How many characters of a path the log shows.
+const MAX_LOGGED_PATH: usize = 200;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+pub(super) async fn handle_request(
+    State(service): State<Arc<Service>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let started = Instant::now();
     let accept = Accept::of(request.headers());
     let method = request.method().clone();
     let origin = service.cors.origin_of(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("-", |path| known_route(path.as_str()));
-    // What stands in the place of a ticket or a subscription is nobody's business.
+    // Tickets and subscriptions are secrets: the log shows the route instead of the path.
     let secret = ["{ticket}", "{subscription}"].iter().any(|part| route.contains(part));
     let shown = if secret { route } else { request.uri().path() };
-    let path: String = shown.chars().take(LOGGED_PATH).collect();
+    let path: String = shown.chars().take(MAX_LOGGED_PATH).collect();
     let id = request_id();
 
-    let mut response = inner(&service, request, next).await;
+    let mut response = run_limited(&service, request, next).await;
     let vary = response.headers_mut().remove(VARY);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let principal = response.extensions_mut().remove::<Arc<Principal>>();
@@ -50,7 +53,7 @@ pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Reque
     let withheld = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND);
     let headers = response.headers_mut();
     if withheld {
-        // A credential, or a moment later, gives another answer.
+        // The response changes with a credential or when the resource is created.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     headers.insert(REQUEST_ID, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
@@ -64,14 +67,14 @@ pub(super) async fn envelope(State(service): State<Arc<Service>>, request: Reque
     metrics::request(route, &method, response.status(), elapsed);
     let account =
         response.extensions().get::<Arc<Principal>>().map_or("-", |caller| caller.account.name.as_str());
-    // The path alone: a query may hold what is nobody's business.
+    // Only the path is logged: a query may hold secrets.
     tracing::info!(
         id, %method, path, status = response.status().as_u16(), account, micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX), "request"
     );
     response
 }
 
-async fn inner(service: &Service, request: Request, next: Next) -> Response {
+async fn run_limited(service: &Service, request: Request, next: Next) -> Response {
     let header_bytes: usize =
         request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if request.uri().path_and_query().map_or(0, |both| both.as_str().len()) > MAX_URI {
@@ -92,9 +95,9 @@ async fn inner(service: &Service, request: Request, next: Next) -> Response {
     };
     let mut request = request.map(|body| intake.meter(body));
     request.extensions_mut().insert(Arc::clone(&intake));
-    // A fault in one request is that request's alone.
-    let handled = intake.within(LONGEST, AssertUnwindSafe(next.run(request)).catch_unwind()).await;
-    // A handler sees only that its body broke off. The intake knows why.
+    // A panic fails only its own request.
+    let handled = intake.within(REQUEST_TIMEOUT, AssertUnwindSafe(next.run(request)).catch_unwind()).await;
+    // The handler sees only that the body ended early. The intake knows why.
     match (intake.refusal(), handled) {
         (Some(problem), _) => problem.into_response(),
         (None, Some(Ok(response))) => response,
@@ -106,7 +109,7 @@ async fn inner(service: &Service, request: Request, next: Next) -> Response {
     }
 }
 
-/// Whether a request names its host once (RFC 9112, 3.2). HTTP/1.0 need not, HTTP/2 does so by `:authority`.
+/// Whether the request has exactly one host (RFC 9112, 3.2). HTTP/1.0 may omit it; HTTP/2 uses `:authority`.
 fn has_one_host(request: &Request) -> bool {
     match (request.version(), request.headers().get_all(HOST).iter().count()) {
         (Version::HTTP_11, hosts) => hosts == 1,
@@ -114,9 +117,9 @@ fn has_one_host(request: &Request) -> bool {
     }
 }
 
-/// Removes `Allow` from every answer but a 405. The router adds that header, outside of every layer of its routes, to each
-/// answer of the handler of other methods, also to a 401.
-pub(super) async fn only_405_allows(mut response: Response) -> Response {
+/// Removes `Allow` from every response except a 405. The router adds the header outside of all route layers, to every
+/// response of a method fallback, even to a 401.
+pub(super) async fn strip_allow_unless_405(mut response: Response) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().remove(ALLOW);
     }
@@ -127,12 +130,12 @@ pub(super) async fn not_found() -> Problem {
     Problem::not_found()
 }
 
-/// The same outside of the API, where a browser may have been sent: it gets a page with a way home.
-pub(super) async fn no_page(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
+/// The fallback outside of the API. Browsers get an HTML page.
+pub(super) async fn not_found_page(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
     problem_for(&service, &headers, Problem::not_found())
 }
 
-/// A problem at an address that is open to browsers and programs becomes a page for a browser.
+/// Renders problems as pages for browsers, at addresses that are open to browsers and API clients.
 pub(super) async fn problems_for_browsers(
     State(service): State<Arc<Service>>,
     request: Request,
@@ -150,14 +153,14 @@ fn problem_for(service: &Service, headers: &HeaderMap, problem: Problem) -> Resp
     if Accept::of(headers).prefers_html() { problem.page(&service.site) } else { problem.into_response() }
 }
 
-/// Routes are few and named in the map, so they can label metrics.
+/// The route's path as a static string, for use as a metrics label.
 fn known_route(path: &str) -> &'static str {
     super::ROUTES.iter().map(|route| route.path).find(|known| path.ends_with(known)).unwrap_or("-")
 }
 
 fn request_id() -> String {
     let mut bytes = [0; 12];
-    // Without randomness ids would repeat; nothing worse.
+    // Without randomness ids would repeat, which is harmless.
     let _ = aws_lc_rs::rand::fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

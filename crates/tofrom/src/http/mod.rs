@@ -1,7 +1,7 @@
-//! Requests come in here and answers go out.
+//! The HTTP server.
 //!
-//! `listen` accepts connections, `router` is the map of all addresses, `envelope` is what every request passes on its
-//! way in and every answer on its way out. A handler takes what was asked apart, asks `feed`, and has `render` answer.
+//! `listen` accepts connections, `router` lists all routes, and `middleware` wraps every request and response. A handler
+//! parses the request, reads from `feed` or writes through `ingest`, and has `render` write the response.
 
 mod activity;
 mod assets;
@@ -52,29 +52,29 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 
-/// What the service is made of and how it is set.
+/// The parts of the service and its settings.
 pub struct Parts {
-    /// Where everything is kept.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// Who watches collections in this process.
+    /// The watchers of collections in this process.
     pub hub: Arc<Hub>,
-    /// The public face.
+    /// The public address of the site.
     pub site: Site,
-    /// What tells the time.
+    /// The clock.
     pub clock: Clock,
-    /// How callers are told apart.
+    /// Settings of authentication.
     pub auth: AuthSettings,
-    /// What seals secrets.
+    /// The keys that seal secrets.
     pub secret_keys: Arc<SecretKeys>,
-    /// How far reads may go.
+    /// The limits of reads.
     pub limits: FeedLimits,
-    /// Origins whose scripts may read.
+    /// Origins whose scripts may read (CORS).
     pub cors_origins: Vec<String>,
-    /// What people do elsewhere.
+    /// Feeds of other sites.
     pub sources: Sources,
 }
 
-/// The service as its handlers share it.
+/// The state that all handlers share.
 pub struct Service {
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
@@ -84,35 +84,35 @@ pub struct Service {
     authenticator: Authenticator,
     ingest: Ingest,
     sources: Sources,
-    /// What was received longer ago is not shown.
+    /// Activities that were received longer ago are hidden.
     retention: Option<Duration>,
     feed: Feed,
     renderer: Renderer,
-    written: response_cache::Written,
+    response_cache: response_cache::ResponseCache,
     cors: cors::Cors,
-    /// The last hours of this process.
+    /// Metrics of this process over the last hours.
     history: History,
-    /// Request slots, and bytes of bodies that arrive.
+    /// Request slots, and the byte budget of arriving bodies.
     capacity: intake::Capacity,
-    /// Turns of those who read more than a small page at once.
+    /// Permits for reading pages larger than a usual one.
     large_pages: tokio::sync::Semaphore,
-    /// Turns of those who write many activities at once.
+    /// Permits for writing batches.
     batches: Arc<tokio::sync::Semaphore>,
-    /// The description for programs. It never changes while the service runs.
+    /// The OpenAPI document. It never changes while the server runs.
     openapi: Bytes,
 }
 
-/// How many requests may be under way at once, without those whose bodies are awaited.
+/// The maximum number of concurrent requests, not counting those that wait for their bodies.
 const MAX_REQUESTS: usize = 4_096;
-/// How many of them may hold many activities in memory, to write or to read; the others wait.
+/// The maximum number of concurrent batch writes and of concurrent large reads. Others wait.
 const MAX_BATCHES: usize = 32;
 const MAX_LARGE_PAGES: usize = 16;
 
-/// How long it is remembered which accounts are pulled.
-const AUDIENCES_KEPT: Duration = Duration::from_secs(3);
+/// How long the fan-out states of actors are cached.
+const FANOUT_STATE_TTL: Duration = Duration::from_secs(3);
 
 impl Service {
-    /// The service of these parts.
+    /// Assembles the service from its parts.
     pub fn new(parts: Parts) -> Arc<Service> {
         let accounts = AccountCache::new(Arc::clone(&parts.store));
         let feed = Feed::new(Arc::clone(&parts.store), accounts.clone(), parts.clock.clone(), parts.limits);
@@ -128,12 +128,13 @@ impl Service {
                 parts.secret_keys,
                 parts.auth,
             ),
-            ingest: Ingest::new(Arc::clone(&parts.store), parts.clock.clone()).remembering(AUDIENCES_KEPT),
+            ingest: Ingest::new(Arc::clone(&parts.store), parts.clock.clone())
+                .caching_fanout_states(FANOUT_STATE_TTL),
             sources: parts.sources,
             retention: parts.limits.retention,
             accounts,
             clock: parts.clock,
-            written: response_cache::Written::new(),
+            response_cache: response_cache::ResponseCache::new(),
             cors: cors::Cors::new(parts.cors_origins),
             history: History::default(),
             capacity: intake::Capacity::new(MAX_REQUESTS),
@@ -146,23 +147,25 @@ impl Service {
         })
     }
 
-    /// Remembers how things are now, for the operator's page.
+    /// Records a sample of the metrics for the operator's page.
     pub async fn take_sample(&self) {
         self.history.sample(self.store.as_ref(), &self.clock).await;
     }
 
-    /// Who tells callers apart.
+    /// The authenticator of this service.
     pub fn authenticator(&self) -> &Authenticator {
         &self.authenticator
     }
 }
 
-/// Does something whole, though whoever asked for it may be gone before.
-async fn to_the_end<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Result<T, Problem> {
+/// Runs the work to completion, even if the client disconnects.
+async fn run_to_completion<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> Result<T, Problem> {
     tokio::spawn(work).await.map_err(|_| Problem::internal())
 }
 
-/// A document that is the caller's alone.
-fn answer(body: Vec<u8>, format: Format) -> Response {
+/// A response that only the caller may cache.
+fn private_document(body: Vec<u8>, format: Format) -> Response {
     ([(CONTENT_TYPE, format.media_type()), (CACHE_CONTROL, "private, no-cache")], body).into_response()
 }

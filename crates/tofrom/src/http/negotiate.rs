@@ -1,4 +1,4 @@
-//! Proactive negotiation (RFC 9110, 12.5): what the caller accepts, and what it gets.
+//! Proactive content negotiation (RFC 9110, 12.5).
 
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING};
@@ -7,8 +7,8 @@ use model::Format;
 /// A quality in thousandths.
 type Quality = u16;
 
-/// One range of an `Accept` field: `*` stands for any. Parameters other than `q` (`charset=utf-8`, `type=feed`) do not
-/// narrow it: no type of the service has variants.
+/// A range of an `Accept` field. `*` matches any type. Parameters other than `q` (`charset=utf-8`, `type=feed`) are
+/// ignored: no media type of the server has variants.
 #[derive(Debug, PartialEq, Eq)]
 struct MediaRange {
     kind: String,
@@ -16,14 +16,14 @@ struct MediaRange {
     quality: Quality,
 }
 
-/// What a caller accepts. Parts that make no sense are passed over: an odd range of an old client spoils nothing.
+/// The media ranges that a caller accepts. Malformed ranges are ignored.
 #[derive(Debug, Default)]
 pub struct Accept {
     ranges: Vec<MediaRange>,
 }
 
 impl Accept {
-    /// What the `Accept` lines say; several lines are one list.
+    /// Parses the `Accept` headers; several headers form one list.
     pub fn of(headers: &HeaderMap) -> Accept {
         let lines =
             headers.get_all(ACCEPT).iter().map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned());
@@ -31,22 +31,22 @@ impl Accept {
         Accept { ranges: ranges.collect() }
     }
 
-    /// The offered format that the caller likes best, of equals the first; nothing said means that any will do.
+    /// The offered format with the highest quality, the first of equals. Without `Accept` the first offer is chosen.
     pub fn choose(&self, offers: &[Format]) -> Option<Format> {
         if self.ranges.is_empty() {
             return offers.first().copied();
         }
-        let liked =
+        let acceptable =
             offers.iter().map(|offer| (*offer, self.quality_of(*offer))).filter(|(_, quality)| *quality > 0);
-        liked.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(offer, _)| offer)
+        acceptable.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(offer, _)| offer)
     }
 
-    /// Whether a stream of events is asked for, by its name.
+    /// Whether `text/event-stream` is named.
     pub fn names_event_stream(&self) -> bool {
         self.named("text", "event-stream").is_some_and(|quality| quality > 0)
     }
 
-    /// Whether a page is wanted: HTML is named, and none of our formats is liked better.
+    /// Whether to serve a page: HTML is named, and no offered format has a higher quality.
     pub fn prefers_html(&self) -> bool {
         let named = self.named("text", "html").max(self.named("application", "xhtml+xml"));
         let html = named.or_else(|| self.named("text", "*")).unwrap_or(0);
@@ -54,7 +54,7 @@ impl Accept {
         html > 0 && html >= ours
     }
 
-    /// Whether problems should be told in XML: where XML, Atom or Fast Infoset is named and liked better than JSON.
+    /// Whether to serve problems as XML: XML, Atom or Fast Infoset is named with a higher quality than JSON.
     pub fn prefers_xml(&self) -> bool {
         let xml = ["xml", "atom+xml", "fastinfoset", "problem+xml"]
             .map(|subtype| self.named("application", subtype));
@@ -74,17 +74,17 @@ impl Accept {
         named.max(alias).or_else(|| self.named(kind, "*")).or_else(|| self.named("*", "*")).unwrap_or(0)
     }
 
-    /// The quality of exactly this range, if it is there.
+    /// The quality of exactly this range, if it is listed.
     fn named(&self, kind: &str, subtype: &str) -> Option<Quality> {
         let fits = |range: &&MediaRange| range.kind == kind && range.subtype == subtype;
         self.ranges.iter().filter(fits).map(|range| range.quality).max()
     }
 }
 
-/// A coding of a body.
+/// A content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// As it is.
+    /// No coding.
     Identity,
     /// gzip.
     Gzip,
@@ -105,8 +105,8 @@ impl Coding {
         }
     }
 
-    /// The coding that the caller likes best, of equals the one that costs us least. A caller that accepts none of
-    /// ours, not even identity, gets identity: a body it may understand is better than none.
+    /// The coding with the highest quality, the cheapest of equals. A caller that accepts none of ours, not even
+    /// identity, gets identity: a body that it may understand is better than none.
     pub fn choose(headers: &HeaderMap) -> Coding {
         let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         let accepted: Vec<(String, Quality)> = lines
@@ -158,7 +158,7 @@ fn quality<'a>(mut parameters: impl Iterator<Item = &'a str>) -> Quality {
     number.map_or(1000, |number| (number.clamp(0.0, 1.0) * 1000.0).round() as Quality)
 }
 
-/// The parts between separators that are not inside quotes.
+/// Splits at separators outside of quotes.
 fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     let mut escaped = false;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_only_where_html_is_named() {
+    fn pages_are_served_only_if_html_is_named() {
         for (text, page) in [
             ("text/html", true),
             ("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", true),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_in_xml_only_for_who_names_it() {
+    fn problems_are_xml_only_if_xml_is_named() {
         for (text, xml) in [
             ("", false),
             ("*/*", false),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn codings() {
+    fn the_accepted_coding_with_the_highest_quality_is_chosen() {
         for (text, coding) in [
             ("gzip", Coding::Gzip),
             ("br", Coding::Brotli),

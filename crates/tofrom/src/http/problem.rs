@@ -1,9 +1,9 @@
-//! The only place where an error becomes a status.
+//! Problem documents (RFC 9457): the only place where an error becomes an HTTP status.
 //!
-//! Every layer has an error type of its own that knows nothing of HTTP: `ParameterError` (what was asked), `AuthError`
-//! (who asks), `Unreadable` and `Refused` (what was written), `ReadError` and `StoreError` (what came of it). `from`
-//! makes of each a [`Problem`]: a kind from the table in `kinds` and a text for the caller. What the log should know
-//! besides goes to the log, once, there.
+//! The error types of the other layers know nothing of HTTP: `ParameterError` (query parameters), `AuthError`
+//! (authentication), `Unreadable` and `Refused` (request bodies), `ReadError` and `StoreError` (reading and storage).
+//! `from` converts each into a [`Problem`]: a kind from the table in `kinds` and a detail for the caller. It also logs
+//! the cause, once, where the caller must not see it.
 
 mod from;
 mod kinds;
@@ -23,7 +23,7 @@ use kinds::{
 };
 use model::Format;
 
-/// An error as the caller is told it.
+/// An error as the caller sees it.
 #[derive(Clone, Debug)]
 pub struct Problem {
     kind: &'static Kind,
@@ -43,7 +43,7 @@ impl Problem {
     }
 
     fn header(mut self, name: HeaderName, value: &str) -> Problem {
-        // What comes here is our own text: digits, method names, challenges.
+        // The values are ours (digits, method names, challenges) and always valid.
         self.headers.extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
         self
     }
@@ -52,102 +52,106 @@ impl Problem {
         self.header(RETRY_AFTER, &seconds.to_string())
     }
 
-    /// Nothing here, or nothing that the caller may know of.
+    /// Nothing exists here, or the caller may not see it.
     pub fn not_found() -> Problem {
-        Problem::new(NOT_FOUND, "There is nothing here that you may see.")
+        Problem::new(NOT_FOUND, "Nothing exists here, or you may not see it.")
     }
 
-    /// The account has as many streams as it may have.
+    /// The account has reached its limit of open streams.
     pub fn too_many_streams() -> Problem {
-        Problem::new(STREAMS, "32 streams of this account are open already.").retry_after(10)
+        Problem::new(STREAMS, "This account already has 32 open streams. Close one first.").retry_after(10)
     }
 
-    /// Somebody has the service do something too often.
+    /// The caller exceeded a rate limit.
     pub fn too_often() -> Problem {
-        Problem::new(TOO_OFTEN, "That was often: try again in a minute.").retry_after(60)
+        Problem::new(TOO_OFTEN, "Too many requests. Try again in 60 seconds.").retry_after(60)
     }
 
-    /// The method is not for this address.
+    /// The address does not support the method.
     pub fn method_not_allowed(allow: &'static str) -> Problem {
-        // Where a POST is not taken at all, it may have been meant as a GET.
+        // A POST to a read-only address was probably meant as a GET.
         let hint = if allow == "GET, HEAD" {
             " To send parameters with curl's -d, add -G: without it curl sends a POST."
         } else {
             ""
         };
-        let detail = format!("Only {allow} can be used here.{hint}");
+        let detail = format!("This address supports only {allow}.{hint}");
         Problem::new(METHOD, detail).header(ALLOW, allow)
     }
 
-    /// Nothing that there is is acceptable.
+    /// `Accept` excludes every available representation.
     pub fn not_acceptable(offers: &[Format]) -> Problem {
         let offers: Vec<&str> = offers.iter().map(|format| format.media_type()).collect();
         let offers = offers.join(", ");
-        let detail = format!("Accept one of {offers}.");
+        let detail = format!("No available media type matches Accept. Accept one of {offers}.");
         Problem::new(NOT_ACCEPTABLE, detail).member("offers", offers)
     }
 
-    /// A body is not what it should be.
+    /// A body is malformed.
     pub fn body(detail: impl Into<String>) -> Problem {
         Problem::new(BODY, detail)
     }
 
-    /// A body is larger than it may be.
+    /// A body exceeds its size limit.
     pub fn too_large(limit: usize) -> Problem {
         let limit =
             if limit < 1 << 20 { format!("{} KiB", limit >> 10) } else { format!("{} MiB", limit >> 20) };
-        Problem::new(TOO_LARGE, format!("The body may take {limit} at most."))
+        Problem::new(TOO_LARGE, format!("The body is larger than {limit}."))
     }
 
-    /// More comes at once than may.
+    /// A batch has too many items.
     pub fn too_many(limit: usize) -> Problem {
-        Problem::new(TOO_LARGE, format!("At most {limit} items may come at once; none of these was taken."))
+        Problem::new(TOO_LARGE, format!("The batch has more than {limit} items. None was accepted."))
     }
 
-    /// The body is of another type than those that are taken.
+    /// The media type of the body is not supported.
     pub fn media_type(accepts: &'static str) -> Problem {
-        let detail = format!("Say in Content-Type what the body is, one of {accepts}, in UTF-8.");
+        let detail = format!("Set Content-Type to one of {accepts}, in UTF-8.");
         Problem::new(MEDIA_TYPE, detail).member("accepts", accepts)
     }
 
-    /// A form came where none is taken: most likely a GET was meant.
+    /// A form was sent to an address that takes none: most likely a GET was meant.
     pub fn form(accepts: &'static str) -> Problem {
         let detail = format!(
-            "A form is not taken here. Say in Content-Type what the body is, one of {accepts}; or to send parameters \
-             with curl's -d, add -G: without it curl sends a POST."
+            "This address does not accept a form. Set Content-Type to one of {accepts}. To send parameters with \
+             curl's -d, add -G: without it curl sends a POST."
         );
         Problem::new(MEDIA_TYPE, detail).member("accepts", accepts)
     }
 
     /// The body is compressed.
     pub fn coded() -> Problem {
-        let detail = "A body with a Content-Encoding is not taken here; send it as it is.";
+        let detail = "Compressed bodies are not supported. Send the body without Content-Encoding.";
         Problem::new(MEDIA_TYPE, detail).header(ACCEPT_ENCODING, "identity")
     }
 
-    /// The name was somebody's.
+    /// The name belonged to a deleted account.
     pub fn name_gone() -> Problem {
-        Problem::new(NAME_GONE, "There was an account of that name; choose another.")
+        Problem::new(
+            NAME_GONE,
+            "The name belonged to a deleted account and is not reused. Choose another name.",
+        )
     }
 
-    /// The request line is longer than it may be.
+    /// The request line exceeds its size limit.
     pub fn uri_too_long() -> Problem {
-        Problem::new(URI_TOO_LONG, "The address may take 8 KiB at most.")
+        Problem::new(URI_TOO_LONG, "The request line is longer than 8 KiB.")
     }
 
-    /// The headers are larger than they may be.
+    /// The headers exceed their size limit.
     pub fn headers_too_large() -> Problem {
-        Problem::new(HEADERS_TOO_LARGE, "The headers may take 32 KiB at most.")
+        Problem::new(HEADERS_TOO_LARGE, "The request headers are larger than 32 KiB.")
     }
 
-    /// The request names no host, or several.
+    /// The request has no `Host` header, or several.
     pub fn host() -> Problem {
         Problem::new(HOST, "An HTTP/1.1 request needs exactly one Host header.")
     }
 
-    /// Too much is under way.
+    /// The server is at its concurrency limit.
     pub fn busy() -> Problem {
-        Problem::new(UNAVAILABLE, "Too many requests are under way.").retry_after(1)
+        Problem::new(UNAVAILABLE, "The server is handling too many requests. Try again in a second.")
+            .retry_after(1)
     }
 
     /// A body did not arrive in time.
@@ -155,26 +159,30 @@ impl Problem {
         Problem::new(STALLED, "The body did not arrive in time. Send the request again.")
     }
 
-    /// One sender has as many bytes of bodies under way as one may have.
+    /// The sender has reached its limit of request body bytes in flight.
     pub fn too_many_bodies(limit: usize) -> Problem {
         let detail = format!(
-            "Bodies of more than {} MiB are under way from this account or address. Send fewer requests at once.",
+            "More than {} MiB of request bodies are in flight from this account or address. Send fewer requests in \
+             parallel.",
             limit >> 20
         );
         Problem::new(TOO_OFTEN, detail).retry_after(1)
     }
 
-    /// A request took longer than any may.
+    /// A request exceeded the time limit.
     pub fn timed_out() -> Problem {
-        Problem::new(UNAVAILABLE, "The request took too long.").retry_after(5)
+        Problem::new(UNAVAILABLE, "The request took too long. Try again later.").retry_after(5)
     }
 
-    /// A fault of ours.
+    /// The server failed.
     pub fn internal() -> Problem {
-        Problem::new(INTERNAL, "This is a fault of the service. Its log has it under the request's id.")
+        Problem::new(
+            INTERNAL,
+            "The server failed to handle the request. Its log has the details under the request id.",
+        )
     }
 
-    /// What the document says, in its order.
+    /// The members of the document, in order.
     fn document<'a>(&'a self, kind_url: &'a str) -> Vec<(&'a str, &'a str)> {
         let mut members = vec![
             ("type", kind_url),
@@ -186,12 +194,12 @@ impl Problem {
         members
     }
 
-    /// The document as JSON on one line, for answers that tell of many things.
+    /// The document as JSON on one line, for the response to a batch.
     pub fn line(&self, site: &Site) -> Vec<u8> {
         problem_json(&self.document(&site.problem_url(self.kind.slug)))
     }
 
-    /// The document, in the form that the caller prefers.
+    /// The document as XML or JSON.
     pub fn respond(&self, site: &Site, xml: bool) -> Response {
         let kind_url = site.problem_url(self.kind.slug);
         let members = self.document(&kind_url);
@@ -209,7 +217,7 @@ impl Problem {
 }
 
 impl Problem {
-    /// The same for people, as a page.
+    /// The problem as an HTML page.
     pub fn page(&self, site: &Site) -> Response {
         let page = Failure { site, title: self.kind.title, text: &self.detail };
         let mut response = html(self.kind.status, &page, FormTargets::None);
@@ -220,20 +228,20 @@ impl Problem {
     }
 }
 
-/// Members as JSON in their order; `status` is a number there, the rest are strings.
+/// The members as JSON, in order. `status` is a number, the others are strings.
 fn problem_json(members: &[(&str, &str)]) -> Vec<u8> {
-    let written: Vec<String> = members
+    let fields: Vec<String> = members
         .iter()
         .map(|(name, value)| match *name {
             "status" => format!("\"status\":{value}"),
             name => format!("{}:{}", json::text(name), json::text(*value)),
         })
         .collect();
-    format!("{{{}}}", written.join(",")).into_bytes()
+    format!("{{{}}}", fields.join(",")).into_bytes()
 }
 
-/// A problem travels as an extension of its response until the outermost layer, which knows what the caller accepts,
-/// writes it down.
+/// A problem travels as an extension of its response. The outermost layer, which knows what the caller accepts, renders
+/// it.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.kind.status.into_response();

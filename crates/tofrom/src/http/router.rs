@@ -1,6 +1,6 @@
-//! The map of all addresses.
+//! All routes.
 
-use super::middleware::{self, envelope};
+use super::middleware::{self, handle_request};
 use super::oauth::{authorize, steps};
 use super::pages::{operator, settings};
 use super::users::{account, edge, listing, sources};
@@ -11,33 +11,33 @@ use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::MethodRouter;
 use std::sync::Arc;
 
-/// Who may come to an address.
+/// The credential that a route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Only callers that prove who they are.
+    /// An API credential.
     Credential,
-    /// Only applications that sign.
+    /// The signature of an OAuth application.
     Application,
-    /// People with a browser; what they may do there, the page finds out.
+    /// None: a browser page, which checks the session itself.
     Page,
-    /// Both: people with a browser, and programs that prove who they are. What the request asks for tells them apart.
+    /// A browser page, and an API address with a credential. The headers of the request decide which.
     PageOrCredential,
-    /// Everybody.
+    /// None.
     Open,
 }
 
-/// One line of the map.
+/// A route.
 pub struct Route {
-    /// The address below the base address.
+    /// The path below the base address.
     pub path: &'static str,
-    /// Who may come to it.
+    /// The credential that it requires.
     pub access: Access,
     handler: Handler,
 }
 
 type Handler = fn() -> MethodRouter<Arc<Service>>;
 
-const fn program(path: &'static str, handler: Handler) -> Route {
+const fn api(path: &'static str, handler: Handler) -> Route {
     Route { path, access: Access::Credential, handler }
 }
 
@@ -49,7 +49,7 @@ const fn page(path: &'static str, handler: Handler) -> Route {
     Route { path, access: Access::Page, handler }
 }
 
-const fn page_or_program(path: &'static str, handler: Handler) -> Route {
+const fn page_or_api(path: &'static str, handler: Handler) -> Route {
     Route { path, access: Access::PageOrCredential, handler }
 }
 
@@ -57,27 +57,27 @@ const fn open(path: &'static str, handler: Handler) -> Route {
     Route { path, access: Access::Open, handler }
 }
 
-/// Every address that the service answers at.
+/// All routes of the server.
 pub const ROUTES: &[Route] = &[
-    // Programs.
-    program("/200909/activity/{user}/{collection}", collection::methods),
-    program("/200909/activity/{user}/from/{service}/{source}", item::methods),
-    program("/200909/activity/{user}/to/{activity}", removal::methods),
-    program("/200909/user/{user}", account::methods),
-    program("/200909/user/{user}/following", listing::methods),
-    program("/200909/user/{user}/followers", listing::methods),
-    program("/200909/user/{user}/following/{other}", edge::methods),
-    program("/200909/user/{user}/sources", sources::all_methods),
-    program("/200909/user/{user}/sources/{name}", sources::one_methods),
-    program("/200909/whoami", whoami::methods),
-    program("/200909/whoami/token", whoami::token_methods),
-    // Applications that ask for access, and the people whom they ask.
+    // API.
+    api("/200909/activity/{user}/{collection}", collection::methods),
+    api("/200909/activity/{user}/from/{service}/{source}", item::methods),
+    api("/200909/activity/{user}/to/{activity}", removal::methods),
+    api("/200909/user/{user}", account::methods),
+    api("/200909/user/{user}/following", listing::methods),
+    api("/200909/user/{user}/followers", listing::methods),
+    api("/200909/user/{user}/following/{other}", edge::methods),
+    api("/200909/user/{user}/sources", sources::all_methods),
+    api("/200909/user/{user}/sources/{name}", sources::one_methods),
+    api("/200909/whoami", whoami::methods),
+    api("/200909/whoami/token", whoami::token_methods),
+    // OAuth: applications request access, and users approve.
     application("/oauth/request_token", steps::request_token_methods),
     page("/oauth/authorize", authorize::methods),
     application("/oauth/access_token", steps::access_token_methods),
-    // People and programs.
-    page_or_program("/activity/{activity}", activity::methods),
-    // People.
+    // API and pages.
+    page_or_api("/activity/{activity}", activity::methods),
+    // Pages.
     page("/", pages::home_methods),
     page("/sign-in", pages::sign_in_methods),
     page("/sign-out", pages::sign_out_methods),
@@ -115,7 +115,7 @@ pub const ROUTES: &[Route] = &[
     page("/settings/data", settings::data_methods),
     page("/settings/export", settings::export_methods),
     page("/settings/delete", settings::delete_account_methods),
-    // Operators.
+    // Operator pages.
     page("/operator", operator::overview_methods),
     page("/operator/deadletters/{number}/replay", operator::replay_methods),
     page("/operator/accounts", operator::accounts_methods),
@@ -125,42 +125,46 @@ pub const ROUTES: &[Route] = &[
     page("/operator/accounts/{name}/enable", operator::enable_methods),
     page("/operator/applications", operator::applications_methods),
     page("/operator/applications/{key}/remove", operator::remove_application_methods),
-    // Hubs that were asked to tell of news.
+    // Notifications of WebSub hubs.
     open("/websub/{subscription}", websub::methods),
-    // Developers, and people who met a problem or a category.
+    // Documentation.
     open("/openapi.json", docs::openapi_methods),
     open("/docs", docs::reference_methods),
     page("/docs/try", pages::try_methods),
     open("/docs/problems/{kind}", docs::problem_methods),
     open("/docs/categories", docs::category_methods),
-    // Browsers, for what pages refer to.
+    // Avatars and assets of pages.
     open("/user/{user}/avatar/{size}", avatar::methods),
     open("/assets/{asset}", assets::methods),
 ];
 
-/// The service behind its addresses.
+/// The router with all routes and middleware.
 pub fn router(service: Arc<Service>) -> Router {
-    let on_the_map = |chosen: fn(Access) -> bool| {
+    let routes_with = |chosen: fn(Access) -> bool| {
         let lines = ROUTES.iter().filter(move |route| chosen(route.access));
         lines.fold(Router::new(), |router, route| router.route(route.path, (route.handler)()))
     };
-    let guarded = on_the_map(|access| access == Access::Credential)
-        // What is not on the map below the version is nobody's business either.
+    let guarded = routes_with(|access| access == Access::Credential)
+        // Unknown paths below the version also require a credential.
         .route("/200909", axum::routing::any(middleware::not_found))
         .route("/200909/", axum::routing::any(middleware::not_found))
         .route("/200909/{*rest}", axum::routing::any(middleware::not_found))
         .layer(from_fn_with_state(Arc::clone(&service), authenticated::authenticated));
-    let pages = on_the_map(|access| access == Access::Page)
+    let pages = routes_with(|access| access == Access::Page)
         .layer(from_fn_with_state(Arc::clone(&service), pages::problems_as_pages));
-    let both = on_the_map(|access| access == Access::PageOrCredential)
-        .layer(from_fn_with_state(Arc::clone(&service), activity::for_programs_or_people));
-    let open = on_the_map(|access| access == Access::Open)
+    let both = routes_with(|access| access == Access::PageOrCredential)
+        .layer(from_fn_with_state(Arc::clone(&service), activity::authenticate_api_or_page));
+    let open = routes_with(|access| access == Access::Open)
         .layer(from_fn_with_state(Arc::clone(&service), middleware::problems_for_browsers));
-    let applications = on_the_map(|access| access == Access::Application);
-    let all = guarded.merge(pages).merge(both).merge(open).merge(applications).fallback(middleware::no_page);
-    let prefix = service.site.prefix().to_owned();
+    let applications = routes_with(|access| access == Access::Application);
     let all =
-        if prefix.is_empty() { all } else { Router::new().nest(&prefix, all).fallback(middleware::no_page) };
-    let all = all.layer(from_fn_with_state(Arc::clone(&service), envelope)).with_state(service);
-    Router::new().fallback_service(all).layer(map_response(middleware::only_405_allows))
+        guarded.merge(pages).merge(both).merge(open).merge(applications).fallback(middleware::not_found_page);
+    let prefix = service.site.prefix().to_owned();
+    let all = if prefix.is_empty() {
+        all
+    } else {
+        Router::new().nest(&prefix, all).fallback(middleware::not_found_page)
+    };
+    let all = all.layer(from_fn_with_state(Arc::clone(&service), handle_request)).with_state(service);
+    Router::new().fallback_service(all).layer(map_response(middleware::strip_allow_unless_405))
 }

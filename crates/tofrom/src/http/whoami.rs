@@ -1,8 +1,8 @@
-//! `GET /200909/whoami`: what a credential stands for. `DELETE /200909/whoami/token`: the token that signs ends itself.
+//! `GET /200909/whoami`: the authenticated account. `DELETE /200909/whoami/token`: revokes the token that signs.
 
 use super::authenticated::Caller;
 use super::negotiate::Accept;
-use super::{Problem, Service, answer};
+use super::{Problem, Service, private_document};
 use crate::auth::{AuthError, Method};
 use crate::render::Renderer;
 use axum::extract::{Extension, Request, State};
@@ -12,18 +12,18 @@ use http::StatusCode;
 use model::Format;
 use std::sync::Arc;
 
-/// Atom has no form for a caller.
+/// Atom has no representation of a caller.
 const OFFERS: &[Format] = &[Format::Xml, Format::Json, Format::FastInfoset];
 
 pub(super) fn methods() -> MethodRouter<Arc<Service>> {
-    get(tell).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+    get(show).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
 }
 
 pub(super) fn token_methods() -> MethodRouter<Arc<Service>> {
-    delete(end_token).fallback(|| async { Problem::method_not_allowed("DELETE") })
+    delete(revoke_token).fallback(|| async { Problem::method_not_allowed("DELETE") })
 }
 
-async fn end_token(
+async fn revoke_token(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
 ) -> Result<StatusCode, Problem> {
@@ -32,7 +32,7 @@ async fn end_token(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn tell(Extension(caller): Caller, request: Request) -> Result<Response, Problem> {
+async fn show(Extension(caller): Caller, request: Request) -> Result<Response, Problem> {
     let format =
         Accept::of(request.headers()).choose(OFFERS).ok_or_else(|| Problem::not_acceptable(OFFERS))?;
     let body = Renderer::fields("WhoAmI", format, |field| {
@@ -44,5 +44,5 @@ async fn tell(Extension(caller): Caller, request: Request) -> Result<Response, P
         }
     });
     let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
-    Ok(answer(body, format))
+    Ok(private_document(body, format))
 }

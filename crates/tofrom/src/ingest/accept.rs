@@ -1,13 +1,13 @@
-//! Gives drafts their identifiers and versions and hands them to the store.
+//! Assigns identifiers and versions to drafts and writes them to the store.
 //!
-//! What stands at an address (actor, service, the service's own id) decides what a draft becomes there: a new
-//! activity, a new version of the one that is there, or nothing, if it says what is said already. Between looking and
-//! writing somebody else may write; the store then refuses, and the draft is looked at again.
+//! The existing activity with the same external key (actor, service, source id) decides the outcome of a draft: a new
+//! activity, a new version of the existing one, or nothing if the content is equal. Another writer may come in between
+//! the read and the write. The store then reports a conflict, and the draft is tried again.
 
 use super::fingerprint::fingerprint;
 use super::ids::{Ids, Randomness};
 use super::pulled_accounts::PulledAccounts;
-use super::{Draft, Refused, Unsaid};
+use super::{Draft, OmittedFields, Refused};
 use crate::clock::Clock;
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{
@@ -19,12 +19,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Acceptance, Accepted, ActivityRecord, Claim, ExternalKey, Result, Store, StoreError};
 
-/// How many look-ups are under way at once.
+/// The maximum number of concurrent lookups.
 const CONCURRENCY: usize = 16;
-/// How often a round may end with nothing but conflicts before somebody else is to try.
-const MAX_FRUITLESS: usize = 8;
+/// How many rounds in a row may end with nothing but conflicts before the caller gets an error.
+const MAX_FRUITLESS_ROUNDS: usize = 8;
 
-/// Takes activities in.
+/// Accepts activities.
 #[derive(Clone)]
 pub struct Ingest {
     store: Arc<dyn Store>,
@@ -33,62 +33,62 @@ pub struct Ingest {
     pulled_accounts: PulledAccounts,
 }
 
-/// What became of a draft.
+/// The outcome of a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is a new activity.
+    /// A new activity was created.
     Created(ActivityId),
-    /// It is a new version of that activity.
+    /// The activity was updated.
     Updated(ActivityId),
-    /// That activity says so already.
+    /// The activity has this content already.
     Unchanged(ActivityId),
-    /// It says of an activity what can't be changed any more.
+    /// The draft changes a field that cannot be changed.
     Refused(Refused),
 }
 
-/// Who brings a draft.
+/// Where a draft comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum FeedImporter {
-    Person,
+enum DraftOrigin {
+    Client,
     Source,
 }
 
-/// What is to be done for a draft.
-enum Step {
+/// The next action for a draft.
+enum DraftAction {
     Done(Outcome),
     Write(Box<Acceptance>, Outcome),
 }
 
 impl Ingest {
-    /// Takes activities into that store, at the times of that clock.
+    /// Accepts activities into this store, with the times of this clock.
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Ingest {
         Ingest { store, clock, randomness: Randomness::system(), pulled_accounts: PulledAccounts::default() }
     }
 
-    /// The same, and remembers for so long which accounts are pulled.
+    /// Caches for this long which accounts are in pull mode.
     #[must_use]
-    pub fn remembering(self, kept: Duration) -> Ingest {
-        Ingest { pulled_accounts: PulledAccounts::remembered(kept), ..self }
+    pub fn caching_fanout_states(self, ttl: Duration) -> Ingest {
+        Ingest { pulled_accounts: PulledAccounts::cached_for(ttl), ..self }
     }
 
-    /// The same, with identifiers from there.
+    /// Uses this source of randomness for identifiers.
     pub fn with_randomness(self, randomness: Randomness) -> Ingest {
         Ingest { randomness, ..self }
     }
 
-    /// Takes in what `actor` did: an outcome for each draft, in their order. On return all of it is durable. After an
-    /// error some of it may be; to accept the same again is safe.
+    /// Accepts activities of `actor` and returns an outcome for each draft, in order. On return all of them are durable.
+    /// After an error some may be; accepting the same drafts again is safe.
     pub async fn accept(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
-        self.take_in(actor, drafts, FeedImporter::Person).await
+        self.accept_all(actor, drafts, DraftOrigin::Client).await
     }
 
-    /// The same from a source, which says again and again what it knows: what was deleted stays deleted, and what the
-    /// first version fixed stays as it is.
+    /// Accepts drafts of a source, which repeats the same items again and again: deleted activities stay deleted, and
+    /// fields fixed by the first version stay as they are.
     pub async fn import(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
-        self.take_in(actor, drafts, FeedImporter::Source).await
+        self.accept_all(actor, drafts, DraftOrigin::Source).await
     }
 
-    async fn take_in(&self, actor: &Account, drafts: Vec<Draft>, by: FeedImporter) -> Result<Vec<Outcome>> {
+    async fn accept_all(&self, actor: &Account, drafts: Vec<Draft>, by: DraftOrigin) -> Result<Vec<Outcome>> {
         let names = self
             .resolve(drafts.iter().flat_map(|draft| draft.to.iter().flatten().cloned()).collect())
             .await?;
@@ -97,8 +97,10 @@ impl Ingest {
         let mut waiting: Vec<(usize, Draft)> = drafts.into_iter().enumerate().collect();
         let mut fruitless = 0;
         while !waiting.is_empty() {
-            if fruitless == MAX_FRUITLESS {
-                return Err(StoreError::Unavailable("others keep writing the same activities".to_owned()));
+            if fruitless == MAX_FRUITLESS_ROUNDS {
+                return Err(StoreError::Unavailable(
+                    "too many concurrent writes of the same activities".to_owned(),
+                ));
             }
             let before = waiting.len();
             waiting = self.round((actor.uid, by), &names, &mut ids, waiting, &mut outcomes).await?;
@@ -107,90 +109,95 @@ impl Ingest {
         Ok(outcomes.into_iter().flatten().collect())
     }
 
-    /// Takes back what stands at that address. `false`: nothing does.
+    /// Deletes the activity with this external key. `false` if there is none.
     pub async fn delete(&self, source: &ExternalKey) -> Result<bool> {
-        for _ in 0..MAX_FRUITLESS {
+        for _ in 0..MAX_FRUITLESS_ROUNDS {
             let Some(claim) = self.store.claim(source).await?.filter(|claim| !claim.deleted) else {
                 return Ok(false);
             };
             let activity = self.store.activities(&[claim.id]).await?.into_iter().flatten().next();
             let activity = activity.ok_or_else(|| claimed_but_missing(claim.id))?;
             let deletion = deletion(source, &claim, activity, self.clock.now());
-            if let Some(Accepted::Stored(_)) = self.hand_in(source.actor, vec![deletion]).await?.first() {
+            if let Some(Accepted::Stored(_)) =
+                self.write_versions(source.actor, vec![deletion]).await?.first()
+            {
                 return Ok(true);
             }
         }
-        Err(StoreError::Unavailable("others keep writing the same activity".to_owned()))
+        Err(StoreError::Unavailable("too many concurrent writes of the same activity".to_owned()))
     }
 
-    /// Hands versions of what `actor` did to the store, marked by the way that they take to followers.
-    async fn hand_in(&self, actor: Uid, mut versions: Vec<Acceptance>) -> Result<Vec<Accepted>> {
+    /// Writes versions of activities of `actor` to the store, marked with the actor's fan-out mode.
+    async fn write_versions(&self, actor: Uid, mut versions: Vec<Acceptance>) -> Result<Vec<Accepted>> {
         let pulled = self.pulled_accounts.is_pulled(self.store.as_ref(), actor).await?;
         versions.iter_mut().for_each(|one| one.activity.state.pulled = pulled);
         self.store.accept(versions).await
     }
 
-    /// The numbers of the names that somebody has.
+    /// The uids of the existing accounts among these names.
     async fn resolve(&self, names: HashSet<AccountName>) -> Result<HashMap<AccountName, Uid>> {
-        let look_ups: Vec<_> = names.iter().map(|name| self.store.account_by_name(name)).collect();
+        let lookups: Vec<_> = names.iter().map(|name| self.store.account_by_name(name)).collect();
         let accounts: Vec<Option<Account>> =
-            stream::iter(look_ups).buffer_unordered(CONCURRENCY).try_collect().await?;
-        let there = accounts.into_iter().flatten().filter(|account| !account.removed);
-        Ok(there.map(|account| (account.name, account.uid)).collect())
+            stream::iter(lookups).buffer_unordered(CONCURRENCY).try_collect().await?;
+        let existing = accounts.into_iter().flatten().filter(|account| !account.removed);
+        Ok(existing.map(|account| (account.name, account.uid)).collect())
     }
 
-    /// One look and one write for the first draft of each address; gives back those that still wait.
+    /// One read and one write for the first draft of each external key. Returns the drafts that still wait.
     async fn round(
         &self,
-        (actor, by): (Uid, FeedImporter),
+        (actor, by): (Uid, DraftOrigin),
         names: &HashMap<AccountName, Uid>,
         ids: &mut Ids<'_>,
         waiting: Vec<(usize, Draft)>,
         outcomes: &mut [Option<Outcome>],
     ) -> Result<Vec<(usize, Draft)>> {
-        // The second draft of an address builds upon the first: it waits for the next round.
-        let mut met = HashSet::new();
-        let (now_due, mut later): (Vec<_>, Vec<_>) = waiting
+        // A second draft of the same external key builds upon the first: it waits for the next round.
+        let mut seen = HashSet::new();
+        let (current, mut later): (Vec<_>, Vec<_>) = waiting
             .into_iter()
-            .map(|(at, draft)| (at, source_of(actor, &draft), draft))
-            .partition(|(_, source, _)| met.insert(source.clone()));
-        let look_ups: Vec<_> = now_due.iter().map(|(_, source, _)| self.store.claim(source)).collect();
-        let claims: Vec<Option<Claim>> = stream::iter(look_ups).buffered(CONCURRENCY).try_collect().await?;
+            .map(|(at, draft)| (at, external_key(actor, &draft), draft))
+            .partition(|(_, source, _)| seen.insert(source.clone()));
+        let lookups: Vec<_> = current.iter().map(|(_, source, _)| self.store.claim(source)).collect();
+        let claims: Vec<Option<Claim>> = stream::iter(lookups).buffered(CONCURRENCY).try_collect().await?;
         let live: Vec<ActivityId> =
             claims.iter().flatten().filter(|claim| !claim.deleted).map(|claim| claim.id).collect();
         let states = self.store.states(&live).await?;
         let mut states: HashMap<ActivityId, State> =
             states.into_iter().flatten().map(|state| (state.id, state)).collect();
 
-        let mut bodies = self.bodies_to_keep(&now_due, &claims, &states, names).await?;
+        let mut bodies = self.bodies_to_keep(&current, &claims, &states, names).await?;
         let now = self.clock.now();
         let mut writes = Vec::new();
         let mut written = Vec::new();
-        for ((at, source, draft), claim) in now_due.into_iter().zip(claims) {
-            let addressed = draft.to.as_deref().map(|to| numbers(to, names));
+        for ((at, source, draft), claim) in current.into_iter().zip(claims) {
+            let addressed = draft.to.as_deref().map(|to| resolve_names(to, names));
             let step = match claim {
                 Some(claim) if !claim.deleted => {
                     let state = states.remove(&claim.id).ok_or_else(|| claimed_but_missing(claim.id))?;
                     let existing = Existing { body: bodies.remove(&claim.id), claim, state };
-                    another_version(&source, &draft, addressed, existing, by, now)?
+                    next_version(&source, &draft, addressed, existing, by, now)?
                 }
-                Some(deleted) if by == FeedImporter::Source => Step::Done(Outcome::Unchanged(deleted.id)),
-                gone => {
-                    let first = first_version(source.clone(), &draft, addressed, gone.as_ref(), ids, now)?;
+                Some(deleted) if by == DraftOrigin::Source => {
+                    DraftAction::Done(Outcome::Unchanged(deleted.id))
+                }
+                deleted_claim => {
+                    let first =
+                        first_version(source.clone(), &draft, addressed, deleted_claim.as_ref(), ids, now)?;
                     let outcome = Outcome::Created(first.activity.state.id);
-                    Step::Write(Box::new(first), outcome)
+                    DraftAction::Write(Box::new(first), outcome)
                 }
             };
             match step {
-                Step::Done(outcome) => set(outcomes, at, outcome),
-                Step::Write(acceptance, outcome) => {
+                DraftAction::Done(outcome) => set(outcomes, at, outcome),
+                DraftAction::Write(acceptance, outcome) => {
                     writes.push(*acceptance);
                     written.push((at, source, draft, outcome));
                 }
             }
         }
         if !writes.is_empty() {
-            let accepted = self.hand_in(actor, writes).await?;
+            let accepted = self.write_versions(actor, writes).await?;
             for ((at, source, draft, outcome), accepted) in written.into_iter().zip(accepted) {
                 match accepted {
                     Accepted::Stored(_) => set(outcomes, at, outcome),
@@ -198,12 +205,12 @@ impl Ingest {
                 }
             }
         }
-        // Drafts of one address keep their order.
+        // Drafts of the same external key keep their order.
         later.sort_by_key(|(at, ..)| *at);
         Ok(later.into_iter().map(|(at, _, draft)| (at, draft)).collect())
     }
 
-    /// The bodies of which a draft leaves something as it is. One that says what is said already needs none.
+    /// The existing bodies that a draft keeps fields of. A draft with unchanged content needs none.
     async fn bodies_to_keep(
         &self,
         drafts: &[(usize, ExternalKey, Draft)],
@@ -217,9 +224,9 @@ impl Ingest {
             else {
                 continue;
             };
-            let addressed = draft.to.as_deref().map(|to| numbers(to, names));
+            let addressed = draft.to.as_deref().map(|to| resolve_names(to, names));
             let content = Content::of(draft, None, addressed, state);
-            let keeps = draft.to.is_none() || draft.unsaid != Unsaid::default();
+            let keeps = draft.to.is_none() || draft.omitted != OmittedFields::default();
             if keeps && content.fingerprint()? != claim.fingerprint {
                 ids.push(claim.id);
             }
@@ -229,15 +236,15 @@ impl Ingest {
     }
 }
 
-/// What stands at an address.
+/// An existing activity.
 struct Existing {
     claim: Claim,
     state: State,
-    /// `None` if the draft leaves nothing of it as it is.
+    /// `None` if the draft keeps nothing of it.
     body: Option<Body>,
 }
 
-/// All that a new version can change.
+/// All content that a new version can change.
 struct Content {
     body: Body,
     visibility: Visibility,
@@ -245,7 +252,7 @@ struct Content {
 }
 
 impl Content {
-    /// What a draft makes of what is there.
+    /// The content after the draft is applied.
     fn of(draft: &Draft, before: Option<&Body>, addressed: Option<Vec<Uid>>, state: &State) -> Content {
         Content {
             body: draft.body_after(before),
@@ -260,29 +267,29 @@ impl Content {
 }
 
 fn set(outcomes: &mut [Option<Outcome>], at: usize, outcome: Outcome) {
-    if let Some(place) = outcomes.get_mut(at) {
-        *place = Some(outcome);
+    if let Some(slot) = outcomes.get_mut(at) {
+        *slot = Some(outcome);
     }
 }
 
 fn claimed_but_missing(id: ActivityId) -> StoreError {
-    StoreError::Corrupt(format!("activity {id} is claimed but not there"))
+    StoreError::Corrupt(format!("activity {id} is claimed but missing"))
 }
 
-fn source_of(actor: Uid, draft: &Draft) -> ExternalKey {
+fn external_key(actor: Uid, draft: &Draft) -> ExternalKey {
     ExternalKey { actor, service: draft.body.service.name.folded(), id: draft.body.source_id.clone() }
 }
 
-/// In order and without repeats.
-fn numbers(to: &[AccountName], names: &HashMap<AccountName, Uid>) -> Vec<Uid> {
+/// The uids of the existing names, sorted and without repeats.
+fn resolve_names(to: &[AccountName], names: &HashMap<AccountName, Uid>) -> Vec<Uid> {
     let mut uids: Vec<Uid> = to.iter().filter_map(|name| names.get(name).copied()).collect();
     uids.sort_unstable();
     uids.dedup();
     uids
 }
 
-/// The drafts of an actor as activities with their claims, for a store that has none of them. The result depends on nothing
-/// but the arguments: a writer that stopped in the middle repeats it.
+/// The drafts of an actor as activities with their claims, for a store that has none of them. The result depends only on
+/// the arguments, so that an interrupted writer can repeat it.
 pub fn first_versions(
     actor: Uid,
     drafts: &[Draft],
@@ -291,28 +298,28 @@ pub fn first_versions(
     now: Millis,
 ) -> Result<Vec<ActivityRecord>> {
     let mut ids = Ids::new(randomness);
-    let whole = |draft: &Draft| {
-        let addressed = draft.to.as_deref().map(|to| numbers(to, names));
-        let first = first_version(source_of(actor, draft), draft, addressed, None, &mut ids, now)?;
+    let to_record = |draft: &Draft| {
+        let addressed = draft.to.as_deref().map(|to| resolve_names(to, names));
+        let first = first_version(external_key(actor, draft), draft, addressed, None, &mut ids, now)?;
         let Acceptance { source, fingerprint, activity, .. } = first;
         let (id, version) = (activity.state.id, activity.state.version);
         let claim = Claim { id, version, fingerprint, deleted: false };
         Ok(ActivityRecord { activity, prior: None, claim: Some((source, claim)) })
     };
-    drafts.iter().map(whole).collect()
+    drafts.iter().map(to_record).collect()
 }
 
-/// A new activity, at an address where nothing stands, or where it was taken back.
+/// The first version of an activity with an unused external key, or one whose activity was deleted.
 fn first_version(
     source: ExternalKey,
     draft: &Draft,
     addressed: Option<Vec<Uid>>,
-    gone: Option<&Claim>,
+    deleted_claim: Option<&Claim>,
     ids: &mut Ids<'_>,
     now: Millis,
 ) -> Result<Acceptance> {
     let received = draft.received.unwrap_or(now);
-    let before = gone.map(|claim| claim.version);
+    let before = deleted_claim.map(|claim| claim.version);
     let facet = Facet { service: source.service.clone(), kind: draft.kind.clone(), verb: draft.verb.clone() };
     let state = State {
         id: ids.next(received)?,
@@ -333,24 +340,24 @@ fn first_version(
     Ok(Acceptance { source, before, fingerprint, prior: None, activity })
 }
 
-/// What a draft becomes where an activity stands.
-fn another_version(
+/// Applies a draft to an existing activity.
+fn next_version(
     source: &ExternalKey,
     draft: &Draft,
     addressed: Option<Vec<Uid>>,
     existing: Existing,
-    by: FeedImporter,
+    by: DraftOrigin,
     now: Millis,
-) -> Result<Step> {
+) -> Result<DraftAction> {
     let Existing { claim, state, body: before } = existing;
-    if let Some(refused) = changes_what_is_fixed(draft, &state).filter(|_| by == FeedImporter::Person) {
-        return Ok(Step::Done(Outcome::Refused(refused)));
+    if let Some(refused) = changed_fixed_field(draft, &state).filter(|_| by == DraftOrigin::Client) {
+        return Ok(DraftAction::Done(Outcome::Refused(refused)));
     }
     let prior = Some(PriorAudience::from(&state));
     let content = Content::of(draft, before.as_ref(), addressed, &state);
     let fingerprint = content.fingerprint()?;
     if fingerprint == claim.fingerprint {
-        return Ok(Step::Done(Outcome::Unchanged(claim.id)));
+        return Ok(DraftAction::Done(Outcome::Unchanged(claim.id)));
     }
     let state = State {
         version: Version::next(now, Some(claim.version)),
@@ -362,13 +369,13 @@ fn another_version(
     let activity = Activity { state, body: content.body };
     let acceptance =
         Acceptance { source: source.clone(), before: Some(claim.version), fingerprint, prior, activity };
-    Ok(Step::Write(Box::new(acceptance), Outcome::Updated(claim.id)))
+    Ok(DraftAction::Write(Box::new(acceptance), Outcome::Updated(claim.id)))
 }
 
-/// An activity keeps its place in every order and under every filter, so what decides that stays as it was.
-fn changes_what_is_fixed(draft: &Draft, state: &State) -> Option<Refused> {
+/// An activity keeps its position in every order and under every filter, so these fields cannot change.
+fn changed_fixed_field(draft: &Draft, state: &State) -> Option<Refused> {
     let fixed = |field: &str, value: &str| {
-        Some(Refused::new(field, format!("was fixed by the first version: {value}; leave it as it was")))
+        Some(Refused::new(field, format!("cannot be changed after the first version: expected {value}")))
     };
     if draft.kind != state.facet.kind {
         return fixed("Type", state.facet.kind.as_str());
@@ -382,12 +389,12 @@ fn changes_what_is_fixed(draft: &Draft, state: &State) -> Option<Refused> {
     None
 }
 
-/// A change is always seen as one: `updated` is later than before, also within a millisecond.
+/// `updated` always increases, even within a millisecond, so that every change is visible.
 fn later_than(before: Millis, now: Millis) -> Millis {
     Millis(now.0.max(before.0.saturating_add(1)))
 }
 
-/// The version that takes an activity back. What it said is not kept.
+/// The version that deletes an activity. Its content is removed.
 fn deletion(source: &ExternalKey, claim: &Claim, activity: Activity, now: Millis) -> Acceptance {
     let Activity { state, body } = activity;
     let prior = Some(PriorAudience::from(&state));

@@ -1,67 +1,67 @@
-//! Against a real store.
+//! Acceptance of drafts, against a real store.
 
 use super::*;
-use crate::ingest::testing::{NOW, Place, draft};
+use crate::ingest::testing::{IngestFixture, NOW, draft};
 use model::{Collection, Visibility};
 use serde_json::{Value, json};
 use store::Activities;
 
-/// One activity with these fields beside the needed ones.
-async fn put(place: &Place, actor: &Account, id: &str, more: Value) -> Outcome {
-    place.ingest.accept(actor, vec![draft(id, more)]).await.unwrap().remove(0)
+/// Accepts an activity with these additional fields.
+async fn put(fixture: &IngestFixture, actor: &Account, id: &str, more: Value) -> Outcome {
+    fixture.ingest.accept(actor, vec![draft(id, more)]).await.unwrap().remove(0)
 }
 
-async fn state(place: &Place, id: ActivityId) -> State {
-    place.store.states(&[id]).await.unwrap().remove(0).unwrap()
+async fn state(fixture: &IngestFixture, id: ActivityId) -> State {
+    fixture.store.states(&[id]).await.unwrap().remove(0).unwrap()
 }
 
 fn created(outcome: &Outcome) -> ActivityId {
     match outcome {
         Outcome::Created(id) => *id,
-        other => panic!("expected a new activity, came {other:?}"),
+        other => panic!("expected a new activity, got {other:?}"),
     }
 }
 
 #[tokio::test]
-async fn the_same_content_changes_nothing_and_other_content_is_a_new_version() {
-    let place = Place::new();
-    let (alice, bob) = (place.account("alice").await, place.account("bob").await);
+async fn equal_content_is_unchanged_and_different_content_is_a_new_version() {
+    let fixture = IngestFixture::new();
+    let (alice, bob) = (fixture.account("alice").await, fixture.account("bob").await);
     let more =
         json!({"To": ["bob", "nobody"], "Visibility": "followers", "PublishedDate": "2009-10-01T00:00:00Z"});
-    let id = created(&put(&place, &alice, "1", more.clone()).await);
-    let first = state(&place, id).await;
+    let id = created(&put(&fixture, &alice, "1", more.clone()).await);
+    let first = state(&fixture, id).await;
     assert_eq!((first.received, first.updated, first.published.0), (NOW, NOW, 1_254_355_200_000));
     assert_eq!((first.addressed.as_slice(), first.visibility), ([bob.uid].as_slice(), Visibility::Followers));
 
     let spelled =
         json!({"SourceService": {"Name": "Delicious"}, "To": ["Nobody", "BOB", "nobody", "no name"]});
     for same in [more.clone(), json!({}), spelled] {
-        assert_eq!(put(&place, &alice, "1", same).await, Outcome::Unchanged(id));
+        assert_eq!(put(&fixture, &alice, "1", same).await, Outcome::Unchanged(id));
     }
-    // Within the same millisecond, and spelling the service in another way.
+    // Within the same millisecond, and with another spelling of the service.
     let changed = json!({"Title": "y", "SourceService": {"Name": "DELICIOUS"}});
-    assert_eq!(put(&place, &alice, "1", changed).await, Outcome::Updated(id));
-    let second = state(&place, id).await;
+    assert_eq!(put(&fixture, &alice, "1", changed).await, Outcome::Updated(id));
+    let second = state(&fixture, id).await;
     let expected = State { version: second.version, updated: second.updated, ..first.clone() };
-    assert_eq!(second, expected, "all else is as it was");
+    assert_eq!(second, expected, "other fields changed");
     assert!(second.version > first.version && second.updated > first.updated);
 
     assert_eq!(
-        put(&place, &alice, "1", json!({"To": [], "Visibility": "direct"})).await,
+        put(&fixture, &alice, "1", json!({"To": [], "Visibility": "direct"})).await,
         Outcome::Updated(id)
     );
-    let third = state(&place, id).await;
+    let third = state(&fixture, id).await;
     assert_eq!((third.addressed.len(), third.visibility), (0, Visibility::Direct));
-    assert_eq!(place.ids(&alice, Collection::From.reasons()).await, [id]);
+    assert_eq!(fixture.ids(&alice, Collection::From.reasons()).await, [id]);
 }
 
-/// Every sequence gives the same outcomes whether an account has the name or not.
+/// The outcomes do not reveal whether an account with the name exists.
 #[tokio::test]
-async fn names_count_as_they_were_sent() {
-    let place = Place::new();
-    let (alice, bob) = (place.account("alice").await, place.account("bob").await);
+async fn recipients_count_by_the_names_sent() {
+    let fixture = IngestFixture::new();
+    let (alice, bob) = (fixture.account("alice").await, fixture.account("bob").await);
     for (sid, name, reaches) in [("1", "bob", vec![bob.uid]), ("2", "nobody", vec![])] {
-        let id = created(&put(&place, &alice, sid, json!({})).await);
+        let id = created(&put(&fixture, &alice, sid, json!({})).await);
         let (same, other) = (Outcome::Unchanged(id), Outcome::Updated(id));
         for (to, expected) in [
             (json!({"To": [name]}), &other),
@@ -72,100 +72,101 @@ async fn names_count_as_they_were_sent() {
             (json!({"Title": "y", "To": []}), &other),
             (json!({"Title": "y", "To": [name, name]}), &other),
         ] {
-            assert_eq!(&put(&place, &alice, sid, to.clone()).await, expected, "{name}: {to}");
+            assert_eq!(&put(&fixture, &alice, sid, to.clone()).await, expected, "{name}: {to}");
         }
-        assert_eq!(state(&place, id).await.addressed, reaches);
+        assert_eq!(state(&fixture, id).await.addressed, reaches);
     }
-    // The name gets an account later: that must not show, and the account is not reached by the old version.
-    let nobody = place.account("nobody").await;
-    let again = put(&place, &alice, "2", json!({"Title": "y", "To": ["nobody"]})).await;
+    // The name gets an account later. That must not be visible, and the account does not receive the old version.
+    let nobody = fixture.account("nobody").await;
+    let again = put(&fixture, &alice, "2", json!({"Title": "y", "To": ["nobody"]})).await;
     assert!(matches!(again, Outcome::Unchanged(_)), "{again:?}");
-    let Outcome::Updated(id) = put(&place, &alice, "2", json!({"Title": "z", "To": ["nobody"]})).await else {
+    let Outcome::Updated(id) = put(&fixture, &alice, "2", json!({"Title": "z", "To": ["nobody"]})).await
+    else {
         panic!("expected a new version");
     };
-    assert_eq!(state(&place, id).await.addressed, [nobody.uid], "a new version resolves its names anew");
+    assert_eq!(state(&fixture, id).await.addressed, [nobody.uid], "a new version resolves its names again");
 }
 
 #[tokio::test]
-async fn what_the_first_version_fixed_stays() {
-    let place = Place::new();
-    let alice = place.account("alice").await;
-    put(&place, &alice, "1", json!({})).await;
+async fn fixed_fields_cannot_change() {
+    let fixture = IngestFixture::new();
+    let alice = fixture.account("alice").await;
+    put(&fixture, &alice, "1", json!({})).await;
     for (more, field) in [
         (json!({"PublishedDate": "2009-10-01T00:00:00Z"}), "PublishedDate"),
         (json!({"Category": "BookmarkLiked"}), "Verb"),
         (json!({"Category": "PhotoShared", "Photo": {"Title": "p"}}), "Type"),
     ] {
-        match put(&place, &alice, "1", more).await {
+        match put(&fixture, &alice, "1", more).await {
             Outcome::Refused(refused) => assert_eq!(refused.field, field),
             other => panic!("{field}: {other:?}"),
         }
     }
     let as_it_is = json!({"PublishedDate": NOW.with_offset()});
-    assert!(matches!(put(&place, &alice, "1", as_it_is).await, Outcome::Unchanged(_)));
+    assert!(matches!(put(&fixture, &alice, "1", as_it_is).await, Outcome::Unchanged(_)));
 }
 
 #[tokio::test]
-async fn what_only_atom_shows_stays_until_it_is_said() {
-    let place = Place::new();
-    let alice = place.account("alice").await;
-    let said = json!({
+async fn atom_only_fields_stay_if_omitted() {
+    let fixture = IngestFixture::new();
+    let alice = fixture.account("alice").await;
+    let with_fields = json!({
         "EntrySummary": "own", "Bookmark": {"Url": "https://example.org/", "AlternateUrl": "https://example.org/about"},
     });
-    let id = created(&put(&place, &alice, "1", said.clone()).await);
-    let kept = || async {
-        let body = place.store.activities(&[id]).await.unwrap().remove(0).unwrap().body;
+    let id = created(&put(&fixture, &alice, "1", with_fields.clone()).await);
+    let stored = || async {
+        let body = fixture.store.activities(&[id]).await.unwrap().remove(0).unwrap().body;
         (body.summary, body.object.alternate)
     };
     let both = || (Some("own".to_owned()), Some("https://example.org/about".to_owned()));
-    assert_eq!(kept().await, both());
-    let unsaid = json!({"Bookmark": {"Url": "https://example.org/"}});
+    assert_eq!(stored().await, both());
+    let without_fields = json!({"Bookmark": {"Url": "https://example.org/"}});
     assert_eq!(
-        put(&place, &alice, "1", unsaid).await,
+        put(&fixture, &alice, "1", without_fields).await,
         Outcome::Unchanged(id),
-        "it says what is said already"
+        "the content is unchanged"
     );
-    assert_eq!(put(&place, &alice, "1", json!({"Title": "y"})).await, Outcome::Updated(id));
-    assert_eq!(kept().await, both());
-    // What is shown for the other anyway is not kept.
+    assert_eq!(put(&fixture, &alice, "1", json!({"Title": "y"})).await, Outcome::Updated(id));
+    assert_eq!(stored().await, both());
+    // A value that equals the field shown in its place is dropped.
     let same = json!({"Bookmark": {"Url": "https://example.org/about", "Description": "own"}});
-    assert_eq!(put(&place, &alice, "1", same.clone()).await, Outcome::Updated(id));
-    assert_eq!(kept().await, (None, None));
-    assert_eq!(put(&place, &alice, "1", same).await, Outcome::Unchanged(id));
-    // Nothing of it is left where it was deleted.
-    put(&place, &alice, "1", said).await;
-    assert_eq!(kept().await, both());
-    assert!(place.ingest.delete(&source_of(alice.uid, &draft("1", json!({})))).await.unwrap());
-    assert_eq!(kept().await, (None, None));
-    created(&put(&place, &alice, "1", json!({})).await);
-    assert_eq!(kept().await, (None, None));
+    assert_eq!(put(&fixture, &alice, "1", same.clone()).await, Outcome::Updated(id));
+    assert_eq!(stored().await, (None, None));
+    assert_eq!(put(&fixture, &alice, "1", same).await, Outcome::Unchanged(id));
+    // A deletion removes the content.
+    put(&fixture, &alice, "1", with_fields).await;
+    assert_eq!(stored().await, both());
+    assert!(fixture.ingest.delete(&external_key(alice.uid, &draft("1", json!({})))).await.unwrap());
+    assert_eq!(stored().await, (None, None));
+    created(&put(&fixture, &alice, "1", json!({})).await);
+    assert_eq!(stored().await, (None, None));
 }
 
 #[tokio::test]
-async fn what_was_deleted_is_gone_and_comes_again_as_another() {
-    let place = Place::new();
-    let alice = place.account("alice").await;
-    let source = source_of(alice.uid, &draft("1", json!({})));
-    assert!(!place.ingest.delete(&source).await.unwrap());
-    let id = created(&put(&place, &alice, "1", json!({})).await);
-    assert!(place.ingest.delete(&source).await.unwrap());
-    assert!(!place.ingest.delete(&source).await.unwrap(), "once");
-    assert!(state(&place, id).await.deleted);
-    let kept = place.store.activities(&[id]).await.unwrap();
-    assert!(kept.iter().flatten().all(|one| one.body.title.is_empty()), "what it said is not kept");
-    place.tick();
-    let next = created(&put(&place, &alice, "1", json!({})).await);
+async fn a_deleted_activity_is_gone_and_a_later_put_creates_another() {
+    let fixture = IngestFixture::new();
+    let alice = fixture.account("alice").await;
+    let source = external_key(alice.uid, &draft("1", json!({})));
+    assert!(!fixture.ingest.delete(&source).await.unwrap());
+    let id = created(&put(&fixture, &alice, "1", json!({})).await);
+    assert!(fixture.ingest.delete(&source).await.unwrap());
+    assert!(!fixture.ingest.delete(&source).await.unwrap(), "deleted twice");
+    assert!(state(&fixture, id).await.deleted);
+    let stored = fixture.store.activities(&[id]).await.unwrap();
+    assert!(stored.iter().flatten().all(|one| one.body.title.is_empty()), "the content was stored");
+    fixture.tick();
+    let next = created(&put(&fixture, &alice, "1", json!({})).await);
     assert_ne!(next, id);
-    assert_eq!(place.ids(&alice, Collection::From.reasons()).await, [next]);
+    assert_eq!(fixture.ids(&alice, Collection::From.reasons()).await, [next]);
 }
 
 #[tokio::test]
-async fn a_batch_keeps_its_order_and_one_address_is_one_activity() {
-    let place = Place::new();
-    let alice = place.account("alice").await;
+async fn a_batch_keeps_its_order_and_an_external_key_is_one_activity() {
+    let fixture = IngestFixture::new();
+    let alice = fixture.account("alice").await;
     let mut drafts: Vec<_> = (0..300).map(|n| draft(&n.to_string(), json!({}))).collect();
     drafts.extend((0..5).map(|n| draft("7", json!({"Title": format!("{}", n / 2)}))));
-    let outcomes = place.ingest.accept(&alice, drafts).await.unwrap();
+    let outcomes = fixture.ingest.accept(&alice, drafts).await.unwrap();
     let ids: Vec<_> = outcomes[..300].iter().map(created).collect();
     let seven = ids[7];
     let expected = [
@@ -177,50 +178,50 @@ async fn a_batch_keeps_its_order_and_one_address_is_one_activity() {
     ];
     assert_eq!(outcomes[300..], expected);
     let newest_first: Vec<_> = ids.into_iter().rev().collect();
-    assert_eq!(place.ids(&alice, Collection::From.reasons()).await, newest_first);
+    assert_eq!(fixture.ids(&alice, Collection::From.reasons()).await, newest_first);
 }
 
 #[tokio::test]
-async fn of_two_at_once_one_makes_it() {
-    let place = Place::new();
-    let alice = place.account("alice").await;
+async fn concurrent_writers_create_one_activity() {
+    let fixture = IngestFixture::new();
+    let alice = fixture.account("alice").await;
     let tasks: Vec<_> = (0..16)
         .map(|_| {
-            let (ingest, alice) = (place.ingest.clone(), alice.clone());
+            let (ingest, alice) = (fixture.ingest.clone(), alice.clone());
             tokio::spawn(async move {
                 ingest.accept(&alice, vec![draft("1", json!({}))]).await.unwrap().remove(0)
             })
         })
         .collect();
-    let mut made = 0;
+    let mut created_count = 0;
     for task in tasks {
-        made += usize::from(matches!(task.await.unwrap(), Outcome::Created(_)));
+        created_count += usize::from(matches!(task.await.unwrap(), Outcome::Created(_)));
     }
-    assert_eq!((made, place.ids(&alice, Collection::From.reasons()).await.len()), (1, 1));
+    assert_eq!((created_count, fixture.ids(&alice, Collection::From.reasons()).await.len()), (1, 1));
 }
 
 #[tokio::test]
-async fn a_source_changes_what_is_said_and_nothing_else() {
-    let place = Place::new();
-    let alice = place.account("alice").await;
-    let id = created(&put(&place, &alice, "1", json!({})).await);
-    let before = state(&place, id).await;
-    place.tick();
+async fn a_source_changes_only_the_content() {
+    let fixture = IngestFixture::new();
+    let alice = fixture.account("alice").await;
+    let id = created(&put(&fixture, &alice, "1", json!({})).await);
+    let before = state(&fixture, id).await;
+    fixture.tick();
     let again = |title: &str| Draft {
         published: Some(Millis(1)),
         verb: model::Verb::parse("liked").unwrap(),
         body: Body { title: title.to_owned(), ..draft("1", json!({})).body },
         ..draft("1", json!({}))
     };
-    let bring = |title: &'static str| {
-        let (ingest, alice, draft) = (place.ingest.clone(), alice.clone(), again(title));
+    let import = |title: &'static str| {
+        let (ingest, alice, draft) = (fixture.ingest.clone(), alice.clone(), again(title));
         async move { ingest.import(&alice, vec![draft]).await.unwrap().remove(0) }
     };
-    assert_eq!(bring("Corrected").await, Outcome::Updated(id));
-    assert_eq!(bring("Corrected").await, Outcome::Unchanged(id), "new dates are no news");
-    let after = state(&place, id).await;
+    assert_eq!(import("Corrected").await, Outcome::Updated(id));
+    assert_eq!(import("Corrected").await, Outcome::Unchanged(id), "new dates are no change");
+    let after = state(&fixture, id).await;
     assert_eq!((after.published, &after.facet), (before.published, &before.facet));
-    assert!(place.ingest.delete(&source_of(alice.uid, &draft("1", json!({})))).await.unwrap());
-    assert_eq!(bring("Once more").await, Outcome::Unchanged(id), "what was deleted stays deleted");
-    assert!(state(&place, id).await.deleted);
+    assert!(fixture.ingest.delete(&external_key(alice.uid, &draft("1", json!({})))).await.unwrap());
+    assert_eq!(import("Once more").await, Outcome::Unchanged(id), "a deleted activity came back");
+    assert!(state(&fixture, id).await.deleted);
 }

@@ -1,14 +1,13 @@
-//! One activity as elements without a namespace, with the names of the contract: what XML text and Fast Infoset have in
-//! common.
+//! Activities as elements without a namespace, with the names of the API: the common structure of XML and Fast Infoset.
 
 use super::json::FIELDS;
 use super::read::other_root;
-use super::{RawActivity, RawObject, RawService, RawThumbnail, Said, Unreadable};
+use super::{RawActivity, RawObject, RawService, RawThumbnail, RawValue, Unreadable};
 use infoset::Element;
 use model::{Kind, parse_category};
 use std::collections::HashSet;
 
-/// What an `Activity` says.
+/// Parses an `Activity` element.
 pub(super) fn activity(root: &Element) -> Result<RawActivity, Unreadable> {
     if !root.name.is("", "Activity") {
         return Err(other_root(root, "Activity, without a namespace,"));
@@ -18,7 +17,7 @@ pub(super) fn activity(root: &Element) -> Result<RawActivity, Unreadable> {
     Ok(RawActivity {
         source_id: field("SourceId")?,
         title: field("Title")?,
-        summary: field_at_all(root, "EntrySummary")?,
+        summary: optional_field(root, "EntrySummary")?,
         verb: field("Verb")?,
         service: service(only(root, "", "SourceService")?)?,
         comments_available: field("CommentsAvailable")?,
@@ -33,7 +32,7 @@ pub(super) fn activity(root: &Element) -> Result<RawActivity, Unreadable> {
     })
 }
 
-/// The only element of that name directly inside, if there is one.
+/// The only child element with this name, if there is one.
 pub(super) fn only<'a>(
     parent: &'a Element,
     namespace: &str,
@@ -41,52 +40,53 @@ pub(super) fn only<'a>(
 ) -> Result<Option<&'a Element>, Unreadable> {
     let mut found = parent.elements().filter(|element| element.name.is(namespace, local));
     let first = found.next();
-    if found.next().is_some() { Err(twice(parent, local)) } else { Ok(first) }
+    if found.next().is_some() { Err(repeated(parent, local)) } else { Ok(first) }
 }
 
-fn twice(parent: &Element, local: &str) -> Unreadable {
-    Unreadable::malformed(format!("{local} is there twice in {}", parent.name.local))
+fn repeated(parent: &Element, local: &str) -> Unreadable {
+    Unreadable::malformed(format!("{local} appears repeated in {}", parent.name.local))
 }
 
-/// What an element says: its text, as it stands.
-pub(super) fn said(element: &Element) -> Said {
-    if is_group(element) { Said::Other } else { Said::text(element.text()) }
+/// The value of an element: its text as it is.
+pub(super) fn value_of(element: &Element) -> RawValue {
+    if is_group(element) { RawValue::Other } else { RawValue::text(element.text()) }
 }
 
-/// Whether an element holds elements.
+/// Whether an element contains elements.
 fn is_group(element: &Element) -> bool {
     element.elements().next().is_some()
 }
 
-fn field(parent: &Element, name: &str) -> Result<Said, Unreadable> {
-    Ok(only(parent, "", name)?.map(said).unwrap_or_default())
+fn field(parent: &Element, name: &str) -> Result<RawValue, Unreadable> {
+    Ok(only(parent, "", name)?.map(value_of).unwrap_or_default())
 }
 
-/// The same of a field that need not be said.
-fn field_at_all(parent: &Element, name: &str) -> Result<Option<Said>, Unreadable> {
-    Ok(Some(field(parent, name)?).filter(|said| *said != Said::Nothing))
+/// An optional field.
+fn optional_field(parent: &Element, name: &str) -> Result<Option<RawValue>, Unreadable> {
+    Ok(Some(field(parent, name)?).filter(|value| *value != RawValue::Absent))
 }
 
-/// Each `To` is a name. One without a name addresses nobody, which is not the same as none at all.
-fn to(root: &Element) -> Option<Vec<Said>> {
-    let names: Vec<Said> = root.elements().filter(|element| element.name.is("", "To")).map(said).collect();
+/// Each `To` is a name. An empty `To` means no recipients, which differs from an absent one.
+fn to(root: &Element) -> Option<Vec<RawValue>> {
+    let names: Vec<RawValue> =
+        root.elements().filter(|element| element.name.is("", "To")).map(value_of).collect();
     (!names.is_empty()).then_some(names)
 }
 
-/// What is said where a group is due: anything but a blank is at least no text, so that the complaint will be about
-/// that field.
-fn in_place_of_a_group(element: &Element) -> Said {
-    if element.text().trim().is_empty() { Said::Nothing } else { Said::Other }
+/// The value if a text appears where a group is expected: anything but blanks is `Other`, so that the error names this
+/// field.
+fn value_in_place_of_group(element: &Element) -> RawValue {
+    if element.text().trim().is_empty() { RawValue::Absent } else { RawValue::Other }
 }
 
 fn service(element: Option<&Element>) -> Result<RawService, Unreadable> {
     let Some(group) = element else { return Ok(RawService::default()) };
     if !is_group(group) {
-        return Ok(RawService { name: in_place_of_a_group(group), ..RawService::default() });
+        return Ok(RawService { name: value_in_place_of_group(group), ..RawService::default() });
     }
-    let either = |one: &str, other: &str| -> Result<Said, Unreadable> {
+    let either = |one: &str, other: &str| -> Result<RawValue, Unreadable> {
         let (one, other) = (only(group, "", one)?, only(group, "", other)?);
-        Ok(one.or(other).map(said).unwrap_or_default())
+        Ok(one.or(other).map(value_of).unwrap_or_default())
     };
     Ok(RawService {
         name: field(group, "Name")?,
@@ -95,13 +95,17 @@ fn service(element: Option<&Element>) -> Result<RawService, Unreadable> {
     })
 }
 
-/// The elements that type or category name as the object; where neither is said, those that could be one, because what
-/// stands at its address will tell which it is. What else there is may come twice and have anything in it.
-fn objects(root: &Element, category: &Said, kind: &Said) -> Result<Vec<(String, RawObject)>, Unreadable> {
+/// The elements that type or category name as the object. If both are absent, all that could be the object, because the
+/// existing activity decides which it is. Other elements may be repeated and have any content.
+fn objects(
+    root: &Element,
+    category: &RawValue,
+    kind: &RawValue,
+) -> Result<Vec<(String, RawObject)>, Unreadable> {
     let is_named = |element: &Element| match (Kind::parse(&element.name.local), kind, category) {
-        (Some(found), Said::Text(kind), _) => Kind::parse(kind).as_ref() == Some(&found),
-        (Some(found), _, Said::Text(category)) => parse_category(category, Some(&found)).is_some(),
-        (Some(_), Said::Nothing, Said::Nothing) => {
+        (Some(found), RawValue::Text(kind), _) => Kind::parse(kind).as_ref() == Some(&found),
+        (Some(found), _, RawValue::Text(category)) => parse_category(category, Some(&found)).is_some(),
+        (Some(_), RawValue::Absent, RawValue::Absent) => {
             element.child("", "Title").or_else(|| element.child("", "Url")).is_some()
         }
         _ => false,
@@ -112,7 +116,7 @@ fn objects(root: &Element, category: &Said, kind: &Said) -> Result<Vec<(String, 
     for element in root.elements().filter(|element| element.name.namespace.is_empty() && !is_field(element)) {
         if is_group(element) && is_named(element) {
             if !names.insert(&element.name.local) {
-                return Err(twice(root, &element.name.local));
+                return Err(repeated(root, &element.name.local));
             }
             objects.push((element.name.local.clone(), object(element)?));
         }
@@ -126,14 +130,14 @@ fn object(group: &Element) -> Result<RawObject, Unreadable> {
         description: field(group, "Description")?,
         thumbnail: thumbnail(only(group, "", "Thumbnail")?)?,
         url: field(group, "Url")?,
-        alternate: field_at_all(group, "AlternateUrl")?,
+        alternate: optional_field(group, "AlternateUrl")?,
     })
 }
 
 fn thumbnail(element: Option<&Element>) -> Result<RawThumbnail, Unreadable> {
     let Some(group) = element else { return Ok(RawThumbnail::default()) };
     if !is_group(group) {
-        return Ok(RawThumbnail { url: in_place_of_a_group(group), ..RawThumbnail::default() });
+        return Ok(RawThumbnail { url: value_in_place_of_group(group), ..RawThumbnail::default() });
     }
     Ok(RawThumbnail {
         url: field(group, "Url")?,

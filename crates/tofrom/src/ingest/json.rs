@@ -1,7 +1,7 @@
-//! Activities as JSON objects with the names of the contract: what `import` reads a line at a time, and what `export`
-//! writes so that it can be read again.
+//! Activities as JSON objects with the names of the API. `import` reads one per line, and `export` writes them so that
+//! they can be read again.
 
-use super::{MAX_BODY, RawActivity, RawObject, RawService, RawThumbnail, Said, Unreadable};
+use super::{MAX_BODY, RawActivity, RawObject, RawService, RawThumbnail, RawValue, Unreadable};
 use model::{Activity, Comments, Object, Thumbnail, category};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// The fields of an activity that can't be its object, whatever its type is called.
+/// The fields of an activity that cannot be its object.
 pub(super) const FIELDS: &[&str] = &[
     "ActivityIdentifier",
     "ActivityUrl",
@@ -30,8 +30,8 @@ pub(super) const FIELDS: &[&str] = &[
     "Visibility",
 ];
 
-/// Reads one activity. Values may be strings or their natural types, and unknown fields say nothing, but no name may
-/// come twice. Nesting is limited by the parser, to 128 levels.
+/// Parses an activity. Values may be strings or their natural JSON types. Unknown fields are ignored, but no name may be
+/// repeated. The parser limits nesting to 128 levels.
 pub fn read(bytes: &[u8]) -> Result<RawActivity, Unreadable> {
     if bytes.len() > MAX_BODY {
         return Err(Unreadable::TooLarge);
@@ -40,23 +40,23 @@ pub fn read(bytes: &[u8]) -> Result<RawActivity, Unreadable> {
     let wrong =
         |wrong: &dyn fmt::Display| Unreadable::malformed(format!("expected one JSON object: {wrong}"));
     let fields = match serde_json::from_slice(bytes) {
-        Ok(Once(Value::Object(fields))) => fields,
-        Ok(Once(_)) => return Err(wrong(&"it is something else")),
+        Ok(UniqueNames(Value::Object(fields))) => fields,
+        Ok(UniqueNames(_)) => return Err(wrong(&"got another type")),
         Err(error) => return Err(wrong(&error)),
     };
     Ok(RawActivity {
-        source_id: said(fields.get("SourceId")),
-        title: said(fields.get("Title")),
-        summary: said_at_all(fields.get("EntrySummary")),
-        category: said(fields.get("Category")),
-        verb: said(fields.get("Verb")),
-        kind: said(fields.get("Type")),
+        source_id: value_of(fields.get("SourceId")),
+        title: value_of(fields.get("Title")),
+        summary: optional_value(fields.get("EntrySummary")),
+        category: value_of(fields.get("Category")),
+        verb: value_of(fields.get("Verb")),
+        kind: value_of(fields.get("Type")),
         service: service(fields.get("SourceService")),
-        comments_available: said(fields.get("CommentsAvailable")),
-        comment_count: said(fields.get("CommentCount")),
-        like_count: said(fields.get("LikeCount")),
-        published: said(fields.get("PublishedDate")),
-        visibility: said(fields.get("Visibility")),
+        comments_available: value_of(fields.get("CommentsAvailable")),
+        comment_count: value_of(fields.get("CommentCount")),
+        like_count: value_of(fields.get("LikeCount")),
+        published: value_of(fields.get("PublishedDate")),
+        visibility: value_of(fields.get("Visibility")),
         to: to(fields.get("To")),
         objects: fields
             .iter()
@@ -66,38 +66,38 @@ pub fn read(bytes: &[u8]) -> Result<RawActivity, Unreadable> {
     })
 }
 
-fn said(value: Option<&Value>) -> Said {
+fn value_of(value: Option<&Value>) -> RawValue {
     match value {
-        None | Some(Value::Null) => Said::Nothing,
-        Some(Value::String(text)) => Said::text(text.as_str()),
-        Some(Value::Bool(flag)) => Said::text(flag.to_string()),
-        Some(Value::Number(number)) => Said::text(number.to_string()),
-        Some(Value::Array(_) | Value::Object(_)) => Said::Other,
+        None | Some(Value::Null) => RawValue::Absent,
+        Some(Value::String(text)) => RawValue::text(text.as_str()),
+        Some(Value::Bool(flag)) => RawValue::text(flag.to_string()),
+        Some(Value::Number(number)) => RawValue::text(number.to_string()),
+        Some(Value::Array(_) | Value::Object(_)) => RawValue::Other,
     }
 }
 
-/// The same of a field that need not be said.
-fn said_at_all(value: Option<&Value>) -> Option<Said> {
-    Some(said(value)).filter(|said| *said != Said::Nothing)
+/// An optional field.
+fn optional_value(value: Option<&Value>) -> Option<RawValue> {
+    Some(value_of(value)).filter(|value| *value != RawValue::Absent)
 }
 
-/// A list of texts; a single text stands for a list of one.
-fn to(value: Option<&Value>) -> Option<Vec<Said>> {
+/// A list of texts; a single text counts as a list of one.
+fn to(value: Option<&Value>) -> Option<Vec<RawValue>> {
     match value {
-        Some(Value::Array(items)) => Some(items.iter().map(|item| said(Some(item))).collect()),
-        other => said_at_all(other).map(|one| vec![one]),
+        Some(Value::Array(items)) => Some(items.iter().map(|item| value_of(Some(item))).collect()),
+        other => optional_value(other).map(|one| vec![one]),
     }
 }
 
 fn service(value: Option<&Value>) -> RawService {
     let Some(Value::Object(fields)) = value else {
-        // A text where the object is due is at least no name: the complaint will be about that field.
-        let name = if said(value) == Said::Nothing { Said::Nothing } else { Said::Other };
+        // A text where an object is expected becomes `Other`, so that the error names this field.
+        let name = if value_of(value) == RawValue::Absent { RawValue::Absent } else { RawValue::Other };
         return RawService { name, ..RawService::default() };
     };
-    let either = |one: &str, other: &str| said(fields.get(one).or_else(|| fields.get(other)));
+    let either = |one: &str, other: &str| value_of(fields.get(one).or_else(|| fields.get(other)));
     RawService {
-        name: said(fields.get("Name")),
+        name: value_of(fields.get("Name")),
         icon: either("IconURL", "IconUrl"),
         website: either("WebsiteURL", "WebsiteUrl"),
     }
@@ -105,39 +105,39 @@ fn service(value: Option<&Value>) -> RawService {
 
 fn object(fields: &Map<String, Value>) -> RawObject {
     RawObject {
-        title: said(fields.get("Title")),
-        description: said(fields.get("Description")),
+        title: value_of(fields.get("Title")),
+        description: value_of(fields.get("Description")),
         thumbnail: thumbnail(fields.get("Thumbnail")),
-        url: said(fields.get("Url")),
-        alternate: said_at_all(fields.get("AlternateUrl")),
+        url: value_of(fields.get("Url")),
+        alternate: optional_value(fields.get("AlternateUrl")),
     }
 }
 
 fn thumbnail(value: Option<&Value>) -> RawThumbnail {
     let Some(Value::Object(fields)) = value else {
-        let url = if said(value) == Said::Nothing { Said::Nothing } else { Said::Other };
+        let url = if value_of(value) == RawValue::Absent { RawValue::Absent } else { RawValue::Other };
         return RawThumbnail { url, ..RawThumbnail::default() };
     };
     RawThumbnail {
-        url: said(fields.get("Url")),
-        height: said(fields.get("Height")),
-        width: said(fields.get("Width")),
+        url: value_of(fields.get("Url")),
+        height: value_of(fields.get("Height")),
+        width: value_of(fields.get("Width")),
     }
 }
 
-/// A value in which no object has a name twice: whoever reads the first and whoever reads the last would see different
-/// activities.
-struct Once(Value);
+/// A value in which no object repeats a name: parsers that keep the first and parsers that keep the last would see
+/// different activities.
+struct UniqueNames(Value);
 
-impl<'de> Deserialize<'de> for Once {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Once, D::Error> {
-        deserializer.deserialize_any(OnceVisitor).map(Once)
+impl<'de> Deserialize<'de> for UniqueNames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<UniqueNames, D::Error> {
+        deserializer.deserialize_any(UniqueNamesVisitor).map(UniqueNames)
     }
 }
 
-struct OnceVisitor;
+struct UniqueNamesVisitor;
 
-impl<'de> Visitor<'de> for OnceVisitor {
+impl<'de> Visitor<'de> for UniqueNamesVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -174,7 +174,7 @@ impl<'de> Visitor<'de> for OnceVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Once(item)) = items.next_element()? {
+        while let Some(UniqueNames(item)) = items.next_element()? {
             list.push(item);
         }
         Ok(list.into())
@@ -184,21 +184,21 @@ impl<'de> Visitor<'de> for OnceVisitor {
         let mut fields = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
             if fields.contains_key(&name) {
-                return Err(de::Error::custom(format_args!("{name} is there twice")));
+                return Err(de::Error::custom(format_args!("{name} appears twice")));
             }
-            let Once(value) = entries.next_value()?;
+            let UniqueNames(value) = entries.next_value()?;
             fields.insert(name, value);
         }
         Ok(fields.into())
     }
 }
 
-/// An activity in the form that [`read`] reads, with all that makes it again elsewhere: its source, when it was
-/// published, who may see it, and the names in `To` as they were sent. The names of existing accounts alone would tell
+/// An activity in the form that [`read`] parses, with everything needed to create it again elsewhere: external key,
+/// published time, visibility, and the names in `To` as they were sent. Listing only existing accounts would reveal to
 /// the actor which private accounts exist.
-pub struct Written<'a>(pub &'a Activity);
+pub struct ExportedActivity<'a>(pub &'a Activity);
 
-impl Serialize for Written<'_> {
+impl Serialize for ExportedActivity<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (state, body) = (&self.0.state, &self.0.body);
         let mut map = serializer.serialize_map(None)?;
@@ -226,7 +226,7 @@ impl Serialize for Written<'_> {
                 map.serialize_entry("LikeCount", &likes.to_string())?;
             }
         }
-        map.serialize_entry(&state.facet.kind.element(), &WrittenObject(&body.object))?;
+        map.serialize_entry(&state.facet.kind.element(), &ExportedObject(&body.object))?;
         map.serialize_entry("Visibility", state.visibility.as_str())?;
         if !body.to.is_empty() {
             map.serialize_entry("To", &body.to)?;
@@ -235,7 +235,7 @@ impl Serialize for Written<'_> {
     }
 }
 
-/// The fields that there are.
+/// The present fields.
 struct Fields<'a>(&'a [(&'a str, Option<&'a str>)]);
 
 impl Serialize for Fields<'_> {
@@ -244,9 +244,9 @@ impl Serialize for Fields<'_> {
     }
 }
 
-struct WrittenObject<'a>(&'a Object);
+struct ExportedObject<'a>(&'a Object);
 
-impl Serialize for WrittenObject<'_> {
+impl Serialize for ExportedObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let object = self.0;
         let mut map = serializer.serialize_map(None)?;
@@ -275,14 +275,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn natural_types_and_strings_say_the_same() {
+    fn natural_types_and_strings_are_equal() {
         let natural = br#"{"CommentCount": 3, "CommentsAvailable": true, "To": ["bob"], "Title": "x"}"#;
         let strings = br#"{"CommentCount": "3", "CommentsAvailable": "true", "To": "bob", "Title": "x"}"#;
         assert_eq!(read(natural), read(strings));
     }
 
     #[test]
-    fn empty_and_null_say_nothing() {
+    fn empty_and_null_are_absent() {
         let empty =
             br#"{"Title": "", "Verb": null, "To": "", "SourceService": null, "Photo": {"Thumbnail": ""}}"#;
         let raw = RawActivity {
@@ -291,17 +291,21 @@ mod tests {
         };
         assert_eq!(read(empty), Ok(raw));
         assert_eq!(read(b"{}"), Ok(RawActivity::default()));
-        assert_eq!(read(br#"{"To": []}"#).unwrap().to, Some(Vec::new()), "nobody is not nothing");
+        assert_eq!(
+            read(br#"{"To": []}"#).unwrap().to,
+            Some(Vec::new()),
+            "an empty list is not an absent one"
+        );
     }
 
     #[test]
-    fn both_spellings_of_addresses() {
+    fn both_spellings_of_url_fields_are_read() {
         let raw = read(br#"{"SourceService": {"IconUrl": "i", "WebsiteURL": "w"}}"#).unwrap();
-        assert_eq!((raw.service.icon, raw.service.website), (Said::text("i"), Said::text("w")));
+        assert_eq!((raw.service.icon, raw.service.website), (RawValue::text("i"), RawValue::text("w")));
     }
 
     #[test]
-    fn what_is_no_object_is_told() {
+    fn malformed_bodies_are_rejected() {
         let deep = format!("{{\"Deep\": {}{}}}", "[".repeat(1_000), "]".repeat(1_000));
         let with_a_tail = "{} {}";
         for wrong in
@@ -313,22 +317,22 @@ mod tests {
         assert_eq!(read(&vec![b' '; MAX_BODY + 1]), Err(Unreadable::TooLarge));
     }
     #[test]
-    fn no_name_comes_twice() {
+    fn repeated_names_are_rejected() {
         for (wrong, name) in [
             (r#"{"Title": "x", "Title": "x"}"#, "Title"),
             (r#"{"Bookmark": {"Url": "x", "Title": null, "Url": "y"}}"#, "Url"),
             (r#"{"Unknown": [{"deep": 1, "\u0064eep": 2}]}"#, "deep"),
         ] {
-            let Err(Unreadable::Malformed(told)) = read(wrong.as_bytes()) else { panic!("{wrong}") };
-            assert!(told.contains(&format!("{name} is there twice at line 1 column ")), "{told}");
+            let Err(Unreadable::Malformed(message)) = read(wrong.as_bytes()) else { panic!("{wrong}") };
+            assert!(message.contains(&format!("{name} appears twice at line 1 column ")), "{message}");
         }
         let long = format!(r#"{{"{0}":1,"{0}":1}}"#, "x".repeat(10_000));
-        assert!(read(long.as_bytes()).unwrap_err().to_string().len() < 1_000, "a message stays short");
+        assert!(read(long.as_bytes()).unwrap_err().to_string().len() < 1_000, "the message is too long");
         assert!(read(br#"{"a": {"a": [{"a": 1}, {"a": 1}]}}"#).is_ok());
     }
 
     #[test]
-    fn a_byte_order_mark_says_nothing() {
+    fn a_byte_order_mark_is_ignored() {
         assert_eq!(read(b"\xEF\xBB\xBF{}"), Ok(RawActivity::default()));
         assert!(read(b"\xEF\xBB\xBF\xEF\xBB\xBF{}").is_err());
     }

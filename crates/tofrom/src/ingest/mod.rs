@@ -1,11 +1,11 @@
-//! How activities come in, whoever brings them: a line of an import today, a request or a source's feed tomorrow.
+//! Ingest of activities, from requests, imports and sources alike.
 //!
-//! Three steps, so that each can be tested alone and only the first depends on how the activity was written:
+//! Three steps, each testable alone. Only the first depends on the format of the activity:
 //!
-//! - reading ([`read_activity`]) turns bytes into a [`RawActivity`]: what was said, field by field, unjudged. JSON and
-//!   Atom have a reader each; XML text and Fast Infoset become the same tree of elements, which one reader understands;
-//! - [`normalise`] judges it: a [`Draft`] is complete, within all limits and free of what can't be shown;
-//! - [`Ingest::accept`] gives it an identifier and a version and hands it to the store.
+//! - parsing ([`read_activity`]) turns bytes into a [`RawActivity`]: the fields as written, not validated. JSON and Atom
+//!   have a parser each; XML text and Fast Infoset become the same tree of elements, which a third parser reads;
+//! - [`normalise`] validates it: a [`Draft`] is complete, within all limits and valid in every representation;
+//! - [`Ingest::accept`] assigns an identifier and a version and writes it to the store.
 
 mod accept;
 mod atom;
@@ -25,22 +25,24 @@ mod xml;
 pub use accept::{Ingest, Outcome, first_versions};
 pub(crate) use fields::{MAX_COUNT, MAX_DESCRIPTION, MAX_TITLE, MAX_URL};
 pub use ids::Randomness;
-pub use normalise::{Draft, Unsaid, normalise};
+pub use normalise::{Draft, OmittedFields, normalise};
 pub(crate) use normalise::{MAX_SOURCE_ID, MAX_TO};
-pub use raw::{RawActivity, RawObject, RawService, RawThumbnail, Said};
+pub use raw::{RawActivity, RawObject, RawService, RawThumbnail, RawValue};
 pub(crate) use read::read_element;
-pub use read::{MAX_ENTRIES, MAX_FEED, Unreadable, counts_after, form_of, read_activity, read_feed};
+pub use read::{
+    MAX_ENTRIES, MAX_FEED, Unreadable, counts_after, format_of_media_type, read_activity, read_feed,
+};
 
-/// The largest activity that is read, in bytes as written.
+/// The maximum size of an activity in bytes as written.
 pub const MAX_BODY: usize = 64 * 1024;
 
-/// Why an activity is not taken: the field, by its name in the contract (`Bookmark.Url`), and what would be right.
+/// Why an activity is rejected: the field, by its name in the API (`Bookmark.Url`), and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {detail}")]
 pub struct Refused {
     /// The field.
     pub field: String,
-    /// What is wrong with it and what would be right, for whoever wrote it.
+    /// What is wrong with it and what was expected.
     pub detail: String,
 }
 

@@ -1,62 +1,61 @@
-//! Judges what was said. Nothing here does I/O or reads a clock: the same activity at the same time is always judged
-//! alike, whichever way it came.
+//! Validates activities. Nothing here does I/O or reads a clock: the same activity at the same time always gives the same
+//! result.
 
 use super::fields::{count, description, flag, number, text, title, url};
 use super::raw::{RawActivity, RawObject, RawThumbnail};
 use super::read::counts_after;
-use super::{Refused, Said};
+use super::{RawValue, Refused};
 use model::{
     AccountName, Body, Comments, Format, Kind, Millis, Object, Service, ServiceName, Thumbnail, Verb,
     Visibility, parse_category,
 };
 use std::collections::BTreeSet;
 
-/// Bytes of a source's identifier.
+/// The maximum size of a source id in bytes.
 pub(crate) const MAX_SOURCE_ID: usize = 512;
-/// Accounts that one activity addresses.
+/// The maximum number of recipients.
 pub(crate) const MAX_TO: usize = 100;
-/// How far ahead of the clock something may be published: clocks differ, and some people live in tomorrow.
-const MAX_AHEAD: i64 = 24 * 60 * 60 * 1_000;
+/// How far in the future a publication time may be: clocks and time zones differ.
+const MAX_FUTURE: i64 = 24 * 60 * 60 * 1_000;
 
-/// Which of what only Atom shows was not said: it stays as it was where there is an earlier version.
+/// The Atom-only fields that the body omits. They keep their value if there is an earlier version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unsaid {
-    /// The entry's own summary.
+pub struct OmittedFields {
+    /// The summary of the entry.
     pub summary: bool,
-    /// The object's alternate link.
+    /// The alternate link of the object.
     pub alternate: bool,
-    /// Counts that Atom cannot say.
+    /// The counts that Atom cannot express.
     pub counts: bool,
 }
 
-/// An activity that may be taken in. What is `None` stays as it was where there is an earlier version, and has its
-/// default where there is none.
+/// A validated activity. `None` keeps the value of an earlier version, or means the default if there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// What is shown of it.
+    /// The content.
     pub body: Body,
-    /// What an earlier version adds to that.
-    pub unsaid: Unsaid,
+    /// The omitted fields, which an earlier version fills in.
+    pub omitted: OmittedFields,
     /// The type of its object.
     pub kind: Kind,
-    /// What was done.
+    /// The verb.
     pub verb: Verb,
-    /// When it was published; else when it is received.
+    /// When it was published; by default when it is received.
     pub published: Option<Millis>,
-    /// Who may see it; else everybody.
+    /// Who may see it; by default everyone.
     pub visibility: Option<Visibility>,
-    /// Whom it addresses; else nobody. Sorted, without repeats and without texts that can't be a name.
+    /// The recipients; by default none. Sorted, without repeats and without invalid names.
     pub to: Option<Vec<AccountName>>,
-    /// When it was received, if not now. Nothing that comes from outside sets this: the demo does, to look like life.
+    /// When it was received, if not now. Never set from outside: only the demo uses it.
     pub received: Option<Millis>,
 }
 
 impl Draft {
-    /// The body of the version that this becomes where `before` is the body of the version before. A summary that is the
-    /// description is none, and so is an alternate link that is the address: both are shown for them anyway.
+    /// The body of the next version, given the body of the version before. A summary that equals the description and an
+    /// alternate link that equals the address are dropped: the other field is shown in their place anyway.
     pub fn body_after(&self, before: Option<&Body>) -> Body {
         let mut body = self.body.clone();
-        if self.unsaid.counts {
+        if self.omitted.counts {
             let before = before.map(|before| before.comments);
             body.comments = counts_after(Format::Atom, body.comments, before);
         }
@@ -66,10 +65,10 @@ impl Draft {
             (None, None) => Vec::new(),
         };
         if let Some(before) = before {
-            if self.unsaid.summary {
+            if self.omitted.summary {
                 body.summary.clone_from(&before.summary);
             }
-            if self.unsaid.alternate {
+            if self.omitted.alternate {
                 body.object.alternate.clone_from(&before.object.alternate);
             }
         }
@@ -83,13 +82,13 @@ impl Draft {
     }
 }
 
-/// The draft of what was said, or the first thing that is wrong with it.
+/// Validates an activity. Returns the first error.
 pub fn normalise(raw: &RawActivity, now: Millis) -> Result<Draft, Refused> {
-    let title = title("Title", &raw.title)?.ok_or_else(|| missing("Title", "a sentence for people"))?;
-    let Facets { kind, verb, object, unsaid_alternate } = facets(raw)?;
-    let summary = raw.summary.as_ref().map(|said| description("EntrySummary", said)).transpose()?;
+    let title = title("Title", &raw.title)?.ok_or_else(|| missing("Title", "a sentence for display"))?;
+    let Facets { kind, verb, object, omits_alternate } = facets(raw)?;
+    let summary = raw.summary.as_ref().map(|value| description("EntrySummary", value)).transpose()?;
     Ok(Draft {
-        unsaid: Unsaid { summary: summary.is_none(), alternate: unsaid_alternate, counts: false },
+        omitted: OmittedFields { summary: summary.is_none(), alternate: omits_alternate, counts: false },
         body: Body {
             source_id: source_id(&raw.source_id)?,
             title,
@@ -114,24 +113,24 @@ pub fn normalise(raw: &RawActivity, now: Millis) -> Result<Draft, Refused> {
 }
 
 fn missing(field: &str, what: &str) -> Refused {
-    Refused::new(field, format!("is needed: {what}"))
+    Refused::new(field, format!("required: {what}"))
 }
 
-fn source_id(said: &Said) -> Result<String, Refused> {
+fn source_id(value: &RawValue) -> Result<String, Refused> {
     let field = "SourceId";
-    let id = text(field, said)?
-        .ok_or_else(|| missing(field, "the identifier that the service itself gives it"))?;
+    let id = text(field, value)?.ok_or_else(|| missing(field, "the id of the activity on the service"))?;
     if id.len() > MAX_SOURCE_ID || id.chars().any(char::is_control) {
         return Err(Refused::new(field, "expected 1 to 512 bytes without control characters"));
     }
     Ok(id.to_owned())
 }
 
-fn service_name(said: &Said) -> Result<ServiceName, Refused> {
+fn service_name(value: &RawValue) -> Result<ServiceName, Refused> {
     let field = "SourceService.Name";
-    let name = text(field, said)?.ok_or_else(|| missing(field, "the service on which it was done"))?;
+    let name = text(field, value)?.ok_or_else(|| missing(field, "the service that it was done on"))?;
     ServiceName::parse(name).ok_or_else(|| {
-        let rule = "expected 1 to 64 characters without slash, comma, control character or blanks around it";
+        let rule =
+            "expected 1 to 64 characters without slash, comma, control characters or surrounding spaces";
         Refused::new(field, rule)
     })
 }
@@ -140,11 +139,11 @@ struct Facets {
     kind: Kind,
     verb: Verb,
     object: Object,
-    unsaid_alternate: bool,
+    omits_alternate: bool,
 }
 
-/// Type, verb and object go together: the object stands under the name of its type, and `Category` can't be taken
-/// apart for a type that nobody knows without that name.
+/// Type, verb and object belong together: the object is in a field named after its type, and a `Category` of an unknown
+/// type can only be split with the help of that name.
 fn facets(raw: &RawActivity) -> Result<Facets, Refused> {
     let word = "expected a word of letters, digits and hyphens, or its IRI";
     let kind = text("Type", &raw.kind)?
@@ -153,58 +152,60 @@ fn facets(raw: &RawActivity) -> Result<Facets, Refused> {
     let verb = text("Verb", &raw.verb)?
         .map(|text| Verb::parse(text).ok_or_else(|| Refused::new("Verb", word)))
         .transpose()?;
-    let spoken =
-        text("Category", &raw.category)?.map(|text| categorised(text, kind.as_ref(), raw)).transpose()?;
-    if let (Some((_, from_category)), Some(verb)) = (&spoken, &verb)
+    let categorised =
+        text("Category", &raw.category)?.map(|text| split_category(text, kind.as_ref(), raw)).transpose()?;
+    if let (Some((_, from_category)), Some(verb)) = (&categorised, &verb)
         && from_category != verb
     {
-        return Err(Refused::new("Verb", "says something else than Category: give one of them"));
+        return Err(Refused::new("Verb", "contradicts Category: send only one of them"));
     }
-    let (kind, verb) = match (spoken, kind, verb) {
+    let (kind, verb) = match (categorised, kind, verb) {
         (Some(both), ..) => both,
         (None, Some(kind), Some(verb)) => (kind, verb),
         (None, None, Some(_)) => {
-            return Err(missing("Type", "with Verb, the type of the object, like bookmark"));
+            return Err(missing("Type", "the type of the object, such as bookmark, together with Verb"));
         }
-        (None, Some(_), None) => return Err(missing("Verb", "with Type, what was done, like shared")),
+        (None, Some(_), None) => {
+            return Err(missing("Verb", "what was done, such as shared, together with Type"));
+        }
         (None, None, None) => {
-            return Err(missing("Category", "like BookmarkShared, or else Verb and Type"));
+            return Err(missing("Category", "such as BookmarkShared, or else Verb and Type"));
         }
     };
-    let (object, unsaid_alternate) = object(&kind, raw)?;
-    Ok(Facets { kind, verb, object, unsaid_alternate })
+    let (object, omits_alternate) = object(&kind, raw)?;
+    Ok(Facets { kind, verb, object, omits_alternate })
 }
 
-/// The type and verb of a `Category`: of the `Type` beside it, else of an object that is there, else of a known type.
-fn categorised(text: &str, told: Option<&Kind>, raw: &RawActivity) -> Result<(Kind, Verb), Refused> {
-    let found = match told {
+/// Type and verb of a `Category`, given the `Type`, else an object in the body, else a known type.
+fn split_category(text: &str, kind: Option<&Kind>, raw: &RawActivity) -> Result<(Kind, Verb), Refused> {
+    let found = match kind {
         Some(kind) => parse_category(text, Some(kind)),
         None => {
-            // Of the objects whose type begins the word, the longest name: `Top-hat` before `Top`.
-            let mut there: Vec<_> = raw.objects.iter().filter_map(|(name, _)| Kind::parse(name)).collect();
-            there.sort_by_key(|kind| std::cmp::Reverse(kind.as_str().len()));
-            there
+            // The longest matching object name: `Top-hat` before `Top`.
+            let mut kinds: Vec<_> = raw.objects.iter().filter_map(|(name, _)| Kind::parse(name)).collect();
+            kinds.sort_by_key(|kind| std::cmp::Reverse(kind.as_str().len()));
+            kinds
                 .iter()
                 .find_map(|kind| parse_category(text, Some(kind)))
                 .or_else(|| parse_category(text, None))
         }
     };
     found.ok_or_else(|| {
-        let rule = "expected the object's type and what was done with it, like BookmarkShared";
+        let rule = "expected the type of the object and what was done, such as BookmarkShared";
         Refused::new("Category", rule)
     })
 }
 
-/// The object, and whether nothing was said of its alternate link.
+/// The object, and whether its alternate link was omitted.
 fn object(kind: &Kind, raw: &RawActivity) -> Result<(Object, bool), Refused> {
     let name = kind.element();
     let exact = raw.objects.iter().find(|(element, _)| *element == name);
     let any_case = || raw.objects.iter().find(|(element, _)| Kind::parse(element).as_ref() == Some(kind));
     let what = "the object, with Title or Url";
-    let (_, said) = exact.or_else(any_case).ok_or_else(|| missing(&name, what))?;
+    let (_, value) = exact.or_else(any_case).ok_or_else(|| missing(&name, what))?;
     let RawObject { title: object_title, description: text, thumbnail: picture, url: address, alternate } =
-        said;
-    let page = alternate.as_ref().map(|said| url(&format!("{name}.AlternateUrl"), said)).transpose()?;
+        value;
+    let page = alternate.as_ref().map(|value| url(&format!("{name}.AlternateUrl"), value)).transpose()?;
     let object = Object {
         title: title(&format!("{name}.Title"), object_title)?,
         description: description(&format!("{name}.Description"), text)?,
@@ -213,24 +214,24 @@ fn object(kind: &Kind, raw: &RawActivity) -> Result<(Object, bool), Refused> {
         alternate: page.flatten(),
     };
     if object.title.is_none() && object.url.is_none() {
-        return Err(Refused::new(name, "needs Title or Url"));
+        return Err(Refused::new(name, "requires Title or Url"));
     }
     Ok((object, alternate.is_none()))
 }
 
-fn thumbnail(object: &str, said: &RawThumbnail) -> Result<Option<Thumbnail>, Refused> {
-    if *said == RawThumbnail::default() {
+fn thumbnail(object: &str, value: &RawThumbnail) -> Result<Option<Thumbnail>, Refused> {
+    if *value == RawThumbnail::default() {
         return Ok(None);
     }
     let field = format!("{object}.Thumbnail.Url");
     Ok(Some(Thumbnail {
-        url: url(&field, &said.url)?.ok_or_else(|| missing(&field, "the picture's address"))?,
-        height: number(&format!("{object}.Thumbnail.Height"), &said.height)?,
-        width: number(&format!("{object}.Thumbnail.Width"), &said.width)?,
+        url: url(&field, &value.url)?.ok_or_else(|| missing(&field, "the address of the picture"))?,
+        height: number(&format!("{object}.Thumbnail.Height"), &value.height)?,
+        width: number(&format!("{object}.Thumbnail.Width"), &value.width)?,
     }))
 }
 
-/// Counts beat the flag, and where one is given the other is 0.
+/// Counts take precedence over the flag. If only one count is sent, the other is 0.
 fn comments(raw: &RawActivity) -> Result<Comments, Refused> {
     let comments = count("CommentCount", &raw.comment_count)?;
     let likes = count("LikeCount", &raw.like_count)?;
@@ -241,27 +242,27 @@ fn comments(raw: &RawActivity) -> Result<Comments, Refused> {
     })
 }
 
-fn published(said: &Said, now: Millis) -> Result<Option<Millis>, Refused> {
+fn published(value: &RawValue, now: Millis) -> Result<Option<Millis>, Refused> {
     let field = "PublishedDate";
-    let Some(text) = text(field, said)? else { return Ok(None) };
+    let Some(text) = text(field, value)? else { return Ok(None) };
     let published = Millis::parse(text).map_err(|why| Refused::new(field, why.to_string()))?;
-    if published.0 > now.0.saturating_add(MAX_AHEAD) {
-        return Err(Refused::new(field, "is more than 24 hours ahead"));
+    if published.0 > now.0.saturating_add(MAX_FUTURE) {
+        return Err(Refused::new(field, "is more than 24 hours in the future"));
     }
     Ok(Some(published))
 }
 
-fn visibility(said: &Said) -> Result<Option<Visibility>, Refused> {
+fn visibility(value: &RawValue) -> Result<Option<Visibility>, Refused> {
     let field = "Visibility";
     let word = |text| {
         Visibility::parse(text).ok_or_else(|| Refused::new(field, "expected public, followers or direct"))
     };
-    text(field, said)?.map(word).transpose()
+    text(field, value)?.map(word).transpose()
 }
 
-fn addressed(names: &[Said]) -> Result<Vec<AccountName>, Refused> {
+fn addressed(names: &[RawValue]) -> Result<Vec<AccountName>, Refused> {
     if names.len() > MAX_TO {
-        return Err(Refused::new("To", format!("at most {MAX_TO} names")));
+        return Err(Refused::new("To", format!("expected at most {MAX_TO} names")));
     }
     let texts = names.iter().map(|name| text("To", name)).collect::<Result<Vec<_>, _>>()?;
     let names: BTreeSet<_> =

@@ -1,4 +1,4 @@
-//! Every rule of a body once, from JSON, as it is read.
+//! Every validation rule, with bodies in JSON.
 
 use super::*;
 use crate::ingest::json::read;
@@ -13,7 +13,7 @@ fn good() -> Value {
     })
 }
 
-/// The good activity with other values at some JSON pointers; `null` leaves a field out.
+/// The valid activity with other values at some JSON pointers; `null` removes a field.
 fn with(changes: &[(&str, Value)]) -> Result<Draft, Refused> {
     let mut activity = good();
     for (pointer, value) in changes {
@@ -25,7 +25,7 @@ fn with(changes: &[(&str, Value)]) -> Result<Draft, Refused> {
 }
 
 #[test]
-fn the_least_that_is_needed() {
+fn required_fields_are_enough() {
     let draft = with(&[]).unwrap();
     assert_eq!((draft.kind.as_str(), draft.verb.as_str()), ("bookmark", "share"));
     assert_eq!(draft.body.comments, Comments::Available(false));
@@ -35,7 +35,7 @@ fn the_least_that_is_needed() {
 }
 
 #[test]
-fn refusals_name_the_field() {
+fn errors_name_the_field() {
     let long = |n: usize| json!("x".repeat(n));
     for (pointer, value, field) in [
         ("/Title", json!(null), "Title"),
@@ -83,7 +83,7 @@ fn refusals_name_the_field() {
         ("/CommentsAvailable", json!("maybe"), "CommentsAvailable"),
         ("/PublishedDate", json!("yesterday"), "PublishedDate"),
         ("/PublishedDate", json!("2026-01-01T00:00:00"), "PublishedDate"),
-        ("/PublishedDate", json!(Millis(NOW.0 + MAX_AHEAD + 1).zulu()), "PublishedDate"),
+        ("/PublishedDate", json!(Millis(NOW.0 + MAX_FUTURE + 1).zulu()), "PublishedDate"),
         ("/Visibility", json!("friends"), "Visibility"),
         ("/To", json!(vec!["bob"; 101]), "To"),
         ("/To", json!([{"name": "bob"}]), "To"),
@@ -97,13 +97,13 @@ fn refusals_name_the_field() {
 }
 
 #[test]
-fn limits_are_reached_before_they_are_passed() {
+fn values_at_the_limit_are_valid() {
     for (pointer, value) in [
         ("/Title", json!("é".repeat(1_000))),
         ("/SourceId", json!("ü".repeat(256))),
         ("/SourceId", json!(" ")),
         ("/Bookmark/Description", json!("x".repeat(16 * 1024))),
-        ("/PublishedDate", json!(Millis(NOW.0 + MAX_AHEAD).zulu())),
+        ("/PublishedDate", json!(Millis(NOW.0 + MAX_FUTURE).zulu())),
         ("/To", json!(vec!["bob"; 100])),
         ("/CommentCount", json!(2_147_483_647_u32)),
     ] {
@@ -112,18 +112,18 @@ fn limits_are_reached_before_they_are_passed() {
 }
 
 #[test]
-fn verb_and_type_make_the_category() {
+fn verb_and_type_replace_category() {
     let iri = |word: &str| json!(format!("http://activitystrea.ms/schema/1.0/{word}"));
     for (verb, kind) in [(json!("shared"), json!("bookmark")), (iri("share"), iri("bookmark"))] {
         let draft = with(&[("/Category", json!(null)), ("/Verb", verb), ("/Type", kind)]).unwrap();
         assert_eq!((draft.kind.as_str(), draft.verb.as_str()), ("bookmark", "share"));
     }
     let all_three = [("/Verb", json!("share")), ("/Type", json!("bookmark"))];
-    assert!(with(&all_three).is_ok(), "they agree");
+    assert!(with(&all_three).is_ok(), "consistent fields were rejected");
 }
 
 #[test]
-fn a_type_that_nobody_knows_is_told_by_its_object() {
+fn an_unknown_type_is_found_by_its_object() {
     let hat = json!({"Title": "a hat"});
     let draft =
         with(&[("/Category", json!("Top-hatDoffed")), ("/Top-hat", hat.clone()), ("/Top", hat.clone())]);
@@ -134,11 +134,11 @@ fn a_type_that_nobody_knows_is_told_by_its_object() {
         ("/Type", json!("photo")),
         ("/photo", hat),
     ]);
-    assert!(lower.is_ok(), "the element in another case");
+    assert!(lower.is_ok(), "the element name is case-sensitive");
 }
 
 #[test]
-fn counts_beat_the_flag() {
+fn counts_take_precedence_over_the_flag() {
     let draft = with(&[("/LikeCount", json!("12")), ("/CommentsAvailable", json!(true))]).unwrap();
     assert_eq!(draft.body.comments, Comments::Counted { comments: 0, likes: 12 });
     let draft = with(&[("/CommentsAvailable", json!("TRUE"))]).unwrap();
@@ -161,14 +161,14 @@ fn counts_have_a_limit() {
 }
 
 #[test]
-fn names_that_nobody_can_have_reach_nobody() {
+fn invalid_names_are_no_recipients() {
     let draft = with(&[("/To", json!(["Bob", "no such name!", ""]))]).unwrap();
     assert_eq!(draft.to, Some(vec![AccountName::parse("bob").unwrap()]));
     assert_eq!(with(&[("/To", json!([]))]).unwrap().to, Some(Vec::new()));
 }
 
 #[test]
-fn what_does_not_come_from_a_body_is_ignored() {
+fn server_fields_in_a_body_are_ignored() {
     let draft = with(&[
         ("/ReceivedDate", json!("2001-01-01T00:00:00.000+00:00")),
         ("/ActivityIdentifier", json!({"odd": 1})),

@@ -1,58 +1,58 @@
-//! An activity as somebody wrote it: the contract's fields, as text where text is due, unjudged.
+//! A parsed activity: the fields of the API as text, not validated.
 //!
-//! Every representation is read into this one form, so that the rules of [`normalise`](super::normalise) hold for all
-//! of them alike. Identifier, received date and user are not among the fields: they never come from a body.
+//! All formats are parsed into this form, so that [`normalise`](super::normalise) applies the same rules to all of them.
+//! Identifier, received date and user are not included: they never come from a body.
 
-/// What was said of one field.
+/// The value of a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Said {
-    /// Nothing, or an empty text.
+pub enum RawValue {
+    /// Absent or empty.
     #[default]
-    Nothing,
-    /// A text; numbers and booleans are what they are written as.
+    Absent,
+    /// A text. Numbers and booleans as they are written.
     Text(String),
-    /// Something that is no text: an object, a list.
+    /// Not a text: an object or a list.
     Other,
 }
 
-impl Said {
-    /// A text; an empty one says nothing.
-    pub fn text(text: impl Into<String>) -> Said {
+impl RawValue {
+    /// A text; an empty one counts as absent.
+    pub fn text(text: impl Into<String>) -> RawValue {
         let text = text.into();
-        if text.is_empty() { Said::Nothing } else { Said::Text(text) }
+        if text.is_empty() { RawValue::Absent } else { RawValue::Text(text) }
     }
 }
 
-/// Everything that an activity can say.
+/// All fields of an activity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawActivity {
-    /// `SourceId`: the service's own id of it.
-    pub source_id: Said,
+    /// `SourceId`: the id of the activity on the service.
+    pub source_id: RawValue,
     /// `Title`.
-    pub title: Said,
-    /// `EntrySummary`, the `summary` of an entry in Atom; `None` where it is not said at all.
-    pub summary: Option<Said>,
+    pub title: RawValue,
+    /// `EntrySummary`, the `summary` of an entry in Atom; `None` if omitted.
+    pub summary: Option<RawValue>,
     /// `Category`: type and verb in one word.
-    pub category: Said,
+    pub category: RawValue,
     /// `Verb`.
-    pub verb: Said,
+    pub verb: RawValue,
     /// `Type`.
-    pub kind: Said,
+    pub kind: RawValue,
     /// `SourceService`.
     pub service: RawService,
     /// `CommentsAvailable`.
-    pub comments_available: Said,
+    pub comments_available: RawValue,
     /// `CommentCount`.
-    pub comment_count: Said,
+    pub comment_count: RawValue,
     /// `LikeCount`.
-    pub like_count: Said,
+    pub like_count: RawValue,
     /// `PublishedDate`.
-    pub published: Said,
+    pub published: RawValue,
     /// `Visibility`.
-    pub visibility: Said,
-    /// `To`; `None` where it is not said at all.
-    pub to: Option<Vec<Said>>,
-    /// Everything else that could be the object, by its name: which one is, the type decides.
+    pub visibility: RawValue,
+    /// `To`; `None` if omitted.
+    pub to: Option<Vec<RawValue>>,
+    /// All other fields that could be the object, by name. The type decides which one is.
     pub objects: Vec<(String, RawObject)>,
 }
 
@@ -60,35 +60,35 @@ pub struct RawActivity {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawService {
     /// `Name`.
-    pub name: Said,
+    pub name: RawValue,
     /// `IconURL`.
-    pub icon: Said,
+    pub icon: RawValue,
     /// `WebsiteURL`.
-    pub website: Said,
+    pub website: RawValue,
 }
 
-/// The object, under the name of its type.
+/// The object, in a field named after its type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawObject {
     /// `Title`.
-    pub title: Said,
+    pub title: RawValue,
     /// `Description`.
-    pub description: Said,
+    pub description: RawValue,
     /// `Thumbnail`.
     pub thumbnail: RawThumbnail,
     /// `Url`.
-    pub url: Said,
-    /// `AlternateUrl`, the object's `link rel="alternate"` in Atom; `None` where it is not said at all.
-    pub alternate: Option<Said>,
+    pub url: RawValue,
+    /// `AlternateUrl`, the object's `link rel="alternate"` in Atom; `None` if omitted.
+    pub alternate: Option<RawValue>,
 }
 
 /// `Thumbnail`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawThumbnail {
     /// `Url`.
-    pub url: Said,
+    pub url: RawValue,
     /// `Height`.
-    pub height: Said,
+    pub height: RawValue,
     /// `Width`.
-    pub width: Said,
+    pub width: RawValue,
 }

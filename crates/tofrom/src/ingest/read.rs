@@ -1,19 +1,18 @@
-//! From a body to what it says, in whichever of the four representations it is written.
+//! Parses a request body in one of the four formats.
 //!
-//! The four agree: what one of them can say is read from each alike, so that an activity may be read in one and put
-//! back in another. A body that says one thing twice is refused, because nobody can tell which of the two was meant.
-//! Whatever else is in a body is looked over: a field that nobody knows today may mean something tomorrow.
+//! The formats agree: an activity may be read in one and sent back in another. A body with a repeated field is rejected,
+//! because it is unclear which value counts. Unknown fields are ignored: they may get a meaning later.
 
 use super::{MAX_BODY, RawActivity, atom, element, json, xml};
 use infoset::{Element, Limits, TreeBuilder, decode};
 use model::{Comments, Format};
 
-/// The largest feed that is read, in bytes as written.
+/// The maximum size of a feed in bytes as written.
 pub const MAX_FEED: usize = 8 << 20;
-/// The most entries that are read of a feed.
+/// The maximum number of entries of a feed.
 pub const MAX_ENTRIES: usize = 1_000;
 
-/// What one activity may cost to read. Its elements stand three deep; the rest is for what others add to it.
+/// The parser limits of one activity. Its elements are three levels deep; the rest is for extensions.
 pub(super) const LIMITS: Limits = Limits {
     bytes: MAX_BODY,
     depth: 32,
@@ -23,41 +22,40 @@ pub(super) const LIMITS: Limits = Limits {
     output: 8 * MAX_BODY,
 };
 
-/// How much of what somebody wrote a message repeats.
+/// How many characters of a body an error message repeats.
 const MAX_MESSAGE: usize = 300;
 
-/// Why bytes are no activity at all, for whoever wrote them.
+/// Why a body cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// An activity of more than [`MAX_BODY`].
+    /// The activity is larger than [`MAX_BODY`].
     #[error("an activity is at most 64 KiB")]
     TooLarge,
-    /// A feed of more than [`MAX_FEED`] or [`MAX_ENTRIES`].
+    /// The feed exceeds [`MAX_FEED`] or [`MAX_ENTRIES`].
     #[error("a feed is at most 8 MiB and 1,000 entries")]
     TooMany,
-    /// Not what it should be: what is wrong, and where.
+    /// The body is malformed: the reason and the position.
     #[error("{0}")]
     Malformed(String),
 }
 
 impl Unreadable {
-    /// A message that fits into an answer, whatever it repeats of the body.
-    pub(super) fn malformed(what: impl AsRef<str>) -> Unreadable {
-        let what = what.as_ref();
-        let shown = what.chars().take(MAX_MESSAGE).map(|c| if c.is_control() { ' ' } else { c });
+    /// A message of limited length without control characters.
+    pub(super) fn malformed(text: impl AsRef<str>) -> Unreadable {
+        let text = text.as_ref();
+        let shown = text.chars().take(MAX_MESSAGE).map(|c| if c.is_control() { ' ' } else { c });
         let mut message: String = shown.collect();
-        if message.len() < what.len() {
+        if message.len() < text.len() {
             message.push('…');
         }
         Unreadable::Malformed(message)
     }
 }
 
-/// The representation that a `Content-Type` names, `None` if it is none of the four.
+/// The format that a `Content-Type` names, `None` if it is not supported.
 ///
-/// Parameters do not matter, but for a character set: all four are written in UTF-8, and text that claims to be in
-/// another would be read wrongly.
-pub fn form_of(media_type: &str) -> Result<Option<Format>, Unreadable> {
+/// Parameters are ignored, except for the character set: all formats are UTF-8.
+pub fn format_of_media_type(media_type: &str) -> Result<Option<Format>, Unreadable> {
     let mut parts = media_type.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default();
     let named = |name: &str| essence.eq_ignore_ascii_case(name);
@@ -75,13 +73,12 @@ pub fn form_of(media_type: &str) -> Result<Option<Format>, Unreadable> {
     }
 }
 
-/// Whether a name of an encoding means UTF-8.
+/// Whether an encoding name means UTF-8.
 pub(super) fn is_utf8(name: &str) -> bool {
     name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
 }
 
-/// Reads one activity that stands alone: an object in JSON, `Activity` at the root in XML and Fast Infoset, an `entry`
-/// in Atom.
+/// Parses a single activity: an object in JSON, the root element `Activity` in XML and Fast Infoset, an `entry` in Atom.
 pub fn read_activity(bytes: &[u8], form: Format) -> Result<RawActivity, Unreadable> {
     match form {
         Format::Json => json::read(bytes),
@@ -90,7 +87,7 @@ pub fn read_activity(bytes: &[u8], form: Format) -> Result<RawActivity, Unreadab
     }
 }
 
-/// Reads a document of elements, whatever it is about: XML text or Fast Infoset.
+/// Parses an XML or Fast Infoset document into elements.
 pub(crate) fn read_element(bytes: &[u8], form: Format) -> Result<Element, Unreadable> {
     if bytes.len() > MAX_BODY {
         return Err(Unreadable::TooLarge);
@@ -101,11 +98,11 @@ pub(crate) fn read_element(bytes: &[u8], form: Format) -> Result<Element, Unread
     } else {
         xml::read(bytes, &LIMITS, &mut tree)?;
     }
-    tree.finish().ok_or_else(|| Unreadable::malformed("there is no element"))
+    tree.finish().ok_or_else(|| Unreadable::malformed("expected a root element"))
 }
 
-/// Reads an Atom feed of many activities: what each entry says, or what is wrong with it, in their order. A bad entry
-/// does not hold the others back, but a feed that is no XML holds none.
+/// Parses an Atom feed into its entries, each with its activity or its error, in order. An invalid entry does not affect
+/// the others, but a feed that is not well-formed is rejected as a whole.
 pub fn read_feed(bytes: &[u8]) -> Result<Vec<Result<RawActivity, Unreadable>>, Unreadable> {
     if bytes.len() > MAX_FEED {
         return Err(Unreadable::TooMany);
@@ -113,12 +110,12 @@ pub fn read_feed(bytes: &[u8]) -> Result<Vec<Result<RawActivity, Unreadable>>, U
     atom::feed(bytes)
 }
 
-/// What is known of comments and likes after a body in this form `said` so, where it was `before`.
+/// The comment and like counts after a body in this format sent `sent`, where they were `before`.
 ///
-/// Atom has no place for likes, so they stay as they were, and so does all that an entry leaves out. Its `thr:total` is
-/// 0 also where nothing is known; that tells nothing new of an activity whose comments were never counted.
-pub fn counts_after(form: Format, said: Comments, before: Option<Comments>) -> Comments {
-    match (form, said, before) {
+/// Atom cannot express likes, so they stay unchanged, and so does everything that an entry leaves out. Its `thr:total` is
+/// 0 also for unknown counts, so a 0 does not count as a count if there was none before.
+pub fn counts_after(form: Format, sent: Comments, before: Option<Comments>) -> Comments {
+    match (form, sent, before) {
         (Format::Atom, Comments::Available(_), Some(before)) => before,
         (Format::Atom, Comments::Counted { comments: 0, .. }, None) => Comments::Available(false),
         (Format::Atom, Comments::Counted { comments: 0, .. }, Some(Comments::Available(available))) => {
@@ -127,11 +124,11 @@ pub fn counts_after(form: Format, said: Comments, before: Option<Comments>) -> C
         (Format::Atom, Comments::Counted { comments, .. }, Some(Comments::Counted { likes, .. })) => {
             Comments::Counted { comments, likes }
         }
-        _ => said,
+        _ => sent,
     }
 }
 
-/// That `name` is no root of this form.
+/// The error for an unexpected root element.
 pub(super) fn other_root(root: &Element, expected: &str) -> Unreadable {
     Unreadable::malformed(format!("expected {expected} at the root, not {}", root.name.local))
 }

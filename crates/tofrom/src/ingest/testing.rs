@@ -1,4 +1,4 @@
-//! A store in a folder of its own, with a clock that tests set, for whatever takes activities in or brings them on.
+//! A test fixture: a store in a temporary folder, with a clock that tests set.
 
 use super::{Draft, Ingest, json, normalise};
 use crate::clock::Clock;
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use store::sqlite::{Options, SqliteStore};
 use store::{Accounts, Feeds, NewAccount, Slice};
 
-/// When tests begin.
+/// The time at which tests start.
 pub(crate) const NOW: Millis = Millis(1_794_696_243_123);
 
-/// The store; gone with the test.
-pub(crate) struct Place {
+/// The fixture. Its folder is removed with the test.
+pub(crate) struct IngestFixture {
     folder: PathBuf,
     time: Arc<AtomicI64>,
     pub(crate) store: Arc<SqliteStore>,
@@ -22,8 +22,8 @@ pub(crate) struct Place {
     pub(crate) clock: Clock,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
+impl IngestFixture {
+    pub(crate) fn new() -> IngestFixture {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("tofrom-test-{}-{number}", std::process::id()));
@@ -31,13 +31,13 @@ impl Place {
         let options = Options { synchronous_off: true, ..Options::default() };
         let store = Arc::new(SqliteStore::open(&folder.join("test.db"), options).unwrap());
         let time = Arc::new(AtomicI64::new(NOW.0));
-        let told = Arc::clone(&time);
-        let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
+        let clock_time = Arc::clone(&time);
+        let clock = Clock::from(move || Millis(clock_time.load(Ordering::Relaxed)));
         let ingest = Ingest::new(store.clone(), clock.clone());
-        Place { folder, time, store, ingest, clock }
+        IngestFixture { folder, time, store, ingest, clock }
     }
 
-    /// A millisecond goes by.
+    /// Advances the clock by a millisecond.
     pub(crate) fn tick(&self) {
         self.time.fetch_add(1, Ordering::Relaxed);
     }
@@ -56,7 +56,7 @@ impl Place {
         self.store.create_account(new).await.unwrap().unwrap()
     }
 
-    /// The first thousand entries of these reasons that are not gone.
+    /// The first thousand entries with these reasons that are not retracted.
     pub(crate) async fn ids(&self, owner: &Account, reasons: EntryReasons) -> Vec<ActivityId> {
         let (filter, order) = (Filter::default(), Order::Received);
         let slice = Slice { owner: owner.uid, reasons, order, filter: &filter, after: None, limit: 1_000 };
@@ -65,13 +65,13 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for IngestFixture {
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.folder));
     }
 }
 
-/// A bookmark shared on Delicious, with these fields beside the needed ones or in place of them.
+/// A bookmark shared on Delicious, with these additional or replaced fields.
 pub(crate) fn draft(id: &str, more: Value) -> Draft {
     let mut activity = json!({
         "SourceId": id, "Title": "x", "Category": "BookmarkShared", "SourceService": {"Name": "Delicious"},

@@ -1,9 +1,8 @@
-//! XML text as events, for whoever listens to those of Fast Infoset.
+//! XML text as events, for the same sinks as Fast Infoset.
 //!
-//! The text is hostile until it has been read. quick-xml takes it apart; it forgives much that is no XML, so what it
-//! finds is held to the rules here: names are names, namespaces are declared, values stand in their place. Nothing is
-//! ever expanded: there is no document type declaration, hence no entity but the five that XML itself has. Every octet
-//! is looked at a fixed number of times.
+//! The text is untrusted. quick-xml tokenises it but accepts much that is not well-formed, so this module enforces the
+//! rules: valid names, declared namespaces, content in the right places. Nothing is ever expanded: document type
+//! declarations are rejected, so the only entities are the five of XML itself. Parsing takes linear time.
 
 mod scope;
 
@@ -17,29 +16,29 @@ use quick_xml::events::{BytesDecl, BytesStart, Event};
 use scope::Scope;
 use std::collections::HashSet;
 
-/// What is wrong with the text; where is added in one place.
+/// A message about a fault; the position is added in one place.
 type Fault = String;
 
-/// What counts as blank in XML.
+/// The blanks of XML.
 const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
-const GIVEN_TWICE: &str = "an attribute is given twice";
+const DUPLICATE_ATTRIBUTE: &str = "an attribute is attributes_found twice";
 
-/// What an element, attribute or declaration counts for besides its strings, as it does for Fast Infoset.
+/// The cost of an element, attribute or declaration besides its strings, as for Fast Infoset.
 const NODE_COST: usize = 32;
 
-/// Reads a document and sends its events to the sink; when this fails, throw away what the sink has. Of the limits
-/// those count that text has: `depth`, `attributes` (declarations among them) and `output`.
+/// Parses a document and sends its events to the sink. After an error, discard the sink. The limits `depth`, `attributes`
+/// (including declarations) and `output` apply.
 pub(super) fn read(bytes: &[u8], limits: &Limits, sink: &mut impl Sink) -> Result<(), Unreadable> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes)
-        .map_err(|wrong| Unreadable::malformed(format!("no UTF-8 from octet {} on", wrong.valid_up_to())))?;
+        .map_err(|error| Unreadable::malformed(format!("invalid UTF-8 at byte {}", error.valid_up_to())))?;
     if let Some(wrong) = first_illegal(text) {
-        let message = format!("the character U+{:04X} has no place in XML", u32::from(wrong));
+        let message = format!("the character U+{:04X} is not allowed in XML", u32::from(wrong));
         return Err(Unreadable::malformed(message));
     }
     if !text.trim_start_matches(BLANKS).starts_with('<') {
-        return Err(Unreadable::malformed("expected XML, which begins with <"));
+        return Err(Unreadable::malformed("expected XML, starting with <"));
     }
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_comments = true;
@@ -48,34 +47,34 @@ pub(super) fn read(bytes: &[u8], limits: &Limits, sink: &mut impl Sink) -> Resul
     loop {
         let at = reader.buffer_position();
         let done = match reader.read_event() {
-            Ok(Event::Eof) => return document.end().map_err(|fault| placed(text, at, &fault)),
+            Ok(Event::Eof) => return document.end().map_err(|fault| with_position(text, at, &fault)),
             Ok(event) => document.event(event, at),
-            Err(wrong) => return Err(placed(text, reader.error_position(), &wrong.to_string())),
+            Err(wrong) => return Err(with_position(text, reader.error_position(), &wrong.to_string())),
         };
-        done.map_err(|fault| placed(text, at, &fault))?;
+        done.map_err(|fault| with_position(text, at, &fault))?;
     }
 }
 
-/// A fault and where it is.
-fn placed(text: &str, offset: u64, fault: &str) -> Unreadable {
+/// A fault with its position.
+fn with_position(text: &str, offset: u64, fault: &str) -> Unreadable {
     let before = usize::try_from(offset).ok().and_then(|end| text.get(..end)).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     Unreadable::malformed(format!("{} (line {line}, column {column})", shortened(fault)))
 }
 
-/// Enough of a fault to leave room for its place.
+/// A fault shortened to leave room for its position.
 fn shortened(fault: &str) -> String {
     fault.chars().take(200).collect()
 }
 
 struct Document<'a, S> {
     limits: &'a Limits,
-    /// How much more may be handed to the sink.
+    /// The remaining output budget.
     output: usize,
     sink: &'a mut S,
     scope: Scope,
-    /// How many elements are open.
+    /// The number of open elements.
     depth: usize,
     has_root: bool,
 }
@@ -95,12 +94,12 @@ impl<S: Sink> Document<'_, S> {
             }
             Event::Text(text) if self.depth == 0 => {
                 let blank = text.trim_matches(BLANKS).is_empty();
-                if blank { Ok(()) } else { Err("text has its place inside the root element".to_owned()) }
+                if blank { Ok(()) } else { Err("text is only allowed inside the root element".to_owned()) }
             }
             Event::CData(_) | Event::GeneralRef(_) if self.depth == 0 => {
-                Err("text has its place inside the root element".to_owned())
+                Err("text is only allowed inside the root element".to_owned())
             }
-            Event::Text(text) if text.contains("]]>") => Err("]]> in a text is written ]]&gt;".to_owned()),
+            Event::Text(text) if text.contains("]]>") => Err("]]> in text must be written ]]&gt;".to_owned()),
             Event::Text(text) => self.text(&text.xml10_content()),
             Event::CData(text) => self.text(&text.xml10_content()),
             Event::GeneralRef(reference) => {
@@ -110,11 +109,11 @@ impl<S: Sink> Document<'_, S> {
             Event::PI(instruction) => {
                 let target = instruction.target();
                 let is_target = is_ncname(target) && !target.eq_ignore_ascii_case("xml");
-                if is_target { Ok(()) } else { Err("no name of a processing instruction".to_owned()) }
+                if is_target { Ok(()) } else { Err("invalid name of a processing instruction".to_owned()) }
             }
             Event::Decl(declaration) if at == 0 => check_declaration(&declaration),
-            Event::Decl(_) => Err("an XML declaration is the first of all".to_owned()),
-            Event::DocType(_) => Err("document type declarations are refused".to_owned()),
+            Event::Decl(_) => Err("the XML declaration must come first".to_owned()),
+            Event::DocType(_) => Err("document type declarations are not allowed".to_owned()),
             Event::Comment(_) | Event::Eof => Ok(()),
         }
     }
@@ -127,25 +126,25 @@ impl<S: Sink> Document<'_, S> {
 
     fn open(&mut self, tag: &BytesStart<'_>) -> Result<(), Fault> {
         if self.depth == 0 && self.has_root {
-            return Err("there is more than one root element".to_owned());
+            return Err("more than one root element".to_owned());
         }
         if self.depth >= self.limits.depth {
-            return Err(format!("elements are more than {} deep", self.limits.depth));
+            return Err(format!("elements are nested more than {} deep", self.limits.depth));
         }
         self.has_root = true;
         self.depth += 1;
-        let (declared, given) = attributes(tag, self.limits.attributes)?;
+        let (declared, attributes_found) = attributes(tag, self.limits.attributes)?;
         self.scope.enter(self.depth, &declared)?;
         let name = self.scope.element(tag.name().into_inner())?;
-        let attributes = given
+        let attributes = attributes_found
             .iter()
             .map(|(name, value)| Ok(Attribute::new(self.scope.attribute(name)?, value)))
             .collect::<Result<Vec<_>, Fault>>()?;
-        // The tokenizer has compared what is written; two prefixes may still mean one namespace.
+        // The tokeniser compares qualified names; two prefixes may still mean the same namespace.
         let mut names = HashSet::new();
         let mut prefixed = attributes.iter().filter(|one| !one.name.prefix.is_empty());
         if !prefixed.all(|one| names.insert((one.name.namespace, one.name.local))) {
-            return Err(GIVEN_TWICE.to_owned());
+            return Err(DUPLICATE_ATTRIBUTE.to_owned());
         }
         let namespaces: Vec<_> = declared.iter().map(|(prefix, uri)| Namespace::new(prefix, uri)).collect();
         let cost = cost(name, &namespaces, &attributes);
@@ -154,7 +153,7 @@ impl<S: Sink> Document<'_, S> {
         Ok(())
     }
 
-    /// quick-xml has seen to it that the end tag has the name of the start tag.
+    /// quick-xml has checked that the end tag matches the start tag.
     fn close(&mut self) {
         self.scope.leave(self.depth);
         self.depth = self.depth.saturating_sub(1);
@@ -163,9 +162,9 @@ impl<S: Sink> Document<'_, S> {
 
     fn end(&self) -> Result<(), Fault> {
         if self.depth > 0 {
-            return Err("the document is cut off: an element has no end".to_owned());
+            return Err("the document is cut off: an element has no end tag".to_owned());
         }
-        if self.has_root { Ok(()) } else { Err("there is no element".to_owned()) }
+        if self.has_root { Ok(()) } else { Err("expected a root element".to_owned()) }
     }
 
     fn spend(&mut self, amount: usize) -> Result<(), Fault> {
@@ -175,15 +174,15 @@ impl<S: Sink> Document<'_, S> {
 }
 
 fn too_much() -> Fault {
-    "there are too many elements and attributes".to_owned()
+    "too many elements and attributes".to_owned()
 }
 
-/// What an element counts for in a limit of output.
+/// The cost of an element within the output limit.
 pub(super) fn cost(name: Name<'_>, namespaces: &[Namespace<'_>], attributes: &[Attribute<'_>]) -> usize {
     let of_name = |name: Name<'_>| name.prefix.len() + name.namespace.len() + name.local.len() + NODE_COST;
-    let of_namespaces = namespaces.iter().map(|one| one.prefix.len() + one.uri.len() + NODE_COST);
-    let of_attributes = attributes.iter().map(|one| of_name(one.name) + one.value.len());
-    of_namespaces.chain(of_attributes).fold(of_name(name), usize::saturating_add)
+    let namespace_costs = namespaces.iter().map(|one| one.prefix.len() + one.uri.len() + NODE_COST);
+    let attribute_costs = attributes.iter().map(|one| of_name(one.name) + one.value.len());
+    namespace_costs.chain(attribute_costs).fold(of_name(name), usize::saturating_add)
 }
 
 /// Names (or prefixes) and values.
@@ -192,37 +191,38 @@ type Pairs<'a> = Vec<(&'a str, String)>;
 /// The namespaces that a tag declares, by prefix, and its other attributes, by qualified name.
 fn attributes<'a>(tag: &'a BytesStart<'_>, limit: usize) -> Result<(Pairs<'a>, Pairs<'a>), Fault> {
     if !is_spaced(tag.attributes_raw()) {
-        return Err("attributes stand apart".to_owned());
+        return Err("attributes must be separated by blanks".to_owned());
     }
-    let (mut declared, mut given) = (Vec::new(), Vec::new());
+    let (mut declared, mut attributes_found) = (Vec::new(), Vec::new());
     for (number, attribute) in tag.attributes().enumerate() {
         if number == limit {
             return Err(format!("an element has more than {limit} attributes"));
         }
         let attribute = attribute.map_err(|wrong| {
             let twice = matches!(wrong, AttrError::Duplicated(..));
-            let fault = if twice { GIVEN_TWICE } else { "an attribute is a name, = and a value in quotes" };
+            let fault =
+                if twice { DUPLICATE_ATTRIBUTE } else { "an attribute is a name, = and a value in quotes" };
             fault.to_owned()
         })?;
         let (name, value) = (attribute.key.into_inner(), value(&attribute.value)?);
         match name.strip_prefix("xmlns:") {
-            // Said of this prefix it is true, and needs not be said.
+            // This declaration is allowed but redundant.
             Some("xml") if value == XML_NAMESPACE => {}
             Some(prefix) if is_ncname(prefix) => declared.push((prefix, value)),
             Some(_) => return Err(format!("{name} declares nothing")),
             None if name == "xmlns" => declared.push(("", value)),
-            None => given.push((name, value)),
+            None => attributes_found.push((name, value)),
         }
     }
-    Ok((declared, given))
+    Ok((declared, attributes_found))
 }
 
-/// Whether a blank or nothing follows each value.
+/// Whether every value is followed by a blank or the end.
 fn is_spaced(attributes: &str) -> bool {
     let mut rest = attributes;
     while let Some((_, quoted)) = rest.split_once(['"', '\'']) {
         let quote = rest.as_bytes().get(rest.len() - quoted.len() - 1).copied().map_or('"', char::from);
-        // Where the quotes do not match, there is more to complain about.
+        // Unmatched quotes are reported elsewhere.
         let Some((_, after)) = quoted.split_once(quote) else { return true };
         if !after.is_empty() && !after.starts_with(BLANKS) {
             return false;
@@ -232,17 +232,17 @@ fn is_spaced(attributes: &str) -> bool {
     true
 }
 
-/// The value of an attribute: its references are resolved, and blanks of any kind are spaces.
+/// The value of an attribute, with references resolved and all blanks as spaces.
 fn value(raw: &str) -> Result<String, Fault> {
     if raw.contains('<') {
-        return Err("< in a value is written &lt;".to_owned());
+        return Err("< in a value must be written &lt;".to_owned());
     }
     let mut value = String::with_capacity(raw.len());
     for (number, piece) in raw.split('&').enumerate() {
         let mut plain = piece;
         if number > 0 {
             let (reference, after) =
-                piece.split_once(';').ok_or_else(|| "& in a value is written &amp;".to_owned())?;
+                piece.split_once(';').ok_or_else(|| "& in a value must be written &amp;".to_owned())?;
             value.push(character(reference)?);
             plain = after;
         }
@@ -251,7 +251,7 @@ fn value(raw: &str) -> Result<String, Fault> {
     Ok(value)
 }
 
-/// The character that a reference stands for.
+/// The character of a reference.
 fn character(reference: &str) -> Result<char, Fault> {
     let named = match reference {
         "amp" => Some('&'),
@@ -261,22 +261,22 @@ fn character(reference: &str) -> Result<char, Fault> {
         "quot" => Some('"'),
         _ => None,
     };
-    named.or_else(|| numbered(reference)).ok_or_else(|| format!("&{reference}; stands for nothing"))
+    named.or_else(|| numbered(reference)).ok_or_else(|| format!("unknown reference &{reference};"))
 }
 
 fn numbered(reference: &str) -> Option<char> {
     let digits = reference.strip_prefix('#')?;
     let (digits, radix) = digits.strip_prefix('x').map_or((digits, 10), |digits| (digits, 16));
-    // A sign would be taken for one of a number.
+    // The number parser would accept a sign.
     let number = u32::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with('+'))?;
     char::from_u32(number).filter(|c| is_xml_char(*c))
 }
 
-/// Version 1.0, and no encoding but UTF-8.
+/// Accepts version 1.0 and no encoding but UTF-8.
 fn check_declaration(declaration: &BytesDecl<'_>) -> Result<(), Fault> {
     let tag = BytesStart::from_content(&**declaration, "xml".len());
-    let (declared, given) = attributes(&tag, 3)?;
-    let mut rest = given.as_slice();
+    let (declared, attributes_found) = attributes(&tag, 3)?;
+    let mut rest = attributes_found.as_slice();
     let mut next = |name: &str| {
         let (first, others) = rest.split_first().filter(|((found, _), _)| *found == name)?;
         rest = others;
@@ -292,7 +292,7 @@ fn check_declaration(declaration: &BytesDecl<'_>) -> Result<(), Fault> {
     if standalone && rest.is_empty() && declared.is_empty() {
         Ok(())
     } else {
-        Err("expected version, encoding and standalone in the XML declaration, and nothing else".to_owned())
+        Err("expected only version, encoding and standalone in the XML declaration".to_owned())
     }
 }
 

@@ -1,21 +1,22 @@
-//! What is sent and what is told, in JSON and XML. What a read tells is all text; what is sent may have natural types.
+//! Schemas of request and response bodies in JSON and XML. All values of responses are strings. Requests may also use
+//! JSON numbers and booleans.
 
 use super::Schema;
 use super::parameter::{ACCOUNT_NAME, IDENTIFIER, SOURCE_NAME};
 use crate::accounts::MAX_NAME_LEN;
 use crate::ingest::{MAX_COUNT, MAX_DESCRIPTION, MAX_SOURCE_ID, MAX_TITLE, MAX_TO, MAX_URL};
 
-/// Every description, under its name.
+/// All schemas, by name.
 pub(super) fn all() -> Vec<(&'static str, Schema)> {
-    let mut all = told();
-    all.extend(people());
-    all.extend(sent());
+    let mut all = activities();
+    all.extend(accounts());
+    all.extend(requests());
     all.extend(sources());
     all.extend(tokens());
     all
 }
 
-fn address() -> Schema {
+fn url() -> Schema {
     Schema::text().format("uri").length(1, MAX_URL)
 }
 
@@ -23,48 +24,48 @@ fn digits() -> Schema {
     Schema::text().pattern("^[0-9]+$")
 }
 
-fn truth() -> Schema {
+fn boolean_text() -> Schema {
     Schema::text().words(["true", "false"])
 }
 
-/// What reads tell of activities.
-fn told() -> Vec<(&'static str, Schema)> {
+/// Activities in responses.
+fn activities() -> Vec<(&'static str, Schema)> {
     let thumbnail = Schema::object()
         .about("A small picture of the object.")
-        .needs("Url", address())
+        .needs("Url", url())
         .field("Height", digits().about("In pixels."))
         .field("Width", digits().about("In pixels."));
     let object = Schema::any(["Title", "Url"].map(|name| Schema::object().requires(&[name])))
-        .about("What the activity was done with. What is unknown is left out.")
+        .about("The object of the activity. Unknown fields are absent.")
         .field("Title", Schema::text().length(1, MAX_TITLE))
         .field("Description", Schema::text().length(1, MAX_DESCRIPTION))
         .field("Thumbnail", Schema::named("Thumbnail"))
-        .field("Url", address());
+        .field("Url", url());
     let service = Schema::object()
-        .about("Where it was done.")
+        .about("The service that the activity took place on.")
         .needs("Name", Schema::text().length(1, 64))
-        .field("IconURL", address())
-        .field("WebsiteURL", address());
+        .field("IconURL", url())
+        .field("WebsiteURL", url());
     let counts: [&[&str]; 2] = [&["CommentsAvailable"], &["CommentCount", "LikeCount"]];
     let activity = Schema::any(counts.map(|names| Schema::object().requires(names)))
         .element("Activity")
         .about(
-            "Somebody did something on a service. The object stands under the name of its type: `Bookmark`, `Photo`, \
-             `Video`, `Book`, `Note` and so on. Every value is a text.",
+            "An activity: someone did something on a service. The object is in a field named after its type: `Bookmark`, \
+             `Photo`, `Video`, `Book`, `Note` and so on. Every value is a string.",
         )
-        .needs("ActivityUrl", Schema::text().format("uri").about("A page for people; for programs the activity."))
+        .needs("ActivityUrl", Schema::text().format("uri").about("The address of the activity: a web page for browsers, the activity for API clients."))
         .needs("ActivityIdentifier", Schema::text().pattern(IDENTIFIER))
-        .needs("ReceivedDate", Schema::text().format("date-time").about("When the service received it."))
+        .needs("ReceivedDate", Schema::text().format("date-time").about("When the server received it."))
         .needs("Category", Schema::text().about("Type and verb in one word.").example("BookmarkShared"))
-        .needs("Title", Schema::text().length(1, MAX_TITLE).about("A sentence for people."))
+        .needs("Title", Schema::text().length(1, MAX_TITLE).about("A sentence for display."))
         .needs("SourceUser", Schema::named("SourceUser"))
         .needs("SourceService", Schema::named("SourceService"))
-        .field("CommentsAvailable", truth().about("Where counts are not known."))
+        .field("CommentsAvailable", boolean_text().about("Present if the counts are unknown."))
         .field("CommentCount", digits())
         .field("LikeCount", digits())
         .field("Bookmark", Schema::named("Object"))
-        .others(Schema::named("Object"))
-        .at_least_fields(9);
+        .additional(Schema::named("Object"))
+        .min_fields(9);
     let list =
         Schema::object().element("Activities").needs("Activity", Schema::list(Schema::named("Activity")));
     let page =
@@ -79,25 +80,25 @@ fn told() -> Vec<(&'static str, Schema)> {
     ]
 }
 
-/// What reads tell of accounts and callers.
-fn people() -> Vec<(&'static str, Schema)> {
+/// Accounts and callers in responses.
+fn accounts() -> Vec<(&'static str, Schema)> {
     let name = || Schema::text().length(1, MAX_NAME_LEN);
     let user = Schema::object()
-        .about("An account, as an activity names it.")
+        .about("An account, as in an activity.")
         .needs("UserIdentifier", Schema::text().pattern(ACCOUNT_NAME))
         .needs("ProfileUrl", Schema::text().format("uri"))
         .field("GivenName", name())
         .field("FamilyName", name());
-    let public = truth().about("Whether every authenticated caller may read its public activities.");
+    let public = boolean_text().about("Whether every authenticated caller may read its public activities.");
     let account = user.clone().element("User").about("An account.").needs("Public", public);
     let users = Schema::object().element("Users").needs("User", Schema::list(Schema::named("SourceUser")));
     let caller = Schema::object()
         .element("WhoAmI")
-        .about("What a credential stands for.")
+        .about("The account and rights of a credential.")
         .needs("Account", Schema::text().pattern(ACCOUNT_NAME))
         .needs("Method", Schema::text().words(["basic", "psk", "oauth"]))
         .needs("Scopes", Schema::text().words(["read", "read write"]))
-        .field("Consumer", Schema::text().about("The consumer key, where an application was named."));
+        .field("Consumer", Schema::text().about("The consumer key, if an application was named."));
     vec![
         ("Account", account),
         ("Caller", caller),
@@ -109,56 +110,56 @@ fn people() -> Vec<(&'static str, Schema)> {
     ]
 }
 
-/// What writers send, and what is told of each of many.
-fn sent() -> Vec<(&'static str, Schema)> {
-    let natural = |name| Schema::types(&["string", name]);
-    let count = || natural("integer").between(0, MAX_COUNT);
+/// Activities and accounts in requests, and the lines of a batch.
+fn requests() -> Vec<(&'static str, Schema)> {
+    let string_or = |name| Schema::types(&["string", name]);
+    let count = || string_or("integer").between(0, MAX_COUNT);
     let thumbnail = Schema::object()
-        .needs("Url", address())
-        .field("Height", natural("integer").about("In pixels."))
-        .field("Width", natural("integer").about("In pixels."));
+        .needs("Url", url())
+        .field("Height", string_or("integer").about("In pixels."))
+        .field("Width", string_or("integer").about("In pixels."));
     let object = Schema::any(["Title", "Url"].map(|name| Schema::object().requires(&[name])))
-        .about("What the activity was done with: `Title` or `Url` at least.")
+        .about("The object of the activity. Requires `Title` or `Url`.")
         .field("Title", Schema::text().length(0, MAX_TITLE))
         .field("Description", Schema::text().length(0, MAX_DESCRIPTION).about("At most 16 KiB."))
         .field("Thumbnail", Schema::named("NewThumbnail"))
-        .field("Url", address().about("An address of http or https."))
+        .field("Url", url().about("An http or https address."))
         .field(
             "AlternateUrl",
-            address().about("A page about it, where that is another one. Only Atom shows it."),
+            url().about("A page about the object, if different from `Url`. Only included in Atom."),
         );
     let service = Schema::object()
-        .field("Name", Schema::text().about("Comes from the address, where it has one."))
-        .field("IconURL", address())
-        .field("WebsiteURL", address());
+        .field("Name", Schema::text().about("Taken from the request path, if the path has it."))
+        .field("IconURL", url())
+        .field("WebsiteURL", url());
     let activity = Schema::object()
         .element("Activity")
         .about(
-            "What somebody did. It takes `Title`, `Category` or else `Verb` and `Type` (in the first PUT), and the \
-             object under the name of its type. What a read gives can be put back; fields that are not known say \
-             nothing. Identifier, received date and user never come from the body.",
+            "An activity to create or update. Requires `Title`, the object in a field named after its type, and in the \
+             first PUT `Category`, or `Verb` and `Type`. The body of a response can be sent back. Unknown fields are \
+             ignored. Identifier, received date and user are never taken from the body.",
         )
-        .needs("Title", Schema::text().length(1, MAX_TITLE).about("A sentence for people."))
+        .needs("Title", Schema::text().length(1, MAX_TITLE).about("A sentence for display."))
         .field("Category", Schema::text().about("Type and verb in one word.").example("BookmarkShared"))
-        .field("Verb", Schema::text().about("`shared`, `share` or the IRI; fixed by the first PUT."))
-        .field("Type", Schema::text().about("`bookmark` or the IRI; fixed by the first PUT."))
+        .field("Verb", Schema::text().about("`shared`, `share` or the IRI. Cannot change after the first PUT."))
+        .field("Type", Schema::text().about("`bookmark` or the IRI. Cannot change after the first PUT."))
         .field(
             "EntrySummary",
             Schema::text()
                 .length(0, MAX_DESCRIPTION)
-                .about("A text about the activity itself. Only Atom shows it, as the entry's `summary`."),
+                .about("A text about the activity itself. Only included in Atom, as the `summary` of the entry."),
         )
         .field("SourceService", Schema::named("NewSourceService"))
-        .field("CommentsAvailable", natural("boolean"))
-        .field("CommentCount", count().about("Where one count is given, the other is 0."))
+        .field("CommentsAvailable", string_or("boolean"))
+        .field("CommentCount", count().about("If only one count is sent, the other is 0."))
         .field("LikeCount", count())
         .field(
             "PublishedDate",
-            Schema::text().format("date-time").about("Else now; at most 24 h ahead. Fixed by the first PUT."),
+            Schema::text().format("date-time").about("Defaults to now. At most 24 hours in the future. Cannot change after the first PUT."),
         )
         .field(
             "To",
-            Schema::list(Schema::text()).at_most(MAX_TO).about("The names of the accounts that it addresses."),
+            Schema::list(Schema::text()).max_items(MAX_TO).about("The names of the recipients."),
         )
         .field(
             "Visibility",
@@ -171,10 +172,13 @@ fn sent() -> Vec<(&'static str, Schema)> {
             "Bookmark": { "Title": "Atom", "Url": "https://example.org/atom" },
         }));
     let item = Schema::object()
-        .needs("SourceId", Schema::text().length(1, MAX_SOURCE_ID).about("What the service itself calls it."))
+        .needs(
+            "SourceId",
+            Schema::text().length(1, MAX_SOURCE_ID).about("The id of the activity on the service."),
+        )
         .needs("SourceService", Schema::object().needs("Name", Schema::text().length(1, 64)));
     let item = Schema::all([Schema::named("NewActivity"), item])
-        .about("One of many activities: a line. It also says where it comes from.")
+        .about("An activity of a batch: one line. Includes its service and its id there.")
         .example(serde_json::json!({
             "SourceId": "1",
             "SourceService": { "Name": "Flickr" },
@@ -182,20 +186,21 @@ fn sent() -> Vec<(&'static str, Schema)> {
             "Title": "Alice posted a photo",
             "Photo": { "Title": "The harbour" },
         }));
-    let taken = Schema::object()
+    let accepted = Schema::object()
         .needs("status", Schema::number(200, 201))
         .needs("ActivityUrl", Schema::text().format("uri"));
     let changes = Schema::object()
         .element("User")
-        .about("What is not said stays as it is; an empty name is taken away.")
+        .about("Absent fields keep their value. An empty name is removed.")
         .field("GivenName", Schema::types(&["string", "null"]).length(0, MAX_NAME_LEN))
         .field("FamilyName", Schema::types(&["string", "null"]).length(0, MAX_NAME_LEN))
-        .field("Public", natural("boolean"));
-    let became = Schema::any([taken, Schema::named("Problem")]).about("What became of one of many: a line.");
+        .field("Public", string_or("boolean"));
+    let result = Schema::any([accepted, Schema::named("Problem")])
+        .about("The result of one activity of a batch: one line.");
     vec![
         ("AccountChanges", changes),
         ("BatchItem", item),
-        ("BatchLine", became),
+        ("BatchLine", result),
         ("NewActivity", activity),
         ("NewObject", object),
         ("NewSourceService", service),
@@ -203,66 +208,66 @@ fn sent() -> Vec<(&'static str, Schema)> {
     ]
 }
 
-/// What is told of sources and sent for them.
+/// Sources in responses and requests.
 fn sources() -> Vec<(&'static str, Schema)> {
     let time = || Schema::text().format("date-time");
     let state = Schema::object()
         .element("Source")
-        .about("A source, and how it is. What is unknown is left out.")
+        .about("A source with its status. Unknown fields are absent.")
         .needs("Name", Schema::text().pattern(SOURCE_NAME))
-        .needs("Address", Schema::text().about("Where it is fetched."))
-        .needs("Service", Schema::text().length(1, 64).about("What its activities are done on."))
-        .field("Title", Schema::text().about("What it calls itself."))
-        .field("Page", Schema::text().format("uri").about("The page that it is about."))
-        .needs("Verified", truth().about("Whether that page says by `rel=me` that it is the account's."))
-        .needs("Paused", truth().about("Whether nothing is brought for now."))
-        .needs("Well", truth().about("Whether nobody needs to look at it."))
-        .needs("Health", Schema::text().about("How it is, in a sentence for people."))
-        .field("CheckedDate", time().about("When it was last looked at."))
-        .field("NextDate", time().about("When it is looked at next; not there if it is not any more."));
+        .needs("Address", Schema::text().about("The address of the feed."))
+        .needs("Service", Schema::text().length(1, 64).about("The service of its activities."))
+        .field("Title", Schema::text().about("The title of the feed."))
+        .field("Page", Schema::text().format("uri").about("The web page of the feed."))
+        .needs("Verified", boolean_text().about("Whether that page links to the account with `rel=me`."))
+        .needs("Paused", boolean_text().about("Whether polling is paused."))
+        .needs("Well", boolean_text().about("Whether the source works without intervention."))
+        .needs("Health", Schema::text().about("The status as a sentence."))
+        .field("CheckedDate", time().about("When it was last polled."))
+        .field("NextDate", time().about("When it will be polled next. Absent if polling has stopped."));
     let previewed = Schema::object()
         .element("Activity")
-        .about("An activity that would come in.")
+        .about("An activity that would be imported.")
         .needs("Title", Schema::text().length(1, MAX_TITLE))
         .needs("Category", Schema::text().example("ArticlePosted"))
         .needs("Service", Schema::text().length(1, 64))
-        .field("Url", address())
+        .field("Url", url())
         .needs("PublishedDate", time())
         .needs("SourceId", Schema::text().length(1, MAX_SOURCE_ID))
-        .needs("Address", Schema::text().format("uri").about("Where the feed is."));
-    let wanted = Schema::text()
-        .about("The address of a page or a feed, or a name like `@alice@example.social`.")
+        .needs("Address", Schema::text().format("uri").about("The address of the feed."));
+    let address = Schema::text()
+        .about("The address of a web page or a feed, or a handle like `@alice@example.social`.")
         .example("https://example.org/blog");
-    let paused = Schema::types(&["string", "boolean"]).about("Whether nothing is brought for now.");
-    let listed = |element: &str, one: &str, schema: &str| {
-        Schema::object().element(element).needs(one, Schema::list(Schema::named(schema)))
+    let paused = Schema::types(&["string", "boolean"]).about("Whether to pause polling.");
+    let list = |element: &str, item: &str, schema: &str| {
+        Schema::object().element(element).needs(item, Schema::list(Schema::named(schema)))
     };
     vec![
         ("Preview", Schema::object().needs("Preview", Schema::named("PreviewList"))),
-        ("PreviewList", listed("Preview", "Activity", "PreviewedActivity")),
+        ("PreviewList", list("Preview", "Activity", "PreviewedActivity")),
         ("PreviewedActivity", previewed),
         ("Source", Schema::object().needs("Source", Schema::named("SourceState"))),
-        ("SourceAddress", Schema::object().element("Source").needs("Address", wanted.clone())),
+        ("SourceAddress", Schema::object().element("Source").needs("Address", address.clone())),
         (
             "SourceChanges",
-            Schema::object().element("Source").field("Address", wanted).field("Paused", paused),
+            Schema::object().element("Source").field("Address", address).field("Paused", paused),
         ),
-        ("SourceList", listed("Sources", "Source", "SourceState")),
+        ("SourceList", list("Sources", "Source", "SourceState")),
         ("SourceState", state),
         ("Sources", Schema::object().needs("Sources", Schema::named("SourceList"))),
     ]
 }
 
-/// What the steps of OAuth give.
+/// Tokens in responses of the OAuth steps.
 fn tokens() -> Vec<(&'static str, Schema)> {
-    let token = |start: &str| {
+    let token = |prefix: &str| {
         Schema::object()
-            .needs("oauth_token", Schema::text().pattern(&format!("^{start}")))
-            .needs("oauth_token_secret", Schema::text().about("Told this once."))
+            .needs("oauth_token", Schema::text().pattern(&format!("^{prefix}")))
+            .needs("oauth_token_secret", Schema::text().about("Shown only once."))
     };
     let temporary = token("tft_").needs("oauth_callback_confirmed", Schema::exactly("true"));
     vec![
-        ("AccessToken", token("tfa_").about("Signs requests until it is ended.")),
-        ("TemporaryToken", temporary.about("Good for 15 minutes and one exchange.")),
+        ("AccessToken", token("tfa_").about("Valid until it is revoked.")),
+        ("TemporaryToken", temporary.about("Valid for 15 minutes and one exchange.")),
     ]
 }

@@ -1,12 +1,11 @@
-//! What the service offers to programs, said once: the document at `/openapi.json` and the page at `/docs` are both made
-//! of these [`operations`].
+//! The description of the API. The document at `/openapi.json` and the page at `/docs` are both made from
+//! [`operations`].
 //!
-//! Nothing is derived from the handlers: they take requests apart themselves, so their types would tell nothing. Tests
-//! hold what is said here to the map of addresses, to the parser of parameters, to the kinds of problems and to the
-//! running service.
+//! Nothing is derived from the handlers: they parse requests themselves, so their types carry no information. Tests
+//! compare the description with the routes, the parameter parser, the kinds of problems and a running server.
 //!
-//! `catalogue` lists the operations, in the words of `operation`, `parameter` and `schema`; `bodies` describes what is
-//! sent and told, `problems` what can go wrong, `security` who may ask. `document` puts all of it together.
+//! `catalogue` lists the operations with the types of `operation`, `parameter` and `schema`. `bodies` describes request
+//! and response bodies, `problems` the errors, `security` the credentials. `document` assembles the OpenAPI document.
 
 mod bodies;
 mod catalogue;
@@ -21,6 +20,6 @@ mod tests;
 
 pub use catalogue::operations;
 pub use document::document;
-pub use operation::{Answer, Body, Group, Operation};
-pub use parameter::{Parameter, Place};
+pub use operation::{Group, Operation, RequestBody, ResponseSpec};
+pub use parameter::{Parameter, ParameterLocation};
 pub use schema::Schema;

@@ -1,35 +1,35 @@
-//! One thing that a program can ask for.
+//! An operation of the API, with its request body and responses.
 
-use super::parameter::{self, Parameter, Place};
+use super::parameter::{self, Parameter, ParameterLocation};
 use super::{Schema, problems};
 use crate::http::{Access, Kind};
 use crate::site::Site;
 use http::Method;
 use model::Format;
 
-/// What operations are about.
+/// A group of operations: a tag of the document and a chapter of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Collections.
+    /// Reading collections.
     Collections,
-    /// Single activities, and many at once.
+    /// Reading and writing activities.
     Activities,
     /// Accounts.
     Accounts,
-    /// Who follows whom.
+    /// Followers and followees.
     Following,
-    /// What accounts do elsewhere.
+    /// Feeds of other sites.
     Sources,
-    /// Who asks.
+    /// The caller's credential.
     Caller,
-    /// The steps of OAuth.
+    /// The steps of the OAuth flow.
     OAuth,
-    /// What explains the rest.
+    /// Documentation.
     About,
 }
 
 impl Group {
-    /// All of them, in their order.
+    /// All groups, in the order of the page.
     pub const ALL: [Group; 8] = [
         Group::Collections,
         Group::Activities,
@@ -49,7 +49,7 @@ impl Group {
             Group::Accounts => "Accounts",
             Group::Following => "Following",
             Group::Sources => "Sources",
-            Group::Caller => "Who asks",
+            Group::Caller => "Authentication",
             Group::OAuth => "OAuth",
             Group::About => "About",
         }
@@ -60,89 +60,88 @@ impl Group {
         self.title().to_lowercase().replace(' ', "-")
     }
 
-    /// What it is about.
+    /// Its description.
     pub fn about(self) -> &'static str {
         match self {
             Group::Collections => {
-                "Everything that happens to and from an account, newest first. A private account's collections are \
-                 there for itself and for operators; to everybody else it looks like one that does not exist."
+                "Everything that happens to and from an account, newest first. Only the account itself and operators \
+                 may read the collections of a private account. To all other callers the account does not exist."
             }
             Group::Activities => {
-                "What an account did comes in here. It takes a credential with the scope `write`, of the account \
-                 itself or of an operator."
+                "Create, read and delete activities of an account. Writing requires a credential of the account \
+                 itself or of an operator, with the scope `write`."
             }
             Group::Accounts => {
-                "Operators make accounts; an account changes itself. A name is never given twice."
+                "Operators create accounts. An account can change and delete itself. Names are never reused."
             }
             Group::Following => {
-                "What an account follows comes into its `to` and `tofrom`. An account follows public accounts; \
-                 operators make any edge."
+                "Activities of followed accounts appear in the follower's `to` and `tofrom`. An account can follow \
+                 public accounts. Operators can make any account follow any other."
             }
             Group::Sources => {
-                "What an account does elsewhere comes in by itself: a source is a feed that the service looks at. An \
-                 account's sources are there for itself and for operators. An account may have 30 addresses a minute \
-                 looked at, and has at most 200 sources."
+                "Import activities from other sites: a source is a feed that the server polls. Only the account itself \
+                 and operators see its sources. An account has at most 200 sources and 30 source fetches a minute."
             }
-            Group::Caller => "What a credential stands for, and how an application gives its own back.",
+            Group::Caller => "Show the account behind a credential, and revoke an access token.",
             Group::OAuth => {
-                "An application acts for somebody without their password (RFC 5849). Between the two steps the person \
-                 decides at `/oauth/authorize?oauth_token=…` in a browser."
+                "Get an access token for a user without their password (RFC 5849). Between the two requests the user \
+                 approves the application at `/oauth/authorize?oauth_token=…` in a browser."
             }
-            Group::About => "For everybody, without a credential.",
+            Group::About => "Public: no credential is required.",
         }
     }
 }
 
-/// A body of a request.
+/// The description of a request body.
 #[derive(Clone, Debug)]
-pub struct Body {
-    /// What it says.
+pub struct RequestBody {
+    /// Its description.
     pub about: &'static str,
-    /// In which media types, and what it looks like in each.
+    /// The media types, each with its schema.
     pub media: Vec<(&'static str, Schema)>,
-    /// Whether there has to be one.
-    pub needed: bool,
+    /// Whether the body is required.
+    pub required: bool,
 }
 
-/// An answer that is no problem.
+/// The description of a successful response.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct ResponseSpec {
     /// Its status.
     pub status: u16,
-    /// What it means.
+    /// Its description.
     pub about: &'static str,
-    /// In which media types, and what it looks like in each; none has no body.
+    /// The media types, each with its schema. A response without a body has none.
     pub media: Vec<(&'static str, Schema)>,
-    /// The headers that tell something.
+    /// The names of its headers.
     pub headers: &'static [&'static str],
 }
 
-impl Answer {
-    /// An answer without a body.
-    pub(super) fn new(status: u16, about: &'static str) -> Answer {
-        Answer { status, about, media: Vec::new(), headers: &[] }
+impl ResponseSpec {
+    /// A response without a body.
+    pub(super) fn new(status: u16, about: &'static str) -> ResponseSpec {
+        ResponseSpec { status, about, media: Vec::new(), headers: &[] }
     }
 
-    /// In this media type too.
-    pub(super) fn media(mut self, media_type: &'static str, schema: Schema) -> Answer {
+    /// Adds a media type.
+    pub(super) fn media(mut self, media_type: &'static str, schema: Schema) -> ResponseSpec {
         self.media.push((media_type, schema));
         self
     }
 
-    /// In these representations: what JSON has under `json`, XML has under `xml`.
-    pub(super) fn formats(mut self, offers: &[Format], json: &str, xml: &str) -> Answer {
-        self.media.extend(represented(offers, json, xml));
+    /// Adds these formats, with the schema names of the JSON and the XML representation.
+    pub(super) fn formats(mut self, offers: &[Format], json: &str, xml: &str) -> ResponseSpec {
+        self.media.extend(media_types(offers, json, xml));
         self
     }
 
-    /// With these headers.
-    pub(super) fn headers(self, headers: &'static [&'static str]) -> Answer {
-        Answer { headers, ..self }
+    /// Sets the headers.
+    pub(super) fn headers(self, headers: &'static [&'static str]) -> ResponseSpec {
+        ResponseSpec { headers, ..self }
     }
 }
 
-/// How each representation of a thing is described: only JSON and XML can be.
-pub(super) fn represented(
+/// The schema of each format. Only JSON and XML can be described in detail.
+pub(super) fn media_types(
     offers: &[Format],
     json: &str,
     xml: &str,
@@ -152,38 +151,37 @@ pub(super) fn represented(
             Format::Json => Schema::named(json),
             Format::Xml => Schema::named(xml),
             Format::Atom => Schema::text().about("Atom (RFC 4287) with the activity-streams extensions."),
-            Format::FastInfoset => {
-                Schema::anything().about("The infoset of the XML in octets (ITU-T X.891).")
-            }
+            Format::FastInfoset => Schema::anything()
+                .about("The same document as in XML, encoded as Fast Infoset (ITU-T X.891)."),
         };
         (offer.media_type(), schema)
     })
 }
 
-/// One thing that a program can ask for.
+/// An operation of the API.
 #[derive(Clone, Debug)]
 pub struct Operation {
     /// Its name, and its anchor on the page.
     pub id: &'static str,
-    /// How it is asked for. Where it is GET, HEAD gives the same without the body, but for steps of OAuth.
+    /// The method. GET operations also support HEAD, except for the steps of OAuth.
     pub method: Method,
-    /// Where, below the base address.
+    /// The path below the base address.
     pub path: &'static str,
-    /// What it is about.
+    /// Its group.
     pub group: Group,
-    /// What it does, in a few words.
+    /// What it does, as a short imperative.
     pub summary: &'static str,
-    /// More of that.
+    /// The description.
     pub about: &'static str,
-    /// Who may ask.
+    /// The access it requires.
     pub access: Access,
-    /// What can be said.
+    /// The parameters: path parameters first.
     pub parameters: Vec<Parameter>,
-    /// What is sent.
-    pub body: Option<Body>,
-    /// What comes back.
-    pub answers: Vec<Answer>,
-    /// What can be wrong besides what can be wrong everywhere.
+    /// The request body.
+    pub body: Option<RequestBody>,
+    /// The successful responses.
+    pub responses: Vec<ResponseSpec>,
+    /// The slugs of its specific problems, besides the common ones.
     pub problems: &'static [&'static str],
     example: &'static str,
 }
@@ -207,14 +205,14 @@ impl Operation {
             access,
             parameters,
             body: None,
-            answers: Vec::new(),
+            responses: Vec::new(),
             problems: &[],
             example: "",
         }
     }
 
-    /// At an address that is a page, too.
-    pub(super) fn where_a_page_is(self) -> Operation {
+    /// Marks an address that also serves an HTML page.
+    pub(super) fn also_a_page(self) -> Operation {
         Operation { access: Access::PageOrCredential, ..self }
     }
 
@@ -223,18 +221,19 @@ impl Operation {
     }
 
     pub(super) fn takes(mut self, parameters: impl IntoIterator<Item = Parameter>) -> Operation {
-        // The application's header comes last: it is the same everywhere.
-        let at = self.parameters.iter().filter(|parameter| parameter.place == Place::Path).count();
+        // The consumer key header stays last, because it is the same everywhere.
+        let at =
+            self.parameters.iter().filter(|parameter| parameter.location == ParameterLocation::Path).count();
         self.parameters.splice(at..at, parameters);
         self
     }
 
-    pub(super) fn sends(self, body: Body) -> Operation {
+    pub(super) fn sends(self, body: RequestBody) -> Operation {
         Operation { body: Some(body), ..self }
     }
 
-    pub(super) fn answers(mut self, answer: Answer) -> Operation {
-        self.answers.push(answer);
+    pub(super) fn responds(mut self, response: ResponseSpec) -> Operation {
+        self.responses.push(response);
         self
     }
 
@@ -242,22 +241,22 @@ impl Operation {
         Operation { problems, ..self }
     }
 
-    /// A curl line, with `$BASE` for the base address.
+    /// Sets the curl example, with `$BASE` for the base address.
     pub(super) fn example(self, example: &'static str) -> Operation {
         Operation { example, ..self }
     }
 
-    /// A curl line that asks for it.
+    /// The curl example for this site.
     pub fn curl(&self, site: &Site) -> String {
         self.example.replace("$BASE", site.base())
     }
 
-    /// Whether HEAD gives the same without the body.
+    /// Whether HEAD is supported.
     pub(super) fn has_head(&self) -> bool {
         self.method == Method::GET && self.group != Group::OAuth
     }
 
-    /// The methods that come to it.
+    /// The supported methods.
     pub fn methods(&self) -> &'static [&'static str] {
         match self.method {
             Method::GET if self.has_head() => &["GET", "HEAD"],
@@ -268,7 +267,7 @@ impl Operation {
         }
     }
 
-    /// The kinds of problems that are its own.
+    /// The kinds of its specific problems.
     pub fn own_problems(&self) -> Vec<&'static Kind> {
         problems::named(self.problems).collect()
     }

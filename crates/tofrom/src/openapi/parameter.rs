@@ -1,13 +1,13 @@
-//! What an address and its headers may say.
+//! Parameters in paths, queries and headers.
 
 use super::Schema;
 use crate::http::KINDS;
 use model::{DEFAULT_COUNT, Format, MAX_PAGE};
 use serde_json::{Value, json};
 
-/// Where a parameter stands.
+/// Where a parameter is sent: `in` of OpenAPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ParameterLocation {
     /// In the path.
     Path,
     /// In the query string.
@@ -16,67 +16,72 @@ pub enum Place {
     Header,
 }
 
-impl Place {
-    /// Its word in the document.
+impl ParameterLocation {
+    /// Its value in the document.
     pub fn as_str(self) -> &'static str {
         match self {
-            Place::Path => "path",
-            Place::Query => "query",
-            Place::Header => "header",
+            ParameterLocation::Path => "path",
+            ParameterLocation::Query => "query",
+            ParameterLocation::Header => "header",
         }
     }
 }
 
-/// A parameter.
+/// A request parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// Where it stands.
-    pub place: Place,
-    /// What it means.
+    /// Where it is sent.
+    pub location: ParameterLocation,
+    /// Its description.
     pub about: String,
-    /// What it may be.
+    /// Its schema.
     pub schema: Schema,
     example: Option<Value>,
 }
 
-/// The largest number that `start` and `count` take.
+/// The maximum of `start` and `count`.
 const MAX_NUMBER: u32 = i32::MAX as u32;
-/// What an account's name looks like; its case does not matter.
+/// The pattern of account names, which are case-insensitive.
 pub(super) const ACCOUNT_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
-/// What an activity's identifier looks like.
+/// The pattern of activity identifiers.
 pub(super) const IDENTIFIER: &str = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$";
 
-/// What a source's name looks like.
+/// The pattern of source names.
 pub(super) const SOURCE_NAME: &str = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
 impl Parameter {
-    fn new(name: &'static str, place: Place, about: impl Into<String>, schema: Schema) -> Parameter {
-        Parameter { name, place, about: about.into(), schema, example: None }
+    fn new(
+        name: &'static str,
+        location: ParameterLocation,
+        about: impl Into<String>,
+        schema: Schema,
+    ) -> Parameter {
+        Parameter { name, location, about: about.into(), schema, example: None }
     }
 
-    fn like(self, example: impl Into<Value>) -> Parameter {
+    fn with_example(self, example: impl Into<Value>) -> Parameter {
         Parameter { example: Some(example.into()), ..self }
     }
 
-    /// As the document says it.
+    /// The parameter object.
     pub(super) fn document(&self) -> Value {
-        let mut said = json!({
+        let mut object = json!({
             "name": self.name,
-            "in": self.place.as_str(),
-            "required": self.place == Place::Path,
+            "in": self.location.as_str(),
+            "required": self.location == ParameterLocation::Path,
             "description": self.about,
             "schema": Value::from(self.schema.clone()),
         });
-        if let (Some(example), Value::Object(said)) = (&self.example, &mut said) {
-            said.insert("example".to_owned(), example.clone());
+        if let (Some(example), Value::Object(object)) = (&self.example, &mut object) {
+            object.insert("example".to_owned(), example.clone());
         }
-        said
+        object
     }
 }
 
-/// The parameters that stand in a path, in their order.
+/// The parameters of a path, in order.
 pub(super) fn in_path(path: &str) -> Vec<Parameter> {
     let segments = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
     segments.filter_map(segment).collect()
@@ -84,81 +89,81 @@ pub(super) fn in_path(path: &str) -> Vec<Parameter> {
 
 fn segment(name: &str) -> Option<Parameter> {
     let account = |name, about| {
-        Parameter::new(name, Place::Path, about, Schema::text().pattern(ACCOUNT_NAME)).like("alice")
+        Parameter::new(name, ParameterLocation::Path, about, Schema::text().pattern(ACCOUNT_NAME))
+            .with_example("alice")
     };
     Some(match name {
-        "user" => account("user", "The account's name, in any case."),
-        "other" => account("other", "The name of the other account, in any case.").like("carol"),
+        "user" => account("user", "The name of the account. Case-insensitive."),
+        "other" => account("other", "The name of the other account. Case-insensitive.").with_example("carol"),
         "service" => Parameter::new(
             "service",
-            Place::Path,
-            "The service's name: 1 to 64 characters without slash, comma, control character or blanks around it, \
-             percent-encoded, in any case.",
+            ParameterLocation::Path,
+            "The name of the service: 1 to 64 characters without slash, comma, control characters or surrounding \
+             spaces, percent-encoded. Case-insensitive.",
             Schema::text().length(1, 64),
         )
-        .like("Delicious"),
+        .with_example("Delicious"),
         "source" => Parameter::new(
             "source",
-            Place::Path,
-            "What the service itself calls the activity: 1 to 512 bytes of text without control characters, \
-             percent-encoded; a slash in it is `%2F`.",
+            ParameterLocation::Path,
+            "The id of the activity on the service: 1 to 512 bytes of text without control characters, \
+             percent-encoded. A slash is written `%2F`.",
             Schema::text().length(1, crate::ingest::MAX_SOURCE_ID),
         )
-        .like("post-42"),
+        .with_example("post-42"),
         "activity" => Parameter::new(
             "activity",
-            Place::Path,
+            ParameterLocation::Path,
             "The activity's identifier.",
             Schema::text().pattern(IDENTIFIER),
         )
-        .like("01a1dc1e-de01-7f0f-88b3-717cbb004bb1"),
+        .with_example("01a1dc1e-de01-7f0f-88b3-717cbb004bb1"),
         "name" => Parameter::new(
             "name",
-            Place::Path,
-            "What the account calls the source.",
+            ParameterLocation::Path,
+            "The name of the source.",
             Schema::text().pattern(SOURCE_NAME),
         )
-        .like("blog"),
+        .with_example("blog"),
         "kind" => Parameter::new(
             "kind",
-            Place::Path,
+            ParameterLocation::Path,
             "The last segment of a problem's `type`.",
             Schema::text().words(KINDS.iter().map(|kind| kind.slug)),
         )
-        .like("parameter"),
+        .with_example("parameter"),
         _ => return None,
     })
 }
 
 /// The parameters of a collection.
 pub(super) fn of_collections() -> Vec<Parameter> {
-    let query = |name, about: &str, schema| Parameter::new(name, Place::Query, about, schema);
+    let query = |name, about: &str, schema| Parameter::new(name, ParameterLocation::Query, about, schema);
     let names = || Schema::list(Schema::text());
     let time = || Schema::text().format("date-time");
     vec![
         query(
             "start",
-            "How many items to step over; at most 100,000 entries unless the installation says otherwise. Not \
-             together with `cursor`, and not on a stream.",
+            "The number of items to skip, at most 100,000 entries unless the server is configured otherwise. Cannot be \
+             combined with `cursor`, or used on a stream.",
             Schema::number(0, MAX_NUMBER).default_to(0),
         ),
         query(
             "count",
             &format!(
-                "How many items at most. Up to 1,000, unless the installation says otherwise, are served as asked. A \
-                 larger number is served if no more items follow than that; else it is refused: ask for less and \
-                 follow the `next` links. On a stream: how many recent ones come first, {MAX_PAGE} at most, none unless \
-                 asked for."
+                "The maximum number of items. A page has at most 1,000 items unless the server is configured otherwise. \
+                 A larger `count` is an error if more items than that match: request fewer and follow the `next` links. \
+                 On a stream: the number of recent items to send first, at most {MAX_PAGE}, by default none."
             ),
             Schema::number(0, MAX_NUMBER).default_to(DEFAULT_COUNT),
         )
-        .like(5),
-        query("service", "Only from these services, in any case.", names()),
-        query("type", "Only with objects of these types: words like `photo`, or their IRIs.", names()),
-        query("verb", "Only where this was done: `shared`, `share` or the IRI.", names()),
+        .with_example(5),
+        query("service", "Only activities on these services. Case-insensitive.", names()),
+        query("type", "Only activities with objects of these types: words such as `photo`, or IRIs.", names()),
+        query("verb", "Only activities with these verbs: `shared`, `share` or the IRI.", names()),
         query(
             "orderby",
-            "By which time, newest first; in any case. A stream is in the order of arrival.",
+            "The time to order by, newest first. Case-insensitive. A stream is in the order of arrival.",
             Schema::text().words(["receivedDate", "pubDate"]).default_to("receivedDate"),
         ),
         query("receivedsince", "Received at or after this time, with an offset.", time()),
@@ -168,65 +173,66 @@ pub(super) fn of_collections() -> Vec<Parameter> {
         format(&Format::ALL),
         query(
             "cursor",
-            "Goes on from an earlier answer: as it stands in a `next` or an `updates` link.",
+            "Continues an earlier response: the value from its `next` or `updates` link.",
             Schema::text(),
         ),
         if_none_match(),
         Parameter::new(
             "Last-Event-ID",
-            Place::Header,
-            "On a stream: the `id` of the last event that came before. It beats `cursor`.",
+            ParameterLocation::Header,
+            "On a stream: the `id` of the last received event. Takes precedence over `cursor`.",
             Schema::text(),
         ),
     ]
 }
 
-/// The parameters of a list of people.
+/// The parameters of a list of accounts.
 pub(super) fn of_lists(offers: &[Format]) -> Vec<Parameter> {
-    let about = format!("How many accounts at most. A page holds {MAX_PAGE} and its `next` link goes on.");
+    let about =
+        format!("The maximum number of accounts. A page has at most {MAX_PAGE}; its `next` link continues.");
     let count = Schema::number(0, MAX_NUMBER).default_to(DEFAULT_COUNT);
-    let cursor = "Goes on from an earlier answer: as it stands in a `next` link.";
+    let cursor = "Continues an earlier response: the value from its `next` link.";
     vec![
-        Parameter::new("count", Place::Query, about, count),
+        Parameter::new("count", ParameterLocation::Query, about, count),
         format(offers),
-        Parameter::new("cursor", Place::Query, cursor, Schema::text()),
+        Parameter::new("cursor", ParameterLocation::Query, cursor, Schema::text()),
     ]
 }
 
-/// A parameter of a step of OAuth, where it stands in the query.
+/// A parameter of a step of OAuth, sent in the query.
 pub(super) fn of_step(name: &'static str, schema: Schema) -> Parameter {
-    let about =
-        "A parameter of the protocol, if it is not in the `Authorization` header. All stand in one place.";
-    Parameter::new(name, Place::Query, about, schema)
+    let about = "An OAuth protocol parameter. Send all of them either here or in the `Authorization` header.";
+    Parameter::new(name, ParameterLocation::Query, about, schema)
 }
 
-/// The representation, in the address.
+/// The `format` parameter.
 pub(super) fn format(offers: &[Format]) -> Parameter {
-    let about = "The representation, in any case; it beats `Accept`. Without both it is XML.";
+    let about =
+        "The representation. Case-insensitive. Takes precedence over `Accept`; without both it is XML.";
     let words = Schema::text().words(offers.iter().map(|format| format.as_str()));
-    Parameter::new("format", Place::Query, about, words)
+    Parameter::new("format", ParameterLocation::Query, about, words)
 }
 
-/// Whether what a source brought goes with it.
+/// The `activities` parameter of the deletion of a source.
 pub(super) fn activities() -> Parameter {
-    let about = "Whether everything that it brought is deleted too.";
+    let about = "Whether to delete the imported activities too.";
     Parameter::new(
         "activities",
-        Place::Query,
+        ParameterLocation::Query,
         about,
         Schema::text().words(["true", "false"]).default_to("false"),
     )
 }
 
-/// What the caller has already.
+/// The `If-None-Match` header.
 pub(super) fn if_none_match() -> Parameter {
-    let about = "The `ETag` of an earlier answer: if nothing has changed, the answer is 304.";
-    Parameter::new("If-None-Match", Place::Header, about, Schema::text())
+    let about = "The `ETag` of an earlier response. If nothing has changed, the response is 304.";
+    Parameter::new("If-None-Match", ParameterLocation::Header, about, Schema::text())
 }
 
-/// Which application asks.
+/// The consumer key header.
 pub(super) fn consumer() -> Parameter {
-    let about = "The consumer key of the application that asks, beside Basic or a pre-shared key. An installation can \
-                 demand it.";
-    Parameter::new("ServiceConsumerKey", Place::Header, about, Schema::text())
+    let about = "The consumer key of the calling application, in addition to Basic or a pre-shared key. A server can \
+                 be configured to require it.";
+    Parameter::new("ServiceConsumerKey", ParameterLocation::Header, about, Schema::text())
 }

@@ -1,8 +1,8 @@
-//! A JSON Schema, put together word by word.
+//! A builder of JSON Schemas.
 
 use serde_json::{Map, Value, json};
 
-/// What a value may be.
+/// A JSON Schema.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema(Map<String, Value>);
 
@@ -16,29 +16,29 @@ impl Schema {
         self
     }
 
-    /// Anything, also what is no text: octets.
+    /// Any value, including binary.
     pub(super) fn anything() -> Schema {
         Schema::default()
     }
 
-    /// A text.
+    /// A string.
     pub(super) fn text() -> Schema {
         Schema::of("type", "string")
     }
 
-    /// Exactly this.
+    /// A constant.
     pub(super) fn exactly(value: impl Into<Value>) -> Schema {
         Schema::of("const", value)
     }
 
-    /// A whole number between these two.
-    pub(super) fn number(least: u32, most: u32) -> Schema {
-        Schema::of("type", "integer").between(least, most)
+    /// An integer in this range.
+    pub(super) fn number(min: u32, max: u32) -> Schema {
+        Schema::of("type", "integer").between(min, max)
     }
 
-    /// A number is at least and at most this; what is no number is not concerned.
-    pub(super) fn between(self, least: u32, most: u32) -> Schema {
-        self.with("minimum", least).with("maximum", most)
+    /// Limits a number to this range. Values that are no numbers are not affected.
+    pub(super) fn between(self, min: u32, max: u32) -> Schema {
+        self.with("minimum", min).with("maximum", max)
     }
 
     /// One of these JSON types.
@@ -46,32 +46,32 @@ impl Schema {
         Schema::of("type", names)
     }
 
-    /// A list of such values.
+    /// An array of such values.
     pub(super) fn list(of: Schema) -> Schema {
         Schema::of("type", "array").with("items", of)
     }
 
-    /// An object whose fields are told with [`Schema::field`] and [`Schema::needs`].
+    /// An object. [`Schema::field`] and [`Schema::needs`] add its fields.
     pub(super) fn object() -> Schema {
         Schema::of("type", "object")
     }
 
-    /// What the document describes under that name.
+    /// A reference to a schema of the document.
     pub(super) fn named(name: &str) -> Schema {
         Schema::of("$ref", format!("#/components/schemas/{name}"))
     }
 
-    /// All of these at once.
+    /// A value that matches all of these.
     pub(super) fn all(of: impl IntoIterator<Item = Schema>) -> Schema {
         Schema::of("allOf", of.into_iter().map(Value::from).collect::<Vec<_>>())
     }
 
-    /// One of these or another.
+    /// A value that matches at least one of these.
     pub(super) fn any(of: impl IntoIterator<Item = Schema>) -> Schema {
         Schema::of("anyOf", of.into_iter().map(Value::from).collect::<Vec<_>>())
     }
 
-    /// With a field that may be left out.
+    /// Adds an optional field.
     pub(super) fn field(mut self, name: &str, schema: Schema) -> Schema {
         let fields = self.0.entry("properties").or_insert_with(|| json!({}));
         if let Value::Object(fields) = fields {
@@ -80,33 +80,33 @@ impl Schema {
         self
     }
 
-    /// With a field that has to be there.
+    /// Adds a required field.
     pub(super) fn needs(self, name: &str, schema: Schema) -> Schema {
         self.field(name, schema).requires(&[name])
     }
 
-    /// Fields that have to be there, whatever they are.
+    /// Makes fields required.
     pub(super) fn requires(mut self, names: &[&str]) -> Schema {
-        let needed = self.0.entry("required").or_insert_with(|| json!([]));
-        if let Value::Array(needed) = needed {
-            needed.extend(names.iter().map(|name| Value::from(*name)));
+        let required = self.0.entry("required").or_insert_with(|| json!([]));
+        if let Value::Array(required) = required {
+            required.extend(names.iter().map(|name| Value::from(*name)));
         }
         self
     }
 
-    /// Whatever other field there is is like this.
-    pub(super) fn others(self, schema: Schema) -> Schema {
+    /// The schema of additional fields.
+    pub(super) fn additional(self, schema: Schema) -> Schema {
         self.with("additionalProperties", schema)
     }
 
-    /// The name that it has as an element of XML.
+    /// The name of its XML element.
     pub(super) fn element(self, name: &str) -> Schema {
         self.with("xml", json!({ "name": name }))
     }
 
-    /// In words.
-    pub(super) fn about(self, words: &str) -> Schema {
-        self.with("description", words)
+    /// The description.
+    pub(super) fn about(self, description: &str) -> Schema {
+        self.with("description", description)
     }
 
     /// One of these words.
@@ -114,54 +114,54 @@ impl Schema {
         self.with("enum", words.into_iter().collect::<Vec<_>>())
     }
 
-    /// A text of at least and at most so many characters.
-    pub(super) fn length(self, least: usize, most: usize) -> Schema {
-        let least = if least == 0 { self } else { self.with("minLength", least) };
-        least.with("maxLength", most)
+    /// The range of a string's length.
+    pub(super) fn length(self, min: usize, max: usize) -> Schema {
+        let schema = if min == 0 { self } else { self.with("minLength", min) };
+        schema.with("maxLength", max)
     }
 
-    /// A list of at most so many.
-    pub(super) fn at_most(self, most: usize) -> Schema {
-        self.with("maxItems", most)
+    /// The maximum length of an array.
+    pub(super) fn max_items(self, max: usize) -> Schema {
+        self.with("maxItems", max)
     }
 
-    /// An object with at least so many fields.
-    pub(super) fn at_least_fields(self, least: usize) -> Schema {
-        self.with("minProperties", least)
+    /// The minimum number of fields of an object.
+    pub(super) fn min_fields(self, min: usize) -> Schema {
+        self.with("minProperties", min)
     }
 
-    /// A text that this regular expression describes.
+    /// The regular expression that a string matches.
     pub(super) fn pattern(self, pattern: &str) -> Schema {
         self.with("pattern", pattern)
     }
 
-    /// A text of a known form.
+    /// The format of a string, such as `date-time`.
     pub(super) fn format(self, name: &str) -> Schema {
         self.with("format", name)
     }
 
-    /// What it is where nothing is said.
+    /// The default value.
     pub(super) fn default_to(self, value: impl Into<Value>) -> Schema {
         self.with("default", value)
     }
 
-    /// Such a value.
+    /// An example.
     pub(super) fn example(self, value: impl Into<Value>) -> Schema {
         self.with("examples", vec![value.into()])
     }
 
-    /// The words that it may be, if it is one of some.
+    /// The values of an enumeration.
     pub fn choices(&self) -> Vec<&str> {
         let words = self.0.get("enum").and_then(Value::as_array);
         words.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    /// What it is where nothing is said.
+    /// The default value as text.
     pub fn default_text(&self) -> Option<String> {
         self.0.get("default").map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     }
 
-    /// Whether there may be several.
+    /// Whether it is an array.
     pub fn is_list(&self) -> bool {
         self.0.get("type").is_some_and(|name| name == "array")
     }

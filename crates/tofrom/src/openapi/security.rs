@@ -1,4 +1,4 @@
-//! Who may ask, and how that is proved.
+//! The authentication schemes, and the schemes that each operation accepts.
 
 use crate::http::Access;
 use crate::site::Site;
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 /// The three ways to authenticate.
 pub(super) fn schemes(site: &Site) -> Value {
     let base = site.base();
-    // OpenAPI knows OAuth 2 alone; but `OAuth` is a registered scheme of HTTP's Authorization, and that is what this is.
+    // OpenAPI has a type for OAuth 2 only, but `OAuth` is a registered HTTP authentication scheme.
     let oauth = format!(
-        "OAuth 1.0a (RFC 5849), for applications that act for somebody. `POST {base}/oauth/request_token`, then the \
-         person decides at `{base}/oauth/authorize?oauth_token=…`, then `POST {base}/oauth/access_token`; every \
-         request is signed with what that gives. HMAC-SHA1, HMAC-SHA256, RSA-SHA1 and PLAINTEXT are taken. The \
-         parameters may also stand in the query or in a form."
+        "OAuth 1.0a (RFC 5849), for applications that act for a user. `POST {base}/oauth/request_token`, then the user \
+         approves at `{base}/oauth/authorize?oauth_token=…`, then `POST {base}/oauth/access_token`; every request is \
+         signed with the access token. The signature methods are HMAC-SHA1, HMAC-SHA256, RSA-SHA1 and PLAINTEXT. The \
+         parameters may also be sent in the query or in a form."
     );
     json!({
         "basic": {
@@ -30,8 +30,8 @@ pub(super) fn schemes(site: &Site) -> Value {
     })
 }
 
-/// What such callers have to bring: one of these.
-pub(super) fn needed(access: Access) -> Value {
+/// The schemes that this access accepts: one of them is required.
+pub(super) fn accepted(access: Access) -> Value {
     match access {
         Access::Credential | Access::PageOrCredential => {
             json!([{ "key": [] }, { "basic": [] }, { "oauth1": [] }])

@@ -1,6 +1,6 @@
-//! What is said is what there is.
+//! The description matches the routes, the parser, the problems and the formats.
 
-use super::{Operation, Place, document, operations, problems};
+use super::{Operation, ParameterLocation, document, operations, problems};
 use crate::http::{Access, KINDS, ROUTES};
 use crate::site::Site;
 use model::{Collection, FeedQuery, Filter, Format, Millis, Order, Range, RawQuery, Start, SyncToken, Uid};
@@ -11,27 +11,27 @@ fn site() -> Site {
     Site::new("https://feed.example:8443/social", "feed.example")
 }
 
-/// Whether a path of the document is one that the route's template stands for.
-fn fits(route: &str, path: &str) -> bool {
+/// Whether the route template matches a path of the document.
+fn matches_route(route: &str, path: &str) -> bool {
     let (route, path): (Vec<&str>, Vec<&str>) = (route.split('/').collect(), path.split('/').collect());
     let segment = |(route, path): (&&str, &&str)| route == path || *route == "{collection}";
     route.len() == path.len() && route.iter().zip(&path).all(segment)
 }
 
 #[test]
-fn every_address_for_programs_is_there_and_no_other() {
+fn every_api_route_is_described_and_no_other() {
     let operations = operations();
     let for_programs =
         |access| matches!(access, Access::Credential | Access::PageOrCredential | Access::Application);
     for route in ROUTES.iter().filter(|route| for_programs(route.access)) {
-        let told: Vec<&Operation> =
-            operations.iter().filter(|operation| fits(route.path, operation.path)).collect();
-        assert!(!told.is_empty(), "{} is not told of", route.path);
-        assert!(told.iter().all(|operation| operation.access == route.access), "{}", route.path);
+        let described: Vec<&Operation> =
+            operations.iter().filter(|operation| matches_route(route.path, operation.path)).collect();
+        assert!(!described.is_empty(), "{} is not described", route.path);
+        assert!(described.iter().all(|operation| operation.access == route.access), "{}", route.path);
     }
     for operation in &operations {
-        let route = ROUTES.iter().find(|route| fits(route.path, operation.path));
-        let route = route.unwrap_or_else(|| panic!("there is no {}", operation.path));
+        let route = ROUTES.iter().find(|route| matches_route(route.path, operation.path));
+        let route = route.unwrap_or_else(|| panic!("no route for {}", operation.path));
         assert_eq!(route.access, operation.access, "{}", operation.path);
     }
     let collections = [Collection::To, Collection::From, Collection::ToFrom];
@@ -41,25 +41,26 @@ fn every_address_for_programs_is_there_and_no_other() {
 }
 
 #[test]
-fn every_operation_is_told_whole() {
+fn every_operation_is_complete() {
     let mut ids = BTreeSet::new();
     for operation in operations() {
         let id = operation.id;
-        assert!(ids.insert(id), "{id} is there twice");
+        assert!(ids.insert(id), "duplicate operation id {id}");
         assert!(!operation.summary.is_empty() && !operation.about.is_empty(), "{id}");
         assert!(operation.curl(&site()).starts_with("curl "), "{id}");
         assert!(operation.curl(&site()).contains("https://feed.example:8443/social/"), "{id}");
-        assert!(operation.answers.iter().any(|answer| answer.status < 300), "{id}");
-        let in_path = operation.parameters.iter().filter(|parameter| parameter.place == Place::Path);
+        assert!(operation.responses.iter().any(|response| response.status < 300), "{id}");
+        let in_path =
+            operation.parameters.iter().filter(|parameter| parameter.location == ParameterLocation::Path);
         assert_eq!(in_path.count(), operation.path.matches('{').count(), "{id}");
         let mut names = BTreeSet::new();
         assert!(operation.parameters.iter().all(|parameter| names.insert(parameter.name)), "{id}");
     }
 }
 
-/// Whatever a question can say, its own rendering says.
+/// A rendered query has every parameter that the parser knows.
 #[test]
-fn every_parameter_of_collections_is_there_and_no_other() {
+fn every_collection_parameter_is_described_and_no_other() {
     let words = || BTreeSet::from(["x".to_owned()]);
     let all = Range { since: Some(Millis(0)), before: Some(Millis(1)) };
     let filter = Filter { services: words(), kinds: words(), verbs: words(), received: all, published: all };
@@ -76,7 +77,8 @@ fn every_parameter_of_collections_is_there_and_no_other() {
     let known: BTreeSet<&str> =
         rendered.iter().flat_map(|text| text.split('&')).filter_map(|pair| pair.split('=').next()).collect();
     for operation in operations().iter().filter(|operation| operation.id.starts_with("readTo")) {
-        let queries = operation.parameters.iter().filter(|parameter| parameter.place == Place::Query);
+        let queries =
+            operation.parameters.iter().filter(|parameter| parameter.location == ParameterLocation::Query);
         assert_eq!(
             queries.map(|parameter| parameter.name).collect::<BTreeSet<_>>(),
             known,
@@ -84,7 +86,7 @@ fn every_parameter_of_collections_is_there_and_no_other() {
             operation.id
         );
     }
-    // And each is one that the parser has an opinion about.
+    // The parser validates each of them.
     for name in known.iter().filter(|name| !["service", "type", "verb"].contains(name)) {
         let raw = RawQuery::parse(format!("{name}=?").as_bytes());
         let error = FeedQuery::resolve(&raw, Uid(1), Collection::To).unwrap_err();
@@ -93,7 +95,7 @@ fn every_parameter_of_collections_is_there_and_no_other() {
 }
 
 #[test]
-fn every_kind_of_problem_is_an_answer_that_something_has() {
+fn every_kind_of_problem_is_a_response_of_an_operation() {
     let (site, operations) = (site(), operations());
     let document = document(&site);
     for kind in KINDS {
@@ -103,8 +105,9 @@ fn every_kind_of_problem_is_an_answer_that_something_has() {
         let own = &schema["allOf"][1]["properties"];
         assert_eq!(own["type"]["const"], site.problem_url(kind.slug));
         assert_eq!(own["status"]["const"], kind.status());
-        let has = |operation: &Operation| problems::of(operation).values().flatten().any(|one| one == kind);
-        // Another method is none of the operations.
+        let has =
+            |operation: &Operation| problems::of(operation).values().flatten().any(|problem| problem == kind);
+        // Operations have only supported methods.
         assert_eq!(operations.iter().any(has), kind.slug != "method", "{}", kind.slug);
     }
     for operation in operations {
@@ -113,7 +116,7 @@ fn every_kind_of_problem_is_an_answer_that_something_has() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
         match value {
             Value::Object(fields) => {
@@ -142,12 +145,12 @@ fn every_reference_leads_somewhere() {
 }
 
 #[test]
-fn representations_are_those_of_the_code() {
+fn formats_match_those_of_the_model() {
     let document = document(&site());
     let content = &document["paths"]["/200909/activity/{user}/tofrom"]["get"]["responses"]["200"]["content"];
-    let told: BTreeSet<&str> = content.as_object().unwrap().keys().map(String::as_str).collect();
-    let ours = Format::ALL.into_iter().map(Format::media_type);
-    assert_eq!(told, ours.chain(["text/event-stream"]).collect());
+    let described: BTreeSet<&str> = content.as_object().unwrap().keys().map(String::as_str).collect();
+    let formats = Format::ALL.into_iter().map(Format::media_type);
+    assert_eq!(described, formats.chain(["text/event-stream"]).collect());
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["servers"][0]["url"], "https://feed.example:8443/social");
     assert_eq!(document["components"]["securitySchemes"]["key"]["name"], "ServicePSK");

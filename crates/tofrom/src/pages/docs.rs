@@ -3,7 +3,7 @@
 use super::frame::Frame;
 use super::pretty_print;
 use crate::http::{KINDS, Kind};
-use crate::openapi::{Group, Operation, Parameter, Place, Schema, operations};
+use crate::openapi::{Group, Operation, Parameter, ParameterLocation, Schema, operations};
 use crate::site::Site;
 use askama::Template;
 use http::header::CONTENT_TYPE;
@@ -72,7 +72,7 @@ fn meaning(parameter: &Parameter) -> String {
     }
     let choices = parameter.schema.choices();
     // Problem types have a separate table.
-    if !choices.is_empty() && parameter.place != Place::Path {
+    if !choices.is_empty() && parameter.location != ParameterLocation::Path {
         sentences.push(format!("One of `{}`.", choices.join("`, `")));
     }
     sentences.extend(parameter.schema.default_text().map(|value| format!("Default: `{value}`.")));

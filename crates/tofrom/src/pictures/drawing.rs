@@ -1,5 +1,5 @@
-//! The picture of whoever has none: a flower in two colours, made of the name's text alone. So it says nothing about
-//! whether there is such an account.
+//! Default pictures: a flower in two colours, generated from the name alone. So it does not reveal whether the account
+//! exists.
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder, Rgb, RgbImage};
@@ -7,7 +7,7 @@ use model::Fnv;
 use moka::sync::Cache;
 use std::sync::{Arc, LazyLock};
 
-/// Ground and figure.
+/// Background and foreground colours.
 const COLOURS: [([u8; 3], [u8; 3]); 10] = [
     ([0xfd, 0xf0, 0xd5], [0xc1, 0x4a, 0x3a]),
     ([0xe3, 0xf2, 0xec], [0x2f, 0x7f, 0x6b]),
@@ -21,20 +21,20 @@ const COLOURS: [([u8; 3], [u8; 3]); 10] = [
     ([0x24, 0x5e, 0x73], [0xbf, 0xe3, 0xdd]),
 ];
 
-/// How many drawn pictures are remembered: some megabytes.
+/// The maximum number of cached pictures: some megabytes.
 const MAX_CACHED: u64 = 2_000;
 
-/// By name and size.
-type Drawn = Cache<(String, u32), Arc<[u8]>>;
+/// Cached pictures by name and size.
+type PictureCache = Cache<(String, u32), Arc<[u8]>>;
 
-static KNOWN: LazyLock<Drawn> = LazyLock::new(|| Cache::new(MAX_CACHED));
+static KNOWN: LazyLock<PictureCache> = LazyLock::new(|| Cache::new(MAX_CACHED));
 
-/// The picture that is drawn for a name, as PNG, so many pixels wide and high.
+/// The default picture of a name as PNG, in this width and height.
 pub fn drawn(name: &str, size: u32) -> Vec<u8> {
     KNOWN.get_with((name.to_owned(), size), || draw(name, size).into()).to_vec()
 }
 
-/// A shape around the middle: how far it reaches, how much that varies, and how often around. All in parts of half the
+/// A shape around the centre: its radius, the variation of it, and the number of petals. Lengths are fractions of half the
 /// width.
 #[derive(Clone, Copy)]
 struct Rosette {
@@ -44,23 +44,23 @@ struct Rosette {
 }
 
 impl Rosette {
-    /// How far inside a point is, in the same measure: negative outside. Angles count from the vertical, so that left
-    /// and right are alike.
+    /// How far inside the shape a point is, in the same unit; negative outside. Angles count from the vertical, so that left
+    /// and right are symmetrical.
     fn inside(self, x: f32, y: f32) -> f32 {
         let (away, angle) = (x.hypot(y).max(0.001), x.atan2(-y));
         let wave = self.petals * angle;
         let beyond = self.reach + self.varies * wave.cos() - away;
-        // The border is steeper where it does not run around the middle.
+        // The border is steeper where it does not run around the centre.
         let slope = self.varies * self.petals * wave.sin() / away;
         beyond / 1.0_f32.hypot(slope)
     }
 }
 
-/// Takes small numbers out of a hash.
+/// Derives small numbers from a hash.
 struct Choices(u64);
 
 impl Choices {
-    /// One of `0..many`.
+    /// A number in `0..many`.
     fn one_of(&mut self, many: u8) -> u8 {
         let many = u64::from(many.max(1));
         let chosen = self.0 % many;
@@ -71,7 +71,7 @@ impl Choices {
 
 fn draw(name: &str, size: u32) -> Vec<u8> {
     let hash = Fnv::new().text("picture").text(name).finish();
-    // Names that differ in their last letter only differ in few bits.
+    // Hashed, because similar names differ in few bits only.
     let mut choices = Choices((hash ^ (hash >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 3);
     let pair = usize::from(choices.one_of(10));
     let (ground, figure) = COLOURS.get(pair).copied().unwrap_or(([0xff; 3], [0; 3]));
@@ -83,7 +83,7 @@ fn draw(name: &str, size: u32) -> Vec<u8> {
     };
     let inner = Rosette {
         reach: 0.14 + 0.04 * f32::from(choices.one_of(4)),
-        // Against the outer one, with it, or round.
+        // Opposed to the outer shape, aligned with it, or round.
         varies: 0.045 * (f32::from(choices.one_of(3)) - 1.0),
         petals,
     };
@@ -92,7 +92,7 @@ fn draw(name: &str, size: u32) -> Vec<u8> {
     let image = RgbImage::from_fn(size, size, |x, y| {
         let half = as_f32(size) / 2.0;
         let (x, y) = ((as_f32(x) + 0.5) / half - 1.0, (as_f32(y) + 0.5) / half - 1.0);
-        // How much of the pixel is covered, as if the border were straight.
+        // The covered part of the pixel, as if the border were straight.
         let covered = |shape: Rosette| (shape.inside(x, y) * half + 0.5).clamp(0.0, 1.0);
         let shown = covered(outer) * (1.0 - covered(inner) * (1.0 - covered(seed)));
         Rgb(std::array::from_fn(|part| {
@@ -102,7 +102,7 @@ fn draw(name: &str, size: u32) -> Vec<u8> {
     });
     let mut png = Vec::new();
     let encoder = PngEncoder::new_with_quality(&mut png, CompressionType::Default, FilterType::Adaptive);
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = encoder.write_image(image.as_raw(), size, size, ExtendedColorType::Rgb8);
     png
 }
@@ -123,7 +123,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn one_name_one_picture() {
+    fn a_name_always_has_the_same_symmetrical_picture() {
         for size in [80, 120, 200] {
             let png = drawn("alice", size);
             assert_eq!(png, drawn("alice", size));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_alike_have_pictures_that_are_not() {
+    fn similar_names_have_different_pictures() {
         let drawn: HashSet<Vec<u8>> = (0..200).map(|number| draw(&format!("user{number}"), 80)).collect();
         assert!(drawn.len() > 180, "{}", drawn.len());
     }

@@ -1,5 +1,5 @@
-//! Pictures of accounts: what somebody sends becomes PNG in three sizes, and nothing else of it is kept; for everybody
-//! else one is drawn.
+//! Pictures of accounts. An uploaded picture is converted to PNG in three sizes, and nothing else of it is kept. Accounts
+//! without one get a generated picture.
 
 mod drawing;
 mod reading;
@@ -11,19 +11,19 @@ use std::sync::Arc;
 use std::sync::LazyLock;
 use tokio::sync::Semaphore;
 
-/// Each takes a core, and as much memory as the largest picture.
+/// Each conversion takes a core, and as much memory as the largest picture.
 const CONCURRENCY: usize = 2;
 
-static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(CONCURRENCY)));
+static PERMITS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(CONCURRENCY)));
 
-/// Reads a picture as [`read`] does, off the request threads and few at once.
-pub async fn read_in_turn(bytes: Vec<u8>) -> Result<[Vec<u8>; 3], NotAPicture> {
-    let turn = Arc::clone(&TURNS).acquire_owned().await.map_err(|_| NotAPicture::Broken)?;
+/// Converts a picture as [`read`] does, on a blocking thread and with limited concurrency.
+pub async fn convert(bytes: Vec<u8>) -> Result<[Vec<u8>; 3], NotAPicture> {
+    let permit = Arc::clone(&PERMITS).acquire_owned().await.map_err(|_| NotAPicture::Broken)?;
     let read = tokio::task::spawn_blocking(move || {
-        // Held here and not by the request: when the client goes away, the work goes on.
-        let _held = turn;
+        // Held by the task and not by the request: when the client goes away, the work continues.
+        let _held = permit;
         read(&bytes)
     });
-    // Whatever makes a decoder panic is no picture.
+    // Content that makes a decoder panic is not a picture.
     read.await.unwrap_or(Err(NotAPicture::Broken))
 }

@@ -1,5 +1,5 @@
-//! From what somebody sends to PNG in three sizes. It comes from anybody, so how much it may cost is decided by its
-//! header, before anything is decoded. What is given out is drawn anew: places, times and names in the file stay behind.
+//! Converts an uploaded picture to PNG in three sizes. The file is untrusted, so its header decides whether it is decoded
+//! at all. The result has new pixels only: places, times and names in the file are dropped.
 
 use image::codecs::png::{CompressionType, FilterType as Rows, PngEncoder};
 use image::imageops::{self, FilterType};
@@ -11,33 +11,33 @@ use image::{
 use model::PICTURE_SIZES;
 use std::io::Cursor;
 
-/// The largest file.
+/// The maximum size of a file.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
-/// The widest and highest picture.
-const MAX_ACROSS: u32 = 10_000;
+/// The maximum width and height.
+const MAX_SIDE: u32 = 10_000;
 const MAX_PIXELS: u64 = 40_000_000;
-/// What a decoded picture may take: 40 million pixels of four bytes, with some room.
+/// The memory limit of a decoded picture: 40 million pixels of four bytes, with some room.
 const MAX_MEMORY: u64 = 192 * 1024 * 1024;
 
-/// How wide the square is from which all sizes are made: enough that none of them shows it.
-const BETWEEN: u32 = 800;
+/// The width of the intermediate square that all sizes are made from: large enough for each of them.
+const INTERMEDIATE_SIZE: u32 = 800;
 
-/// Why something is not taken as a picture.
+/// Why a file is not accepted as a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAPicture {
     /// The file is too large.
-    #[error("a picture has at most 8 MiB")]
+    #[error("the picture is too large: expected at most 8 MiB")]
     TooManyBytes,
-    /// It is none of the formats.
-    #[error("a picture is a PNG, JPEG, WebP or GIF file")]
+    /// The format is not supported.
+    #[error("unsupported picture format: expected a PNG, JPEG, WebP or GIF file")]
     UnknownFormat,
     /// It has too many pixels.
     #[error(
-        "a picture has at most {MAX_ACROSS} pixels in width and height, and at most 40 million altogether"
+        "the picture is too large: expected at most {MAX_SIDE} pixels in width and height, and 40 million in total"
     )]
     TooLarge,
-    /// It is damaged, or does not end.
-    #[error("the picture can't be read: the file is damaged")]
+    /// It is damaged or truncated.
+    #[error("the picture file is damaged")]
     Broken,
 }
 
@@ -50,7 +50,7 @@ impl From<ImageError> for NotAPicture {
     }
 }
 
-/// The middle of a picture in each of [`PICTURE_SIZES`], as PNG. Of a GIF that moves it is the first frame.
+/// The centre of a picture in each of [`PICTURE_SIZES`], as PNG. Of an animated GIF the first frame is used.
 pub fn read(bytes: &[u8]) -> Result<[Vec<u8>; 3], NotAPicture> {
     let square = decode(bytes)?;
     let mut sizes = [const { Vec::new() }; 3];
@@ -76,34 +76,34 @@ fn decode(bytes: &[u8]) -> Result<Rgba32FImage, NotAPicture> {
     if width == 0 || height == 0 {
         return Err(NotAPicture::Broken);
     }
-    let across = width.max(height) > MAX_ACROSS;
+    let across = width.max(height) > MAX_SIDE;
     let altogether = u64::from(width) * u64::from(height) > MAX_PIXELS;
     if across || altogether || decoder.total_bytes() > MAX_MEMORY {
         return Err(NotAPicture::TooLarge);
     }
-    // A picture that lies about which side is up is a picture all the same.
+    // An invalid orientation is ignored.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let mut square = DynamicImage::ImageRgba32F(middle(&DynamicImage::from_decoder(decoder)?));
-    // The middle stays the middle, so that only the small square has to be turned.
+    let mut square = DynamicImage::ImageRgba32F(centre_square(&DynamicImage::from_decoder(decoder)?));
+    // The centre stays the centre, so that only the small square needs to be rotated.
     square.apply_orientation(orientation);
     Ok(square.into_rgba32f())
 }
 
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_ACROSS);
-    limits.max_image_height = Some(MAX_ACROSS);
+    limits.max_image_width = Some(MAX_SIDE);
+    limits.max_image_height = Some(MAX_SIDE);
     limits.max_alloc = Some(MAX_MEMORY);
     limits
 }
 
-/// The square in the middle, at most [`BETWEEN`] wide: each pixel is the mean of those that it stands for. Colours are
-/// multiplied by how opaque they are, so that what can't be seen does not show at the edges.
-fn middle(image: &DynamicImage) -> Rgba32FImage {
+/// The square in the centre, at most [`INTERMEDIATE_SIZE`] wide. Each pixel is the mean of those that it covers. Colours
+/// are multiplied by their opacity, so that transparent pixels do not bleed into the edges.
+fn centre_square(image: &DynamicImage) -> Rgba32FImage {
     let (width, height) = image.dimensions();
     let side = width.min(height);
     let (left, top) = ((width - side) / 2, (height - side) / 2);
-    let small = side.min(BETWEEN);
+    let small = side.min(INTERMEDIATE_SIZE);
     let edge = |at: u32| u32::try_from(u64::from(at) * u64::from(side) / u64::from(small)).unwrap_or(side);
     Rgba32FImage::from_fn(small, small, |x, y| {
         let (mut sum, mut count) = ([0.0_f32; 4], 0.0_f32);
@@ -142,7 +142,7 @@ fn encode(square: &Rgba32FImage) -> Result<Vec<u8>, NotAPicture> {
     Ok(png)
 }
 
-/// A part of one as one of 256 steps.
+/// A fraction as one of 256 steps.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 0 and 255")]
 fn byte(part: f32) -> u8 {
     (part.clamp(0.0, 1.0) * 255.0).round() as u8
@@ -162,7 +162,7 @@ mod tests {
         bytes
     }
 
-    /// Wide, with a red square in the middle and blue at both sides.
+    /// A wide picture with a red square in the centre and blue on both sides.
     fn wide() -> RgbImage {
         RgbImage::from_fn(300, 100, |x, _| {
             Rgb(if (100..200).contains(&x) { [255, 0, 0] } else { [0, 0, 255] })
@@ -177,14 +177,14 @@ mod tests {
         [&length[..], kind, data, &checked.sum().to_be_bytes()].concat()
     }
 
-    /// A PNG by hand: colour type 2 is RGB, 6 RGBA.
+    /// A hand-made PNG: colour type 2 is RGB, 6 RGBA.
     fn png(width: u32, height: u32, bits: u8, colour: u8, chunks: &[Vec<u8>]) -> Vec<u8> {
         let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[bits, colour, 0, 0, 0]].concat();
         let begin = [&b"\x89PNG\r\n\x1a\n"[..], &chunk(b"IHDR", &header)].concat();
         [begin, chunks.concat(), chunk(b"IEND", &[])].concat()
     }
 
-    /// So many zeros, compressed to a thousandth.
+    /// This many zeros, compressed to a thousandth.
     fn zeros(megabytes: usize) -> Vec<u8> {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
         let block = vec![0; 1024 * 1024];
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_in_three_sizes() {
+    fn the_centre_is_rendered_in_three_sizes() {
         for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP, ImageFormat::Gif] {
             let sizes = read(&encoded(wide(), format)).unwrap_or_else(|why| panic!("{format:?}: {why}"));
             for (bytes, pixels) in sizes.iter().zip(PICTURE_SIZES) {
@@ -207,33 +207,33 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_pixels_is_kept() {
+    fn only_pixels_are_kept() {
         let secret = b"Comment\0taken at home";
         let with = encoded(wide(), ImageFormat::Png);
         // Signature and header are 33 bytes.
         let with = [&with[..33], &chunk(b"tEXt", secret), &with[33..]].concat();
         for size in read(&with).unwrap() {
-            assert!(!size.windows(4).any(|four| four == b"tEXt" || four == b"home"), "it is drawn anew");
+            assert!(!size.windows(4).any(|four| four == b"tEXt" || four == b"home"), "metadata was kept");
         }
     }
 
     #[test]
-    fn what_is_transparent_stays_so() {
+    fn transparency_is_preserved() {
         let image = RgbaImage::from_fn(50, 50, |x, _| Rgba(if x < 25 { [0, 0, 0, 0] } else { [255; 4] }));
         let [small, ..] = read(&encoded(image, ImageFormat::Png)).unwrap();
         let small = image::load_from_memory(&small).unwrap().into_rgba8();
         assert_eq!(small.get_pixel(5, 40).0[3], 0);
         assert_eq!(small.get_pixel(75, 40).0, [255; 4]);
         for Rgba([red, _, _, alpha]) in small.pixels().filter(|pixel| pixel.0[3] > 8) {
-            assert!(*red > 240, "no dark edge: {red} {alpha}");
+            assert!(*red > 240, "dark edge: {red} {alpha}");
         }
     }
 
     #[test]
-    fn which_side_is_up_is_believed() {
+    fn the_orientation_is_applied() {
         let upright = RgbImage::from_fn(100, 100, |_, y| Rgb([if y < 50 { 255 } else { 0 }, 0, 0]));
         let jpeg = encoded(upright, ImageFormat::Jpeg);
-        // One entry in big-endian TIFF: orientation (0x112), a short, one of them, 3: upside down.
+        // One entry in big-endian TIFF: orientation (0x112), a short, one value, 3: upside down.
         let tiff = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x03\0\0\0\0\0\0";
         let exif = [&b"Exif\0\0"[..], tiff].concat();
         let length = u16::try_from(exif.len() + 2).unwrap().to_be_bytes();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_refused_by_the_header() {
+    fn oversized_pictures_are_rejected_by_their_header() {
         for (width, height, bits, colour) in [
             (100_000, 100_000, 8, 2),
             (10_001, 1, 8, 2),
@@ -261,9 +261,9 @@ mod tests {
         assert_eq!(read(&vec![0; MAX_BYTES + 1]), Err(NotAPicture::TooManyBytes));
     }
 
-    /// What unfolds into more than there are pixels for is not unfolded.
+    /// Compressed data that exceeds the pixels is not decompressed.
     #[test]
-    fn bombs_do_not_go_off() {
+    fn decompression_bombs_are_harmless() {
         let bomb = zeros(256);
         let rows = chunk(b"IDAT", &zeros(1));
         let begun = std::time::Instant::now();
@@ -271,14 +271,14 @@ mod tests {
         let in_profile = png(10, 10, 8, 2, &[chunk(b"iCCP", &[&b"x\0\0"[..], &bomb].concat()), rows.clone()]);
         let in_text = png(10, 10, 8, 2, &[chunk(b"zTXt", &[&b"x\0\0"[..], &bomb].concat()), rows]);
         for bytes in [in_pixels, in_profile, in_text] {
-            // A picture or none: both are well.
+            // Accepting and rejecting are both fine.
             let _ = read(&bytes);
         }
         assert!(begun.elapsed() < std::time::Duration::from_secs(20));
     }
 
     #[test]
-    fn what_is_no_picture_is_refused() {
+    fn unsupported_and_truncated_files_are_rejected() {
         for bytes in [&b""[..], b"hello", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"BM\0\0\0\0\0\0\0\0"]
         {
             assert_eq!(read(bytes), Err(NotAPicture::UnknownFormat));
@@ -291,9 +291,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn in_turn() {
+    async fn conversion_runs_on_a_blocking_thread() {
         let sent = encoded(wide(), ImageFormat::Png);
-        assert_eq!(super::super::read_in_turn(sent.clone()).await, read(&sent));
-        assert_eq!(super::super::read_in_turn(Vec::new()).await, Err(NotAPicture::UnknownFormat));
+        assert_eq!(super::super::convert(sent.clone()).await, read(&sent));
+        assert_eq!(super::super::convert(Vec::new()).await, Err(NotAPicture::UnknownFormat));
     }
 }

@@ -1,4 +1,5 @@
-//! Activity Streams in Atom. The entry declares its namespaces itself, so that it can stand alone and in any feed.
+//! Atom with the activity-streams extensions. An entry declares its namespaces itself, so that it works alone and in any
+//! feed.
 
 use crate::site::Site;
 use infoset::{Attribute, Name, Namespace, Sink};
@@ -39,7 +40,7 @@ const fn media(local: &str) -> Name<'_> {
     Name::qualified("media", MEDIA, local)
 }
 
-/// What a feed says of itself.
+/// The metadata of a feed.
 pub(super) struct FeedHead<'a> {
     pub(super) id: &'a str,
     pub(super) title: &'a str,
@@ -48,7 +49,7 @@ pub(super) struct FeedHead<'a> {
     pub(super) links: &'a [(&'static str, String)],
 }
 
-/// Opens the feed and writes all but its entries.
+/// Opens the feed and writes everything but its entries.
 pub(super) fn open_feed(head: &FeedHead<'_>, sink: &mut impl Sink) {
     sink.start(atom("feed"), FEED_NAMESPACES, &[]);
     sink.leaf(atom("id"), head.id);
@@ -59,7 +60,7 @@ pub(super) fn open_feed(head: &FeedHead<'_>, sink: &mut impl Sink) {
     }
 }
 
-/// Writes an entry, in the order of the contract's table.
+/// Writes an entry, in the field order of the API contract.
 pub(super) fn entry(site: &Site, state: &State, body: &Body, actor: &Account, sink: &mut impl Sink) {
     let (kind, verb) = (&state.facet.kind, &state.facet.verb);
     sink.start(atom("entry"), ENTRY_NAMESPACES, &[]);
@@ -180,7 +181,7 @@ fn element(sink: &mut impl Sink, name: &str, attributes: &[(&str, &str)]) {
     sink.end();
 }
 
-/// Text as HTML that shows just this text.
+/// Escapes text as HTML.
 fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,18 +1,18 @@
-//! What is said of an activity, field by field in the contract's order.
+//! The fields of an activity, in the order of the API contract.
 
 use crate::site::Site;
 use model::{Account, Body, Comments, State, category};
 
-/// Takes down fields: texts, and groups of fields.
+/// A sink for fields and groups of fields.
 pub trait Fields {
-    /// A field with a text.
+    /// Writes a text field.
     fn text(&mut self, name: &str, value: &str);
-    /// The fields up to the matching [`Fields::end`] belong to a group of that name.
+    /// Opens a group; the fields up to the matching [`Fields::end`] belong to it.
     fn group(&mut self, name: &str);
     /// Ends the group.
     fn end(&mut self);
 
-    /// A field that is left out where it is unknown.
+    /// Writes a field if it has a value.
     fn optional(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.text(name, value);
@@ -20,7 +20,7 @@ pub trait Fields {
     }
 }
 
-/// All that is said of an activity.
+/// Writes the fields of an activity.
 pub fn activity(site: &Site, state: &State, body: &Body, actor: &Account, fields: &mut impl Fields) {
     fields.text("ActivityUrl", &site.activity_url(state.id));
     fields.text("ActivityIdentifier", &state.id.to_string());
@@ -49,7 +49,7 @@ pub fn activity(site: &Site, state: &State, body: &Body, actor: &Account, fields
     fields.end();
 }
 
-/// All that is said of a user.
+/// Writes the fields of a user.
 pub fn user(site: &Site, account: &Account, fields: &mut impl Fields) {
     fields.text("UserIdentifier", account.name.as_str());
     fields.text("ProfileUrl", &site.profile_url(&account.name));

@@ -5,7 +5,7 @@ use super::document::Fields;
 /// Writes fields into a JSON object.
 pub(super) struct Object {
     text: Vec<u8>,
-    /// Whether the object that is being written has a member already.
+    /// Whether the current object has a member already.
     begun: bool,
 }
 
@@ -29,7 +29,7 @@ impl Object {
     }
 
     fn string(&mut self, value: &str) {
-        // A string always can be written to memory.
+        // Writing to memory cannot fail.
         let _ = crate::json::write(&mut self.text, value);
     }
 }

@@ -1,9 +1,8 @@
-//! How an answer is said: four representations of one page.
+//! Rendering of pages and activities in four formats.
 //!
-//! `document` says what an activity consists of, once; XML, JSON and Fast Infoset are three ways to write that down,
-//! so they can't drift apart. Atom has its own vocabulary and stands beside it. Pages are put together from fragments
-//! that are rendered once for each version of an activity; Fast Infoset has tables that run through the whole
-//! document, so it is written anew.
+//! `document` defines the fields of an activity once; XML, JSON and Fast Infoset are three encodings of them, so they
+//! cannot diverge. Atom has its own vocabulary. Pages are assembled from cached fragments, one for each version of an
+//! activity. Fast Infoset has tables that span the whole document, so it is always rendered as a whole.
 
 mod atom;
 pub mod document;

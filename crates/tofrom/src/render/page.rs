@@ -1,4 +1,4 @@
-//! A page in one of the four representations, put together from fragments that are kept.
+//! Renders a page in one of the four formats, from cached fragments.
 
 use super::atom::{self, FeedHead};
 use super::document::{self, Fields};
@@ -11,23 +11,23 @@ use model::{Account, ActivityId, Body, Collection, Format, Version};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How much memory fragments may take.
-const FRAGMENT_BYTES: u64 = 64 << 20;
+/// The memory limit of cached fragments.
+const MAX_FRAGMENT_BYTES: u64 = 64 << 20;
 
-/// The links of a page: relation and address, in their order.
+/// The links of a page: relation and address, in order.
 pub type Links = Vec<(&'static str, String)>;
 
-/// What a page shows, beside its items.
+/// The metadata of a page.
 pub struct PageView<'a> {
-    /// Whose collection.
+    /// The owner of the collection.
     pub owner: &'a Account,
-    /// Which.
+    /// The collection.
     pub collection: Collection,
-    /// Its links.
+    /// The links of the page.
     pub links: &'a Links,
 }
 
-/// A fragment is right as long as neither the activity nor its actor's profile changed.
+/// A fragment is valid as long as neither the activity nor its actor's profile changes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct FragmentKey {
     id: ActivityId,
@@ -36,39 +36,39 @@ struct FragmentKey {
     format: Format,
 }
 
-/// Writes pages, and remembers what it wrote of each activity.
+/// Renders pages, and caches the fragment of each activity.
 pub struct Renderer {
     pub(super) site: Site,
     fragments: moka::sync::Cache<FragmentKey, Arc<[u8]>>,
 }
 
 impl Renderer {
-    /// A renderer of pages of that site.
+    /// A renderer for this site.
     pub fn new(site: Site) -> Renderer {
         let weigh =
             |_: &FragmentKey, fragment: &Arc<[u8]>| u32::try_from(fragment.len() + 128).unwrap_or(u32::MAX);
-        let fragments = moka::sync::Cache::builder().max_capacity(FRAGMENT_BYTES).weigher(weigh).build();
+        let fragments = moka::sync::Cache::builder().max_capacity(MAX_FRAGMENT_BYTES).weigher(weigh).build();
         Renderer { site, fragments }
     }
 
-    /// What is remembered of these items. Of the others the bodies are needed.
-    pub fn remembered(&self, items: &[Item], format: Format) -> Vec<Option<Arc<[u8]>>> {
-        let known =
+    /// The cached fragments of these items. The bodies of the others are needed to render them.
+    pub fn cached_fragments(&self, items: &[Item], format: Format) -> Vec<Option<Arc<[u8]>>> {
+        let cached =
             |item| if format == Format::FastInfoset { None } else { self.fragments.get(&key(item, format)) };
-        items.iter().map(known).collect()
+        items.iter().map(cached).collect()
     }
 
-    /// The page, from what is remembered and the bodies of the rest.
+    /// Renders the page from cached fragments and the bodies of the other items.
     pub fn page(
         &self,
         view: &PageView<'_>,
         items: &[Item],
-        remembered: Vec<Option<Arc<[u8]>>>,
+        cached: Vec<Option<Arc<[u8]>>>,
         bodies: &HashMap<ActivityId, Arc<Body>>,
         format: Format,
     ) -> Vec<u8> {
-        let fragments = items.iter().zip(remembered).filter_map(|(item, known)| {
-            known.or_else(|| bodies.get(&item.state.id).map(|body| self.fragment(item, body, format)))
+        let fragments = items.iter().zip(cached).filter_map(|(item, fragment)| {
+            fragment.or_else(|| bodies.get(&item.state.id).map(|body| self.fragment(item, body, format)))
         });
         match format {
             Format::Json => json_page(fragments),
@@ -100,7 +100,7 @@ impl Renderer {
         }
     }
 
-    /// A document of plain fields; Atom has no form for one.
+    /// Renders a document of plain fields. `None` for Atom, which has no representation for it.
     pub fn fields(
         root: &str,
         format: Format,
@@ -180,11 +180,11 @@ impl Renderer {
     }
 
     fn feed_head<'a>(&self, view: &PageView<'a>, items: &[Item]) -> OwnedHead<'a> {
-        let who = view.owner.display_name();
+        let name = view.owner.display_name();
         let title = match view.collection {
-            Collection::To => format!("Activities that reach {who}"),
-            Collection::From => format!("Activities of {who}"),
-            Collection::ToFrom => format!("Activities to and from {who}"),
+            Collection::To => format!("Activities that reach {name}"),
+            Collection::From => format!("Activities of {name}"),
+            Collection::ToFrom => format!("Activities to and from {name}"),
         };
         let updated = items.iter().map(|item| item.state.updated).max().unwrap_or(view.owner.created).zulu();
         OwnedHead {

@@ -1,5 +1,5 @@
-//! One activity that stands alone, as it is read and put back at its own address: a bare object in JSON, `Activity` at
-//! the root in XML and Fast Infoset, an entry in Atom.
+//! Renders a single activity, in the form that can be sent back with PUT: an object in JSON, the root element `Activity` in
+//! XML and Fast Infoset, an entry in Atom.
 
 use super::document::{self, Fields};
 use super::json::Object;
@@ -9,7 +9,7 @@ use infoset::{FastInfosetWriter, Sink, XmlWriter};
 use model::{Account, Body, Format, State};
 
 impl Renderer {
-    /// The activity alone. It is not remembered: whoever reads one by itself seldom does so twice.
+    /// The activity alone. It is not cached: single activities are seldom read twice.
     pub fn single(&self, state: &State, actor: &Account, body: &Body, format: Format) -> Vec<u8> {
         match format {
             Format::Json => {

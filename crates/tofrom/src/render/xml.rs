@@ -1,4 +1,4 @@
-//! Fields as elements without a namespace: XML text and Fast Infoset by the same events.
+//! Fields as elements without a namespace: XML text and Fast Infoset from the same events.
 
 use super::document::Fields;
 use infoset::{Name, Sink};

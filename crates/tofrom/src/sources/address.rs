@@ -1,11 +1,11 @@
-//! An address that is kept.
+//! A URL that is stored as text.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Deref;
 use url::Url;
 
-/// An address, kept as its text.
+/// A URL that is serialised as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Address(Url);

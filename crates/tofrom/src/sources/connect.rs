@@ -1,4 +1,4 @@
-//! Connections: from what somebody typed to a feed, what would come in, and making, pausing and ending them.
+//! Connections: finds the feed behind a typed address, previews it, and creates, pauses and removes connections.
 
 use super::connection::{Connection, ConnectionSettings, MAX_CONNECTIONS, is_name, name_for};
 use super::health::sentence;
@@ -19,42 +19,42 @@ use std::sync::Arc;
 use store::{ExternalKey, Slice, StoreError};
 use url::Url;
 
-/// The `Accept` header of who takes a page as well as a feed.
+/// The `Accept` header for a feed or a page.
 const FEED_OR_PAGE: &str = "application/atom+xml, application/rss+xml;q=0.9, application/feed+json;q=0.9, text/html;q=0.8, */*;q=0.1";
-/// How many connections are outcome at at once.
+/// The number of connections read concurrently.
 const CONCURRENCY: usize = 16;
-/// How many activities are outcome through at once for those that a connection imported.
+/// The page size when deleting imported activities.
 const PAGE: usize = 200;
-/// When a source is outcome at whose connection was not made to its end.
-const TO_CONNECT: i64 = 60_000;
+/// When a source is polled whose connection was not completed, in milliseconds.
+const CONNECT_TIMEOUT: i64 = 60_000;
 
-/// Why there is no connection.
+/// Why a source could not be connected.
 #[derive(Debug, thiserror::Error)]
 pub enum NotConnected {
-    /// What was typed is no address and no name that the catalogue knows.
+    /// The text is neither an address nor a handle that the catalogue recognises.
     #[error("This is not the address of a page or a feed: write one like https://example.org/feed.")]
     NotUnderstood,
-    /// It could not be fetched.
+    /// Fetching failed.
     #[error(transparent)]
     NotFetched(#[from] FetchError),
-    /// Neither is it a feed, nor does it point to one.
+    /// The address is no feed, and its page links to none.
     #[error(
-        "There is no feed at this address, and the page there points to none: give the address of the feed itself."
+        "No feed found at this address, and the page links to none. Enter the address of the feed itself."
     )]
     NoFeed,
-    /// It is a feed that can't be read.
+    /// The feed is unreadable.
     #[error("{}", sentence(.0))]
-    Unreadable(#[from] feeds::FeedError),
-    /// That can't be a name.
-    #[error("A source's name has 1 to 64 of a-z 0-9 . _ -, and begins with a letter or digit.")]
+    FeedError(#[from] feeds::FeedError),
+    /// The name is invalid.
+    #[error("Invalid source name: expected 1 to 64 of a-z 0-9 . _ -, starting with a letter or digit.")]
     BadName,
-    /// That is the name of another.
-    #[error("There is another source of that name, {0}: remove it first, or choose another name.")]
+    /// The name is taken.
+    #[error("A source with the name {0} already exists: remove it first, or choose another name.")]
     NameTaken(String),
-    /// Too much was asked for.
-    #[error("That was often: try again in a minute.")]
+    /// The account exceeded its fetch budget.
+    #[error("Too many requests. Try again in 60 seconds.")]
     TooOften,
-    /// There are too many.
+    /// The account has the maximum number of sources.
     #[error("An account has at most {MAX_CONNECTIONS} sources: remove one first.")]
     TooMany,
     /// The store failed.
@@ -62,16 +62,16 @@ pub enum NotConnected {
     Store(#[from] StoreError),
 }
 
-/// What would come in.
+/// The activities that a connection would import.
 #[derive(Debug)]
 pub struct Preview {
-    /// Where the feed is.
+    /// The address of the feed.
     pub address: Url,
-    /// What it calls itself.
+    /// The title of the feed.
     pub title: Option<String>,
-    /// The service that its activities would be done on.
+    /// The service of its activities.
     pub service: String,
-    /// What a connection to it would be called.
+    /// The default name of a connection to it.
     pub name: String,
     /// The activities, newest first.
     pub activities: Vec<Draft>,
@@ -79,66 +79,66 @@ pub struct Preview {
     feed: Feed,
 }
 
-/// A connection that was made, or was there.
+/// A new or existing connection.
 #[derive(Debug)]
 pub struct Connected {
-    /// It.
+    /// The connection.
     pub connection: Connection,
-    /// It was not there before.
+    /// Whether it was created now.
     pub is_new: bool,
-    /// So many activities came in with it.
+    /// How many activities were imported.
     pub imported: u32,
 }
 
 /// A connection with its source.
 #[derive(Debug)]
 pub struct Listed {
-    /// What was wished for.
+    /// The connection.
     pub connection: Connection,
-    /// Where it comes from.
+    /// Its source.
     pub source: Option<Source>,
-    /// How that is.
+    /// Its status.
     pub health: Health,
 }
 
 impl Listed {
-    /// Where it is fetched.
+    /// The address of the feed.
     pub fn address(&self) -> String {
         let known = self.source.as_ref().map(|source| source.known.address.to_string());
         known.unwrap_or_else(|| self.connection.settings.typed.clone())
     }
 
-    /// Whether that is its address, or what it was made from.
+    /// Whether this is its address, or the text that it was created from.
     pub fn is_at(&self, address: &str) -> bool {
         address == self.address() || address == self.connection.settings.typed
     }
 }
 
 impl Sources {
-    /// Finds the feed behind what somebody typed, and what it would bring to that account. Nothing is kept.
+    /// Finds the feed behind a typed text, and the activities that it would import for that account. Stores nothing.
     pub async fn preview(&self, account: &Arc<Account>, typed: &str) -> Result<Preview, NotConnected> {
-        self.may_ask(account)?;
+        self.spend_fetch(account)?;
         let typed = typed.trim();
-        // Before anything is made of it: what may not be asked is told as what it is.
+        // Checked before recognition, so that a forbidden address is reported as such.
         if typed.contains("://") {
             self.fetcher.check(typed)?;
         }
         let Recognised { service, feed, page } =
             catalogue::recognise(typed).ok_or(NotConnected::NotUnderstood)?;
         let found = match feed {
-            // Where a service has its feeds is known, but not to everybody the same.
+            // The catalogue knows where a service has its feeds, but not every account has one there.
             Some(feed) => match self.find_feed(feed).await {
                 Err(NotConnected::NotFetched(FetchError::NotFound) | NotConnected::NoFeed) => None,
                 found => Some(found?),
             },
             None => None,
         };
-        let (asked, answer, read) = match found {
+        let (requested, answer, read) = match found {
             Some(found) => found,
             None => self.find_feed(page.clone()).await?,
         };
-        // Where it leads for now is its server's affair, and may be elsewhere tomorrow.
-        let address = answer.moved.clone().unwrap_or(asked);
+        // A temporary redirect may lead elsewhere tomorrow, so only a permanent one counts.
+        let address = answer.moved.clone().unwrap_or(requested);
         let shown = catalogue::source(service, &read, &address).ok_or(NotConnected::NotUnderstood)?;
         let name = name_for(&address);
         let page = Some(page)
@@ -169,15 +169,15 @@ impl Sources {
         })
     }
 
-    /// Counts that an account has something fetched; an error if that is too often.
-    pub(super) fn may_ask(&self, account: &Account) -> Result<(), NotConnected> {
-        match &self.asked {
-            Some(asked) if !asked.once_more(account.uid) => Err(NotConnected::TooOften),
+    /// Counts a fetch against the account's budget; an error if the budget is used up.
+    pub(super) fn spend_fetch(&self, account: &Account) -> Result<(), NotConnected> {
+        match &self.account_budget {
+            Some(budget) if !budget.try_spend(account.uid) => Err(NotConnected::TooOften),
             _ => Ok(()),
         }
     }
 
-    /// What is at an address if it is a feed, else the feed that the page there points to; and where that was asked for.
+    /// The feed at an address, or the one that the page there links to, with the address it was requested from.
     async fn find_feed(&self, address: Url) -> Result<(Url, FetchResponse, Feed), NotConnected> {
         let address = self.fetcher.check(address.as_str())?;
         let answer = self.fetch(address.clone()).await?;
@@ -210,8 +210,7 @@ impl Sources {
         self.fetcher.get(&FetchRequest { url, etag: None, modified: None, accept: FEED_OR_PAGE }).await
     }
 
-    /// Connects an account to the feed behind what somebody typed, and brings what is there. The same again changes
-    /// nothing.
+    /// Connects an account to the feed behind a typed text, and imports its newest items. Idempotent.
     pub async fn connect(
         &self,
         account: &Arc<Account>,
@@ -232,36 +231,38 @@ impl Sources {
         preview: Preview,
     ) -> Result<Connected, NotConnected> {
         let target = id_of(&preview.address);
-        let there = self.store.connections_of(account.uid).await?;
-        let same = there.iter().find(|one| one.source == target && name.is_none_or(|name| name == one.name));
+        let connections = self.store.connections_of(account.uid).await?;
+        let same = connections.iter().find(|connection| {
+            connection.source == target && name.is_none_or(|name| name == connection.name)
+        });
         if let Some(same) = same {
             return Ok(Connected { connection: Connection::read(same.clone())?, is_new: false, imported: 0 });
         }
-        if there.len() >= MAX_CONNECTIONS {
+        if connections.len() >= MAX_CONNECTIONS {
             return Err(NotConnected::TooMany);
         }
-        let is_taken = |name: &str| there.iter().any(|one| one.name == name);
+        let is_taken = |name: &str| connections.iter().any(|connection| connection.name == name);
         let name = match name {
             Some(name) if is_taken(name) => return Err(NotConnected::NameTaken(name.to_owned())),
             Some(name) => name.to_owned(),
             None => free_name(&preview.name, is_taken),
         };
         let now = self.clock.now();
-        let verified = self.says_it_is(preview.settings.page.as_ref(), &account.name).await.then_some(now);
+        let verified = self.links_back(preview.settings.page.as_ref(), &account.name).await.then_some(now);
         let settings = ConnectionSettings { verified, ..preview.settings.clone() };
         let connection =
             Connection { owner: account.uid, name, version: None, source: target, removed: false, settings };
-        // First the source, so that the settings is met soon even if this process ends here; then the settings, so that whatever
-        // comes into the feed from now on is imported; then what is there already.
-        let by = Millis(now.0 + TO_CONNECT);
-        self.change_source_at(&preview.address, |source| source.is_awaited_by(by)).await?;
+        // The source comes first, so that it is polled soon even if this process ends here. Then the connection, so that
+        // all new items are imported from now on. Then the existing items.
+        let by = Millis(now.0 + CONNECT_TIMEOUT);
+        self.change_source_at(&preview.address, |source| source.poll_by(by)).await?;
         let connection = self.add_connection(connection).await?;
         let imported = self.import(&connection, &preview.feed, &newest(&preview.feed)).await?;
-        self.begin(&preview, imported).await?;
+        self.start_polling(&preview, imported).await?;
         Ok(Connected { connection, is_new: true, imported })
     }
 
-    /// Adds a connection under a name that no other one has.
+    /// Adds a connection under an unused name.
     pub(super) async fn add_connection(&self, connection: Connection) -> Result<Connection, NotConnected> {
         let now = self.clock.now();
         let key = (connection.owner, connection.name.clone());
@@ -269,32 +270,32 @@ impl Sources {
             if stored.is_some_and(|stored| !stored.removed) {
                 return Err(NotConnected::NameTaken(connection.name.clone()));
             }
-            Ok(Some(connection.written(now)?))
+            Ok(Some(connection.to_stored(now)?))
         };
         let added = store::update::<store::Connection, _>(self.store.as_ref(), &key, now, add).await?;
         let version = added.map(|added| added.version);
         Ok(Connection { version, ..connection })
     }
 
-    /// Has a source outcome at from now on. What it is called can be seen at once; what was in it is noted by the look
-    /// that follows, for others may be connected meanwhile who have not got it.
-    async fn begin(&self, preview: &Preview, imported: u32) -> Result<(), StoreError> {
+    /// Starts polling a source. Its title is visible immediately. Its items are recorded by the next poll, because another
+    /// account may have connected meanwhile that still needs them.
+    async fn start_polling(&self, preview: &Preview, imported: u32) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let begun = self.change_source_at(&preview.address, |source| {
+        let update = self.change_source_at(&preview.address, |source| {
             let known = &mut source.known;
             if known.checked.is_none() {
                 (known.title, known.site) = (preview.feed.title.clone(), preview.feed.site.clone());
                 (known.checked, known.news) = (Some(now), (imported > 0).then_some((now, imported)));
             }
-            source.is_due_at_once(now);
+            source.poll_now(now);
         });
-        begun.await?;
+        update.await?;
         self.due_now.notify_one();
         Ok(())
     }
 
-    /// Whether a page says by `rel=me` that it is the account's.
-    async fn says_it_is(&self, page: Option<&Address>, name: &AccountName) -> bool {
+    /// Whether the page links to the account's profile with `rel=me`.
+    async fn links_back(&self, page: Option<&Address>, name: &AccountName) -> bool {
         let (Some(page), Some(base)) = (page, &self.base_url) else { return false };
         let Ok(page) = self.fetcher.check(page.as_str()) else { return false };
         let Ok(answer) = self.fetch(page).await else { return false };
@@ -305,7 +306,7 @@ impl Sources {
             .any(|found| found.as_str().trim_end_matches('/').eq_ignore_ascii_case(&profile))
     }
 
-    /// The account's sources, as feed readers exchange them.
+    /// The account's sources as OPML outlines.
     pub async fn outlines(&self, account: &Account) -> Result<Vec<Outline>, StoreError> {
         let listed = self.list(account).await?;
         let outline = |listed: Listed| {
@@ -321,8 +322,10 @@ impl Sources {
     /// The account's connections, by name.
     pub async fn list(&self, account: &Account) -> Result<Vec<Listed>, StoreError> {
         let stored = self.store.connections_of(account.uid).await?;
-        let each: Vec<_> =
-            stored.into_iter().map(|one| async { self.listed(Connection::read(one)?).await }).collect();
+        let each: Vec<_> = stored
+            .into_iter()
+            .map(|connection| async { self.listed(Connection::read(connection)?).await })
+            .collect();
         stream::iter(each).buffered(CONCURRENCY).try_collect().await
     }
 
@@ -333,13 +336,13 @@ impl Sources {
             Some(source) => self.subscription_of(source).await?,
             None => None,
         };
-        let is_told = subscription.is_some_and(|one| one.tells(now));
-        let health = Health::of(&connection, source.as_ref(), is_told, now);
+        let has_hub = subscription.is_some_and(|subscription| subscription.is_active(now));
+        let health = Health::of(&connection, source.as_ref(), has_hub, now);
         Ok(Listed { connection, source, health })
     }
 
-    /// The account's connection of that name.
-    pub async fn one(&self, account: &Account, name: &str) -> Result<Option<Listed>, StoreError> {
+    /// The account's connection with this name.
+    pub async fn find(&self, account: &Account, name: &str) -> Result<Option<Listed>, StoreError> {
         match self.connection(account, name).await? {
             Some(connection) => Ok(Some(self.listed(connection).await?)),
             None => Ok(None),
@@ -354,12 +357,12 @@ impl Sources {
         stored.map(Connection::read).transpose()
     }
 
-    /// Looks at a connection's source now, and whether its page says whose it is. `None`: there is none of that name.
+    /// Polls a connection's source now, and verifies its page. `None` if there is no connection with this name.
     pub async fn check(&self, account: &Account, name: &str) -> Result<Option<PollOutcome>, StoreError> {
         let Some(connection) = self.connection(account, name).await? else { return Ok(None) };
         let outcome = self.poll(connection.source, true).await?;
-        let says = self.says_it_is(connection.settings.page.as_ref(), &account.name).await;
-        let verified = says.then(|| self.clock.now());
+        let links_back = self.links_back(connection.settings.page.as_ref(), &account.name).await;
+        let verified = links_back.then(|| self.clock.now());
         let verify = self.change_connection(account.uid, name, |connection| {
             if verified.is_some() != connection.settings.verified.is_some() {
                 connection.settings.verified = verified;
@@ -369,10 +372,10 @@ impl Sources {
         Ok(Some(outcome))
     }
 
-    /// Pauses a connection, or has it go on with what is in the feed then. `false`: there is none of that name.
+    /// Pauses or resumes a connection. Resuming imports the items of the feed. `false` if there is no such connection.
     pub async fn pause(&self, account: &Account, name: &str, paused: bool) -> Result<bool, StoreError> {
         let Some(before) = self.connection(account, name).await? else { return Ok(false) };
-        // One that goes on already and has not got everything yet may have been resumed by a process that ended then.
+        // A resumed connection that still awaits its items may have been resumed by a process that ended then.
         if before.settings.paused == paused && (paused || !before.settings.awaits) {
             return Ok(true);
         }
@@ -385,12 +388,12 @@ impl Sources {
             let now = self.clock.now();
             let resumed = self.update_source(connection.source, |stored| {
                 let mut source = stored?;
-                // A server that failed, or asked to come later, is left alone until the time that was planned.
+                // A server that failed, or asked for a pause, is not polled before its scheduled time.
                 let is_planned = source.known.ended || source.due.is_some();
                 if source.known.error.is_some() && is_planned {
                     source.known.awaited = true;
                 } else {
-                    source.is_due_at_once(now);
+                    source.poll_now(now);
                 }
                 Some(source)
             });
@@ -400,8 +403,8 @@ impl Sources {
         Ok(true)
     }
 
-    /// Ends a connection; with what it imported, if that is wanted. `None`: there is none of that name; else how many
-    /// activities went with it.
+    /// Removes a connection, optionally with its imported activities, and returns the number of deleted activities.
+    /// `None` if there is no connection with this name.
     pub async fn disconnect(
         &self,
         account: &Account,
@@ -413,15 +416,15 @@ impl Sources {
         }
         let end = self.change_connection(account.uid, name, |connection| connection.removed = true);
         let Some(connection) = end.await? else { return Ok(None) };
-        let gone = if with_activities { self.delete_brought(account, &connection).await? } else { 0 };
-        Ok(Some(gone))
+        let deleted = if with_activities { self.delete_imported(account, &connection).await? } else { 0 };
+        Ok(Some(deleted))
     }
 
-    /// Deletes what a connection imported.
-    async fn delete_brought(&self, account: &Account, connection: &Connection) -> Result<u32, StoreError> {
+    /// Deletes the activities that a connection imported.
+    async fn delete_imported(&self, account: &Account, connection: &Connection) -> Result<u32, StoreError> {
         let folded = connection.settings.service.to_lowercase();
         let filter = Filter { services: BTreeSet::from([folded]), ..Filter::default() };
-        let (mut after, mut gone) = (None, 0);
+        let (mut after, mut deleted) = (None, 0);
         loop {
             let slice = Slice::own(account.uid, Order::Received, &filter, after, PAGE);
             let entries = self.store.slice(&slice).await?;
@@ -432,12 +435,12 @@ impl Sources {
                 if is_ours && !activity.state.deleted {
                     let service = activity.state.facet.service.clone();
                     let source = ExternalKey { actor: account.uid, service, id: activity.body.source_id };
-                    gone += u32::from(self.ingest.delete(&source).await?);
+                    deleted += u32::from(self.ingest.delete(&source).await?);
                 }
             }
             self.hub.wrote();
             if entries.len() < PAGE {
-                return Ok(gone);
+                return Ok(deleted);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What is known of an account's connection to a source.
+//! The stored state of an account's connection to a source.
 
 use super::Address;
 use model::{Millis, SourceId, Uid, Version};
@@ -6,53 +6,53 @@ use serde::{Deserialize, Serialize};
 use store::{Result, StoreError};
 use url::Url;
 
-/// How many connections an account may have.
+/// The maximum number of connections of an account.
 pub const MAX_CONNECTIONS: usize = 200;
-/// Characters of a connection's name.
+/// The maximum length of a connection's name.
 const MAX_NAME: usize = 64;
 
-/// An account's settings that what a source tells becomes its activities.
+/// A connection: items of a source become activities of an account.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// Whose.
+    /// The account.
     pub owner: Uid,
-    /// What the account calls it.
+    /// Its name, unique within the account.
     pub name: String,
-    /// The version of its state; `None` where nothing is stored yet.
+    /// The version of its state; `None` if it is not stored yet.
     pub version: Option<Version>,
-    /// To which source.
+    /// The source.
     pub source: SourceId,
-    /// It is no more.
+    /// Whether it was removed.
     pub removed: bool,
-    /// The rest.
+    /// Its settings.
     pub settings: ConnectionSettings,
 }
 
-/// What was wished for.
+/// The settings of a connection.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectionSettings {
-    /// The service that activities from there are done on. It stays when the feed moves, so that nothing comes twice.
+    /// The service of its activities. It stays when the feed moves, so that no item is imported twice.
     pub service: String,
     /// The service's icon.
     pub icon: Option<String>,
     /// The service's site.
     pub site: Option<String>,
-    /// What the person typed.
+    /// The text that it was created from.
     pub typed: String,
-    /// The page that it is about.
+    /// The web page of the feed.
     pub page: Option<Address>,
-    /// When it was made.
+    /// When it was created.
     pub made: Millis,
-    /// Nothing is imported for now.
+    /// Whether importing is paused.
     pub paused: bool,
-    /// When the page was last seen to say that it is the account's.
+    /// When the page was last seen to link to the account.
     pub verified: Option<Millis>,
-    /// It has not got what was in the feed before it was made.
+    /// Whether it still needs the items that were in the feed before it was created.
     pub(super) awaits: bool,
 }
 
 impl ConnectionSettings {
-    /// A settings that is made now, for activities that are done on that service.
+    /// Settings of a new connection for activities on this service.
     pub(super) fn new(
         service: model::Service,
         typed: String,
@@ -87,8 +87,8 @@ impl Connection {
         })
     }
 
-    /// As it is stored, in the version that follows.
-    pub(super) fn written(&self, now: Millis) -> Result<store::Connection> {
+    /// The record to store, with the next version.
+    pub(super) fn to_stored(&self, now: Millis) -> Result<store::Connection> {
         let state =
             serde_json::to_vec(&self.settings).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         Ok(store::Connection {
@@ -102,7 +102,7 @@ impl Connection {
     }
 }
 
-/// Whether that can be a connection's name: 1 to 64 of `a-z 0-9 . _ -`, beginning with a letter or digit.
+/// Whether this is a valid name: 1 to 64 of `a-z 0-9 . _ -`, starting with a letter or digit.
 pub(crate) fn is_name(name: &str) -> bool {
     let ordinary = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     (1..=MAX_NAME).contains(&name.len())
@@ -110,7 +110,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         && name.bytes().next().is_some_and(ordinary)
 }
 
-/// A name for the feed at that address, of what people recognise in it.
+/// A recognisable name for the feed at this address.
 pub(super) fn name_for(address: &Url) -> String {
     let host = address.host_str().unwrap_or_default().trim_start_matches("www.");
     let noise = ["feed", "feeds", "rss", "atom", "index", "xml"];
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_made_of_what_people_recognise() {
+    fn a_default_name_is_made_of_host_and_path() {
         for (address, name) in [
             ("https://www.example.org/feed.xml", "example.org"),
             ("https://example.org/Blog/atom", "example.org-blog"),

@@ -1,4 +1,4 @@
-//! Secrets that hubs sign with. They are stored sealed, as those of applications are.
+//! Secrets that hubs sign with. They are stored sealed, like those of applications.
 
 use super::websub::Subscription;
 use crate::auth::reseal::{ResealError, Resealed};
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use store::Store;
 use zeroize::Zeroizing;
 
-/// Sources that are read together.
+/// The number of records read in one page.
 const PAGE: usize = 500;
 
-/// The secret of a subscription as it is stored: sealed, in base64.
+/// The stored secret of a subscription: sealed, in base64.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct HubSecret(String);
 
-/// OwnerContext a sealed secret to its subscription, so that one can't be put in another's place.
+/// Binds a sealed secret to its subscription, so that it cannot be moved to another one.
 fn context(id: SourceId) -> String {
     format!("websub-secret {id}")
 }
@@ -30,7 +30,7 @@ impl HubSecret {
         Ok(HubSecret(BASE64_STANDARD.encode(keys.seal(plain.as_bytes(), &context(id))?)))
     }
 
-    /// The secret itself.
+    /// Opens the secret.
     pub(super) fn open(&self, id: SourceId, keys: &SecretKeys) -> Result<Zeroizing<String>, SealError> {
         let sealed = BASE64_STANDARD.decode(&self.0).map_err(|_| SealError::NotOurs)?;
         let plain = keys.open(&sealed, &context(id))?;
@@ -51,34 +51,38 @@ pub async fn reseal(store: &dyn Store, clock: &Clock, keys: &SecretKeys) -> Resu
         let page = store.list_sources(after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(done) };
         after = Some(last.id);
-        // Sources are kept beside subscriptions and have no secret.
-        for id in page.iter().filter(|one| Subscription::read(one).is_ok()).map(|one| one.id) {
+        // Sources are stored beside subscriptions and have no secret.
+        for id in page
+            .iter()
+            .filter(|subscription| Subscription::read(subscription).is_ok())
+            .map(|subscription| subscription.id)
+        {
             done.count(reseal_one(store, clock, keys, id).await?);
         }
     }
 }
 
-/// Whether it was sealed anew: not if the first key sealed it already.
+/// Whether it was resealed: not if the first key sealed it already.
 async fn reseal_one(
     store: &dyn Store,
     clock: &Clock,
     keys: &SecretKeys,
     id: SourceId,
 ) -> Result<bool, ResealError> {
-    let mut anew = false;
-    let wrong = |error| ResealError::Sealed(format!("subscription {id}"), error);
-    let seals = |stored: Option<&store::Source>| {
-        anew = false;
+    let mut resealed = false;
+    let seal_error = |error| ResealError::Sealed(format!("subscription {id}"), error);
+    let update = |stored: Option<&store::Source>| {
+        resealed = false;
         let Some(stored) = stored else { return Ok(None) };
-        let mut one = Subscription::read(stored)?;
-        if one.secret.is_newest(keys) {
+        let mut subscription = Subscription::read(stored)?;
+        if subscription.secret.is_newest(keys) {
             return Ok(None);
         }
-        let plain = one.secret.open(id, keys).map_err(wrong)?;
-        one.secret = HubSecret::seal(&plain, id, keys).map_err(wrong)?;
-        anew = true;
-        Ok(Some(store::Source { state: one.written()?, ..stored.clone() }))
+        let plain = subscription.secret.open(id, keys).map_err(seal_error)?;
+        subscription.secret = HubSecret::seal(&plain, id, keys).map_err(seal_error)?;
+        resealed = true;
+        Ok(Some(store::Source { state: subscription.to_bytes()?, ..stored.clone() }))
     };
-    store::update::<store::Source, ResealError>(store, &id, clock.now(), seals).await?;
-    Ok(anew)
+    store::update::<store::Source, ResealError>(store, &id, clock.now(), update).await?;
+    Ok(resealed)
 }

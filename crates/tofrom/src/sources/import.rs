@@ -1,9 +1,9 @@
-//! From a feed's items to an account's activities.
+//! Turns items of a feed into activities of an account.
 
 use super::Sources;
 use super::connection::Connection;
 use crate::ingest::{
-    Draft, MAX_DESCRIPTION, Outcome, RawActivity, RawObject, RawService, RawThumbnail, Said, normalise,
+    Draft, MAX_DESCRIPTION, Outcome, RawActivity, RawObject, RawService, RawThumbnail, RawValue, normalise,
 };
 use feeds::catalogue;
 use feeds::{Feed, FeedItem};
@@ -11,12 +11,11 @@ use model::{Account, Body, Kind, Millis};
 use std::sync::Arc;
 use store::Result;
 
-/// How many activities are taken in at once.
-const CONCURRENCY: usize = 100;
+/// The maximum number of activities in one write.
+const MAX_BATCH: usize = 100;
 
 impl Sources {
-    /// Makes activities of these items, or new versions of those that there are; gives how many are new. To do it again
-    /// changes nothing.
+    /// Creates activities for these items, or updates existing ones, and returns how many were created. Idempotent.
     pub(super) async fn import(
         &self,
         connection: &Connection,
@@ -29,11 +28,11 @@ impl Sources {
             return Ok(imported);
         };
         let now = self.clock.now();
-        // The oldest first: what comes in together lies in the order of its coming. Feeds begin with the newest, mostly.
+        // Oldest first: activities that arrive together are ordered by arrival. Feeds mostly begin with the newest.
         let drafts = items.iter().rev().filter_map(|item| draft(&account, connection, feed, item, now));
         let mut drafts: Vec<Draft> = drafts.collect();
         drafts.sort_by_key(|draft| draft.published.unwrap_or(now));
-        for batch in drafts.chunks(CONCURRENCY) {
+        for batch in drafts.chunks(MAX_BATCH) {
             for outcome in self.ingest.import(&account, batch.to_vec()).await? {
                 imported += u32::from(matches!(outcome, Outcome::Created(_)));
             }
@@ -43,7 +42,7 @@ impl Sources {
     }
 }
 
-/// The activity that an item tells of; nothing where it tells too little to be one.
+/// The activity for an item; `None` if the item has too little content.
 pub(super) fn draft(
     account: &Arc<Account>,
     connection: &Connection,
@@ -51,45 +50,46 @@ pub(super) fn draft(
     item: &FeedItem,
     now: Millis,
 ) -> Option<Draft> {
-    let named = account.given_name.as_deref().unwrap_or(account.name.as_str());
-    let told = catalogue::activity(catalogue::by_name(&connection.settings.service), feed, item, named);
-    let (settings, kind) = (&connection.settings, Kind::parse(&told.kind)?);
+    let display_name = account.given_name.as_deref().unwrap_or(account.name.as_str());
+    let mapped =
+        catalogue::activity(catalogue::by_name(&connection.settings.service), feed, item, display_name);
+    let (settings, kind) = (&connection.settings, Kind::parse(&mapped.kind)?);
     let mut raw = RawActivity {
-        source_id: Said::text(told.id),
-        title: Said::text(told.title),
-        verb: Said::text(told.verb),
-        kind: Said::text(told.kind),
+        source_id: RawValue::text(mapped.id),
+        title: RawValue::text(mapped.title),
+        verb: RawValue::text(mapped.verb),
+        kind: RawValue::text(mapped.kind),
         service: RawService {
-            name: Said::text(&settings.service),
-            icon: said(settings.icon.clone()),
-            website: said(settings.site.clone()),
+            name: RawValue::text(&settings.service),
+            icon: optional(settings.icon.clone()),
+            website: optional(settings.site.clone()),
         },
-        comment_count: said(told.comments.map(|count| count.to_string())),
+        comment_count: optional(mapped.comments.map(|count| count.to_string())),
         ..RawActivity::default()
     };
     let object = RawObject {
-        title: said(told.object_title),
-        description: said(told.object_text.map(|text| shortened(&text))),
-        url: said(told.object_url),
-        thumbnail: told.picture.map_or_else(RawThumbnail::default, |picture| RawThumbnail {
-            url: Said::text(picture.url),
-            height: said(picture.height.map(|pixels| pixels.to_string())),
-            width: said(picture.width.map(|pixels| pixels.to_string())),
+        title: optional(mapped.object_title),
+        description: optional(mapped.object_text.map(|text| shortened(&text))),
+        url: optional(mapped.object_url),
+        thumbnail: mapped.picture.map_or_else(RawThumbnail::default, |picture| RawThumbnail {
+            url: RawValue::text(picture.url),
+            height: optional(picture.height.map(|pixels| pixels.to_string())),
+            width: optional(picture.width.map(|pixels| pixels.to_string())),
         }),
         ..RawObject::default()
     };
     raw.objects = vec![(kind.element(), object)];
-    // What others write need not be fit to be shown; without what is not, the rest is.
-    let draft = normalise(&raw, now).or_else(|_| normalise(&bare(raw), now)).ok()?;
+    // Content of other sites may be invalid. Without the optional fields the rest may still be valid.
+    let draft = normalise(&raw, now).or_else(|_| normalise(&without_optional_fields(raw), now)).ok()?;
     Some(Draft {
-        published: told.published.map(|published| Millis(published.0.min(now.0))),
+        published: mapped.published.map(|published| Millis(published.0.min(now.0))),
         body: Body { imported_by: Some(connection.name.clone()), ..draft.body },
         ..draft
     })
 }
 
-fn said(text: Option<String>) -> Said {
-    text.map_or(Said::Nothing, Said::text)
+fn optional(text: Option<String>) -> RawValue {
+    text.map_or(RawValue::Absent, RawValue::text)
 }
 
 fn shortened(text: &str) -> String {
@@ -97,15 +97,15 @@ fn shortened(text: &str) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// Only what an activity must have.
-fn bare(raw: RawActivity) -> RawActivity {
+/// The activity with only its required fields.
+fn without_optional_fields(raw: RawActivity) -> RawActivity {
     let object = |(name, object): (String, RawObject)| {
         (name, RawObject { title: object.title, url: object.url, ..RawObject::default() })
     };
     RawActivity {
         service: RawService { name: raw.service.name, ..RawService::default() },
         objects: raw.objects.into_iter().map(object).collect(),
-        comment_count: Said::Nothing,
+        comment_count: RawValue::Absent,
         ..raw
     }
 }

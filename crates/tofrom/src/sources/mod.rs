@@ -1,18 +1,17 @@
-//! What people do elsewhere, collected.
+//! Import of activities from feeds of other sites.
 //!
-//! A **source** is the address of a feed. It is fetched once however many accounts share it. A **connection** is an
-//! account's settings that what a source tells becomes its activities, under the name of a service.
+//! A **source** is the address of a feed. It is fetched once for all accounts that use it. A **connection** makes the
+//! items of a source activities of an account, on a named service.
 //!
-//! - `connect` finds the feed behind what somebody typed, shows what would come in, and makes, pauses and ends
-//!   connections;
-//! - `look` looks at a source: fetches it, brings what is new to whoever is connected, and plans the next look;
+//! - `connect` finds the feed behind a typed address, previews it, and creates, pauses and removes connections;
+//! - `poll` fetches a source, imports new items for all connections, and schedules the next poll;
 //! - `moving` follows feeds to their new addresses;
-//! - `worker` does that whenever a source's time has come, for the shards that this process has a lease of;
-//! - `websub` has hubs tell of news, `hub_secret` seals what they sign with;
-//! - `bring` makes activities of items. They come in by the same door as everything else, so that nothing is there
-//!   twice, whatever is fetched again;
-//! - `people` has what pages need besides: lists of feed readers, counted looks, verified pages;
-//! - `source` and `connection` are what is known of each, `health` says how a source is, in words.
+//! - `worker` polls due sources of the shards that this process has a lease of;
+//! - `websub` subscribes to hubs and takes their notifications, `hub_secret` seals the secrets they sign with;
+//! - `import` turns items into activities. It uses `ingest` like every other writer, so importing an item again creates
+//!   no duplicate;
+//! - `people` has further operations of pages: OPML lists, rate-limited polls, verified pages;
+//! - `source` and `connection` are the stored records, `health` describes the status of a source.
 
 mod address;
 mod connect;
@@ -36,7 +35,7 @@ pub use hub_secret::reseal;
 pub use people::free_name;
 pub use poll::PollOutcome;
 pub use source::Source;
-pub use websub::Told;
+pub use websub::NotificationOutcome;
 
 use crate::accounts::AccountCache;
 use crate::auth::SecretKeys;
@@ -50,23 +49,23 @@ use std::sync::Arc;
 use store::Store;
 use tokio::sync::Notify;
 
-/// How often a minute an account may have something fetched.
-const FETCHED_FOR_EACH: u32 = 30;
-/// How often a minute a hub may tell of news.
-const TOLD_BY_EACH: u32 = 60;
+/// How many fetches a minute an account may cause.
+const ACCOUNT_FETCHES_PER_MINUTE: u32 = 30;
+/// How many notifications a minute a hub may send.
+const HUB_NOTIFICATIONS_PER_MINUTE: u32 = 60;
 
 /// How sources are fetched.
 #[derive(Clone, Debug, Default)]
 pub struct SourceSettings {
-    /// The public address of this service, where it is known: who is asked sees who asks, and hubs tell their news there.
+    /// The public address of this server, if known: the user agent names it, and hubs send notifications to it.
     pub base_url: Option<String>,
-    /// Networks that are not public and may be asked all the same.
+    /// Non-public networks that may be fetched from.
     pub networks: Vec<Network>,
-    /// Ports that may be asked besides those of http and https.
+    /// Ports that may be fetched from, besides those of http and https.
     pub ports: Vec<u16>,
 }
 
-/// Sources, and all that is done with them.
+/// Sources and connections.
 #[derive(Clone)]
 pub struct Sources {
     store: Arc<dyn Store>,
@@ -76,17 +75,17 @@ pub struct Sources {
     hub: Arc<Hub>,
     fetcher: Arc<Fetcher>,
     base_url: Option<String>,
-    /// Seal the secrets that hubs sign with.
+    /// The keys that seal hub secrets.
     secret_keys: Arc<SecretKeys>,
-    /// Nothing for whom it does not matter how often.
-    asked: Option<FetchBudget<Uid>>,
-    told: FetchBudget<SourceId>,
+    /// The fetch budgets of accounts; `None` for an operator, who has no limit.
+    account_budget: Option<FetchBudget<Uid>>,
+    hub_budget: FetchBudget<SourceId>,
     /// Wakes the worker of this process.
     due_now: Arc<Notify>,
 }
 
 impl Sources {
-    /// The sources in that store; whoever waits for news at `hub` is woken.
+    /// The sources in that store. Imports wake the watchers of `hub`.
     pub fn new(
         store: Arc<dyn Store>,
         clock: Clock,
@@ -100,8 +99,8 @@ impl Sources {
             fetcher: Arc::new(fetcher(&settings)?),
             base_url: settings.base_url,
             secret_keys,
-            asked: Some(FetchBudget::new(FETCHED_FOR_EACH)),
-            told: FetchBudget::new(TOLD_BY_EACH),
+            account_budget: Some(FetchBudget::new(ACCOUNT_FETCHES_PER_MINUTE)),
+            hub_budget: FetchBudget::new(HUB_NOTIFICATIONS_PER_MINUTE),
             due_now: Arc::default(),
             store,
             clock,
@@ -109,20 +108,20 @@ impl Sources {
         })
     }
 
-    /// The same for an operator, who has as many feeds fetched as there are in a list.
+    /// The same for an operator, without a fetch budget.
     pub fn for_operator(self) -> Sources {
-        Sources { asked: None, ..self }
+        Sources { account_budget: None, ..self }
     }
 }
 
 fn fetcher(settings: &SourceSettings) -> anyhow::Result<Fetcher> {
     match Fetcher::new(rules(settings), Arc::new(SystemResolver)) {
         Err(FetcherError::NoAuthorities) => {
-            tracing::warn!("{}; until then nothing is fetched by https", FetcherError::NoAuthorities);
+            tracing::warn!(reason = %FetcherError::NoAuthorities, "fetching by https disabled");
             let none = rustls::RootCertStore::empty();
             Ok(Fetcher::with_roots(rules(settings), Arc::new(SystemResolver), none)?)
         }
-        made => Ok(made?),
+        fetcher => Ok(fetcher?),
     }
 }
 
@@ -140,8 +139,8 @@ fn rules(settings: &SourceSettings) -> Rules {
     rules
 }
 
-/// A number from 0 to 1, so that what is planned together does not come together.
-fn chance() -> f64 {
+/// A random number from 0 to 1, which spreads out scheduled times.
+fn random_fraction() -> f64 {
     let mut bytes = [0; 4];
     match aws_lc_rs::rand::fill(&mut bytes) {
         Ok(()) => f64::from(u32::from_be_bytes(bytes)) / f64::from(u32::MAX),

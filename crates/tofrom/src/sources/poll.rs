@@ -1,13 +1,13 @@
-//! One look at a source: fetch it, bring what is new, plan the next look.
+//! Polls a source: fetches it, imports new items, schedules the next poll.
 //!
-//! What is new is imported before anything is remembered of it: a process that dies in between does it again, and to
-//! bring something again changes nothing.
+//! New items are imported before the source's state is stored. A process that dies in between repeats the poll, and
+//! importing is idempotent.
 
 use super::connection::Connection;
 use super::health::sentence;
-use super::moving::note_move;
+use super::moving::record_move;
 use super::source::{Seen, Source, SourceError, hash_of, id_of};
-use super::{Sources, chance};
+use super::{Sources, random_fraction};
 use feeds::{Feed, FeedItem};
 use fetcher::plan::{Hints, Pace, Retry, retry};
 use fetcher::{Content, FEED, FetchError, FetchRequest, FetchResponse};
@@ -16,42 +16,42 @@ use model::{Millis, SourceId, Uid};
 use store::{Result, StoreError};
 use url::Url;
 
-/// The shortest time between two looks that a hub can bring about.
-pub(super) const LEAST_WAIT: i64 = 60_000;
-/// How many connections are read at once.
+/// The minimum time between two polls that a hub can cause, in milliseconds.
+pub(super) const MIN_POLL_INTERVAL: i64 = 60_000;
+/// The number of connections read in one page.
 pub(super) const PAGE: usize = 200;
-/// How many of them are imported something at once.
+/// The number of connections imported for concurrently.
 const CONCURRENCY: usize = 16;
-/// The most items that a new connection brings of what was there before: the newest.
-const MAX_AT_FIRST: usize = 50;
+/// The maximum number of existing items that a new connection imports: the newest.
+const MAX_INITIAL_ITEMS: usize = 50;
 
-/// What a look came to.
+/// The outcome of a poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PollOutcome {
-    /// It was not its time any more.
+    /// The source was not due.
     NotDue,
-    /// Nobody is connected to it, or all have paused: it is not outcome at any more.
+    /// No connection is active, so polling stops.
     Unwanted,
-    /// So many activities are new.
+    /// The number of created activities.
     Found(u32),
-    /// It did not work, because of this.
+    /// The poll failed for this reason.
     Failed(String),
 }
 
-/// What was fetched and could be read.
+/// A fetched and parsed feed.
 pub(super) struct Fetched {
     pub(super) feed: Feed,
-    /// All items with what tells their content from another.
+    /// The hashes of all items.
     seen: Seen,
-    /// Those that were not there before, or were otherwise.
+    /// The indexes of new and changed items.
     changed: Vec<usize>,
-    /// How many of them are new, and when those were published that say so.
+    /// The number of new items, and the publication times of those that have one.
     new: usize,
     published: Vec<i64>,
 }
 
 impl Sources {
-    /// Looks at a source if its time has come, or all the same if `anyway`.
+    /// Polls a source if it is due, or in any case if `anyway`.
     pub async fn poll(&self, id: SourceId, anyway: bool) -> Result<PollOutcome> {
         let Some(mut source) = self.source(id).await? else { return Ok(PollOutcome::NotDue) };
         let is_due = source.due.is_some_and(|due| due <= self.clock.now());
@@ -62,22 +62,22 @@ impl Sources {
             self.unsubscribe(&mut source).await?;
             source.due = None;
             source.known.awaited = true;
-            self.note(&mut source).await?;
+            self.save(&mut source).await?;
             return Ok(PollOutcome::Unwanted);
         }
         let outcome = self.poll_once(&mut source).await?;
-        self.note(&mut source).await?;
+        self.save(&mut source).await?;
         self.move_on(source).await?;
         Ok(outcome)
     }
 
-    /// What is known of a source.
+    /// Reads a source.
     pub(super) async fn source(&self, id: SourceId) -> Result<Option<Source>> {
         self.store.source(id).await?.map(Source::read).transpose()
     }
 
-    /// Changes a source by compare-and-set and returns what is stored then. `change` gets the stored source, if there is
-    /// one, and returns the next state, or `None` to leave everything as it is. It may be called several times.
+    /// Changes a source by compare-and-set and returns the stored result. `change` gets the stored source, if any, and
+    /// returns the next state, or `None` to change nothing. It may be called several times.
     pub(super) async fn update_source(
         &self,
         id: SourceId,
@@ -86,13 +86,13 @@ impl Sources {
         let now = self.clock.now();
         let next = |stored: Option<&store::Source>| {
             let stored = stored.cloned().map(Source::read).transpose()?;
-            change(stored).map(|source| source.written(now)).transpose()
+            change(stored).map(|source| source.to_stored(now)).transpose()
         };
         let stored = store::update::<store::Source, StoreError>(self.store.as_ref(), &id, now, next).await?;
         stored.map(Source::read).transpose()
     }
 
-    /// The same for the source at an address, known or new.
+    /// Changes the source at an address, creating it if necessary.
     pub(super) async fn change_source_at(
         &self,
         address: &Url,
@@ -107,7 +107,7 @@ impl Sources {
         changed.await.map(drop)
     }
 
-    /// The same for a connection that is not removed; `None`: there is none of that name.
+    /// Changes a connection that is not removed. `None` if there is no connection with this name.
     pub(super) async fn change_connection(
         &self,
         owner: Uid,
@@ -115,22 +115,21 @@ impl Sources {
         mut change: impl FnMut(&mut Connection),
     ) -> Result<Option<Connection>> {
         let now = self.clock.now();
-        let mut is_there = false;
+        let mut exists = false;
         let next = |stored: Option<&store::Connection>| {
             let stored = stored.filter(|stored| !stored.removed).cloned();
-            is_there = stored.is_some();
+            exists = stored.is_some();
             let Some(mut connection) = stored.map(Connection::read).transpose()? else { return Ok(None) };
             change(&mut connection);
-            connection.written(now).map(Some)
+            connection.to_stored(now).map(Some)
         };
         let key = (owner, name.to_owned());
         let stored =
             store::update::<store::Connection, StoreError>(self.store.as_ref(), &key, now, next).await?;
-        stored.filter(|_| is_there).map(Connection::read).transpose()
+        stored.filter(|_| exists).map(Connection::read).transpose()
     }
 
-    /// Whether a source is to be outcome at: somebody is connected who has not paused. Connections of accounts that are no
-    /// more end here.
+    /// Whether an active connection uses the source. Removes connections of removed accounts.
     pub(super) async fn is_wanted(&self, id: SourceId) -> Result<bool> {
         let mut after: Option<(Uid, String)> = None;
         loop {
@@ -154,12 +153,12 @@ impl Sources {
         }
     }
 
-    /// Remembers what a look found. If the source was changed during the look, that change stays, and the source is due
-    /// again: repeating a look changes nothing.
-    pub(super) async fn note(&self, source: &mut Source) -> Result<()> {
-        let noted = source.written(self.clock.now())?;
-        if self.store.replace_source(source.version, &noted).await? {
-            source.version = Some(noted.version);
+    /// Stores the result of a poll. If the source was changed during the poll, that change wins and the source stays due:
+    /// repeating a poll is harmless.
+    pub(super) async fn save(&self, source: &mut Source) -> Result<()> {
+        let stored = source.to_stored(self.clock.now())?;
+        if self.store.replace_source(source.version, &stored).await? {
+            source.version = Some(stored.version);
         }
         Ok(())
     }
@@ -167,22 +166,22 @@ impl Sources {
     async fn poll_once(&self, source: &mut Source) -> Result<PollOutcome> {
         let request = FetchRequest {
             url: (*source.known.address).clone(),
-            // Whoever is new needs all of it.
+            // New connections need all items, so the fetch is unconditional.
             etag: source.known.etag.clone().filter(|_| !source.known.awaited),
             modified: source.known.modified.clone().filter(|_| !source.known.awaited),
             accept: FEED,
         };
         let answer = match self.fetcher.get(&request).await {
             Ok(answer) => answer,
-            Err(failure) => return Ok(self.note_failure(source, &failure, None)),
+            Err(failure) => return Ok(self.record_failure(source, &failure, None)),
         };
-        note_move(source, answer.moved.clone());
+        record_move(source, answer.moved.clone());
         let fresh_for = answer.fresh_for;
-        let Some(fetched) = (match take_in(source, &answer) {
+        let Some(fetched) = (match parse(source, &answer) {
             Ok(fetched) => fetched,
             Err(unreadable) => {
                 let failure = FetchError::InvalidResponse("it is not a feed");
-                return Ok(self.note_failure(source, &failure, Some(sentence(&unreadable))));
+                return Ok(self.record_failure(source, &failure, Some(sentence(&unreadable))));
             }
         }) else {
             let now = self.clock.now().0;
@@ -191,19 +190,19 @@ impl Sources {
             return Ok(PollOutcome::Found(0));
         };
         let all = newest(&fetched.feed);
-        let imported = self.bring_to_all(source, &fetched, Some(&all)).await?;
+        let imported = self.import_for_all(source, &fetched, Some(&all)).await?;
         if imported > 0 && !source.known.awaited {
-            self.note_untold(source).await?;
+            self.mark_hub_quiet(source).await?;
         }
         self.subscribe_if_offered(source, &fetched.feed, &answer).await;
-        let hints = self.remember(source, answer, fetched);
+        let hints = self.update_state(source, answer, fetched);
         self.plan_next(source, hints, imported).await?;
         Ok(PollOutcome::Found(imported))
     }
 
-    /// Brings what is new to everybody who is connected, and `all` to who is so since the last look. Without it they
-    /// wait on.
-    pub(super) async fn bring_to_all(
+    /// Imports new items for all connections, and `all` items for connections that were added since the last poll. Without
+    /// `all` they keep waiting.
+    pub(super) async fn import_for_all(
         &self,
         source: &Source,
         fetched: &Fetched,
@@ -217,8 +216,10 @@ impl Sources {
             let page = self.store.connections_to(source.id, after, PAGE).await?;
             let last = page.last().map(|last| (last.owner, last.name.clone()));
             let ended = page.len() < PAGE;
-            let each: Vec<_> =
-                page.into_iter().map(|one| self.bring_to(one, &fetched.feed, &changed, all)).collect();
+            let each: Vec<_> = page
+                .into_iter()
+                .map(|subscription| self.import_for(subscription, &fetched.feed, &changed, all))
+                .collect();
             let imported: Vec<u32> = stream::iter(each).buffer_unordered(CONCURRENCY).try_collect().await?;
             most = imported.into_iter().fold(most, u32::max);
             if ended {
@@ -228,8 +229,8 @@ impl Sources {
         }
     }
 
-    /// Brings one connection what it has not got.
-    async fn bring_to(
+    /// Imports the missing items for one connection.
+    async fn import_for(
         &self,
         connection: store::Connection,
         feed: &Feed,
@@ -240,19 +241,19 @@ impl Sources {
         if connection.settings.paused {
             return Ok(0);
         }
-        let waited_for = all.filter(|_| connection.settings.awaits);
-        let imported = self.import(&connection, feed, waited_for.unwrap_or(changed)).await?;
-        if waited_for.is_some() {
+        let initial_items = all.filter(|_| connection.settings.awaits);
+        let imported = self.import(&connection, feed, initial_items.unwrap_or(changed)).await?;
+        if initial_items.is_some() {
             connection.settings.awaits = false;
-            // If the account changed it during the look, that change stays, and the next look brings everything again.
-            let noted = connection.written(self.clock.now())?;
-            self.store.replace_connection(connection.version, &noted).await?;
+            // If the account changed the connection meanwhile, that change wins, and the next poll imports everything again.
+            let stored = connection.to_stored(self.clock.now())?;
+            self.store.replace_connection(connection.version, &stored).await?;
         }
         Ok(imported)
     }
 
-    /// Remembers what was fetched, once everybody has it. Gives what that says of when to come again.
-    fn remember(&self, source: &mut Source, answer: FetchResponse, fetched: Fetched) -> Hints {
+    /// Updates the state after all connections have the items. Returns the hints for scheduling.
+    fn update_state(&self, source: &mut Source, answer: FetchResponse, fetched: Fetched) -> Hints {
         let now = self.clock.now();
         let Fetched { feed, seen, new, published, .. } = fetched;
         let (every, fresh_for) = (feed.every, answer.fresh_for);
@@ -272,11 +273,11 @@ impl Sources {
         Hints { fresh_for, every, ..Hints::default() }
     }
 
-    /// Notes that a look went well and imported so much, and when the next one is.
+    /// Records a successful poll, and schedules the next one.
     async fn plan_next(&self, source: &mut Source, hints: Hints, imported: u32) -> Result<()> {
         let now = self.clock.now();
         let subscription = self.subscription_of(source).await?;
-        let pushed = subscription.as_ref().is_some_and(|one| one.tells(now));
+        let pushed = subscription.as_ref().is_some_and(|subscription| subscription.is_active(now));
         let known = &mut source.known;
         known.checked = Some(now);
         if imported > 0 {
@@ -285,14 +286,15 @@ impl Sources {
         known.error = None;
         known.ended = false;
         let pace = known.pace.get_or_insert_with(|| Pace::first(&[], now.0));
-        let next = pace.next_poll(now.0, Hints { pushed, ..hints }, chance());
-        // In time to ask the hub again.
-        let renewal = subscription.map_or(i64::MAX, |one| one.renew_at().0.max(now.0 + LEAST_WAIT));
+        let next = pace.next_poll(now.0, Hints { pushed, ..hints }, random_fraction());
+        // Early enough to renew the subscription.
+        let renewal = subscription
+            .map_or(i64::MAX, |subscription| subscription.renew_at().0.max(now.0 + MIN_POLL_INTERVAL));
         source.due = Some(Millis(next.min(renewal)));
         Ok(())
     }
 
-    fn note_failure(
+    fn record_failure(
         &self,
         source: &mut Source,
         failure: &FetchError,
@@ -301,23 +303,23 @@ impl Sources {
         let now = self.clock.now();
         let before = source.known.error.take();
         let times = before.as_ref().map_or(0, |error| error.times).saturating_add(1);
-        let what = instead.unwrap_or_else(|| failure.to_string());
+        let message = instead.unwrap_or_else(|| failure.to_string());
         let since = before.map_or(now, |error| error.since);
         source.known.checked = Some(now);
-        source.known.error = Some(SourceError { what: what.clone(), since, times });
-        match retry(times, failure, now.0, chance()) {
+        source.known.error = Some(SourceError { what: message.clone(), since, times });
+        match retry(times, failure, now.0, random_fraction()) {
             Retry::At(at) => source.due = Some(Millis(at)),
             Retry::Never => {
                 source.known.ended = true;
                 source.due = None;
             }
         }
-        PollOutcome::Failed(what)
+        PollOutcome::Failed(message)
     }
 }
 
-/// Reads what came; `None` where nothing did, or what is known already.
-pub(super) fn take_in(
+/// Parses a response; `None` if the content is unchanged.
+pub(super) fn parse(
     source: &Source,
     answer: &FetchResponse,
 ) -> std::result::Result<Option<Fetched>, feeds::FeedError> {
@@ -326,31 +328,32 @@ pub(super) fn take_in(
     Ok(Some(compare(source, feed)))
 }
 
-/// What is new in a feed.
+/// Compares a feed with the state of the last poll.
 pub(super) fn compare(source: &Source, feed: Feed) -> Fetched {
     let seen_before = &source.known.seen;
     let pairs: Vec<(u64, u64)> =
         feed.items.iter().map(|item| (hash_of(&item.id), hash_of(&content_of(item)))).collect();
-    let changed = pairs.iter().enumerate().filter(|(_, (id, content))| !seen_before.has(*id, *content));
+    let changed =
+        pairs.iter().enumerate().filter(|(_, (id, content))| !seen_before.has_content(*id, *content));
     let changed: Vec<usize> = changed.map(|(at, _)| at).collect();
-    let new = feed.items.iter().zip(&pairs).filter(|(_, (id, _))| !seen_before.knows(*id));
+    let new = feed.items.iter().zip(&pairs).filter(|(_, (id, _))| !seen_before.contains(*id));
     let new: Vec<&FeedItem> = new.map(|(item, _)| item).collect();
     let published = new.iter().filter_map(|item| item.published).map(|at| at.0).collect();
     Fetched { seen: pairs.into_iter().collect(), changed, new: new.len(), published, feed }
 }
 
-/// All of an item that an edit changes. Times are not of it: many feeds date everything anew.
+/// The content of an item that an edit changes, without times: many feeds set new times on every item.
 fn content_of(item: &FeedItem) -> String {
     format!("{:?}", FeedItem { published: None, updated: None, ..item.clone() })
 }
 
-/// The newest items of a feed, in its order.
+/// The newest items of a feed, in feed order.
 pub(super) fn newest(feed: &Feed) -> Vec<&FeedItem> {
     let mut items: Vec<&FeedItem> = feed.items.iter().collect();
-    if items.len() > MAX_AT_FIRST {
-        // Those without a time are where the feed has them: it begins with the newest, mostly.
+    if items.len() > MAX_INITIAL_ITEMS {
+        // Items without a time keep their place in the feed, which mostly begins with the newest.
         items.sort_by_key(|item| std::cmp::Reverse(item.published));
-        items.truncate(MAX_AT_FIRST);
+        items.truncate(MAX_INITIAL_ITEMS);
     }
     items
 }

@@ -1,4 +1,4 @@
-//! What is known of a source.
+//! The stored state of a source.
 
 use super::Address;
 use aws_lc_rs::digest::{SHA256, digest};
@@ -12,67 +12,67 @@ use url::Url;
 /// A source.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Tells it from others.
+    /// Its identifier, derived from the address.
     pub id: SourceId,
-    /// The version of its state; `None` where nothing is stored yet.
+    /// The version of its state; `None` if it is not stored yet.
     pub version: Option<Version>,
-    /// When it is outcome at next; `None`: not any more.
+    /// When it is polled next; `None` if polling has stopped.
     pub due: Option<Millis>,
-    /// The rest.
-    pub known: Known,
+    /// The state that polls update.
+    pub known: SourceState,
 }
 
-/// What is remembered of a source between two looks.
+/// The state of a source between two polls.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Known {
-    /// Where it is fetched.
+pub struct SourceState {
+    /// The address of the feed.
     pub address: Address,
-    /// What it calls itself.
+    /// The title of the feed.
     pub title: Option<String>,
-    /// The page that it is the feed of.
+    /// The web page of the feed.
     pub site: Option<String>,
-    /// When it was last outcome at.
+    /// When it was last polled.
     pub checked: Option<Millis>,
-    /// When there was last something new, and how much.
+    /// When a poll last found new items, and how many.
     pub news: Option<(Millis, u32)>,
-    /// What went wrong at the last look, and since when it does.
+    /// The error of the last poll, if it failed.
     pub error: Option<SourceError>,
-    /// It is over: nothing more comes from there.
+    /// The source has ended: it is not polled again.
     pub ended: bool,
-    /// What its server calls what was fetched last.
+    /// The validators of the last fetched content.
     pub(super) etag: Option<String>,
     pub(super) modified: Option<String>,
-    /// What was in it at the last look.
+    /// The items as of the last poll.
     pub(super) seen: Seen,
     pub(super) pace: Option<Pace>,
-    /// Somebody was connected who has not got what is there already: it must be fetched though it did not change.
+    /// A connection still needs the existing items, so the next fetch must be unconditional.
     pub(super) awaited: bool,
-    /// Where its server says that it has moved to for good, and how often it said so.
+    /// The new address after a permanent redirect, and how often it was seen in a row.
     pub(super) moving: Option<(Address, u32)>,
-    /// What is agreed with the hub that tells of its news.
+    /// The subscription at its hub.
     pub(super) subscription: Option<SourceId>,
 }
 
-/// What went wrong.
+/// A failure of the last polls.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SourceError {
-    /// In a sentence for people.
+    /// The message, as a sentence.
     pub what: String,
-    /// Since when.
+    /// The time of the first failure.
     pub since: Millis,
-    /// How many times in a row.
+    /// The number of failures in a row.
     pub times: u32,
 }
 
-/// The items of a feed at some time: hashes of their identifiers, each with one of the content.
+/// The items of a feed at some time: hashes of their identifiers and contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen(HashMap<u64, u64>);
 
 impl Source {
-    /// A source of which nothing is known but its address.
+    /// A new source.
     pub(super) fn new(mut address: Url) -> Source {
         address.set_fragment(None);
-        let known = Known {
+        let known = SourceState {
             title: None,
             site: None,
             checked: None,
@@ -97,22 +97,22 @@ impl Source {
         Ok(Source { id: stored.id, version: Some(stored.version), due: stored.due, known })
     }
 
-    /// As it is stored, in the version that follows.
-    pub(super) fn written(&self, now: Millis) -> Result<store::Source> {
+    /// The record to store, with the next version.
+    pub(super) fn to_stored(&self, now: Millis) -> Result<store::Source> {
         let state =
             serde_json::to_vec(&self.known).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let version = Version::next(now, self.version);
         Ok(store::Source { id: self.id, version, shard: shard_of(self.host()), due: self.due, state })
     }
 
-    /// Has it outcome at by then, and imported to somebody who has not got what is there.
-    pub(super) fn is_awaited_by(&mut self, by: Millis) {
+    /// Schedules a poll by that time that imports existing items for new connections.
+    pub(super) fn poll_by(&mut self, by: Millis) {
         self.known.awaited = true;
         self.due = Some(self.due.map_or(by, |due| due.min(by)));
     }
 
-    /// Has it outcome at as soon as possible, and imported to every connection that has not got all of it.
-    pub(super) fn is_due_at_once(&mut self, now: Millis) {
+    /// Schedules a poll now that imports existing items for connections that need them.
+    pub(super) fn poll_now(&mut self, now: Millis) {
         self.known.awaited = true;
         self.due = Some(now);
     }
@@ -122,7 +122,7 @@ impl Source {
     }
 }
 
-/// All sources of a host are in one shard, so that who has its lease is alone with the host.
+/// All sources of a host are in one shard, so that only the holder of its lease polls the host.
 fn shard_of(host: &str) -> u16 {
     let hash = digest(&SHA256, host.as_bytes());
     let [high, low] = hash.as_ref().first_chunk().copied().unwrap_or_default();
@@ -140,13 +140,13 @@ pub(super) fn hash_of(text: &str) -> u64 {
 }
 
 impl Seen {
-    /// What is known by `id` now says `content`; whether it did before.
-    pub(super) fn has(&self, id: u64, content: u64) -> bool {
+    /// Whether the item `id` had this content.
+    pub(super) fn has_content(&self, id: u64, content: u64) -> bool {
         self.0.get(&id) == Some(&content)
     }
 
-    /// Whether anything was known by that name.
-    pub(super) fn knows(&self, id: u64) -> bool {
+    /// Whether the item `id` was seen.
+    pub(super) fn contains(&self, id: u64) -> bool {
         self.0.contains_key(&id)
     }
 }
@@ -157,7 +157,7 @@ impl FromIterator<(u64, u64)> for Seen {
     }
 }
 
-// As one text: a list of a thousand pairs of large numbers would be three times as long.
+// Serialised as one string: a list of a thousand pairs of large numbers would be three times as long.
 impl Serialize for Seen {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         use base64::Engine;

@@ -58,7 +58,7 @@ async function denyAndAllow(browser, application) {
   await page.goto(await application.ask('localhost'));
   await look(page, 'sign-in');
   await signIn(page, 'alice', 'not her password');
-  await page.getByRole('alert').getByText('Name and password do not fit together').waitFor();
+  await page.getByRole('alert').getByText('Incorrect username or password').waitFor();
   assert.equal(await page.getByLabel('Username').inputValue(), 'alice');
   assert.equal(await page.getByLabel('Password').inputValue(), '');
   await look(page, 'sign-in-complaint');
@@ -164,7 +164,7 @@ async function byKeyboard(browser, application) {
 async function nothingToDecide(browser) {
   const page = await newPerson(browser, PHONE);
   await page.goto(`${told.base}/oauth/authorize?oauth_token=tft_unknown`);
-  await page.getByRole('heading', { name: 'There is nothing to decide here' }).waitFor();
+  await page.getByRole('heading', { name: 'No pending authorization request' }).waitFor();
   await look(page, 'phone-nothing');
   console.log('nothing to decide');
   await page.context().close();

@@ -278,7 +278,7 @@ fn problems_in_the_form_that_is_preferred() {
         (200, Some("text/html; charset=utf-8")),
         "{kind} leads there"
     );
-    assert!(page.text().contains("A parameter can't be taken"));
+    assert!(page.text().contains("Invalid parameter"));
 }
 
 #[test]

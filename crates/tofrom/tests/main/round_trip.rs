@@ -7,7 +7,9 @@
 use super::support::pages::{Scene, troublesome};
 use super::support::world::{FIRST, SPAN};
 use model::{Account, Activity, Body, Comments, Format, Millis};
-use tofrom::ingest::{Draft, MAX_BODY, RawActivity, Said, counts_after, normalise, read_activity, read_feed};
+use tofrom::ingest::{
+    Draft, MAX_BODY, RawActivity, RawValue, counts_after, normalise, read_activity, read_feed,
+};
 use tofrom::render::Renderer;
 
 const ACTIVITIES: usize = 10_000;
@@ -65,7 +67,7 @@ fn check(renderer: &Renderer, actor: &Account, activity: &Activity, form: Format
 
 /// The draft of what was put where the activity stands: the address names the service's own id.
 fn judged(raw: &RawActivity, activity: &Activity) -> Draft {
-    let source_id = Said::text(activity.body.source_id.as_str());
+    let source_id = RawValue::text(activity.body.source_id.as_str());
     let raw = RawActivity { source_id, ..raw.clone() };
     let now = Millis(FIRST + i64::try_from(SPAN).unwrap());
     let draft = normalise(&raw, now).unwrap_or_else(|why| panic!("{why}"));
@@ -97,7 +99,7 @@ async fn a_page_in_atom_is_a_feed_that_can_be_posted() {
             assert_eq!(entries.len(), shown.items.len());
             for (entry, item) in entries.into_iter().zip(&shown.items) {
                 let (raw, activity) = (entry.unwrap(), &scene.world.activities[&item.state.id]);
-                assert_eq!(raw.source_id, Said::text(scene.site.activity_tag(item.state.id)));
+                assert_eq!(raw.source_id, RawValue::text(scene.site.activity_tag(item.state.id)));
                 if within_limits(activity.clone()) != *activity {
                     continue;
                 }

@@ -95,7 +95,7 @@ try:
 
     source = "/200909/user/alice/sources/with-a-hub"
     ask("PUT", source, {"Address": address})
-    until("the subscription", lambda: "A hub tells of news" in ask("GET", source))
+    until("the subscription", lambda: "A hub sends updates" in ask("GET", source))
 
     by_the_service = [agent for agent in asked if agent.startswith("tofrom/")]
     titles.append("Told by the hub")

@@ -5,7 +5,7 @@
 use super::people::Person;
 use super::random::Random;
 use super::tables::{Habit, SITES, Site, Thing};
-use crate::ingest::{Draft, RawActivity, RawObject, RawService, RawThumbnail, Refused, Said, normalise};
+use crate::ingest::{Draft, RawActivity, RawObject, RawService, RawThumbnail, RawValue, Refused, normalise};
 use model::{Kind, Millis};
 
 const SECOND: i64 = 1_000;
@@ -79,27 +79,29 @@ fn activity(
     };
     let to = (visibility == "direct" || random.percent(9)).then(|| {
         let recipient = random.pick(others).copied().unwrap_or_default();
-        vec![Said::text(recipient)]
+        vec![RawValue::text(recipient)]
     });
     let counted = random.percent(55);
     let count = |random: &mut Random, max| {
-        if counted { Said::text(random.below(max).to_string()) } else { Said::Nothing }
+        if counted { RawValue::text(random.below(max).to_string()) } else { RawValue::Absent }
     };
     Some(RawActivity {
-        source_id: Said::text(format!("demo-{}-{number}", person.name)),
-        title: Said::text(habit.sentence.replace("{who}", person.given_name).replace("{what}", thing.title)),
-        verb: Said::text(habit.verb),
-        kind: Said::text(habit.kind),
+        source_id: RawValue::text(format!("demo-{}-{number}", person.name)),
+        title: RawValue::text(
+            habit.sentence.replace("{who}", person.given_name).replace("{what}", thing.title),
+        ),
+        verb: RawValue::text(habit.verb),
+        kind: RawValue::text(habit.kind),
         service: RawService {
-            name: Said::text(site.name),
-            icon: Said::text(site.icon.unwrap_or_default()),
-            website: Said::text(site.website.unwrap_or_default()),
+            name: RawValue::text(site.name),
+            icon: RawValue::text(site.icon.unwrap_or_default()),
+            website: RawValue::text(site.website.unwrap_or_default()),
         },
         comment_count: count(random, 12),
         like_count: count(random, 60),
-        comments_available: if random.percent(50) { Said::text("true") } else { Said::Nothing },
-        published: Said::text(published.zulu()),
-        visibility: Said::text(visibility),
+        comments_available: if random.percent(50) { RawValue::text("true") } else { RawValue::Absent },
+        published: RawValue::text(published.zulu()),
+        visibility: RawValue::text(visibility),
         to,
         objects: vec![(element(habit.kind), object(random, habit, thing))],
         ..RawActivity::default()
@@ -115,14 +117,14 @@ fn object(random: &mut Random, habit: &Habit, thing: &Thing) -> RawObject {
     let description = thing.description.filter(|_| random.percent(85));
     let picture = habit.picture.filter(|_| random.percent(75));
     RawObject {
-        title: Said::text(thing.title),
-        description: Said::text(description.unwrap_or_default()),
+        title: RawValue::text(thing.title),
+        description: RawValue::text(description.unwrap_or_default()),
         thumbnail: picture.map_or_else(RawThumbnail::default, |(height, width)| RawThumbnail {
-            url: Said::text(format!("https://pictures.example.net/{number}_s.jpg")),
-            height: Said::text(height.to_string()),
-            width: Said::text(width.to_string()),
+            url: RawValue::text(format!("https://pictures.example.net/{number}_s.jpg")),
+            height: RawValue::text(height.to_string()),
+            width: RawValue::text(width.to_string()),
         }),
-        url: Said::text(thing.url.map_or_else(|| format!("{}{number}", habit.place), str::to_owned)),
+        url: RawValue::text(thing.url.map_or_else(|| format!("{}{number}", habit.place), str::to_owned)),
         ..RawObject::default()
     }
 }

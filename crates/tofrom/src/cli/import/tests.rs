@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::cli::export::export;
-use crate::ingest::testing::Place;
+use crate::ingest::testing::IngestFixture;
 use serde_json::{Value, json};
 
-async fn import(place: &Place, account: &Account, text: &str) -> Vec<Value> {
+async fn import(place: &IngestFixture, account: &Account, text: &str) -> Vec<Value> {
     let import = Import {
         store: place.store.clone(),
         clock: Clock::system(),
@@ -19,7 +19,7 @@ async fn import(place: &Place, account: &Account, text: &str) -> Vec<Value> {
     results.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-async fn exported(place: &Place, account: &Account) -> String {
+async fn exported(place: &IngestFixture, account: &Account) -> String {
     let mut out = Vec::new();
     export(place.store.clone(), account, &mut out).await.unwrap();
     String::from_utf8(out).unwrap()
@@ -43,7 +43,7 @@ fn statuses(results: &[Value]) -> Vec<u64> {
 
 #[tokio::test]
 async fn a_rejected_line_does_not_stop_the_import() {
-    let place = Place::new();
+    let place = IngestFixture::new();
     let alice = place.account("alice").await;
     let plain = json!({
         "SourceId": "plain", "SourceService": {"Name": "GitHub"}, "Verb": "doffed", "Type": "top-hat", "Title": "x",
@@ -65,7 +65,7 @@ async fn a_rejected_line_does_not_stop_the_import() {
 
 #[tokio::test]
 async fn an_export_can_be_imported_into_another_account() {
-    let place = Place::new();
+    let place = IngestFixture::new();
     let (alice, other) = (place.account("alice").await, place.account("other").await);
     place.account("bob").await;
     let lines: Vec<String> = (0..450).map(|n| activity(&format!("id {n}")).to_string()).collect();

@@ -1,4 +1,4 @@
-//! Bodies with a time limit on their way in, and with a note of the request on their way out.
+//! Request bodies with a time limit, and response bodies that count as in flight.
 
 use super::Limits;
 use super::progress::InFlight;
@@ -12,15 +12,15 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// How much of a body that nobody wants is still taken, and for how long: an activity of more than its size, too.
-const UNWANTED: usize = 128 * 1024;
-const UNWANTED_FOR: Duration = Duration::from_secs(2);
+/// How much of an unread body is still received, and for how long. Enough for an oversized activity.
+const MAX_DRAINED: usize = 128 * 1024;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A request's body, which fails when it stays away for too long or takes too long as a whole.
+/// A request body that fails if the next part or the whole of it takes too long.
 pub(super) struct Timed {
-    /// There until the body is dropped. Who is answered in the middle of sending does not always hear the answer: an
-    /// HTTP/2 stream that is let go before its body came is reset, an HTTP/1 connection is closed, and many clients (curl,
-    /// Python) then tell of that alone. So what is left of the body is taken in after the answer.
+    /// `None` once the body is dropped. A client that gets a response while it still sends does not always see it: an
+    /// HTTP/2 stream that is dropped before its body came is reset, an HTTP/1 connection is closed, and many clients (curl,
+    /// Python) then report only that. So the rest of the body is drained after the response.
     inner: Option<Incoming>,
     limits: Limits,
     end: Instant,
@@ -29,7 +29,7 @@ pub(super) struct Timed {
 
 impl Timed {
     pub(super) fn wrap(inner: Incoming, limits: Limits) -> Body {
-        // Most requests have none, and then there is nothing to time.
+        // Most requests have no body, and nothing to time.
         if inner.is_end_stream() {
             return Body::empty();
         }
@@ -41,13 +41,13 @@ impl Drop for Timed {
     fn drop(&mut self) {
         let left = self.inner.take().filter(|inner| !inner.is_end_stream());
         if let (Some(left), Ok(runtime)) = (left, tokio::runtime::Handle::try_current()) {
-            runtime.spawn(tokio::time::timeout(UNWANTED_FOR, take_unwanted(left)));
+            runtime.spawn(tokio::time::timeout(DRAIN_TIMEOUT, drain(left)));
         }
     }
 }
 
-async fn take_unwanted(body: Incoming) {
-    let mut body = Limited::new(body, UNWANTED);
+async fn drain(body: Incoming) {
+    let mut body = Limited::new(body, MAX_DRAINED);
     while let Some(Ok(_)) = body.frame().await {}
 }
 
@@ -68,7 +68,7 @@ impl HttpBody for Timed {
         let until = this.end.min(Instant::now() + this.limits.body_pause);
         let sleep = this.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
         ready!(sleep.as_mut().poll(cx));
-        // Who has not sent it by now is not waited for any longer.
+        // A sender that has exceeded the time limit is not waited for.
         this.inner = None;
         Poll::Ready(Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut)))))
     }
@@ -82,7 +82,7 @@ impl HttpBody for Timed {
     }
 }
 
-/// An answer's body; the request is in flight until it is dropped.
+/// A response body. The request is in flight until it is dropped.
 pub(super) struct CountedBody {
     inner: Body,
     _in_flight: InFlight,

@@ -1,7 +1,7 @@
-//! The certificate of the TLS listener, taken in again whenever its files change.
+//! The certificate of the TLS listener, reloaded whenever its files change.
 //!
-//! A renewal must not need a restart, and a broken renewal must not end a service that works: a pair that can't be
-//! used is logged, and the one before stays.
+//! A renewal must not need a restart, and a broken renewal must not break a running server: an unusable pair is logged,
+//! and the previous one stays in use.
 
 use super::validity::validity;
 use arc_swap::ArcSwap;
@@ -16,41 +16,41 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How often the files are looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The interval of checks of the files.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Where a certificate and its key are.
+/// The files of a certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate and the chain up to its authority, in PEM, the server's own first.
+    /// The certificate and the chain up to its authority, in PEM, the server's certificate first.
     pub certificate: PathBuf,
     /// Its private key, in PEM.
     pub private_key: PathBuf,
 }
 
-/// Why a certificate can't be used.
+/// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// A file can't be read, or is not PEM of the right kind.
-    #[error("{what} in {path} can't be read: {why}", path = .path.display())]
+    /// A file is unreadable, or is not PEM of the right kind.
+    #[error("cannot read {what} in {path}: {why}", path = .path.display())]
     Unreadable {
-        /// What was looked for.
+        /// The expected content.
         what: &'static str,
-        /// Where.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// Two files that do not belong together.
+    /// The key does not match the certificate.
     #[error("the private key does not belong to the certificate in {}", .0.display())]
     Mismatch(PathBuf),
-    /// Anything else that the TLS library does not like.
-    #[error("the certificate can't be used: {0}")]
+    /// Another error of the TLS library.
+    #[error("cannot use the certificate: {0}")]
     Unusable(#[from] rustls::Error),
 }
 
 impl TlsFiles {
-    /// Reads both files and checks that they belong together.
+    /// Reads both files and checks that they match.
     pub fn load(&self) -> Result<CertifiedKey, CertificateError> {
         let unreadable =
             |what, path: &Path, why: String| CertificateError::Unreadable { what, path: path.into(), why };
@@ -58,7 +58,7 @@ impl TlsFiles {
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(|why| unreadable("the certificate", &self.certificate, why.to_string()))?;
         if chain.is_empty() {
-            let why = "there is no PEM section \"CERTIFICATE\" in it".to_owned();
+            let why = "expected a PEM section \"CERTIFICATE\"".to_owned();
             return Err(unreadable("the certificate", &self.certificate, why));
         }
         let key = PrivateKeyDer::from_pem_file(&self.private_key)
@@ -71,7 +71,7 @@ impl TlsFiles {
         })
     }
 
-    /// What changes when somebody writes or replaces one of the files. A missing file is a state like any other.
+    /// A stamp that changes when one of the files is written or replaced. A missing file is a valid state.
     fn stamp(&self) -> Stamp {
         [&self.certificate, &self.private_key].map(|path| {
             use std::os::unix::fs::MetadataExt;
@@ -88,21 +88,21 @@ type Stamp = [Option<(SystemTime, u64, u64)>; 2];
 pub struct ReloadingCertificate {
     files: TlsFiles,
     current: ArcSwap<CertifiedKey>,
-    /// Of the files as they were last tried, well or ill, so that a broken pair is complained about once.
+    /// The stamp of the last attempt, successful or not, so that a broken pair is logged once.
     tried: Mutex<Stamp>,
 }
 
 impl ReloadingCertificate {
     /// Reads the files for the first time.
     pub fn load(files: TlsFiles) -> Result<Arc<ReloadingCertificate>, CertificateError> {
-        // The stamp first: what changes in between is then seen as a change.
+        // The stamp is taken first, so that a change in between is noticed later.
         let tried = Mutex::new(files.stamp());
         let certified = files.load()?;
-        tell_expiry(&certified);
+        report_expiry(&certified);
         Ok(Arc::new(ReloadingCertificate { current: ArcSwap::from_pointee(certified), files, tried }))
     }
 
-    /// Takes the files in again if they changed. Gives whether there is another certificate now.
+    /// Reloads the files if they changed. Returns whether the certificate was replaced.
     pub fn reload_if_changed(&self) -> bool {
         let stamp = self.files.stamp();
         {
@@ -118,43 +118,43 @@ impl ReloadingCertificate {
     fn reload(&self) -> bool {
         match self.files.load() {
             Ok(certified) => {
-                tell_expiry(&certified);
+                report_expiry(&certified);
                 self.current.store(Arc::new(certified));
-                tracing::info!(file = %self.files.certificate.display(), "took the certificate in again");
+                tracing::info!(file = %self.files.certificate.display(), "certificate reloaded");
                 true
             }
             Err(error) => {
-                tracing::error!(%error, "the changed certificate can't be used; the one before stays");
+                tracing::error!(%error, "certificate reload failed, keeping the previous one");
                 false
             }
         }
     }
 
-    /// Looks at the files again and again, and at once on SIGHUP. Never ends by itself.
+    /// Checks the files periodically and on SIGHUP. Never returns.
     pub async fn watch(self: Arc<Self>) {
         let mut hangup = signal(SignalKind::hangup()).ok();
         loop {
-            let asked = async {
+            let hangup = async {
                 match &mut hangup {
                     Some(hangup) => hangup.recv().await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
-                () = tokio::time::sleep(LOOK_EVERY) => { self.reload_if_changed(); }
-                _ = asked => { self.reload(); }
+                () = tokio::time::sleep(CHECK_INTERVAL) => { self.reload_if_changed(); }
+                _ = hangup => { self.reload(); }
             }
         }
     }
 
-    /// TLS as this service speaks it, with this certificate.
+    /// The TLS configuration with this certificate.
     pub(super) fn server_config(self: Arc<Self>) -> Result<ServerConfig, CertificateError> {
         let mut config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
             .with_no_client_auth()
             .with_cert_resolver(self);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        // Clients that come back keep their own session, sealed by us: it costs no memory here.
+        // Session tickets are held by the clients, so they cost no memory here.
         config.ticketer = aws_lc_rs::Ticketer::new()?;
         config.send_tls13_tickets = 1;
         Ok(config)
@@ -167,12 +167,12 @@ impl ResolvesServerCert for ReloadingCertificate {
     }
 }
 
-/// The process's provider, and aws-lc-rs where none was installed.
+/// The installed crypto provider, or aws-lc-rs if there is none.
 fn provider() -> Arc<CryptoProvider> {
     CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()))
 }
 
-fn tell_expiry(certified: &CertifiedKey) {
+fn report_expiry(certified: &CertifiedKey) {
     if let Some((_, until)) = certified.cert.first().and_then(|certificate| validity(certificate)) {
         crate::telemetry::metrics::certificate_expires(until);
     }

@@ -1,4 +1,4 @@
-//! One connection, from the first byte after its handshake to its end.
+//! A connection, from the end of its handshake to its close.
 
 use super::body::{CountedBody, Timed};
 use super::header_lines::HeaderLines;
@@ -22,23 +22,23 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 use tower::ServiceExt;
 
-/// For a goodbye to be said in.
-const GOODBYE: Duration = Duration::from_secs(5);
-/// For a client to notice that the connection closes.
+/// The time limit of an orderly shutdown of a connection.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a client has to notice that the connection closes.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Answers requests until the client leaves, its time is up or the service stops. `trusted`: the connection is a
-/// proxy's, and what it says of its clients counts.
+/// Serves requests until the client leaves, a deadline passes or the server stops. `trusted`: the connection comes from a
+/// proxy, and its forwarding headers count.
 pub(super) async fn serve<S>(
     stream: S,
     h2: bool,
     peer: Peer,
     trusted: Option<Arc<Trusted>>,
-    house: ServerState,
+    server: ServerState,
 ) where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let ServerState { service, limits, mut stopping, .. } = house;
+    let ServerState { service, limits, mut stopping, .. } = server;
     let progress = Progress::new();
     let (requests, closing) = (progress.clone(), stopping.clone());
     let answer = service_fn(move |request: Request<Incoming>| {
@@ -66,11 +66,11 @@ pub(super) async fn serve<S>(
         let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
         let mut deadline = pin!(sleep_until(Instant::now() + limits.header));
         let end = tokio::select! {
-            // The connection first: what it just did decides about its deadline.
+            // The connection is polled first, because its progress decides about the deadline.
             biased;
             end = poll_fn(|cx| match connection.as_mut().poll(cx) {
                 Poll::Ready(result) => Poll::Ready(End::Itself(result)),
-                Poll::Pending => poll_patience(&progress, &limits, deadline.as_mut(), cx),
+                Poll::Pending => poll_deadline(&progress, &limits, deadline.as_mut(), cx),
             }) => end,
             _ = stopping.wait_for(|stop| *stop) => End::Stop,
         };
@@ -78,7 +78,7 @@ pub(super) async fn serve<S>(
             End::Itself(Ok(())) => {}
             End::Itself(Err(error)) => {
                 tracing::debug!(peer = %peer.0, %error, "connection ended");
-                // What cannot be read is answered with 400. After any other error the client is gone, or does not read.
+                // Unreadable requests get a 400. After any other error the client is gone or does not read.
                 if !error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
                     return;
                 }
@@ -86,8 +86,8 @@ pub(super) async fn serve<S>(
             End::HangUp => return,
             End::Farewell => {
                 connection.as_mut().graceful_shutdown();
-                // Whatever is still going on then is cut off when the connection is dropped.
-                let _ = timeout(GOODBYE, connection).await;
+                // Requests that are still running are aborted when the connection is dropped.
+                let _ = timeout(SHUTDOWN_TIMEOUT, connection).await;
             }
             End::Stop => {
                 let stopped = Instant::now();
@@ -114,8 +114,8 @@ pub(super) async fn serve<S>(
     linger(returned).await;
 }
 
-/// Reads on for a moment after the last answer. A client may have sent a request before it saw that the connection
-/// closed: unread bytes would reset the connection, and the client would lose the answer before.
+/// Reads on for a moment after the last response. A client may have sent a request before it saw that the connection
+/// closes: unread bytes would reset the connection, and the client would lose the response.
 async fn linger<S: AsyncRead + AsyncWrite + Unpin>(returned: oneshot::Receiver<S>) {
     let Ok(mut stream) = returned.await else { return };
     let _ = timeout(LINGER, async {
@@ -132,7 +132,7 @@ enum End {
     Stop,
 }
 
-/// Ready when a connection of HTTP/1 has waited long enough for a request while the service stops.
+/// Ready when an HTTP/1 connection has waited long enough for a request while the server stops.
 fn poll_grace(
     progress: &Progress,
     limits: &Limits,
@@ -152,9 +152,9 @@ fn poll_grace(
     }
 }
 
-/// Ready when the connection's deadline is at its end. The timer is set anew only where it would come too late, or
-/// came too early: most requests do not touch it.
-fn poll_patience(
+/// Ready when the connection's deadline has passed. The timer is reset only if it would fire too late, or fired too early:
+/// most requests do not touch it.
+fn poll_deadline(
     progress: &Progress,
     limits: &Limits,
     mut timer: Pin<&mut Sleep>,
@@ -181,15 +181,15 @@ fn poll_patience(
 }
 
 fn builder(h2: bool, limits: &Limits) -> Builder<TokioExecutor> {
-    // The protocol was agreed upon in the handshake, or is the only one: there is nothing to guess from first bytes.
+    // The protocol was negotiated in the handshake, or is the only one, so it need not be detected.
     let builder = Builder::new(TokioExecutor::new());
     let mut builder = if h2 { builder.http2_only() } else { builder.http1_only() };
     builder
         .http1()
         .timer(TokioTimer::new())
-        // Ours tells an idle client from a slow one.
+        // Our own deadlines distinguish idle clients from slow ones.
         .header_read_timeout(None)
-        // Room for a request line and headers well past what is accepted, so that the refusal can be a proper answer.
+        // Larger than the accepted request line and headers, so that the rejection can be a proper response.
         .max_buf_size(64 * 1024)
         .max_headers(100);
     builder

@@ -1,8 +1,8 @@
-//! How connections come in: the TLS listener, the listener behind a proxy, and what a connection may cost.
+//! The TLS listener, the listener behind a proxy, and the limits of connections.
 //!
-//! The accept loop is our own because its limits are: a half-open handshake, a header that trickles in, a client that
-//! does not read, an idle connection and one connection too many each end here, before there is a request that a
-//! handler could refuse. Everything above sees an [`axum::Router`] and a [`Peer`] on each request.
+//! The accept loop is our own because of its limits: a half-open handshake, a header that trickles in, a client that does
+//! not read, an idle connection and an excess connection all end here, before there is a request that a handler could
+//! reject. The layers above see an [`axum::Router`] and a [`Peer`] on each request.
 
 mod accept;
 mod body;
@@ -30,32 +30,32 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-/// The client's address, on every request: that of the connection, or what a trusted proxy says.
+/// The client's address, on every request: that of the connection, or the one that a trusted proxy reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
 
-/// What a connection may take. All connections of one [`serve`] share the cap.
+/// The limits of connections. All connections of one [`serve`] share the maximum.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Open connections; one more is accepted and closed at once, so that it learns of it.
+    /// The maximum number of open connections. An excess connection is accepted and closed, so that the client notices.
     pub connections: u32,
-    /// Open connections of one address, but for trusted proxies and exempt networks.
+    /// The maximum number of open connections of one address, except for trusted proxies and exempt networks.
     pub per_address: u32,
-    /// For the TLS handshake.
+    /// The time limit of the TLS handshake.
     pub handshake: Duration,
-    /// From a header's first byte to its last, and from the handshake to the end of the first header.
+    /// The time limit of a header from its first byte, and of the first header from the handshake.
     pub header: Duration,
-    /// Between two requests.
+    /// The time limit between two requests.
     pub idle: Duration,
-    /// Between two pieces of a request's body.
+    /// The time limit between two parts of a request body.
     pub body_pause: Duration,
-    /// For a request's body as a whole.
+    /// The time limit of a whole request body.
     pub body: Duration,
-    /// In which a client that is being written to must take something worth mentioning.
+    /// The time in which a client must receive a minimum of data while it is written to.
     pub write: Duration,
-    /// For the requests in flight when the service stops.
+    /// The time limit of requests in flight when the server stops.
     pub drain: Duration,
-    /// When the service stops: how long an idle connection stays open for a request that is on its way.
+    /// When the server stops: how long an idle connection stays open for a request that is on its way.
     pub idle_grace: Duration,
     /// The same for a connection that has not sent a request yet.
     pub first_request_grace: Duration,
@@ -79,34 +79,34 @@ impl Default for Limits {
     }
 }
 
-/// The bound sockets of the public service. With neither, [`serve`] waits for the shutdown and nothing else.
+/// The bound sockets of the public server. With neither, [`serve`] only waits for the shutdown.
 #[derive(Default)]
 pub struct Listeners {
-    /// HTTPS, and nothing but HTTPS.
+    /// HTTPS only.
     pub https: Option<(TcpListener, Arc<ReloadingCertificate>)>,
-    /// Plain HTTP from a proxy that ends TLS, and from nobody else.
+    /// Plain HTTP, only from a proxy that terminates TLS.
     pub proxy: Option<(TcpListener, Trusted)>,
-    /// Networks whose addresses may have any number of connections.
+    /// Networks whose addresses have no connection limit.
     pub exempt: Trusted,
 }
 
-/// Serves until `shutdown`, then lets the requests in flight end. When it returns, every connection is closed.
+/// Serves until `shutdown`, then waits for the requests in flight. On return every connection is closed.
 pub async fn serve(
     listeners: Listeners,
     service: axum::Router,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), CertificateError> {
-    let mut doors = Vec::new();
+    let mut acceptors = Vec::new();
     let mut watching = None;
     if let Some((listener, certificate)) = listeners.https {
-        doors.push((listener, Acceptor::tls(Arc::clone(&certificate))?));
+        acceptors.push((listener, Acceptor::tls(Arc::clone(&certificate))?));
         watching = Some(tokio::spawn(certificate.watch()));
     }
     if let Some((listener, trusted)) = listeners.proxy {
-        doors.push((listener, Acceptor::Proxy(Arc::new(trusted))));
+        acceptors.push((listener, Acceptor::Proxy(Arc::new(trusted))));
     }
-    open(doors, service, limits, listeners.exempt, shutdown).await;
+    run(acceptors, service, limits, listeners.exempt, shutdown).await;
     if let Some(watching) = watching {
         watching.abort();
     }
@@ -120,44 +120,44 @@ pub async fn serve_plain(
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) {
-    open(vec![(listener, Acceptor::Plain)], service, limits, Trusted::default(), shutdown).await;
+    run(vec![(listener, Acceptor::Plain)], service, limits, Trusted::default(), shutdown).await;
 }
 
-/// What all listeners of one service share.
+/// The state that all listeners share.
 #[derive(Clone)]
 struct ServerState {
     service: axum::Router,
     limits: Limits,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     per_address: PerAddress,
     stopping: watch::Receiver<bool>,
 }
 
-async fn open(
-    doors: Vec<(TcpListener, Acceptor)>,
+async fn run(
+    acceptors: Vec<(TcpListener, Acceptor)>,
     service: axum::Router,
     limits: Limits,
     exempt: Trusted,
     shutdown: impl Future<Output = ()>,
 ) {
-    let places = Arc::new(Semaphore::new(usize::try_from(limits.connections).unwrap_or(usize::MAX)));
+    let slots = Arc::new(Semaphore::new(usize::try_from(limits.connections).unwrap_or(usize::MAX)));
     let (stop, stopping) = watch::channel(false);
     let per_address = PerAddress::new(limits.per_address, exempt);
-    let house = ServerState { service, limits, places: Arc::clone(&places), per_address, stopping };
-    let loops: Vec<_> = doors
+    let server = ServerState { service, limits, slots: Arc::clone(&slots), per_address, stopping };
+    let loops: Vec<_> = acceptors
         .into_iter()
-        .map(|(listener, door)| tokio::spawn(accept::accept(listener, door, house.clone())))
+        .map(|(listener, acceptor)| tokio::spawn(accept::accept(listener, acceptor, server.clone())))
         .collect();
     shutdown.await;
-    // Nobody is left who would hear of it if every loop and connection is gone already.
+    // Sending fails if all loops and connections have ended already.
     let _ = stop.send(true);
     for accepting in loops {
         let _ = accepting.await;
     }
-    // A connection holds its place until it is closed, so having all places means that all are. Connections end
-    // themselves after the drain time; the second more is for their tasks to be run.
-    let all = places.acquire_many(limits.connections);
+    // A connection holds its slot until it is closed, so acquiring all slots means that all are closed. Connections end
+    // by themselves after the drain time; the extra second is for their tasks to run.
+    let all = slots.acquire_many(limits.connections);
     if tokio::time::timeout(limits.drain + Duration::from_secs(1), all).await.is_err() {
-        tracing::warn!("some connections did not end in time and are cut off");
+        tracing::warn!("drain timeout, closing remaining connections");
     }
 }

@@ -1,4 +1,4 @@
-//! How many connections each address has open.
+//! Limits the open connections of each address.
 
 use super::Trusted;
 use crate::network::subscriber_of;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Counts the connections of every address, and refuses those beyond the limit.
+/// Counts the connections of every address, and rejects those beyond the limit.
 #[derive(Clone)]
 pub(super) struct PerAddress {
     limit: u32,
@@ -14,10 +14,10 @@ pub(super) struct PerAddress {
     open: Arc<Mutex<HashMap<IpAddr, u32>>>,
 }
 
-/// A connection that counts, until this is dropped.
-pub(super) struct Counted {
+/// A counted connection, until this is dropped.
+pub(super) struct CountedConnection {
     counts: PerAddress,
-    /// The address that it counts for; none if the address is exempt.
+    /// The address that it counts for; `None` if the address is exempt.
     address: Option<IpAddr>,
 }
 
@@ -26,10 +26,10 @@ impl PerAddress {
         PerAddress { limit, exempt: Arc::new(exempt), open: Arc::default() }
     }
 
-    /// Counts one more connection; `None` if the address has as many as it may have.
-    pub(super) fn admit(&self, address: IpAddr) -> Option<Counted> {
+    /// Counts a connection. `None` if the address has reached its limit.
+    pub(super) fn admit(&self, address: IpAddr) -> Option<CountedConnection> {
         if self.exempt.contains(address) {
-            return Some(Counted { counts: self.clone(), address: None });
+            return Some(CountedConnection { counts: self.clone(), address: None });
         }
         let address = subscriber_of(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,11 +38,11 @@ impl PerAddress {
             return None;
         }
         *count += 1;
-        Some(Counted { counts: self.clone(), address: Some(address) })
+        Some(CountedConnection { counts: self.clone(), address: Some(address) })
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         let Some(address) = self.address else { return };
         let mut open = self.counts.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,23 +61,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_holds_per_address_and_not_for_exempt_networks() {
+    fn the_limit_applies_per_address_and_not_to_exempt_networks() {
         let exempt = Trusted::new(vec![Network::parse("10.0.0.0/8").unwrap()]);
         let counts = PerAddress::new(2, exempt);
         let admit = |address: &str| counts.admit(address.parse().unwrap());
         let (first, second) = (admit("192.0.2.1"), admit("192.0.2.1"));
         assert!(first.is_some() && second.is_some() && admit("192.0.2.1").is_none());
-        assert!(admit("192.0.2.2").is_some(), "another address has its own count");
+        assert!(admit("192.0.2.2").is_some(), "another address was limited");
         let kept: Vec<_> = (0..10).map(|_| admit("10.1.2.3")).collect();
         assert!(kept.iter().all(Option::is_some));
         drop(first);
         assert!(admit("192.0.2.1").is_some());
         drop(second);
-        assert!(counts.open.lock().unwrap().is_empty(), "an address without connections takes no memory");
+        assert!(counts.open.lock().unwrap().is_empty(), "an address without connections takes memory");
     }
 
     #[test]
-    fn a_subscriber_of_ipv6_counts_once() {
+    fn the_addresses_of_an_ipv6_subscriber_count_together() {
         let counts = PerAddress::new(1, Trusted::default());
         let _first = counts.admit("2001:db8:1:2::1".parse().unwrap());
         assert!(counts.admit("2001:db8:1:2::2".parse().unwrap()).is_none());

@@ -1,7 +1,7 @@
-//! What a connection is doing, so that it can be told for how long it may go on.
+//! Tracks the state of a connection, to decide its deadline.
 //!
-//! hyper has one time-out for "no header yet", whether its bytes trickle in or the client has simply nothing to ask.
-//! These deserve different deadline, so the bytes are watched on their way in and the requests on their way out.
+//! hyper has one timeout for "no header yet", whether the header trickles in or the client has nothing to request. These
+//! need different deadlines, so the bytes are observed on their way in and the requests on their way out.
 
 use super::Limits;
 use super::header_lines::HeaderLines;
@@ -14,107 +14,111 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 #[derive(Clone, Copy, Debug)]
-enum Phase {
-    /// Nothing has come in yet.
+enum ConnectionPhase {
+    /// No byte has been received yet.
     New(Instant),
     /// Between two requests.
     Idle(Instant),
-    /// A header has begun to come in.
+    /// A header has begun.
     Header(Instant),
-    /// So many requests are being answered; this has no end of its own, streams stay open for hours.
+    /// This many requests are in flight. There is no deadline: streams stay open for hours.
     Busy(usize),
 }
 
-/// Until when a connection may stay as it is, and what is to be done then.
+/// The deadline of a connection, and the action when it passes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Deadline {
-    /// Say goodbye.
+    /// Shut the connection down in an orderly way.
     Idle(Instant),
-    /// Hang up.
+    /// Close the connection.
     Header(Instant),
 }
 
-/// Shared between a connection's stream, its requests and whoever ends it.
+/// The state of a connection, shared between its stream, its requests and its supervisor.
 #[derive(Clone)]
-pub(super) struct Progress(Arc<Mutex<Phase>>);
+pub(super) struct Progress(Arc<Mutex<ConnectionPhase>>);
 
 impl Progress {
     pub(super) fn new() -> Progress {
-        Progress(Arc::new(Mutex::new(Phase::New(Instant::now()))))
+        Progress(Arc::new(Mutex::new(ConnectionPhase::New(Instant::now()))))
     }
 
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Deadline> {
         match *self.phase() {
-            Phase::Idle(since) => Some(Deadline::Idle(since + limits.idle)),
-            Phase::New(since) | Phase::Header(since) => Some(Deadline::Header(since + limits.header)),
-            Phase::Busy(_) => None,
+            ConnectionPhase::Idle(since) => Some(Deadline::Idle(since + limits.idle)),
+            ConnectionPhase::New(since) | ConnectionPhase::Header(since) => {
+                Some(Deadline::Header(since + limits.header))
+            }
+            ConnectionPhase::Busy(_) => None,
         }
     }
 
-    /// While the service stops: until when the connection waits for a request, if it waits for one. `stopped` is when the
-    /// stop began.
+    /// While the server stops: how long the connection waits for a request, if it is idle. `stopped` is when the stop
+    /// began.
     pub(super) fn grace(&self, limits: &Limits, stopped: Instant) -> Option<Instant> {
         match *self.phase() {
-            Phase::New(since) => Some(since.max(stopped) + limits.first_request_grace),
-            Phase::Idle(since) => Some(since.max(stopped) + limits.idle_grace),
-            Phase::Header(_) | Phase::Busy(_) => None,
+            ConnectionPhase::New(since) => Some(since.max(stopped) + limits.first_request_grace),
+            ConnectionPhase::Idle(since) => Some(since.max(stopped) + limits.idle_grace),
+            ConnectionPhase::Header(_) | ConnectionPhase::Busy(_) => None,
         }
     }
 
     pub(super) fn request(&self) -> InFlight {
         let mut phase = self.phase();
         *phase = match *phase {
-            Phase::Busy(requests) => Phase::Busy(requests.saturating_add(1)),
-            Phase::New(_) | Phase::Idle(_) | Phase::Header(_) => Phase::Busy(1),
+            ConnectionPhase::Busy(requests) => ConnectionPhase::Busy(requests.saturating_add(1)),
+            ConnectionPhase::New(_) | ConnectionPhase::Idle(_) | ConnectionPhase::Header(_) => {
+                ConnectionPhase::Busy(1)
+            }
         };
         InFlight(self.clone())
     }
 
-    fn byte_came(&self) {
+    fn byte_received(&self) {
         let mut phase = self.phase();
         *phase = match *phase {
-            Phase::New(since) => Phase::Header(since),
-            Phase::Idle(_) => Phase::Header(Instant::now()),
+            ConnectionPhase::New(since) => ConnectionPhase::Header(since),
+            ConnectionPhase::Idle(_) => ConnectionPhase::Header(Instant::now()),
             other => other,
         };
     }
 
-    /// Every change is one assignment, so a poisoned lock still holds a whole phase.
-    fn phase(&self) -> MutexGuard<'_, Phase> {
+    /// Every change is one assignment, so a poisoned lock holds a valid phase.
+    fn phase(&self) -> MutexGuard<'_, ConnectionPhase> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request that is being answered, until this is dropped.
+/// A request in flight, until this is dropped.
 pub(super) struct InFlight(Progress);
 
 impl Drop for InFlight {
     fn drop(&mut self) {
         let mut phase = self.0.phase();
         *phase = match *phase {
-            Phase::Busy(requests) if requests > 1 => Phase::Busy(requests - 1),
-            _ => Phase::Idle(Instant::now()),
+            ConnectionPhase::Busy(requests) if requests > 1 => ConnectionPhase::Busy(requests - 1),
+            _ => ConnectionPhase::Idle(Instant::now()),
         };
     }
 }
 
-/// What is watched of HTTP/1. Not of HTTP/2, where bytes between requests are the protocol's own business, and where
+/// The observers of an HTTP/1 stream. HTTP/2 needs none: bytes between requests belong to the protocol, and
 /// unanswered pings end a connection that stalls within a header.
 pub(super) struct Http1 {
     pub(super) progress: Progress,
     pub(super) lines: HeaderLines,
 }
 
-/// A stream that shows what comes in, and is given back when HTTP is done with it.
+/// A stream that reports received bytes, and is returned when HTTP is done with it.
 pub(super) struct Watched<S> {
-    /// There until the stream is given back.
+    /// `None` after the stream is returned.
     inner: Option<S>,
     http1: Option<Http1>,
     give_back: Option<oneshot::Sender<S>>,
 }
 
 impl<S> Watched<S> {
-    /// The stream, and where it comes back.
+    /// The stream, and the channel that returns it.
     pub(super) fn new(inner: S, http1: Option<Http1>) -> (Watched<S>, oneshot::Receiver<S>) {
         let (give_back, returned) = oneshot::channel();
         (Watched { inner: Some(inner), http1, give_back: Some(give_back) }, returned)
@@ -130,7 +134,7 @@ impl<S: Unpin> Watched<S> {
 impl<S> Drop for Watched<S> {
     fn drop(&mut self) {
         if let (Some(inner), Some(give_back)) = (self.inner.take(), self.give_back.take()) {
-            // A connection that hangs up does not want it back.
+            // The receiver is gone if the connection was closed hard.
             let _ = give_back.send(inner);
         }
     }
@@ -147,7 +151,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
         if let Some(http1) = &mut self.http1
             && let Some(came) = buf.filled_mut().get_mut(before..).filter(|came| !came.is_empty())
         {
-            http1.progress.byte_came();
+            http1.progress.byte_received();
             http1.lines.check(came);
         }
         answer

@@ -1,4 +1,4 @@
-//! Ends connections to clients that do not read: a write that gets nowhere becomes an error.
+//! Ends connections of clients that do not read: a stalled write becomes an error.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -8,20 +8,20 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// Progress worth another period. A byte now and then would hold an answer in memory for ever.
-const WORTH_MENTIONING: usize = 4 * 1024;
+/// The minimum progress for another period. Single bytes now and then would hold a response in memory forever.
+const MIN_PROGRESS: usize = 4 * 1024;
 
-/// A stream whose writes fail once the other side has taken almost nothing for `deadline`.
+/// A stream whose writes fail after the peer has received less than [`MIN_PROGRESS`] for `deadline`.
 pub(super) struct Stall<S> {
     inner: S,
     deadline: Duration,
-    /// Runs from the moment when a write had to wait, until a write is taken whole.
+    /// Runs from the first write that had to wait, until a write completes.
     waiting: Option<Waiting>,
 }
 
 struct Waiting {
     until: Pin<Box<Sleep>>,
-    taken: usize,
+    written: usize,
 }
 
 impl<S> Stall<S> {
@@ -29,17 +29,17 @@ impl<S> Stall<S> {
         Stall { inner, deadline, waiting: None }
     }
 
-    /// What becomes of the answer that the stream gave to a write of `offered` bytes.
-    fn judge(
+    /// Checks the result of a write of `offered` bytes for progress.
+    fn check_progress(
         &mut self,
         cx: &mut Context<'_>,
         offered: usize,
         answer: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         match answer {
-            Poll::Ready(Ok(taken)) if taken < offered => {
+            Poll::Ready(Ok(written)) if written < offered => {
                 if let Some(waiting) = &mut self.waiting {
-                    waiting.taken = waiting.taken.saturating_add(taken);
+                    waiting.written = waiting.written.saturating_add(written);
                 }
                 answer
             }
@@ -51,14 +51,14 @@ impl<S> Stall<S> {
                 let deadline = self.deadline;
                 let waiting = self.waiting.get_or_insert_with(|| Waiting {
                     until: Box::pin(tokio::time::sleep(deadline)),
-                    taken: 0,
+                    written: 0,
                 });
                 loop {
                     ready!(waiting.until.as_mut().poll(cx));
-                    if waiting.taken < WORTH_MENTIONING {
+                    if waiting.written < MIN_PROGRESS {
                         return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
                     }
-                    waiting.taken = 0;
+                    waiting.written = 0;
                     waiting.until.as_mut().reset(Instant::now() + deadline);
                 }
             }
@@ -79,7 +79,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stall<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let answer = Pin::new(&mut self.inner).poll_write(cx, buf);
-        self.judge(cx, buf.len(), answer)
+        self.check_progress(cx, buf.len(), answer)
     }
 
     fn poll_write_vectored(
@@ -89,7 +89,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
     ) -> Poll<io::Result<usize>> {
         let offered = bufs.iter().map(|buf| buf.len()).sum();
         let answer = Pin::new(&mut self.inner).poll_write_vectored(cx, bufs);
-        self.judge(cx, offered, answer)
+        self.check_progress(cx, offered, answer)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -111,11 +111,11 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
     const SHORT: Duration = Duration::from_millis(200);
-    /// However busy the machine is.
+    /// Long enough for a busy machine.
     const LONG: Duration = Duration::from_secs(30);
 
     #[tokio::test]
-    async fn a_client_that_does_not_read_is_given_up() {
+    async fn a_client_that_does_not_read_is_disconnected() {
         let (ours, _theirs) = duplex(1024);
         let mut stream = Stall::new(ours, SHORT);
         let error = stream.write_all(&[0; 4096]).await.unwrap_err();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_reads_slowly_is_served_and_one_that_trickles_is_not() {
+    async fn a_slow_reader_is_served_and_a_trickling_one_is_not() {
         for (bytes, deadline, served) in [(1024, LONG, true), (10, SHORT, false)] {
             let (ours, mut theirs) = duplex(1024);
             let mut stream = Stall::new(ours, deadline);

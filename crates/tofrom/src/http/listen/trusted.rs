@@ -1,4 +1,4 @@
-//! Who may say on whose behalf they ask: the proxies that end TLS before us.
+//! Trusted proxies, which terminate TLS and forward the client's address.
 
 use http::HeaderMap;
 use std::fmt;
@@ -13,11 +13,11 @@ pub struct Network {
 
 /// The text is neither an address nor a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is neither an address (10.0.0.5, ::1) nor a network (10.0.0.0/8, fd00::/8)")]
+#[error("invalid network {0:?}: expected an address (10.0.0.5, ::1) or a network (10.0.0.0/8, fd00::/8)")]
 pub struct InvalidNetwork(String);
 
 impl Network {
-    /// Reads `10.0.0.5`, `10.0.0.0/8`, `::1` or `fd00::/8`.
+    /// Parses `10.0.0.5`, `10.0.0.0/8`, `::1` or `fd00::/8`.
     pub fn parse(text: &str) -> Result<Network, InvalidNetwork> {
         let invalid = || InvalidNetwork(text.to_owned());
         let (address, prefix) = match text.trim().split_once('/') {
@@ -33,7 +33,7 @@ impl Network {
         Ok(Network { address, prefix })
     }
 
-    /// Whether the address is in it.
+    /// Whether the network contains the address.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
@@ -60,19 +60,19 @@ impl fmt::Display for Network {
 pub struct Trusted(Vec<Network>);
 
 impl Trusted {
-    /// These and no others.
+    /// Trusts these networks.
     pub fn new(networks: Vec<Network>) -> Trusted {
         Trusted(networks)
     }
 
-    /// Whether the address is one of them.
+    /// Whether the address is in one of the networks.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(address))
     }
 
-    /// The client behind a trusted `peer`: the last hop of `X-Forwarded-For` that is not itself trusted. Everything
-    /// left of it is hearsay, and so is everything left of a hop that can't be read.
+    /// The client behind a trusted `peer`: the last hop of `X-Forwarded-For` that is not itself trusted. Everything left
+    /// of it is unverified, and so is everything left of an unreadable hop.
     pub(super) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer;
         let lines = headers.get_all("x-forwarded-for");
@@ -90,7 +90,7 @@ impl Trusted {
     }
 }
 
-/// An address, with or without a port; some proxies add it.
+/// An address, optionally with a port, which some proxies add.
 fn parse_hop(hop: &str) -> Option<IpAddr> {
     let hop = hop.trim();
     let bare = hop.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(hop);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn networks() {
+    fn networks_are_parsed_and_matched() {
         let trusted = trusted(&["10.0.0.0/8", "192.0.2.7", "fd00::/8", "0.0.0.0/32"]);
         for (address, expected) in [
             ("10.255.0.1", true),

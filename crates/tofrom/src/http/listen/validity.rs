@@ -1,5 +1,5 @@
-//! From when until when a certificate is valid. This is all that is asked of a certificate here, so it is read
-//! straight from its DER instead of by a whole X.509 library.
+//! The validity period of a certificate. It is read directly from the DER, because nothing else of the certificate is
+//! needed that would justify an X.509 library.
 
 use model::Millis;
 
@@ -9,7 +9,7 @@ const GENERALIZED_TIME: u8 = 0x18;
 const SEQUENCE: u8 = 0x30;
 const VERSION: u8 = 0xa0;
 
-/// The first and the last moment of a certificate (RFC 5280, 4.1.2.5), if it is one.
+/// The start and end of a certificate's validity (RFC 5280, 4.1.2.5). `None` if it is not a certificate.
 pub fn validity(certificate: &[u8]) -> Option<(Millis, Millis)> {
     let mut outer = Der(certificate);
     let mut certificate = Der(outer.take(SEQUENCE)?);
@@ -24,11 +24,11 @@ pub fn validity(certificate: &[u8]) -> Option<(Millis, Millis)> {
     Some((validity.time()?, validity.time()?))
 }
 
-/// What is left of a sequence of DER values.
+/// The rest of a sequence of DER values.
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
-    /// The content of the next value, if it has that tag.
+    /// The content of the next value, if it has this tag.
     fn take(&mut self, tag: u8) -> Option<&'a [u8]> {
         let (found, rest) = self.0.split_first()?;
         let (first, rest) = rest.split_first()?;
@@ -45,7 +45,7 @@ impl<'a> Der<'a> {
         (*found == tag).then_some(content)
     }
 
-    /// `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ`; nothing else is allowed in a certificate.
+    /// `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ`, the only forms allowed in a certificate.
     fn time(&mut self) -> Option<Millis> {
         let short = self.0.first() == Some(&UTC_TIME);
         let digits = std::str::from_utf8(self.take(if short { UTC_TIME } else { GENERALIZED_TIME })?).ok()?;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_certificate() {
+    fn the_validity_of_a_certificate_is_read() {
         let key = rcgen::KeyPair::generate().unwrap();
         let mut parameters = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         parameters.not_before = rcgen::date_time_ymd(2024, 2, 29);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn of_anything_else() {
+    fn truncated_certificates_have_no_validity() {
         let key = rcgen::KeyPair::generate().unwrap();
         let whole = rcgen::CertificateParams::default().self_signed(&key).unwrap().der().to_vec();
         for end in 0..whole.len() {

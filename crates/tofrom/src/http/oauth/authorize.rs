@@ -1,7 +1,7 @@
-//! `GET` and `POST /oauth/authorize`: a person signs in, sees what an application asks for, and decides.
+//! `GET` and `POST /oauth/authorize`: a user signs in, sees what an application requests, and decides.
 //!
-//! A page is shown by GET, every form is sent by POST: signing in, deciding, using another account. What a form does
-//! needs a field that only this session's pages have; a form of another site is not even looked at.
+//! GET shows a page, POST takes its forms: sign-in, decision, switch of account. Deciding requires a CSRF field that only
+//! pages of this session have. Forms of other sites are rejected.
 
 use crate::auth::Authenticator;
 use crate::auth::oauth::{PendingGrant, callback};
@@ -30,7 +30,7 @@ pub(in crate::http) fn methods() -> MethodRouter<Arc<Service>> {
 
 async fn show(State(service): State<Arc<Service>>, request: Request) -> Response {
     let token = field(request.uri().query().unwrap_or_default().as_bytes(), "oauth_token");
-    let visit = Visit::new(&service, request.headers(), token);
+    let visit = AuthorizeRequest::new(&service, request.headers(), token);
     let shown = visit.show().await;
     shown.unwrap_or_else(|problem| problem.page(&service.site))
 }
@@ -45,60 +45,60 @@ async fn submit(
         Ok(form) => Zeroizing::new(form.to_vec()),
         Err(problem) => return problem.page(&service.site),
     };
-    let visit = Visit::new(&service, &head.headers, field(&form, "oauth_token"));
+    let visit = AuthorizeRequest::new(&service, &head.headers, field(&form, "oauth_token"));
     let done = visit.submit(&form, address).await;
     done.unwrap_or_else(|problem| problem.page(&service.site))
 }
 
-/// One request of a browser.
-struct Visit<'a> {
+/// A request of a browser to this page.
+struct AuthorizeRequest<'a> {
     authenticator: &'a Authenticator,
     site: &'a Site,
     headers: &'a HeaderMap,
-    /// The temporary token that it is about.
+    /// The request token to decide about.
     token: Option<String>,
 }
 
-impl<'a> Visit<'a> {
-    fn new(service: &'a Service, headers: &'a HeaderMap, token: Option<String>) -> Visit<'a> {
-        Visit { authenticator: &service.authenticator, site: &service.site, headers, token }
+impl<'a> AuthorizeRequest<'a> {
+    fn new(service: &'a Service, headers: &'a HeaderMap, token: Option<String>) -> AuthorizeRequest<'a> {
+        AuthorizeRequest { authenticator: &service.authenticator, site: &service.site, headers, token }
     }
 
     async fn show(&self) -> Result<Response, Problem> {
-        let Some(asked) = self.asked().await? else { return Ok(self.nothing_to_decide()) };
+        let Some(pending) = self.pending().await? else { return Ok(self.nothing_pending()) };
         Ok(match self.signed_in().await? {
-            Some(person) => self.consent(&asked, &person),
-            None => self.sign_in_page(StatusCode::OK, &asked, "", None),
+            Some(person) => self.consent(&pending, &person),
+            None => self.sign_in_page(StatusCode::OK, &pending, "", None),
         })
     }
 
     async fn submit(&self, form: &[u8], remote: IpAddr) -> Result<Response, Problem> {
         if !is_same_origin(self.headers, self.site) || !body::is_form(self.headers) {
-            return Ok(self.foreign_form());
+            return Ok(self.rejected_form());
         }
-        let Some(asked) = self.asked().await? else { return Ok(self.nothing_to_decide()) };
+        let Some(pending) = self.pending().await? else { return Ok(self.nothing_pending()) };
         if let Some(name) = field(form, "username") {
             let password = Zeroizing::new(field(form, "password").unwrap_or_default());
-            return self.sign_in(&asked, &name, &password, remote).await;
+            return self.sign_in(&pending, &name, &password, remote).await;
         }
-        let Some(person) = self.signed_in().await? else { return Ok(self.to_the_page(&asked, None)) };
-        let proof = field(form, "csrf").unwrap_or_default();
-        if !person.is_ours(&purpose(&asked), &proof) {
-            return Ok(self.foreign_form());
+        let Some(person) = self.signed_in().await? else { return Ok(self.redirect_to_page(&pending, None)) };
+        let csrf = field(form, "csrf").unwrap_or_default();
+        if !person.is_ours(&purpose(&pending), &csrf) {
+            return Ok(self.rejected_form());
         }
         match field(form, "decision").as_deref() {
-            Some("allow") => self.allow(&asked, &person).await,
-            Some("deny") => self.deny(&asked).await,
-            None if field(form, "switch").is_some() => self.switch(&asked).await,
+            Some("allow") => self.allow(&pending, &person).await,
+            Some("deny") => self.deny(&pending).await,
+            None if field(form, "switch").is_some() => self.switch(&pending).await,
             _ => Ok(self.failure(
                 StatusCode::BAD_REQUEST,
-                "Neither yes nor no",
-                "Your decision did not arrive as either. Go back and use one of the two buttons.",
+                "No decision received",
+                "The form did not say whether to allow or deny. Go back and use one of the two buttons.",
             )),
         }
     }
 
-    async fn asked(&self) -> Result<Option<PendingGrant>, Problem> {
+    async fn pending(&self) -> Result<Option<PendingGrant>, Problem> {
         match self.token.as_deref() {
             Some(token) => Ok(self.authenticator.pending_grant(token).await?),
             None => Ok(None),
@@ -114,76 +114,76 @@ impl<'a> Visit<'a> {
 
     async fn sign_in(
         &self,
-        asked: &PendingGrant,
+        pending: &PendingGrant,
         name: &str,
         password: &str,
         remote: IpAddr,
     ) -> Result<Response, Problem> {
         match self.authenticator.sign_in(name, password, &browser(self.headers, remote)).await {
             Ok(cookies) => {
-                // What the browser had before counts for nothing, and is not left behind either.
+                // An earlier session of the browser is ended and its cookie replaced.
                 if let Some(before) = cookie::of(self.headers) {
                     self.authenticator.sign_out(before).await?;
                 }
-                Ok(self.to_the_page(asked, cookie::set(&cookies)))
+                Ok(self.redirect_to_page(pending, cookie::set(&cookies)))
             }
             Err(denied) => {
-                let wrong = "Name and password do not fit together. Try again.";
+                let wrong = "Incorrect username or password. Try again.";
                 let (status, text, after) = password_error(denied, wrong)?;
-                Ok(with_retry_after(self.sign_in_page(status, asked, name, Some(&text)), after))
+                Ok(with_retry_after(self.sign_in_page(status, pending, name, Some(&text)), after))
             }
         }
     }
 
-    async fn allow(&self, asked: &PendingGrant, person: &SignedIn) -> Result<Response, Problem> {
-        let key = &asked.temporary.key;
+    async fn allow(&self, pending: &PendingGrant, person: &SignedIn) -> Result<Response, Problem> {
+        let key = &pending.temporary.key;
         let Some(verifier) = self.authenticator.allow(key, &person.account).await? else {
-            return Ok(self.nothing_to_decide());
+            return Ok(self.nothing_pending());
         };
-        Ok(match &asked.temporary.callback {
+        Ok(match &pending.temporary.callback {
             Some(callback) => self.back_to(callback, &[("oauth_token", key), ("oauth_verifier", &verifier)]),
             None => {
-                let application = &asked.application.name;
+                let application = &pending.application.name;
                 let page = Verifier { site: self.site, application, verifier: &verifier };
                 html(StatusCode::OK, &page, FormTargets::None)
             }
         })
     }
 
-    async fn deny(&self, asked: &PendingGrant) -> Result<Response, Problem> {
-        let key = &asked.temporary.key;
+    async fn deny(&self, pending: &PendingGrant) -> Result<Response, Problem> {
+        let key = &pending.temporary.key;
         if !self.authenticator.refuse(key).await? {
-            return Ok(self.nothing_to_decide());
+            return Ok(self.nothing_pending());
         }
-        Ok(match &asked.temporary.callback {
+        Ok(match &pending.temporary.callback {
             Some(callback) => {
                 self.back_to(callback, &[("oauth_token", key), ("oauth_problem", "user_refused")])
             }
             None => {
-                let page = Declined { site: self.site, application: &asked.application.name };
+                let page = Declined { site: self.site, application: &pending.application.name };
                 html(StatusCode::OK, &page, FormTargets::None)
             }
         })
     }
 
-    async fn switch(&self, asked: &PendingGrant) -> Result<Response, Problem> {
+    async fn switch(&self, pending: &PendingGrant) -> Result<Response, Problem> {
         if let Some(session) = cookie::of(self.headers) {
             self.authenticator.sign_out(session).await?;
         }
-        Ok(self.to_the_page(asked, cookie::clear()))
+        Ok(self.redirect_to_page(pending, cookie::clear()))
     }
 
-    fn consent(&self, asked: &PendingGrant, person: &SignedIn) -> Response {
-        let callback = asked.temporary.callback.as_deref();
+    fn consent(&self, pending: &PendingGrant, person: &SignedIn) -> Response {
+        let callback = pending.temporary.callback.as_deref();
         let (host, source) = (callback.and_then(callback::host), callback.and_then(callback::policy_source));
         let page = Consent {
             site: self.site,
-            application: &asked.application.name,
+            application: &pending.application.name,
             returns_to: host.as_deref(),
             account: &person.account,
-            scopes: asked.temporary.scopes,
-            token: &asked.temporary.key,
-            csrf: &person.csrf(&purpose(asked)),
+            scopes: pending.temporary.scopes,
+            token: &pending.temporary.key,
+            csrf: &person.csrf(&purpose(pending)),
         };
         html(StatusCode::OK, &page, source.as_deref().map_or(FormTargets::Own, FormTargets::OwnThen))
     }
@@ -191,18 +191,22 @@ impl<'a> Visit<'a> {
     fn sign_in_page(
         &self,
         status: StatusCode,
-        asked: &PendingGrant,
+        pending: &PendingGrant,
         name: &str,
         complaint: Option<&str>,
     ) -> Response {
-        let (application, token) = (&asked.application.name, &asked.temporary.key);
+        let (application, token) = (&pending.application.name, &pending.temporary.key);
         let page = SignIn { site: self.site, application, token, username: name, complaint };
         html(status, &page, FormTargets::Own)
     }
 
-    /// The page again, now that something has changed: reloading it sends no form twice.
-    fn to_the_page(&self, asked: &PendingGrant, cookies: impl IntoIterator<Item = HeaderValue>) -> Response {
-        let token = oauth1::encode(asked.temporary.key.as_bytes());
+    /// Redirects to this page, so that reloading it does not send a form again.
+    fn redirect_to_page(
+        &self,
+        pending: &PendingGrant,
+        cookies: impl IntoIterator<Item = HeaderValue>,
+    ) -> Response {
+        let token = oauth1::encode(pending.temporary.key.as_bytes());
         let mut response = redirect(&format!("{}/oauth/authorize?oauth_token={token}", self.site.base()));
         for cookie in cookies {
             response.headers_mut().append(SET_COOKIE, cookie);
@@ -214,25 +218,26 @@ impl<'a> Visit<'a> {
         redirect(&callback::with_parameters(address, parameters))
     }
 
-    fn nothing_to_decide(&self) -> Response {
+    fn nothing_pending(&self) -> Response {
         let (status, text) = match self.token.as_deref() {
-            None | Some("") => {
-                (StatusCode::BAD_REQUEST, "This page needs the question of an application. Start from there.")
-            }
+            None | Some("") => (
+                StatusCode::BAD_REQUEST,
+                "This page needs a request of an application. Start from the application.",
+            ),
             Some(_) => (
                 StatusCode::NOT_FOUND,
-                "The question of the application was answered already, or is older than 15 minutes. Go back to the \
+                "The request of the application was already decided, or is older than 15 minutes. Go back to the \
                  application and start again.",
             ),
         };
-        self.failure(status, "There is nothing to decide here", text)
+        self.failure(status, "No pending authorization request", text)
     }
 
-    fn foreign_form(&self) -> Response {
+    fn rejected_form(&self) -> Response {
         self.failure(
             StatusCode::FORBIDDEN,
-            "This did not come from our page",
-            "What was sent does not belong to a page that we showed you, so nothing was done. Go back to the \
+            "Form rejected",
+            "The form did not come from a page of your session, so nothing was changed. Go back to the \
              application and start again.",
         )
     }
@@ -242,7 +247,7 @@ impl<'a> Visit<'a> {
     }
 }
 
-/// What the field in the forms of this page is made for.
-fn purpose(asked: &PendingGrant) -> String {
-    format!("authorize {}", asked.temporary.key)
+/// The purpose that the CSRF field of this page is bound to.
+fn purpose(pending: &PendingGrant) -> String {
+    format!("authorize {}", pending.temporary.key)
 }

@@ -1,8 +1,8 @@
-//! `/oauth/request_token` and `/oauth/access_token`: the steps that an application takes, with POST, or with GET as
-//! OAuth Core 1.0 showed. HEAD is refused: it would issue a token that nobody gets to see.
+//! `/oauth/request_token` and `/oauth/access_token`: the steps of an application, with POST, or with GET as in OAuth
+//! Core 1.0. HEAD is rejected: it would issue a token that the application never sees.
 
 use crate::auth::oauth::Issued;
-use crate::http::authenticated::asking;
+use crate::http::authenticated::auth_request;
 use crate::http::listen::Peer;
 use crate::http::{Problem, Service, body};
 use axum::body::Body;
@@ -35,9 +35,9 @@ async fn request_token(
     let whole = body::read(sent, body::MAX_FORM).await?;
     let form = body::is_form(&head.headers).then_some(&*whole);
     let request = Request::from_parts(head, Body::empty());
-    let asking = asking(&service, &request, form, address);
-    let issued = service.authenticator.request_token(&asking, &whole).await?;
-    Ok(as_form(&issued, "&oauth_callback_confirmed=true"))
+    let auth_request = auth_request(&service, &request, form, address);
+    let issued = service.authenticator.request_token(&auth_request, &whole).await?;
+    Ok(form_response(&issued, "&oauth_callback_confirmed=true"))
 }
 
 async fn access_token(
@@ -49,14 +49,14 @@ async fn access_token(
     let whole = body::read(sent, body::MAX_FORM).await?;
     let form = body::is_form(&head.headers).then_some(&*whole);
     let request = Request::from_parts(head, Body::empty());
-    let asking = asking(&service, &request, form, address);
-    let issued = service.authenticator.exchange(&asking, &whole).await?;
-    Ok(as_form(&issued, ""))
+    let auth_request = auth_request(&service, &request, form, address);
+    let issued = service.authenticator.exchange(&auth_request, &whole).await?;
+    Ok(form_response(&issued, ""))
 }
 
-/// A token and its secret, the one time that they are told. Both are of letters that a form takes as they are.
-fn as_form(issued: &Issued, more: &str) -> Response {
-    let body = format!("oauth_token={}&oauth_token_secret={}{more}", issued.key, issued.secret.as_str());
+/// The token and its secret, which are shown only once. Both have only characters that need no form encoding.
+fn form_response(issued: &Issued, suffix: &str) -> Response {
+    let body = format!("oauth_token={}&oauth_token_secret={}{suffix}", issued.key, issued.secret.as_str());
     let headers = [(CONTENT_TYPE, "application/x-www-form-urlencoded"), (CACHE_CONTROL, "no-store")];
     (headers, body).into_response()
 }

@@ -55,7 +55,7 @@ async fn remove(
     form: VerifiedForm,
 ) -> Result<Response, Problem> {
     let id = ActivityId::parse(&id).ok_or_else(Problem::not_found)?;
-    let state = service.reaching(&form.person.account, id).await?;
+    let state = service.received_activity(&form.person.account, id).await?;
     let version = Version::next(service.clock.now(), None);
     service.store.remove(form.person.account.uid, state.id, state.received, version).await?;
     service.hub.wrote();

@@ -1,4 +1,4 @@
-//! From the errors of all layers to problems.
+//! Converts the errors of all layers into problems.
 
 use super::Problem;
 use super::kinds::{
@@ -32,17 +32,18 @@ impl From<Unreadable> for Problem {
         match error {
             Unreadable::TooLarge => Problem::too_large(MAX_BODY),
             Unreadable::TooMany => Problem::too_many(MAX_ENTRIES),
-            Unreadable::Malformed(what) => Problem::body(what),
+            Unreadable::Malformed(detail) => Problem::body(detail),
         }
     }
 }
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
-        tracing::error!(%error, "the store failed");
+        tracing::error!(%error, "store failed");
         match error {
             StoreError::Corrupt(_) => Problem::internal(),
-            _ => Problem::new(UNAVAILABLE, "The store can't be reached.").retry_after(5),
+            _ => Problem::new(UNAVAILABLE, "The server cannot reach its store. Try again in 5 seconds.")
+                .retry_after(5),
         }
     }
 }
@@ -64,15 +65,15 @@ impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Problem {
         match error {
             ReadError::Store(error) => error.into(),
-            ReadError::StartTooFar(most) => Problem::new(
+            ReadError::StartTooFar(max) => Problem::new(
                 PARAMETER,
-                format!("start: at most {most} entries can be stepped over; follow the links with rel=\"next\" instead"),
+                format!("start: at most {max} entries can be skipped; follow the links with rel=\"next\" instead"),
             )
             .member("parameter", "start"),
-            ReadError::CountTooLarge(most) => Problem::new(
+            ReadError::CountTooLarge(max) => Problem::new(
                 PARAMETER,
                 format!(
-                    "count: more than {most} items follow, and a page has at most {most}; ask for at most {most} and \
+                    "count: more than {max} items match, and a page has at most {max}; set count to {max} or less and \
                      follow the links with rel=\"next\""
                 ),
             )
@@ -86,13 +87,13 @@ impl From<ReadError> for Problem {
 }
 
 impl From<AuthError> for Problem {
-    fn from(denied: AuthError) -> Problem {
-        let detail = denied.detail();
-        let reason = denied.reason();
-        match denied {
+    fn from(error: AuthError) -> Problem {
+        let detail = error.detail();
+        let reason = error.reason();
+        match error {
             AuthError::Store(error) => error.into(),
             AuthError::Sealing(error) => {
-                tracing::error!(%error, "a secret can't be sealed or opened; are the secret_keys the right ones?");
+                tracing::error!(%error, "sealing or opening a secret failed: check secret_keys");
                 Problem::internal()
             }
             AuthError::TwoCredentials | AuthError::TwoConsumers => Problem::new(CREDENTIALS, detail),
@@ -118,7 +119,7 @@ impl From<AuthError> for Problem {
 const BASIC_CHALLENGE: &str = r#"Basic realm="tofrom", charset="UTF-8""#;
 const OAUTH_CHALLENGE: &str = r#"OAuth realm="tofrom""#;
 
-/// A signed request that is not let in, told in our words and in those of the problem-reporting extension.
+/// A refused signed request, described by our members and by those of the OAuth Problem Reporting extension.
 fn refused_signature(refusal: &Refusal) -> Problem {
     let oauth_problem = refusal.problem().as_str();
     let mut challenge = format!("{OAUTH_CHALLENGE}, oauth_problem=\"{oauth_problem}\"");

@@ -1,9 +1,9 @@
-//! `/200909/user/{user}`: one account.
+//! `/200909/user/{user}`: an account.
 
 use super::super::authenticated::Caller;
 use super::super::writing::address::user;
 use super::super::writing::parameters::Parameters;
-use super::super::{Problem, Service, answer, body, to_the_end};
+use super::super::{Problem, Service, body, private_document, run_to_completion};
 use super::profile::{self, Changes};
 use super::representation::{OFFERS, fields};
 use super::texts;
@@ -27,7 +27,7 @@ pub(in crate::http) fn methods() -> MethodRouter<Arc<Service>> {
         .fallback(|| async { Problem::method_not_allowed("GET, HEAD, PUT, DELETE") })
 }
 
-/// Whoever may read its collections may know of it.
+/// For callers that may read the account's collections.
 async fn show(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
@@ -36,16 +36,16 @@ async fn show(
     let name = user(request.uri().path()).ok_or_else(Problem::not_found)?;
     let (account, _) = service.open_collection(&caller, &name).await?;
     let format = Parameters::of(request.uri()).choose(request.headers(), OFFERS)?;
-    let said = fields(&service.site, &account);
+    let values = fields(&service.site, &account);
     let body = Renderer::fields("User", format, |field| {
-        said.iter().for_each(|(name, value)| field(name, value));
+        values.iter().for_each(|(name, value)| field(name, value));
         field("Public", if account.public { "true" } else { "false" });
     });
     let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
-    Ok(answer(body, format))
+    Ok(private_document(body, format))
 }
 
-/// Operators make and change any account; an account changes itself.
+/// Operators create and change any account; an account changes itself.
 async fn put(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
@@ -54,21 +54,21 @@ async fn put(
     caller.must_write()?;
     let name = user(request.uri().path()).ok_or_else(Problem::not_found)?;
     let (head, sent) = request.into_parts();
-    // Rights before the body: who may not write need not send it.
-    service.to_change(&caller, &name).await?;
+    // Rights are checked before the body is read.
+    service.open_for_update(&caller, &name).await?;
     let form = texts::form(&head.headers)?;
     let changes = profile::read(&body::read(sent, MAX_BODY).await?, form)?;
-    if service.to_change(&caller, &name).await?.is_none() && service.create(&name, &changes).await? {
+    if service.open_for_update(&caller, &name).await?.is_none() && service.create(&name, &changes).await? {
         let address = format!("{}/200909/user/{name}", service.site.base());
         return Ok((StatusCode::CREATED, [(LOCATION, address)]).into_response());
     }
-    // It was there, or somebody made it just now.
-    let account = service.to_change(&caller, &name).await?.ok_or_else(Problem::busy)?;
+    // The account exists, or another request has just created it.
+    let account = service.open_for_update(&caller, &name).await?.ok_or_else(Problem::busy)?;
     service.change(account.uid, &changes).await?;
     Ok(StatusCode::OK.into_response())
 }
 
-/// An account ends itself, or an operator ends it. An application that was lent a token can't.
+/// For the account itself and operators, but not for a token of the account.
 async fn remove(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
@@ -78,13 +78,17 @@ async fn remove(
     if matches!(caller.method, Method::OAuth(_)) {
         return Err(AuthError::Lent.into());
     }
-    to_the_end(async move { service.remove_account(account.uid).await }).await??;
+    run_to_completion(async move { service.remove_account(account.uid).await }).await??;
     Ok(StatusCode::NO_CONTENT)
 }
 
 impl Service {
-    /// The account of that name as it is, to be changed by the caller; `None` if the caller may make it.
-    async fn to_change(&self, caller: &Principal, name: &AccountName) -> Result<Option<Account>, Problem> {
+    /// The existing account, if the caller may change it. `None` if it does not exist and the caller may create it.
+    async fn open_for_update(
+        &self,
+        caller: &Principal,
+        name: &AccountName,
+    ) -> Result<Option<Account>, Problem> {
         let operator = caller.is_operator();
         match self.store.account_by_name(name).await? {
             Some(account) if account.removed && operator => Err(Problem::name_gone()),
@@ -96,7 +100,7 @@ impl Service {
         }
     }
 
-    /// `false`: somebody was faster.
+    /// Creates the account. `false` if another request was faster.
     async fn create(&self, name: &AccountName, changes: &Changes) -> Result<bool, Problem> {
         let now = self.clock.now();
         let new = NewAccount {
@@ -127,7 +131,7 @@ impl Service {
         Ok(())
     }
 
-    /// Removes an account with its credentials and edges, for good.
+    /// Permanently removes an account with its credentials and edges.
     pub(in crate::http) async fn remove_account(&self, uid: Uid) -> Result<(), Problem> {
         let removed = accounts::remove(self.store.as_ref(), &self.clock, uid).await?;
         removed.ok_or_else(Problem::not_found)?;

@@ -1,7 +1,7 @@
-//! Accounts and who follows whom, over HTTP.
+//! Accounts, edges and sources over HTTP.
 //!
-//! `account` makes, shows, changes and removes one, as `profile` says; `edge` makes and ends edges; `listing` shows
-//! them in pages that go on at a `cursor`; `representation` writes people down. `sources` is what they do elsewhere.
+//! `account` creates, shows, changes and removes accounts, with the fields of `profile`. `edge` follows and unfollows,
+//! `listing` lists followees and followers with a `cursor`. `representation` renders accounts. `sources` handles sources.
 
 pub(super) mod account;
 mod cursor;

@@ -1,5 +1,5 @@
-//! What a body says of an account: a given name, a family name, whether it is public. What it does not say stays as it
-//! is, an empty name is taken away, and all else is passed over, so that what a read gives can be put back.
+//! The profile fields of a request body: given name, family name, `Public`. Absent fields keep their value, an empty
+//! name is removed, and unknown fields are ignored, so that the body of a response can be sent back.
 
 use super::super::Problem;
 use super::texts::{flag, refused, texts};
@@ -7,30 +7,30 @@ use crate::accounts::person_name;
 use crate::ingest::Refused;
 use model::Format;
 
-/// What is to be changed: `None` is what stays.
+/// The requested changes. `None` keeps the value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::http) struct Changes {
-    /// The given name, or that there is none.
+    /// The given name; `Some(None)` removes it.
     pub(in crate::http) given_name: Option<Option<String>>,
-    /// The family name, or that there is none.
+    /// The family name; `Some(None)` removes it.
     pub(in crate::http) family_name: Option<Option<String>>,
     /// Whether every authenticated caller may read its public activities.
     pub(in crate::http) public: Option<bool>,
 }
 
-/// Reads what a body says.
+/// Parses a body.
 pub(super) fn read(body: &[u8], form: Format) -> Result<Changes, Problem> {
     let fields = texts(body, form, "User")?;
     Ok(Changes {
-        given_name: fields.get("GivenName").map(|said| name("GivenName", said)).transpose()?,
-        family_name: fields.get("FamilyName").map(|said| name("FamilyName", said)).transpose()?,
-        public: fields.get("Public").map(|said| flag("Public", said)).transpose()?.flatten(),
+        given_name: fields.get("GivenName").map(|value| name("GivenName", value)).transpose()?,
+        family_name: fields.get("FamilyName").map(|value| name("FamilyName", value)).transpose()?,
+        public: fields.get("Public").map(|value| flag("Public", value)).transpose()?.flatten(),
     })
 }
 
-/// A name of a person, or that there is none.
-fn name(field: &str, said: &Option<String>) -> Result<Option<String>, Refused> {
-    let text = said.as_deref().ok_or_else(|| refused(field, "expected a text"))?;
+/// A name of a person; `None` if it is empty.
+fn name(field: &str, value: &Option<String>) -> Result<Option<String>, Refused> {
+    let text = value.as_deref().ok_or_else(|| refused(field, "expected a string"))?;
     person_name(text).map_err(|why| refused(field, &why.to_string()))
 }
 
@@ -43,20 +43,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_stays() {
+    fn absent_fields_are_unchanged() {
         assert_eq!(read_json("{}").unwrap(), Changes::default());
-        let said = read_json(r#"{"GivenName":" Ann ","FamilyName":null,"Public":true,"Other":[1]}"#).unwrap();
-        assert_eq!(said.given_name, Some(Some("Ann".to_owned())));
-        assert_eq!((said.family_name, said.public), (Some(None), Some(true)));
+        let value =
+            read_json(r#"{"GivenName":" Ann ","FamilyName":null,"Public":true,"Other":[1]}"#).unwrap();
+        assert_eq!(value.given_name, Some(Some("Ann".to_owned())));
+        assert_eq!((value.family_name, value.public), (Some(None), Some(true)));
         let shown = r#"{"User":{"UserIdentifier":"ann","GivenName":"Ann","Public":"false"}}"#;
         assert_eq!(read_json(shown).unwrap().public, Some(false));
     }
 
     #[test]
-    fn elements_say_the_same() {
+    fn xml_is_parsed_like_json() {
         let text = "<User><UserIdentifier>ann</UserIdentifier><GivenName>Ann</GivenName><FamilyName/></User>";
-        let said = read(text.as_bytes(), Format::Xml).unwrap();
-        assert_eq!(said, read_json(r#"{"GivenName":"Ann","FamilyName":""}"#).unwrap());
+        let value = read(text.as_bytes(), Format::Xml).unwrap();
+        assert_eq!(value, read_json(r#"{"GivenName":"Ann","FamilyName":""}"#).unwrap());
         for wrong in ["<Nobody/>", "<User>", "<User><GivenName>a</GivenName><GivenName>b</GivenName></User>"]
         {
             assert!(read(wrong.as_bytes(), Format::Xml).is_err(), "{wrong}");
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_bodies_are_rejected() {
         let long = format!(r#"{{"GivenName":"{}"}}"#, "x".repeat(101));
         for wrong in
             ["", "[]", "{\"GivenName\":[]}", "{\"Public\":\"maybe\"}", "{\"FamilyName\":\"a\\nb\"}", &long]

@@ -1,4 +1,4 @@
-//! People written down: the fields that an activity says of its user, in three representations.
+//! Accounts and sources in three representations, with the user fields of activities.
 
 use crate::json;
 use crate::render::document::{self, Fields};
@@ -6,14 +6,14 @@ use crate::site::Site;
 use infoset::{FastInfosetWriter, Name, Sink, XmlWriter};
 use model::{Account, Format};
 
-/// Atom has no form for people.
+/// Atom has no representation of accounts.
 pub(super) const OFFERS: &[Format] = &[Format::Xml, Format::Json, Format::FastInfoset];
 
-/// The fields of one account, in their order.
+/// The fields of an account, in order.
 #[derive(Default)]
-struct Said(Vec<(String, String)>);
+struct FieldList(Vec<(String, String)>);
 
-impl Fields for Said {
+impl Fields for FieldList {
     fn text(&mut self, name: &str, value: &str) {
         self.0.push((name.to_owned(), value.to_owned()));
     }
@@ -23,14 +23,14 @@ impl Fields for Said {
     fn end(&mut self) {}
 }
 
-/// What is said of an account.
+/// The fields of an account.
 pub(super) fn fields(site: &Site, account: &Account) -> Row {
-    let mut said = Said::default();
-    document::user(site, account, &mut said);
-    said.0
+    let mut fields = FieldList::default();
+    document::user(site, account, &mut fields);
+    fields.0
 }
 
-/// The fields of something, in their order.
+/// The fields of an item, in order.
 pub(super) type Row = Vec<(String, String)>;
 
 /// A list of accounts.
@@ -39,7 +39,7 @@ pub(super) fn users(site: &Site, accounts: &[Account], format: Format) -> Vec<u8
     list(("Users", "User"), &users, format)
 }
 
-/// A list of things: what it is called, and what each of them is.
+/// A list of items, with the names of the list and of an item.
 pub(super) fn list(names: (&str, &str), rows: &[Row], format: Format) -> Vec<u8> {
     match format {
         Format::Json => objects(names, rows),
@@ -56,18 +56,18 @@ pub(super) fn list(names: (&str, &str), rows: &[Row], format: Format) -> Vec<u8>
     }
 }
 
-fn elements((all, one): (&str, &str), rows: &[Row], sink: &mut impl Sink) {
+fn elements((all, item): (&str, &str), rows: &[Row], sink: &mut impl Sink) {
     sink.open(Name::local(all));
     for row in rows {
-        sink.open(Name::local(one));
+        sink.open(Name::local(item));
         row.iter().for_each(|(name, value)| sink.leaf(Name::local(name), value));
         sink.end();
     }
     sink.end();
 }
 
-/// By hand, for the fields come in the order of the contract.
-fn objects((all, one): (&str, &str), rows: &[Row]) -> Vec<u8> {
+/// Written by hand, because the fields have the order of the API contract.
+fn objects((all, item): (&str, &str), rows: &[Row]) -> Vec<u8> {
     let member = |(name, value): &(String, String)| {
         format!("{}:{}", json::text(name.as_str()), json::text(value.as_str()))
     };
@@ -76,5 +76,5 @@ fn objects((all, one): (&str, &str), rows: &[Row]) -> Vec<u8> {
         format!("{{{}}}", members.join(","))
     };
     let objects: Vec<String> = rows.iter().map(object).collect();
-    format!("{{{}:{{{}:[{}]}}}}", json::text(all), json::text(one), objects.join(",")).into_bytes()
+    format!("{{{}:{{{}:[{}]}}}}", json::text(all), json::text(item), objects.join(",")).into_bytes()
 }

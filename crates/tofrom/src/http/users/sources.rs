@@ -1,9 +1,9 @@
-//! `/200909/user/{user}/sources` and `/200909/user/{user}/sources/{name}`: what an account does elsewhere.
+//! `/200909/user/{user}/sources` and `/200909/user/{user}/sources/{name}`: the sources of an account.
 
 use super::super::authenticated::Caller;
 use super::super::writing::address::{segments, user};
 use super::super::writing::parameters::Parameters;
-use super::super::{Problem, Service, answer, body};
+use super::super::{Problem, Service, body, private_document};
 use super::representation::{OFFERS, Row, list};
 use super::texts::{Texts, flag, form, refused, texts};
 use crate::auth::Principal;
@@ -29,7 +29,7 @@ pub(in crate::http) fn one_methods() -> MethodRouter<Arc<Service>> {
         .fallback(|| async { Problem::method_not_allowed("GET, HEAD, PUT, DELETE") })
 }
 
-/// Where an account is active is nobody else's business, whatever its collections are.
+/// Only the account itself and operators see its sources, even if its collections are public.
 async fn show_all(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
@@ -38,7 +38,7 @@ async fn show_all(
     let account = service.open_sources(&caller, request.uri()).await?;
     let format = Parameters::of(request.uri()).choose(request.headers(), OFFERS)?;
     let rows: Vec<Row> = service.sources.list(&account).await?.iter().map(row).collect();
-    Ok(answer(list(("Sources", "Source"), &rows, format), format))
+    Ok(private_document(list(("Sources", "Source"), &rows, format), format))
 }
 
 async fn show(
@@ -49,14 +49,14 @@ async fn show(
     let account = service.open_sources(&caller, request.uri()).await?;
     let format = Parameters::of(request.uri()).choose(request.headers(), OFFERS)?;
     let name = name_in(request.uri()).ok_or_else(Problem::not_found)?;
-    let found = service.sources.one(&account, &name).await?.ok_or_else(Problem::not_found)?;
+    let found = service.sources.find(&account, &name).await?.ok_or_else(Problem::not_found)?;
     let row = row(&found);
     let body =
         Renderer::fields("Source", format, |field| row.iter().for_each(|(name, value)| field(name, value)));
-    Ok(answer(body.ok_or_else(|| Problem::not_acceptable(OFFERS))?, format))
+    Ok(private_document(body.ok_or_else(|| Problem::not_acceptable(OFFERS))?, format))
 }
 
-/// What would come in from an address. Nothing is kept.
+/// The activities that an address would import. Nothing is stored.
 async fn preview(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
@@ -66,14 +66,14 @@ async fn preview(
     let format = Parameters::of(request.uri()).choose(request.headers(), OFFERS)?;
     let (head, sent) = request.into_parts();
     let fields = fields(&head.headers, sent).await?;
-    let address = needed(address(&fields)?)?;
+    let address = required(address(&fields)?)?;
     let now = service.clock.now();
     let found = service.sources.preview(&account, &address).await?;
     let rows: Vec<Row> = found.activities.iter().map(|draft| previewed(&found, draft, now)).collect();
-    Ok(answer(list(("Preview", "Activity"), &rows, format), format))
+    Ok(private_document(list(("Preview", "Activity"), &rows, format), format))
 }
 
-/// Connects the account, or changes how it is connected.
+/// Connects a source, or pauses or resumes it.
 async fn put(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
@@ -83,13 +83,13 @@ async fn put(
     let name = name_in(request.uri()).ok_or(NotConnected::BadName)?;
     let (head, sent) = request.into_parts();
     let fields = fields(&head.headers, sent).await?;
-    let paused = fields.get("Paused").map(|said| flag("Paused", said)).transpose()?.flatten();
-    let there = service.sources.one(&account, &name).await?;
+    let paused = fields.get("Paused").map(|value| flag("Paused", value)).transpose()?.flatten();
+    let existing = service.sources.find(&account, &name).await?;
     let address = address(&fields)?;
-    let is_same = |there: &Listed| address.as_ref().is_none_or(|address| there.is_at(address));
-    let is_new = match &there {
-        Some(there) if is_same(there) => false,
-        _ => service.sources.connect(&account, Some(&name), &needed(address)?).await?.is_new,
+    let is_same = |existing: &Listed| address.as_ref().is_none_or(|address| existing.is_at(address));
+    let is_new = match &existing {
+        Some(existing) if is_same(existing) => false,
+        _ => service.sources.connect(&account, Some(&name), &required(address)?).await?.is_new,
     };
     if let Some(paused) = paused {
         service.sources.pause(&account, &name, paused).await?;
@@ -102,7 +102,7 @@ async fn put(
     Ok(StatusCode::OK.into_response())
 }
 
-/// Disconnects the account; `activities=true` takes along what the source brought.
+/// Disconnects a source. `activities=true` also deletes the imported activities.
 async fn remove(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
@@ -110,14 +110,14 @@ async fn remove(
 ) -> Result<StatusCode, Problem> {
     let account = service.open_for_writing(&caller, user(request.uri().path())).await?;
     let name = name_in(request.uri()).ok_or_else(Problem::not_found)?;
-    let said = Parameters::of(request.uri()).flag("activities")?.unwrap_or(false);
-    let gone = service.sources.disconnect(&account, &name, said).await?;
+    let value = Parameters::of(request.uri()).flag("activities")?.unwrap_or(false);
+    let deleted = service.sources.disconnect(&account, &name, value).await?;
     service.hub.wrote();
-    gone.map(|_| StatusCode::NO_CONTENT).ok_or_else(Problem::not_found)
+    deleted.map(|_| StatusCode::NO_CONTENT).ok_or_else(Problem::not_found)
 }
 
 impl Service {
-    /// The account whose sources the caller may see: its own, or any for an operator.
+    /// The account whose sources the caller may see: itself, or any account for an operator.
     async fn open_sources(&self, caller: &Principal, uri: &Uri) -> Result<Arc<Account>, Problem> {
         let name = user(uri.path()).ok_or_else(Problem::not_found)?;
         if caller.account.name == name {
@@ -128,7 +128,7 @@ impl Service {
     }
 }
 
-/// The name of the source in an address, if it can be one.
+/// The name of the source in the path, if it is valid.
 fn name_in(uri: &Uri) -> Option<String> {
     segments(uri.path()).nth(2).flatten()
 }
@@ -138,23 +138,23 @@ async fn fields(headers: &HeaderMap, sent: axum::body::Body) -> Result<Texts, Pr
     texts(&body::read(sent, MAX_BODY).await?, form, "Source")
 }
 
-/// The address that was given, where one is needed.
-fn needed(address: Option<String>) -> Result<String, Problem> {
-    Ok(address.ok_or_else(|| refused("Address", "is needed: the address of a page or a feed"))?)
+/// The address, which is required here.
+fn required(address: Option<String>) -> Result<String, Problem> {
+    Ok(address.ok_or_else(|| refused("Address", "required: the address of a web page or a feed"))?)
 }
 
 fn address(fields: &Texts) -> Result<Option<String>, Problem> {
-    let Some(said) = fields.get("Address") else { return Ok(None) };
-    let text = said.as_deref().ok_or_else(|| refused("Address", "expected a text"))?;
+    let Some(value) = fields.get("Address") else { return Ok(None) };
+    let text = value.as_deref().ok_or_else(|| refused("Address", "expected a string"))?;
     Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
 }
 
-/// What is said of a source.
+/// The fields of a source.
 fn row(listed: &Listed) -> Row {
     let wish = &listed.connection.settings;
     let known = listed.source.as_ref().map(|source| &source.known);
     let time = |at: Option<Millis>| at.map(Millis::with_offset);
-    let said = [
+    let value = [
         ("Name", Some(listed.connection.name.clone())),
         ("Address", Some(listed.address())),
         ("Service", Some(wish.service.clone())),
@@ -167,12 +167,12 @@ fn row(listed: &Listed) -> Row {
         ("CheckedDate", time(known.and_then(|known| known.checked))),
         ("NextDate", time(listed.source.as_ref().and_then(|source| source.due))),
     ];
-    said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    value.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// What would come in, with where it would come from.
+/// The fields of a previewed activity.
 fn previewed(found: &Preview, draft: &Draft, now: Millis) -> Row {
-    let said = [
+    let value = [
         ("Title", Some(draft.body.title.clone())),
         ("Category", Some(category(&draft.kind, &draft.verb))),
         ("Service", Some(found.service.clone())),
@@ -181,5 +181,5 @@ fn previewed(found: &Preview, draft: &Draft, now: Millis) -> Row {
         ("SourceId", Some(draft.body.source_id.clone())),
         ("Address", Some(found.address.to_string())),
     ];
-    said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    value.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

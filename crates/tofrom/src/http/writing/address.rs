@@ -1,41 +1,41 @@
-//! Addresses with names of people and of services in them.
+//! Paths with account names, service names and source ids.
 //!
-//! A path is split before it is decoded: what a service calls a thing may have slashes in it, escaped.
+//! A path is split before it is decoded, because a source id may contain escaped slashes.
 
 use super::super::collection::percent_decode;
 use crate::ingest::Refused;
 use model::{AccountName, ServiceName, Uid};
 use store::ExternalKey;
 
-/// Bytes of what a service calls a thing.
+/// The maximum size of a source id in bytes.
 const MAX_SOURCE_ID: usize = 512;
 
-/// The segments of a path below `/200909/activity/` or `/200909/user/` (the router took a prefix of the base address
-/// off), decoded; `None` is one that is no text.
+/// The decoded segments of a path below `/200909/activity/` or `/200909/user/` (the router has stripped the prefix of
+/// the base address). `None` for a segment that is not UTF-8.
 pub(in crate::http) fn segments(path: &str) -> impl Iterator<Item = Option<String>> {
     path.split('/').skip(3).map(percent_decode)
 }
 
-/// The account that such a path names first; what can't be a name is nobody's.
+/// The account that the path names; `None` if the name is invalid.
 pub(in crate::http) fn user(path: &str) -> Option<AccountName> {
     name(segments(path).next()?)
 }
 
-/// The name that a segment is.
+/// The account name in a segment.
 pub(in crate::http) fn name(segment: Option<String>) -> Option<AccountName> {
     AccountName::parse(&segment?).ok()
 }
 
 /// `/200909/activity/{user}/from/{service}/{source}`.
 pub(super) struct ItemAddress {
-    /// Who did it.
+    /// The actor.
     pub(super) user: AccountName,
     service: Option<ServiceName>,
     source_id: Option<String>,
 }
 
 impl ItemAddress {
-    /// What such a path says; `None` if it names nobody.
+    /// Parses the path. `None` if the account name is invalid.
     pub(super) fn parse(path: &str) -> Option<ItemAddress> {
         let mut segments = segments(path);
         let user = name(segments.next()?)?;
@@ -44,25 +44,25 @@ impl ItemAddress {
         Some(ItemAddress {
             user,
             service: ServiceName::parse(&service),
-            source_id: Some(source_id).filter(|id| can_be_a_source_id(id)),
+            source_id: Some(source_id).filter(|id| is_valid_source_id(id)),
         })
     }
 
-    /// Where it is claimed, if anything can be.
+    /// The external key of the activity, if service and id are valid.
     pub(super) fn source(&self, actor: Uid) -> Option<ExternalKey> {
         Some(ExternalKey { actor, service: self.service.as_ref()?.folded(), id: self.source_id.clone()? })
     }
 
-    /// The service's name and its id of the activity, to write something there.
+    /// The service name and the source id, which are required for writing.
     pub(super) fn names(self) -> Result<(ServiceName, String), Refused> {
         let refuse = |field: &str, rule: &str| Refused { field: field.to_owned(), detail: rule.to_owned() };
         let service = self.service.ok_or_else(|| {
-            let rule = "expected 1 to 64 characters in the address, in UTF-8 and percent-encoded, without slash, \
-                        comma, control character or blanks around it";
+            let rule = "expected 1 to 64 characters in the path, in UTF-8 and percent-encoded, without slash, comma, \
+                        control characters or surrounding spaces";
             refuse("SourceService.Name", rule)
         })?;
         let id = self.source_id.ok_or_else(|| {
-            let rule = "expected 1 to 512 bytes in the address, in UTF-8 and percent-encoded, without control \
+            let rule = "expected 1 to 512 bytes in the path, in UTF-8 and percent-encoded, without control \
                         characters";
             refuse("SourceId", rule)
         })?;
@@ -70,7 +70,7 @@ impl ItemAddress {
     }
 }
 
-fn can_be_a_source_id(id: &str) -> bool {
+fn is_valid_source_id(id: &str) -> bool {
     (1..=MAX_SOURCE_ID).contains(&id.len()) && !id.chars().any(char::is_control)
 }
 
@@ -88,13 +88,13 @@ mod tests {
     #[test]
     fn segments_are_split_before_they_are_decoded() {
         let path = "/200909/activity/Bob/from/Last.fm/a%2Fb%25%20%c3%bc+c";
-        let told = ("bob".to_owned(), "Last.fm".to_owned(), "a/b% ü+c".to_owned());
-        assert_eq!(parts(path), Some(told));
+        let expected = ("bob".to_owned(), "Last.fm".to_owned(), "a/b% ü+c".to_owned());
+        assert_eq!(parts(path), Some(expected));
     }
 
     #[test]
-    fn what_can_be_no_address() {
-        for (segment, there) in [
+    fn invalid_segments_are_rejected() {
+        for (segment, is_valid) in [
             ("x", true),
             ("%FF", false),
             ("%0A", false),
@@ -105,9 +105,9 @@ mod tests {
             (&"a".repeat(513), false),
         ] {
             let path = format!("/200909/activity/bob/from/flickr/{segment}");
-            assert_eq!(parts(&path).is_some(), there, "{segment:.20}");
+            assert_eq!(parts(&path).is_some(), is_valid, "{segment:.20}");
             let source = ItemAddress::parse(&path).unwrap().source(Uid(1));
-            assert_eq!(source.is_some(), there, "{segment:.20}");
+            assert_eq!(source.is_some(), is_valid, "{segment:.20}");
         }
         for service in ["a%2Fb", "a%2Cb", "%20a", "%00", "%FF"] {
             assert_eq!(parts(&format!("/200909/activity/bob/from/{service}/1")), None, "{service}");

@@ -1,4 +1,4 @@
-//! `POST /200909/activity/{user}/from`: many activities at once, each taken or refused by itself.
+//! `POST /200909/activity/{user}/from`: a batch of activities. Each is accepted or rejected separately.
 
 use super::super::{Problem, Service, body};
 use super::submit::{Submission, SubmitOutcome};
@@ -17,49 +17,49 @@ use std::convert::Infallible;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-/// How many are taken in at once: a group is one write.
-const GROUP: usize = 200;
+/// The maximum number of activities in one store write.
+const MAX_GROUP: usize = 200;
 
 const NDJSON: &str = "application/x-ndjson";
-/// What may be sent, for whoever sends something else.
+/// The supported media types, for the problem document.
 const ACCEPTS: &str = "application/x-ndjson, application/atom+xml";
 
-/// How the activities are written.
+/// The format of a batch.
 #[derive(Clone, Copy)]
-enum Many {
-    /// A JSON object a line.
+enum BatchFormat {
+    /// One JSON object per line.
     Lines,
     /// An Atom feed.
     Feed,
 }
 
-impl Many {
-    fn of_media_type(media_type: &str) -> Option<Many> {
+impl BatchFormat {
+    fn of_media_type(media_type: &str) -> Option<BatchFormat> {
         match media_type {
-            NDJSON => Some(Many::Lines),
-            "application/atom+xml" => Some(Many::Feed),
+            NDJSON => Some(BatchFormat::Lines),
+            "application/atom+xml" => Some(BatchFormat::Feed),
             _ => None,
         }
     }
 
-    /// How each of them is written.
+    /// The format of each activity.
     fn form(self) -> Format {
         match self {
-            Many::Lines => Format::Json,
-            Many::Feed => Format::Atom,
+            BatchFormat::Lines => Format::Json,
+            BatchFormat::Feed => Format::Atom,
         }
     }
 
-    /// What each of them says, or why that can't be read.
+    /// The activities, each parsed or with its error.
     fn read(self, body: &[u8]) -> Result<Vec<Result<RawActivity, Unreadable>>, Unreadable> {
         match self {
-            Many::Lines => lines(body),
-            Many::Feed => read_feed(body),
+            BatchFormat::Lines => lines(body),
+            BatchFormat::Feed => read_feed(body),
         }
     }
 }
 
-/// An activity a line; a blank line says nothing.
+/// One activity per line. Blank lines are skipped.
 fn lines(body: &[u8]) -> Result<Vec<Result<RawActivity, Unreadable>>, Unreadable> {
     let lines = || body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     if lines().count() > MAX_ENTRIES {
@@ -69,39 +69,39 @@ fn lines(body: &[u8]) -> Result<Vec<Result<RawActivity, Unreadable>>, Unreadable
 }
 
 impl Service {
-    /// Takes in what comes at once; answers with a line for each, group by group: a slow cluster may need longer for all
-    /// of them than an answer may take to begin.
-    pub(in crate::http) async fn take_batch(
+    /// Submits a batch. The response has one line for each activity and is streamed group by group, because on a slow
+    /// cluster the whole batch may take longer than a response may take to begin.
+    pub(in crate::http) async fn submit_batch(
         self: Arc<Self>,
         caller: Arc<Principal>,
         request: Request,
     ) -> Result<Response, Problem> {
         let actor = self.open_for_writing(&caller, address::user(request.uri().path())).await?;
         let (head, sent) = request.into_parts();
-        let many = incoming::kind_of(&head.headers, ACCEPTS, Many::of_media_type)?;
+        let batch_format = incoming::kind_of(&head.headers, ACCEPTS, BatchFormat::of_media_type)?;
         let body = body::read(sent, MAX_FEED).await?;
-        // Activities of this number can't be in memory for as many as may ask at once. The turn comes after the body,
-        // which arrives as slowly as its sender likes.
-        let turn = Arc::clone(&self.batches).acquire_owned().await.map_err(|_| Problem::internal())?;
-        // Megabytes take a while to read; others must not wait for that.
-        let items = tokio::task::spawn_blocking(move || many.read(&body)).await;
+        // The number of batches in memory is limited. The permit is acquired after the body has arrived, because that
+        // takes as long as the sender likes.
+        let permit = Arc::clone(&self.batches).acquire_owned().await.map_err(|_| Problem::internal())?;
+        // Parsing megabytes takes a while and must not block other requests.
+        let items = tokio::task::spawn_blocking(move || batch_format.read(&body)).await;
         let items = items.map_err(|_| Problem::internal())??;
         body::release(&head.extensions);
-        let form = many.form();
+        let form = batch_format.form();
         let submitted = items.into_iter().map(move |item| Ok(Submission { raw: item?, form }));
         let mut submitted = submitted.peekable();
-        let first = self.take_group(&caller, &actor, next_group(&mut submitted, &actor)).await;
+        let first = self.submit_group(&caller, &actor, next_group(&mut submitted, &actor)).await;
         let body = if submitted.peek().is_none() {
             Body::from(first)
         } else {
-            let rest = stream::unfold((submitted, turn), move |(mut submitted, turn)| {
+            let rest = stream::unfold((submitted, permit), move |(mut submitted, permit)| {
                 let (service, caller, actor) = (Arc::clone(&self), Arc::clone(&caller), Arc::clone(&actor));
                 async move {
                     let group = next_group(&mut submitted, &actor);
                     if group.is_empty() {
                         return None;
                     }
-                    Some((service.take_group(&caller, &actor, group).await, (submitted, turn)))
+                    Some((service.submit_group(&caller, &actor, group).await, (submitted, permit)))
                 }
             });
             let lines =
@@ -111,47 +111,47 @@ impl Service {
         Ok(([(CONTENT_TYPE, NDJSON)], body).into_response())
     }
 
-    /// Takes a group in, and says of each of its items on a line what became of it.
-    async fn take_group(
+    /// Submits a group and writes a result line for each of its items.
+    async fn submit_group(
         &self,
         caller: &Principal,
         actor: &Account,
         group: Vec<Result<Submission, Problem>>,
     ) -> Vec<u8> {
         let (size, mut lines) = (group.len(), Vec::new());
-        match self.take_in(caller, actor, group).await {
-            Ok(taken) => taken.iter().for_each(|one| self.tell(one, &mut lines)),
-            // What came before is on disk and told of, so the rest must be told of too. To send it again is safe.
-            Err(problem) => (0..size).for_each(|_| self.tell(&Err(problem.clone()), &mut lines)),
+        match self.submit(caller, actor, group).await {
+            Ok(outcome) => outcome.iter().for_each(|result| self.write_result(result, &mut lines)),
+            // Earlier groups are durable and reported, so the remaining items need a result too. Sending them again is safe.
+            Err(problem) => (0..size).for_each(|_| self.write_result(&Err(problem.clone()), &mut lines)),
         }
         lines
     }
 
-    fn tell(&self, one: &Result<SubmitOutcome, Problem>, answer: &mut Vec<u8>) {
-        match one {
-            Ok(taken) => {
-                let status = if taken.new { 201 } else { 200 };
-                let address = json::text(self.site.activity_url(taken.id));
+    fn write_result(&self, result: &Result<SubmitOutcome, Problem>, lines: &mut Vec<u8>) {
+        match result {
+            Ok(outcome) => {
+                let status = if outcome.new { 201 } else { 200 };
+                let address = json::text(self.site.activity_url(outcome.id));
                 let line = format!("{{\"status\":{status},\"ActivityUrl\":{address}}}");
-                answer.extend_from_slice(line.as_bytes());
+                lines.extend_from_slice(line.as_bytes());
             }
-            Err(problem) => answer.extend_from_slice(&problem.line(&self.site)),
+            Err(problem) => lines.extend_from_slice(&problem.line(&self.site)),
         }
-        answer.push(b'\n');
+        lines.push(b'\n');
     }
 }
 
-/// The next items, up to one that is of the same address as one before it: that builds upon it.
+/// The next items, up to the first with the same external key as an earlier one: it is a later version of that.
 fn next_group(
     items: &mut Peekable<impl Iterator<Item = Result<Submission, Problem>>>,
     actor: &Account,
 ) -> Vec<Result<Submission, Problem>> {
     let mut group = Vec::new();
-    let mut met = HashSet::new();
-    while group.len() < GROUP
+    let mut seen = HashSet::new();
+    while group.len() < MAX_GROUP
         && let Some(next) = items.next_if(|item| {
-            let source = item.as_ref().ok().and_then(|one| one.source(actor));
-            source.is_none_or(|source| met.insert(source))
+            let source = item.as_ref().ok().and_then(|result| result.source(actor));
+            source.is_none_or(|source| seen.insert(source))
         })
     {
         group.push(next);

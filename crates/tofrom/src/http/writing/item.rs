@@ -1,4 +1,4 @@
-//! `/200909/activity/{user}/from/{service}/{source}`: one activity, at the address that its service gives it.
+//! `/200909/activity/{user}/from/{service}/{source}`: an activity by its external key.
 
 use super::super::authenticated::Caller;
 use super::super::negotiate::Coding;
@@ -7,7 +7,7 @@ use super::address::ItemAddress;
 use super::incoming;
 use super::parameters::Parameters;
 use super::submit::Submission;
-use crate::ingest::{MAX_BODY, Said, form_of, read_activity};
+use crate::ingest::{MAX_BODY, RawValue, format_of_media_type, read_activity};
 use axum::body::{Body, Bytes};
 use axum::extract::{Extension, Request, State};
 use axum::response::{IntoResponse, Response};
@@ -18,7 +18,7 @@ use model::{Account, Activity, Format, Millis, may_see};
 use std::io;
 use std::sync::Arc;
 
-/// What an activity may be written in, for whoever sends something else.
+/// The supported media types, for the problem document.
 const ACCEPTS: &str = "application/xml, application/atom+xml, application/json, application/fastinfoset";
 
 pub(in crate::http) fn methods() -> MethodRouter<Arc<Service>> {
@@ -38,17 +38,18 @@ async fn put(
     let actor = service.open_for_writing(&caller, user).await?;
     let (name, source_id) = address.ok_or_else(Problem::not_found)?.names()?;
     let (head, sent) = request.into_parts();
-    let form = incoming::kind_of(&head.headers, ACCEPTS, |essence| form_of(essence).ok().flatten())?;
+    let form =
+        incoming::kind_of(&head.headers, ACCEPTS, |essence| format_of_media_type(essence).ok().flatten())?;
     let mut raw = read_activity(&body::read(sent, MAX_BODY).await?, form)?;
     body::release(&head.extensions);
-    // These come from the address, whatever the body says.
-    raw.service.name = Said::text(name.as_str());
-    raw.source_id = Said::text(source_id);
+    // Service and id come from the path, not from the body.
+    raw.service.name = RawValue::text(name.as_str());
+    raw.source_id = RawValue::text(source_id);
     let submitted = vec![Ok(Submission { raw, form })];
-    let taken = service.take_in(&caller, &actor, submitted).await?;
-    let taken = taken.into_iter().next().ok_or_else(Problem::internal)??;
-    let status = if taken.new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, [(LOCATION, service.site.activity_url(taken.id))]).into_response())
+    let outcome = service.submit(&caller, &actor, submitted).await?;
+    let outcome = outcome.into_iter().next().ok_or_else(Problem::internal)??;
+    let status = if outcome.new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, [(LOCATION, service.site.activity_url(outcome.id))]).into_response())
 }
 
 async fn delete(
@@ -67,7 +68,7 @@ async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Whoever may see it in the account's `from` may read it here.
+/// For callers that may see it in the account's `from`.
 async fn read(
     State(service): State<Arc<Service>>,
     Extension(caller): Caller,
@@ -87,13 +88,13 @@ async fn read(
 }
 
 impl Service {
-    /// Whether what was received then is still shown.
+    /// Whether an activity received at that time is still shown.
     pub(in crate::http) fn retains(&self, received: Millis) -> bool {
         let age = self.clock.now().0.saturating_sub(received.0);
         self.retention.is_none_or(|longest| u128::try_from(age).unwrap_or(0) <= longest.as_millis())
     }
 
-    /// The activity alone, as the caller asked for it.
+    /// The activity in the requested format.
     pub(in crate::http) fn show(
         &self,
         actor: &Account,
@@ -103,8 +104,8 @@ impl Service {
     ) -> Result<Response, Problem> {
         let accepted = Coding::choose(headers);
         let tag = entity_tag(actor, activity, format, accepted);
-        let mut response = if conditional::is_known(headers, &tag) {
-            // A body of no stated length: the length of an empty one would be taken for that of the activity.
+        let mut response = if conditional::is_not_modified(headers, &tag) {
+            // The body has no stated length, because the length of an empty one would be taken for that of the activity.
             (StatusCode::NOT_MODIFIED, Body::from_stream(futures::stream::empty::<io::Result<Bytes>>()))
                 .into_response()
         } else {
@@ -124,8 +125,9 @@ impl Service {
     }
 }
 
-/// Versions only go up at one address, also over a deletion, so with the name that is shown they are all it takes.
+/// The versions of one external key only increase, even across a deletion. Together with the version of the account,
+/// whose name is shown, they identify the content.
 fn entity_tag(actor: &Account, activity: &Activity, format: Format, coding: Coding) -> String {
-    let (said, by) = (activity.state.version.0, actor.version.0);
-    format!("W/\"{said:x}.{by:x}.{}.{}\"", format.as_str(), coding.as_str())
+    let (content, actor) = (activity.state.version.0, actor.version.0);
+    format!("W/\"{content:x}.{actor:x}.{}.{}\"", format.as_str(), coding.as_str())
 }

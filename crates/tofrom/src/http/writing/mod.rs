@@ -1,7 +1,7 @@
-//! Writing over HTTP: what an account did, one at a time or many at once, and what it does not want to be reached by.
+//! Writing over HTTP: single activities, batches, and removals by recipients.
 //!
-//! `address` takes the address apart, `rights` says who may, `incoming` reads the body, `submit` hands it to `ingest`
-//! together with what stands at the address already (`existing`). `item`, `batch` and `removal` are the handlers.
+//! `address` parses paths, `rights` checks permissions, `incoming` determines the format of the body, and `submit` passes
+//! it to `ingest` together with the existing activity (`existing`). `item`, `batch` and `removal` are the handlers.
 
 pub(super) mod address;
 pub(super) mod batch;

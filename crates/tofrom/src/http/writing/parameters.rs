@@ -1,4 +1,4 @@
-//! The few parameters of addresses that are no collections.
+//! Query parameters of addresses other than collections.
 
 use super::super::Problem;
 use super::super::negotiate::Accept;
@@ -6,20 +6,20 @@ use http::{HeaderMap, Uri};
 use model::{Format, ParameterError};
 use url::form_urlencoded;
 
-/// The largest number that is taken, as in collections.
+/// The maximum of a number, as in collections.
 const MAX_NUMBER: u32 = i32::MAX as u32;
 
-/// The parameters in a query string. Their names are recognised in any case.
+/// The parameters of a query string. Names are case-insensitive.
 pub(in crate::http) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
     pub(in crate::http) fn of(uri: &Uri) -> Parameters {
         let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-        // An empty value is as if absent.
+        // Empty values count as absent.
         Parameters(pairs.into_owned().filter(|(_, value)| !value.is_empty()).collect())
     }
 
-    /// The value of a parameter that may be said once.
+    /// A parameter that may be sent once.
     pub(in crate::http) fn scalar(&self, parameter: &'static str) -> Result<Option<&str>, ParameterError> {
         let named = self.0.iter().filter(|(name, _)| name.eq_ignore_ascii_case(parameter));
         let mut values = named.map(|(_, value)| value.as_str());
@@ -32,7 +32,7 @@ impl Parameters {
         }
     }
 
-    /// The value of a parameter that is a number.
+    /// A numeric parameter.
     pub(in crate::http) fn number(&self, parameter: &'static str) -> Result<Option<u32>, ParameterError> {
         let number = |text: &str| {
             let digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -44,7 +44,7 @@ impl Parameters {
         self.scalar(parameter)?.map(number).transpose()
     }
 
-    /// The value of a parameter that is true or false.
+    /// A boolean parameter.
     pub(in crate::http) fn flag(&self, parameter: &'static str) -> Result<Option<bool>, ParameterError> {
         let flag = |text: &str| match text {
             "true" => Ok(true),
@@ -54,7 +54,7 @@ impl Parameters {
         self.scalar(parameter)?.map(flag).transpose()
     }
 
-    /// The representation that the address asks for.
+    /// The `format` parameter.
     pub(in crate::http) fn format(&self) -> Result<Option<Format>, ParameterError> {
         let named = |word: &str| {
             let found = Format::ALL.into_iter().find(|format| word.eq_ignore_ascii_case(format.as_str()));
@@ -66,7 +66,7 @@ impl Parameters {
         self.scalar("format")?.map(named).transpose()
     }
 
-    /// The representation to answer in, of those that there are: the address beats `Accept`.
+    /// The format of the response: the `format` parameter takes precedence over `Accept`.
     pub(in crate::http) fn choose(&self, headers: &HeaderMap, offers: &[Format]) -> Result<Format, Problem> {
         let chosen = match self.format()? {
             Some(format) => Some(format).filter(|format| offers.contains(format)),

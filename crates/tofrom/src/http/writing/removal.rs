@@ -1,4 +1,4 @@
-//! `DELETE /200909/activity/{user}/to/{activity}`: a recipient does not want to be reached by that.
+//! `DELETE /200909/activity/{user}/to/{activity}`: a recipient removes an activity from their `to`.
 
 use super::super::authenticated::Caller;
 use super::super::{Problem, Service};
@@ -21,7 +21,7 @@ async fn remove(
     let path = request.uri().path();
     let owner = service.open_for_writing(&caller, user(path)).await?;
     let id = segments(path).nth(2).flatten().and_then(|text| ActivityId::parse(&text));
-    let state = service.reaching(&owner, id.ok_or_else(Problem::not_found)?).await?;
+    let state = service.received_activity(&owner, id.ok_or_else(Problem::not_found)?).await?;
     let version = Version::next(service.clock.now(), None);
     service.store.remove(owner.uid, state.id, state.received, version).await?;
     service.hub.wrote();
@@ -29,8 +29,8 @@ async fn remove(
 }
 
 impl Service {
-    /// An activity that is in `to` of that account now.
-    pub(in crate::http) async fn reaching(
+    /// An activity that is currently in the account's `to`.
+    pub(in crate::http) async fn received_activity(
         &self,
         owner: &Account,
         id: ActivityId,

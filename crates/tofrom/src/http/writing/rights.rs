@@ -1,4 +1,4 @@
-//! Who may write where.
+//! Permissions for writing.
 
 use super::super::{Problem, Service};
 use crate::auth::{AuthError, Principal};
@@ -6,15 +6,15 @@ use model::{Account, AccountName};
 use std::sync::Arc;
 
 impl Principal {
-    /// Refuses a credential that is for reading only.
+    /// Rejects a read-only credential.
     pub(in crate::http) fn must_write(&self) -> Result<(), AuthError> {
         if self.scopes.can_write() { Ok(()) } else { Err(AuthError::Scope("write")) }
     }
 }
 
 impl Service {
-    /// The account that the caller may write for: its own, or any for an operator. Of somebody else's the caller learns
-    /// only whether it is public. The scope comes first: it says nothing about any account.
+    /// The account that the caller may write for: itself, or any account for an operator. Of another account the caller
+    /// learns only whether it is public. The scope is checked first, because it reveals nothing about any account.
     pub(in crate::http) async fn open_for_writing(
         &self,
         caller: &Principal,

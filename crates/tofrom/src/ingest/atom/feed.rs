@@ -1,5 +1,4 @@
-//! Many entries in one feed, each understood as soon as it has ended, so that no more than one of them is in memory as
-//! a tree.
+//! Parses a feed of many entries. Each entry is parsed as soon as it ends, so that only one is in memory as a tree.
 
 use super::super::read::{LIMITS, MAX_ENTRIES, MAX_FEED, other_root};
 use super::super::xml::{self, cost};
@@ -7,11 +6,11 @@ use super::super::{MAX_BODY, RawActivity, RawService, Unreadable};
 use super::{ATOM, SERVICE, entry, provider};
 use infoset::{Attribute, Element, Limits, Name, Namespace, Node, Sink, TreeBuilder};
 
-/// What a whole feed may cost; that of an entry is counted for each.
+/// The parser limits of a whole feed; those of an entry apply to each.
 const FEED_LIMITS: Limits =
     Limits { bytes: MAX_FEED, depth: LIMITS.depth + 1, output: 4 * MAX_FEED, ..LIMITS };
 
-/// What the entries of a feed say.
+/// Parses the entries of a feed.
 pub(in super::super) fn read(bytes: &[u8]) -> Result<Vec<Result<RawActivity, Unreadable>>, Unreadable> {
     let mut feed = Feed::default();
     xml::read(bytes, &FEED_LIMITS, &mut feed)?;
@@ -21,7 +20,7 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<Vec<Result<RawActivity, Unr
     if feed.count > MAX_ENTRIES {
         return Err(Unreadable::TooMany);
     }
-    // The feed's service is that of every entry that names none. It may come after them.
+    // The service of the feed applies to entries that name none. It may come after them.
     if let Some(service) = provider(&feed.root)? {
         let unnamed = |raw: &&mut RawActivity| raw.service == RawService::default();
         feed.entries.iter_mut().flatten().filter(unnamed).for_each(|raw| raw.service = service.clone());
@@ -29,48 +28,48 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<Vec<Result<RawActivity, Unr
     Ok(feed.entries)
 }
 
-/// Listens to a feed.
+/// Receives the events of a feed.
 #[derive(Default)]
 struct Feed {
-    /// The feed itself, with no more in it than its providers.
+    /// The feed element itself, with nothing in it but its providers.
     root: Element,
-    /// How many elements are open.
+    /// The number of open elements.
     depth: usize,
-    /// What is open directly inside of the feed.
+    /// The open child of the feed.
     part: Part,
-    /// How many entries there are.
+    /// The number of entries.
     count: usize,
     entries: Vec<Result<RawActivity, Unreadable>>,
 }
 
 #[derive(Default)]
 enum Part {
-    /// Something of no interest.
+    /// An ignored element.
     #[default]
     Other,
-    Entry(Heard),
-    Provider(Heard),
+    Entry(PartialElement),
+    Provider(PartialElement),
 }
 
-/// What was heard of an element so far.
-struct Heard {
-    /// `None` when it was too much.
+/// A partially received element.
+struct PartialElement {
+    /// `None` if it exceeded a limit.
     tree: Option<TreeBuilder>,
-    /// How many octets of text and values an activity may still have.
-    octets: usize,
-    /// How much it may still cost.
+    /// How many more bytes of text and values it may have.
+    bytes: usize,
+    /// How much more it may cost.
     output: usize,
 }
 
-impl Heard {
-    fn nothing() -> Heard {
-        Heard { tree: Some(TreeBuilder::new()), octets: MAX_BODY, output: LIMITS.output }
+impl PartialElement {
+    fn new() -> PartialElement {
+        PartialElement { tree: Some(TreeBuilder::new()), bytes: MAX_BODY, output: LIMITS.output }
     }
 
-    /// Where to put what has so many octets and costs so much, unless that is too much.
-    fn room_for(&mut self, octets: usize, output: usize) -> Option<&mut TreeBuilder> {
-        match (self.octets.checked_sub(octets), self.output.checked_sub(output)) {
-            (Some(octets), Some(output)) => (self.octets, self.output) = (octets, output),
+    /// The tree to add a node of this size and cost to; `None` if it exceeds a limit.
+    fn spend(&mut self, bytes: usize, output: usize) -> Option<&mut TreeBuilder> {
+        match (self.bytes.checked_sub(bytes), self.output.checked_sub(output)) {
+            (Some(bytes), Some(output)) => (self.bytes, self.output) = (bytes, output),
             _ => self.tree = None,
         }
         self.tree.as_mut()
@@ -82,22 +81,22 @@ impl Heard {
 }
 
 impl Feed {
-    fn heard(&mut self) -> Option<&mut Heard> {
+    fn partial(&mut self) -> Option<&mut PartialElement> {
         match &mut self.part {
             Part::Other => None,
-            Part::Entry(heard) | Part::Provider(heard) => Some(heard),
+            Part::Entry(partial) | Part::Provider(partial) => Some(partial),
         }
     }
 
-    /// What begins directly inside of the feed.
+    /// The kind of a child element of the feed.
     fn part(&mut self, name: Name<'_>) -> Part {
         match (name.namespace, name.local) {
             (ATOM, "entry") => {
                 self.count += 1;
-                if self.count <= MAX_ENTRIES { Part::Entry(Heard::nothing()) } else { Part::Other }
+                if self.count <= MAX_ENTRIES { Part::Entry(PartialElement::new()) } else { Part::Other }
             }
-            // A second one is one too many, and a third need not be kept to tell.
-            (SERVICE, "provider") if self.root.children.len() < 2 => Part::Provider(Heard::nothing()),
+            // A second provider is an error, and a third need not be kept to report it.
+            (SERVICE, "provider") if self.root.children.len() < 2 => Part::Provider(PartialElement::new()),
             _ => Part::Other,
         }
     }
@@ -111,31 +110,31 @@ impl Sink for Feed {
             _ => {}
         }
         self.depth += 1;
-        let octets = attributes.iter().map(|one| one.value.len()).sum();
+        let bytes = attributes.iter().map(|one| one.value.len()).sum();
         let output = cost(name, namespaces, attributes);
-        if let Some(tree) = self.heard().and_then(|heard| heard.room_for(octets, output)) {
+        if let Some(tree) = self.partial().and_then(|partial| partial.spend(bytes, output)) {
             tree.start(name, namespaces, attributes);
         }
     }
 
     fn text(&mut self, text: &str) {
-        if let Some(tree) = self.heard().and_then(|heard| heard.room_for(text.len(), text.len())) {
+        if let Some(tree) = self.partial().and_then(|partial| partial.spend(text.len(), text.len())) {
             tree.text(text);
         }
     }
 
     fn end(&mut self) {
         self.depth = self.depth.saturating_sub(1);
-        if let Some(tree) = self.heard().and_then(|heard| heard.tree.as_mut()) {
+        if let Some(tree) = self.partial().and_then(|partial| partial.tree.as_mut()) {
             tree.end();
         }
         if self.depth == 1 {
             match std::mem::take(&mut self.part) {
                 Part::Other => {}
-                Part::Entry(heard) => self.entries.push(heard.finish().and_then(|tree| entry(&tree))),
-                // One that is too large is kept as one that says nothing.
-                Part::Provider(heard) => {
-                    self.root.children.extend(heard.finish().map(Node::Element));
+                Part::Entry(partial) => self.entries.push(partial.finish().and_then(|tree| entry(&tree))),
+                // An oversized provider counts as an empty one.
+                Part::Provider(partial) => {
+                    self.root.children.extend(partial.finish().map(Node::Element));
                 }
             }
         }

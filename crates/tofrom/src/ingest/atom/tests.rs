@@ -1,4 +1,4 @@
-//! Entries and feeds, ours and others'.
+//! Entries and feeds of this server and of others.
 
 use super::super::{MAX_BODY, MAX_ENTRIES, read_activity, read_feed};
 use super::*;
@@ -14,11 +14,11 @@ fn read(inside: &str) -> Result<RawActivity, Unreadable> {
     read_activity(format!("<entry {NAMESPACES}>{inside}</entry>").as_bytes(), Format::Atom)
 }
 
-fn text(text: &str) -> Said {
-    Said::text(text)
+fn text(text: &str) -> RawValue {
+    RawValue::text(text)
 }
 
-/// The object of an entry that shares a bookmark, with this in it.
+/// The object of an entry that shares a bookmark, with this content.
 fn object(inside: &str) -> Result<RawObject, Unreadable> {
     let bookmark = format!("<activity:object-type>{SCHEMA}/bookmark</activity:object-type>");
     let raw = read(&format!("<activity:object>{bookmark}{inside}</activity:object>"))?;
@@ -28,7 +28,7 @@ fn object(inside: &str) -> Result<RawObject, Unreadable> {
 }
 
 #[test]
-fn an_entry_of_all_there_is() {
+fn a_complete_entry_is_read() {
     let raw = read(&format!(
         "<activity:verb>\n {SCHEMA}/share\n</activity:verb><published> 2009-10-01T10:34:56.789Z </published>
         <title type='text'> R&amp;D </title><summary type='html'>&lt;b>bold&lt;/b></summary>
@@ -70,17 +70,17 @@ fn an_entry_of_all_there_is() {
         ..RawActivity::default()
     };
     assert_eq!(raw, Ok(expected));
-    let nothing = RawActivity { summary: Some(Said::Nothing), ..RawActivity::default() };
+    let nothing = RawActivity { summary: Some(RawValue::Absent), ..RawActivity::default() };
     assert_eq!(
         read("<unknown/>x<thr:in-reply-to ref='y'/>"),
         Ok(nothing),
-        "no summary, which says that there is none"
+        "an entry without a summary removes it"
     );
 }
 
 #[test]
-fn the_text_of_a_summary_is_taken() {
-    for (inside, said) in [
+fn the_text_of_an_html_summary_is_used() {
+    for (inside, expected) in [
         ("<summary>x</summary>", Some(text("x"))),
         ("<summary type='text'>&lt;b>x</summary>", Some(text("<b>x"))),
         ("<summary type='html'>Tom &amp;amp; Jerry</summary>", Some(text("Tom & Jerry"))),
@@ -89,19 +89,19 @@ fn the_text_of_a_summary_is_taken() {
             Some(text("Tom & Jerry")),
         ),
         ("<summary type='html'>a &amp;nonsense; b</summary>", Some(text("a &nonsense; b"))),
-        ("<summary type='html'>&lt;img src='x'></summary>", Some(Said::Nothing)),
+        ("<summary type='html'>&lt;img src='x'></summary>", Some(RawValue::Absent)),
         (
             "<summary type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>1 &lt; <b>2</b></div></summary>",
             Some(text("1 < 2")),
         ),
         ("<summary type='image/png'>x</summary>", None),
     ] {
-        assert_eq!(read(inside).ok().map(|raw| raw.summary), said.map(Some), "{inside}");
+        assert_eq!(read(inside).ok().map(|raw| raw.summary), expected.map(Some), "{inside}");
     }
 }
 
 #[test]
-fn names_go_by_namespace() {
+fn names_are_compared_by_namespace() {
     let raw = read(
         "<title xmlns='urn:x'>other</title><a:title xmlns:a='http://www.w3.org/2005/Atom'>ours</a:title>",
     );
@@ -109,11 +109,11 @@ fn names_go_by_namespace() {
 }
 
 #[test]
-fn words_come_from_verb_and_type_or_else_from_a_category() {
+fn verb_and_type_take_precedence_over_a_category() {
     let verb = format!("<activity:verb>{SCHEMA}/like</activity:verb>");
     let photo = "<activity:object><activity:object-type>photo</activity:object-type></activity:object>";
     let any = "<activity:object><title>x</title></activity:object>";
-    for (inside, said) in [
+    for (inside, expected) in [
         (format!("{verb}{photo}<category term='PhotoPosted'/>"), ("like", "photo", "", "Photo")),
         (
             format!("{photo}<category term='x'/><category term='PhotoPosted'/>"),
@@ -128,7 +128,7 @@ fn words_come_from_verb_and_type_or_else_from_a_category() {
         ),
     ] {
         let raw = read(&inside).unwrap();
-        let (verb, kind, category, name) = said;
+        let (verb, kind, category, name) = expected;
         let verb = if verb.is_empty() { String::new() } else { format!("{SCHEMA}/{verb}") };
         assert_eq!(
             (raw.verb, raw.kind, raw.category, raw.objects[0].0.as_str()),
@@ -139,26 +139,26 @@ fn words_come_from_verb_and_type_or_else_from_a_category() {
 }
 
 #[test]
-fn texts_are_text() {
-    for (title, said) in [
+fn only_plain_text_is_accepted() {
+    for (title, expected) in [
         ("<title>x</title>", Some(text("x"))),
         ("<title type='text'>&lt;b>x</title>", Some(text("<b>x"))),
-        ("<title type='text'>x<b/></title>", Some(Said::Other)),
+        ("<title type='text'>x<b/></title>", Some(RawValue::Other)),
         ("<title type='html'>Tom &amp;amp; &amp;#74;erry</title>", Some(text("Tom & Jerry"))),
-        ("<title type='html'/>", Some(Said::Nothing)),
+        ("<title type='html'/>", Some(RawValue::Absent)),
         ("<title type='html'>&lt;b>x</title>", None),
         ("<title type='html'>a &amp;hellip; b</title>", Some(text("a … b"))),
         ("<title type='html'>a &amp;nonsense; b</title>", None),
         ("<title type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>x</div></title>", None),
         ("<title type='image/png'>x</title>", None),
     ] {
-        assert_eq!(read(title).ok().map(|raw| raw.title), said, "{title}");
-        assert_eq!(object(title).ok().map(|object| object.title), said, "{title}");
+        assert_eq!(read(title).ok().map(|raw| raw.title), expected, "{title}");
+        assert_eq!(object(title).ok().map(|object| object.title), expected, "{title}");
     }
 }
 
 #[test]
-fn links_of_an_object() {
+fn the_links_of_an_object_are_its_addresses() {
     let none = RawThumbnail::default();
     let picture =
         |url: &str, height: &str| RawThumbnail { url: text(url), height: text(height), ..none.clone() };
@@ -187,19 +187,19 @@ fn links_of_an_object() {
 }
 
 #[test]
-fn what_is_there_twice_is_refused() {
-    for (inside, told) in [
-        ("<title>x</title><title>x</title>", "title is there twice in entry"),
-        ("<published/><published/>", "published is there twice in entry"),
-        ("<id>1</id><id>2</id>", "id is there twice in entry"),
-        ("<thr:total>0</thr:total><thr:total>1</thr:total>", "total is there twice in entry"),
-        ("<activity:verb/><activity:verb/>", "verb is there twice in entry"),
-        ("<activity:object/><activity:object/>", "object is there twice in entry"),
-        ("<service:provider/><service:provider/>", "provider is there twice in entry"),
-        ("<service:provider><name/><name/></service:provider>", "name is there twice in provider"),
-        ("<activity:object><title/><title/></activity:object>", "title is there twice in object"),
+fn repeated_elements_are_rejected() {
+    for (inside, message) in [
+        ("<title>x</title><title>x</title>", "title appears twice in entry"),
+        ("<published/><published/>", "published appears twice in entry"),
+        ("<id>1</id><id>2</id>", "id appears twice in entry"),
+        ("<thr:total>0</thr:total><thr:total>1</thr:total>", "total appears twice in entry"),
+        ("<activity:verb/><activity:verb/>", "verb appears twice in entry"),
+        ("<activity:object/><activity:object/>", "object appears twice in entry"),
+        ("<service:provider/><service:provider/>", "provider appears twice in entry"),
+        ("<service:provider><name/><name/></service:provider>", "name appears twice in provider"),
+        ("<activity:object><title/><title/></activity:object>", "title appears twice in object"),
     ] {
-        assert_eq!(read(inside), Err(Unreadable::Malformed(told.to_owned())), "{inside}");
+        assert_eq!(read(inside), Err(Unreadable::Malformed(message.to_owned())), "{inside}");
     }
 }
 
@@ -208,7 +208,7 @@ fn feed(inside: &str) -> Result<Vec<Result<RawActivity, Unreadable>>, Unreadable
 }
 
 #[test]
-fn a_bad_entry_does_not_hold_the_others_back() {
+fn an_invalid_entry_does_not_affect_the_others() {
     let long = "x".repeat(MAX_BODY);
     let many = "<a/>".repeat(20_000);
     let entries = feed(&format!(
@@ -216,33 +216,33 @@ fn a_bad_entry_does_not_hold_the_others_back() {
         <entry><id>3</id><content>{long}</content></entry><entry>{many}</entry>
         <entry xmlns='urn:x'/><entry><id>4</id><title type='xhtml'/></entry><entry><id>5</id></entry>"
     ));
-    let told: Vec<_> = entries.unwrap().into_iter().map(|one| one.map(|raw| raw.source_id)).collect();
+    let results: Vec<_> = entries.unwrap().into_iter().map(|one| one.map(|raw| raw.source_id)).collect();
     let wrong = |text: &str| Err(Unreadable::Malformed(text.to_owned()));
     assert_eq!(
-        told[..4],
+        results[..4],
         [
             Ok(text("1")),
-            wrong("id is there twice in entry"),
+            wrong("id appears twice in entry"),
             Err(Unreadable::TooLarge),
             Err(Unreadable::TooLarge),
         ]
     );
-    assert!(matches!(told[4], Err(Unreadable::Malformed(_))));
-    assert_eq!(told[5..], [Ok(text("5"))]);
+    assert!(matches!(results[4], Err(Unreadable::Malformed(_))));
+    assert_eq!(results[5..], [Ok(text("5"))]);
     assert_eq!(feed(""), Ok(Vec::new()));
 }
 
 #[test]
-fn what_is_no_feed_holds_nothing() {
-    for (text, told) in [
+fn a_malformed_feed_is_rejected_as_a_whole() {
+    for (text, message) in [
         ("<entry xmlns='http://www.w3.org/2005/Atom'/>", "expected an Atom feed"),
         ("<feed><entry/></feed>", "in Atom's namespace"),
         ("<feed xmlns='http://www.w3.org/2005/Atom'><entry><id>1</id></entry>", "cut off"),
         ("<!DOCTYPE feed><feed xmlns='http://www.w3.org/2005/Atom'/>", "document type"),
-        ("", "begins with <"),
+        ("", "starting with <"),
     ] {
         let why = read_feed(text.as_bytes()).unwrap_err().to_string();
-        assert!(why.contains(told), "{text}: {why}");
+        assert!(why.contains(message), "{text}: {why}");
     }
     let entries = |count: usize| feed(&"<entry/>".repeat(count)).map(|entries| entries.len());
     assert_eq!(entries(MAX_ENTRIES), Ok(MAX_ENTRIES));
@@ -251,25 +251,24 @@ fn what_is_no_feed_holds_nothing() {
 }
 
 #[test]
-fn a_service_may_be_named_for_all() {
+fn the_service_of_a_feed_applies_to_its_entries() {
     let named = |name: &str| format!("<service:provider><name>{name}</name></service:provider>");
     let (a, b, c) = (named("a"), named("b"), named("c"));
     let entries = format!(
         "<entry>{a}</entry><entry><source>{b}</source></entry><entry/><entry>{a}<source>{b}</source></entry>"
     );
-    let names = |feed: Result<Vec<Result<RawActivity, Unreadable>>, Unreadable>| -> Vec<Said> {
+    let names = |feed: Result<Vec<Result<RawActivity, Unreadable>>, Unreadable>| -> Vec<RawValue> {
         feed.unwrap().into_iter().map(|entry| entry.unwrap().service.name).collect()
     };
-    assert_eq!(names(feed(&entries)), [text("a"), text("b"), Said::Nothing, text("a")]);
+    assert_eq!(names(feed(&entries)), [text("a"), text("b"), RawValue::Absent, text("a")]);
     let expected = [text("a"), text("b"), text("c"), text("a")];
     assert_eq!(names(feed(&format!("{c}{entries}"))), expected);
-    assert_eq!(names(feed(&format!("{entries}{c}"))), expected, "it may come last");
-    let told = feed(&format!("{c}{entries}{b}{a}")).unwrap_err().to_string();
-    assert_eq!(told, "provider is there twice in feed");
+    assert_eq!(names(feed(&format!("{entries}{c}"))), expected, "the provider may come last");
+    let message = feed(&format!("{c}{entries}{b}{a}")).unwrap_err().to_string();
+    assert_eq!(message, "provider appears twice in feed");
 }
 
-/// Feeds full of what is cheap to write. What is not linear would take minutes, also on a machine that has nothing else
-/// to do.
+/// Feeds of cheap but expensive-looking content. Anything but linear time would take minutes, even on an idle machine.
 #[test]
 fn hostile_feeds_cost_little() {
     let full = |piece: &str| piece.repeat((1 << 18) / piece.len());

@@ -1,12 +1,12 @@
-//! What holds for all four representations, and what the three of them say in other words.
+//! Rules of all four formats, and the agreement of three of them.
 
 use super::*;
-use crate::ingest::Said;
+use crate::ingest::RawValue;
 use infoset::{FastInfosetWriter, Name, Sink};
 use std::time::{Duration, Instant};
 
 #[test]
-fn media_types() {
+fn media_types_select_the_format() {
     let unreadable = || Err("expected UTF-8");
     for (text, expected) in [
         ("application/json", Ok(Some(Format::Json))),
@@ -27,15 +27,15 @@ fn media_types() {
         ("json", Ok(None)),
         ("", Ok(None)),
     ] {
-        match (form_of(text), expected) {
+        match (format_of_media_type(text), expected) {
             (Err(wrong), Err(part)) => assert!(wrong.to_string().contains(part), "{text}: {wrong}"),
             (form, expected) => assert_eq!(form.ok(), expected.ok(), "{text}"),
         }
     }
 }
 
-/// The same activity in the three that have the contract's names.
-fn alike() -> [(Format, Vec<u8>); 3] {
+/// The same activity in the three formats with the names of the API.
+fn same_activity() -> [(Format, Vec<u8>); 3] {
     let json = r#"{"Title": " R&D ", "Category": "BookmarkShared", "Verb": "share", "Type": "bookmark", "SourceId": "1",
         "SourceService": {"Name": "Delicious", "IconUrl": "i", "WebsiteURL": "w"}, "CommentsAvailable": true,
         "CommentCount": 3, "LikeCount": "7", "PublishedDate": "p", "Visibility": "direct", "To": ["bob", "carol"],
@@ -59,19 +59,20 @@ fn alike() -> [(Format, Vec<u8>); 3] {
 }
 
 #[test]
-fn three_say_the_same() {
-    let [json, others @ ..] = alike().map(|(form, bytes)| (form, read_activity(&bytes, form).unwrap()));
-    assert_eq!(json.1.title, Said::text(" R&D "), "blanks are kept");
-    assert_eq!(json.1.to, Some(vec![Said::text("bob"), Said::text("carol")]));
+fn json_xml_and_fast_infoset_agree() {
+    let [json, others @ ..] =
+        same_activity().map(|(form, bytes)| (form, read_activity(&bytes, form).unwrap()));
+    assert_eq!(json.1.title, RawValue::text(" R&D "), "surrounding blanks are kept");
+    assert_eq!(json.1.to, Some(vec![RawValue::text("bob"), RawValue::text("carol")]));
     for (form, raw) in others {
         assert_eq!(raw, json.1, "{form:?}");
     }
 }
 
 #[test]
-fn what_is_cut_off_is_refused() {
+fn truncated_bodies_are_rejected() {
     let entry = "<entry xmlns='http://www.w3.org/2005/Atom'><title>x</title></entry>";
-    for (form, bytes) in alike().into_iter().chain([(Format::Atom, entry.into())]) {
+    for (form, bytes) in same_activity().into_iter().chain([(Format::Atom, entry.into())]) {
         assert!(read_activity(&bytes, form).is_ok());
         for end in 0..bytes.len() {
             let read = read_activity(&bytes[..end], form);
@@ -80,7 +81,7 @@ fn what_is_cut_off_is_refused() {
         let with_a_tail = [&bytes[..], b"x"].concat();
         assert!(read_activity(&with_a_tail, form).is_err(), "{form:?}");
         for other in Format::ALL.into_iter().filter(|other| *other != form) {
-            assert!(read_activity(&bytes, other).is_err(), "{form:?} is no {other:?}");
+            assert!(read_activity(&bytes, other).is_err(), "{form:?} was read as {other:?}");
         }
         let long = [&bytes[..], &vec![b' '; MAX_BODY]].concat();
         assert_eq!(read_activity(&long, form), Err(Unreadable::TooLarge));
@@ -88,7 +89,7 @@ fn what_is_cut_off_is_refused() {
 }
 
 #[test]
-fn the_root_is_the_activity() {
+fn the_root_must_be_an_activity() {
     for (form, text, expected) in [
         (Format::Xml, "<Nothing/>", "expected Activity, without a namespace, at the root, not Nothing"),
         (Format::Xml, "<Activities><Activity/></Activities>", "not Activities"),
@@ -97,8 +98,8 @@ fn the_root_is_the_activity() {
         (Format::Atom, "<entry/>", "expected an Atom entry, in Atom's namespace, at the root, not entry"),
         (Format::Atom, "<feed xmlns='http://www.w3.org/2005/Atom'/>", "not feed"),
     ] {
-        let told = read_activity(text.as_bytes(), form).unwrap_err().to_string();
-        assert!(told.contains(expected), "{text}: {told}");
+        let message = read_activity(text.as_bytes(), form).unwrap_err().to_string();
+        assert!(message.contains(expected), "{text}: {message}");
     }
 }
 
@@ -112,21 +113,21 @@ fn hostile_infosets_cost_little() {
     };
     let deep = bomb(&|writer| (0..10_000).for_each(|_| writer.open(Name::local("a"))));
     let wide = bomb(&|writer| (0..30_000).for_each(|_| writer.leaf(Name::local("a"), "")));
-    // The long text is in a table, and each octet after it repeats it.
+    // The long text is in a table, and each following byte repeats it.
     let repeated = bomb(&|writer| (0..2_000).for_each(|_| writer.leaf(Name::local("a"), &"x".repeat(60))));
     for (what, bytes) in [("deep", deep), ("wide", wide), ("repeated", repeated)] {
         let start = Instant::now();
         let read = read_activity(&bytes, Format::FastInfoset);
         assert!(start.elapsed() < Duration::from_secs(5), "{what} took {:?}", start.elapsed());
-        assert!(read.is_err() || what == "repeated", "{what} is read");
+        assert!(read.is_err() || what == "repeated", "{what} was accepted");
     }
 }
 
 #[test]
-fn counts_that_atom_leaves_out_stay() {
+fn counts_that_atom_omits_stay() {
     let counted = |comments, likes| Comments::Counted { comments, likes };
     let nothing = Comments::Available(false);
-    for (said, before, after) in [
+    for (sent, before, after) in [
         (nothing, None, nothing),
         (nothing, Some(Comments::Available(true)), Comments::Available(true)),
         (nothing, Some(counted(3, 7)), counted(3, 7)),
@@ -137,9 +138,9 @@ fn counts_that_atom_leaves_out_stay() {
         (counted(4, 0), Some(Comments::Available(true)), counted(4, 0)),
         (counted(4, 0), Some(counted(3, 7)), counted(4, 7)),
     ] {
-        assert_eq!(counts_after(Format::Atom, said, before), after, "{said:?} after {before:?}");
+        assert_eq!(counts_after(Format::Atom, sent, before), after, "{sent:?} after {before:?}");
         for other in [Format::Json, Format::Xml, Format::FastInfoset] {
-            assert_eq!(counts_after(other, said, before), said, "the others say all there is to say");
+            assert_eq!(counts_after(other, sent, before), sent, "other formats replace all counts");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is XML, what is not, and that somebody else's parser thinks the same.
+//! Well-formed and malformed XML, compared with roxmltree.
 
 use super::super::read::LIMITS;
 use super::*;
@@ -11,9 +11,9 @@ fn tree(text: impl AsRef<[u8]>) -> Result<Element, Unreadable> {
     Ok(tree.finish().unwrap())
 }
 
-/// The same as roxmltree has it.
-fn theirs(text: &str) -> Result<Element, roxmltree::Error> {
-    fn tell(node: roxmltree::Node<'_, '_>, tree: &mut TreeBuilder) {
+/// The same document parsed by roxmltree.
+fn roxmltree_tree(text: &str) -> Result<Element, roxmltree::Error> {
+    fn send(node: roxmltree::Node<'_, '_>, tree: &mut TreeBuilder) {
         if let Some(text) = node.text().filter(|_| node.is_text()) {
             tree.text(text);
         } else if node.is_element() {
@@ -27,17 +27,17 @@ fn theirs(text: &str) -> Result<Element, roxmltree::Error> {
                 })
                 .collect();
             tree.start(name, &[], &attributes);
-            node.children().for_each(|child| tell(child, tree));
+            node.children().for_each(|child| send(child, tree));
             tree.end();
         }
     }
     let document = roxmltree::Document::parse(text)?;
     let mut tree = TreeBuilder::new();
-    tell(document.root_element(), &mut tree);
+    send(document.root_element(), &mut tree);
     Ok(tree.finish().unwrap())
 }
 
-/// Without what means nothing: prefixes and declarations.
+/// Without prefixes and declarations, which do not matter.
 fn plain(mut element: Element) -> Element {
     element.namespaces.clear();
     element.name.prefix.clear();
@@ -82,21 +82,21 @@ const GOOD: [&str; 28] = [
 ];
 
 #[test]
-fn good_documents_are_what_others_read() {
+fn well_formed_documents_equal_those_of_roxmltree() {
     for text in GOOD {
         let ours = tree(text).unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
-        assert_eq!(plain(ours), theirs(text).unwrap(), "{text}");
+        assert_eq!(plain(ours), roxmltree_tree(text).unwrap(), "{text}");
     }
 }
 
 const BAD: [(&str, &str); 76] = [
-    ("", "begins with <"),
-    (" \n", "begins with <"),
-    ("{}", "begins with <"),
-    ("\u{feff}\u{feff}<a/>", "begins with <"),
-    ("x<a/>", "begins with <"),
-    ("<!-- -->", "there is no element"),
-    ("<?xml version='1.0'?>", "there is no element"),
+    ("", "starting with <"),
+    (" \n", "starting with <"),
+    ("{}", "starting with <"),
+    ("\u{feff}\u{feff}<a/>", "starting with <"),
+    ("x<a/>", "starting with <"),
+    ("<!-- -->", "expected a root element"),
+    ("<?xml version='1.0'?>", "expected a root element"),
     ("<a/>x", "inside the root"),
     ("<a/>&amp;", "inside the root"),
     ("<a/><![CDATA[]]>", "inside the root"),
@@ -113,22 +113,22 @@ const BAD: [(&str, &str); 76] = [
     ("<a b='", "not closed"),
     ("<a b='<'/>", "&lt;"),
     ("<a b='&'/>", "&amp;"),
-    ("<a b='&nbsp;'/>", "&nbsp; stands for nothing"),
+    ("<a b='&nbsp;'/>", "unknown reference &nbsp;"),
     ("<a b=1/>", "in quotes"),
     ("<a b/>", "in quotes"),
-    ("<a b='1'c='2'/>", "apart"),
+    ("<a b='1'c='2'/>", "must be separated"),
     ("<a b='1' b='2'/>", "given twice"),
     ("<a =''/>", "in quotes"),
-    ("<a 1b=''/>", "no name"),
-    ("<a b:='' />", "no name"),
-    ("<a :b='' />", "no name"),
-    ("<a b:c:d='' xmlns:b='u'/>", "no name"),
-    ("<1a/>", "no name"),
+    ("<a 1b=''/>", "invalid name"),
+    ("<a b:='' />", "invalid name"),
+    ("<a :b='' />", "invalid name"),
+    ("<a b:c:d='' xmlns:b='u'/>", "invalid name"),
+    ("<1a/>", "invalid name"),
     ("< a/>", "a name"),
-    ("<a/b/>", "no name"),
-    ("<a!/>", "no name"),
-    ("<:a/>", "no name"),
-    ("<a:/>", "no name"),
+    ("<a/b/>", "invalid name"),
+    ("<a!/>", "invalid name"),
+    ("<:a/>", "invalid name"),
+    ("<a:/>", "invalid name"),
     ("<x:a/>", "not declared"),
     ("<a x:b=''/>", "not declared"),
     ("<xmlns:a/>", "not declared"),
@@ -141,25 +141,25 @@ const BAD: [(&str, &str); 76] = [
     ("<a xmlns:x='http://www.w3.org/XML/1998/namespace'/>", "can't be declared"),
     ("<a xmlns='http://www.w3.org/2000/xmlns/'/>", "can't be declared"),
     ("<a x:b='1' y:b='2' xmlns:x='u' xmlns:y='u'/>", "given twice"),
-    ("<a><b/>&nbsp;</a>", "&nbsp; stands for nothing"),
-    ("<a>&#0;</a>", "stands for nothing"),
-    ("<a>&#1;</a>", "stands for nothing"),
-    ("<a>&#xFFFE;</a>", "stands for nothing"),
-    ("<a>&#xD800;</a>", "stands for nothing"),
-    ("<a>&#x110000;</a>", "stands for nothing"),
-    ("<a>&#99999999999999999999;</a>", "stands for nothing"),
-    ("<a>&#X41;</a>", "stands for nothing"),
-    ("<a>&#+65;</a>", "stands for nothing"),
-    ("<a>&#;</a>", "stands for nothing"),
-    ("<a>&;</a>", "stands for nothing"),
+    ("<a><b/>&nbsp;</a>", "unknown reference &nbsp;"),
+    ("<a>&#0;</a>", "unknown reference"),
+    ("<a>&#1;</a>", "unknown reference"),
+    ("<a>&#xFFFE;</a>", "unknown reference"),
+    ("<a>&#xD800;</a>", "unknown reference"),
+    ("<a>&#x110000;</a>", "unknown reference"),
+    ("<a>&#99999999999999999999;</a>", "unknown reference"),
+    ("<a>&#X41;</a>", "unknown reference"),
+    ("<a>&#+65;</a>", "unknown reference"),
+    ("<a>&#;</a>", "unknown reference"),
+    ("<a>&;</a>", "unknown reference"),
     ("<a>&amp</a>", "not closed"),
     ("<a>]]></a>", "]]&gt;"),
     ("<a><!-- -- --></a>", "`--`"),
     ("<a><!-- ---></a>", "`--`"),
     ("<a><![cdata[]]></a>", "CDATA"),
     ("<a><![CDATA[</a>", "not closed"),
-    ("<a><?xml version='1.0'?></a>", "the first of all"),
-    (" <?xml version='1.0'?><a/>", "the first of all"),
+    ("<a><?xml version='1.0'?></a>", "must come first"),
+    (" <?xml version='1.0'?><a/>", "must come first"),
     ("<?XML version='1.0'?><a/>", "processing instruction"),
     ("<??><a/>", "processing instruction"),
     ("<a>\u{1}</a>", "U+0001"),
@@ -168,8 +168,8 @@ const BAD: [(&str, &str); 76] = [
     ("<é>&x;</é>", "(line 1, column 4)"),
 ];
 
-/// PulledActors read these nevertheless, against the rules.
-const FORGIVEN: [&str; 8] = [
+/// roxmltree accepts these, against the specification.
+const ACCEPTED_BY_ROXMLTREE: [&str; 8] = [
     "<?XML version='1.0'?><a/>",
     "<a :b='' />",
     "<:a/>",
@@ -181,21 +181,25 @@ const FORGIVEN: [&str; 8] = [
 ];
 
 #[test]
-fn what_is_no_xml_is_told_with_its_place() {
+fn malformed_documents_are_rejected_with_the_position() {
     for (text, expected) in BAD {
-        let Err(Unreadable::Malformed(told)) = tree(text) else { panic!("{text} is read") };
-        assert!(told.contains(expected), "{text}: {told}");
-        assert_eq!(theirs(text).is_ok(), FORGIVEN.contains(&text), "{text} is XML to others");
+        let Err(Unreadable::Malformed(message)) = tree(text) else { panic!("{text} was accepted") };
+        assert!(message.contains(expected), "{text}: {message}");
+        assert_eq!(
+            roxmltree_tree(text).is_ok(),
+            ACCEPTED_BY_ROXMLTREE.contains(&text),
+            "{text} is accepted by roxmltree"
+        );
     }
-    assert_eq!(tree(b"<a>\xff</a>"), Err(Unreadable::Malformed("no UTF-8 from octet 3 on".to_owned())),);
-    assert!(tree(b"<a>\xed\xa0\x80</a>").is_err(), "a surrogate is no character");
+    assert_eq!(tree(b"<a>\xff</a>"), Err(Unreadable::Malformed("invalid UTF-8 at byte 3".to_owned())),);
+    assert!(tree(b"<a>\xed\xa0\x80</a>").is_err(), "a surrogate was accepted");
     let long = format!("<a>&{};</a>", "x".repeat(50_000));
-    let told = tree(long).unwrap_err().to_string();
-    assert!(told.len() < 1_000 && told.contains("(line 1"), "{told}");
+    let message = tree(long).unwrap_err().to_string();
+    assert!(message.len() < 1_000 && message.contains("(line 1"), "{message}");
 }
 
 #[test]
-fn declarations() {
+fn only_plain_xml_declarations_are_accepted() {
     for (text, expected) in [
         ("<?xml version='1.0' encoding='ISO-8859-1'?><a/>", "not the encoding ISO-8859-1"),
         ("<?xml version='1.0' encoding='UTF-16'?><a/>", "not the encoding UTF-16"),
@@ -203,26 +207,26 @@ fn declarations() {
         ("<?xml?><a/>", "version 1.0"),
         ("<?xml encoding='UTF-8'?><a/>", "version 1.0"),
         ("<?xml encoding='UTF-8' version='1.0'?><a/>", "version 1.0"),
-        ("<?xml version='1.0' standalone='maybe'?><a/>", "nothing else"),
-        ("<?xml version='1.0' standalone='yes' encoding='UTF-8'?><a/>", "nothing else"),
-        ("<?xml version='1.0' more='x'?><a/>", "nothing else"),
-        ("<?xml version='1.0'encoding='UTF-8'?><a/>", "apart"),
+        ("<?xml version='1.0' standalone='maybe'?><a/>", "expected only version"),
+        ("<?xml version='1.0' standalone='yes' encoding='UTF-8'?><a/>", "expected only version"),
+        ("<?xml version='1.0' more='x'?><a/>", "expected only version"),
+        ("<?xml version='1.0'encoding='UTF-8'?><a/>", "must be separated"),
         ("<!DOCTYPE a><a/>", "document type"),
         ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "document type"),
         ("<!doctype a><a/>", "document type"),
         ("<!DOCTYPE a SYSTEM 'file:///etc/hostname'><a/>", "document type"),
-        ("<?xml xmlns:x='u' version='1.0'?><a/>", "nothing else"),
+        ("<?xml xmlns:x='u' version='1.0'?><a/>", "expected only version"),
         ("<!DOCTYPE><a/>", "DOCTYPE"),
         ("<!ENTITY b 'c'><a/>", "markup"),
     ] {
-        let told = tree(text).unwrap_err().to_string();
-        assert!(told.contains(expected), "{text}: {told}");
+        let message = tree(text).unwrap_err().to_string();
+        assert!(message.contains(expected), "{text}: {message}");
     }
 }
 
-/// Good documents, cut up and put together by chance: whatever comes of it, both parsers take it or neither does.
+/// Well-formed documents, cut up and combined at random: both parsers accept the result or neither does.
 #[test]
-fn any_text_is_xml_to_all_or_to_none() {
+fn both_parsers_accept_the_same_texts() {
     const PIECES: [&str; 30] = [
         "<",
         ">",
@@ -277,28 +281,28 @@ fn any_text_is_xml_to_all_or_to_none() {
             text.splice(into, piece);
         }
         let text: String = text.into_iter().collect();
-        match (tree(&text), theirs(&text)) {
-            (Ok(ours), Ok(theirs)) => {
-                // They leave a carriage return as it is where a reference follows.
-                assert!(plain(ours) == theirs || text.contains('\r'), "{text:?}");
+        match (tree(&text), roxmltree_tree(&text)) {
+            (Ok(ours), Ok(roxmltree_tree)) => {
+                // roxmltree keeps a carriage return that is followed by a reference.
+                assert!(plain(ours) == roxmltree_tree || text.contains('\r'), "{text:?}");
                 read_by_both += 1;
             }
             (Err(_), Err(_)) => refused_by_both += 1,
-            (Ok(_), Err(why)) => panic!("{text:?} is read, but is no XML: {why}"),
+            (Ok(_), Err(why)) => panic!("{text:?} was accepted, but is not well-formed: {why}"),
             (Err(why), Ok(_)) => {
-                // They forgive what stands in declarations and instructions, prefixes of no letters or for nothing, and
-                // references to characters that there are not.
-                let forgiven = ["<?", "</:", "&#x"].iter().any(|part| text.contains(part));
+                // roxmltree is lenient about declarations and instructions, prefixes without letters or for an empty
+                // namespace, and references to characters that do not exist.
+                let lenient = ["<?", "</:", "&#x"].iter().any(|part| text.contains(part));
                 let prefix =
                     why.to_string().starts_with(':') || why.to_string().contains("can't be declared");
-                assert!(forgiven || prefix, "{text:?} is refused: {why}");
+                assert!(lenient || prefix, "{text:?} was rejected: {why}");
             }
         }
     }
     assert!(read_by_both > 10_000 && refused_by_both > 10_000, "{read_by_both} {refused_by_both}");
 }
 
-/// The longest body that there may be, of each of these over and over: refused for a limit or read, but at once.
+/// Bodies of the maximum size, made of repetitions: accepted or rejected because of a limit, but quickly.
 #[test]
 fn hostile_documents_cost_little() {
     let full = |start: &str, piece: &dyn Fn(usize) -> String, end: &str| {
@@ -350,10 +354,10 @@ fn hostile_documents_cost_little() {
         let took = start.elapsed();
         match (refused, read) {
             (None, read) => assert!(read.is_ok(), "{what}: {read:?}"),
-            (Some(_), Ok(_)) => panic!("{what} is read"),
+            (Some(_), Ok(_)) => panic!("{what} was accepted"),
             (Some(expected), Err(why)) => assert!(why.to_string().contains(expected), "{what}: {why}"),
         }
-        // A hundred times what it takes, for machines that are busy.
+        // A hundred times the usual duration, for busy machines.
         assert!(took < Duration::from_secs(5), "{what} took {took:?}");
     }
 }

@@ -1,6 +1,6 @@
-//! Accounts, and who follows whom.
+//! Accounts, followers and followees.
 
-use super::super::operation::{Answer, Body, Group, Operation, represented};
+use super::super::operation::{Group, Operation, RequestBody, ResponseSpec, media_types};
 use super::super::parameter;
 use super::WITHOUT_ATOM;
 use http::Method;
@@ -15,39 +15,39 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn accounts() -> Vec<Operation> {
-    let body = Body {
-        about: "The fields to change: a bare object in JSON, or under `User`, as a read gives it; `User` at the root in \
-                XML and Fast Infoset. At most 64 KiB.",
-        media: represented(WITHOUT_ATOM, "AccountChanges", "AccountChanges").collect(),
-        needed: true,
+    let body = RequestBody {
+        about: "The fields to change. JSON: an object, optionally under `User` as in a response. XML and Fast Infoset: \
+                the root element `User`. At most 64 KiB.",
+        media: media_types(WITHOUT_ATOM, "AccountChanges", "AccountChanges").collect(),
+        required: true,
     };
     vec![
         Operation::new(Method::GET, "readUser", USER, Group::Accounts)
-            .does("Read what is told of an account", "For whoever may read its collections.")
+            .does("Get an account's profile", "For callers that may read the account's collections.")
             .takes([parameter::format(WITHOUT_ATOM)])
-            .answers(Answer::new(200, "The account.").formats(WITHOUT_ATOM, "User", "Account"))
+            .responds(ResponseSpec::new(200, "The account.").formats(WITHOUT_ATOM, "User", "Account"))
             .fails(&["parameter", "not-found", "not-acceptable"])
             .example(r#"curl -H "ServicePSK: $KEY" "$BASE/200909/user/alice?format=json""#),
         Operation::new(Method::PUT, "putUser", USER, Group::Accounts)
             .does(
-                "Make or change an account",
-                "An operator makes an account or changes any; an account changes itself. One that is made like this \
-                 has no password.",
+                "Create or update an account",
+                "Operators create accounts and update any account. An account can update itself. An account created \
+                 by this operation has no password.",
             )
             .sends(body)
-            .answers(Answer::new(201, "It is new.").headers(&["Location"]))
-            .answers(Answer::new(200, "It was there, and is changed."))
+            .responds(ResponseSpec::new(201, "The account was created.").headers(&["Location"]))
+            .responds(ResponseSpec::new(200, "The account was updated."))
             .fails(&["forbidden", "not-found", "name-gone", "media-type", "unprocessable"])
             .example(
                 r#"curl -X PUT -H "ServicePSK: $KEY" -H "Content-Type: application/json" -d '{"GivenName": "Alice", "Public": true}' "$BASE/200909/user/alice""#,
             ),
         Operation::new(Method::DELETE, "deleteUser", USER, Group::Accounts)
             .does(
-                "Remove an account for good",
-                "Its credentials and edges end, its activities leave every collection, and its name is not given again. \
-                 A token can't remove the account that lent it.",
+                "Delete an account",
+                "This cannot be undone. The account's credentials, follows and activities are deleted, and its name is \
+                 never reused. A token cannot delete the account that granted it.",
             )
-            .answers(Answer::new(204, "It is gone."))
+            .responds(ResponseSpec::new(204, "The account was deleted."))
             .fails(&["forbidden", "not-found"])
             .example(r#"curl -X DELETE -H "ServicePSK: $KEY" "$BASE/200909/user/alice""#),
     ]
@@ -57,8 +57,8 @@ fn edges() -> Vec<Operation> {
     let list = |id, path| {
         Operation::new(Method::GET, id, path, Group::Following)
             .takes(parameter::of_lists(WITHOUT_ATOM))
-            .answers(
-                Answer::new(200, "A page of the list.")
+            .responds(
+                ResponseSpec::new(200, "A page of the list.")
                     .formats(WITHOUT_ATOM, "Users", "UserList")
                     .headers(&["Link"]),
             )
@@ -66,28 +66,29 @@ fn edges() -> Vec<Operation> {
     };
     let edge = |method, id| {
         Operation::new(method, id, EDGE, Group::Following)
-            .answers(Answer::new(204, "It is so, or was already."))
+            .responds(ResponseSpec::new(204, "The change is done, or there was nothing to change."))
             .fails(&["forbidden", "not-found", "unprocessable"])
     };
-    let others = "PulledActors than the account itself and operators see only public accounts in it. The order is the service's.";
+    let visibility =
+        "Only the account itself and operators see private accounts in the list. The order is not specified.";
     vec![
         list("readFollowing", "/200909/user/{user}/following")
-            .does("Read whom an account follows", others)
+            .does("List the accounts that an account follows", visibility)
             .example(r#"curl -H "ServicePSK: $KEY" "$BASE/200909/user/alice/following?format=json""#),
         list("readFollowers", "/200909/user/{user}/followers")
-            .does("Read who follows an account", others)
+            .does("List the followers of an account", visibility)
             .example(r#"curl -H "ServicePSK: $KEY" "$BASE/200909/user/alice/followers?format=json""#),
         edge(Method::PUT, "follow")
             .does(
                 "Follow an account",
-                "It brings what is received from then on, and the newest 50 public ones from before. Nobody follows \
-                 themselves.",
+                "Adds the newest 50 public activities of the followed account, and all that are received from then on. \
+                 An account cannot follow itself.",
             )
             .example(r#"curl -X PUT -H "ServicePSK: $KEY" "$BASE/200909/user/alice/following/carol""#),
         edge(Method::DELETE, "unfollow")
             .does(
-                "Do not follow an account any more",
-                "It takes the other's activities out at once, but for those that address the account.",
+                "Unfollow an account",
+                "Removes the other account's activities immediately, except those addressed to the follower.",
             )
             .example(r#"curl -X DELETE -H "ServicePSK: $KEY" "$BASE/200909/user/alice/following/carol""#),
     ]

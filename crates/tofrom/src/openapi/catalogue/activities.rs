@@ -1,6 +1,6 @@
-//! Writing what an account did.
+//! Reading and writing activities.
 
-use super::super::operation::{Answer, Body, Group, Operation, represented};
+use super::super::operation::{Group, Operation, RequestBody, ResponseSpec, media_types};
 use super::super::{Schema, parameter};
 use http::Method;
 use model::Format;
@@ -12,21 +12,21 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn put() -> Operation {
-    let body = Body {
-        about: "One activity: a bare object in JSON, `Activity` at the root in XML and Fast Infoset, an `entry` in Atom. \
-                At most 64 KiB, in UTF-8, not compressed.",
-        media: represented(&Format::ALL, "NewActivity", "NewActivity").collect(),
-        needed: true,
+    let body = RequestBody {
+        about: "The activity. JSON: an object. XML and Fast Infoset: the root element `Activity`. Atom: an `entry`. At \
+                most 64 KiB, in UTF-8, not compressed.",
+        media: media_types(&Format::ALL, "NewActivity", "NewActivity").collect(),
+        required: true,
     };
     Operation::new(Method::PUT, "putActivity", ITEM, Group::Activities)
         .does(
-            "Write an activity",
-            "The user did this on that service. The same content again changes nothing; other content is a new version \
-             of the same activity, which keeps its identifier, received date, published time, type and verb.",
+            "Create or update an activity",
+            "Records what the user did on a service. Idempotent: the same content changes nothing. Different content \
+             updates the activity, which keeps its identifier, received date, published time, type and verb.",
         )
         .sends(body)
-        .answers(Answer::new(201, "It is new, and on disk.").headers(&["Location"]))
-        .answers(Answer::new(200, "It was there, and is now as it was sent.").headers(&["Location"]))
+        .responds(ResponseSpec::new(201, "The activity was created and is durable.").headers(&["Location"]))
+        .responds(ResponseSpec::new(200, "The activity exists and has the content of the request.").headers(&["Location"]))
         .fails(&["forbidden", "not-found", "media-type", "unprocessable"])
         .example(
             r#"curl -X PUT -H "ServicePSK: $KEY" -H "Content-Type: application/json" -d '{"Category": "BookmarkShared", "Title": "Alice shared a page", "Bookmark": {"Url": "https://example.org/atom"}}' "$BASE/200909/activity/alice/from/Delicious/post-42""#,
@@ -35,14 +35,14 @@ fn put() -> Operation {
 
 fn read() -> Operation {
     Operation::new(Method::GET, "readActivity", ITEM, Group::Activities)
-        .does("Read an activity", "For whoever may see it in the account's `from`.")
+        .does("Get an activity", "For callers that may see it in the account's `from`.")
         .takes([parameter::format(&Format::ALL), parameter::if_none_match()])
-        .answers(
-            Answer::new(200, "The activity, as it can be put back.")
+        .responds(
+            ResponseSpec::new(200, "The activity, in a form that can be sent back with PUT.")
                 .formats(&Format::ALL, "Activity", "Activity")
                 .headers(&["ETag"]),
         )
-        .answers(Answer::new(304, "It has not changed.").headers(&["ETag"]))
+        .responds(ResponseSpec::new(304, "The activity has not changed.").headers(&["ETag"]))
         .fails(&["parameter", "not-found", "not-acceptable"])
         .example(
             r#"curl -H "ServicePSK: $KEY" "$BASE/200909/activity/alice/from/Delicious/post-42?format=json""#,
@@ -51,18 +51,18 @@ fn read() -> Operation {
 
 fn read_by_url() -> Operation {
     Operation::new(Method::GET, "readActivityByUrl", "/activity/{activity}", Group::Activities)
-        .where_a_page_is()
+        .also_a_page()
         .does(
-            "Read an activity at its ActivityUrl",
-            "For every caller that may see it: its actor, the accounts that it addresses, the followers whom it \
-             reaches, operators, and everybody if the actor's account and the activity are public. Without a credential \
-             and with HTML preferred it is a page for people.",
+            "Get an activity by its ActivityUrl",
+            "For callers that may see the activity: its actor, its recipients, the followers that it was delivered to, \
+             operators, and every caller if the actor's account and the activity are public. Without a credential, a \
+             client that prefers HTML gets a web page.",
         )
         .takes([parameter::format(&Format::ALL), parameter::if_none_match()])
-        .answers(
-            Answer::new(200, "The activity.").formats(&Format::ALL, "Activity", "Activity").headers(&["ETag"]),
+        .responds(
+            ResponseSpec::new(200, "The activity.").formats(&Format::ALL, "Activity", "Activity").headers(&["ETag"]),
         )
-        .answers(Answer::new(304, "It has not changed.").headers(&["ETag"]))
+        .responds(ResponseSpec::new(304, "The activity has not changed.").headers(&["ETag"]))
         .fails(&["parameter", "not-found", "not-acceptable"])
         .example(
             r#"curl -H "ServicePSK: $KEY" -H "Accept: application/json" "$BASE/activity/01a1dc1e-de01-7f0f-88b3-717cbb004bb1""#,
@@ -71,8 +71,11 @@ fn read_by_url() -> Operation {
 
 fn delete() -> Operation {
     Operation::new(Method::DELETE, "deleteActivity", ITEM, Group::Activities)
-        .does("Take an activity back", "It leaves every collection at once. A later PUT is a new activity.")
-        .answers(Answer::new(204, "It is gone."))
+        .does(
+            "Delete an activity",
+            "Removes it from every collection immediately. A later PUT creates a new activity.",
+        )
+        .responds(ResponseSpec::new(204, "The activity was deleted."))
         .fails(&["forbidden", "not-found"])
         .example(
             r#"curl -X DELETE -H "ServicePSK: $KEY" "$BASE/200909/activity/alice/from/Delicious/post-42""#,
@@ -81,20 +84,20 @@ fn delete() -> Operation {
 
 fn post() -> Operation {
     let feed = Schema::text().about("An Atom feed whose entries have an `id` and a `service:provider`.");
-    let body = Body {
-        about: "Up to 1,000 activities and 8 MiB: an object a line, or an Atom feed.",
+    let body = RequestBody {
+        about: "At most 1,000 activities and 8 MiB: one JSON object per line, or an Atom feed.",
         media: vec![("application/x-ndjson", Schema::named("BatchItem")), ("application/atom+xml", feed)],
-        needed: true,
+        required: true,
     };
     Operation::new(Method::POST, "postActivities", "/200909/activity/{user}/from", Group::Activities)
         .does(
-            "Write many activities at once",
-            "Each is taken or refused by itself, in their order; a bad one does not hold the others back. To send them \
-             again is safe.",
+            "Create or update a batch of activities",
+            "Each activity is accepted or rejected separately, in order. An invalid one does not affect the others. \
+             Idempotent: the batch can safely be sent again.",
         )
         .sends(body)
-        .answers(
-            Answer::new(200, "What became of each: a line for each, in their order.")
+        .responds(
+            ResponseSpec::new(200, "One result per line, in the order of the request.")
                 .media("application/x-ndjson", Schema::named("BatchLine")),
         )
         .fails(&["forbidden", "not-found", "media-type"])
@@ -107,10 +110,10 @@ fn remove() -> Operation {
     let path = "/200909/activity/{user}/to/{activity}";
     Operation::new(Method::DELETE, "removeReceived", path, Group::Activities)
         .does(
-            "Remove an activity from what reaches an account",
-            "The recipient does not want to be reached by it. It stays where it is otherwise.",
+            "Remove a received activity",
+            "Removes the activity from the recipient's `to` and `tofrom`. Other collections are not affected.",
         )
-        .answers(Answer::new(204, "It is not in `to` any more."))
+        .responds(ResponseSpec::new(204, "The activity was removed from `to`."))
         .fails(&["forbidden", "not-found"])
         .example(
             r#"curl -X DELETE -H "ServicePSK: $KEY" "$BASE/200909/activity/alice/to/01a1dc1e-de01-7f0f-88b3-717cbb004bb1""#,

@@ -1,6 +1,6 @@
-//! Who asks, and the steps by which an application comes to ask for somebody.
+//! The caller's credential, and the steps of the OAuth flow.
 
-use super::super::operation::{Answer, Body, Group, Operation};
+use super::super::operation::{Group, Operation, RequestBody, ResponseSpec};
 use super::super::{Schema, parameter};
 use super::WITHOUT_ATOM;
 use http::Method;
@@ -21,10 +21,10 @@ pub(super) fn operations() -> Vec<Operation> {
 fn who_am_i() -> Operation {
     Operation::new(Method::GET, "whoAmI", "/200909/whoami", Group::Caller)
         .does(
-            "Ask what a credential stands for",
-            "Any credential will do. Only `Accept` chooses the representation.",
+            "Get the authenticated account",
+            "Accepts any credential. Only `Accept` selects the representation.",
         )
-        .answers(Answer::new(200, "The caller.").formats(WITHOUT_ATOM, "WhoAmI", "Caller"))
+        .responds(ResponseSpec::new(200, "The caller.").formats(WITHOUT_ATOM, "WhoAmI", "Caller"))
         .fails(&["not-acceptable"])
         .example(r#"curl -H "ServicePSK: $KEY" -H "Accept: application/json" "$BASE/200909/whoami""#)
 }
@@ -32,18 +32,18 @@ fn who_am_i() -> Operation {
 fn end_token() -> Operation {
     Operation::new(Method::DELETE, "endToken", "/200909/whoami/token", Group::Caller)
         .does(
-            "End the token that signs the request",
-            "An application gives back what it was granted; any scope will do. A password or a key can't do that.",
+            "Revoke the access token",
+            "Revokes the token that signs the request, with any scope. Cannot be used with a password or a key.",
         )
-        .answers(Answer::new(204, "The token opens nothing any more."))
+        .responds(ResponseSpec::new(204, "The token was revoked."))
         .fails(&["forbidden"])
         .example(
             r#"curl -X DELETE -H "Authorization: OAuth oauth_consumer_key=…, oauth_token=…, oauth_signature=…" "$BASE/200909/whoami/token""#,
         )
 }
 
-/// The parameters of the protocol, where they do not come in a header.
-fn protocol() -> Vec<(&'static str, Schema)> {
+/// The protocol parameters, if they are not in a header.
+fn protocol_parameters() -> Vec<(&'static str, Schema)> {
     let method = Schema::text().words(["HMAC-SHA1", "HMAC-SHA256", "RSA-SHA1", "PLAINTEXT"]);
     vec![
         ("oauth_consumer_key", Schema::text()),
@@ -55,60 +55,61 @@ fn protocol() -> Vec<(&'static str, Schema)> {
     ]
 }
 
-/// What a step that an application takes is, whichever method it is taken with.
-struct Step {
+/// A step of the OAuth flow, independent of the method.
+struct OauthStep {
     path: &'static str,
-    /// What it takes besides the parameters of the protocol.
-    takes: Vec<(&'static str, Schema)>,
-    answer: Answer,
+    /// The parameters besides those of the protocol.
+    parameters: Vec<(&'static str, Schema)>,
+    response: ResponseSpec,
 }
 
-impl Step {
+impl OauthStep {
     fn with_post(self, id: &'static str) -> Operation {
-        let about = "The protocol parameters, if they are neither in the `Authorization` header nor in the query. At \
-                     most 8 KiB.";
-        let form = protocol().into_iter().chain(self.takes);
+        let about = "The protocol parameters, unless they are in the `Authorization` header or in the query. At most \
+                     8 KiB.";
+        let form = protocol_parameters().into_iter().chain(self.parameters);
         let form = form.fold(Schema::object(), |form, (name, schema)| form.field(name, schema));
-        let body = Body { about, media: vec![(FORM, form)], needed: false };
-        Operation::new(Method::POST, id, self.path, Group::OAuth).sends(body).answers(self.answer)
+        let body = RequestBody { about, media: vec![(FORM, form)], required: false };
+        Operation::new(Method::POST, id, self.path, Group::OAuth).sends(body).responds(self.response)
     }
 
     fn with_get(self, id: &'static str) -> Operation {
-        let parameters = protocol().into_iter().chain(self.takes);
+        let parameters = protocol_parameters().into_iter().chain(self.parameters);
         Operation::new(Method::GET, id, self.path, Group::OAuth)
             .takes(parameters.map(|(name, schema)| parameter::of_step(name, schema)))
-            .answers(self.answer)
+            .responds(self.response)
     }
 }
 
-fn first_step() -> Step {
+fn request_token_step() -> OauthStep {
     let scope = Schema::text().words(["read", "write", "read write"]).default_to("read");
-    Step {
+    OauthStep {
         path: "/oauth/request_token",
-        takes: vec![
-            ("oauth_callback", Schema::text().about("`oob`, or an address like the registered one.")),
-            ("scope", scope.about("Signed like any parameter; `write` includes `read`.")),
+        parameters: vec![
+            ("oauth_callback", Schema::text().about("`oob`, or an address that matches the registered one.")),
+            ("scope", scope.about("Signed like every parameter. `write` includes `read`.")),
         ],
-        answer: Answer::new(200, "A temporary token, as a form.")
+        response: ResponseSpec::new(200, "A request token, form-encoded.")
             .media(FORM, Schema::named("TemporaryToken")),
     }
 }
 
-fn last_step() -> Step {
-    Step {
+fn access_token_step() -> OauthStep {
+    OauthStep {
         path: "/oauth/access_token",
-        takes: vec![
-            ("oauth_token", Schema::text().about("The temporary token.")),
-            ("oauth_verifier", Schema::text().about("What the person brought back.")),
+        parameters: vec![
+            ("oauth_token", Schema::text().about("The request token.")),
+            ("oauth_verifier", Schema::text().about("The verifier from the consent page.")),
         ],
-        answer: Answer::new(200, "An access token, as a form.").media(FORM, Schema::named("AccessToken")),
+        response: ResponseSpec::new(200, "An access token, form-encoded.")
+            .media(FORM, Schema::named("AccessToken")),
     }
 }
 
 fn request_token() -> Operation {
-    first_step().with_post("requestToken").does(
-        "Ask for a temporary token",
-        "The first step. `oauth_callback` is needed. Then send the person to `/oauth/authorize?oauth_token=…`.",
+    request_token_step().with_post("requestToken").does(
+        "Get a request token",
+        "The first step. Requires `oauth_callback`. Then send the user to `/oauth/authorize?oauth_token=…`.",
     )
     .example(
         r#"curl -X POST -H "Authorization: OAuth oauth_consumer_key=\"$CONSUMER\", oauth_signature_method=\"PLAINTEXT\", oauth_callback=\"oob\", oauth_signature=\"$CONSUMER_SECRET%26\"" "$BASE/oauth/request_token""#,
@@ -116,9 +117,9 @@ fn request_token() -> Operation {
 }
 
 fn request_token_with_get() -> Operation {
-    first_step().with_get("requestTokenWithGet").does(
-        "Ask for a temporary token with GET",
-        "The same, signed as a GET: OAuth Core 1.0 showed the steps so. There is no HEAD here.",
+    request_token_step().with_get("requestTokenWithGet").does(
+        "Get a request token with GET",
+        "The same, signed as a GET, as in the examples of OAuth Core 1.0. HEAD is not supported.",
     )
     .example(
         r#"curl -H "Authorization: OAuth oauth_consumer_key=\"$CONSUMER\", oauth_signature_method=\"PLAINTEXT\", oauth_callback=\"oob\", oauth_signature=\"$CONSUMER_SECRET%26\"" "$BASE/oauth/request_token""#,
@@ -126,17 +127,17 @@ fn request_token_with_get() -> Operation {
 }
 
 fn access_token() -> Operation {
-    last_step().with_post("accessToken")
-    .does("Exchange a temporary token for an access token", "The last step, after the person has allowed it.")
+    access_token_step().with_post("accessToken")
+    .does("Exchange a request token for an access token", "The last step, after the user has approved.")
     .example(
         r#"curl -X POST -H "Authorization: OAuth oauth_consumer_key=\"$CONSUMER\", oauth_signature_method=\"PLAINTEXT\", oauth_token=\"$TOKEN\", oauth_verifier=\"$VERIFIER\", oauth_signature=\"$CONSUMER_SECRET%26$TOKEN_SECRET\"" "$BASE/oauth/access_token""#,
     )
 }
 
 fn access_token_with_get() -> Operation {
-    last_step().with_get("accessTokenWithGet").does(
-        "Exchange a temporary token for an access token with GET",
-        "The same, signed as a GET. There is no HEAD here.",
+    access_token_step().with_get("accessTokenWithGet").does(
+        "Exchange a request token for an access token with GET",
+        "The same, signed as a GET. HEAD is not supported.",
     )
     .example(
         r#"curl -H "Authorization: OAuth oauth_consumer_key=\"$CONSUMER\", oauth_signature_method=\"PLAINTEXT\", oauth_token=\"$TOKEN\", oauth_verifier=\"$VERIFIER\", oauth_signature=\"$CONSUMER_SECRET%26$TOKEN_SECRET\"" "$BASE/oauth/access_token""#,

@@ -10,10 +10,10 @@ mod sources;
 use super::Operation;
 use model::Format;
 
-/// What people and callers are told in: Atom has no form for them.
+/// The formats of accounts, sources and callers: Atom has no representation of them.
 const WITHOUT_ATOM: &[Format] = &[Format::Xml, Format::Json, Format::FastInfoset];
 
-/// All that a program can ask for.
+/// All operations.
 pub fn operations() -> Vec<Operation> {
     let mut all = collections::operations();
     all.extend(activities::operations());

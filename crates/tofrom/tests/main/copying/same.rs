@@ -129,7 +129,7 @@ impl Shown {
 
     async fn written(&self, owner: &Account, query: &FeedQuery, page: &Page, format: Format) -> Vec<u8> {
         let mut items = page.items.clone();
-        let remembered = self.renderer.remembered(&items, format);
+        let remembered = self.renderer.cached_fragments(&items, format);
         let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
         // Links carry sync_tokens, and those are each store's own.
         let links = vec![("self", format!("https://feed.example/{}", query.collection.as_str()))];

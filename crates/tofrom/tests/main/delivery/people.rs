@@ -6,7 +6,7 @@ use model::{Account, Millis, Uid, Version, Visibility};
 use store::{ExternalKey, Result, Store};
 use tofrom::accounts;
 use tofrom::following::{follow, unfollow};
-use tofrom::ingest::{Draft, Outcome, RawActivity, RawObject, RawService, Said, normalise};
+use tofrom::ingest::{Draft, Outcome, RawActivity, RawObject, RawService, RawValue, normalise};
 
 /// How many a burst brings: more than a new follower finds.
 const BURST: usize = 55;
@@ -103,19 +103,22 @@ impl Stage<'_> {
         to: Option<&[usize]>,
         visibility: Option<Visibility>,
     ) -> Draft {
-        let name = |who: &usize| Said::text(self.naive.account(*who).name.as_str());
+        let name = |who: &usize| RawValue::text(self.naive.account(*who).name.as_str());
         // Type, verb and published time can't change any more, so the address says them.
         let (service, category, kind) = described(address);
         let published = (address % 2 == 1).then(|| Millis(self.first - 30 + address as i64).zulu());
         let raw = RawActivity {
-            source_id: Said::text(address.to_string()),
-            title: Said::text(format!("title {title}")),
-            category: Said::text(category),
-            service: RawService { name: Said::text(service), ..RawService::default() },
-            published: published.map_or(Said::Nothing, Said::text),
-            visibility: visibility.map_or(Said::Nothing, |visibility| Said::text(visibility.as_str())),
+            source_id: RawValue::text(address.to_string()),
+            title: RawValue::text(format!("title {title}")),
+            category: RawValue::text(category),
+            service: RawService { name: RawValue::text(service), ..RawService::default() },
+            published: published.map_or(RawValue::Absent, RawValue::text),
+            visibility: visibility.map_or(RawValue::Absent, |visibility| RawValue::text(visibility.as_str())),
             to: to.map(|to| to.iter().map(name).collect()),
-            objects: vec![(kind.to_owned(), RawObject { title: Said::text("x"), ..RawObject::default() })],
+            objects: vec![(
+                kind.to_owned(),
+                RawObject { title: RawValue::text("x"), ..RawObject::default() },
+            )],
             ..RawActivity::default()
         };
         normalise(&raw, self.ground.now()).unwrap()

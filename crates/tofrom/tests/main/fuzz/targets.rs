@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 use tofrom::auth::{AuthError, AuthRequest, Credential, PresentedCredential, credentials_of};
 use tofrom::http::negotiate::{Accept, Coding};
 use tofrom::ingest::{
-    Draft, MAX_BODY, RawActivity, Said, Unreadable, counts_after, normalise, read_activity, read_feed,
+    Draft, MAX_BODY, RawActivity, RawValue, Unreadable, counts_after, normalise, read_activity, read_feed,
 };
 use tofrom::render::Renderer;
 use tofrom::site::Site;
@@ -305,8 +305,8 @@ fn comes_back(raw: RawActivity, form: Format) -> bool {
 
 /// What becomes of it at an address, which names the service and its id.
 fn taken(mut raw: RawActivity) -> Result<Draft, tofrom::ingest::Refused> {
-    raw.source_id = Said::text("1");
-    raw.service.name = Said::text("Delicious");
+    raw.source_id = RawValue::text("1");
+    raw.service.name = RawValue::text("Delicious");
     normalise(&raw, NOW)
 }
 

@@ -116,11 +116,11 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("account nobody-at-all not found"));
     }
     let told = stage.fail(&["source", "add", name, "https://example.org/", "--name", "Bad Name"]);
-    assert!(told.contains("A source's name has 1 to 64 of a-z 0-9 . _ -"), "{told}");
+    assert!(told.contains("Invalid source name: expected 1 to 64 of a-z 0-9 . _ -"), "{told}");
     let server = stage.server();
     server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     server.on("/other", CannedResponse::feed(atom(&[post(2)])));
     person.connect("blog", &url(&server, "/feed"));
     let told = stage.fail(&["source", "add", name, &url(&server, "/other"), "--name", "blog"]);
-    assert!(told.contains("There is another source of that name, blog: remove it first"), "{told}");
+    assert!(told.contains("A source with the name blog already exists: remove it first"), "{told}");
 }

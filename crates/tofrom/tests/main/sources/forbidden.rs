@@ -169,7 +169,7 @@ fn linked(stage: &'static Stage, traps: &[Server]) {
     person.connect("blog", &url(&server, "/feed"));
     becomes(vec!["Post 1".to_owned()], || person.titles());
     let said = person.settled("blog");
-    assert!(!said["Health"].as_str().unwrap().contains("A hub tells"), "{said}");
+    assert!(!said["Health"].as_str().unwrap().contains("A hub sends updates"), "{said}");
     assert_eq!(caught(traps), 0);
     assert_eq!(asked(&server, "/logo.png") + asked(&server, "/thumb.png"), 0, "pictures are not fetched");
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use test_server::{CannedResponse, Hub, HubMode, RecordedSubscription, Server};
 
 const HOUR: i64 = 3_600;
-const TOLD: &str = " A hub tells of news at once.";
+const TOLD: &str = " A hub sends updates immediately.";
 
 /// A feed with a hub, and somebody who is connected to it.
 struct Scene {

@@ -52,7 +52,7 @@ fn who_asks_to_come_later_is_left_alone() {
     let said = person.source("blog");
     let health = said["Health"].as_str().unwrap();
     let is_told =
-        health.starts_with(&format!("{words} Asked ")) && health.ends_with(" ago; next in 2 hours.");
+        health.starts_with(&format!("{words} Last tried ")) && health.ends_with(" ago; next in 2 hours.");
     assert!(is_told, "{health}");
     assert_eq!(said["Well"], "false");
     assert!((7_190..=7_920).contains(&seconds_until(&said["NextDate"])), "{said}");
@@ -129,7 +129,7 @@ fn a_feed_that_moves_is_followed_once_it_is_certain() {
     assert_eq!(people[0].check("blog"), 1);
     let said = people[1].source("blog");
     assert_eq!(said["Address"], url(&old, "/feed"), "once may be a mistake");
-    let words = format!(" Its server says that the address has moved to {}.", url(&new, "/feed"));
+    let words = format!(" Its server reports that the feed has moved to {}.", url(&new, "/feed"));
     assert!(said["Health"].as_str().unwrap().ends_with(&words), "{said}");
     people[0].check("blog");
     people[0].check("blog");

@@ -115,7 +115,7 @@ impl Scene {
 
     async fn render(&self, renderer: &Renderer, shown: &Shown, format: Format) -> Vec<u8> {
         let mut items = shown.items.clone();
-        let remembered = renderer.remembered(&items, format);
+        let remembered = renderer.cached_fragments(&items, format);
         let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
         let view = PageView { owner: &shown.owner, collection: shown.query.collection, links: &shown.links };
         renderer.page(&view, &items, remembered, &bodies, format)

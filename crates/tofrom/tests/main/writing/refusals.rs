@@ -98,7 +98,7 @@ fn sizes() {
     };
     assert_eq!(put("fits", 64 * 1024).status, 201);
     let large = put("large", 64 * 1024 + 1);
-    assert_eq!(refusal(&large, "detail"), (413, "The body may take 64 KiB at most.".to_owned()));
+    assert_eq!(refusal(&large, "detail"), (413, "The body is larger than 64 KiB.".to_owned()));
     // Without a length beforehand it is noticed on the way.
     let mut chunked = b"10001\r\n".to_vec();
     chunked.extend(padded(0x1_0001).into_bytes());

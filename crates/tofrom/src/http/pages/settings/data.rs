@@ -1,7 +1,7 @@
 //! Data export and account deletion.
 
 use super::super::super::listen::Peer;
-use super::super::super::{Problem, Service, to_the_end};
+use super::super::super::{Problem, Service, run_to_completion};
 use super::super::form::{VerifiedForm, password_error, with_retry_after};
 use super::super::{Person, cookie};
 use crate::auth::session::SignedIn;
@@ -46,7 +46,7 @@ pub(super) async fn delete(
     }
     let uid = person.account.uid;
     let removing = Arc::clone(&service);
-    to_the_end(async move { removing.remove_account(uid).await }).await??;
+    run_to_completion(async move { removing.remove_account(uid).await }).await??;
     Ok(service.go_with("/sign-in", cookie::clear()))
 }
 

@@ -52,7 +52,7 @@ impl Service {
         };
         let mut imported = Imported::default();
         for outline in outlines.iter().take(MAX_OUTLINES) {
-            match self.sources.connect_unseen(&person.account, outline).await {
+            match self.sources.connect_without_fetching(&person.account, outline).await {
                 Ok(true) => imported.connected += 1,
                 Ok(false) => imported.known += 1,
                 Err(why) => imported.refused.push((outline.address.to_string(), user_message(&why))),

@@ -27,7 +27,7 @@ impl Service {
         let picture = if upload.fields.iter().any(|field| field == "remove") {
             Picture::none(version)
         } else {
-            match pictures::read_in_turn(upload.file.to_vec()).await {
+            match pictures::convert(upload.file.to_vec()).await {
                 Ok(sizes) => Picture { version, sizes },
                 Err(why) => {
                     let page = ProfilePage {

@@ -1,6 +1,6 @@
 //! The sources of an account: list, preview, connect, check, pause and remove.
 
-use super::super::super::{Problem, Service, to_the_end};
+use super::super::super::{Problem, Service, run_to_completion};
 use super::super::Person;
 use super::super::form::{Fields, VerifiedForm, with_retry_after};
 use crate::auth::session::SignedIn;
@@ -48,8 +48,10 @@ pub(super) async fn connect(
     let (sources, account) = (service.sources.clone(), Arc::clone(&person.account));
     let (address, requested_name) = (form.address.clone(), name.clone());
     let connected =
-        to_the_end(async move { sources.connect(&account, requested_name.as_deref(), &address).await })
-            .await?;
+        run_to_completion(
+            async move { sources.connect(&account, requested_name.as_deref(), &address).await },
+        )
+        .await?;
     service.hub.wrote();
     let why = match connected {
         Ok(connected) if connected.is_new => return Ok(service.go("/settings/sources?done=connected")),
@@ -73,7 +75,7 @@ pub(super) async fn check(
     VerifiedForm { person, .. }: VerifiedForm,
 ) -> Result<Response, Problem> {
     let (sources, account) = (service.sources.clone(), Arc::clone(&person.account));
-    let outcome = to_the_end(async move { sources.check_again(&account, &name).await }).await?;
+    let outcome = run_to_completion(async move { sources.check_again(&account, &name).await }).await?;
     service.hub.wrote();
     let done = match outcome {
         Ok(None) => return Err(Problem::not_found()),
@@ -112,7 +114,8 @@ pub(super) async fn remove(
     let (sources, account) = (service.sources.clone(), person.account);
     let with_activities = fields.get("brought").as_deref() == Some("delete");
     let deleted =
-        to_the_end(async move { sources.disconnect(&account, &name, with_activities).await }).await??;
+        run_to_completion(async move { sources.disconnect(&account, &name, with_activities).await })
+            .await??;
     service.hub.wrote();
     deleted.ok_or_else(Problem::not_found)?;
     Ok(service.go(if with_activities {
