@@ -75,7 +75,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 
 /// A store that is half a copy is no service yet.
 pub(super) async fn demand_whole(engine: &Engine) -> anyhow::Result<()> {
-    let noted = engine.copying().copied().await?;
+    let noted = engine.copying().copy_progress().await?;
     if noted.is_some_and(|noted| !Progress::read(&noted).is_some_and(|progress| progress.finished)) {
         bail!(
             "a copy into this store is not done; run tofrom copy again as it was begun, it goes on from there"
@@ -100,7 +100,7 @@ async fn accounts(sides: &Sides, mut progress: Progress, bar: &ProgressBar) -> a
             let done = accounts.next().map_or(last, |account| account.uid);
             if counts.accounts.is_multiple_of(CONCURRENCY as u64) || done == last {
                 progress = progress.up_to(done);
-                sides.target.note_copied(&progress.text()).await?;
+                sides.target.set_copy_progress(&progress.text()).await?;
             }
         }
     }

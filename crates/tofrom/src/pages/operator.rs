@@ -45,7 +45,7 @@ impl LetterView {
     /// A letter, told now.
     pub fn of(letter: &DeadLetter, what: String, now: Millis) -> LetterView {
         let at = Moment::told(letter.at, now);
-        LetterView { number: letter.number, what, attempts: letter.attempts, why: letter.why.clone(), at }
+        LetterView { number: letter.number, what, attempts: letter.attempts, why: letter.error.clone(), at }
     }
 
     fn replay_path(&self) -> String {

@@ -38,7 +38,7 @@ impl Sides {
 
     /// Looks whether the copy can be made, or go on, and begins it. `None`: it was finished before.
     pub(super) async fn begin(&self) -> anyhow::Result<Option<Progress>> {
-        let noted = self.target.copied().await?;
+        let noted = self.target.copy_progress().await?;
         let noted =
             noted.map(|noted| Progress::read(&noted).context("the target notes a copy in an unknown form"));
         let noted = noted.transpose()?;
@@ -58,8 +58,8 @@ impl Sides {
                 Progress::begin(last)
             }
         };
-        self.target.note_copied(&progress.text()).await?;
-        self.target.go_on_above(last).await?;
+        self.target.set_copy_progress(&progress.text()).await?;
+        self.target.continue_log_above(last).await?;
         self.copy_facts().await?;
         for application in self.source.applications().await? {
             self.target.add_application(&application).await?;
@@ -73,7 +73,7 @@ impl Sides {
             bail!("the source has changed meanwhile; stop its services and begin again with an empty target");
         }
         self.demand_settled_source().await?;
-        Ok(self.target.note_copied(&progress.finish().text()).await?)
+        Ok(self.target.set_copy_progress(&progress.finish().text()).await?)
     }
 
     async fn demand_settled_source(&self) -> anyhow::Result<()> {
