@@ -1,45 +1,46 @@
-//! Accounts and what they prove themselves with.
+//! Accounts and their credentials.
 
 use crate::{AccountName, KeyId, Millis, Uid, Version};
 use std::fmt;
 
-/// An account: somebody whose activities are collected, or a program that acts for such people.
+/// An account: a person or organisation whose activities are collected, or a program that acts for accounts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Its number in the store.
+    /// The number in the store.
     pub uid: Uid,
-    /// Its name; never changes and is never given again.
+    /// The name. It never changes and is never reused.
     pub name: AccountName,
     /// The version of everything below.
     pub version: Version,
-    /// Given name, if told.
+    /// Given name.
     pub given_name: Option<String>,
-    /// Family name, if told.
+    /// Family name.
     pub family_name: Option<String>,
     /// Whether every authenticated caller may read its public activities.
     pub public: bool,
-    /// Whether it reads and writes on behalf of any account.
+    /// Whether it may act for any account.
     pub operator: bool,
-    /// The password's hash in PHC form; without one nobody signs in with a password.
+    /// The hash of the password in PHC format. `None`: signing in with a password is not possible.
     pub password: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created: Millis,
-    /// Removed: it has no collection, no credential and no visible activity any more.
+    /// Whether it was removed: it has no collections, no credentials and no visible activities.
     pub removed: bool,
-    /// An operator disabled it: no credential of it opens anything. Its collection and activities stay as they are.
+    /// Whether an operator disabled it: its credentials are refused. Its collections and activities stay.
     pub disabled: bool,
-    /// How often its sessions and access tokens were ended all at once. Each of them, and each decision to allow one,
-    /// carries the epoch in which it was made and counts in that one only.
+    /// The credential epoch. Raising it ends all sessions and access tokens. Each of them, and each authorisation of
+    /// an application, is valid only in the epoch in which it was created.
     pub credential_epoch: u32,
 }
 
 impl Account {
-    /// Whether its credentials open anything.
+    /// Whether its credentials are accepted.
     pub fn may_act(&self) -> bool {
         !self.removed && !self.disabled
     }
 
-    /// Disables or enables it. Disabling ends its sessions and access tokens for good: enabling does not revive them.
+    /// Disables or enables the account. Disabling ends its sessions and access tokens permanently: enabling does not
+    /// revive them.
     pub fn set_disabled(&mut self, disabled: bool) {
         if disabled && !self.disabled {
             self.end_epoch();
@@ -47,44 +48,44 @@ impl Account {
         self.disabled = disabled;
     }
 
-    /// Ends all its sessions and access tokens for good.
+    /// Ends all its sessions and access tokens permanently.
     pub fn end_epoch(&mut self) {
         self.credential_epoch = self.credential_epoch.saturating_add(1);
     }
 
-    /// Given and family name, or the account's name where neither is told.
+    /// Given and family name, or the account's name if it has neither.
     pub fn display_name(&self) -> String {
         match (&self.given_name, &self.family_name) {
             (Some(given), Some(family)) => format!("{given} {family}"),
-            (Some(one), None) | (None, Some(one)) => one.clone(),
+            (Some(name), None) | (None, Some(name)) => name.clone(),
             (None, None) => self.name.to_string(),
         }
     }
 }
 
 impl fmt::Debug for Account {
-    /// Without the password's hash: accounts end up in log lines.
+    /// Without the hash of the password: accounts appear in log lines.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Account({} {} {:?})", self.uid.0, self.name, self.version)
     }
 }
 
-/// What a credential may be used for. `write` includes `read`.
+/// The permissions of a credential. `write` includes `read`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scopes {
-    /// DeliveryState.
+    /// Reading.
     Read,
-    /// DeliveryState and writing.
+    /// Reading and writing.
     ReadWrite,
 }
 
 impl Scopes {
-    /// Reads `read`, `write`, or both in either order with a space between.
+    /// Parses `read`, `write`, or both in either order, separated by a space.
     pub fn parse(text: &str) -> Option<Scopes> {
         let mut words = text.split(' ').filter(|word| !word.is_empty()).peekable();
         words.peek()?;
-        words.try_fold(Scopes::Read, |so_far, word| match word {
-            "read" => Some(so_far),
+        words.try_fold(Scopes::Read, |scopes, word| match word {
+            "read" => Some(scopes),
             "write" => Some(Scopes::ReadWrite),
             _ => None,
         })
@@ -98,60 +99,60 @@ impl Scopes {
         }
     }
 
-    /// Whether writing is among them.
+    /// Whether writing is allowed.
     pub fn can_write(self) -> bool {
         self == Scopes::ReadWrite
     }
 }
 
-/// A pre-shared key as it is stored: by its hash, never itself.
+/// A pre-shared key. Only its hash is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Its public name.
+    /// The public identifier.
     pub id: KeyId,
-    /// SHA-256 of the key. A key has 256 random bits, so a plain hash can't be guessed back.
+    /// SHA-256 of the key. A key has 256 random bits, so a plain hash cannot be reversed.
     pub hash: [u8; 32],
-    /// Whose it is.
+    /// The account.
     pub owner: Uid,
-    /// What its owner calls it.
+    /// The name that its owner gave it.
     pub name: String,
-    /// What it may be used for.
+    /// The permissions.
     pub scopes: Scopes,
-    /// When it was made.
+    /// When it was created.
     pub created: Millis,
-    /// From when on it opens nothing.
+    /// When it expires.
     pub expires: Option<Millis>,
     /// When it was revoked.
     pub revoked: Option<Millis>,
-    /// About when it was last used.
+    /// About when it was used last.
     pub used: Option<Millis>,
 }
 
 impl Key {
-    /// Whether it opens anything at `now`.
+    /// Whether it is valid at `now`.
     pub fn is_live(&self, now: Millis) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|end| now < end)
     }
 }
 
-/// An application that acts for accounts: a consumer, as OAuth 1.0 calls it.
+/// An application that acts for accounts; "consumer" in OAuth 1.0.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Application {
-    /// Its consumer key: public, sent as `ServiceConsumerKey`.
+    /// The consumer key. It is public, and sent as `ServiceConsumerKey`.
     pub key: String,
-    /// Its secret, sealed: signatures need it back, so it can't be a hash.
+    /// The sealed secret. Verifying a signature needs it, so it cannot be a hash.
     pub sealed_secret: Vec<u8>,
-    /// What people are shown.
+    /// The name shown to people.
     pub name: String,
-    /// Where people are sent back to.
+    /// The URL to which people are redirected.
     pub callback: String,
-    /// Its RSA public key in DER (SubjectPublicKeyInfo), if it signs with one.
+    /// The RSA public key in DER (SubjectPublicKeyInfo), if the application signs with one.
     pub rsa_key: Option<Vec<u8>>,
-    /// When it was made.
+    /// When it was created.
     pub created: Millis,
     /// When it was removed.
     pub removed: Option<Millis>,
-    /// Who registered it; `None`: an operator, by the command line.
+    /// The account that registered it. `None`: an operator, on the command line.
     pub owner: Option<Uid>,
 }
 
@@ -161,30 +162,30 @@ impl fmt::Debug for Application {
     }
 }
 
-/// How many pixels wide and high an account's picture is, in each of its sizes.
+/// Width and height in pixels of the sizes of an account's picture.
 pub const PICTURE_SIZES: [u32; 3] = [80, 120, 200];
 
 /// An account's picture.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
-    /// Which of several stays: the latest.
+    /// The version. The latest one wins.
     pub version: Version,
-    /// PNG, in each of [`PICTURE_SIZES`]. All are empty: there is no picture any more.
+    /// PNG data in each of [`PICTURE_SIZES`]. If all are empty, the picture was deleted.
     pub sizes: [Vec<u8>; 3],
 }
 
 impl Picture {
-    /// What says from then on that there is no picture any more.
+    /// A deleted picture.
     pub fn none(version: Version) -> Picture {
         Picture { version, sizes: [const { Vec::new() }; 3] }
     }
 
-    /// Whether it says that there is none.
+    /// Whether the picture was deleted.
     pub fn is_none(&self) -> bool {
         self.sizes.iter().all(Vec::is_empty)
     }
 
-    /// The PNG that many pixels wide, if there is that size.
+    /// The PNG data of this size, if the size exists.
     pub fn sized(&self, pixels: u32) -> Option<&[u8]> {
         let at = PICTURE_SIZES.iter().position(|size| *size == pixels)?;
         self.sizes.get(at).map(Vec::as_slice)
@@ -192,7 +193,7 @@ impl Picture {
 }
 
 impl fmt::Debug for Picture {
-    /// Without thousands of numbers.
+    /// Without the image data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Picture({:?} {:?})", self.version, self.sizes.each_ref().map(Vec::len))
     }
@@ -203,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scopes() {
+    fn scopes_are_parsed() {
         for (text, scopes) in [
             ("read", Some(Scopes::Read)),
             ("write", Some(Scopes::ReadWrite)),

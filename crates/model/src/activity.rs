@@ -1,34 +1,34 @@
-//! An activity: somebody did something with an object on a service.
+//! An activity: someone did something with an object on a service.
 //!
 //! It has two halves. The [`State`] is small, decides where the activity belongs and in which order, and is read
-//! whenever the activity is about to be shown. The [`Body`] is what is shown; it is stored once and may be cached by
-//! identifier and version.
+//! whenever the activity is shown. The [`Body`] is the content; it is stored once and may be cached by identifier and
+//! version.
 
 use crate::{AccountName, ActivityId, Facet, Millis, ServiceName, Uid, Version};
 use serde::{Deserialize, Serialize};
 
-/// Who may see an activity, beside the actor and those whom it addresses; the wider comes first.
+/// Who may see an activity besides its actor and its recipients. The widest comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Visibility {
-    /// Everybody who may read a collection that it is in.
+    /// Every reader of a collection that contains it.
     #[default]
     Public,
     /// The actor's followers.
     Followers,
-    /// Nobody else.
+    /// No one else.
     Direct,
 }
 
 impl Visibility {
-    /// The wider of two, where there are two.
-    pub fn wider(one: Option<Visibility>, other: Option<Visibility>) -> Option<Visibility> {
-        match (one, other) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
+    /// The wider one, or the only one.
+    pub fn wider(a: Option<Visibility>, b: Option<Visibility>) -> Option<Visibility> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
         }
     }
 
-    /// The word for it.
+    /// The name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Visibility::Public => "public",
@@ -37,34 +37,34 @@ impl Visibility {
         }
     }
 
-    /// Reads the word, in any case.
+    /// Parses the name, in any case.
     pub fn parse(text: &str) -> Option<Visibility> {
         [Visibility::Public, Visibility::Followers, Visibility::Direct]
             .into_iter()
-            .find(|one| text.eq_ignore_ascii_case(one.as_str()))
+            .find(|visibility| text.eq_ignore_ascii_case(visibility.as_str()))
     }
 }
 
-/// What a version of an activity was, for those who lose sight of it by the next one.
+/// The audience of earlier versions of an activity, which must get a retraction if they lose access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriorAudience {
-    /// Who could see it.
+    /// The visibility.
     pub visibility: Visibility,
-    /// Whom it addressed.
+    /// The recipients.
     pub addressed: Vec<Uid>,
 }
 
 impl PriorAudience {
-    /// What both were: whoever could see one of them.
-    pub fn together(one: Option<PriorAudience>, other: Option<PriorAudience>) -> Option<PriorAudience> {
-        match (one, other) {
-            (Some(one), Some(other)) => {
-                let mut addressed = [one.addressed, other.addressed].concat();
+    /// The union of two audiences.
+    pub fn union(a: Option<PriorAudience>, b: Option<PriorAudience>) -> Option<PriorAudience> {
+        match (a, b) {
+            (Some(a), Some(b)) => {
+                let mut addressed = [a.addressed, b.addressed].concat();
                 addressed.sort_unstable();
                 addressed.dedup();
-                Some(PriorAudience { visibility: one.visibility.min(other.visibility), addressed })
+                Some(PriorAudience { visibility: a.visibility.min(b.visibility), addressed })
             }
-            (one, other) => one.or(other),
+            (a, b) => a.or(b),
         }
     }
 }
@@ -75,77 +75,77 @@ impl From<&State> for PriorAudience {
     }
 }
 
-/// What decides where an activity is shown.
+/// The part of an activity that decides where it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Its identifier.
+    /// The identifier.
     pub id: ActivityId,
     /// The version of this state and of the body that goes with it.
     pub version: Version,
-    /// Who did it.
+    /// The actor.
     pub actor: Uid,
-    /// Service, type and verb; fixed by the first version.
+    /// Service, type and verb. The first version sets it.
     pub facet: Facet,
-    /// When the service received it; fixed by the first version.
+    /// When tofrom received it. The first version sets it.
     pub received: Millis,
-    /// When it was published; fixed by the first version.
+    /// When it was published. The first version sets it.
     pub published: Millis,
-    /// When it last changed (received, if never).
+    /// When it was last changed; the time of receipt if never.
     pub updated: Millis,
-    /// Taken back: in no collection any more.
+    /// Whether it was deleted: it is in no collection.
     pub deleted: bool,
-    /// Who may see it.
+    /// The visibility.
     pub visibility: Visibility,
-    /// The accounts that it addresses.
+    /// The recipients.
     pub addressed: Vec<Uid>,
-    /// It is not pushed to followers who are prepared for that: they find it among what the actor did.
+    /// Whether followers in pull mode find it by merging the actor's entries: fan-out does not push it to them.
     pub pulled: bool,
 }
 
-/// What is shown of an activity.
+/// The content of an activity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Body {
-    /// The identifier that the service itself gives it; with actor and service it names the activity from outside.
+    /// The identifier on the service. With actor and service it is the external key.
     pub source_id: String,
-    /// A sentence for people.
+    /// The title, a sentence.
     pub title: String,
-    /// A longer text about the activity, where that is another one than the object's description. Only Atom shows it.
+    /// A longer text about the activity, if it differs from the description of the object. Only Atom shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// The service, as it is shown.
+    /// The service.
     pub service: Service,
-    /// What is known of comments and likes.
+    /// Comments and likes.
     pub comments: Comments,
-    /// What the activity was done with.
+    /// The object.
     pub object: Object,
-    /// Which of the account's connections brought it, by its name; nothing where somebody wrote it. Nobody is shown it.
+    /// The name of the connection that imported it; `None` if it was submitted. It is never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_by: Option<String>,
-    /// The names in `To` as they were sent: sorted, without repeats, whether an account has them or not. Equal content
-    /// is judged by them, never by the accounts that they resolve to. Only the actor's export shows them.
+    /// The names in `To` as submitted: sorted, without duplicates, including names without an account. They are part
+    /// of the fingerprint; the resolved accounts are not. Only the actor's export shows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<AccountName>,
 }
 
-/// A source service as it is shown.
+/// The service on which an activity took place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
-    /// Its name.
+    /// The name.
     pub name: ServiceName,
-    /// Its icon's address.
+    /// The URL of the icon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icon: Option<String>,
-    /// Its site's address.
+    /// The URL of the site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub website: Option<String>,
 }
 
-/// What is known of comments and likes.
+/// Comments and likes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Comments {
-    /// Only whether one can comment.
+    /// Only whether comments are possible.
     Available(bool),
-    /// How many there are.
+    /// The numbers of both.
     Counted {
         /// Comments.
         comments: u64,
@@ -157,41 +157,41 @@ pub enum Comments {
 /// The object of an activity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
-    /// Its title.
+    /// The title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// A longer text.
+    /// The description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A small picture.
+    /// A small image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thumbnail: Option<Thumbnail>,
-    /// Its address.
+    /// The URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The address of a page about it, where that is another one than its address. Only Atom shows it.
+    /// The URL of a page about it, if it differs from `url`. Only Atom shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternate: Option<String>,
 }
 
-/// A small picture of an object.
+/// A small image of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thumbnail {
-    /// Its address.
+    /// The URL.
     pub url: String,
-    /// Pixels.
+    /// Height in pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<u32>,
-    /// Pixels.
+    /// Width in pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,
 }
 
-/// Both halves together.
+/// An activity: state and body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// Where it belongs.
+    /// The state.
     pub state: State,
-    /// What is shown.
+    /// The body.
     pub body: Body,
 }

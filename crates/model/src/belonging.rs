@@ -1,21 +1,21 @@
-//! Who finds which activity where. Belonging is a function of the present state, never of the history of deliveries,
-//! so it is the same on every engine and can be computed anew at any time.
+//! Belonging: whether an activity is in a collection. It is a function of the current state, never of the history of
+//! deliveries. So it is the same on every engine and can be computed at any time.
 
 use crate::{Account, Entry, EntryReason, EntryReasons, Millis, SortKey, State, Uid, Version, Visibility};
 
 /// The three collections of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Collection {
-    /// What reaches the account.
+    /// Activities that address the account, or whose actor it follows.
     To,
-    /// What the account did.
+    /// Activities of the account.
     From,
-    /// Both, each activity once.
+    /// Both, without duplicates.
     ToFrom,
 }
 
 impl Collection {
-    /// The last segment of its address.
+    /// The last path segment of its URL.
     pub fn as_str(self) -> &'static str {
         match self {
             Collection::To => "to",
@@ -24,12 +24,14 @@ impl Collection {
         }
     }
 
-    /// Reads that segment.
+    /// Parses the path segment.
     pub fn parse(text: &str) -> Option<Collection> {
-        [Collection::To, Collection::From, Collection::ToFrom].into_iter().find(|one| one.as_str() == text)
+        [Collection::To, Collection::From, Collection::ToFrom]
+            .into_iter()
+            .find(|collection| collection.as_str() == text)
     }
 
-    /// The reasons that it is made of.
+    /// The reasons of its entries.
     pub fn reasons(self) -> EntryReasons {
         match self {
             Collection::From => EntryReasons::default().with(EntryReason::Authored),
@@ -41,45 +43,45 @@ impl Collection {
     }
 }
 
-/// One account follows another. An edge is a state with a version: unfollowing is a later one.
+/// An edge: one account follows another. It is a versioned state, and unfollowing is a later version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Whether it follows now.
+    /// Whether the edge is live.
     pub following: bool,
     /// The version of this state.
     pub version: Version,
-    /// When the edge was made.
+    /// When the edge was created.
     pub since: Millis,
-    /// The oldest activity that following brought along: the followed account's 50th newest public one at that
-    /// time, in the order of receipt. `None` if there were fewer: then all of them.
+    /// The oldest activity of the backfill: at that time the followee's 50th newest public one, by time of receipt.
+    /// `None` if there were fewer: then all of them are backfilled.
     pub from: Option<SortKey>,
 }
 
 impl Edge {
-    /// Whether an activity of the followed account comes over this edge.
-    fn brings(&self, received: SortKey, visibility: Visibility) -> bool {
+    /// Whether an activity of the followee belongs to the follower by this edge.
+    fn includes(&self, received: SortKey, visibility: Visibility) -> bool {
         let after = received.time >= self.since;
-        let brought_along = self.from.is_none_or(|oldest| received >= oldest);
+        let backfilled = self.from.is_none_or(|oldest| received >= oldest);
         self.following
             && match visibility {
-                Visibility::Public => after || brought_along,
+                Visibility::Public => after || backfilled,
                 Visibility::Followers => after,
                 Visibility::Direct => false,
             }
     }
 }
 
-/// In which of an account's collections an activity is.
+/// The collections of an account that contain an activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Membership {
-    /// The account did it.
+    /// It is in `from`: the account is the actor.
     pub from: bool,
-    /// It reaches the account.
+    /// It is in `to`.
     pub to: bool,
 }
 
 impl Membership {
-    /// Whether that collection has it.
+    /// Whether this collection contains it.
     pub fn is_in(self, collection: Collection) -> bool {
         match collection {
             Collection::To => self.to,
@@ -89,20 +91,20 @@ impl Membership {
     }
 }
 
-/// Where an activity belongs in the collections of `owner`. `edge` is the owner's to the actor, `removed` whether the
-/// owner took the activity out of what reaches them.
+/// The membership of an activity in the collections of `owner`. `edge` is the owner's edge to the actor. `removed`:
+/// the owner removed the activity from their `to`.
 pub fn belongs(state: &State, owner: Uid, edge: Option<&Edge>, removed: bool) -> Membership {
     if state.deleted {
         return Membership::default();
     }
     let received = SortKey { time: state.received, id: state.id };
-    let reaches =
-        state.addressed.contains(&owner) || edge.is_some_and(|e| e.brings(received, state.visibility));
+    let reaches = state.addressed.contains(&owner)
+        || edge.is_some_and(|edge| edge.includes(received, state.visibility));
     Membership { from: state.actor == owner, to: reaches && !removed }
 }
 
-/// The same by what an entry knows: for skipping over entries without reading the state of each. It says what
-/// [`belongs`] says once every delivery is done.
+/// The membership according to an entry, to skip entries without reading their states. Equal to [`belongs`] once
+/// every delivery is done.
 pub fn entry_belongs(entry: &Entry, owner: Uid, edge: Option<&Edge>, removed: bool) -> Membership {
     if entry.retracted {
         return Membership::default();
@@ -110,23 +112,23 @@ pub fn entry_belongs(entry: &Entry, owner: Uid, edge: Option<&Edge>, removed: bo
     let received = SortKey { time: entry.received, id: entry.id };
     let reaches = entry.reasons.contains(EntryReason::Addressed)
         || entry.reasons.contains(EntryReason::Followed)
-            && edge.is_some_and(|e| e.brings(received, entry.visibility));
+            && edge.is_some_and(|edge| edge.includes(received, entry.visibility));
     Membership {
         from: entry.reasons.contains(EntryReason::Authored) && entry.actor == owner,
         to: reaches && !removed,
     }
 }
 
-/// Who reads a collection.
+/// The reader of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// The account itself, or an operator on its behalf.
+    /// The account itself, or an operator acting for it.
     Owner,
-    /// Somebody else, in the collection of a public account.
+    /// Another account, which reads the collection of a public account.
     Other {
-        /// Who.
+        /// The reader.
         uid: Uid,
-        /// Whether they follow the account whose collection it is.
+        /// Whether the reader follows the owner of the collection.
         follows_owner: bool,
     },
 }

@@ -1,7 +1,7 @@
-//! Cursors: where a walk goes on, and what a poller has seen.
+//! Cursors: where paging continues, and what a polling reader has seen.
 //!
-//! A cursor is opaque to clients, versioned, and bound to the collection and the filters that it came from. It grants
-//! nothing (whoever presents it is authenticated like everybody), so a checksum against accidents is enough.
+//! A cursor is opaque to clients, versioned, and bound to its collection and filters. It grants nothing, because its
+//! bearer is authenticated like any other caller. So a checksum against accidents is enough.
 
 use crate::hash::Fnv;
 use crate::{ActivityId, Collection, Filter, Millis, Order, Position, SortKey, Uid, Version};
@@ -10,15 +10,15 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 const VERSION: u8 = 1;
 
-/// How many unsettled items a sync_token remembers; one too many costs a repeat, never a hole.
+/// The maximum number of items that a sync token remembers. Beyond it an item is repeated, never lost.
 const MAX_SEEN: usize = 200;
 
-/// What a cursor is bound to: whose collection, which one, under which filters. Not the order: a sync_token is good in both.
+/// The owner, collection and filters that a cursor is bound to. Not the order: a sync token is valid in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding(u64);
 
 impl Binding {
-    /// The binding of cursors of that collection under that filter.
+    /// The binding of cursors of a collection with a filter.
     pub fn new(owner: Uid, collection: Collection, filter: &Filter) -> Binding {
         let mut hash = Fnv::new().bytes(&owner.0.to_be_bytes()).text(collection.as_str());
         for (name, value) in filter.parameters() {
@@ -28,45 +28,44 @@ impl Binding {
     }
 }
 
-/// What somebody who read up to some point has seen of a collection: everything that had arrived at `offset`, and
-/// besides it the few items that were shown before their arrival was settled.
+/// What a reader has seen of a collection: everything that had arrived at `offset`, and the few items that were shown
+/// before they arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncToken {
-    /// Everything up to here has been seen.
+    /// Everything up to this offset has been seen.
     pub offset: ArrivalOffset,
     seen: Vec<u64>,
 }
 
-/// A offset among the arrivals: a position in the delivery log and, where one delivery brought many, the last
-/// identifier seen of it.
+/// A place among the arrivals: a position in the delivery log and, within a position, the last identifier seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalOffset {
-    /// Arrivals at earlier positions have been seen.
+    /// Arrivals before this position have been seen.
     pub position: Position,
-    /// Of this position: all up to this identifier; `None` means all of them.
+    /// At this position: arrivals up to this identifier have been seen; `None` means all.
     pub inside: Option<ActivityId>,
 }
 
 impl ArrivalOffset {
-    /// Everything up to and including that position.
+    /// Everything up to and including this position.
     pub fn after(position: Position) -> ArrivalOffset {
         ArrivalOffset { position, inside: None }
     }
 
-    /// Whether an arrival there comes after this offset.
+    /// Whether this offset is before an arrival.
     pub fn is_before(&self, position: Position, id: ActivityId) -> bool {
         position > self.position || position == self.position && self.inside.is_some_and(|seen| id > seen)
     }
 }
 
 impl SyncToken {
-    /// The sync_token of a reader who is shown everything up to `floor`.
+    /// The sync token of a reader who has seen everything up to `floor`.
     pub fn at(floor: Position) -> SyncToken {
         SyncToken { offset: ArrivalOffset::after(floor), seen: Vec::new() }
     }
 
-    /// Remembers that an item was shown, and by which version of an edge if it is there by one: what comes over a later
-    /// edge comes anew. What had arrived by the sync_token's offset needs no remembering.
+    /// Remembers a shown item, with the version of the edge if it belongs by one: by a later edge it arrives again.
+    /// Items that had arrived at the offset need not be remembered.
     pub fn shown(
         &mut self,
         id: ActivityId,
@@ -75,20 +74,20 @@ impl SyncToken {
         arrived: Option<Position>,
     ) {
         let settled = arrived.is_some_and(|position| !self.offset.is_before(position, id));
-        let pair = pair(id, version, edge);
-        if !settled && self.seen.len() < MAX_SEEN && !self.seen.contains(&pair) {
-            self.seen.push(pair);
+        let shown_hash = shown_hash(id, version, edge);
+        if !settled && self.seen.len() < MAX_SEEN && !self.seen.contains(&shown_hash) {
+            self.seen.push(shown_hash);
         }
     }
 
-    /// Whether that version was shown before it arrived. It arrives once, so it is forgotten then.
+    /// Whether this version was shown before it arrived. It arrives once, so it is forgotten.
     pub fn forget(&mut self, id: ActivityId, version: Version, edge: Option<Version>) -> bool {
-        let pair = pair(id, version, edge);
-        let at = self.seen.iter().position(|one| *one == pair);
+        let shown_hash = shown_hash(id, version, edge);
+        let at = self.seen.iter().position(|seen| *seen == shown_hash);
         at.map(|at| self.seen.swap_remove(at)).is_some()
     }
 
-    /// Goes on to `offset`, never back.
+    /// Advances to `offset`, never back.
     pub fn advance(&mut self, offset: ArrivalOffset) {
         let further = offset.position > self.offset.position
             || offset.position == self.offset.position
@@ -99,43 +98,43 @@ impl SyncToken {
     }
 }
 
-/// The hash by which a sync_token remembers a version of an activity.
-fn pair(id: ActivityId, version: Version, edge: Option<Version>) -> u64 {
-    let pair = Fnv::new().bytes(id.as_bytes()).bytes(&version.0.to_be_bytes());
-    edge.into_iter().fold(pair, |pair, edge| pair.bytes(&edge.0.to_be_bytes())).finish()
+/// The hash by which a sync token remembers a shown version of an activity.
+fn shown_hash(id: ActivityId, version: Version, edge: Option<Version>) -> u64 {
+    let shown_hash = Fnv::new().bytes(id.as_bytes()).bytes(&version.0.to_be_bytes());
+    edge.into_iter().fold(shown_hash, |shown_hash, edge| shown_hash.bytes(&edge.0.to_be_bytes())).finish()
 }
 
-/// Where to go on.
+/// A cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
-    /// The next page of a walk through the collection.
+    /// The next page of a collection.
     Page {
-        /// The order that is walked in.
+        /// The order of the pages.
         order: Order,
-        /// After this sort_key.
+        /// The last sort key of the previous page.
         after: SortKey,
-        /// What the walk has seen: the sync_token of its first page and what the pages showed.
+        /// The sync token of the first page, with the items that the pages have shown.
         sync_token: SyncToken,
     },
-    /// Whatever arrived after the sync_token.
+    /// Everything that arrived after the sync token.
     Updates(SyncToken),
 }
 
-/// Why a cursor is refused.
+/// The reason why a cursor is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CursorError {
-    /// It is none of ours, or was altered.
-    #[error("not a cursor of this service, or altered on the way; follow the links of an answer as they are")]
+    /// It is not a cursor of tofrom, or was altered.
+    #[error("invalid cursor: follow the links of a response unchanged")]
     Altered,
-    /// It is ours, but from elsewhere.
+    /// It belongs to another collection, order or filter.
     #[error(
-        "this cursor is from another collection, order or filter; follow the links of an answer as they are"
+        "the cursor belongs to another collection, order or filter: follow the links of a response unchanged"
     )]
     Foreign,
 }
 
 impl Cursor {
-    /// The text that stands in a link.
+    /// The text form in a link.
     pub fn encode(&self, binding: Binding) -> String {
         let mut bytes = vec![VERSION];
         let sync_token = match self {
@@ -157,13 +156,13 @@ impl Cursor {
         bytes.extend(sync_token.offset.position.0.to_be_bytes());
         bytes.push(u8::from(sync_token.offset.inside.is_some()));
         bytes.extend(sync_token.offset.inside.iter().flat_map(|id| id.as_bytes()));
-        bytes.extend(sync_token.seen.iter().flat_map(|pair| pair.to_be_bytes()));
+        bytes.extend(sync_token.seen.iter().flat_map(|shown_hash| shown_hash.to_be_bytes()));
         let checksum = Fnv::new().bytes(&bytes).finish();
         bytes.extend(checksum.to_be_bytes());
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads a cursor that must have come from this collection, these filters and, for a page, this order.
+    /// Parses a cursor, which must belong to this collection, these filters and, for a page, this order.
     pub fn decode(text: &str, binding: Binding, order: Order) -> Result<Cursor, CursorError> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError::Altered)?;
         let (content, checksum) = bytes.split_last_chunk::<8>().ok_or(CursorError::Altered)?;
@@ -171,7 +170,7 @@ impl Cursor {
             return Err(CursorError::Altered);
         }
         let (cursor, bound) = Cursor::read(&mut Bytes(content)).ok_or(CursorError::Altered)?;
-        let same_order = !matches!(cursor, Cursor::Page { order: walked, .. } if walked != order);
+        let same_order = !matches!(cursor, Cursor::Page { order: page_order, .. } if page_order != order);
         if bound == binding && same_order { Ok(cursor) } else { Err(CursorError::Foreign) }
     }
 
@@ -211,7 +210,7 @@ impl Cursor {
     }
 }
 
-/// Bytes that are being read from the front.
+/// A reader of bytes.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {

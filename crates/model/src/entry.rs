@@ -1,26 +1,26 @@
-//! Entries: what an account's collection is made of in the store.
+//! Entries: the rows of an account's collections.
 //!
-//! An entry is a hint. It carries what filters, orders and skips need, and nothing that is shown; the activity's
-//! [`State`] is the truth, and what is shown is checked against it once more.
+//! An entry is a hint. It has the values that filters and orders need, and no content. The activity's [`State`] is
+//! the truth, and is checked before the activity is shown.
 
 use crate::{ActivityId, Facet, Millis, Position, State, Uid, Version, Visibility};
 
 /// Why an entry is in a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryReason {
-    /// The account did it.
+    /// The account is the actor.
     Authored,
-    /// It addresses the account.
+    /// The account is a recipient.
     Addressed,
-    /// The account follows who did it.
+    /// The account follows the actor.
     Followed,
 }
 
 impl EntryReason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [EntryReason; 3] = [EntryReason::Authored, EntryReason::Addressed, EntryReason::Followed];
 
-    /// Its number in the store.
+    /// The number in the store.
     pub fn number(self) -> u8 {
         match self {
             EntryReason::Authored => 0,
@@ -35,29 +35,29 @@ impl EntryReason {
 pub struct EntryReasons(u8);
 
 impl EntryReasons {
-    /// Every box.
+    /// All reasons.
     pub const ALL: EntryReasons = EntryReasons(0b111);
 
-    /// Whether the box is among them.
-    pub fn contains(self, one: EntryReason) -> bool {
-        self.0 & (1 << one.number()) != 0
+    /// Whether the set contains a reason.
+    pub fn contains(self, reason: EntryReason) -> bool {
+        self.0 & (1 << reason.number()) != 0
     }
 
-    /// With this box too.
+    /// The set with this reason added.
     #[must_use]
-    pub fn with(self, one: EntryReason) -> EntryReasons {
-        EntryReasons(self.0 | 1 << one.number())
+    pub fn with(self, reason: EntryReason) -> EntryReasons {
+        EntryReasons(self.0 | 1 << reason.number())
     }
 
-    /// With all of these too.
+    /// The union of two sets.
     #[must_use]
     pub fn union(self, other: EntryReasons) -> EntryReasons {
         EntryReasons(self.0 | other.0)
     }
 
-    /// The reasons in it.
+    /// The reasons in the set.
     pub fn iter(self) -> impl Iterator<Item = EntryReason> {
-        EntryReason::ALL.into_iter().filter(move |one| self.contains(*one))
+        EntryReason::ALL.into_iter().filter(move |reason| self.contains(*reason))
     }
 }
 
@@ -67,7 +67,7 @@ impl FromIterator<EntryReason> for EntryReasons {
     }
 }
 
-/// By which time a collection is ordered; always newest first, ties by identifier, descending.
+/// The time by which a collection is ordered: always newest first, ties by descending identifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// By the time of receipt.
@@ -77,7 +77,7 @@ pub enum Order {
     Published,
 }
 
-/// A sort_key in an ordered collection: time in that order, then identifier. The order is total.
+/// The place of an entry in an order: the time, then the identifier. The order is total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SortKey {
     /// The ordering time.
@@ -91,7 +91,7 @@ pub struct SortKey {
 pub struct Entry {
     /// The activity.
     pub id: ActivityId,
-    /// In which reasons of the account it is.
+    /// Why it is in the collection.
     pub reasons: EntryReasons,
     /// Service, type and verb.
     pub facet: Facet,
@@ -99,28 +99,28 @@ pub struct Entry {
     pub received: Millis,
     /// When it was published.
     pub published: Millis,
-    /// Who did it.
+    /// The actor.
     pub actor: Uid,
     /// The version that was delivered.
     pub version: Version,
-    /// Who may see that version.
+    /// The visibility of that version.
     pub visibility: Visibility,
-    /// That version is one that does not belong here any more (deleted, or no longer addressed).
+    /// Whether that version retracts the entry: the activity was deleted, or no longer addresses the account.
     pub retracted: bool,
-    /// Who could see a version that was here before it, taken widely; `None` if none was.
+    /// The widest visibility of earlier versions of the entry; `None` if there was none.
     pub prior: Option<Visibility>,
-    /// Where in the delivery log it arrived; `None` while that is not known.
+    /// The position at which it arrived; `None` if it is not known yet.
     pub arrived: Option<Position>,
-    /// Followers find it here. Only an entry among what an account did says so.
+    /// Whether followers merge this entry at read time. Only an authored entry can be pulled.
     pub pulled: bool,
 }
 
 impl Entry {
-    /// What a collection is told of an activity in that state, in a box of its own.
-    pub fn of(state: &State, into: EntryReason, retracted: bool) -> Entry {
+    /// The entry of an activity in this state, for one reason.
+    pub fn of(state: &State, reason: EntryReason, retracted: bool) -> Entry {
         Entry {
             id: state.id,
-            reasons: EntryReasons::default().with(into),
+            reasons: EntryReasons::default().with(reason),
             facet: state.facet.clone(),
             received: state.received,
             published: state.published,
@@ -130,11 +130,11 @@ impl Entry {
             retracted,
             prior: None,
             arrived: None,
-            pulled: state.pulled && into == EntryReason::Authored,
+            pulled: state.pulled && reason == EntryReason::Authored,
         }
     }
 
-    /// Where it stands in that order.
+    /// The sort key in this order.
     pub fn sort_key(&self, order: Order) -> SortKey {
         let time = match order {
             Order::Received => self.received,

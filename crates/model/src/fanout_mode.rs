@@ -1,123 +1,125 @@
-//! By which way what an account does comes into the collections of those who follow it.
+//! Fan-out modes: how the activities of an actor reach the collections of its followers.
 //!
-//! Mostly it is pushed: written into each of them when it is accepted. What an account with very many followers does is
-//! pulled instead: it lies once with what the account did, and is merged in when a follower reads. And nothing is pushed
-//! to who has not read for long: they dormancy, and get what they missed when they come back. Whichever way, belonging is the
-//! same.
+//! Usually they are pushed: written into every collection when they are accepted. The activities of an actor with
+//! very many followers are pulled instead: followers merge the actor's own entries when they read. Fan-out skips
+//! dormant accounts, which have not been read for long; they catch up after the next read. Belonging does not depend
+//! on the mode.
 
 use crate::{Entry, EntryReason, EntryReasons, Position, Uid, Version};
 
-/// The most accounts that a collection is merged from; what others do is pushed into it, however many follow them.
+/// The maximum number of pulled actors of an account. Further actors are pushed, regardless of their followers.
 pub const MAX_PULLED: usize = 200;
 
-/// The way over one edge.
+/// The fan-out mode of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FanoutMode {
-    /// Everything is pushed.
+    /// All activities are pushed.
     Push,
-    /// What is marked as pulled is.
+    /// Activities marked as pulled are merged at read time; others are pushed.
     Pull,
 }
 
-/// How what an account does is marked.
+/// The fan-out state of an actor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FanoutState {
-    /// The version of this state; none has the first one.
+    /// The version of this state; the default for an actor without one.
     pub version: Version,
-    /// As what.
+    /// The stage.
     pub stage: FanoutStage,
 }
 
-/// How far an account is on its way to being pulled, and back.
+/// The stage of an actor between push and pull.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FanoutStage {
-    /// It was never pulled, and its followers are not prepared for it.
+    /// Never pulled. Its edges have no fan-out modes.
     #[default]
     Push,
-    /// Its followers are being prepared. What it does is pushed.
+    /// Fan-out modes are being assigned to its edges. New activities are pushed.
     Preparing,
-    /// What it does is marked as pulled. Its followers are prepared, and so is every new one.
+    /// New activities are marked as pulled. All edges have modes, and every new one gets one.
     Pull,
-    /// What it does is pushed again. What it did while it was pulled still is.
+    /// New activities are pushed again. Those marked as pulled stay pulled.
     Reverted,
 }
 
 impl FanoutStage {
-    /// Whether followers must know by which way it comes to them.
+    /// Whether edges to this actor need a fan-out mode.
     pub fn is_prepared(self) -> bool {
         self != FanoutStage::Push
     }
 
-    /// Where an account with so many followers goes from here, where it is pulled above a threshold and pushed again
-    /// at half of it. From `Pushed` the way leads through `Preparing`.
+    /// The next stage for this number of followers. An actor is pulled above the threshold and pushed again at half
+    /// of it. `Push` leads to `Pull` by way of `Preparing`.
     #[must_use]
-    pub fn with_followers(self, followers: usize, above: usize) -> FanoutStage {
+    pub fn with_followers(self, followers: usize, threshold: usize) -> FanoutStage {
         match self {
-            FanoutStage::Push if followers > above => FanoutStage::Preparing,
-            FanoutStage::Reverted if followers > above => FanoutStage::Pull,
-            FanoutStage::Pull if followers <= above / 2 => FanoutStage::Reverted,
+            FanoutStage::Push if followers > threshold => FanoutStage::Preparing,
+            FanoutStage::Reverted if followers > threshold => FanoutStage::Pull,
+            FanoutStage::Pull if followers <= threshold / 2 => FanoutStage::Reverted,
             same => same,
         }
     }
 }
 
-/// How an account's collections are read.
+/// How activities reach an account's collections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryState {
-    /// The version of the dormancy; none has the first one.
+    /// The version of `dormancy`; the default for an account without one.
     pub version: Version,
-    /// Whether it is awake.
+    /// Whether fan-out skips the account.
     pub dormancy: Dormancy,
-    /// The followed accounts that may have something marked as pulled, by number; each with the place in the log at which
-    /// the edge was made: what was accepted before that came with the edge.
+    /// The pulled actors, by number, each with the position at which the edge was created. Backfill has delivered
+    /// activities accepted before it.
     pub pulled: Vec<(Uid, Position)>,
 }
 
-/// Whether things are pushed to an account.
+/// Whether fan-out skips an account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dormancy {
-    /// They are.
+    /// Fan-out serves the account.
     #[default]
     Active,
-    /// Nobody has read for long: they need not be. What was accepted up to `since` has been.
+    /// Not read for long: fan-out skips the account. Activities accepted up to `since` were delivered.
     Dormant {
-        /// The floor before it fell asleep.
+        /// The floor when it became dormant.
         since: Position,
     },
-    /// Somebody read again: they are, and what was missed is on its way.
+    /// Read again: fan-out serves the account, and missed activities are being delivered.
     CatchingUp {
-        /// The floor before it fell asleep.
+        /// The floor when it became dormant.
         since: Position,
     },
 }
 
-/// Whether things are pushed over one edge.
+/// Whether fan-out skips one edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeDormancy {
-    /// They are not.
+    /// It is skipped.
     Dormant,
-    /// What is accepted after that place in the log is.
+    /// Activities accepted after this position are pushed.
     ActiveAfter(Position),
 }
 
 impl Entry {
-    /// What the followers of whoever did it find in their collections, made of the entry among what the account did.
+    /// The followed entry made from an authored entry.
     #[must_use]
     pub fn followed(self) -> Entry {
         Entry { reasons: EntryReasons::default().with(EntryReason::Followed), ..self }
     }
 
-    /// The entry of a collection, brought up to what the entry among what its actor did says, which is the first to be
-    /// written: what was pushed may be of an earlier version.
+    /// A follower's entry, updated by the actor's authored entry of the same activity. The authored entry is written
+    /// first, so a pushed entry may have an earlier version.
     #[must_use]
     pub fn overlaid_with(self, own: Entry) -> Entry {
         if own.version < self.version {
             return self;
         }
-        let kept = self.reasons.iter().filter(|one| !self.retracted && *one != EntryReason::Followed);
-        let still = kept.chain((!own.retracted).then_some(EntryReason::Followed)).collect::<EntryReasons>();
-        let retracted = still == EntryReasons::default();
-        let reasons = if retracted { self.reasons } else { still };
+        let other_reasons =
+            self.reasons.iter().filter(|reason| !self.retracted && *reason != EntryReason::Followed);
+        let remaining =
+            other_reasons.chain((!own.retracted).then_some(EntryReason::Followed)).collect::<EntryReasons>();
+        let retracted = remaining == EntryReasons::default();
+        let reasons = if retracted { self.reasons } else { remaining };
         let arrived = if own.version == self.version { self.arrived } else { own.arrived };
         Entry { reasons, retracted, arrived, ..own }
     }
@@ -128,15 +130,15 @@ mod tests {
     use super::FanoutStage;
 
     #[test]
-    fn an_account_changes_over_above_the_threshold_and_back_at_half_of_it() {
+    fn an_actor_is_pulled_above_the_threshold_and_pushed_at_half_of_it() {
         for above in [0, 1, 2, 10] {
             for followers in 0..=2 * above + 2 {
                 let is_above = followers > above;
-                let pulled = |stage: FanoutStage| stage.with_followers(followers, above);
-                assert_eq!(pulled(FanoutStage::Push) == FanoutStage::Preparing, is_above);
-                assert_eq!(pulled(FanoutStage::Reverted) == FanoutStage::Pull, is_above);
-                assert_eq!(pulled(FanoutStage::Pull) == FanoutStage::Reverted, followers <= above / 2);
-                assert_eq!(pulled(FanoutStage::Preparing), FanoutStage::Preparing);
+                let next = |stage: FanoutStage| stage.with_followers(followers, above);
+                assert_eq!(next(FanoutStage::Push) == FanoutStage::Preparing, is_above);
+                assert_eq!(next(FanoutStage::Reverted) == FanoutStage::Pull, is_above);
+                assert_eq!(next(FanoutStage::Pull) == FanoutStage::Reverted, followers <= above / 2);
+                assert_eq!(next(FanoutStage::Preparing), FanoutStage::Preparing);
             }
         }
     }

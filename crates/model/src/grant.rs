@@ -1,25 +1,24 @@
-//! What a person grants to an application, step by step (OAuth 1.0a), the sessions in which they do so, and tickets that
-//! let somebody in once.
+//! OAuth 1.0a grants, browser sessions, and tickets.
 
 use crate::{Account, Millis, Scopes, Uid};
 use std::fmt;
 
-/// Temporary credentials: an application asks for access, a person decides, the application fetches a token.
+/// Temporary credentials: an application requests access, a person decides, the application fetches a token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Temporary {
-    /// Its public key, the `oauth_token` of the first two steps.
+    /// The public key, the `oauth_token` of the first two steps.
     pub key: String,
-    /// Its secret, sealed.
+    /// The sealed secret.
     pub sealed_secret: Vec<u8>,
-    /// The consumer key of the application that asks.
+    /// The consumer key of the application.
     pub consumer: String,
-    /// Where the person is sent back to; `None` if they carry the verifier over themselves (`oob`).
+    /// The URL to which the person is redirected; `None` if they enter the verifier themselves (`oob`).
     pub callback: Option<String>,
-    /// What is asked for.
+    /// The requested permissions.
     pub scopes: Scopes,
-    /// From when on it opens nothing.
+    /// When it expires.
     pub expires: Millis,
-    /// How far it has come.
+    /// The progress of the authorisation.
     pub progress: Progress,
 }
 
@@ -29,25 +28,25 @@ impl fmt::Debug for Temporary {
     }
 }
 
-/// How far temporary credentials have come. Each step is taken once and never back.
+/// The progress of temporary credentials. Each step is taken once and never reverted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Nobody has decided.
+    /// Not decided yet.
     Requested,
-    /// This account allowed it; SHA-256 of the verifier that the application has to bring.
+    /// An account allowed it.
     Allowed {
-        /// Who.
+        /// The account.
         by: Uid,
-        /// The account's credential epoch then.
+        /// The account's credential epoch at that time.
         epoch: u32,
-        /// SHA-256 of the verifier.
+        /// SHA-256 of the verifier that the application must present.
         verifier: [u8; 32],
     },
-    /// Somebody refused it.
+    /// An account refused it.
     Refused,
-    /// It became the access token with this key.
+    /// Exchanged for an access token.
     Exchanged {
-        /// The access token's key.
+        /// The key of the access token.
         token: String,
     },
 }
@@ -55,9 +54,9 @@ pub enum Progress {
 /// An access token: an application acts for an account.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessToken {
-    /// Its public key, the `oauth_token` of signed requests.
+    /// The public key, the `oauth_token` of signed requests.
     pub key: String,
-    /// Its secret, sealed: signatures need it back, so it can't be a hash.
+    /// The sealed secret. Verifying a signature needs it, so it cannot be a hash.
     pub sealed_secret: Vec<u8>,
     /// The consumer key of the application.
     pub consumer: String,
@@ -65,25 +64,25 @@ pub struct AccessToken {
     pub owner: Uid,
     /// The account's credential epoch when it allowed the token.
     pub epoch: u32,
-    /// What it may be used for.
+    /// The permissions.
     pub scopes: Scopes,
-    /// When it was made.
+    /// When it was created.
     pub created: Millis,
-    /// From when on it opens nothing.
+    /// When it expires.
     pub expires: Option<Millis>,
     /// When it was revoked.
     pub revoked: Option<Millis>,
-    /// About when it was last used.
+    /// About when it was used last.
     pub used: Option<Millis>,
 }
 
 impl AccessToken {
-    /// Whether it opens anything at `now`.
+    /// Whether it is valid at `now`.
     pub fn is_live(&self, now: Millis) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|end| now < end)
     }
 
-    /// Whether it was ended: revoked, or together with all others of its account.
+    /// Whether it was revoked, alone or with all others of its account.
     pub fn is_ended(&self, owner: &Account) -> bool {
         self.revoked.is_some() || self.epoch != owner.credential_epoch
     }
@@ -95,47 +94,47 @@ impl fmt::Debug for AccessToken {
     }
 }
 
-/// Somebody signed in with a browser.
+/// A browser session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// SHA-256 of the cookie's value, which has 256 random bits.
     pub hash: [u8; 32],
-    /// Who.
+    /// The account.
     pub owner: Uid,
     /// The account's credential epoch when they signed in.
     pub epoch: u32,
-    /// SHA-256 of the stored password hash that was opened: a changed password ends the session.
+    /// SHA-256 of the account's password hash at sign-in. A changed password ends the session.
     pub password: [u8; 32],
-    /// When they signed in.
+    /// When it was created.
     pub created: Millis,
-    /// When it ends at the latest.
+    /// When it expires.
     pub expires: Millis,
-    /// What the browser called itself: at most 200 characters, none of them a control character.
+    /// The `User-Agent` of the browser: at most 200 characters, without control characters.
     pub device: String,
-    /// About when it was last used.
+    /// About when it was used last.
     pub used: Millis,
 }
 
-/// What somebody is given as a link, to be used once.
+/// A ticket: a link that works once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
     /// SHA-256 of the ticket itself, which has 256 random bits.
     pub hash: [u8; 32],
-    /// What it is good for.
+    /// The purpose.
     pub purpose: Purpose,
-    /// Who made it; `None`: an operator, by the command line.
+    /// The account that created it. `None`: an operator, on the command line.
     pub by: Option<Uid>,
-    /// When it was made.
+    /// When it was created.
     pub created: Millis,
-    /// From when on it opens nothing.
+    /// When it expires.
     pub expires: Millis,
 }
 
-/// What a ticket is good for.
+/// The purpose of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Making an account.
+    /// Creates an account.
     Invitation,
-    /// Giving this account a new password.
+    /// Sets a new password for this account.
     Reset(Uid),
 }

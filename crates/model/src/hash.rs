@@ -1,7 +1,7 @@
-//! FNV-1a, 64 bits: the hash that cursors carry, and by which engines choose where a row lies. It must be the same in
-//! every build and on every machine, and it guards against mistakes, not against enemies: a cursor grants nothing.
+//! FNV-1a with 64 bits: the hash in cursors, and for the placement of rows. It must be the same in every build and on
+//! every machine. It protects against mistakes, not against attacks: a cursor grants nothing.
 
-/// A hash that is the same everywhere and for ever.
+/// A hash that never changes.
 pub struct Fnv(u64);
 
 impl Default for Fnv {
@@ -11,12 +11,12 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    /// Of nothing yet.
+    /// The hash of nothing.
     pub const fn new() -> Fnv {
         Fnv(0xcbf2_9ce4_8422_2325)
     }
 
-    /// And of these bytes.
+    /// Adds bytes.
     #[must_use]
     pub fn bytes(mut self, bytes: &[u8]) -> Fnv {
         for byte in bytes {
@@ -25,13 +25,13 @@ impl Fnv {
         self
     }
 
-    /// A text and its end, so that `ab`, `c` is not `a`, `bc`.
+    /// Adds a text with a terminator, so that `ab`, `c` differs from `a`, `bc`.
     #[must_use]
     pub fn text(self, text: &str) -> Fnv {
         self.bytes(text.as_bytes()).bytes(&[0xff])
     }
 
-    /// The hash of all of it.
+    /// The hash.
     pub fn finish(&self) -> u64 {
         self.0
     }

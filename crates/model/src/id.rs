@@ -1,62 +1,61 @@
-//! Identifiers. Each is a type of its own, so that one is never passed for another.
+//! Identifiers. Each has its own type, so that they cannot be confused.
 
 use crate::Millis;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use uuid::Uuid;
 
-/// An account's number inside the store. The store gives it when the account is made; it is never shown and never
-/// given again.
+/// An account's number in the store, assigned when the account is created. It is never shown and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uid(pub i64);
 
-/// The version of a piece of state: the later one wins, equal versions mean equal content.
+/// The version of a state. The later one wins, and equal versions mean equal content.
 ///
-/// It is taken from the clock of whoever accepts a change and raised above the version before it, so it also says
-/// about when the change was made, but nothing relies on that.
+/// It is the time of the change, raised above the version before it. So it approximates the time of the change, but
+/// nothing relies on that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Version(pub i64);
 
 impl Version {
-    /// The version of a change made at `now` to something that had version `before`.
+    /// The version of a change at `now` to a state with version `before`.
     pub fn next(now: Millis, before: Option<Version>) -> Version {
         Version(now.0.max(before.map_or(0, |v| v.0.saturating_add(1))))
     }
 
-    /// The version after this one of something whose versions are only counted.
+    /// The next version of a state whose versions are only counted.
     #[must_use]
     pub fn following(self) -> Version {
         Version(self.0.saturating_add(1))
     }
 }
 
-/// A place in the delivery log. Later deliveries have larger positions; a position says nothing about time.
+/// A position in the delivery log. Later deliveries have larger positions. A position says nothing about time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(pub u64);
 
-/// An activity's identifier: a UUID of version 7 and of no other, so that every engine orders identifiers alike
-/// (some order UUIDs by version first, some by bytes).
+/// An activity's identifier: always a UUID of version 7, so that every engine orders identifiers alike (some order
+/// UUIDs by version first, some by bytes).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActivityId(Uuid);
 
 impl ActivityId {
-    /// The smallest identifier: what comes after a whole millisecond in descending order.
+    /// The smallest identifier: after a whole millisecond in descending order.
     pub const MIN: ActivityId = ActivityId(Uuid::from_u128(0x7 << 76 | 0x2 << 62));
 
-    /// An identifier for an activity received at `received`, made of 74 random bits.
+    /// A new identifier for an activity received at `received`, with 74 random bits.
     pub fn new(received: Millis, random: [u8; 10]) -> ActivityId {
         let millis = u64::try_from(received.0).unwrap_or(0);
         ActivityId(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
     }
 
-    /// Takes 16 bytes back, if they are an identifier of ours.
+    /// Parses 16 bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Option<ActivityId> {
         let uuid = Uuid::from_bytes(bytes);
         (uuid.get_version_num() == 7 && uuid.get_variant() == uuid::Variant::RFC4122)
             .then_some(ActivityId(uuid))
     }
 
-    /// Reads the hyphenated form, in any case.
+    /// Parses the hyphenated form, in any case.
     pub fn parse(text: &str) -> Option<ActivityId> {
         let hyphenated = text.len() == 36;
         Uuid::try_parse(text)
@@ -65,7 +64,7 @@ impl ActivityId {
             .and_then(|uuid| ActivityId::from_bytes(uuid.into_bytes()))
     }
 
-    /// The 16 bytes, whose order is the order of identifiers.
+    /// The 16 bytes, which sort like the identifiers.
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
@@ -83,12 +82,12 @@ impl fmt::Debug for ActivityId {
     }
 }
 
-/// A pre-shared key's public name: tells keys apart in listings, opens nothing.
+/// The public identifier of a pre-shared key, for listings. It is no secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(pub u64);
 
 impl KeyId {
-    /// Reads the form that [`fmt::Display`] writes.
+    /// Parses the form that [`fmt::Display`] writes.
     pub fn parse(text: &str) -> Option<KeyId> {
         (text.len() == 16).then(|| u64::from_str_radix(text, 16).ok()).flatten().map(KeyId)
     }
@@ -100,19 +99,19 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// An account's name: 1 to 64 of `a-z 0-9 . _ -`, starting with a letter or digit. Kept in lower case, so that
-/// comparing names compares them in any case.
+/// An account's name: 1 to 64 of `a-z 0-9 . _ -`, starting with a letter or digit. Stored in lower case, so
+/// comparisons ignore case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AccountName(String);
 
-/// The text can't be an account's name.
+/// The text is not an account name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a name is 1 to 64 of a-z, 0-9, '.', '_' and '-', and starts with a letter or a digit")]
 pub struct InvalidName;
 
 impl AccountName {
-    /// The name, if it can be one.
+    /// Parses a name.
     pub fn parse(text: &str) -> Result<AccountName, InvalidName> {
         let starts_well = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
         let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
@@ -159,7 +158,7 @@ mod tests {
         assert_eq!(ActivityId::parse(&id.to_string()), Some(id));
         assert_eq!(ActivityId::parse(&id.to_string().to_uppercase()), Some(id));
         assert_eq!(ActivityId::parse("6fa459ea-ee8a-4ca4-894e-db77e160355e"), None, "version 4");
-        assert_eq!(ActivityId::parse(&id.to_string().replace('-', "")), None, "one spelling only");
+        assert_eq!(ActivityId::parse(&id.to_string().replace('-', "")), None, "without hyphens");
         assert_eq!(ActivityId::from_bytes([0; 16]), None);
         assert!(ActivityId::from_bytes(*ActivityId::MIN.as_bytes()).is_some());
         assert!(ActivityId::MIN <= ActivityId::new(Millis(0), [0; 10]));
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn names() {
+    fn account_names_are_validated() {
         assert_eq!(AccountName::parse("Alice.B_c-9").unwrap().as_str(), "alice.b_c-9");
         for wrong in ["", "-a", "_a", ".a", "a b", "é", "a/b", "a\0", &"a".repeat(65)] {
             assert_eq!(AccountName::parse(wrong), Err(InvalidName), "{wrong:?}");

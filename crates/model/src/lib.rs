@@ -1,7 +1,7 @@
-//! What tofrom speaks of, and the rules that hold whatever engine stores it: ids, the open vocabulary, activities,
-//! accounts, edges, who sees what, queries and cursors.
+//! The data model of tofrom, and the rules that every engine shares: identifiers, the open vocabulary, activities,
+//! accounts, edges, visibility, queries and cursors.
 //!
-//! Nothing here does I/O or reads a clock. A rule that two engines must agree on is a pure function in this crate.
+//! Nothing here does I/O or reads a clock. A rule on which two engines must agree is a pure function in this crate.
 
 mod account;
 mod activity;

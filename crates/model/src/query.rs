@@ -1,4 +1,4 @@
-//! From the words of a request to the question it asks: [`RawQuery`] is what was sent, [`FeedQuery`] what it means.
+//! Queries: [`RawQuery`] has the parameters as sent, [`FeedQuery`] their meaning.
 
 mod filter;
 mod raw;
@@ -8,13 +8,13 @@ pub use raw::{RawQuery, encode_component};
 
 use crate::{Binding, Collection, Cursor, CursorError, Millis, Order, SortKey, SyncToken, Uid};
 
-/// How many items a page has when nothing is said.
+/// The default number of items on a page.
 pub const DEFAULT_COUNT: u32 = 20;
 
-/// The most accounts on a page of a list, and the most recent activities that a stream begins with.
+/// The maximum number of accounts on a page of a list, and of recent activities at the start of a stream.
 pub const MAX_PAGE: u32 = 200;
 
-/// The largest number that `start` and `count` take.
+/// The maximum of `start` and `count`.
 const MAX_NUMBER: u32 = i32::MAX as u32;
 
 /// A representation of a collection.
@@ -31,10 +31,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// All four, the preferred one first.
+    /// All formats, the preferred one first.
     pub const ALL: [Format; 4] = [Format::Xml, Format::Atom, Format::Json, Format::FastInfoset];
 
-    /// Its word in the `format` parameter.
+    /// The value of the `format` parameter.
     pub fn as_str(self) -> &'static str {
         match self {
             Format::Xml => "xml",
@@ -44,7 +44,7 @@ impl Format {
         }
     }
 
-    /// Its media type.
+    /// The media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Format::Xml => "application/xml",
@@ -58,45 +58,45 @@ impl Format {
 /// Where a page starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// After so many items.
+    /// After this number of items.
     Skip(u32),
-    /// Where a walk's last page ended.
+    /// After the previous page.
     After {
-        /// The last sort_key of that page.
+        /// The last sort key of that page.
         sort_key: SortKey,
-        /// What the walk has seen.
+        /// The sync token of the pages so far.
         sync_token: SyncToken,
     },
-    /// What arrived after the sync_token, in the order of arrival.
+    /// Everything that arrived after the sync token, in the order of arrival.
     Updates(SyncToken),
 }
 
-/// A question to one collection, resolved and within limits.
+/// A query of one collection, validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedQuery {
-    /// Whose collection.
+    /// The owner of the collection.
     pub owner: Uid,
-    /// Which of the three.
+    /// The collection.
     pub collection: Collection,
-    /// What is selected.
+    /// The filter.
     pub filter: Filter,
-    /// In which order.
+    /// The order.
     pub order: Order,
-    /// From where.
+    /// The start.
     pub start: Start,
-    /// How many at most, as asked for.
+    /// The requested maximum number of items.
     pub count: u32,
-    /// The representation that the address itself asks for.
+    /// The representation requested by the URL.
     pub format: Option<Format>,
 }
 
-/// A parameter that can't be taken, and what would be right.
+/// An invalid parameter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter}: {detail}")]
 pub struct ParameterError {
-    /// Its name.
+    /// The name of the parameter.
     pub parameter: &'static str,
-    /// What is wrong and what would be right.
+    /// What is wrong, and what was expected.
     pub detail: String,
 }
 
@@ -107,7 +107,7 @@ impl ParameterError {
 }
 
 impl FeedQuery {
-    /// What the raw query asks of that collection.
+    /// Validates the parameters of a query of this collection.
     pub fn resolve(raw: &RawQuery, owner: Uid, collection: Collection) -> Result<FeedQuery, ParameterError> {
         let filter = Filter::resolve(raw)?;
         let order = match raw.scalar("orderby")? {
@@ -147,8 +147,8 @@ impl FeedQuery {
         Ok(FeedQuery { owner, collection, filter, order, start, count, format })
     }
 
-    /// What the raw query asks of a stream of that collection: `count` is how many recent ones come first, none unless
-    /// asked for; `last_event` is the id of the last event that came before, which counts more than a cursor.
+    /// Validates the parameters of a stream of this collection. `count` is the number of recent activities at its
+    /// start, 0 by default. `last_event` is the id of the last event received; it takes precedence over a cursor.
     pub fn resolve_live(
         raw: &RawQuery,
         owner: Uid,
@@ -177,14 +177,15 @@ impl FeedQuery {
         }
         match query.start {
             Start::After { .. } => {
-                let right = "a stream goes on from the cursor of an updates link, or from Last-Event-ID";
-                Err(ParameterError::new("cursor", right))
+                let detail = "expected the cursor of an updates link, or Last-Event-ID";
+                Err(ParameterError::new("cursor", detail))
             }
             Start::Skip(_) | Start::Updates(_) => Ok(query),
         }
     }
 
-    /// The text of a sync_token in this collection under these filters: the id of an event, the cursor of an updates link.
+    /// The text form of a sync token for this collection and filter: the id of an event, or the cursor of an updates
+    /// link.
     pub fn sync_token_text(&self, sync_token: &SyncToken) -> String {
         Cursor::Updates(sync_token.clone()).encode(self.binding())
     }
@@ -193,13 +194,13 @@ impl FeedQuery {
         Binding::new(self.owner, self.collection, &self.filter)
     }
 
-    /// The same question from another place on.
+    /// The same query with another start.
     #[must_use]
     pub fn from(&self, start: Start) -> FeedQuery {
         FeedQuery { start, ..self.clone() }
     }
 
-    /// The query string that asks this, without its question sync_token; what is default is left out.
+    /// The query string without its question mark. Defaults are left out.
     pub fn render(&self) -> String {
         let mut pairs = self.filter.parameters();
         if self.order == Order::Published {
@@ -226,9 +227,9 @@ impl FeedQuery {
             let binding = Binding::new(self.owner, self.collection, &self.filter);
             pairs.push(("cursor", cursor.encode(binding)));
         }
-        let written: Vec<String> =
+        let parts: Vec<String> =
             pairs.iter().map(|(name, value)| format!("{name}={}", encode_component(value))).collect();
-        written.join("&")
+        parts.join("&")
     }
 }
 
@@ -236,8 +237,8 @@ fn number(raw: &RawQuery, name: &'static str) -> Result<Option<u32>, ParameterEr
     let Some(text) = raw.scalar(name)? else { return Ok(None) };
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let number = if digits { text.parse::<u32>().ok().filter(|n| *n <= MAX_NUMBER) } else { None };
-    let wrong = || ParameterError::new(name, format!("expected a whole number from 0 to {MAX_NUMBER}"));
-    number.map(Some).ok_or_else(wrong)
+    let invalid = || ParameterError::new(name, format!("expected a whole number from 0 to {MAX_NUMBER}"));
+    number.map(Some).ok_or_else(invalid)
 }
 
 fn instant(raw: &RawQuery, name: &'static str) -> Result<Option<Millis>, ParameterError> {

@@ -1,15 +1,15 @@
-//! What the service collects from.
+//! Identifiers of sources.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Tells sources apart: a hash of the address.
+/// The identifier of a source: a hash of its address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct SourceId(pub [u8; 16]);
 
 impl SourceId {
-    /// Reads the form that [`fmt::Display`] writes: 32 hexadecimal digits in lower case.
+    /// Parses the form that [`fmt::Display`] writes: 32 hexadecimal digits in lower case.
     pub fn parse(text: &str) -> Option<SourceId> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let well_formed = text.len() == 32 && text.bytes().all(is_digit);
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_as_the_same() {
+    fn a_written_identifier_is_parsed_to_the_same_value() {
         for bytes in [[0; 16], [255; 16], [7; 16], *b"\0\x01\x02 and the rest"] {
             let id = SourceId(bytes);
             assert_eq!(id.to_string().len(), 32);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_read() {
+    fn any_other_text_is_refused() {
         let digits = "0".repeat(31);
         for wrong in ["", &digits, &format!("{digits}00"), &format!("{digits}A"), &format!("+{digits}")] {
             assert_eq!(SourceId::parse(wrong), None, "{wrong:?}");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_ordered_as_their_bytes() {
+    fn identifiers_are_ordered_as_their_bytes() {
         let (mut low, mut high) = ([0; 16], [0; 16]);
         (low[15], high[0]) = (255, 1);
         assert!(SourceId(low) < SourceId(high));

@@ -1,4 +1,4 @@
-//! Times are whole milliseconds since 1970 in UTC, everywhere: in keys, in cursors and in what is shown.
+//! Times: whole milliseconds since 1970 in UTC, everywhere: in keys, in cursors and in responses.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -14,16 +14,16 @@ const DAY: i64 = 24 * HOUR;
 #[serde(transparent)]
 pub struct Millis(pub i64);
 
-/// Why a text is no timestamp, in words that say what would be right.
+/// The reason why a text is not a timestamp, and what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTime {
-    /// Not the shape of a timestamp at all.
+    /// It does not have the form of a timestamp.
     #[error("expected an ISO 8601 date and time with an offset, like 2026-11-14T22:44:03.123Z")]
     Shape,
-    /// The offset is missing, and guessing one would be wrong half of the time.
+    /// The offset is missing. A guess would often be wrong.
     #[error("the offset is missing: add Z for UTC, or one like +02:00 (write + as %2B)")]
     NoOffset,
-    /// The right shape, but no such moment.
+    /// The form is right, but there is no such date or time.
     #[error("no such date or time; expected one like 2026-11-14T22:44:03.123Z")]
     NoSuchMoment,
 }
@@ -34,17 +34,17 @@ impl Millis {
     /// The last millisecond of the year 9999.
     pub const MAX: Millis = Millis(253_402_300_799_999);
 
-    /// The instant that is so much later; [`Millis::MAX`] at most.
+    /// A later instant; [`Millis::MAX`] at most.
     #[must_use]
     pub fn later(self, by: Duration) -> Millis {
         let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         Millis(self.0.saturating_add(by)).min(Millis::MAX)
     }
 
-    /// Reads an ISO 8601 date-time with offset: `Z`, `+hh:mm`, `+hhmm` or `+hh`; a space where the `+` was (form
-    /// decoding ate it) is taken as `+`. A fraction of any length is cut to the millisecond.
+    /// Parses an ISO 8601 date-time with offset: `Z`, `+hh:mm`, `+hhmm` or `+hh`. A space instead of the `+` is
+    /// accepted, because form decoding turns `+` into a space. A fraction is truncated to milliseconds.
     pub fn parse(text: &str) -> Result<Millis, InvalidTime> {
-        let mut rest = Cut(text.as_bytes());
+        let mut rest = TextReader(text.as_bytes());
         let (year, month, day) = (|| {
             let year = rest.number(4)?;
             rest.one_of(b"-")?;
@@ -78,7 +78,7 @@ impl Millis {
             return Err(InvalidTime::NoSuchMoment);
         }
         let offset = offset.ok_or(InvalidTime::NoSuchMoment)?;
-        // A leap second is the end of its minute: instants here have no place for it.
+        // A leap second becomes the last second of its minute.
         let second = second.min(59);
         let local = days_from_civil(year, month, day) * DAY
             + hour * HOUR
@@ -86,7 +86,7 @@ impl Millis {
             + second * SECOND
             + millis;
         let instant = Millis(local - offset);
-        // The offset may lead out of the years that can be written again.
+        // The offset may lead outside the supported years.
         if (Millis::MIN..=Millis::MAX).contains(&instant) {
             Ok(instant)
         } else {
@@ -94,33 +94,35 @@ impl Millis {
         }
     }
 
-    /// `2026-11-14T22:44:03.123+00:00`, as XML and JSON have it.
+    /// `2026-11-14T22:44:03.123+00:00`, for XML and JSON.
     pub fn with_offset(self) -> String {
-        self.written("+00:00")
+        self.format("+00:00")
     }
 
-    /// `2026-11-14T22:44:03.123Z`, as Atom and our links have it.
+    /// `2026-11-14T22:44:03.123Z`, for Atom and links.
     pub fn zulu(self) -> String {
-        self.written("Z")
+        self.format("Z")
     }
 
-    fn written(self, end: &str) -> String {
-        let (days, within) = (self.0.div_euclid(DAY), self.0.rem_euclid(DAY));
+    fn format(self, suffix: &str) -> String {
+        let (days, time_of_day) = (self.0.div_euclid(DAY), self.0.rem_euclid(DAY));
         let (year, month, day) = civil_from_days(days);
         let (hour, minute, second, millis) =
-            (within / HOUR, within / MINUTE % 60, within / SECOND % 60, within % SECOND);
+            (time_of_day / HOUR, time_of_day / MINUTE % 60, time_of_day / SECOND % 60, time_of_day % SECOND);
         let mut text = String::with_capacity(29);
         // Writing to a String can't fail.
-        let _ =
-            write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}{end}");
+        let _ = write!(
+            text,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}{suffix}"
+        );
         text
     }
 }
 
-/// What is left of a text that is being read from the front.
-struct Cut<'a>(&'a [u8]);
+/// A parser of a text from the front.
+struct TextReader<'a>(&'a [u8]);
 
-impl Cut<'_> {
+impl TextReader<'_> {
     fn one_of(&mut self, allowed: &[u8]) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         allowed.contains(first).then(|| {
@@ -138,7 +140,7 @@ impl Cut<'_> {
         Some(number.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')))
     }
 
-    /// At least one digit; the first three count.
+    /// At least one digit; the first three are used.
     fn fraction(&mut self) -> Option<i64> {
         let length = self.0.iter().take_while(|b| b.is_ascii_digit()).count();
         let (digits, rest) = self.0.split_at_checked(length)?;
@@ -147,7 +149,7 @@ impl Cut<'_> {
         (length > 0).then(|| digit(0) * 100 + digit(1) * 10 + digit(2))
     }
 
-    /// The offset's milliseconds; the inner `None` is one that has the shape but can't be.
+    /// The offset in milliseconds. The inner `None`: the form is right, but the value is not.
     fn offset(&mut self) -> Option<Option<i64>> {
         let sign = self.one_of(b"Zz+- ")?;
         if matches!(sign, b'Z' | b'z') {
@@ -206,7 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn known_moments() {
+    fn valid_timestamps_are_parsed() {
         for (text, millis) in [
             ("1970-01-01T00:00:00Z", 0),
             ("2026-11-14T22:44:03.123Z", 1_794_696_243_123),
@@ -226,9 +228,9 @@ mod tests {
     }
 
     #[test]
-    fn refusals() {
+    fn invalid_timestamps_are_refused() {
         use InvalidTime::{NoOffset, NoSuchMoment, Shape};
-        for (text, why) in [
+        for (text, error) in [
             ("", Shape),
             ("yesterday", Shape),
             ("1700000000", Shape),
@@ -247,19 +249,19 @@ mod tests {
             ("0001-01-01T00:00:00+01:00", NoSuchMoment),
             ("-001-01-01T00:00:00Z", Shape),
         ] {
-            assert_eq!(Millis::parse(text), Err(why), "{text}");
+            assert_eq!(Millis::parse(text), Err(error), "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(millis in Millis::MIN.0..=Millis::MAX.0) {
+        fn a_formatted_time_is_parsed_to_the_same_time(millis in Millis::MIN.0..=Millis::MAX.0) {
             prop_assert_eq!(Millis::parse(&Millis(millis).zulu()), Ok(Millis(millis)));
             prop_assert_eq!(Millis::parse(&Millis(millis).with_offset()), Ok(Millis(millis)));
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,40}") {
+        fn any_text_is_parsed_or_refused(text in ".{0,40}") {
             let _ = Millis::parse(&text);
         }
     }

@@ -1,10 +1,10 @@
-//! The open vocabulary of object types and verbs: one table gives every spelling of a word, and a word that is not in
-//! it goes through unchanged.
+//! The open vocabulary of object types and verbs. A table has every spelling of the known words; other words pass
+//! unchanged.
 //!
-//! A word is kept in one form (lower case; a verb as its infinitive) and shown in others: the past tense in filters,
-//! capitalised in `Category` and as the name of the object's element, as an IRI in Atom. A compound of the table is read
-//! in every spelling, with hyphens or without (`photo-album`, `PhotoAlbum`, `photoalbum`). Words outside the table are
-//! never inflected and keep their hyphens, so that whatever is read can be put back and means the same.
+//! A word is stored in one form (lower case; a verb as its infinitive) and shown in others: the past tense in
+//! filters, capitalised in `Category` and in the name of the object's element, as an IRI in Atom. A compound of the
+//! table is recognised in every spelling, with hyphens or without (`photo-album`, `PhotoAlbum`, `photoalbum`). Words
+//! outside the table are never inflected and keep their hyphens, so that every shown form is parsed to the same word.
 
 mod table;
 
@@ -15,7 +15,7 @@ use table::{KINDS, SCHEMA, VERBS};
 
 const MAX_WORD: usize = 64;
 
-/// Element names that an activity has already: an object type of that name gets an underscore before it.
+/// Element names that an activity already has: an object type with such a name gets a leading underscore.
 const RESERVED: &[&str] = &["title", "category", "verb", "type", "to", "visibility"];
 
 /// The type of an activity's object: `bookmark`, `photo`, `song` …
@@ -27,7 +27,7 @@ pub struct Kind(String);
 pub struct Verb(String);
 
 impl Kind {
-    /// Reads a short name, an element name (`PhotoAlbum`) or an IRI, in any case.
+    /// Parses a short name, an element name (`PhotoAlbum`) or an IRI, in any case.
     pub fn parse(text: &str) -> Option<Kind> {
         let word = last_segment(text);
         let word = plain_word(word.strip_prefix('_').unwrap_or(word))?;
@@ -44,8 +44,8 @@ impl Kind {
         format!("{SCHEMA}{}", self.0)
     }
 
-    /// The name of the element that holds the object: `PhotoAlbum`. What could not be an element's name, or would be
-    /// one that the activity has already, gets an underscore before it.
+    /// The name of the object's element: `PhotoAlbum`. A name that is not valid for an element, or that the activity
+    /// already has, gets a leading underscore.
     pub fn element(&self) -> String {
         let reserved = RESERVED.contains(&self.0.as_str());
         let starts_badly = !self.0.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -60,7 +60,7 @@ impl Kind {
         KINDS.contains(&self.0.as_str())
     }
 
-    /// What follows this type at the beginning of a `Category`, in whichever spelling it stands there.
+    /// The rest of a `Category` after this type, in any of its spellings.
     fn strip_from<'a>(&self, category: &'a str) -> Option<&'a str> {
         let joined = if self.is_known() { joined(&self.0) } else { self.0.clone() };
         [joined.as_str(), self.as_str()].into_iter().find_map(|word| strip_any_case(category, word))
@@ -68,7 +68,7 @@ impl Kind {
 }
 
 impl Verb {
-    /// Reads an infinitive, a past tense or an IRI, in any case.
+    /// Parses an infinitive, a past tense or an IRI, in any case.
     pub fn parse(text: &str) -> Option<Verb> {
         let word = plain_word(last_segment(text))?;
         Some(Verb(INFINITIVE_OF.get(word.as_str()).map_or(word, |infinitive| (*infinitive).to_owned())))
@@ -84,7 +84,7 @@ impl Verb {
         format!("{SCHEMA}{}", self.0)
     }
 
-    /// `shared`, as a sentence has it; a word outside the table stays as it is.
+    /// `shared`, for sentences. A word outside the table is unchanged.
     pub fn past_tense(&self) -> &str {
         self.past().unwrap_or(&self.0)
     }
@@ -103,7 +103,8 @@ pub fn category(kind: &Kind, verb: &Verb) -> String {
     kind.capitalised() + &verb.capitalised_past()
 }
 
-/// `Photo Album Created`: the same for people, with spaces between the words. An unknown word has a space for a hyphen.
+/// `Photo Album Created`: the same for people, with spaces between the words. A hyphen of an unknown word becomes a
+/// space.
 pub fn category_label(kind: &Kind, verb: &Verb) -> String {
     let kind = if kind.is_known() { camel(&kind.0, " ") } else { kind.capitalised() };
     let verb = verb.past().map_or_else(|| verb.capitalised_past(), |past| camel(past, " "));
@@ -111,8 +112,8 @@ pub fn category_label(kind: &Kind, verb: &Verb) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Takes a `Category` apart again. Where the object's element is known, `element` says where the type ends; without
-/// it the longest known type that fits does.
+/// Splits a `Category` into type and verb. If the object's element is known, `element` shows where the type ends;
+/// otherwise the longest known type that matches does.
 pub fn parse_category(text: &str, element: Option<&Kind>) -> Option<(Kind, Verb)> {
     if let Some(kind) = element {
         return kind.strip_from(text).and_then(Verb::parse).map(|verb| (kind.clone(), verb));
@@ -125,11 +126,11 @@ pub fn parse_category(text: &str, element: Option<&Kind>) -> Option<(Kind, Verb)
     known.min_by_key(|(rest, ..)| *rest).map(|(_, kind, verb)| (kind, verb))
 }
 
-/// Every spelling of a known type in lower case, and the type.
+/// The known types by every spelling in lower case.
 static KIND_OF: LazyLock<HashMap<String, &str>> =
     LazyLock::new(|| KINDS.iter().flat_map(|kind| spellings(kind).map(|word| (word, *kind))).collect());
 
-/// Every spelling of a known verb in lower case, and its infinitive.
+/// The infinitives of known verbs by every spelling in lower case.
 static INFINITIVE_OF: LazyLock<HashMap<String, &str>> = LazyLock::new(|| {
     let of = |(infinitive, past): &(&'static str, &'static str)| {
         let (infinitive, past) = (*infinitive, *past);
@@ -155,12 +156,12 @@ fn strip_any_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     start.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// The last segment of an IRI; a text without one is its own.
+/// The last segment of an IRI, or the whole text.
 fn last_segment(text: &str) -> &str {
     text.rsplit(['/', '#']).next().unwrap_or(text)
 }
 
-/// The word in lower case, if it is one.
+/// The word in lower case, if it is a valid word.
 fn plain_word(text: &str) -> Option<String> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
     ((1..=MAX_WORD).contains(&text.len()) && text.bytes().all(allowed)).then(|| text.to_ascii_lowercase())
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_is_one_word() {
+    fn every_spelling_is_the_same_word() {
         for spelling in ["share", "shared", "SHARED", "http://activitystrea.ms/schema/1.0/share"] {
             assert_eq!(verb(spelling).as_str(), "share", "{spelling}");
         }
@@ -221,12 +222,12 @@ mod tests {
             assert_eq!(verb(spelling).as_str(), "checkin", "{spelling}");
         }
         for unknown in ["top-hat", "book-mark"] {
-            assert_eq!(kind(&unknown.to_uppercase()).as_str(), unknown, "it is as it was written");
+            assert_eq!(kind(&unknown.to_uppercase()).as_str(), unknown, "an unknown word keeps its hyphen");
         }
     }
 
     #[test]
-    fn categories() {
+    fn categories_and_labels() {
         for (k, v, term, label) in [
             ("bookmark", "share", "BookmarkShared", "Bookmark Shared"),
             ("photo", "posted", "PhotoPosted", "Photo Posted"),
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_category_alone_tells_known_types() {
+    fn a_category_alone_is_enough_for_known_types() {
         assert_eq!(parse_category("BookmarkShared", None), Some((kind("bookmark"), verb("share"))));
         assert_eq!(parse_category("BookSaved", None), Some((kind("book"), verb("save"))));
         assert_eq!(parse_category("PhotoAlbumPosted", None), Some((kind("photo-album"), verb("post"))));
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_is_two() {
+    fn no_spelling_belongs_to_two_words() {
         let mut seen = HashMap::new();
         for (infinitive, past) in VERBS {
             for word in [infinitive, past].into_iter().flat_map(|word| spellings(word)) {
@@ -282,7 +283,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_can_be_put_back(k in "[a-z0-9-]{1,64}", v in "[a-z0-9-]{1,64}") {
+        fn shown_forms_are_parsed_to_the_same_words(k in "[a-z0-9-]{1,64}", v in "[a-z0-9-]{1,64}") {
             let (k, v) = (kind(&k), verb(&v));
             prop_assert_eq!(&Kind::parse(&k.element()).unwrap(), &k);
             prop_assert_eq!(&Kind::parse(&k.iri()).unwrap(), &k);
@@ -291,7 +292,7 @@ mod tests {
         }
 
         #[test]
-        fn every_known_pair_can_be_put_back(k in proptest::sample::select(KINDS), v in proptest::sample::select(VERBS)) {
+        fn the_category_of_known_words_is_parsed_to_the_same_words(k in proptest::sample::select(KINDS), v in proptest::sample::select(VERBS)) {
             let (k, v) = (kind(k), verb(v.0));
             prop_assert_eq!(parse_category(&category(&k, &v), Some(&k)), Some((k.clone(), v.clone())));
             prop_assert_eq!(&Kind::parse(&k.element()).unwrap(), &k);

@@ -1,4 +1,4 @@
-//! The laws of the model, as properties.
+//! Tests of the model's rules.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failing test may panic")]
 

@@ -1,51 +1,51 @@
-//! How an activity comes into the store.
+//! The types with which an activity is accepted.
 
 use model::{Activity, ActivityId, Position, PriorAudience, Uid, Version};
 
-/// The address of an activity from outside: who did it, on which service (folded), and the service's own id for it.
+/// The identity of an activity outside the store: its actor, its service, and the service's own identifier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExternalKey {
-    /// Who did it.
+    /// The actor.
     pub actor: Uid,
-    /// The service's name in the form that names are compared in.
+    /// The folded name of the service.
     pub service: String,
     /// The service's identifier of the activity.
     pub id: String,
 }
 
-/// What stands at such an address.
+/// The claim of an external key: the activity that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The activity.
+    /// The identifier of the activity.
     pub id: ActivityId,
-    /// Its latest version.
+    /// The latest version.
     pub version: Version,
-    /// A hash of that version's content: equal content needs no new version.
+    /// A hash of the content of that version. Equal content needs no new version.
     pub fingerprint: [u8; 16],
-    /// That version took the activity back.
+    /// Whether that version deleted the activity.
     pub deleted: bool,
 }
 
-/// A version of an activity to take in.
+/// A version of an activity to store.
 #[derive(Clone, Debug)]
 pub struct Acceptance {
-    /// Where it is claimed.
+    /// The external key of the activity.
     pub source: ExternalKey,
-    /// The version that the caller found claimed there, and builds upon.
+    /// The version of the claim that the caller has read and builds on.
     pub before: Option<Version>,
-    /// A hash of its content.
+    /// A hash of the content.
     pub fingerprint: [u8; 16],
-    /// What that version was, if there was one: others may have entries that the new version takes back.
+    /// The audience of that version, if there was one: their entries may need a retraction.
     pub prior: Option<PriorAudience>,
-    /// The new state, with a version later than `before`, and the body.
+    /// The body and the new state, whose version is later than `before`.
     pub activity: Activity,
 }
 
-/// What became of an [`Acceptance`].
+/// The outcome of an
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepted {
-    /// It is stored, and its delivery is in the log there.
+    /// It is stored. The task that delivers it is at this position of the log.
     Stored(Position),
-    /// Something else is claimed at the address than the caller built upon; nothing was changed.
+    /// The stored claim, whose version is not the one that the caller built on. Nothing was changed.
     Conflict(Option<Claim>),
 }

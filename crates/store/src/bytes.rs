@@ -1,4 +1,4 @@
-//! Values as bytes, for cells and messages: numbers in a fixed width or as short as they are, texts with their length.
+//! Encoding of values for cells and messages: numbers with fixed or variable length, texts with a length prefix.
 
 use crate::{Result, StoreError};
 use model::{
@@ -6,7 +6,7 @@ use model::{
     Verb, Version, Visibility,
 };
 
-/// Puts values one after the other.
+/// Appends encoded values to a buffer.
 #[derive(Default)]
 pub(crate) struct WireWriter(Vec<u8>);
 
@@ -28,13 +28,13 @@ impl WireWriter {
         self.byte(u8::from(flag))
     }
 
-    /// Eight bytes whose order is the order of the numbers.
+    /// Eight bytes that sort like the numbers.
     pub(crate) fn ordered(mut self, number: u64) -> WireWriter {
         self.0.extend(number.to_be_bytes());
         self
     }
 
-    /// As short as it is.
+    /// A variable-length number.
     pub(crate) fn number(mut self, mut number: u64) -> WireWriter {
         while number >= 0x80 {
             self.0.push(number.to_le_bytes()[0] | 0x80);
@@ -43,7 +43,7 @@ impl WireWriter {
         self.byte(number.to_le_bytes()[0])
     }
 
-    /// As short as it is, on either side of zero.
+    /// A variable-length number with a sign.
     pub(crate) fn signed(self, number: i64) -> WireWriter {
         self.number(((number << 1) ^ (number >> 63)).cast_unsigned())
     }
@@ -94,7 +94,7 @@ impl WireWriter {
         self.visibility(prior.visibility).many(&prior.addressed, |put, uid| put.signed(uid.0))
     }
 
-    /// Everything of a state but whether it is pulled: that is a [`mark`](WireWriter::mark) of what the state is part of.
+    /// A state without `pulled`, which is a trailing [`flag`](WireWriter::trailing_flag) of the enclosing value.
     pub(crate) fn state(self, state: &State) -> WireWriter {
         self.id(state.id)
             .signed(state.version.0)
@@ -108,8 +108,8 @@ impl WireWriter {
             .many(&state.addressed, |put, uid| put.signed(uid.0))
     }
 
-    /// Everything of an account but its number. It comes last in whatever it is part of, because what was written before
-    /// an account had something more ends before that.
+    /// An account without its number. It must be the last part of a value: values of earlier versions end before the
+    /// fields that were added later.
     pub(crate) fn account(self, account: &Account) -> WireWriter {
         self.text(account.name.as_str())
             .signed(account.version.0)
@@ -124,13 +124,13 @@ impl WireWriter {
             .number(u64::from(account.credential_epoch))
     }
 
-    /// Comes last in whatever it is part of, and only where it is set: there older nodes do not look.
-    pub(crate) fn mark(self, set: bool) -> WireWriter {
+    /// An optional last part of a value, written only if set. Earlier versions do not read it.
+    pub(crate) fn trailing_flag(self, set: bool) -> WireWriter {
         if set { self.flag(true) } else { self }
     }
 }
 
-/// Takes them back.
+/// Reads values from the front of a buffer.
 pub(crate) struct WireReader<'a>(&'a [u8]);
 
 impl<'a> WireReader<'a> {
@@ -139,13 +139,13 @@ impl<'a> WireReader<'a> {
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length).ok_or_else(cut)?;
+        let (taken, rest) = self.0.split_at_checked(length).ok_or_else(truncated)?;
         self.0 = rest;
         Ok(taken)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or_else(cut)?;
+        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or_else(truncated)?;
         self.0 = rest;
         Ok(*taken)
     }
@@ -171,7 +171,7 @@ impl<'a> WireReader<'a> {
                 return Ok(number);
             }
         }
-        Err(cut())
+        Err(truncated())
     }
 
     pub(crate) fn signed(&mut self) -> Result<i64> {
@@ -180,16 +180,16 @@ impl<'a> WireReader<'a> {
     }
 
     pub(crate) fn blob(&mut self) -> Result<&'a [u8]> {
-        let length = usize::try_from(self.number()?).map_err(|_| cut())?;
+        let length = usize::try_from(self.number()?).map_err(|_| truncated())?;
         self.take(length)
     }
 
     pub(crate) fn text(&mut self) -> Result<&'a str> {
-        std::str::from_utf8(self.blob()?).map_err(|_| wrong("text"))
+        std::str::from_utf8(self.blob()?).map_err(|_| invalid("text"))
     }
 
     pub(crate) fn id(&mut self) -> Result<ActivityId> {
-        ActivityId::from_bytes(self.array()?).ok_or_else(|| wrong("an identifier"))
+        ActivityId::from_bytes(self.array()?).ok_or_else(|| invalid("activity identifier"))
     }
 
     pub(crate) fn version(&mut self) -> Result<Version> {
@@ -216,19 +216,19 @@ impl<'a> WireReader<'a> {
         if self.flag()? { take(self).map(Some) } else { Ok(None) }
     }
 
-    /// What was not written yet by older nodes: `None` where the value ends before it.
+    /// A part that earlier versions did not write: `None` if the value ends before it.
     pub(crate) fn unless_ended<T>(&mut self, take: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         if self.0.is_empty() { Ok(None) } else { take(self).map(Some) }
     }
 
-    /// A credential epoch; the first one where the value ends before it.
+    /// A credential epoch; 0 if the value ends before it.
     pub(crate) fn epoch(&mut self) -> Result<u32> {
         let number = self.unless_ended(WireReader::number)?.unwrap_or(0);
-        u32::try_from(number).map_err(|_| wrong("an epoch"))
+        u32::try_from(number).map_err(|_| invalid("credential epoch"))
     }
 
-    /// Not set where the value ends before it.
-    pub(crate) fn mark(&mut self) -> Result<bool> {
+    /// A flag that is `false` if the value ends before it.
+    pub(crate) fn trailing_flag(&mut self) -> Result<bool> {
         Ok(self.unless_ended(WireReader::flag)?.unwrap_or(false))
     }
 
@@ -244,8 +244,8 @@ impl<'a> WireReader<'a> {
     pub(crate) fn facet(&mut self) -> Result<Facet> {
         Ok(Facet {
             service: self.text()?.to_owned(),
-            kind: Kind::parse(self.text()?).ok_or_else(|| wrong("a type"))?,
-            verb: Verb::parse(self.text()?).ok_or_else(|| wrong("a verb"))?,
+            kind: Kind::parse(self.text()?).ok_or_else(|| invalid("type"))?,
+            verb: Verb::parse(self.text()?).ok_or_else(|| invalid("verb"))?,
         })
     }
 
@@ -253,7 +253,7 @@ impl<'a> WireReader<'a> {
         Ok(PriorAudience { visibility: self.visibility()?, addressed: self.many(WireReader::uid)? })
     }
 
-    /// The state, not pulled: see [`WireWriter::state`].
+    /// A state whose `pulled` is not set yet; see [`WireWriter::state`].
     pub(crate) fn state(&mut self) -> Result<State> {
         Ok(State {
             id: self.id()?,
@@ -274,7 +274,7 @@ impl<'a> WireReader<'a> {
         let text = |take: &mut WireReader<'_>| take.text().map(str::to_owned);
         Ok(Account {
             uid,
-            name: AccountName::parse(self.text()?).map_err(|_| wrong("an account's name"))?,
+            name: AccountName::parse(self.text()?).map_err(|_| invalid("account name"))?,
             version: self.version()?,
             given_name: self.option(text)?,
             family_name: self.option(text)?,
@@ -283,13 +283,13 @@ impl<'a> WireReader<'a> {
             password: self.option(text)?,
             created: self.millis()?,
             removed: self.flag()?,
-            disabled: self.mark()?,
+            disabled: self.trailing_flag()?,
             credential_epoch: self.epoch()?,
         })
     }
 }
 
-/// The number of a visibility; the wider is the smaller.
+/// The number of a visibility. A wider visibility has a smaller number.
 pub(crate) fn visibility_number(visibility: Visibility) -> u8 {
     match visibility {
         Visibility::Public => 0,
@@ -303,16 +303,16 @@ pub(crate) fn visibility_of(number: u8) -> Result<Visibility> {
         0 => Ok(Visibility::Public),
         1 => Ok(Visibility::Followers),
         2 => Ok(Visibility::Direct),
-        _ => Err(wrong("a visibility")),
+        _ => Err(invalid("visibility")),
     }
 }
 
-fn cut() -> StoreError {
-    StoreError::Corrupt("a value that ends too early".to_owned())
+fn truncated() -> StoreError {
+    StoreError::Corrupt("truncated value".to_owned())
 }
 
-fn wrong(what: &str) -> StoreError {
-    StoreError::Corrupt(format!("a value that is not {what}"))
+fn invalid(what: &str) -> StoreError {
+    StoreError::Corrupt(format!("invalid {what}"))
 }
 
 #[cfg(test)]
@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_of_an_older_node_is_not_disabled() {
+    fn an_account_encoded_by_an_earlier_version_is_not_disabled() {
         let account = Account {
             uid: Uid(7),
             name: AccountName::parse("ada").unwrap(),

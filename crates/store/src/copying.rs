@@ -1,7 +1,7 @@
-//! Moving a whole service from one store to another, whichever engines they are. The demo fills its store the same way.
+//! Copying all data of a service from one store to another, of any engine. The demo fills its store the same way.
 //!
-//! What the rest of the interface tells is not told here again. Whatever is put is put as it is given: nothing is logged,
-//! nothing arrives anywhere, and to put it twice changes nothing. Nobody else may use the target meanwhile.
+//! This trait has only what the rest of the interface lacks. The `copy_…` methods write values unchanged: they append
+//! nothing to the log, create no arrivals, and are idempotent. Nothing else may use the target during a copy.
 
 use crate::{Claim, Connection, ExternalKey, Result, Store};
 use async_trait::async_trait;
@@ -10,85 +10,86 @@ use model::{
     Version,
 };
 
-/// Where entries and edges that were copied have arrived: before everything that the target's own log brings.
+/// The position of copied entries and edges: before everything in the log of the target.
 pub(crate) const BEFORE_ALL: Position = Position(0);
 
-/// The name of the fact that keeps a copy's progress.
+/// The name of the fact that stores the progress of a copy.
 pub(crate) const PROGRESS: &str = "copy";
 
-/// An activity with everything that the store knows of it.
+/// An activity with all its data in the store.
 #[derive(Clone, Debug)]
 pub struct ActivityRecord {
-    /// Its state and body.
+    /// State and body.
     pub activity: Activity,
-    /// What the versions before the present one were together.
+    /// The union of the audiences of all versions before the current one.
     pub prior: Option<PriorAudience>,
-    /// What stands at its address, if that is this activity.
+    /// The claim of its external key, if that belongs to this activity.
     pub claim: Option<(ExternalKey, Claim)>,
 }
 
-/// What a recipient took out of what reaches them.
+/// An activity that a recipient removed from their `to`.
 #[derive(Clone, Copy, Debug)]
 pub struct Removal {
     /// The activity.
     pub id: ActivityId,
-    /// When it was received.
+    /// Its time of receipt.
     pub received: Millis,
-    /// When it was taken out.
+    /// The version of the removal.
     pub version: Version,
 }
 
-/// What a copy needs of a store besides.
+/// The additional operations that a copy needs.
 #[async_trait]
 pub trait Copying: Store {
-    /// Whether every delivery is done: nothing is in the log, and nothing waits outside it for its time.
+    /// Whether all deliveries are done: the log is empty, and no task waits for its retry.
     async fn is_settled(&self, now: Millis) -> Result<bool>;
 
-    /// The facts that were fixed.
+    /// All facts, set by [`set_once`](Store::set_once).
     async fn facts(&self) -> Result<Vec<(String, String)>>;
 
-    /// A page of all accounts, removed ones too, in an order of the store's own: those after `after`.
+    /// A page of all accounts, including removed ones, after `after`, in an order that the engine chooses.
     async fn every_account(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>>;
 
-    /// The follower's edges, also those that say "not any more", by number, those after `after`.
+    /// The follower's edges, including ended ones, ordered by followee, after `after`.
     async fn every_edge(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>>;
 
-    /// What the account took out of what reaches it, each with its version.
+    /// The activities that the account removed from its `to`, each with the version of the removal.
     async fn removals(&self, owner: Uid) -> Result<Vec<(ActivityId, Version)>>;
 
-    /// The account's connections, also those that were removed, by name.
+    /// The account's connections, including removed ones, by name.
     async fn every_connection(&self, owner: Uid) -> Result<Vec<Connection>>;
 
-    /// Puts an account under its number; its name is its own from then on.
+    /// Writes an account under its number, and claims its name.
     async fn copy_account(&self, account: &Account) -> Result<()>;
 
-    /// Puts an access token.
+    /// Writes an access token.
     async fn copy_token(&self, token: &AccessToken) -> Result<()>;
 
-    /// Puts an account's picture.
+    /// Writes an account's picture.
     async fn copy_picture(&self, uid: Uid, picture: &Picture) -> Result<()> {
         self.put_picture(uid, picture).await
     }
 
-    /// Puts edges of a follower.
+    /// Writes edges of a follower.
     async fn copy_edges(&self, follower: Uid, edges: Vec<(Uid, Edge)>) -> Result<()>;
 
-    /// Puts activities.
+    /// Writes activities.
     async fn copy_activities(&self, activities: Vec<ActivityRecord>) -> Result<()>;
 
-    /// Puts what an account took out.
+    /// Writes removals of an account.
     async fn copy_removals(&self, owner: Uid, removals: Vec<Removal>) -> Result<()>;
 
-    /// Puts entries into a collection.
+    /// Writes entries into a collection.
     async fn copy_entries(&self, owner: Uid, entries: Vec<Entry>) -> Result<()>;
 
-    /// How far a copy into this store has come, as whoever copies noted it; `None`: there was none.
-    async fn copied(&self) -> Result<Option<String>>;
+    /// The progress of a copy into this store, as set by [`set_copy_progress`](Copying::set_copy_progress). `None`:
+    /// no copy has begun.
+    async fn copy_progress(&self) -> Result<Option<String>>;
 
-    /// Notes how far it has come.
-    async fn note_copied(&self, progress: &str) -> Result<()>;
+    /// Stores the progress of a copy.
+    async fn set_copy_progress(&self, progress: &str) -> Result<()>;
 
-    /// The log, in which nothing is, goes on above `last`, where that of the source has ended; whoever has seen what came
-    /// up to there must read anew.
-    async fn go_on_above(&self, last: Position) -> Result<()>;
+    /// Continues the empty log above `last`, the last position of the source. Sync tokens of positions up to `last`
+    /// become too old: their holders must read again from the start.
+    async fn continue_log_above(&self, last: Position) -> Result<()>;
 }

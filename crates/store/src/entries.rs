@@ -1,21 +1,22 @@
-//! What all engines do with entries in the same way.
+//! Merging of entries, the same on all engines.
 
 use model::{Entry, Visibility};
 
-/// One entry of two that tell of the same activity in the same collection, each for reasons of its own.
+/// Merges two entries of one activity in one collection that have different reasons.
 ///
-/// It is retracted only if both are, and is in the reasons of those that are not: an activity that does not address
-/// its reader any more may still be followed. Of those that count the wider visibility does: whoever shows it
-/// looks at the state. Who could see what was here before could by either, and it is pulled by either: only one among
-/// what an account did says so. The rest is taken from the later one. The order of joining does not matter.
-pub(crate) fn joined(one: Entry, other: Entry) -> Entry {
-    let (reasons, retracted, visibility) = match (one.retracted, other.retracted) {
-        (false, true) => (one.reasons, false, one.visibility),
-        (true, false) => (other.reasons, false, other.visibility),
-        (retracted, _) => (one.reasons.union(other.reasons), retracted, one.visibility.min(other.visibility)),
+/// The result is retracted only if both entries are. It has the reasons of the entries that are not retracted: an
+/// activity that no longer addresses its reader may still be followed. Of those entries the wider visibility counts,
+/// because the state is checked before the activity is shown. The wider prior visibility counts too. The result is
+/// pulled if either entry is; only an authored entry can be. Everything else comes from the later entry. The order of
+/// the arguments does not matter.
+pub(crate) fn merge_entries(a: Entry, b: Entry) -> Entry {
+    let (reasons, retracted, visibility) = match (a.retracted, b.retracted) {
+        (false, true) => (a.reasons, false, a.visibility),
+        (true, false) => (b.reasons, false, b.visibility),
+        (retracted, _) => (a.reasons.union(b.reasons), retracted, a.visibility.min(b.visibility)),
     };
-    let prior = Visibility::wider(one.prior, other.prior);
-    let pulled = one.pulled || other.pulled;
-    let latest = if (other.version, other.arrived) > (one.version, one.arrived) { other } else { one };
+    let prior = Visibility::wider(a.prior, b.prior);
+    let pulled = a.pulled || b.pulled;
+    let latest = if (b.version, b.arrived) > (a.version, a.arrived) { b } else { a };
     Entry { reasons, retracted, visibility, prior, pulled, ..latest }
 }

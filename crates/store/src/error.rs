@@ -1,18 +1,18 @@
-//! What can go wrong in a store, by what the caller can do about it.
+//! Errors of a store, classified by what the caller can do.
 
-/// A store's answer.
+/// The result of a call to a store.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// A call failed.
+/// A call to a store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Nothing was changed; the same call may go through later.
+    /// Nothing was changed. The same call may succeed later.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// A write may have happened or not. Repeating it is safe; so is reading what is there.
-    #[error("the store did not say whether it wrote: {0}")]
+    /// The outcome of a write is unknown. Repeating the write is safe, and so is reading the stored value.
+    #[error("the outcome of a write to the store is unknown: {0}")]
     Unknown(String),
-    /// What is stored can't be understood; repeating the call won't help.
-    #[error("the store holds something that it should not: {0}")]
+    /// A stored value is invalid. Repeating the call does not help.
+    #[error("invalid data in the store: {0}")]
     Corrupt(String),
 }

@@ -1,7 +1,7 @@
-//! By which way what is followed comes into collections: who pulls what, and who is dormant.
+//! Fan-out modes of edges, fan-out states of actors, and dormancy of accounts.
 //!
-//! All of it are registers with a version, or are decided once for ever: who comes late with an earlier version changes
-//! nothing.
+//! Every value here is a versioned last-writer-wins register, or is assigned once and never changes. A late write of
+//! an earlier version changes nothing.
 
 use crate::Result;
 use async_trait::async_trait;
@@ -9,22 +9,22 @@ use model::{
     DeliveryState, Dormancy, EdgeDormancy, Entry, FanoutMode, FanoutState, Millis, Position, Uid, Version,
 };
 
-/// Who follows an account now.
+/// A current follower of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Follower {
-    /// Who.
+    /// The follower.
     pub uid: Uid,
     /// The version of the edge.
     pub version: Version,
-    /// The position in the log at which the edge was made: what was accepted before that comes with the edge, what is
-    /// accepted after it by itself.
+    /// The position at which the edge was created. Backfill delivers activities that were accepted before it, fan-out
+    /// those that are accepted after it.
     pub since: Position,
-    /// Whether it is pushed. From a later position than `since` on, where the follower was dormant since then.
+    /// The dormancy of the edge; `None` if it was never dormant.
     pub dormancy: Option<EdgeDormancy>,
 }
 
 impl Follower {
-    /// Whether what is accepted there is pushed to this follower.
+    /// Whether fan-out writes an activity accepted at this position into the follower's collection.
     pub fn is_pushed_at(&self, accepted: Position) -> bool {
         let active = match self.dormancy {
             None => true,
@@ -35,45 +35,44 @@ impl Follower {
     }
 }
 
-/// When an account's collections were last read, and what follows from it.
+/// The last read of an account's collections, and its dormancy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LastRead {
-    /// When; `None`: never.
+    /// Time of the last read. `None`: never read.
     pub at: Option<Millis>,
-    /// The version of the dormancy.
+    /// The version of `dormancy`.
     pub version: Version,
-    /// Whether it is active.
+    /// Whether fan-out skips the account.
     pub dormancy: Dormancy,
 }
 
-/// By which way what is followed comes into collections.
+/// Fan-out modes and dormancy.
 #[async_trait]
 pub trait FanoutModes: Send + Sync {
-    /// How what these accounts do is marked.
+    /// The fan-out states of these actors.
     async fn fanout_states(&self, uids: &[Uid]) -> Result<Vec<FanoutState>>;
 
-    /// Replaces that of an account, unless the stored version is as late or later.
+    /// Replaces the fan-out state of an actor unless the stored version is equal or later.
     async fn put_fanout_state(&self, uid: Uid, fanout_state: &FanoutState) -> Result<()>;
 
-    /// Decides by which way what the followee does comes to the follower, once for ever: of many calls the first one's
-    /// decision stays, and all give it. It is pulled, unless the follower pulls from `most` others by now. Notes it for
-    /// the edge of that version, made at `since`, from where on [`reading`](FanoutModes::reading) and
-    /// [`pushed_followers`](FanoutModes::pushed_followers) tell of it.
+    /// Assigns a fan-out mode to the pair, permanently, and returns it. The first call decides: `Pull`, unless the
+    /// follower already pulls from `max_pulled` actors. From then on [`delivery_state`](FanoutModes::delivery_state)
+    /// or [`pushed_followers`](FanoutModes::pushed_followers) lists the edge of this version, created at `since`.
     async fn assign_mode(
         &self,
         follower: Uid,
         followee: Uid,
         since: Position,
         version: Version,
-        most: usize,
+        max_pulled: usize,
     ) -> Result<FanoutMode>;
 
-    /// Notes that the edge ended by that version: neither of them tells of it any more, until there is a later one. What
-    /// was decided stays decided. Where nothing was, nothing happens.
+    /// Records that the edge ended with this version. Neither of the two lists it until there is a later edge. The
+    /// assigned mode stays. Does nothing if no mode was assigned.
     async fn release_mode(&self, follower: Uid, followee: Uid, version: Version) -> Result<()>;
 
-    /// Those followers to whom it was decided to push also what is marked as pulled, by number, those after `after`, each
-    /// with where the edge was made.
+    /// The followers in push mode, to which pulled activities must be pushed too, each with the position at which its
+    /// edge was created. Ordered by number, after `after`.
     async fn pushed_followers(
         &self,
         followee: Uid,
@@ -81,22 +80,22 @@ pub trait FanoutModes: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(Uid, Position)>>;
 
-    /// How the account's collections are read.
+    /// How activities reach the account's collections.
     async fn delivery_state(&self, uid: Uid) -> Result<DeliveryState>;
 
-    /// Notes that the account's collections were read; the latest time stays.
+    /// Records a read of the account's collections. The latest time wins.
     async fn note_read(&self, uid: Uid, at: Millis) -> Result<()>;
 
-    /// When the collections of these accounts were last read.
+    /// The last reads of these accounts.
     async fn last_reads(&self, uids: &[Uid]) -> Result<Vec<LastRead>>;
 
-    /// Replaces an account's dormancy, unless the stored version is as late or later. Of two that fall dormant by one version
-    /// the one with the earlier `since` stays.
+    /// Replaces an account's dormancy unless the stored version is equal or later. Of two `Dormant` states with the
+    /// same version the earlier `since` wins.
     async fn put_dormancy(&self, uid: Uid, version: Version, dormancy: Dormancy) -> Result<()>;
 
-    /// Has an account that sleeps by that version since there return, by the version that follows, and has that followed
-    /// up: a task in the log, whose position is given. `None`: a later version is stored, and nothing was changed. The time
-    /// tells whoever looks for what was begun where to look.
+    /// Reactivates an account that is dormant with this version and this `since`: its dormancy becomes `CatchingUp`
+    /// with the next version, and a task is appended to the log. Returns the position of the task. `None`: a later
+    /// version is stored, and nothing was changed. `now` dates the intent, so that a sweep finds it.
     async fn reactivate(
         &self,
         uid: Uid,
@@ -105,8 +104,8 @@ pub trait FanoutModes: Send + Sync {
         now: Millis,
     ) -> Result<Option<Position>>;
 
-    /// Notes whether these accounts push to the follower, unless a later version is noted; of one version active counts
-    /// more than dormant, and the later position more than the earlier.
+    /// Records whether fan-out from these followees skips the follower, unless a later version is stored. Of equal
+    /// versions active wins over dormant, and a later position over an earlier one.
     async fn put_edge_dormancy(
         &self,
         follower: Uid,
@@ -115,7 +114,7 @@ pub trait FanoutModes: Send + Sync {
         dormancy: EdgeDormancy,
     ) -> Result<()>;
 
-    /// The entries that the owner's collection has of these activities because their actors are followed. What is given
-    /// are the entries among what their actors did; of these only identifier, facet and the two times count.
+    /// The owner's entries of these activities with the reason `Followed`. `own` has the authored entries of the
+    /// activities; only their identifier, facet and two times are used.
     async fn followed_entries(&self, owner: Uid, own: &[Entry]) -> Result<Vec<Option<Entry>>>;
 }

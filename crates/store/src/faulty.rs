@@ -1,73 +1,73 @@
-//! A store that breaks on purpose. **Only for tests**: it shows that what stands on a store gets over whatever a store
-//! can do to it.
+//! A store with fault injection. **Only for tests**: it shows that the code above a store tolerates every failure of
+//! a store.
 //!
-//! [`Faulty`] stands in front of another store and hands every call on, unless the test has planned a [`Fault`] for it.
-//! It reads no clock and throws no dice: the same plan before the same calls breaks the same ones. What goes wrong is
-//! what goes wrong on real ones:
+//! [`Faulty`] wraps another store and forwards every call, unless the test has planned a [`Fault`] for it. It reads
+//! no clock and uses no random numbers: the same plan and the same calls give the same faults. The faults are those
+//! of real stores:
 //!
-//! - a call fails, and nothing has happened; or it has, and the answer got lost;
-//! - a write takes longer than its caller waits, and happens all the same, much later: it is kept until the test
-//!   [lands](Faulty::land) it, however much else was written meanwhile;
-//! - a process crashes: none of its calls goes through until it is [started again](Faulty::restart). What it had sent
-//!   before may still land. Every process of a test has a wrapper of its own around the one store that they share.
+//! - a call fails without an effect, or it succeeds and the response is lost;
+//! - a write times out and takes effect much later: it is held until the test [lands](Faulty::land) it, after any
+//!   number of other writes;
+//! - a process crashes: all its calls fail until the [restart](Faulty::restart). Writes that it sent before may
+//!   still land. Each process of a test has its own wrapper around the shared store.
 //!
-//! Besides, a worker may be [dealt](Faulty::deal) its tasks otherwise than the log has them: late, in another order, or
-//! long after somebody else has done them.
+//! A test can also change which tasks a worker [gets](Faulty::deal): late, in another order, or long after another
+//! worker has executed them.
 
 mod calls;
 
-use crate::{Gates, Result, Store, StoreError, Task};
+use crate::{Result, Store, StoreError, StripedLocks, Task};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What goes wrong with a call.
+/// A failure of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It fails, and nothing has happened.
+    /// It fails without an effect.
     Before,
-    /// It happens, but the answer gets lost.
+    /// It takes effect, and the response is lost.
     After,
-    /// A write happens long after its caller was told that nobody knows. A read has nothing to do late: its answer is lost.
+    /// A write reports an unknown outcome and takes effect when it is landed. A read just fails.
     Late,
-    /// The process crashes before it.
+    /// The process crashes before the call.
     CrashBefore,
-    /// The process crashes when it has happened, before the answer comes.
+    /// The process crashes after the call took effect, before the response.
     CrashAfter,
 }
 
-/// A call that a plan decides about.
+/// A call for which a plan may return a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The method's name.
     pub name: &'static str,
-    /// Whether it changes anything.
+    /// Whether it is a write.
     pub writes: bool,
 }
 
-/// A store that does as it is planned.
+/// A store with planned faults.
 pub struct Faulty {
     inner: Arc<dyn Store>,
     state: Mutex<State>,
     unplanned: Unplanned,
-    /// Every process of a test queues its own changes.
-    update_gates: Gates,
+    /// Each process of a test serialises its own updates.
+    update_locks: StripedLocks,
 }
 
 type Plan = Box<dyn FnMut(Call) -> Option<Fault> + Send>;
 type Deal = Box<dyn FnMut(Vec<Task>) -> Vec<Task> + Send>;
 type Write = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Counts calls that got no answer though nobody planned it.
+/// Counts failed calls without a planned fault.
 #[derive(Clone, Default)]
 struct Unplanned(Arc<AtomicUsize>);
 
 impl Unplanned {
-    fn noted<T>(&self, answer: Result<T>) -> Result<T> {
-        if let Err(StoreError::Unavailable(_) | StoreError::Unknown(_)) = answer {
+    fn count_failure<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(StoreError::Unavailable(_) | StoreError::Unknown(_)) = result {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
-        answer
+        result
     }
 }
 
@@ -76,67 +76,66 @@ struct State {
     plan: Option<Plan>,
     deal: Option<Deal>,
     crashed: bool,
-    /// Writes that are under way for longer than anybody waits.
+    /// Writes whose callers have timed out.
     late: Vec<Write>,
 }
 
 impl Faulty {
-    /// A store before `inner` in which nothing goes wrong yet.
+    /// Wraps `inner`, without any faults yet.
     pub fn new(inner: Arc<dyn Store>) -> Faulty {
         Faulty {
             inner,
             state: Mutex::default(),
             unplanned: Unplanned::default(),
-            update_gates: Gates::default(),
+            update_locks: StripedLocks::default(),
         }
     }
 
-    /// From now on `plan` is asked what goes wrong with each call; it is asked in the order of the calls.
+    /// Sets the plan: it is called for each call, in order, and returns the fault.
     pub fn plan(&self, plan: impl FnMut(Call) -> Option<Fault> + Send + 'static) {
         self.state().plan = Some(Box::new(plan));
     }
 
-    /// From now on `deal` says which tasks somebody gets who asks for the pending ones: those that it is given are what
-    /// the log has.
+    /// Sets a function that maps the pending tasks of the log to those that [`pending`](crate::Log::pending) returns.
     pub fn deal(&self, deal: impl FnMut(Vec<Task>) -> Vec<Task> + Send + 'static) {
         self.state().deal = Some(Box::new(deal));
     }
 
-    /// Nothing goes wrong any more, and tasks are dealt as they are. What is late stays late, and who crashed stays so.
+    /// Removes the plan and the task function. Late writes stay late, and a crashed process stays crashed.
     pub fn calm(&self) {
         let mut state = self.state();
         (state.plan, state.deal) = (None, None);
     }
 
-    /// Every call fails from now on.
+    /// Makes every call fail until [`restart`](Faulty::restart).
     pub fn crash(&self) {
         self.state().crashed = true;
     }
 
-    /// The process is started again.
+    /// Ends a crash.
     pub fn restart(&self) {
         self.state().crashed = false;
     }
 
-    /// How many writes are late.
+    /// The number of late writes.
     pub fn late(&self) -> usize {
         self.state().late.len()
     }
 
-    /// Lands one of the late writes, the `which`th of those that there are. `false`: there are not so many.
-    pub async fn land_one(&self, which: usize) -> bool {
+    /// Lands the late write with this index. `false`: there is none.
+    pub async fn land_one(&self, index: usize) -> bool {
         let write = {
             let mut state = self.state();
-            if which >= state.late.len() {
+            if index >= state.late.len() {
                 return false;
             }
-            state.late.remove(which)
+            state.late.remove(index)
         };
         write.await;
         true
     }
 
-    /// Lands all late writes, in the order in which they were begun; gives their number.
+    /// Lands all late writes in the order of their calls, and returns their number.
     pub async fn land(&self) -> usize {
         let mut landed = 0;
         while self.land_one(0).await {
@@ -145,17 +144,17 @@ impl Faulty {
         landed
     }
 
-    /// How many calls got no answer though nobody planned it: the store behind this one could not give any.
+    /// The number of calls that failed without a planned fault, because the wrapped store failed.
     pub fn unplanned(&self) -> usize {
         self.unplanned.0.load(Ordering::Relaxed)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A plan that panicked has failed its test already.
+        // A plan that panicked has already failed its test.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is planned for this call.
+    /// The planned fault of this call.
     fn fault(&self, name: &'static str, writes: bool) -> Option<Fault> {
         let mut state = self.state();
         if state.crashed {
@@ -168,8 +167,8 @@ impl Faulty {
 
     async fn read<T>(&self, name: &'static str, read: impl Future<Output = Result<T>>) -> Result<T> {
         match self.fault(name, false) {
-            None => self.unplanned.noted(read.await),
-            Some(_) => Err(StoreError::Unavailable(format!("planned: {name} can't be read"))),
+            None => self.unplanned.count_failure(read.await),
+            Some(_) => Err(StoreError::Unavailable(format!("planned fault: {name} failed"))),
         }
     }
 
@@ -179,17 +178,17 @@ impl Faulty {
         write: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
         let unplanned = self.unplanned.clone();
-        let write = async move { unplanned.noted(write.await) };
+        let write = async move { unplanned.count_failure(write.await) };
         match self.fault(name, true) {
             None => return write.await,
             Some(Fault::Before | Fault::CrashBefore) => {
-                return Err(StoreError::Unavailable(format!("planned: {name} is not done")));
+                return Err(StoreError::Unavailable(format!("planned fault: {name} failed")));
             }
-            // Nobody waits for its answer any more, whatever that is.
+            // The response is lost, so it does not matter.
             Some(Fault::After | Fault::CrashAfter) => drop(write.await),
             Some(Fault::Late) => self.state().late.push(Box::pin(async move { drop(write.await) })),
         }
-        Err(StoreError::Unknown(format!("planned: nobody knows whether {name} is done")))
+        Err(StoreError::Unknown(format!("planned fault: outcome of {name} is unknown")))
     }
 
     fn dealt(&self, tasks: Vec<Task>) -> Vec<Task> {

@@ -1,17 +1,18 @@
-//! Where tofrom keeps what it knows: the interface that every engine offers, and the engines. The suite that holds
-//! each engine to the interface is `tests/main/conformance`; it is the interface's definition.
+//! Storage: the interface that every engine implements, and the engines. The conformance suite in
+//! `tests/main/conformance` defines the interface and runs against every engine.
 //!
-//! The interface is cut for an engine where a read is an ordered slice of a bounded partition and nothing else: it
-//! speaks of slices, facets, versions, claims, positions and batches. What every engine promises:
+//! The interface suits an engine whose only read is an ordered slice of a bounded partition. Its terms are slices,
+//! facets, versions, claims, positions and batches. Every engine guarantees:
 //!
-//! - **No clock.** Times, versions and identifiers come from the caller, positions from the log. The same calls give
-//!   the same content on every engine, whenever they are made.
-//! - **Every write can be repeated.** A state that one place decides on is written whole, and the later version wins
-//!   whichever comes last. A state that is read, changed and written back is replaced only on the version that was read
-//!   ([`update`]), so that no change is lost to a race.
-//! - **Done means durable.** When a write returns, it survives a crash.
-//! - **Entries are hints, state is the truth.** An entry may lag behind; who shows an activity checks its state.
-//! - **Results line up.** A look-up of many gives as many answers, in the order of the questions.
+//! - **No clock.** Times, versions and identifiers come from the caller, positions from the log. The same calls
+//!   produce the same content on every engine, at any time.
+//! - **Writes are idempotent.** A state with one writer is written whole, and the later version wins in any order
+//!   of arrival. A state that is read, changed and written back is replaced by compare-and-set on its version
+//!   ([`update`]), so no change is lost to a race.
+//! - **A returned write is durable.** It survives a crash.
+//! - **Entries are hints, state is the truth.** An entry may lag behind, so a reader checks the state of an
+//!   activity before showing it.
+//! - **Batch results line up.** A batch look-up returns one result per key, in the order of the keys.
 
 mod activities;
 mod bytes;
@@ -39,7 +40,7 @@ pub use log::{Backlog, DeadLetter, Log, Task, Work};
 pub use networks::{KnownNetwork, MAX_NETWORKS, Networks};
 pub use notices::{Notice, Notices};
 pub use sources::{Connection, SHARDS, Source, Sources};
-pub use update::{Gates, Versioned, update};
+pub use update::{StripedLocks, Versioned, update};
 
 use async_trait::async_trait;
 use model::{
@@ -47,53 +48,54 @@ use model::{
     Filter, Key, KeyId, Millis, Order, Picture, Position, PriorAudience, SortKey, State, Uid, Version,
 };
 
-/// Everything that a store offers.
+/// A complete store.
 #[async_trait]
 pub trait Store:
     Accounts + Credentials + Grants + Networks + Graph + Activities + Feeds + FanoutModes + Sources + Log
 {
-    /// Answers when the store can be read.
+    /// Succeeds if the store can be read.
     async fn ping(&self) -> Result<()>;
 
-    /// Why what is acknowledged might get lost after all: how an engine is set up. Nothing, if all is well.
+    /// Settings of the engine under which an acknowledged write could be lost, as messages for an operator. Empty if
+    /// there are none.
     async fn durability_warnings(&self) -> Result<Vec<String>>;
 
-    /// Tells the other processes of the service. It may get lost: nobody relies on it.
+    /// Sends a notice to the other processes of the service. Delivery is not guaranteed, and nothing may rely on it.
     async fn broadcast(&self, notice: &Notice) -> Result<()>;
 
-    /// What the other processes tell from now on; `None` where there are none that could be heard.
+    /// Notices that other processes broadcast from now on. `None` if the engine does not support other processes.
     async fn subscribe(&self) -> Result<Option<Notices>>;
 
-    /// Fixes a fact about this store for ever: gives back the value of whoever named it first.
+    /// Sets a named value unless it is set already. Returns the stored value: that of the first call, for ever.
     async fn set_once(&self, name: &str, value: &str) -> Result<String>;
 
-    /// Where the changes of one state that this process makes queue; see [`update`].
-    fn update_gates(&self) -> &Gates;
+    /// Locks that serialise the updates of one state within this process; see [`update`].
+    fn update_locks(&self) -> &StripedLocks;
 }
 
-/// What a new account starts with; the store gives it its number.
+/// A new account without its number, which the store assigns.
 #[derive(Clone, Debug)]
 pub struct NewAccount {
-    /// Its name.
+    /// The account's name.
     pub name: AccountName,
-    /// The version of this first state.
+    /// The version of the initial state.
     pub version: Version,
-    /// Given name, if told.
+    /// Given name.
     pub given_name: Option<String>,
-    /// Family name, if told.
+    /// Family name.
     pub family_name: Option<String>,
-    /// Readable by every authenticated caller.
+    /// Whether every authenticated caller may read its public activities.
     pub public: bool,
-    /// Acts on behalf of any account.
+    /// Whether it may act for any account.
     pub operator: bool,
-    /// The password's hash.
+    /// The hash of the password.
     pub password: Option<String>,
-    /// When it is made.
+    /// Time of creation.
     pub created: Millis,
 }
 
 impl NewAccount {
-    /// The account, once it has its number.
+    /// The initial state of the account with this number.
     pub(crate) fn into_account(self, uid: Uid) -> Account {
         Account {
             uid,
@@ -112,128 +114,129 @@ impl NewAccount {
     }
 }
 
-/// Accounts: states with a version, found by name or number.
+/// Accounts: versioned states, found by name or number.
 #[async_trait]
 pub trait Accounts: Send + Sync {
-    /// Claims the name and makes the account. `None`: the name is taken, now or ever before. Of many calls with one
-    /// name exactly one makes an account.
+    /// Claims the name and creates the account. `None`: the name is taken, or was taken by a removed account. Of
+    /// concurrent calls with one name exactly one creates an account.
     async fn create_account(&self, new: NewAccount) -> Result<Option<Account>>;
 
-    /// The account of that name; a removed one is found too and says so.
+    /// The account with this name, including a removed one.
     async fn account_by_name(&self, name: &AccountName) -> Result<Option<Account>>;
 
-    /// The accounts of these numbers.
+    /// The accounts with these numbers.
     async fn accounts(&self, uids: &[Uid]) -> Result<Vec<Option<Account>>>;
 
-    /// Replaces the account's state if the stored version is `before`; [`update`] is how callers change an account.
-    /// Number, name and time of creation stay what they are. Where the account becomes public or private, or is removed,
-    /// that is followed up: a task in the log. `false`: another version is stored, and nothing was changed.
+    /// Replaces the account's state if the stored version is `before`. Callers use [`update`] instead. Number, name
+    /// and time of creation never change. If the account becomes public, private or removed, a task is appended to
+    /// the log. `false`: another version is stored, and nothing was changed.
     async fn replace_account(&self, before: Version, account: &Account) -> Result<bool>;
 
-    /// A page of all accounts, removed ones left out, in an order of the store's own: those after `after`.
+    /// A page of the accounts that are not removed, after `after`, in an order that the engine chooses.
     async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>>;
 
     /// The account's picture.
     async fn picture(&self, uid: Uid) -> Result<Option<Picture>>;
 
-    /// Replaces the account's picture, unless the stored version is as late or later. One without any size says that there
-    /// is no picture any more.
+    /// Replaces the account's picture unless the stored version is equal or later. A picture without any size deletes
+    /// it.
     async fn put_picture(&self, uid: Uid, picture: &Picture) -> Result<()>;
 }
 
 /// Pre-shared keys and applications.
 #[async_trait]
 pub trait Credentials: Send + Sync {
-    /// Keeps a key.
+    /// Stores a key.
     async fn add_key(&self, key: &Key) -> Result<()>;
 
-    /// The key with that hash, whether it is live or not.
+    /// The key with this hash, including an expired or revoked one.
     async fn key_by_hash(&self, hash: &[u8; 32]) -> Result<Option<Key>>;
 
     /// All keys of an account, oldest first.
     async fn keys_of(&self, owner: Uid) -> Result<Vec<Key>>;
 
-    /// Revokes a key for good; the first revocation's time stays. `false`: the account has no such key.
+    /// Revokes a key permanently. The time of the first revocation stays. `false`: the account has no such key.
     async fn revoke_key(&self, owner: Uid, id: KeyId, at: Millis) -> Result<bool>;
 
-    /// Notes that a key was used; the latest time wins.
+    /// Records the use of a key. The latest time wins.
     async fn touch_key(&self, hash: &[u8; 32], at: Millis) -> Result<()>;
 
-    /// Keeps an application. Its key is random, so it is new.
+    /// Stores an application. Its key is random and therefore new.
     async fn add_application(&self, application: &Application) -> Result<()>;
 
-    /// The application with that consumer key, removed or not.
+    /// The application with this consumer key, including a removed one.
     async fn application(&self, key: &str) -> Result<Option<Application>>;
 
     /// All applications, oldest first.
     async fn applications(&self) -> Result<Vec<Application>>;
 
-    /// The applications that an account registered, oldest first, also removed ones.
+    /// The applications that an account registered, oldest first, including removed ones.
     async fn applications_of(&self, owner: Uid) -> Result<Vec<Application>>;
 
-    /// Removes an application for good; the first removal's time stays. `false`: there is none.
+    /// Removes an application permanently. The time of the first removal stays. `false`: there is no such
+    /// application.
     async fn remove_application(&self, key: &str, at: Millis) -> Result<bool>;
 }
 
-/// Who follows whom: edges as states with a version, readable from both ends.
+/// The follow graph: edges as versioned states, readable from both ends.
 #[async_trait]
 pub trait Graph: Send + Sync {
-    /// Replaces an edge's state, unless the stored version is as late or later, and has it followed up: a task in the
-    /// log, whose position is given. `None`: nothing was changed.
+    /// Replaces an edge unless the stored version is equal or later, and appends a task to the log. Returns the
+    /// position of the task. `None`: nothing was changed.
     async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<Option<Position>>;
 
-    /// The follower's edges to these accounts, also those that say "not any more".
+    /// The follower's edges to these accounts, including ended ones.
     async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>>;
 
-    /// Whom the account follows now, by number, those after `after`.
+    /// The live edges of a follower, ordered by followee, after `after`.
     async fn following(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>>;
 
-    /// Who follows the account now, by number, those after `after`.
+    /// The current followers of an account, ordered by number, after `after`.
     async fn followers(&self, followee: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<Follower>>;
 }
 
 /// Activities: their claims, states and bodies.
 #[async_trait]
 pub trait Activities: Send + Sync {
-    /// What is claimed at that address, deleted or not.
-    async fn claim(&self, source: &ExternalKey) -> Result<Option<Claim>>;
+    /// The claim of an external key, including that of a deleted activity.
+    async fn claim(&self, key: &ExternalKey) -> Result<Option<Claim>>;
 
-    /// Takes versions of activities in, each by itself: its claim, its state and body, the actor's own entry, and a
-    /// task in the log. When it returns [`Accepted::Stored`], all of that is durable and the actor's next read shows
-    /// it. Two that claim one address on the same version can't both be stored.
+    /// Stores versions of activities, each independently: its claim, its state and body, the actor's entry, and a
+    /// task in the log. [`Accepted::Stored`] means that all of this is durable and the actor's next read shows it. Of
+    /// two acceptances that build on the same version of a claim at most one is stored.
     async fn accept(&self, batch: Vec<Acceptance>) -> Result<Vec<Accepted>>;
 
-    /// The present states of these activities.
+    /// The current states of these activities.
     async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>>;
 
-    /// What the versions before the present ones of these activities were, all taken together: the widest visibility,
-    /// and everybody whom they addressed. `None`: there was none before.
+    /// The union of the audiences of all versions before the current one: the widest visibility and all recipients.
+    /// `None`: there is no earlier version.
     async fn prior_audiences(&self, ids: &[ActivityId]) -> Result<Vec<Option<PriorAudience>>>;
 
-    /// The present states of these activities with their bodies, both of one version.
+    /// The current states of these activities with their bodies, both of the same version.
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>>;
 }
 
-/// An ordered part of an account's entries.
+/// A request for an ordered part of an account's entries, newest first.
 #[derive(Clone, Debug)]
 pub struct Slice<'a> {
-    /// Whose.
+    /// The account.
     pub owner: Uid,
-    /// Of which reasons.
+    /// Only entries with any of these reasons.
     pub reasons: EntryReasons,
-    /// In which order, newest first.
+    /// The time to order by.
     pub order: Order,
-    /// What is looked for. The range of the ordering time is kept exactly; by the rest the store leaves out what it
-    /// can leave out cheaply, and may give more than is looked for.
+    /// The filter. The range of the ordering time is applied exactly. The engine applies the rest only as far as that
+    /// is cheap, and may return entries that do not match.
     pub filter: &'a Filter,
-    /// Only entries that come after this sort_key.
+    /// Only entries after this sort key.
     pub after: Option<SortKey>,
-    /// How many at most.
+    /// The maximum number of entries.
     pub limit: usize,
 }
 
 impl<'a> Slice<'a> {
-    /// A part of what an account did.
+    /// A slice of the authored entries of an account.
     pub fn own(
         owner: Uid,
         order: Order,
@@ -252,40 +255,41 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// What came into a collection.
+/// An arrival in a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// A version of an activity, or its end.
+    /// A version of an activity, or its retraction.
     Entry(Entry),
-    /// Something changed that no entry tells of: an edge, or who may see what.
+    /// A change that has no entry, of an edge or of a visibility, at this position.
     Change(Position),
 }
 
-/// Collections: delivered entries, in two orders and in the order of their arrival.
+/// Collections: delivered entries by each of two times, and by arrival.
 #[async_trait]
 pub trait Feeds: Send + Sync {
-    /// Writes entries into collections, a row for each of an entry's reasons, all arriving at `at` (what the entries
-    /// themselves say of their arrival does not count). Of two writes of one row the later version stays, of equal
-    /// versions the later position, at one position the one that says more widely who could see what was before it:
-    /// the row is a register, and an engine needs to read nothing to write it.
+    /// Writes entries into collections, one row per reason of an entry. All arrive at `at`; the `arrived` of the
+    /// entries is ignored. Each row is a register, so an engine need not read before it writes. Of two writes of a
+    /// row the later version wins. Of equal versions the later position wins, and at the same position the wider
+    /// prior visibility.
     async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()>;
 
-    /// A slice of a collection: in order, an activity that is in several reasons once, with all of them that are asked
-    /// for. Where its rows differ, it is retracted only if all of them are, it is in the reasons of those that are not, and
-    /// the rest is as the latest row says. Fewer than the limit means that there are no more.
+    /// A slice of a collection, in order. An activity that has several of the requested reasons appears once, with
+    /// all of them. If its rows differ, it is retracted only if all rows are; its reasons are those of the rows that
+    /// are not retracted; everything else comes from the latest row. Fewer entries than the limit means that there
+    /// are no more.
     async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>>;
 
-    /// Several slices at once; an engine may read together what lies together.
+    /// Reads several slices. An engine may combine reads of adjacent data.
     async fn slices(&self, slices: &[Slice<'_>]) -> Result<Vec<Vec<Entry>>> {
         futures::future::try_join_all(slices.iter().map(|slice| self.slice(slice))).await
     }
 
-    /// Notes that at that position in the log something changed for these accounts that no entry tells of.
+    /// Records a change without an entry for these accounts, at this position of the log.
     async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()>;
 
-    /// What arrived after `after` and not after `floor`, by position and identifier, an activity once per position
-    /// with all the reasons that it arrived in; a change comes last at its position. Fewer than the limit means that there
-    /// are no more.
+    /// Arrivals after `after`, up to and including `floor`, ordered by position and identifier. An activity appears
+    /// once per position, with all reasons for which it arrived there. A change is the last arrival of its position.
+    /// Fewer arrivals than the limit means that there are no more.
     async fn arrivals(
         &self,
         owner: Uid,
@@ -294,8 +298,9 @@ pub trait Feeds: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Arrival>>;
 
-    /// What arrived among what each of these accounts did, as [`arrivals`](Feeds::arrivals) gives it, other reasons and
-    /// changes left out: as many lists as accounts, each with no more than the limit, and one with fewer has all.
+    /// The arrivals of authored entries only, without changes, for each of these accounts; otherwise as in
+    /// [`arrivals`](Feeds::arrivals). Returns one list per account. A list with fewer entries than the limit is
+    /// complete.
     async fn own_arrivals(
         &self,
         owners: &[Uid],
@@ -304,8 +309,8 @@ pub trait Feeds: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Vec<Entry>>>;
 
-    /// Notes that the owner took an activity (received then) out of what reaches them, and has it followed up: a task in
-    /// the log, whose position is given. `None`: it was noted before.
+    /// Records that the owner removed an activity from their `to`, and appends a task to the log. `received` is the
+    /// time of receipt of the activity. Returns the position of the task. `None`: it was removed before.
     async fn remove(
         &self,
         owner: Uid,
@@ -314,6 +319,6 @@ pub trait Feeds: Send + Sync {
         version: Version,
     ) -> Result<Option<Position>>;
 
-    /// Whether the owner did so, for each of these activities (identifier, time of receipt).
+    /// Whether the owner removed each of these activities (identifier, time of receipt).
     async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>>;
 }

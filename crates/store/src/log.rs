@@ -1,115 +1,119 @@
-//! The delivery log: what is still to be done for what was accepted.
+//! The delivery log: tasks that accepted changes leave behind.
 //!
-//! Whatever changes collections appends a task in the moment of its acceptance: [`Activities::accept`](crate::Activities)
-//! and [`Graph::put_edge`](crate::Graph) do so themselves. A worker does what a task asks and acknowledges it. Tasks may
-//! be done twice, out of order, or by several workers at once.
+//! Every call that changes collections appends a task when it accepts the change:
+//! [`Activities::accept`](crate::Activities) and [`Graph::put_edge`](crate::Graph) do so themselves. A worker
+//! executes a task and acknowledges it. Tasks may be executed twice, out of order, or by several workers
+//! concurrently.
 
 use crate::Result;
 use async_trait::async_trait;
 use model::{ActivityId, Millis, Position, PriorAudience, SortKey, Uid, Version, Visibility};
 
-/// What is to be done.
+/// The work of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Deliver a version of an activity to everybody whom it concerns.
+    /// Deliver a version of an activity to its recipients, its followers and its prior audience.
     Version {
         /// The activity.
         id: ActivityId,
         /// The version that was accepted.
         version: Version,
-        /// What the version before it was; `None` for the first one.
+        /// The audience of the version before it; `None` for the first version.
         prior: Option<PriorAudience>,
-        /// At which position it was accepted, if that is not the task's own: who followed later gets it otherwise.
+        /// The position at which it was accepted; `None` if that is the position of the task. Followers with a later
+        /// edge get the activity by backfill instead.
         accepted: Option<Position>,
     },
-    /// The rest of that: the followers after this one.
+    /// Continue the delivery of a version with the followers after `after`.
     Followers {
         /// The activity.
         id: ActivityId,
         /// The version that was accepted.
         version: Version,
-        /// Who could see the version before it.
+        /// The visibility of the version before it.
         prior: Option<Visibility>,
-        /// At which position the version was accepted: who followed later gets it otherwise.
+        /// The position at which the version was accepted. Followers with a later edge get the activity by backfill
+        /// instead.
         accepted: Position,
-        /// Those up to this one have it.
+        /// Followers up to and including this one have it.
         after: Uid,
     },
-    /// An account follows another now, or does not any more.
+    /// Update the follower's collection for an edge that was created or ended.
     Edge {
-        /// Who.
+        /// The follower.
         follower: Uid,
-        /// Whom.
+        /// The followee.
         followee: Uid,
         /// The version of the edge.
         version: Version,
-        /// Whether it follows by that version.
+        /// Whether the edge is live in that version.
         following: bool,
     },
-    /// An account became public or private, or was removed: whoever watches collections that it is in must look anew.
+    /// An account became public, private or removed: record a change in every collection that has its activities.
     Account {
-        /// Which.
+        /// The account.
         uid: Uid,
-        /// Of its followers those up to this one have been told.
+        /// Followers up to and including this one are done.
         after: Option<Uid>,
     },
-    /// The rest of that: those whom its activities address.
+    /// Continue that with the recipients of its activities.
     Addressed {
-        /// Which account.
+        /// The account.
         uid: Uid,
-        /// Of its activities those down to this sort_key are done, in the order of receipt.
+        /// Its activities down to this sort key are done, in the order of receipt.
         after: Option<SortKey>,
     },
-    /// An account took an activity out of what reaches it.
+    /// An account removed an activity from its `to`.
     Removal {
-        /// Who.
+        /// The account.
         owner: Uid,
-        /// Which.
+        /// The activity.
         id: ActivityId,
     },
-    /// Very many follow an account: prepare them for pulling what it does, and then let it be pulled.
+    /// The followers of an account exceed the pull threshold: assign a fan-out mode to each edge, then switch the
+    /// account to pull.
     PrepareFollowers {
-        /// Which account.
+        /// The account.
         uid: Uid,
-        /// Of its followers those up to this one are prepared.
+        /// Followers up to and including this one are prepared.
         after: Option<Uid>,
     },
-    /// An account fell dormant: nothing need be pushed to it.
+    /// An account became dormant: stop its followees from pushing to it.
     BecomeDormant {
-        /// Which.
+        /// The account.
         uid: Uid,
-        /// The version of its dormancy.
+        /// The version of the dormancy.
         version: Version,
-        /// Of whom it follows those up to this one do not push any more.
+        /// Followees up to and including this one have stopped pushing to the account.
         after: Option<Uid>,
     },
-    /// An account came back: push to it again, and deliver what it missed.
+    /// An account was reactivated: resume pushing to it, and deliver the activities that it missed.
     CatchUp {
-        /// Which.
+        /// The account.
         uid: Uid,
-        /// The version of its return.
+        /// The version of the reactivation.
         version: Version,
-        /// What was accepted up to there it has.
+        /// The account has everything that was accepted up to this position.
         since: Position,
-        /// Of whom it follows those up to this one are done.
+        /// Followees up to and including this one are done.
         after: Option<Uid>,
-        /// And of this one everything down to that sort_key, in the order of receipt.
+        /// The followee in progress, done down to this sort key in the order of receipt.
         within: Option<(Uid, SortKey)>,
     },
 }
 
 impl Work {
-    /// The same work for a task elsewhere in the log than at `position`, where it was first.
+    /// The same work for a task that leaves `position`, where it was first appended.
     pub(crate) fn moved_from(&self, position: Position) -> Work {
         match self.clone() {
             Work::Version { id, version, prior, accepted } => {
                 Work::Version { id, version, prior, accepted: accepted.or(Some(position)) }
             }
-            other => other,
+            work => work,
         }
     }
 
-    /// The version that the work is for; it is about the time of its acceptance.
+    /// The version that the work delivers. It approximates the time of acceptance.
     pub fn version(&self) -> Option<Version> {
         match self {
             Work::Version { version, .. } | Work::Followers { version, .. } | Work::Edge { version, .. } => {
@@ -125,87 +129,89 @@ impl Work {
     }
 }
 
-/// Something to be done, and how that went so far.
+/// An item of the log: work and its attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Its position in the log.
     pub position: Position,
-    /// What is to be done.
+    /// The work.
     pub work: Work,
-    /// How often it was tried in vain.
+    /// The number of failed attempts.
     pub attempts: u32,
-    /// Not to be tried again before.
+    /// The earliest time of the next attempt.
     pub not_before: Millis,
 }
 
-/// How much there is still to do.
+/// The size of the backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// So many tasks wait.
+    /// The number of pending tasks.
     pub tasks: usize,
-    /// The oldest of them since about then, where that can be told.
+    /// About when the oldest of them was appended, if the engine knows.
     pub oldest: Option<Millis>,
 }
 
-/// A task that was given up; an operator may have it tried again.
+/// A task that failed too often. An operator can replay it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// Tells letters apart.
+    /// Identifies the dead letter.
     pub number: u64,
-    /// What was to be done.
+    /// The work.
     pub work: Work,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// Why it did not work the last time.
-    pub why: String,
-    /// When it was given up.
+    /// The error of the last attempt.
+    pub error: String,
+    /// Time of the last attempt.
     pub at: Millis,
 }
 
 /// The delivery log.
 #[async_trait]
 pub trait Log: Send + Sync {
-    /// Appends a task; gives its position.
+    /// Appends a task and returns its position.
     async fn append(&self, work: &Work) -> Result<Position>;
 
-    /// Everything up to here has been delivered and can be read.
+    /// The floor: everything up to this position is delivered and can be read.
     async fn floor(&self) -> Result<Position>;
 
-    /// Tasks that are not acknowledged, oldest first; those that wait for their time are not among them.
+    /// Tasks that are not acknowledged, oldest first, without those that wait for a retry.
     async fn pending(&self, limit: usize) -> Result<Vec<Task>>;
 
-    /// How much waits, counted up to `most`. To ask takes nothing out of the log: whoever does not deliver may ask too.
-    async fn backlog(&self, most: usize) -> Result<Backlog> {
-        let tasks = self.pending(most).await?;
-        // A version is about the time of its acceptance, which is good enough for an age.
+    /// The backlog, counted up to `max` tasks. Takes nothing out of the log, so processes that do not deliver may
+    /// call it.
+    async fn backlog(&self, max: usize) -> Result<Backlog> {
+        let tasks = self.pending(max).await?;
+        // A version approximates the time of acceptance, which is precise enough for an age.
         let oldest = tasks.iter().find_map(|task| task.work.version());
         Ok(Backlog { tasks: tasks.len(), oldest: oldest.map(|version| Millis(version.0)) })
     }
 
-    /// Marks tasks that [`pending`](Log::pending) gave as done: all their deliveries are durable. What is still to be done for them is appended first, so
-    /// that nothing falls between; together where the engine can.
+    /// Marks tasks from [`pending`](Log::pending) as done: all their deliveries are durable. Appends their follow-up
+    /// work `next` first, or in the same transaction where the engine can, so that none is lost.
     async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()>;
 
-    /// Puts the tasks whose time has come by `now` at the end of the log.
+    /// Appends the tasks whose retry is due at `now` to the log.
     async fn requeue_due(&self, now: Millis) -> Result<()>;
 
-    /// Takes a task that did not work out of the log until its time comes, so that it holds nobody up: the floor goes on.
+    /// Takes a failed task out of the log until its retry is due, so that it does not hold back the floor.
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()>;
 
-    /// Puts back into the log what it should have and does not: what was begun and never got there, and what it lost.
-    /// Gives the number of tasks. Whoever calls it often enough loses nothing, whatever becomes of the log.
+    /// Appends tasks that are missing from the log: those of unfinished writes, and those that the log has lost.
+    /// Returns their number. Called regularly, it makes delivery independent of the durability of the log.
     async fn sweep(&self, now: Millis) -> Result<usize>;
 
-    /// Where the arrivals begin that are still kept: what came before may have been forgotten. It is seven days back at
-    /// least, or as far back as this log goes.
+    /// The position at which stored arrivals begin; earlier ones may have been deleted. It is at least seven days
+    /// old, or the start of this log.
     async fn oldest(&self, now: Millis) -> Result<Position>;
 
-    /// Gives a task up: it becomes a dead letter.
-    async fn dead_letter(&self, task: &Task, why: &str, at: Millis) -> Result<()>;
+    /// Turns a task into a dead letter.
+    async fn dead_letter(&self, task: &Task, error: &str, at: Millis) -> Result<()>;
 
-    /// Dead letters, oldest first, those after that number.
+    /// Dead letters, oldest first, after the one with the number `after`.
     async fn dead_letters(&self, after: Option<u64>, limit: usize) -> Result<Vec<DeadLetter>>;
 
-    /// Has a dead letter tried again from the start. `false`: there is none with that number.
+    /// Appends the work of a dead letter as a new task without failed attempts. `false`: there is no such dead
+    /// letter.
     async fn replay(&self, number: u64) -> Result<bool>;
 }

@@ -1,38 +1,38 @@
-//! What processes of one service tell each other in passing.
+//! Notices between the processes of one service.
 
 use crate::Result;
 use crate::bytes::{WireReader, WireWriter};
 use model::{Position, Uid};
 use tokio::sync::mpsc;
 
-/// Something that other processes may like to know at once. They find out by themselves later.
+/// A notice to other processes. It only saves time: they detect the same by themselves later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Something arrived for these accounts, at that position or before.
+    /// Entries arrived for these accounts, at this position or before.
     Arrived(Position, Vec<Uid>),
-    /// Somebody tried something with wrong credentials: whatever that is counted under.
+    /// An authentication failed; it is counted under this key.
     Failed(Vec<u8>),
 }
 
-/// Notices as they come.
+/// A stream of notices.
 pub type Notices = mpsc::Receiver<Notice>;
 
 impl Notice {
     pub(crate) fn encode(&self) -> Vec<u8> {
         match self {
             Notice::Arrived(at, uids) => {
-                WireWriter::new().byte(0).number(at.0).many(uids, |put, uid| put.signed(uid.0)).finish()
+                WireWriter::new().byte(0).number(at.0).many(uids, |writer, uid| writer.signed(uid.0)).finish()
             }
-            Notice::Failed(what) => WireWriter::new().byte(1).blob(what).finish(),
+            Notice::Failed(key) => WireWriter::new().byte(1).blob(key).finish(),
         }
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Option<Notice>> {
-        let mut take = WireReader::new(bytes);
-        Ok(match take.byte()? {
-            0 => Some(Notice::Arrived(take.position()?, take.many(WireReader::uid)?)),
-            1 => Some(Notice::Failed(take.blob()?.to_vec())),
-            // Of a later version of this service.
+        let mut reader = WireReader::new(bytes);
+        Ok(match reader.byte()? {
+            0 => Some(Notice::Arrived(reader.position()?, reader.many(WireReader::uid)?)),
+            1 => Some(Notice::Failed(reader.blob()?.to_vec())),
+            // From a node with a later version.
             _ => None,
         })
     }

@@ -1,84 +1,86 @@
-//! What accounts do elsewhere, and how it is fetched: sources, and the connections of accounts to them.
+//! Sources, and the connections of accounts to them.
 //!
-//! A source is an address that is fetched once however many accounts share it; a connection is an account's wish that
-//! what a source has becomes its activities. Both are states with a version, and what the service knows of them are
-//! bytes of its own. When a source is fetched is the service's choice too: the store finds those whose time has come.
+//! A source is an address that is fetched once for all accounts that share it. A connection turns the items of a
+//! source into activities of an account. Both are versioned states; their `state` bytes are opaque to the store. The
+//! caller decides when a source is fetched next, and the store finds sources that are due.
 
 use crate::Result;
 use async_trait::async_trait;
 use model::{Millis, SourceId, Uid, Version};
 
-/// Sources are dealt to so many shards by their host, so that whoever holds a shard is alone with its hosts.
+/// The number of shards. A source belongs to a shard by its host, so the holder of a shard is the only one to fetch
+/// from its hosts.
 pub const SHARDS: u16 = 64;
 
-/// An address that is fetched.
+/// An address that is fetched regularly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Tells it from the others.
+    /// The identifier.
     pub id: SourceId,
     /// The version of this state.
     pub version: Version,
-    /// Where it was dealt to, below [`SHARDS`].
+    /// The shard, below [`SHARDS`].
     pub shard: u16,
-    /// When it is to be fetched; `None`: not any more.
+    /// When it is due. `None`: it is not fetched.
     pub due: Option<Millis>,
-    /// What the service knows of it.
+    /// Everything else, opaque to the store.
     pub state: Vec<u8>,
 }
 
-/// An account's wish that a source's items become its activities.
+/// A connection: the items of a source become activities of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Whose it is.
+    /// The account.
     pub owner: Uid,
-    /// What the account calls it: 1 to 64 of `a-z 0-9 . _ -`.
+    /// The name that the account gave it: 1 to 64 of `a-z 0-9 . _ -`.
     pub name: String,
     /// The version of this state.
     pub version: Version,
-    /// What it is a connection to.
+    /// The source of the connection.
     pub source: SourceId,
-    /// Whether the account does not wish it any more.
+    /// Whether the account removed it.
     pub removed: bool,
-    /// What the service knows of it.
+    /// Everything else, opaque to the store.
     pub state: Vec<u8>,
 }
 
-/// Sources and connections, and leases for those who fetch.
+/// Sources, connections, and leases for the processes that poll sources.
 #[async_trait]
 pub trait Sources: Send + Sync {
-    /// The source.
+    /// The source with this identifier.
     async fn source(&self, id: SourceId) -> Result<Option<Source>>;
 
-    /// A page of all sources in an order of the store's own: those after the one with the identifier `after`. Fewer than
-    /// the limit means that there are no more.
+    /// A page of all sources after the one with the identifier `after`, in an order that the engine chooses. Fewer
+    /// sources than the limit means that there are no more.
     async fn list_sources(&self, after: Option<SourceId>, limit: usize) -> Result<Vec<Source>>;
 
-    /// Replaces the source's state if the stored version is `before` (`None`: nothing is stored), and has it found at its
-    /// due time. `false`: another version is stored, and nothing was changed; [`update`](crate::update) tries again.
-    /// While the shard is being walked, the due time must not be past by more than ten minutes: "at once" is now.
+    /// Replaces a source if the stored version is `before` (`None`: nothing is stored), and schedules it for its due
+    /// time. `false`: another version is stored, and nothing was changed. Callers use [`update`](crate::update).
+    /// While the shard is polled, the due time must not be more than ten minutes in the past: use the current time
+    /// for "now".
     async fn replace_source(&self, before: Option<Version>, source: &Source) -> Result<bool>;
 
-    /// Sources of a shard whose time has come by `now`, the longest waiting first as far as the engine can tell. It may
-    /// give one whose state says a later time by now: whoever is given it looks. After a long time in which nobody
-    /// asked, or where a time is past already when it is put, it may take a minute, or several calls, until one is found.
-    /// One is given again until a later state moves its time.
+    /// Sources of a shard that are due at `now`; about the longest overdue first. The result may include a source
+    /// whose state has a later due time, so the caller checks the state. If the shard was not polled for long, or a
+    /// due time was in the past when it was stored, it may take a minute or several calls until a source is found. A
+    /// source is returned until a later state changes its due time.
     async fn due_sources(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>>;
 
-    /// Takes the lease of that name until then: `true` for whoever has it now, also who has it already and prolongs it (it
-    /// does not become shorter). Somebody else's that has not ended: `false`.
+    /// Acquires or renews the lease of this name until `until`. A renewal never shortens it. `false`: another holder
+    /// has it, and it has not expired.
     async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool>;
 
-    /// Gives a lease back early, on a clean stop. Somebody else's stays.
+    /// Releases a lease early, on a clean stop. Does nothing if another holder has it.
     async fn release(&self, name: &str, holder: &str) -> Result<()>;
 
-    /// What the account calls by that name, removed or not.
+    /// The account's connection with this name, including a removed one.
     async fn connection(&self, owner: Uid, name: &str) -> Result<Option<Connection>>;
 
-    /// All of an account's connections that are not removed, by name.
+    /// The account's connections by name, without removed ones.
     async fn connections_of(&self, owner: Uid) -> Result<Vec<Connection>>;
 
-    /// The connections to a source that are not removed, by owner and name, those after `after`; also those of accounts
-    /// that are removed. Fewer than the limit means that there are no more.
+    /// The connections to a source by owner and name, after `after`, without removed ones. Those of removed accounts
+    /// are included. Fewer than the limit means that there are no more.
     async fn connections_to(
         &self,
         source: SourceId,
@@ -86,8 +88,8 @@ pub trait Sources: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Connection>>;
 
-    /// Replaces a connection's state if the stored version is `before` (`None`: nothing is stored). It may point to another
-    /// source than before: then it is found there and not at the old one. `false`: another version is stored, and nothing
-    /// was changed; [`update`](crate::update) tries again.
+    /// Replaces a connection if the stored version is `before` (`None`: nothing is stored). The source may change:
+    /// [`connections_to`](Sources::connections_to) then lists the connection for the new source only. `false`:
+    /// another version is stored, and nothing was changed. Callers use [`update`](crate::update).
     async fn replace_connection(&self, before: Option<Version>, connection: &Connection) -> Result<bool>;
 }

@@ -1,9 +1,9 @@
-//! Changes of states that are read, changed and written back.
+//! Updates of versioned states by compare-and-set.
 //!
-//! [`update`] is the only way to change such a state. It reads the state, has the caller make the next one of it, and
-//! writes that on the condition that the version is still the one that was read. If another change came first, it starts
-//! again with what that change left behind. So no change that was answered with success is undone by another one that
-//! began earlier, in this process or in another.
+//! [`update`] is the only way to change such a state. It reads the state, lets the caller compute the next one, and
+//! writes it on the condition that the stored version is still the one that was read. If another update came first,
+//! it starts again from the new state. So an update that was reported as successful is never undone by one that began
+//! earlier, in this process or in another.
 
 use crate::{Connection, Result, Source, Store, StoreError};
 use async_trait::async_trait;
@@ -13,39 +13,39 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Attempts before a change is refused: each failed one means that another change succeeded.
+/// Attempts before an update fails. Each failed attempt means that another update succeeded.
 const MAX_ATTEMPTS: u32 = 200;
 /// The pause after a failed attempt grows by this much, up to [`MAX_PAUSE`].
 const PAUSE: Duration = Duration::from_millis(2);
 const MAX_PAUSE: Duration = Duration::from_millis(50);
-/// Changes of different states that may be under way in one process at the same time.
-const GATES: usize = 256;
+/// The number of locks: updates of different states that one process can run concurrently.
+const LOCKS: usize = 256;
 
-/// Admits one change per key at a time. Keys may share a gate.
+/// Locks by key, so that one update per key runs at a time. Keys may share a lock.
 ///
-/// Correctness does not depend on it: within a process it turns a race, which one attempt wins, into a queue, in which
-/// every attempt succeeds.
+/// Correctness does not depend on them. Within a process they turn a race, in which one attempt succeeds, into a
+/// queue, in which every attempt succeeds.
 #[derive(Debug)]
-pub struct Gates([tokio::sync::Mutex<()>; GATES]);
+pub struct StripedLocks([tokio::sync::Mutex<()>; LOCKS]);
 
-impl Default for Gates {
-    fn default() -> Gates {
-        Gates(std::array::from_fn(|_| tokio::sync::Mutex::default()))
+impl Default for StripedLocks {
+    fn default() -> StripedLocks {
+        StripedLocks(std::array::from_fn(|_| tokio::sync::Mutex::default()))
     }
 }
 
-impl Gates {
-    /// The gate of a key.
+impl StripedLocks {
+    /// The lock of a key.
     pub fn of(&self, key: &impl Debug) -> &tokio::sync::Mutex<()> {
         let mut hasher = DefaultHasher::new();
         format!("{key:?}").hash(&mut hasher);
-        let at = usize::try_from(hasher.finish() % GATES as u64).unwrap_or(0);
+        let at = usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0);
         let [first, ..] = &self.0;
         self.0.get(at).unwrap_or(first)
     }
 }
 
-/// A state with a version that is changed by compare-and-set.
+/// A versioned state that is changed by compare-and-set.
 #[async_trait]
 pub trait Versioned: Clone + PartialEq + Send + Sync {
     /// Identifies the state.
@@ -54,11 +54,11 @@ pub trait Versioned: Clone + PartialEq + Send + Sync {
     /// The stored state.
     async fn load(store: &dyn Store, key: &Self::Key) -> Result<Option<Self>>;
 
-    /// Writes `self` on the condition that the stored version is `before` (`None`: nothing is stored). `false`: it is
-    /// not, and nothing was changed.
+    /// Writes `self` on the condition that the stored version is `before` (`None`: nothing is stored). `false`:
+    /// another version is stored, and nothing was changed.
     async fn replace(&self, store: &dyn Store, before: Option<Version>) -> Result<bool>;
 
-    /// What identifies this state.
+    /// The key of this state.
     fn key(&self) -> Self::Key;
 
     /// The version of this state.
@@ -69,11 +69,11 @@ pub trait Versioned: Clone + PartialEq + Send + Sync {
     fn with_version(self, version: Version) -> Self;
 }
 
-/// Changes a state by compare-and-set and returns what is stored then.
+/// Updates a state by compare-and-set and returns the stored state.
 ///
-/// `change` gets the stored state, if there is one, and returns the state to store; its version does not matter. If it
-/// returns the state unchanged, nothing is written. `None` leaves everything as it is, and so does an error. It may be
-/// called several times and must not have side effects.
+/// `change` gets the stored state, if there is one, and returns the state to store; its version is ignored. Nothing
+/// is written if it returns the state unchanged, `None` or an error. It may be called several times and must not have
+/// side effects.
 pub async fn update<S, E>(
     store: &dyn Store,
     key: &S::Key,
@@ -84,7 +84,7 @@ where
     S: Versioned,
     E: From<StoreError>,
 {
-    let _queued = store.update_gates().of(&key).lock().await;
+    let _queued = store.update_locks().of(&key).lock().await;
     for attempt in 1..=MAX_ATTEMPTS {
         let stored = S::load(store, key).await?;
         let Some(changed) = change(stored.as_ref())? else { return Ok(stored) };
@@ -116,7 +116,7 @@ impl Versioned for Account {
         Ok(store.accounts(&[*key]).await?.into_iter().flatten().next())
     }
 
-    /// An account is created by [`Accounts::create_account`](crate::Accounts::create_account), never by a change.
+    /// Accounts are created by [`Accounts::create_account`](crate::Accounts::create_account), never by an update.
     async fn replace(&self, store: &dyn Store, before: Option<Version>) -> Result<bool> {
         match before {
             Some(before) => store.replace_account(before, self).await,

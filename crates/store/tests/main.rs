@@ -1,4 +1,4 @@
-//! Engines held to the interface, and what is particular to each.
+//! Tests of the engines: the conformance suite, and tests of one engine.
 
 #![allow(
     clippy::unwrap_used,

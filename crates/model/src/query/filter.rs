@@ -1,10 +1,10 @@
-//! What a query selects.
+//! Filters of a query.
 
 use super::{ParameterError, RawQuery, instant};
 use crate::{Entry, Facet, Kind, Millis, Verb};
 use std::collections::BTreeSet;
 
-/// A range of times: `since` is in it, `before` is not.
+/// A range of times: including `since`, excluding `before`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Range {
     /// At or after.
@@ -14,14 +14,14 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether the time is in it.
+    /// Whether the range contains a time.
     pub fn contains(self, time: Millis) -> bool {
         self.since.is_none_or(|since| since <= time) && self.before.is_none_or(|before| time < before)
     }
 }
 
-/// All that selects, joined by AND; an empty set selects everything. Words are in the form that they are compared in;
-/// one that can't be a word is kept, and nothing has it.
+/// The conditions of a query, joined by AND. An empty set selects everything. Words are in the form for comparisons.
+/// A text that is not a word is kept, and matches nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Filter {
     /// Any of these services, folded.
@@ -30,15 +30,16 @@ pub struct Filter {
     pub kinds: BTreeSet<String>,
     /// Any of these verbs.
     pub verbs: BTreeSet<String>,
-    /// When it was received.
+    /// The time of receipt.
     pub received: Range,
-    /// When it was published.
+    /// The time of publication.
     pub published: Range,
 }
 
 impl Filter {
     pub(super) fn resolve(raw: &RawQuery) -> Result<Filter, ParameterError> {
-        // A text that is no word is folded, and may be one then: so that what is rendered reads the same again.
+        // A text that is not a word is folded and may become one, so that the rendered query is parsed to the same
+        // filter.
         let kind = |text: &str| {
             let folded = text.to_lowercase();
             Kind::parse(&folded).map_or(folded, |kind| kind.as_str().to_owned())
@@ -77,7 +78,7 @@ impl Filter {
             && self.selects(&entry.facet)
     }
 
-    /// The parameters that say this, in a fixed order.
+    /// The parameters of this filter, in a fixed order.
     pub(crate) fn parameters(&self) -> Vec<(&'static str, String)> {
         let mut pairs = Vec::new();
         for (name, set) in [("service", &self.services), ("type", &self.kinds), ("verb", &self.verbs)] {

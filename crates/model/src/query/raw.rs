@@ -1,22 +1,22 @@
-//! Form-encoded text taken apart, from the query string and from a form body alike.
+//! Parsing of form-encoded text, from a query string or a form body.
 
 use super::ParameterError;
 
-/// The parameters as they were sent, in their order. Their names are recognised in any case.
+/// The parameters as sent, in order. Names are recognised in any case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawQuery {
     pairs: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl RawQuery {
-    /// Takes a query string apart.
+    /// Parses a query string.
     pub fn parse(text: &[u8]) -> RawQuery {
         let mut raw = RawQuery::default();
         raw.extend(text);
         raw
     }
 
-    /// Adds what another form-encoded text says.
+    /// Adds the parameters of another form-encoded text.
     pub fn extend(&mut self, text: &[u8]) {
         let pairs = text.split(|b| *b == b'&').filter(|pair| !pair.is_empty());
         self.pairs.extend(pairs.map(|pair| {
@@ -25,21 +25,21 @@ impl RawQuery {
         }));
     }
 
-    /// The value of a parameter that may be said once; an empty one is as if absent.
+    /// The value of a parameter that may be sent once. An empty value counts as absent.
     pub(super) fn scalar(&self, name: &'static str) -> Result<Option<String>, ParameterError> {
         let mut values = self.texts(name);
         let first = values.next().transpose()?;
         if values.next().is_some() {
-            return Err(ParameterError::new(name, "it was sent twice; send it once"));
+            return Err(ParameterError::new(name, "sent twice: send it once"));
         }
         Ok(first)
     }
 
-    /// The values of a parameter that may be repeated, or hold several with commas between.
+    /// The values of a parameter that may be repeated, or have several values separated by commas.
     pub(super) fn values(&self, name: &'static str) -> Result<Vec<String>, ParameterError> {
         let mut all = Vec::new();
         for text in self.texts(name) {
-            all.extend(text?.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned));
+            all.extend(text?.split(',').map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned));
         }
         Ok(all)
     }
@@ -56,7 +56,7 @@ impl RawQuery {
     }
 }
 
-/// Percent-decodes once; a `+` is a space; a `%` that begins no escape stands for itself.
+/// Percent-decodes once. A `+` is a space. A `%` that begins no escape is unchanged.
 fn decode(text: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -82,7 +82,7 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Percent-encodes a value for a query string. Commas and colons stay readable: they need no escape there.
+/// Percent-encodes a value for a query string. Commas and colons stay readable.
 pub fn encode_component(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

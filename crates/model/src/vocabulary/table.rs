@@ -1,9 +1,9 @@
-//! The words that are known: the activity-streams schemas of 2009 to 2012, and what the contract names besides.
+//! The known words: the activity-streams schemas of 2009 to 2012, and the other words of the contract.
 
 /// Base of the IRIs of verbs and object types.
 pub(super) const SCHEMA: &str = "http://activitystrea.ms/schema/1.0/";
 
-/// Object types by short name. A hyphen is a word's seam: `photo-album` is `PhotoAlbum`.
+/// Object types by short name. A hyphen joins words: `photo-album` is `PhotoAlbum`.
 pub(super) const KINDS: &[&str] = &[
     "alert",
     "application",

@@ -1,4 +1,4 @@
-//! The rule of belonging, by example; the service's tests hold every read to it.
+//! Examples of belonging. The tests of the server check every read against it.
 
 use model::{
     Account, AccountName, ActivityId, Collection, Edge, Facet, Kind, Millis, Reader, SortKey, State, Uid,
@@ -32,7 +32,7 @@ fn state(received: i64, visibility: Visibility, addressed: &[Uid]) -> State {
 fn account(uid: Uid, public: bool) -> Account {
     Account {
         uid,
-        name: AccountName::parse("somebody").unwrap(),
+        name: AccountName::parse("ada").unwrap(),
         version: Version(1),
         given_name: None,
         family_name: None,
@@ -52,9 +52,9 @@ fn edge(from: Option<i64>, since: i64) -> Edge {
 }
 
 #[test]
-fn following_brings_what_comes_after_and_the_newest_public_ones_before() {
+fn following_includes_later_activities_and_the_newest_earlier_public_ones() {
     use Visibility::{Direct, Followers, Public};
-    for (received, visibility, comes) in [
+    for (received, visibility, expected) in [
         (100, Public, true),
         (100, Followers, true),
         (100, Direct, false),
@@ -64,17 +64,17 @@ fn following_brings_what_comes_after_and_the_newest_public_ones_before() {
         (49, Public, false),
     ] {
         let state = state(received, visibility, &[]);
-        let came = belongs(&state, OWNER, Some(&edge(Some(50), 100)), false);
-        assert_eq!(came.to, comes, "{received} {visibility:?}");
+        let membership = belongs(&state, OWNER, Some(&edge(Some(50), 100)), false);
+        assert_eq!(membership.to, expected, "{received} {visibility:?}");
     }
     assert!(
         belongs(&state(1, Public, &[]), OWNER, Some(&edge(None, 100)), false).to,
-        "fewer than 50: all of them"
+        "with fewer than 50, all are backfilled"
     );
 }
 
 #[test]
-fn addressed_deleted_removed_unfollowed() {
+fn deleting_removing_and_unfollowing_end_membership() {
     let direct = state(1, Visibility::Direct, &[OWNER]);
     assert!(belongs(&direct, OWNER, None, false).to);
     assert!(!belongs(&direct, OWNER, None, true).to, "removed by the recipient");
@@ -84,7 +84,7 @@ fn addressed_deleted_removed_unfollowed() {
 }
 
 #[test]
-fn an_actor_who_is_addressed_keeps_it_when_removing() {
+fn an_actor_who_removes_an_activity_from_to_keeps_it_in_from() {
     let own = state(1, Visibility::Public, &[ACTOR]);
     let membership = belongs(&own, ACTOR, None, true);
     assert!(membership.from && !membership.to);
@@ -92,10 +92,10 @@ fn an_actor_who_is_addressed_keeps_it_when_removing() {
 }
 
 #[test]
-fn who_sees_what_in_a_public_collection() {
+fn visibility_in_a_public_collection() {
     use Visibility::{Direct, Followers, Public};
     let other = |uid, follows_owner| Reader::Other { uid, follows_owner };
-    for (visibility, addressed, actor_public, reader, sees) in [
+    for (visibility, addressed, actor_public, reader, expected) in [
         (Public, vec![], true, other(STRANGER, false), true),
         (Public, vec![], false, other(STRANGER, false), false),
         (Followers, vec![], true, other(STRANGER, false), false),
@@ -105,13 +105,13 @@ fn who_sees_what_in_a_public_collection() {
         (Direct, vec![], false, Reader::Owner, true),
     ] {
         let state = state(1, visibility, &addressed);
-        let came = may_see(reader, ACTOR, &state, &account(ACTOR, actor_public));
-        assert_eq!(came, sees, "{visibility:?} {addressed:?} {actor_public} {reader:?}");
+        let visible = may_see(reader, ACTOR, &state, &account(ACTOR, actor_public));
+        assert_eq!(visible, expected, "{visibility:?} {addressed:?} {actor_public} {reader:?}");
     }
     let others_followers_only = state(1, Followers, &[]);
     assert!(
         !may_see(other(STRANGER, true), OWNER, &others_followers_only, &account(ACTOR, true)),
-        "the owner's followers are not the actor's"
+        "followers of the owner are not followers of the actor"
     );
     let removed = Account { removed: true, ..account(ACTOR, true) };
     assert!(!may_see(Reader::Owner, OWNER, &state(1, Public, &[]), &removed));

@@ -1,4 +1,4 @@
-//! Cursors come back as they were, and nothing else is taken for one.
+//! Cursors are decoded unchanged, and no other text is accepted.
 
 use super::query::instants;
 use model::{
@@ -48,46 +48,46 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn a_cursor_comes_back_as_it_was(cursor in cursors()) {
+    fn an_encoded_cursor_is_decoded_unchanged(cursor in cursors()) {
         let text = cursor.encode(binding(1));
         prop_assert_eq!(Cursor::decode(&text, binding(1), order_of(&cursor)), Ok(cursor));
     }
 
     #[test]
-    fn elsewhere_it_is_foreign(cursor in cursors()) {
+    fn a_cursor_of_another_collection_is_foreign(cursor in cursors()) {
         let text = cursor.encode(binding(1));
         prop_assert_eq!(Cursor::decode(&text, binding(2), order_of(&cursor)), Err(CursorError::Foreign));
     }
 
     #[test]
-    fn any_change_is_noticed(cursor in cursors(), at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_-]") {
+    fn any_change_is_detected(cursor in cursors(), at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_-]") {
         let text = cursor.encode(binding(1));
         let at = at.index(text.len());
         let changed = format!("{}{to}{}", &text[..at], &text[at + 1..]);
         if changed != text {
-            let came = Cursor::decode(&changed, binding(1), order_of(&cursor));
-            prop_assert_eq!(came, Err(CursorError::Altered));
+            let decoded = Cursor::decode(&changed, binding(1), order_of(&cursor));
+            prop_assert_eq!(decoded, Err(CursorError::Altered));
         }
         prop_assert!(Cursor::decode(&text[..at], binding(1), order_of(&cursor)).is_err());
     }
 }
 
 #[test]
-fn a_mark_remembers_what_had_not_arrived() {
+fn a_sync_token_remembers_items_shown_before_they_arrived() {
     let (old, new) = (ActivityId::new(Millis(1), [0; 10]), ActivityId::new(Millis(2), [0; 10]));
     let mut sync_token = SyncToken::at(Position(5));
     sync_token.shown(old, Version(1), None, Some(Position(5)));
     sync_token.shown(new, Version(1), None, Some(Position(6)));
-    assert!(!sync_token.forget(old, Version(1), None), "it had arrived by the sync_token");
+    assert!(!sync_token.forget(old, Version(1), None), "it had arrived at the offset");
     assert!(sync_token.forget(new, Version(1), None));
     assert!(!sync_token.forget(new, Version(1), None), "it arrives once");
     sync_token.shown(new, Version(1), Some(Version(7)), None);
-    assert!(!sync_token.forget(new, Version(1), Some(Version(8))), "over a later edge it comes anew");
+    assert!(!sync_token.forget(new, Version(1), Some(Version(8))), "by a later edge it arrives again");
     assert!(sync_token.forget(new, Version(1), Some(Version(7))));
 }
 
 #[test]
-fn a_mark_never_goes_back() {
+fn a_sync_token_never_goes_back() {
     let (a, b) = (ActivityId::new(Millis(1), [0; 10]), ActivityId::new(Millis(2), [0; 10]));
     let inside = |id| ArrivalOffset { position: Position(5), inside: Some(id) };
     let mut sync_token = SyncToken::at(Position(4));

@@ -1,4 +1,4 @@
-//! A query that is rendered and parsed again is the same query, whatever was asked.
+//! A rendered query is parsed to the same query.
 
 use super::cursor::{ids, sync_tokens};
 use model::{Collection, FeedQuery, Filter, Format, Millis, Order, Range, RawQuery, SortKey, Start, Uid};
@@ -67,7 +67,7 @@ fn names_are_recognised_in_any_case() {
 }
 
 #[test]
-fn a_stream_begins_with_two_hundred_at_most() {
+fn a_stream_begins_with_at_most_200_activities() {
     let count = |text: &str| {
         let raw = RawQuery::parse(text.as_bytes());
         FeedQuery::resolve_live(&raw, Uid(1), Collection::ToFrom, None).unwrap().count
@@ -83,14 +83,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn parse_of_render_is_the_query(query in queries()) {
+    fn a_rendered_query_is_parsed_to_the_same_query(query in queries()) {
         let rendered = query.render();
         let again = FeedQuery::resolve(&RawQuery::parse(rendered.as_bytes()), query.owner, query.collection);
         prop_assert_eq!(again, Ok(query), "{}", rendered);
     }
 
     #[test]
-    fn any_bytes_are_a_query_or_a_named_parameter(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_a_query_or_name_an_invalid_parameter(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Err(error) = FeedQuery::resolve(&RawQuery::parse(&bytes), Uid(1), Collection::To) {
             prop_assert!(!error.parameter.is_empty() && !error.detail.is_empty());
         }
@@ -98,7 +98,7 @@ proptest! {
 }
 
 #[test]
-fn defaults() {
+fn defaults_are_applied_and_left_out() {
     let query = resolve("").unwrap();
     assert_eq!((query.start.clone(), query.count, query.order), (Start::Skip(0), 20, Order::Received));
     assert_eq!(query.render(), "");
@@ -106,7 +106,7 @@ fn defaults() {
 }
 
 #[test]
-fn several_values_in_any_spelling() {
+fn a_parameter_takes_several_values_in_any_spelling() {
     let query =
         resolve("verb=shared,Like&verb=&verb=http://activitystrea.ms/schema/1.0/play&type=PHOTO").unwrap();
     assert_eq!(query.filter.verbs.iter().map(String::as_str).collect::<Vec<_>>(), ["like", "play", "share"]);
@@ -114,7 +114,7 @@ fn several_values_in_any_spelling() {
 }
 
 #[test]
-fn refusals_name_the_parameter() {
+fn errors_name_the_parameter() {
     for (text, name) in [
         ("start=-1", "start"),
         ("start=%2B1", "start"),
@@ -133,7 +133,7 @@ fn refusals_name_the_parameter() {
 }
 
 #[test]
-fn a_plus_that_form_decoding_ate_is_a_plus() {
+fn a_plus_decoded_to_a_space_is_accepted_in_a_time() {
     let query = resolve("receivedsince=1970-01-01T02:00:00.000+02:00").unwrap();
     assert_eq!(query.filter.received.since, Some(Millis(0)));
 }

@@ -1,11 +1,11 @@
-//! Accounts. A name is claimed once and for ever; the claim keeps the account's first state, so that the next reader of
-//! a name whose account was never written can write it. Every later state replaces the version that it was made of.
+//! Accounts. A name is claimed once, permanently. The claim contains the account's initial state, so a process that
+//! finds a name without an account can write it. Every later state is a compare-and-set on the version.
 
 use super::db::Query;
 use super::lwt::Lwt;
 use super::message::{Intent, Message};
 use super::scan::Scan;
-use super::{CqlStore, together};
+use super::{CqlStore, concurrently};
 use crate::bytes::{WireReader, WireWriter};
 use crate::{Accounts, NewAccount, Result, StoreError};
 use async_trait::async_trait;
@@ -35,13 +35,13 @@ const PICTURE: Query = Query::read("SELECT picture FROM ident.picture WHERE uid 
 const PUT_PICTURE: Query =
     Query::write("INSERT INTO ident.picture (uid, picture) VALUES (?, ?) USING TIMESTAMP ?");
 
-/// A number that no account has: theirs are positive.
-const NOBODY: Uid = Uid(0);
+/// A number that no account has: account numbers are positive.
+const NO_ACCOUNT: Uid = Uid(0);
 
-/// A positive number that nobody has: random, so that nobody needs to be asked.
+/// A new positive number. It is random, so it needs no coordination.
 fn new_number() -> Uid {
     let (high, low) = Uuid::new_v4().as_u64_pair();
-    // The few bits that are the same in all of them meet random ones of the other half.
+    // The constant bits of a UUID are combined with random ones of the other half.
     let random = (high ^ low.rotate_left(32)) >> 1;
     Uid(random.max(1).cast_signed())
 }
@@ -55,20 +55,20 @@ fn decoded(uid: Uid, bytes: &[u8]) -> Result<Account> {
 }
 
 fn encoded_picture(picture: &Picture) -> Vec<u8> {
-    let put = WireWriter::new().signed(picture.version.0);
-    picture.sizes.iter().fold(put, |put, size| put.blob(size)).finish()
+    let writer = WireWriter::new().signed(picture.version.0);
+    picture.sizes.iter().fold(writer, |writer, size| writer.blob(size)).finish()
 }
 
 fn decoded_picture(bytes: &[u8]) -> Result<Picture> {
-    let mut take = WireReader::new(bytes);
-    let version = take.version()?;
-    let mut size = || take.blob().map(<[u8]>::to_vec);
+    let mut reader = WireReader::new(bytes);
+    let version = reader.version()?;
+    let mut size = || reader.blob().map(<[u8]>::to_vec);
     Ok(Picture { version, sizes: [size()?, size()?, size()?] })
 }
 
 impl CqlStore {
-    /// Replaces that version of an account; `None` stands for an account that was never written. `false`: another
-    /// version is stored.
+    /// Replaces a version of an account; `None` for an account that was never written. `false`: another version is
+    /// stored.
     pub(super) async fn write_account(
         &self,
         before: Option<Version>,
@@ -80,13 +80,13 @@ impl CqlStore {
         self.db.replace(&WRITE, before, op, values, (uid,)).await
     }
 
-    /// Whether that version of an account, or a later one, is stored.
+    /// Whether this version of an account or a later one is stored.
     pub(super) async fn has_account(&self, account: &Account) -> Result<bool> {
-        let present = self.account_by_number(account.uid).await?;
-        Ok(present.is_some_and(|present| present.version >= account.version))
+        let current = self.account_by_number(account.uid).await?;
+        Ok(current.is_some_and(|current| current.version >= account.version))
     }
 
-    /// Writes an account that was made elsewhere, with its name, before anybody else writes there.
+    /// Writes an account of another store with its name, before any other process writes there.
     pub(super) async fn copy_named_account(&self, account: &Account) -> Result<()> {
         let name = (account.name.as_str(), account.uid.0, encoded(account), Uuid::nil());
         self.db.write(&COPY_NAME, name).await?;
@@ -94,16 +94,16 @@ impl CqlStore {
         self.db.write(&COPY, state).await
     }
 
-    /// A page of all accounts that `wanted` wants.
+    /// A page of the accounts for which `include` is true.
     pub(super) async fn scan_accounts(
         &self,
         after: Option<Uid>,
         limit: usize,
-        wanted: impl Fn(&Account) -> bool,
+        include: impl Fn(&Account) -> bool,
     ) -> Result<Vec<Account>> {
         let read = |(uid, account): (i64, Vec<u8>)| {
             let account = decoded(Uid(uid), &account)?;
-            Ok((uid, Some(account).filter(&wanted)))
+            Ok((uid, Some(account).filter(&include)))
         };
         self.db.scan(&ALL, after.map(|uid| uid.0), limit, read).await
     }
@@ -121,10 +121,10 @@ impl Accounts for CqlStore {
         let (name, op) = (account.name.as_str(), Uuid::new_v4());
         let claim = (name, account.uid.0, encoded(&account), op);
         let ours = |found: Option<(Uuid,)>| found.map(|(by,)| by == op);
-        if !self.db.take(&CLAIM, claim, (name,), ours).await? {
+        if !self.db.apply_lwt(&CLAIM, claim, (name,), ours).await? {
             return Ok(None);
         }
-        // The name is taken from here on, so that "nothing was changed" would be wrong.
+        // The name is taken from here on, so an error must not mean "nothing was changed".
         let unknown = |error: StoreError| StoreError::Unknown(error.to_string());
         self.write_account(None, &account, op).await.map_err(unknown)?;
         Ok(Some(account))
@@ -133,8 +133,8 @@ impl Accounts for CqlStore {
     async fn account_by_name(&self, name: &AccountName) -> Result<Option<Account>> {
         let claim: Option<(i64, Vec<u8>)> = self.db.row(&BY_NAME, (name.as_str(),)).await?;
         let Some((uid, first)) = claim else {
-            // As many reads as for a name that is taken: the time must not tell a private account from none.
-            self.account_by_number(NOBODY).await?;
+            // As many reads as for a taken name: the duration must not reveal whether an account exists.
+            self.account_by_number(NO_ACCOUNT).await?;
             return Ok(None);
         };
         if let Some(account) = self.account_by_number(Uid(uid)).await? {
@@ -147,20 +147,20 @@ impl Accounts for CqlStore {
     }
 
     async fn accounts(&self, uids: &[Uid]) -> Result<Vec<Option<Account>>> {
-        together(uids.iter().map(|uid| self.account_by_number(*uid))).await
+        concurrently(uids.iter().map(|uid| self.account_by_number(*uid))).await
     }
 
     async fn replace_account(&self, before: Version, account: &Account) -> Result<bool> {
-        let present = self.account_by_number(account.uid).await?;
-        let Some(present) = present.filter(|present| present.version == before) else { return Ok(false) };
-        let shown = (present.public, present.removed);
-        let account = Account { name: present.name, created: present.created, ..account.clone() };
+        let current = self.account_by_number(account.uid).await?;
+        let Some(current) = current.filter(|current| current.version == before) else { return Ok(false) };
+        let shown = (current.public, current.removed);
+        let account = Account { name: current.name, created: current.created, ..account.clone() };
         let op = Uuid::new_v4();
         if shown == (account.public, account.removed) {
             return self.write_account(Some(before), &account, op).await;
         }
-        // The state before the message: a change that loses the race leaves no task behind. If this process ends in
-        // between, the sweeper finds the intent and does the rest.
+        // The state before the message: an update that loses the race leaves no task behind. If this process stops in
+        // between, the sweep finds the intent and finishes it.
         let stored = self
             .store_intent(Message::first(Intent::Account { account: account.clone(), before, op }))
             .await?;
@@ -168,7 +168,7 @@ impl Accounts for CqlStore {
             self.drop_intent(&stored).await?;
             return Ok(false);
         }
-        // The state is written, so that "nothing was changed" would be wrong.
+        // The state is written, so an error must not mean "nothing was changed".
         let unknown = |error: StoreError| StoreError::Unknown(error.to_string());
         self.publish(&stored).await.map_err(unknown)?;
         Ok(true)

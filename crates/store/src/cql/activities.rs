@@ -1,11 +1,11 @@
-//! Activities. Whoever takes a version in notes it whole, claims its address, logs it, and writes entry and state; the
-//! state comes last, so that who finds it knows that everything else is there. What is claimed and has no state yet is
-//! finished by whoever meets it.
+//! Activities. Accepting a version stores an intent, claims the external key, publishes the message, and writes entry
+//! and state. The state is written last: if it exists, everything else does. If a claimed version has no state yet,
+//! the next process that reads the claim finishes it.
 
 use super::db::{activity_id, corrupt, uuid};
 use super::log::StoredIntent;
-use super::message::{AcceptedVersion, Intent, Message, body_bytes, body_of, version_root};
-use super::{CqlStore, Lwt, Query, together};
+use super::message::{AcceptedVersion, Intent, Message, body_bytes, body_of, version_key};
+use super::{CqlStore, Lwt, Query, concurrently};
 use crate::bytes::{WireReader, WireWriter};
 use crate::{Acceptance, Accepted, Activities, ActivityRecord, Claim, ExternalKey, Result, StoreError};
 use async_trait::async_trait;
@@ -18,12 +18,12 @@ type ClaimRow = (Uuid, i64, Vec<u8>, bool);
 const CLAIM: Query = Query::read(
     "SELECT aid, ver, fingerprint, deleted FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?",
 );
-const MAKE_CLAIM: Lwt = Lwt::new(
+const INSERT_CLAIM: Lwt = Lwt::new(
     "INSERT INTO ident.claim (actor, service, source_id, aid, ver, fingerprint, deleted, op)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS",
     CLAIMED_BY,
 );
-const MOVE_CLAIM: Lwt = Lwt::new(
+const UPDATE_CLAIM: Lwt = Lwt::new(
     "UPDATE ident.claim SET aid = ?, ver = ?, fingerprint = ?, deleted = ?, op = ?
      WHERE actor = ? AND service = ? AND source_id = ? IF ver = ?",
     CLAIMED_BY,
@@ -39,19 +39,23 @@ const PUT: Query =
     Query::write("INSERT INTO feed.activity (aid, state, body) VALUES (?, ?, ?) USING TIMESTAMP ?");
 
 fn claim_of((aid, version, fingerprint, deleted): ClaimRow) -> Result<Claim> {
-    let fingerprint = fingerprint.try_into().map_err(|_| corrupt("a fingerprint of another length"))?;
+    let fingerprint = fingerprint.try_into().map_err(|_| corrupt("invalid length of a fingerprint"))?;
     Ok(Claim { id: activity_id(aid)?, version: Version(version), fingerprint, deleted })
 }
 
-/// The cell of a state: the state, and what the versions before it were.
+/// The cell of a state: the state and the prior audience.
 fn state_cell(state: &State, prior: Option<&PriorAudience>) -> Vec<u8> {
-    WireWriter::new().state(state).option(prior, WireWriter::prior_audience).mark(state.pulled).finish()
+    WireWriter::new()
+        .state(state)
+        .option(prior, WireWriter::prior_audience)
+        .trailing_flag(state.pulled)
+        .finish()
 }
 
 fn read_state(cell: &[u8]) -> Result<(State, Option<PriorAudience>)> {
-    let mut take = WireReader::new(cell);
-    let (state, prior) = (take.state()?, take.option(WireReader::prior_audience)?);
-    Ok((State { pulled: take.mark()?, ..state }, prior))
+    let mut reader = WireReader::new(cell);
+    let (state, prior) = (reader.state()?, reader.option(WireReader::prior_audience)?);
+    Ok((State { pulled: reader.trailing_flag()?, ..state }, prior))
 }
 
 impl CqlStore {
@@ -60,38 +64,38 @@ impl CqlStore {
         row.and_then(|(cell,)| cell).map(|cell| read_state(&cell)).transpose()
     }
 
-    /// The states of these, each read once, in their order.
+    /// The states of these activities, in order.
     async fn state_rows(&self, ids: &[ActivityId]) -> Result<Vec<Option<(State, Option<PriorAudience>)>>> {
-        together(ids.iter().map(|id| self.state_row(*id))).await
+        concurrently(ids.iter().map(|id| self.state_row(*id))).await
     }
 
-    /// State and body are written together with one timestamp, so that a row has both of one version.
+    /// State and body are written together with one timestamp, so both are of one version.
     async fn activity(&self, id: ActivityId) -> Result<Option<Activity>> {
         let row = self.db.row::<(Option<Vec<u8>>, Option<Vec<u8>>)>(&ACTIVITY, (uuid(id),)).await?;
         let Some((Some(state), Some(body))) = row else { return Ok(None) };
         let (state, _) = read_state(&state)?;
-        let mut take = WireReader::new(&body);
-        if take.version()? != state.version {
-            return Err(corrupt("a body of another version than its state"));
+        let mut reader = WireReader::new(&body);
+        if reader.version()? != state.version {
+            return Err(corrupt("state and body have different versions"));
         }
-        Ok(Some(Activity { state, body: body_of(take.blob()?)? }))
+        Ok(Some(Activity { state, body: body_of(reader.blob()?)? }))
     }
 
-    /// Whether a version, or a later one, is in place with everything that belongs to it.
+    /// Whether a version or a later one is stored, with everything that belongs to it.
     pub(super) async fn has_version(&self, id: ActivityId, version: Version) -> Result<bool> {
         Ok(self.state_row(id).await?.is_some_and(|(state, _)| state.version >= version))
     }
 
-    /// Puts an accepted version in place: the actor's own entry, then the state.
-    pub(super) async fn write_version(&self, one: &AcceptedVersion, at: Position) -> Result<()> {
-        let state = &one.activity.state;
+    /// Writes an accepted version: the actor's entry, then the state.
+    pub(super) async fn write_version(&self, accepted: &AcceptedVersion, at: Position) -> Result<()> {
+        let state = &accepted.activity.state;
         let own = Entry::of(state, model::EntryReason::Authored, state.deleted);
-        let prior = one.prior.as_ref().map(|before| before.visibility);
+        let prior = accepted.prior.as_ref().map(|before| before.visibility);
         self.deliver_entries(at, &[(state.actor, Entry { prior, ..own })]).await?;
-        self.write_activity(&one.activity, one.before.as_ref()).await
+        self.write_activity(&accepted.activity, accepted.before.as_ref()).await
     }
 
-    /// State and body of an activity; the later version stays.
+    /// Writes state and body of an activity. The later version wins.
     async fn write_activity(
         &self,
         Activity { state, body }: &Activity,
@@ -101,18 +105,18 @@ impl CqlStore {
         self.db.write(&PUT, (uuid(state.id), state_cell(state, before), body, state.version.0)).await
     }
 
-    /// Writes an activity that was taken in elsewhere, with its claim, before anybody else writes there.
-    pub(super) async fn copy_claimed_activity(&self, whole: &ActivityRecord) -> Result<()> {
-        if let Some((ExternalKey { actor, service, id }, claim)) = &whole.claim {
+    /// Writes an activity of another store with its claim, before any other process writes there.
+    pub(super) async fn copy_claimed_activity(&self, record: &ActivityRecord) -> Result<()> {
+        if let Some((ExternalKey { actor, service, id }, claim)) = &record.claim {
             let Claim { id: aid, version, fingerprint, deleted } = claim;
             let found = (uuid(*aid), version.0, fingerprint.as_slice(), deleted, Uuid::nil());
             let values = (actor.0, service, id, found.0, found.1, found.2, found.3, found.4);
             self.db.write(&COPY_CLAIM, values).await?;
         }
-        self.write_activity(&whole.activity, whole.prior.as_ref()).await
+        self.write_activity(&record.activity, record.prior.as_ref()).await
     }
 
-    /// Claims the address of an acceptance that is stored already. `None`: it is this one's.
+    /// Claims the external key for an acceptance whose intent is stored. `None`: this acceptance has won the claim.
     async fn take_claim(&self, item: &Acceptance) -> Result<Option<Accepted>> {
         let ExternalKey { actor, service, id } = &item.source;
         let (state, op) = (&item.activity.state, Uuid::new_v4());
@@ -128,22 +132,22 @@ impl CqlStore {
         let mine = match before {
             None => {
                 let values = (actor.0, service, id, aid, version, fingerprint, state.deleted, op);
-                self.db.take(&MAKE_CLAIM, values, key, ours).await?
+                self.db.apply_lwt(&INSERT_CLAIM, values, key, ours).await?
             }
             Some(before) => {
                 let values = (aid, version, fingerprint, state.deleted, op, actor.0, service, id, before);
-                self.db.take(&MOVE_CLAIM, values, key, ours).await?
+                self.db.apply_lwt(&UPDATE_CLAIM, values, key, ours).await?
             }
         };
         if mine {
             return Ok(None);
         }
-        let present = self.db.row::<ClaimRow>(&CLAIM, key).await?.map(claim_of).transpose()?;
-        Ok(Some(Accepted::Conflict(present)))
+        let current = self.db.row::<ClaimRow>(&CLAIM, key).await?.map(claim_of).transpose()?;
+        Ok(Some(Accepted::Conflict(current)))
     }
 
-    /// Notes and claims what is to be accepted at one address, one after the other.
-    async fn claim_in_order(&self, items: Vec<(usize, &Acceptance)>) -> Result<Vec<(usize, Claimed)>> {
+    /// Stores the intents of acceptances with the same external key and claims it, in order.
+    async fn claim_in_order(&self, items: Vec<(usize, &Acceptance)>) -> Result<Vec<(usize, ClaimOutcome)>> {
         let mut claimed = Vec::new();
         let mut known: Option<(ActivityId, Option<PriorAudience>)> = None;
         for (number, item) in items {
@@ -153,14 +157,14 @@ impl CqlStore {
                 (_, None) => None,
                 (_, Some(_)) => self.state_row(id).await?.and_then(|(_, before)| before),
             };
-            let before = PriorAudience::together(earlier, item.prior.clone());
+            let before = PriorAudience::union(earlier, item.prior.clone());
             known = Some((id, before.clone()));
             let stored = self.store_intent(Message::first(Intent::version(item, before))).await?;
             claimed.push((
                 number,
                 match self.take_claim(item).await? {
-                    None => Claimed::Mine(Box::new(stored)),
-                    Some(conflict) => Claimed::Not(conflict),
+                    None => ClaimOutcome::Won(Box::new(stored)),
+                    Some(conflict) => ClaimOutcome::Lost(conflict),
                 },
             ));
         }
@@ -168,49 +172,51 @@ impl CqlStore {
     }
 }
 
-enum Claimed {
-    Mine(Box<StoredIntent>),
-    Not(Accepted),
+enum ClaimOutcome {
+    Won(Box<StoredIntent>),
+    Lost(Accepted),
 }
 
 #[async_trait]
 impl Activities for CqlStore {
-    async fn claim(&self, source: &ExternalKey) -> Result<Option<Claim>> {
-        let row = self.db.row::<ClaimRow>(&CLAIM, (source.actor.0, &source.service, &source.id)).await?;
+    async fn claim(&self, key: &ExternalKey) -> Result<Option<Claim>> {
+        let row = self.db.row::<ClaimRow>(&CLAIM, (key.actor.0, &key.service, &key.id)).await?;
         let Some(claim) = row.map(claim_of).transpose()? else { return Ok(None) };
         if !self.has_version(claim.id, claim.version).await? {
-            self.finish(&version_root(claim.id, claim.version)).await?;
+            self.finish_intent(&version_key(claim.id, claim.version)).await?;
         }
         Ok(Some(claim))
     }
 
     async fn accept(&self, batch: Vec<Acceptance>) -> Result<Vec<Accepted>> {
-        let mut addresses: HashMap<&ExternalKey, Vec<(usize, &Acceptance)>> = HashMap::new();
+        let mut by_key: HashMap<&ExternalKey, Vec<(usize, &Acceptance)>> = HashMap::new();
         for (number, item) in batch.iter().enumerate() {
-            addresses.entry(&item.source).or_default().push((number, item));
+            by_key.entry(&item.source).or_default().push((number, item));
         }
-        let claimed = together(addresses.into_values().map(|items| self.claim_in_order(items))).await?;
-        let mut claimed: Vec<(usize, Claimed)> = claimed.into_iter().flatten().collect();
+        let claimed = concurrently(by_key.into_values().map(|items| self.claim_in_order(items))).await?;
+        let mut claimed: Vec<(usize, ClaimOutcome)> = claimed.into_iter().flatten().collect();
         claimed.sort_by_key(|(number, _)| *number);
-        // Logged in the order of the batch, so that what comes later in it has the larger position.
-        let mine = claimed.iter().filter_map(|(_, one)| match one {
-            Claimed::Mine(stored) => Some(stored.as_ref()),
-            Claimed::Not(_) => None,
+        // Published in the order of the batch, so that later items have larger positions.
+        let mine = claimed.iter().filter_map(|(_, outcome)| match outcome {
+            ClaimOutcome::Won(stored) => Some(stored.as_ref()),
+            ClaimOutcome::Lost(_) => None,
         });
         let mut positions = self.publish_all(mine).await?.into_iter();
-        let ends = claimed.into_iter().map(|(_, one)| match one {
-            Claimed::Mine(stored) => (positions.next(), Err(stored)),
-            Claimed::Not(conflict) => (None, Ok(conflict)),
+        let outcomes = claimed.into_iter().map(|(_, outcome)| match outcome {
+            ClaimOutcome::Won(stored) => (positions.next(), Err(stored)),
+            ClaimOutcome::Lost(conflict) => (None, Ok(conflict)),
         });
-        let ends: Vec<_> = ends.collect();
-        together(ends.into_iter().map(|end| async move {
-            match end {
+        let outcomes: Vec<_> = outcomes.collect();
+        concurrently(outcomes.into_iter().map(|outcome| async move {
+            match outcome {
                 (_, Ok(conflict)) => Ok(conflict),
                 (Some(position), Err(stored)) => {
-                    self.intent(&stored.message, position).await?;
+                    self.apply_intent(&stored.message, position).await?;
                     Ok(Accepted::Stored(position))
                 }
-                (None, Err(_)) => Err(StoreError::Unknown("whether it was logged".to_owned())),
+                (None, Err(_)) => {
+                    Err(StoreError::Unknown("the outcome of publishing a task is unknown".to_owned()))
+                }
             }
         }))
         .await
@@ -227,7 +233,7 @@ impl Activities for CqlStore {
     }
 
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {
-        together(ids.iter().map(|id| self.activity(*id))).await
+        concurrently(ids.iter().map(|id| self.activity(*id))).await
     }
 }
 
@@ -257,15 +263,19 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_state_of_an_older_node_is_not_pulled() {
+    fn a_state_encoded_by_an_earlier_version_is_not_pulled() {
         let prior = PriorAudience { visibility: Visibility::Public, addressed: vec![Uid(3)] };
         for prior in [None, Some(prior)] {
             let cell = state_cell(&pulled_state(), prior.as_ref());
             assert_eq!(read_state(&cell).unwrap(), (pulled_state(), prior.clone()));
             let (_, older) = cell.split_last().unwrap();
-            let unmarked = State { pulled: false, ..pulled_state() };
-            assert_eq!(older, state_cell(&unmarked, prior.as_ref()), "nor does it see any difference");
-            assert_eq!(read_state(older).unwrap(), (unmarked, prior));
+            let not_pulled = State { pulled: false, ..pulled_state() };
+            assert_eq!(
+                older,
+                state_cell(&not_pulled, prior.as_ref()),
+                "an earlier version sees no difference"
+            );
+            assert_eq!(read_state(older).unwrap(), (not_pulled, prior));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Connections. The account's end is the truth. The source's end has their names only: a connection is listed there before
-//! it is written and struck out after it points elsewhere, so whoever reads the list looks at each connection, passes
-//! over those that say otherwise and strikes them out. What is listed has the version as its timestamp and what is struck
-//! out that of the connection that says so, so that a later one which comes back to the source stays listed.
+//! Connections. The row of the account is the truth; the list of a source has names only. A connection is listed
+//! before it is written, and unlisted after it points elsewhere. So a reader of the list checks each connection,
+//! skips those that point elsewhere, and unlists them. Both writes use the version of the connection as timestamp, so
+//! a later connection to the same source stays listed.
 
 use super::credentials::exactly;
 use super::lwt::Lwt;
-use super::{CqlStore, Query, together};
+use super::{CqlStore, Query, concurrently};
 use crate::bytes::{WireReader, WireWriter};
 use crate::{Connection, Result};
 use model::{SourceId, Uid, Version};
@@ -21,11 +21,11 @@ const LISTED: Query =
     Query::read("SELECT uid, name FROM feed.connection_to WHERE source = ? AND (uid, name) > (?, ?) LIMIT ?");
 const LIST: Query =
     Query::write("INSERT INTO feed.connection_to (source, uid, name) VALUES (?, ?, ?) USING TIMESTAMP ?");
-const STRIKE_OUT: Query = Query::write(
+const UNLIST: Query = Query::write(
     "DELETE FROM feed.connection_to USING TIMESTAMP ? WHERE source = ? AND uid = ? AND name = ?",
 );
 
-/// How many listed ones are looked at in one go; some at least, because some may be passed over.
+/// Listed connections per statement. The minimum is for lists with many skipped ones.
 const MIN_PAGE: usize = 50;
 const MAX_PAGE: usize = 1_000;
 
@@ -39,14 +39,14 @@ fn encoded(connection: &Connection) -> Vec<u8> {
 }
 
 fn decoded(owner: Uid, name: String, cell: &[u8]) -> Result<Connection> {
-    let mut take = WireReader::new(cell);
+    let mut reader = WireReader::new(cell);
     Ok(Connection {
         owner,
         name,
-        version: take.version()?,
-        source: SourceId(exactly(take.blob()?)?),
-        removed: take.flag()?,
-        state: take.blob()?.to_vec(),
+        version: reader.version()?,
+        source: SourceId(exactly(reader.blob()?)?),
+        removed: reader.flag()?,
+        state: reader.blob()?.to_vec(),
     })
 }
 
@@ -60,7 +60,7 @@ impl CqlStore {
         found.map(|(cell,)| decoded(owner, name, &cell)).transpose()
     }
 
-    /// All connections of an account, removed ones too.
+    /// All connections of an account, including removed ones.
     pub(super) async fn listed_connections(&self, owner: Uid) -> Result<Vec<Connection>> {
         let rows: Vec<(String, Vec<u8>)> = self.db.rows(&ALL, (owner.0,)).await?;
         rows.into_iter().map(|(name, cell)| decoded(owner, name, &cell)).collect()
@@ -72,8 +72,8 @@ impl CqlStore {
         connection: &Connection,
     ) -> Result<bool> {
         let Connection { owner, name, version, source, removed, .. } = connection;
-        let present = self.find_connection(*owner, name.clone()).await?;
-        if present.as_ref().map(|present| present.version) != before {
+        let current = self.find_connection(*owner, name.clone()).await?;
+        if current.as_ref().map(|current| current.version) != before {
             return Ok(false);
         }
         if !removed {
@@ -85,20 +85,20 @@ impl CqlStore {
         if !self.db.replace(&WRITE, before, op, values, key).await? {
             return Ok(false);
         }
-        if let Some(present) = present
-            && !present.removed
-            && !is_to(connection, present.source)
+        if let Some(current) = current
+            && !current.removed
+            && !is_to(connection, current.source)
         {
-            self.strike_out(present.source, *owner, name, *version).await?;
+            self.unlist(current.source, *owner, name, *version).await?;
         }
         Ok(true)
     }
 
-    async fn strike_out(&self, from: SourceId, owner: Uid, name: &str, version: Version) -> Result<()> {
-        self.db.write(&STRIKE_OUT, (version.0, from.0.as_slice(), owner.0, name)).await
+    async fn unlist(&self, from: SourceId, owner: Uid, name: &str, version: Version) -> Result<()> {
+        self.db.write(&UNLIST, (version.0, from.0.as_slice(), owner.0, name)).await
     }
 
-    /// Those to a source after that one. Each that is listed is looked at, so many at once.
+    /// The connections to a source after `after`. Each listed one is checked.
     pub(super) async fn connections_after(
         &self,
         source: SourceId,
@@ -108,21 +108,23 @@ impl CqlStore {
         let (mut owner, mut name) = after.map_or((i64::MIN, String::new()), |(uid, name)| (uid.0, name));
         let mut found = Vec::new();
         while found.len() < limit {
-            let asked = (limit - found.len()).clamp(MIN_PAGE, MAX_PAGE);
-            let count = i32::try_from(asked).unwrap_or(i32::MAX);
+            let page = (limit - found.len()).clamp(MIN_PAGE, MAX_PAGE);
+            let count = i32::try_from(page).unwrap_or(i32::MAX);
             let key = (source.0.as_slice(), owner, &name, count);
             let listed: Vec<(i64, String)> = self.db.rows(&LISTED, key).await?;
-            let is_last = listed.len() < asked;
+            let is_last = listed.len() < page;
             if let Some(last) = listed.last() {
                 (owner, name) = last.clone();
             }
-            let looked_at = listed.into_iter().map(|(uid, name)| self.find_connection(Uid(uid), name));
-            // One that is not there at all is being made.
-            let there = together(looked_at).await?.into_iter().flatten();
-            let (these, others): (Vec<_>, Vec<_>) = there.partition(|one| is_to(one, source));
-            found.extend(these);
-            together(others.iter().map(|one| self.strike_out(source, one.owner, &one.name, one.version)))
-                .await?;
+            let checked = listed.into_iter().map(|(uid, name)| self.find_connection(Uid(uid), name));
+            // A missing one is being created.
+            let existing = concurrently(checked).await?.into_iter().flatten();
+            let (valid, stale): (Vec<_>, Vec<_>) = existing.partition(|connection| is_to(connection, source));
+            found.extend(valid);
+            concurrently(
+                stale.iter().map(|other| self.unlist(source, other.owner, &other.name, other.version)),
+            )
+            .await?;
             if is_last {
                 break;
             }

@@ -1,10 +1,10 @@
-//! A whole service out of the tables, or into them.
+//! Copying a service out of the tables or into them.
 //!
-//! What is otherwise written on a condition is written here without one, with the first of all timestamps: nobody else
-//! writes before the copy is done, and whatever is written after it stays, also if the copy is repeated.
+//! Conditional tables are written here without a condition, with the lowest timestamp. No other process writes before
+//! the copy is done, and every later write wins, even if the copy is repeated.
 
 use super::scan::Scan;
-use super::{CqlStore, Query, together};
+use super::{CqlStore, Query, concurrently};
 use crate::copying::{BEFORE_ALL, PROGRESS};
 use crate::{ActivityRecord, Connection, Copying, Log, Removal, Result};
 use async_trait::async_trait;
@@ -14,23 +14,23 @@ const FACTS: Scan = Scan::new(
     "SELECT name, value FROM ident.fact LIMIT ?",
     "SELECT name, value FROM ident.fact WHERE token(name) > token(?) LIMIT ?",
 );
-const COPIED: Query = Query::read("SELECT value FROM ident.fact WHERE name = ?");
-const NOTE_COPIED: Query = Query::write("INSERT INTO ident.fact (name, value) VALUES (?, ?)");
+const PROGRESS_VALUE: Query = Query::read("SELECT value FROM ident.fact WHERE name = ?");
+const PUT_PROGRESS: Query = Query::write("INSERT INTO ident.fact (name, value) VALUES (?, ?)");
 const ANY_WAITING: Query = Query::read("SELECT slot FROM feed.waiting LIMIT 1");
 
 #[async_trait]
 impl Copying for CqlStore {
     async fn is_settled(&self, now: Millis) -> Result<bool> {
-        // What was begun and never got into the log is there then.
+        // Unfinished intents are in the log after this.
         self.sweep(now).await?;
-        let waits = self.db.row::<(i64,)>(&ANY_WAITING, ()).await?.is_some();
-        Ok(!waits && self.backlog(1).await?.tasks == 0)
+        let is_waiting = self.db.row::<(i64,)>(&ANY_WAITING, ()).await?.is_some();
+        Ok(!is_waiting && self.backlog(1).await?.tasks == 0)
     }
 
     async fn facts(&self) -> Result<Vec<(String, String)>> {
         let read = |(name, value): (String, String)| {
-            let fixed = Some((name.clone(), value)).filter(|(name, _)| name != PROGRESS);
-            Ok((name, fixed))
+            let fact = Some((name.clone(), value)).filter(|(name, _)| name != PROGRESS);
+            Ok((name, fact))
         };
         self.db.scan(&FACTS, None, usize::MAX, read).await
     }
@@ -63,34 +63,34 @@ impl Copying for CqlStore {
     async fn copy_edges(&self, follower: Uid, edges: Vec<(Uid, Edge)>) -> Result<()> {
         let each =
             edges.iter().map(|(followee, edge)| self.write_edge(follower, *followee, edge, BEFORE_ALL));
-        together(each).await.map(drop)
+        concurrently(each).await.map(drop)
     }
 
     async fn copy_activities(&self, activities: Vec<ActivityRecord>) -> Result<()> {
-        together(activities.iter().map(|whole| self.copy_claimed_activity(whole))).await.map(drop)
+        concurrently(activities.iter().map(|record| self.copy_claimed_activity(record))).await.map(drop)
     }
 
     async fn copy_removals(&self, owner: Uid, removals: Vec<Removal>) -> Result<()> {
         let each = removals
             .iter()
             .map(|Removal { id, received, version }| self.write_removal(owner, *id, *received, *version));
-        together(each).await.map(drop)
+        concurrently(each).await.map(drop)
     }
 
     async fn copy_entries(&self, owner: Uid, entries: Vec<Entry>) -> Result<()> {
         self.put_entries(BEFORE_ALL, owner, &entries).await
     }
 
-    async fn copied(&self) -> Result<Option<String>> {
-        let found: Option<(String,)> = self.db.row(&COPIED, (PROGRESS,)).await?;
+    async fn copy_progress(&self) -> Result<Option<String>> {
+        let found: Option<(String,)> = self.db.row(&PROGRESS_VALUE, (PROGRESS,)).await?;
         Ok(found.map(|(progress,)| progress))
     }
 
-    async fn note_copied(&self, progress: &str) -> Result<()> {
-        self.db.write(&NOTE_COPIED, (PROGRESS, progress)).await
+    async fn set_copy_progress(&self, progress: &str) -> Result<()> {
+        self.db.write(&PUT_PROGRESS, (PROGRESS, progress)).await
     }
 
-    async fn go_on_above(&self, last: Position) -> Result<()> {
+    async fn continue_log_above(&self, last: Position) -> Result<()> {
         self.begin_log_above(last).await
     }
 }

@@ -1,12 +1,11 @@
-//! Pre-shared keys and applications. Rows are never deleted: revoked and removed ones must stay known as such.
+//! Pre-shared keys and applications. Rows are never deleted: revoked keys and removed applications must stay known.
 //!
-//! What is said of a key or an application when it is made is written with the first of all timestamps, so that
-//! saying it again changes nothing. Of several revocations at the same time the earliest stays, of several uses the
-//! latest.
+//! The content of a key or an application is written with the lowest timestamp, so repeating it changes nothing. Of
+//! concurrent revocations the earliest wins, of concurrent uses the latest.
 
 use super::db::{Query, corrupt};
 use super::scan::Scan;
-use super::{CqlStore, LATEST, together};
+use super::{CqlStore, LATEST, concurrently};
 use crate::bytes::{WireReader, WireWriter};
 use crate::{Credentials, Result};
 use async_trait::async_trait;
@@ -38,18 +37,17 @@ const LIST_APPLICATION: Query = Query::write(
 const REMOVE_APPLICATION: Query =
     Query::write("UPDATE ident.application USING TIMESTAMP ? SET removed_ms = ? WHERE key = ?");
 
-/// Hash, the key itself, when it was revoked, when it was used. Of what is not there a use or an end may have been
-/// stored.
+/// Hash, key, time of revocation, time of last use. A row may have a use or a revocation without a key.
 type KeyRow = (Vec<u8>, Option<Vec<u8>>, Option<i64>, Option<i64>);
-/// Consumer key, the application itself, its secret, when it was removed.
+/// Consumer key, application, secret, time of removal.
 type ApplicationRow = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>);
 
-/// Scopes by whether writing is among them.
+/// Scopes from the flag for writing.
 pub(super) fn scopes(writes: bool) -> Scopes {
     if writes { Scopes::ReadWrite } else { Scopes::Read }
 }
 
-/// The timestamp with which the earliest of several times stays.
+/// The timestamp with which the earliest time wins.
 pub(super) fn earliest(at: Millis) -> i64 {
     LATEST.saturating_sub(at.0)
 }
@@ -61,7 +59,7 @@ fn encoded_key(key: &Key) -> Vec<u8> {
         .text(&key.name)
         .flag(key.scopes.can_write())
         .signed(key.created.0)
-        .option(key.expires, |put, at| put.signed(at.0))
+        .option(key.expires, |writer, at| writer.signed(at.0))
         .finish()
 }
 
@@ -69,23 +67,23 @@ fn decoded_key((hash, key, revoked, used): KeyRow) -> Result<Option<Key>> {
     let Some(key) = key else {
         return Ok(None);
     };
-    let mut take = WireReader::new(&key);
+    let mut reader = WireReader::new(&key);
     Ok(Some(Key {
-        id: KeyId(take.ordered()?),
+        id: KeyId(reader.ordered()?),
         hash: exactly(&hash)?,
-        owner: take.uid()?,
-        name: take.text()?.to_owned(),
-        scopes: scopes(take.flag()?),
-        created: take.millis()?,
-        expires: take.option(WireReader::millis)?,
+        owner: reader.uid()?,
+        name: reader.text()?.to_owned(),
+        scopes: scopes(reader.flag()?),
+        created: reader.millis()?,
+        expires: reader.option(WireReader::millis)?,
         revoked: revoked.map(Millis),
         used: used.map(Millis),
     }))
 }
 
-/// As many bytes as a hash has.
+/// A byte array of fixed length.
 pub(super) fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
-    bytes.try_into().map_err(|_| corrupt("a hash of another length"))
+    bytes.try_into().map_err(|_| corrupt("invalid length of a hash"))
 }
 
 fn encoded_application(application: &Application) -> Vec<u8> {
@@ -94,7 +92,7 @@ fn encoded_application(application: &Application) -> Vec<u8> {
         .text(&application.callback)
         .option(application.rsa_key.as_deref(), WireWriter::blob)
         .signed(application.created.0)
-        .option(application.owner, |put, uid| put.signed(uid.0))
+        .option(application.owner, |writer, uid| writer.signed(uid.0))
         .finish()
 }
 
@@ -102,16 +100,16 @@ fn decoded_application((key, application, secret, removed): ApplicationRow) -> R
     let (Some(application), Some(sealed_secret)) = (application, secret) else {
         return Ok(None);
     };
-    let mut take = WireReader::new(&application);
+    let mut reader = WireReader::new(&application);
     Ok(Some(Application {
         key,
         sealed_secret,
-        name: take.text()?.to_owned(),
-        callback: take.text()?.to_owned(),
-        rsa_key: take.option(|take| take.blob().map(<[u8]>::to_vec))?,
-        created: take.millis()?,
+        name: reader.text()?.to_owned(),
+        callback: reader.text()?.to_owned(),
+        rsa_key: reader.option(|reader| reader.blob().map(<[u8]>::to_vec))?,
+        created: reader.millis()?,
         removed: removed.map(Millis),
-        owner: take.unless_ended(|take| take.option(WireReader::uid))?.flatten(),
+        owner: reader.unless_ended(|reader| reader.option(WireReader::uid))?.flatten(),
     }))
 }
 
@@ -121,11 +119,11 @@ impl CqlStore {
         found.map_or(Ok(None), decoded_key)
     }
 
-    async fn note_revocation(&self, hash: &[u8; 32], at: Millis) -> Result<()> {
+    async fn write_revocation(&self, hash: &[u8; 32], at: Millis) -> Result<()> {
         self.db.write(&REVOKE_KEY, (earliest(at), at.0, hash.as_slice())).await
     }
 
-    async fn note_removal(&self, key: &str, at: Millis) -> Result<()> {
+    async fn write_application_removal(&self, key: &str, at: Millis) -> Result<()> {
         self.db.write(&REMOVE_APPLICATION, (earliest(at), at.0, key)).await
     }
 }
@@ -133,11 +131,11 @@ impl CqlStore {
 #[async_trait]
 impl Credentials for CqlStore {
     async fn add_key(&self, key: &Key) -> Result<()> {
-        // Listed first, so that no key works that its owner can't see.
+        // Listed first, so that the owner sees every key that works.
         let hash = key.hash.as_slice();
         self.db.write(&LIST_KEY, (key.owner.0, key.created.0, key.id.0.cast_signed(), hash)).await?;
         if let Some(at) = key.revoked {
-            self.note_revocation(&key.hash, at).await?;
+            self.write_revocation(&key.hash, at).await?;
         }
         if let Some(at) = key.used {
             self.touch_key(&key.hash, at).await?;
@@ -151,7 +149,7 @@ impl Credentials for CqlStore {
 
     async fn keys_of(&self, owner: Uid) -> Result<Vec<Key>> {
         let listed: Vec<(i64, Vec<u8>)> = self.db.rows(&KEYS_OF, (owner.0,)).await?;
-        let found = together(listed.into_iter().map(|(_, hash)| self.key(hash))).await?;
+        let found = concurrently(listed.into_iter().map(|(_, hash)| self.key(hash))).await?;
         Ok(found.into_iter().flatten().collect())
     }
 
@@ -164,7 +162,7 @@ impl Credentials for CqlStore {
             return Ok(false);
         };
         if key.revoked.is_none() {
-            self.note_revocation(&key.hash, at).await?;
+            self.write_revocation(&key.hash, at).await?;
         }
         Ok(true)
     }
@@ -176,17 +174,17 @@ impl Credentials for CqlStore {
     async fn add_application(&self, application: &Application) -> Result<()> {
         let Application { key, sealed_secret, .. } = application;
         if let Some(owner) = application.owner {
-            // Listed first, as keys are.
+            // Listed first, like keys.
             self.db.write(&LIST_APPLICATION, (owner.0, application.created.0, key)).await?;
         }
         if let Some(at) = application.removed {
-            self.note_removal(key, at).await?;
+            self.write_application_removal(key, at).await?;
         }
         self.db.write(&ADD_APPLICATION, (key, encoded_application(application), sealed_secret)).await
     }
 
     async fn application(&self, key: &str) -> Result<Option<Application>> {
-        // An empty key can't be asked for.
+        // The database does not allow an empty partition key.
         if key.is_empty() {
             return Ok(None);
         }
@@ -197,13 +195,13 @@ impl Credentials for CqlStore {
     async fn applications(&self) -> Result<Vec<Application>> {
         let read = |row: ApplicationRow| Ok((row.0.clone(), decoded_application(row)?));
         let mut all: Vec<Application> = self.db.scan(&APPLICATIONS, None, usize::MAX, read).await?;
-        all.sort_by(|one, other| (one.created, &one.key).cmp(&(other.created, &other.key)));
+        all.sort_by(|a, b| (a.created, &a.key).cmp(&(b.created, &b.key)));
         Ok(all)
     }
 
     async fn applications_of(&self, owner: Uid) -> Result<Vec<Application>> {
         let listed: Vec<(String,)> = self.db.rows(&APPLICATIONS_OF, (owner.0,)).await?;
-        let found = together(listed.iter().map(|(key,)| self.application(key))).await?;
+        let found = concurrently(listed.iter().map(|(key,)| self.application(key))).await?;
         Ok(found.into_iter().flatten().collect())
     }
 
@@ -212,7 +210,7 @@ impl Credentials for CqlStore {
             return Ok(false);
         };
         if found.removed.is_none() {
-            self.note_removal(key, at).await?;
+            self.write_application_removal(key, at).await?;
         }
         Ok(true)
     }
@@ -223,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_application_of_an_older_node_has_no_owner() {
+    fn an_application_encoded_by_an_earlier_version_has_no_owner() {
         let older = WireWriter::new().text("Reader").text("oob").byte(0).signed(5).finish();
         let read = decoded_application(("app".to_owned(), Some(older), Some(Vec::new()), None));
         assert_eq!(read.unwrap().unwrap().owner, None);

@@ -1,6 +1,6 @@
-//! The way to the database: a session, prepared statements, and what an answer or its absence means.
+//! Access to the database: a session, prepared statements, and the classification of errors.
 
-use crate::{Gates, Result, StoreError};
+use crate::{Result, StoreError, StripedLocks};
 use model::{ActivityId, Fnv};
 use scylla::client::execution_profile::{ExecutionProfile, ExecutionProfileHandle};
 use scylla::client::session::Session;
@@ -24,15 +24,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long a request may take before its outcome is unknown.
+/// The time after which the outcome of a request is unknown.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// When a read is sent to a second node as well.
-const SECOND_TRY: Duration = Duration::from_millis(500);
+/// The time after which a read is also sent to a second node.
+const SPECULATIVE_DELAY: Duration = Duration::from_millis(500);
 
-/// How long a definition may take: nodes that are busy take seconds.
-const DEFINITION_TIMEOUT: Duration = Duration::from_secs(60);
+/// The timeout of a schema change: busy nodes take seconds.
+const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A statement. `feed.` and `ident.` in its text stand for the two keyspaces.
+/// A statement. `feed.` and `ident.` in its text are placeholders for the two keyspaces.
 pub(super) struct Query {
     text: &'static str,
     kind: Kind,
@@ -47,46 +47,46 @@ enum Kind {
 }
 
 impl Query {
-    /// Reads what a quorum has.
+    /// A read from a quorum.
     pub(super) const fn read(text: &'static str) -> Query {
         Query { text, kind: Kind::Read }
     }
 
-    /// Reads a row that is only written conditionally, and finishes what is under way there.
+    /// A serial read of a row that is only written conditionally. It completes a pending lightweight transaction.
     pub(super) const fn serial(text: &'static str) -> Query {
         Query { text, kind: Kind::Serial }
     }
 
-    /// Writes to a quorum. It must be safe to repeat.
+    /// A write to a quorum. It must be idempotent.
     pub(super) const fn write(text: &'static str) -> Query {
         Query { text, kind: Kind::Write }
     }
 
-    /// Writes on a condition (a lightweight transaction); never repeated by the driver.
+    /// A conditional write (lightweight transaction). The driver never retries it.
     pub(super) const fn conditional(text: &'static str) -> Query {
         Query { text, kind: Kind::Conditional }
     }
 }
 
-/// What became of a conditional write.
+/// The outcome of a conditional write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The condition held; it is written.
+    /// The condition held, and the row was written.
     Applied,
-    /// The condition did not hold; nothing was changed.
+    /// The condition did not hold, and nothing was changed.
     Refused,
-    /// Nobody knows: read it back.
+    /// Unknown: the row must be read.
     Unknown,
 }
 
-/// Where the database is.
+/// The nodes of the database.
 #[derive(Clone, Debug)]
 pub struct Nodes {
-    /// Addresses to begin with, `host:port`.
+    /// Contact points, `host:port`.
     pub nodes: Vec<String>,
-    /// The datacenter whose nodes are asked.
+    /// The datacenter whose nodes are used.
     pub datacenter: String,
-    /// The name of the keyspace for collections; the one for identities has `_ident` behind it.
+    /// The keyspace for collections. The one for identities has the suffix `_ident`.
     pub keyspace: String,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct Db {
     prepared: RwLock<HashMap<(&'static str, Kind), PreparedStatement>>,
     statements: AtomicU64,
     rows: AtomicU64,
-    gates: Gates,
+    locks: StripedLocks,
 }
 
 impl Db {
@@ -113,12 +113,12 @@ impl Db {
             .retry_policy(Arc::new(DefaultRetryPolicy::new()))
             .speculative_execution_policy(Some(Arc::new(SimpleSpeculativeExecutionPolicy {
                 max_retry_count: 1,
-                retry_interval: SECOND_TRY,
+                retry_interval: SPECULATIVE_DELAY,
             })))
             .build();
         let session = SessionBuilder::new()
             .known_nodes(&nodes.nodes)
-            // To wait after each definition would take most of the time: `agree` waits once.
+            // Waiting after each schema change would take most of the time; `await_schema_agreement` waits once.
             .auto_await_schema_agreement(false)
             .default_execution_profile_handle(profile.into_handle())
             .build()
@@ -130,69 +130,69 @@ impl Db {
             prepared: RwLock::default(),
             statements: AtomicU64::new(0),
             rows: AtomicU64::new(0),
-            gates: Gates::default(),
+            locks: StripedLocks::default(),
         })
     }
 
-    /// The gate before conditional writes of a row; rows may share one.
-    pub(super) fn gate(&self, key: &impl Debug) -> &tokio::sync::Mutex<()> {
-        self.gates.of(key)
+    /// The lock for conditional writes of a row. Rows may share one.
+    pub(super) fn lock_for(&self, key: &impl Debug) -> &tokio::sync::Mutex<()> {
+        self.locks.of(key)
     }
 
-    /// Where it is.
+    /// The nodes.
     pub(super) fn nodes(&self) -> &Nodes {
         &self.nodes
     }
 
-    /// How many statements were sent, and how many rows came back, since the start.
+    /// The number of statements sent and of rows received since the start.
     pub(super) fn counted(&self) -> (u64, u64) {
         (self.statements.load(Ordering::Relaxed), self.rows.load(Ordering::Relaxed))
     }
 
-    /// The statement's text with the keyspaces' names.
-    pub(super) fn named(&self, text: &str) -> String {
+    /// The text of a statement with the names of the keyspaces.
+    pub(super) fn with_keyspaces(&self, text: &str) -> String {
         let Nodes { keyspace, .. } = &self.nodes;
         text.replace("ident.", &format!("{keyspace}_ident.")).replace("feed.", &format!("{keyspace}."))
     }
 
-    /// Runs a statement that reads the engine's own tables, as it is.
-    pub(super) async fn plain(&self, text: String) -> Result<Option<QueryRowsResult>> {
+    /// Runs a statement without preparing it, to read system tables.
+    pub(super) async fn query_unprepared(&self, text: String) -> Result<Option<QueryRowsResult>> {
         let mut statement = Statement::new(text);
-        statement.set_request_timeout(Some(DEFINITION_TIMEOUT));
-        let answer = self.session.query_unpaged(statement, &[]).await.map_err(failed)?;
-        Ok(answer.into_rows_result().ok())
+        statement.set_request_timeout(Some(SCHEMA_TIMEOUT));
+        let response = self.session.query_unpaged(statement, &[]).await.map_err(failed)?;
+        Ok(response.into_rows_result().ok())
     }
 
-    /// Runs definitions one after the other on one node, the same for every process: two nodes that define the same table at
-    /// once come to different schemas. The others learn of each definition while the next one runs.
-    pub(super) async fn define(&self, definitions: impl Iterator<Item = String>) -> Result<()> {
+    /// Runs schema changes in sequence on one node, the same one for every process: two nodes that create the same
+    /// table concurrently end with different schemas. The other nodes learn of each change while the next one runs.
+    pub(super) async fn change_schema(&self, statements: impl Iterator<Item = String>) -> Result<()> {
         let Nodes { nodes, datacenter, .. } = &self.nodes;
         let state = self.session.get_cluster_state();
         let reachable = state.get_nodes_info().iter().filter(|node| node.is_connected());
-        let near = reachable.filter(|node| node.datacenter.as_deref() == Some(datacenter));
-        let node = near.min_by_key(|node| node.host_id).ok_or_else(|| {
+        let local = reachable.filter(|node| node.datacenter.as_deref() == Some(datacenter));
+        let node = local.min_by_key(|node| node.host_id).ok_or_else(|| {
             let nodes = nodes.join(", ");
             StoreError::Unavailable(format!("no node of datacenter {datacenter} is reachable at {nodes}"))
         })?;
         let profile = on_node(node);
-        for definition in definitions {
-            let mut statement = Statement::new(definition);
-            statement.set_request_timeout(Some(DEFINITION_TIMEOUT));
+        for statement in statements {
+            let mut statement = Statement::new(statement);
+            statement.set_request_timeout(Some(SCHEMA_TIMEOUT));
             statement.set_execution_profile_handle(Some(profile.clone()));
             self.session.query_unpaged(statement, &[]).await.map_err(failed)?;
         }
         Ok(())
     }
 
-    /// Waits until all nodes that can be reached have the same schema.
-    pub(super) async fn agree(&self) -> Result<()> {
+    /// Waits until all reachable nodes have the same schema.
+    pub(super) async fn await_schema_agreement(&self) -> Result<()> {
         let agreed = self.session.await_schema_agreement().await;
         agreed
             .map(drop)
-            .map_err(|error| StoreError::Unavailable(format!("the nodes' schemas differ: {error}")))
+            .map_err(|error| StoreError::Unavailable(format!("the nodes have different schemas: {error}")))
     }
 
-    /// Why what a node acknowledges might get lost: asks every node that can be reached.
+    /// Settings under which an acknowledged write could be lost, from every reachable node.
     pub(super) async fn durability_warnings(&self) -> Result<Vec<String>> {
         let scylla = super::schema::is_scylla(self).await?;
         let text = match scylla {
@@ -206,13 +206,13 @@ impl Db {
             }
             let mut statement = Statement::new(text);
             statement.set_execution_profile_handle(Some(on_node(node)));
-            let answer = self.session.query_unpaged(statement, &[]).await.map_err(failed)?;
-            let rows = answer.into_rows_result().map_err(|error| corrupt(error.to_string()))?;
+            let response = self.session.query_unpaged(statement, &[]).await.map_err(failed)?;
+            let rows = response.into_rows_result().map_err(|error| corrupt(error.to_string()))?;
             let found = rows.maybe_first_row::<(String,)>().map_err(|error| corrupt(error.to_string()))?;
             let sync = found.map_or_else(String::new, |(value,)| value.trim_matches('"').to_owned());
             if sync != "batch" && sync != "group" {
                 durability_warnings.push(format!(
-                    "the node {} acknowledges before it syncs (commitlog_sync is {sync}); set it to group or batch",
+                    "the node {} acknowledges writes before they are synced: set commitlog_sync to group or batch instead of {sync}",
                     node.address
                 ));
             }
@@ -221,19 +221,20 @@ impl Db {
     }
 
     async fn prepare(&self, query: &Query) -> Result<PreparedStatement> {
-        // One text can be meant in two fanout_mode.
+        // One text can be used with two consistency levels.
         let key = (query.text, query.kind);
         if let Some(known) = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(known.clone());
         }
         let unavailable = |error| StoreError::Unavailable(format!("{error}: {}", query.text));
-        let mut prepared = self.session.prepare(self.named(query.text)).await.map_err(unavailable)?;
+        let mut prepared =
+            self.session.prepare(self.with_keyspaces(query.text)).await.map_err(unavailable)?;
         match query.kind {
             Kind::Read | Kind::Write => prepared.set_is_idempotent(true),
             Kind::Serial => prepared.set_consistency(Consistency::LocalSerial),
             Kind::Conditional => prepared.set_is_idempotent(false),
         }
-        // What a conditional write gives back depends on what became of it.
+        // The columns of a conditional write's result depend on its outcome.
         prepared.set_use_cached_result_metadata(query.kind != Kind::Conditional);
         let mut known = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(key, prepared.clone());
@@ -248,13 +249,13 @@ impl Db {
         let prepared = self.prepare(query).await.map_err(Failure::Store)?;
         self.statements.fetch_add(1, Ordering::Relaxed);
         let failed = |error| Failure::Execution(Box::new(error));
-        let answer = self.session.execute_unpaged(&prepared, values).await.map_err(failed)?;
-        let rows = answer.into_rows_result().ok();
+        let response = self.session.execute_unpaged(&prepared, values).await.map_err(failed)?;
+        let rows = response.into_rows_result().ok();
         self.rows.fetch_add(rows.as_ref().map_or(0, |rows| rows.rows_num() as u64), Ordering::Relaxed);
         Ok(rows)
     }
 
-    /// The rows that a statement gives; it says itself how many at most.
+    /// The rows of a statement, which contains its own limit.
     pub(super) async fn rows<R>(&self, query: &Query, values: impl SerializeRow) -> Result<Vec<R>>
     where
         R: for<'r> DeserializeRow<'r, 'r>,
@@ -266,7 +267,7 @@ impl Db {
         typed.map(|row| row.map_err(|error| corrupt(format!("{error}: {}", query.text)))).collect()
     }
 
-    /// The row that a statement gives, if there is one.
+    /// The first row of a statement, if there is one.
     pub(super) async fn row<R>(&self, query: &Query, values: impl SerializeRow) -> Result<Option<R>>
     where
         R: for<'r> DeserializeRow<'r, 'r>,
@@ -274,12 +275,12 @@ impl Db {
         Ok(self.rows(query, values).await?.into_iter().next())
     }
 
-    /// Writes; when it returns, a quorum has it.
+    /// Writes to a quorum.
     pub(super) async fn write(&self, query: &Query, values: impl SerializeRow) -> Result<()> {
         self.execute(query, values).await.map(drop).map_err(Failure::of_write)
     }
 
-    /// Writes rows of one partition with one request; when it returns, a quorum has them all.
+    /// Writes rows of one partition to a quorum, with one request.
     pub(super) async fn write_rows(&self, query: &Query, rows: Vec<impl SerializeRow>) -> Result<()> {
         let prepared = self.prepare(query).await?;
         let mut batch = Batch::new(BatchType::Unlogged);
@@ -290,14 +291,14 @@ impl Db {
         written.map(drop).map_err(|error| Failure::Execution(Box::new(error)).of_write())
     }
 
-    /// Writes on a condition.
+    /// Executes a conditional write.
     pub(super) async fn conditional(&self, query: &Query, values: impl SerializeRow) -> Result<Outcome> {
         let rows = match self.execute(query, values).await {
             Ok(rows) => rows,
-            Err(Failure::Execution(error)) if may_have_happened(&error) => return Ok(Outcome::Unknown),
+            Err(Failure::Execution(error)) if may_have_applied(&error) => return Ok(Outcome::Unknown),
             Err(failure) => return Err(failure.of_read()),
         };
-        // Engines give more or fewer columns beside this one.
+        // The engines return different columns besides this one.
         let applied = rows.as_ref().and_then(|rows| {
             let (at, _) = rows.column_specs().get_by_name("[applied]")?;
             let row: Row = rows.rows().ok()?.next()?.ok()?;
@@ -309,7 +310,7 @@ impl Db {
         match applied {
             Some(true) => Ok(Outcome::Applied),
             Some(false) => Ok(Outcome::Refused),
-            None => Err(corrupt(format!("a condition without an outcome: {}", query.text))),
+            None => Err(corrupt(format!("conditional write without an outcome: {}", query.text))),
         }
     }
 }
@@ -329,13 +330,13 @@ impl Failure {
 
     fn of_write(self) -> StoreError {
         match self {
-            Failure::Execution(error) if may_have_happened(&error) => StoreError::Unknown(error.to_string()),
+            Failure::Execution(error) if may_have_applied(&error) => StoreError::Unknown(error.to_string()),
             failure => failure.of_read(),
         }
     }
 }
 
-/// Statements with this profile go to that node and no other.
+/// An execution profile that sends statements to this node only.
 fn on_node(node: &Arc<Node>) -> ExecutionProfileHandle {
     let target = NodeIdentifier::Node(Arc::clone(node));
     ExecutionProfile::builder()
@@ -350,8 +351,8 @@ fn failed(error: ExecutionError) -> StoreError {
     StoreError::Unavailable(error.to_string())
 }
 
-/// Whether a write that ended like this may have been done, now or later.
-fn may_have_happened(error: &ExecutionError) -> bool {
+/// Whether a write that failed like this may have taken effect, or still will.
+fn may_have_applied(error: &ExecutionError) -> bool {
     match error {
         ExecutionError::BadQuery(_) | ExecutionError::EmptyPlan | ExecutionError::PrepareError(_) => false,
         ExecutionError::ConnectionPoolError(_) => false,
@@ -363,24 +364,24 @@ fn may_have_happened(error: &ExecutionError) -> bool {
     }
 }
 
-/// An identifier as the database takes it.
+/// An activity identifier as a column value.
 pub(super) fn uuid(id: ActivityId) -> Uuid {
     Uuid::from_bytes(*id.as_bytes())
 }
 
-/// The identifier that the database gives.
+/// The activity identifier of a column value.
 pub(super) fn activity_id(id: Uuid) -> Result<ActivityId> {
-    ActivityId::from_bytes(id.into_bytes()).ok_or_else(|| corrupt("an identifier of no activity"))
+    ActivityId::from_bytes(id.into_bytes()).ok_or_else(|| corrupt("invalid activity identifier"))
 }
 
-/// Where something lies among so many places. What is stored is found by it, so it is the same in every build.
-pub(super) fn offset(name: &[u8], offsets: u64) -> u64 {
+/// The hash of a name, modulo `slots`. It determines where rows are stored, so it must be the same in every build.
+pub(super) fn hash_slot(name: &[u8], slots: u64) -> u64 {
     let hash = Fnv::new().bytes(name).finish();
-    // The upper half is mixed better than the lower.
-    (hash ^ hash >> 32) % offsets
+    // The upper half is better mixed than the lower.
+    (hash ^ hash >> 32) % slots
 }
 
-/// Something is stored that should not be.
+/// An invalid stored value.
 pub(super) fn corrupt(what: impl Into<String>) -> StoreError {
     StoreError::Corrupt(what.into())
 }

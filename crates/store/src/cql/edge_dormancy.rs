@@ -1,8 +1,8 @@
-//! Who of an account's followers is dormant, in the shards in which the followers are (see [`super::graph`]): whoever fell
-//! dormant before there were more of them may stand in two, and the latest version counts.
+//! Dormancy of edges, in the shards of the followers (see [`super::graph`]). A follower from before there were more
+//! shards may be in two; the latest version counts.
 
 use super::fanout_mode::cells;
-use super::{CqlStore, Query, together};
+use super::{CqlStore, Query, concurrently};
 use crate::{Follower, Result};
 use model::{EdgeDormancy, Uid, Version};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ const AMONG: Query = Query::read(
 );
 
 impl CqlStore {
-    /// Notes whether an account pushes to a follower.
+    /// Records whether fan-out from an account skips a follower.
     pub(super) async fn write_edge_dormancy(
         &self,
         follower: Uid,
@@ -28,7 +28,7 @@ impl CqlStore {
         self.db.write(&PUT, values).await
     }
 
-    /// Says of followers, which are in order, whether they are dormant.
+    /// Sets the dormancy of followers, which are ordered by number.
     pub(super) async fn add_edge_dormancy(
         &self,
         followee: Uid,
@@ -37,14 +37,14 @@ impl CqlStore {
     ) -> Result<()> {
         let (Some(first), Some(last)) = (followers.first(), followers.last()) else { return Ok(()) };
         let range = (first.uid.0, last.uid.0);
-        // In all shards: who followed when there were few of them may have fallen dormant when there were more.
+        // In all shards: the row of a follower and that of its dormancy may be in different ones.
         let parts = shards.iter().map(|shard| self.db.rows(&AMONG, (followee.0, *shard, range.0, range.1)));
-        let parts: Vec<Vec<(i64, Vec<u8>)>> = together(parts).await?;
+        let parts: Vec<Vec<(i64, Vec<u8>)>> = concurrently(parts).await?;
         let mut latest: HashMap<i64, Vec<u8>> = HashMap::new();
         for (follower, cell) in parts.into_iter().flatten() {
-            let one = latest.entry(follower).or_default();
-            // What an older one says is in the smaller bytes.
-            *one = std::mem::take(one).max(cell);
+            let newest = latest.entry(follower).or_default();
+            // An older version has smaller bytes.
+            *newest = std::mem::take(newest).max(cell);
         }
         for follower in followers {
             let cell = latest.get(&follower.uid.0);

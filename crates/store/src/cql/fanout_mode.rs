@@ -1,11 +1,11 @@
-//! By which mode what is followed comes into collections. Everything that a reader needs to know lies in one partition, and
-//! comes with one statement, because every page asks for it.
+//! Fan-out modes, fan-out states and dormancy. The delivery state of an account is one partition that one statement
+//! reads, because every page needs it.
 
 mod assignments;
 pub(super) mod cells;
 
 use super::message::Intent;
-use super::{CqlStore, Query, together};
+use super::{CqlStore, Query, concurrently};
 use crate::{FanoutModes, LastRead, Result};
 use async_trait::async_trait;
 use model::{
@@ -19,15 +19,15 @@ const DELIVERY_STATE: Query =
     Query::read("SELECT followee, edge, dormancy FROM feed.delivery_state WHERE uid = ?");
 const LAST_READ: Query =
     Query::read("SELECT read_ms, dormancy FROM feed.delivery_state WHERE uid = ? LIMIT 1");
-const NOTE_READ: Query =
+const PUT_READ: Query =
     Query::write("UPDATE feed.delivery_state USING TIMESTAMP ? SET read_ms = ? WHERE uid = ?");
 const PUT_DORMANCY: Query =
     Query::write("UPDATE feed.delivery_state USING TIMESTAMP ? SET dormancy = ? WHERE uid = ?");
 
-/// The columns followee, edge and dormancy; an account that never pulled has one row without the first two.
-type ReadingRow = (Option<i64>, Option<Vec<u8>>, Option<Vec<u8>>);
+/// The columns followee, edge and dormancy. An account that never pulled has one row without the first two.
+type DeliveryStateRow = (Option<i64>, Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// The dormancy with its version; one that was never put has the first one.
+/// A dormancy and its version; the default if there is no cell.
 fn dormancy_of(cell: Option<&[u8]>) -> Result<(Version, Dormancy)> {
     cell.map(cells::dormancy_of).transpose().map(Option::unwrap_or_default)
 }
@@ -45,7 +45,7 @@ impl CqlStore {
         Ok(LastRead { at: at.map(Millis), version, dormancy })
     }
 
-    /// Writes an account's dormancy; the latest version stays.
+    /// Writes an account's dormancy. The latest version wins.
     pub(super) async fn write_dormancy(&self, uid: Uid, version: Version, dormancy: Dormancy) -> Result<()> {
         self.db.write(&PUT_DORMANCY, (version.0, cells::dormancy(version, dormancy), uid.0)).await
     }
@@ -54,7 +54,7 @@ impl CqlStore {
 #[async_trait]
 impl FanoutModes for CqlStore {
     async fn fanout_states(&self, uids: &[Uid]) -> Result<Vec<FanoutState>> {
-        together(uids.iter().map(|uid| self.fanout_state(*uid))).await
+        concurrently(uids.iter().map(|uid| self.fanout_state(*uid))).await
     }
 
     async fn put_fanout_state(&self, uid: Uid, fanout_state: &FanoutState) -> Result<()> {
@@ -69,14 +69,14 @@ impl FanoutModes for CqlStore {
         followee: Uid,
         since: Position,
         version: Version,
-        most: usize,
+        max_pulled: usize,
     ) -> Result<FanoutMode> {
         let mode = match self.assigned_mode(follower, followee).await? {
             Some(mode) => mode,
             None => {
                 let pulled = self.delivery_state(follower).await?.pulled;
-                let wish = if pulled.len() < most { FanoutMode::Pull } else { FanoutMode::Push };
-                self.settle_mode(follower, followee, wish).await?
+                let preferred = if pulled.len() < max_pulled { FanoutMode::Pull } else { FanoutMode::Push };
+                self.try_assign_mode(follower, followee, preferred).await?
             }
         };
         self.write_mode((follower, followee), mode, Some(since), version).await?;
@@ -100,7 +100,7 @@ impl FanoutModes for CqlStore {
     }
 
     async fn delivery_state(&self, uid: Uid) -> Result<DeliveryState> {
-        let rows: Vec<ReadingRow> = self.db.rows(&DELIVERY_STATE, (uid.0,)).await?;
+        let rows: Vec<DeliveryStateRow> = self.db.rows(&DELIVERY_STATE, (uid.0,)).await?;
         let (version, dormancy) = dormancy_of(rows.first().and_then(|(.., dormancy)| dormancy.as_deref()))?;
         let mut pulled = Vec::new();
         for (followee, edge, _) in rows {
@@ -111,11 +111,11 @@ impl FanoutModes for CqlStore {
     }
 
     async fn note_read(&self, uid: Uid, at: Millis) -> Result<()> {
-        self.db.write(&NOTE_READ, (at.0, at.0, uid.0)).await
+        self.db.write(&PUT_READ, (at.0, at.0, uid.0)).await
     }
 
     async fn last_reads(&self, uids: &[Uid]) -> Result<Vec<LastRead>> {
-        together(uids.iter().map(|uid| self.last_read(*uid))).await
+        concurrently(uids.iter().map(|uid| self.last_read(*uid))).await
     }
 
     async fn put_dormancy(&self, uid: Uid, version: Version, dormancy: Dormancy) -> Result<()> {
@@ -132,8 +132,8 @@ impl FanoutModes for CqlStore {
         if self.last_read(uid).await?.version > version {
             return Ok(None);
         }
-        let returns = Intent::Reactivate { uid, version: version.following(), since, at: now };
-        self.follow_up(returns).await.map(Some)
+        let reactivation = Intent::Reactivate { uid, version: version.following(), since, at: now };
+        self.commit_intent(reactivation).await.map(Some)
     }
 
     async fn put_edge_dormancy(
@@ -145,7 +145,7 @@ impl FanoutModes for CqlStore {
     ) -> Result<()> {
         let all =
             followees.iter().map(|followee| self.write_edge_dormancy(follower, *followee, version, dormancy));
-        together(all).await.map(drop)
+        concurrently(all).await.map(drop)
     }
 
     async fn followed_entries(&self, owner: Uid, own: &[Entry]) -> Result<Vec<Option<Entry>>> {

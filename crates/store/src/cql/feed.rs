@@ -5,12 +5,12 @@ mod buckets;
 mod deliver;
 mod directory;
 mod look_up;
-mod many;
 mod merge;
 mod own_arrivals;
+mod partitions;
 mod removals;
 mod row;
-mod sources;
+mod slices;
 mod tables;
 
 pub(super) use directory::Directory;
@@ -32,7 +32,7 @@ impl Feeds for CqlStore {
     }
 
     async fn slices(&self, slices: &[Slice<'_>]) -> Result<Vec<Vec<Entry>>> {
-        many::slices(self, slices).await
+        slices::slices(self, slices).await
     }
 
     async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
@@ -66,14 +66,14 @@ impl Feeds for CqlStore {
         received: Millis,
         version: Version,
     ) -> Result<Option<Position>> {
-        let stored = self.noted_removal(owner, id, received).await?;
+        let stored = self.removal_version(owner, id, received).await?;
         if stored.is_some_and(|stored| stored >= version) {
             return Ok(None);
         }
-        self.follow_up(Intent::Removal { owner, id, received, version }).await.map(Some)
+        self.commit_intent(Intent::Removal { owner, id, received, version }).await.map(Some)
     }
 
     async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>> {
-        self.noted_removals(owner, items).await
+        self.are_removed(owner, items).await
     }
 }

@@ -1,19 +1,19 @@
-//! Temporary credentials, access tokens, nonces, sessions and tickets. Temporary credentials, nonces and tickets are only
-//! ever written on a condition; the rest is plain rows, whose cells have timestamps as those of keys do. What has an end
-//! is forgotten by the database itself.
+//! Temporary credentials, access tokens, nonces, sessions and tickets. Temporary credentials, nonces and tickets are
+//! only written conditionally. The other tables use timestamps like those of keys. Rows with an expiry are deleted by
+//! the database (TTL).
 
 use super::credentials::{earliest, exactly, scopes};
 use super::db::{Query, corrupt};
 use super::lwt::Lwt;
 use super::scan::Scan;
-use super::{CqlStore, together};
+use super::{CqlStore, concurrently};
 use crate::bytes::{WireReader, WireWriter};
 use crate::{Grants, Nonce, Result, Secret, StoreError};
 use async_trait::async_trait;
 use model::{AccessToken, Millis, Progress, Purpose, Session, Temporary, Ticket, Uid};
 use uuid::Uuid;
 
-const ASKED: i8 = 0;
+const REQUESTED: i8 = 0;
 const ALLOWED: i8 = 1;
 const REFUSED: i8 = 2;
 const EXCHANGED: i8 = 3;
@@ -22,8 +22,8 @@ const ADD_TEMPORARY: Lwt = Lwt::new(
     "INSERT INTO ident.temporary (key, temporary, progress) VALUES (?, ?, ?) IF NOT EXISTS",
     "SELECT key FROM ident.temporary WHERE key = ?",
 );
-// Whoever acts on what is read here does so on a condition, so that it need not wait for steps that are under way;
-// many who read like that would keep each other from getting on.
+// A caller that acts on this read does so conditionally, so it need not wait for pending transactions. Many serial
+// reads would slow each other down.
 const TEMPORARY: Query = Query::read("SELECT temporary, progress, step FROM ident.temporary WHERE key = ?");
 const ADVANCE: Lwt = Lwt::new(
     "UPDATE ident.temporary SET progress = ?, step = ? WHERE key = ? IF progress = ?",
@@ -79,23 +79,22 @@ const ADD_TICKET: Lwt = Lwt::new(
     "INSERT INTO ident.ticket (hash, ticket, used) VALUES (?, ?, false) IF NOT EXISTS",
     "SELECT hash FROM ident.ticket WHERE hash = ?",
 );
-// Whoever acts on what is read here does so on a condition.
+// A caller that acts on this read does so conditionally.
 const TICKET: Query = Query::read("SELECT ticket, used FROM ident.ticket WHERE hash = ?");
 const USE_TICKET: Lwt = Lwt::new(
     "UPDATE ident.ticket SET used = true, op = ? WHERE hash = ? IF used = false",
     "SELECT used, op FROM ident.ticket WHERE hash = ?",
 );
 
-/// The credentials themselves, how far they have come, and who came there how.
+/// The credentials, their progress, and the content of the last step.
 type TemporaryRow = (Option<Vec<u8>>, Option<i8>, Option<Vec<u8>>);
-/// Key, the token itself, its secret, when it was revoked, when it was used. Of what is not there a use or an end
-/// may have been stored.
+/// Key, token, secret, time of revocation, time of last use. A row may have a use or a revocation without a token.
 type TokenRow = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>, Option<i64>);
 
-/// How far that is, and what says who came there: whoever brings the same bytes again is the same.
+/// The number of a progress, and its content: a repeated call has the same bytes.
 fn encoded_progress(progress: &Progress) -> (i8, Vec<u8>) {
     match progress {
-        Progress::Requested => (ASKED, Vec::new()),
+        Progress::Requested => (REQUESTED, Vec::new()),
         Progress::Allowed { by, epoch, verifier } => {
             (ALLOWED, WireWriter::new().signed(by.0).blob(verifier).number(u64::from(*epoch)).finish())
         }
@@ -105,16 +104,16 @@ fn encoded_progress(progress: &Progress) -> (i8, Vec<u8>) {
 }
 
 fn decoded_progress(progress: i8, step: &[u8]) -> Result<Progress> {
-    let mut take = WireReader::new(step);
+    let mut reader = WireReader::new(step);
     match progress {
-        ASKED => Ok(Progress::Requested),
+        REQUESTED => Ok(Progress::Requested),
         ALLOWED => {
-            let (by, verifier) = (take.uid()?, exactly(take.blob()?)?);
-            Ok(Progress::Allowed { by, epoch: take.epoch()?, verifier })
+            let (by, verifier) = (reader.uid()?, exactly(reader.blob()?)?);
+            Ok(Progress::Allowed { by, epoch: reader.epoch()?, verifier })
         }
         REFUSED => Ok(Progress::Refused),
-        EXCHANGED => Ok(Progress::Exchanged { token: take.text()?.to_owned() }),
-        _ => Err(corrupt("not a step of temporary credentials")),
+        EXCHANGED => Ok(Progress::Exchanged { token: reader.text()?.to_owned() }),
+        _ => Err(corrupt("invalid progress of temporary credentials")),
     }
 }
 
@@ -129,18 +128,18 @@ fn encoded_temporary(temporary: &Temporary) -> Vec<u8> {
 }
 
 fn decoded_temporary(key: &str, (temporary, progress, step): TemporaryRow) -> Result<Option<Temporary>> {
-    // A step is forgotten later than what it was a step of.
+    // The last step expires later than the credentials.
     let (Some(temporary), Some(progress)) = (temporary, progress) else {
         return Ok(None);
     };
-    let mut take = WireReader::new(&temporary);
+    let mut reader = WireReader::new(&temporary);
     Ok(Some(Temporary {
         key: key.to_owned(),
-        sealed_secret: take.blob()?.to_vec(),
-        consumer: take.text()?.to_owned(),
-        callback: take.option(|take| take.text().map(str::to_owned))?,
-        scopes: scopes(take.flag()?),
-        expires: take.millis()?,
+        sealed_secret: reader.blob()?.to_vec(),
+        consumer: reader.text()?.to_owned(),
+        callback: reader.option(|reader| reader.text().map(str::to_owned))?,
+        scopes: scopes(reader.flag()?),
+        expires: reader.millis()?,
         progress: decoded_progress(progress, &step.unwrap_or_default())?,
     }))
 }
@@ -151,7 +150,7 @@ fn encoded_token(token: &AccessToken) -> Vec<u8> {
         .signed(token.owner.0)
         .flag(token.scopes.can_write())
         .signed(token.created.0)
-        .option(token.expires, |put, at| put.signed(at.0))
+        .option(token.expires, |writer, at| writer.signed(at.0))
         .number(u64::from(token.epoch))
         .finish()
 }
@@ -160,16 +159,16 @@ fn decoded_token((key, token, secret, revoked, used): TokenRow) -> Result<Option
     let (Some(token), Some(sealed_secret)) = (token, secret) else {
         return Ok(None);
     };
-    let mut take = WireReader::new(&token);
+    let mut reader = WireReader::new(&token);
     Ok(Some(AccessToken {
         key,
         sealed_secret,
-        consumer: take.text()?.to_owned(),
-        owner: take.uid()?,
-        scopes: scopes(take.flag()?),
-        created: take.millis()?,
-        expires: take.option(WireReader::millis)?,
-        epoch: take.epoch()?,
+        consumer: reader.text()?.to_owned(),
+        owner: reader.uid()?,
+        scopes: scopes(reader.flag()?),
+        created: reader.millis()?,
+        expires: reader.option(WireReader::millis)?,
+        epoch: reader.epoch()?,
         revoked: revoked.map(Millis),
         used: used.map(Millis),
     }))
@@ -188,13 +187,13 @@ fn encoded_session(session: &Session) -> Vec<u8> {
 }
 
 fn decoded_session(hash: [u8; 32], session: &[u8], used: Option<Millis>) -> Result<Session> {
-    let mut take = WireReader::new(session);
-    let owner = take.uid()?;
-    let password = exactly(take.blob()?)?;
-    let (created, expires) = (take.millis()?, take.millis()?);
-    let device = take.unless_ended(WireReader::text)?.unwrap_or_default().to_owned();
-    let first_used = take.unless_ended(WireReader::millis)?.unwrap_or(created);
-    let epoch = take.epoch()?;
+    let mut reader = WireReader::new(session);
+    let owner = reader.uid()?;
+    let password = exactly(reader.blob()?)?;
+    let (created, expires) = (reader.millis()?, reader.millis()?);
+    let device = reader.unless_ended(WireReader::text)?.unwrap_or_default().to_owned();
+    let first_used = reader.unless_ended(WireReader::millis)?.unwrap_or(created);
+    let epoch = reader.epoch()?;
     let used = used.map_or(first_used, |used| used.max(first_used));
     Ok(Session { hash, owner, epoch, password, created, expires, device, used })
 }
@@ -205,26 +204,26 @@ fn encoded_ticket(ticket: &Ticket) -> Vec<u8> {
         Purpose::Reset(uid) => Some(uid),
     };
     WireWriter::new()
-        .option(reset, |put, uid| put.signed(uid.0))
-        .option(ticket.by, |put, uid| put.signed(uid.0))
+        .option(reset, |writer, uid| writer.signed(uid.0))
+        .option(ticket.by, |writer, uid| writer.signed(uid.0))
         .signed(ticket.created.0)
         .signed(ticket.expires.0)
         .finish()
 }
 
 fn decoded_ticket(hash: [u8; 32], ticket: &[u8]) -> Result<Ticket> {
-    let mut take = WireReader::new(ticket);
+    let mut reader = WireReader::new(ticket);
     Ok(Ticket {
         hash,
-        purpose: take.option(WireReader::uid)?.map_or(Purpose::Invitation, Purpose::Reset),
-        by: take.option(WireReader::uid)?,
-        created: take.millis()?,
-        expires: take.millis()?,
+        purpose: reader.option(WireReader::uid)?.map_or(Purpose::Invitation, Purpose::Reset),
+        by: reader.option(WireReader::uid)?,
+        created: reader.millis()?,
+        expires: reader.millis()?,
     })
 }
 
 impl CqlStore {
-    /// Temporary credentials come from one step to the next; `true` for whoever brought them there.
+    /// Advances temporary credentials by one step. `true` for the caller that took it.
     async fn advance(&self, key: &str, from: i8, to: &Progress) -> Result<bool> {
         let (progress, step) = encoded_progress(to);
         let ours = |found: Option<(Option<i8>, Option<Vec<u8>>)>| {
@@ -232,15 +231,15 @@ impl CqlStore {
             let now = now.filter(|now| *now != from)?;
             Some(now == progress && by.as_ref() == Some(&step))
         };
-        self.db.take(&ADVANCE, (progress, &step, key, from), (key,), ours).await
+        self.db.apply_lwt(&ADVANCE, (progress, &step, key, from), (key,), ours).await
     }
 
-    /// Writes a token, listed first, so that none works that its owner can't see. Again, it changes nothing.
+    /// Writes a token. It is listed first, so that the owner sees every token that works. Idempotent.
     pub(super) async fn write_token(&self, token: &AccessToken) -> Result<()> {
         let AccessToken { key, sealed_secret, .. } = token;
         self.db.write(&LIST_TOKEN, (token.owner.0, token.created.0, key)).await?;
         if let Some(at) = token.revoked {
-            self.note_token_revocation(key, at).await?;
+            self.write_token_revocation(key, at).await?;
         }
         if let Some(at) = token.used {
             self.touch_token(key, at).await?;
@@ -253,7 +252,7 @@ impl CqlStore {
         found.map_or(Ok(None), decoded_token)
     }
 
-    async fn note_token_revocation(&self, key: &str, at: Millis) -> Result<()> {
+    async fn write_token_revocation(&self, key: &str, at: Millis) -> Result<()> {
         self.db.write(&REVOKE_TOKEN, (earliest(at), at.0, key)).await
     }
 }
@@ -262,13 +261,15 @@ impl CqlStore {
 impl Grants for CqlStore {
     async fn add_temporary(&self, temporary: &Temporary) -> Result<()> {
         let key = temporary.key.as_str();
-        let there = |found: Option<(String,)>| found.map(|_| true);
-        self.db.take(&ADD_TEMPORARY, (key, encoded_temporary(temporary), ASKED), (key,), there).await?;
+        let is_stored = |found: Option<(String,)>| found.map(|_| true);
+        self.db
+            .apply_lwt(&ADD_TEMPORARY, (key, encoded_temporary(temporary), REQUESTED), (key,), is_stored)
+            .await?;
         Ok(())
     }
 
     async fn temporary(&self, key: &str) -> Result<Option<Temporary>> {
-        // An empty key can't be asked for.
+        // The database does not allow an empty partition key.
         if key.is_empty() {
             return Ok(None);
         }
@@ -278,7 +279,7 @@ impl Grants for CqlStore {
 
     async fn decide(&self, key: &str, decision: &Progress) -> Result<bool> {
         match decision {
-            Progress::Allowed { .. } | Progress::Refused => self.advance(key, ASKED, decision).await,
+            Progress::Allowed { .. } | Progress::Refused => self.advance(key, REQUESTED, decision).await,
             Progress::Requested | Progress::Exchanged { .. } => Ok(false),
         }
     }
@@ -288,7 +289,7 @@ impl Grants for CqlStore {
         if !self.advance(key, ALLOWED, &exchanged).await? {
             return Ok(false);
         }
-        // The step is taken from here on, so that "nothing was changed" would be wrong.
+        // The step is taken from here on, so an error must not mean "nothing was changed".
         let unknown = |error: StoreError| StoreError::Unknown(error.to_string());
         self.write_token(token).await.map_err(unknown)?;
         Ok(true)
@@ -303,7 +304,7 @@ impl Grants for CqlStore {
 
     async fn tokens_of(&self, owner: Uid) -> Result<Vec<AccessToken>> {
         let listed: Vec<(String,)> = self.db.rows(&TOKENS_OF, (owner.0,)).await?;
-        let found = together(listed.into_iter().map(|(key,)| self.find_token(key))).await?;
+        let found = concurrently(listed.into_iter().map(|(key,)| self.find_token(key))).await?;
         Ok(found.into_iter().flatten().collect())
     }
 
@@ -317,7 +318,7 @@ impl Grants for CqlStore {
             return Ok(false);
         };
         if found.revoked.is_none() {
-            self.note_token_revocation(key, at).await?;
+            self.write_token_revocation(key, at).await?;
         }
         Ok(true)
     }
@@ -326,8 +327,8 @@ impl Grants for CqlStore {
         self.db.write(&TOUCH_TOKEN, (at.0, at.0, key)).await
     }
 
-    async fn reseal(&self, which: &Secret, before: &[u8], after: &[u8]) -> Result<bool> {
-        let (step, key) = match which {
+    async fn reseal(&self, secret: &Secret, before: &[u8], after: &[u8]) -> Result<bool> {
+        let (lwt, key) = match secret {
             Secret::Application(key) => (&RESEAL_APPLICATION, key),
             Secret::Token(key) => (&RESEAL_TOKEN, key),
         };
@@ -337,17 +338,17 @@ impl Grants for CqlStore {
             Some(secret) if secret == before => None,
             _ => Some(false),
         };
-        self.db.take(step, (after, key, before), (key,), ours).await
+        self.db.apply_lwt(lwt, (after, key, before), (key,), ours).await
     }
 
     async fn claim_nonce(&self, nonce: &Nonce) -> Result<bool> {
         let (hash, op) = (nonce.hash.as_slice(), Uuid::new_v4());
         let ours = |found: Option<(Uuid,)>| found.map(|(by,)| by == op);
-        self.db.take(&CLAIM_NONCE, (hash, op), (hash,), ours).await
+        self.db.apply_lwt(&CLAIM_NONCE, (hash, op), (hash,), ours).await
     }
 
     async fn add_session(&self, session: &Session) -> Result<()> {
-        // Listed first, so that nobody is signed in where the account can't see it.
+        // Listed first, so that the account sees every session.
         let hash = session.hash.as_slice();
         self.db.write(&LIST_SESSION, (session.owner.0, session.created.0, hash)).await?;
         self.db.write(&ADD_SESSION, (hash, encoded_session(session))).await
@@ -369,7 +370,7 @@ impl Grants for CqlStore {
     async fn sessions_of(&self, owner: Uid) -> Result<Vec<Session>> {
         let listed: Vec<(Vec<u8>,)> = self.db.rows(&SESSIONS_OF, (owner.0,)).await?;
         let hashes = listed.iter().map(|(hash,)| exactly(hash)).collect::<Result<Vec<[u8; 32]>>>()?;
-        let found = together(hashes.iter().map(|hash| self.session(hash))).await?;
+        let found = concurrently(hashes.iter().map(|hash| self.session(hash))).await?;
         Ok(found.into_iter().flatten().collect())
     }
 
@@ -383,8 +384,8 @@ impl Grants for CqlStore {
 
     async fn add_ticket(&self, ticket: &Ticket) -> Result<()> {
         let hash = ticket.hash.as_slice();
-        let there = |found: Option<(Vec<u8>,)>| found.map(|_| true);
-        self.db.take(&ADD_TICKET, (hash, encoded_ticket(ticket)), (hash,), there).await?;
+        let is_stored = |found: Option<(Vec<u8>,)>| found.map(|_| true);
+        self.db.apply_lwt(&ADD_TICKET, (hash, encoded_ticket(ticket)), (hash,), is_stored).await?;
         Ok(())
     }
 
@@ -402,7 +403,7 @@ impl Grants for CqlStore {
             let (used, by) = found?;
             used.filter(|used| *used).map(|_| by == Some(op))
         };
-        self.db.take(&USE_TICKET, (op, hash), (hash,), ours).await
+        self.db.apply_lwt(&USE_TICKET, (op, hash), (hash,), ours).await
     }
 
     async fn forget_expired(&self, _now: Millis) -> Result<()> {
@@ -415,7 +416,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_of_an_older_node_was_used_when_it_began() {
+    fn a_session_encoded_by_an_earlier_version_was_used_when_it_began() {
         let (created, expires) = (Millis(5), Millis(9));
         let older = WireWriter::new().signed(7).blob(&[1; 32]).signed(created.0).signed(expires.0).finish();
         let (owner, password, device) = (Uid(7), [1; 32], String::new());

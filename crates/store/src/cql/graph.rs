@@ -1,19 +1,20 @@
-//! Edges. The follower's end has every edge that ever was; the other end has them in shards, of which there are more
-//! the more accounts follow, so that no partition grows without end. An edge knows where in the log it was made.
+//! Edges. The follower's end has every edge, including ended ones. The followee's end has them in shards, whose
+//! number grows with the followers, so that partitions stay bounded. An edge has the position at which it was
+//! created.
 
-use super::db::offset;
-use super::message::{Intent, put_edge, take_edge};
-use super::{CqlStore, Query, together};
+use super::db::hash_slot;
+use super::message::{Intent, decode_edge, encode_edge};
+use super::{CqlStore, Query, concurrently};
 use crate::bytes::{WireReader, WireWriter};
 use crate::{Follower, Graph, Result};
 use async_trait::async_trait;
 use model::{Edge, Position, Uid};
 use std::collections::{BTreeMap, HashMap};
 
-/// From so many rows in a shard on there are more shards.
+/// The number of rows of a shard from which there are more shards.
 const FULL: i64 = 12_000;
-/// One write in so many counts.
-const COUNTED: u64 = 512;
+/// One write in this many counts the rows.
+const COUNT_INTERVAL: u64 = 512;
 /// Each level has 16 times as many shards as the one before.
 const MAX_LEVELS: i8 = 3;
 
@@ -33,17 +34,17 @@ const LEVEL: Query = Query::read("SELECT level FROM feed.followers WHERE uid = ?
 const PUT_LEVEL: Query =
     Query::write("INSERT INTO feed.followers (uid, level) VALUES (?, ?) USING TIMESTAMP ?");
 
-/// The cell of an edge: where it was made, and what it is.
+/// The cell of an edge: the position at which it was created, and its state.
 fn cell(edge: &Edge, at: Position) -> Vec<u8> {
-    put_edge(WireWriter::new().ordered(at.0), edge).finish()
+    encode_edge(WireWriter::new().ordered(at.0), edge).finish()
 }
 
 fn read(cell: &[u8]) -> Result<(Position, Edge)> {
-    let mut take = WireReader::new(cell);
-    Ok((Position(take.ordered()?), take_edge(&mut take)?))
+    let mut reader = WireReader::new(cell);
+    Ok((Position(reader.ordered()?), decode_edge(&mut reader)?))
 }
 
-/// The shards of a level.
+/// The number of shards of a level.
 fn shards(level: i8) -> u64 {
     16_u64.pow(level.unsigned_abs().into())
 }
@@ -52,28 +53,29 @@ fn shard(level: i8, number: u64) -> i32 {
     i32::from(level) << 16 | i32::try_from(number).unwrap_or(0)
 }
 
-/// A number of that edge, of so many.
-fn mixed(follower: Uid, followee: Uid, many: u64) -> u64 {
-    offset(&[follower.0.to_be_bytes(), followee.0.to_be_bytes()].concat(), many)
+/// The hash of an edge, modulo `slots`.
+fn edge_slot(follower: Uid, followee: Uid, slots: u64) -> u64 {
+    hash_slot(&[follower.0.to_be_bytes(), followee.0.to_be_bytes()].concat(), slots)
 }
 
-/// How many are asked of each of so many shards where so many are wanted.
-pub(super) fn portion(wanted: usize, shards: usize) -> usize {
-    (wanted / shards * 5 / 4).clamp(50, 2_500)
+/// The number of rows to read from each shard.
+pub(super) fn portion(limit: usize, shards: usize) -> usize {
+    (limit / shards * 5 / 4).clamp(50, 2_500)
 }
 
-/// Of what shards gave, each in order and so many at most, that below which nothing is missing; and how far that goes, if
-/// there may be more.
-pub(super) fn known_of<T>(parts: Vec<Vec<(Uid, T)>>, asked: usize) -> (Vec<(Uid, T)>, Option<Uid>) {
-    // Below the smallest last one of those that go on, everything is there.
-    let full = parts.iter().filter(|part| part.len() == asked);
+/// Merges the rows of shards, each in order and at most `limit` long. Returns the rows up to which nothing is
+/// missing, and the last of them if there may be more.
+pub(super) fn merge_shards<T>(parts: Vec<Vec<(Uid, T)>>, limit: usize) -> (Vec<(Uid, T)>, Option<Uid>) {
+    // Everything up to the smallest last row of the incomplete shards is known.
+    let full = parts.iter().filter(|part| part.len() == limit);
     let known_to = full.filter_map(|part| part.last()).map(|(uid, _)| *uid).min();
     let known = parts.into_iter().flatten().filter(|(uid, _)| known_to.is_none_or(|last| *uid <= last));
     (known.collect(), known_to)
 }
 
 impl CqlStore {
-    /// Both ends of an edge that was made at that position; the follower's end last, because by it the edge is known.
+    /// Writes both ends of an edge created at this position. The follower's end comes last, because the edge is found
+    /// by it.
     pub(super) async fn write_edge(
         &self,
         follower: Uid,
@@ -85,7 +87,7 @@ impl CqlStore {
         let (level, shard) = self.shard_for(follower, followee).await?;
         self.db.write(&PUT_FOLLOWER, (followee.0, shard, follower.0, &cell, version)).await?;
         self.db.write(&PUT_FOLLOWING, (follower.0, followee.0, &cell, version)).await?;
-        if mixed(follower, followee, COUNTED) == 0 && level < MAX_LEVELS {
+        if edge_slot(follower, followee, COUNT_INTERVAL) == 0 && level < MAX_LEVELS {
             let count = self.db.row::<(i64,)>(&COUNT, (followee.0, shard)).await?;
             if count.is_some_and(|(rows,)| rows >= FULL) {
                 let level = level + 1;
@@ -95,7 +97,7 @@ impl CqlStore {
         Ok(())
     }
 
-    /// The edges of a follower after `after`, those that ended too.
+    /// The edges of a follower after `after`, including ended ones.
     pub(super) async fn edges_after(
         &self,
         follower: Uid,
@@ -110,13 +112,13 @@ impl CqlStore {
         Ok(self.db.row::<(i8,)>(&LEVEL, (followee.0,)).await?.map_or(0, |(level,)| level))
     }
 
-    /// The level of an account, and the shard in which what is written of a follower goes.
+    /// The level of an account, and the shard for the rows of a follower.
     pub(super) async fn shard_for(&self, follower: Uid, followee: Uid) -> Result<(i8, i32)> {
         let level = self.level(followee).await?;
-        Ok((level, shard(level, mixed(follower, followee, shards(level)))))
+        Ok((level, shard(level, edge_slot(follower, followee, shards(level)))))
     }
 
-    /// The followers of a shard after `after`, edges that ended too.
+    /// The followers of a shard after `after`, including ended edges.
     async fn shard_of(
         &self,
         followee: Uid,
@@ -133,20 +135,20 @@ impl CqlStore {
 #[async_trait]
 impl Graph for CqlStore {
     async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<Option<Position>> {
-        let present = self.edges(follower, &[followee]).await?.into_iter().flatten().next();
-        if present.is_some_and(|present| present.version >= edge.version) {
+        let current = self.edges(follower, &[followee]).await?.into_iter().flatten().next();
+        if current.is_some_and(|current| current.version >= edge.version) {
             return Ok(None);
         }
-        self.follow_up(Intent::Edge { follower, followee, edge: *edge }).await.map(Some)
+        self.commit_intent(Intent::Edge { follower, followee, edge: *edge }).await.map(Some)
     }
 
     async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>> {
-        let mut wanted: Vec<i64> = followees.iter().map(|uid| uid.0).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
+        let mut uids: Vec<i64> = followees.iter().map(|uid| uid.0).collect();
+        uids.sort_unstable();
+        uids.dedup();
         let mut found: HashMap<i64, Edge> = HashMap::new();
-        for some in wanted.chunks(100) {
-            for (followee, cell) in self.db.rows::<(i64, Vec<u8>)>(&EDGES, (follower.0, some)).await? {
+        for part in uids.chunks(100) {
+            for (followee, cell) in self.db.rows::<(i64, Vec<u8>)>(&EDGES, (follower.0, part)).await? {
                 found.insert(followee, read(&cell)?.1);
             }
         }
@@ -157,10 +159,10 @@ impl Graph for CqlStore {
         let mut after = after.map_or(i64::MIN, |uid| uid.0);
         let mut found = Vec::new();
         while found.len() < limit {
-            // Edges that ended are passed over.
-            let asked = i32::try_from(limit - found.len()).unwrap_or(i32::MAX).clamp(100, 5_000);
-            let edges = self.edges_after(follower, after, asked).await?;
-            let ended = edges.len() < asked.unsigned_abs() as usize;
+            // Ended edges are skipped.
+            let page = i32::try_from(limit - found.len()).unwrap_or(i32::MAX).clamp(100, 5_000);
+            let edges = self.edges_after(follower, after, page).await?;
+            let ended = edges.len() < page.unsigned_abs() as usize;
             after = edges.last().map_or(after, |(followee, _)| followee.0);
             found.extend(edges.into_iter().filter(|(_, edge)| edge.following));
             if ended {
@@ -178,16 +180,16 @@ impl Graph for CqlStore {
         let mut after = after.map_or(i64::MIN, |uid| uid.0);
         let mut found = Vec::new();
         while found.len() < limit {
-            let asked = portion(limit - found.len(), all.len());
+            let page = portion(limit - found.len(), all.len());
             let parts =
-                together(all.iter().map(|shard| self.shard_of(followee, *shard, after, asked))).await?;
-            let (known, known_to) = known_of(parts, asked);
+                concurrently(all.iter().map(|shard| self.shard_of(followee, *shard, after, page))).await?;
+            let (known, known_to) = merge_shards(parts, page);
             let mut latest: BTreeMap<Uid, (Edge, Position)> = BTreeMap::new();
             for (uid, (at, edge)) in known {
-                // Whoever followed before there were more shards may stand in two.
-                let one = latest.entry(uid).or_insert((edge, at));
-                if (edge.version, at) > (one.0.version, one.1) {
-                    *one = (edge, at);
+                // A follower from before there were more shards may be in two.
+                let known = latest.entry(uid).or_insert((edge, at));
+                if (edge.version, at) > (known.0.version, known.1) {
+                    *known = (edge, at);
                 }
             }
             let following = latest.into_iter().filter(|(_, (edge, _))| edge.following);

@@ -1,12 +1,12 @@
-//! The log of a cluster: JetStream in front, and in the tables what was begun, what waits and what was given up.
+//! The delivery log of a cluster: messages in JetStream, and tables for intents, retries and dead letters.
 //!
-//! A message carries everything that it takes to finish what it tells of, and the same is stored in `pending` before it
-//! is sent. So it does not matter where whoever began it stopped: a worker that takes the message puts the rest in
-//! position before it does the work, and what never reached the log is found in `pending`.
+//! A message carries everything that is needed to finish its write, and the same bytes are stored as an intent before
+//! it is published. So a write can stop at any point: a worker that takes the message applies the rest before it
+//! executes the work, and a sweep finds intents that never reached the log.
 
-use super::db::offset;
+use super::db::hash_slot;
 use super::message::{Intent, IntentKey, Message, follows, next_id};
-use super::{CqlStore, Db, Outcome, Query, together};
+use super::{CqlStore, Db, Outcome, Query, concurrently};
 use crate::jetstream::{Epochs, JetStream, Servers};
 use crate::{Backlog, DeadLetter, Log, Result, StoreError, Task, Work};
 use async_trait::async_trait;
@@ -16,16 +16,18 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
-/// In how many parts what was begun in a minute is stored.
+/// The number of shards of the intents of one minute.
 pub(super) const SHARDS: u64 = 4;
-/// How much of the time that is past is looked through for tasks that have become due, and in which portions.
+/// Retries are stored in slots of this length, and the last few slots are searched for due ones.
 const SLOT: i64 = 10 * 60 * 1_000;
 const SLOTS: i64 = 3;
-/// How many that became due are put into the log at once.
-const DUE_AT_ONCE: i32 = 500;
+/// Due retries that are published per slot and call.
+const DUE_BATCH: i32 = 500;
 
-const NOTE: Query = Query::write("INSERT INTO feed.intent (minute, shard, id, message) VALUES (?, ?, ?, ?)");
-const NOTED: Query = Query::read("SELECT message FROM feed.intent WHERE minute = ? AND shard = ? AND id = ?");
+const PUT_INTENT: Query =
+    Query::write("INSERT INTO feed.intent (minute, shard, id, message) VALUES (?, ?, ?, ?)");
+const INTENT: Query =
+    Query::read("SELECT message FROM feed.intent WHERE minute = ? AND shard = ? AND id = ?");
 const DONE: Query =
     Query::write("UPDATE feed.intent SET done = true WHERE minute = ? AND shard = ? AND id = ?");
 const UNDONE: Query =
@@ -38,18 +40,18 @@ const WAIT: Query =
 const DUE: Query = Query::read(
     "SELECT not_before_ms, id, message FROM feed.waiting WHERE slot = ? AND not_before_ms <= ? LIMIT ?",
 );
-const CAME_DUE: Query =
+const DELETE_WAITING: Query =
     Query::write("DELETE FROM feed.waiting WHERE slot = ? AND not_before_ms = ? AND id = ?");
 
-const BURY: Query = Query::write(
-    "INSERT INTO feed.dead_letter (shard, number, message, attempts, why, at_ms) VALUES (0, ?, ?, ?, ?, ?)",
+const PUT_DEAD_LETTER: Query = Query::write(
+    "INSERT INTO feed.dead_letter (shard, number, message, attempts, error, at_ms) VALUES (0, ?, ?, ?, ?, ?)",
 );
-const LETTERS: Query = Query::read(
-    "SELECT number, message, attempts, why, at_ms FROM feed.dead_letter
+const DEAD_LETTERS: Query = Query::read(
+    "SELECT number, message, attempts, error, at_ms FROM feed.dead_letter
      WHERE shard = 0 AND number > ? ORDER BY number LIMIT ?",
 );
-const LETTER: Query = Query::read("SELECT message FROM feed.dead_letter WHERE shard = 0 AND number = ?");
-const REPLAYED: Query = Query::write("DELETE FROM feed.dead_letter WHERE shard = 0 AND number = ?");
+const DEAD_LETTER: Query = Query::read("SELECT message FROM feed.dead_letter WHERE shard = 0 AND number = ?");
+const DELETE_DEAD_LETTER: Query = Query::write("DELETE FROM feed.dead_letter WHERE shard = 0 AND number = ?");
 
 const EPOCH: Query = Query::serial("SELECT fence, op FROM ident.lease WHERE name = ?");
 const FIRST_EPOCH: Query =
@@ -57,7 +59,7 @@ const FIRST_EPOCH: Query =
 const NEXT_EPOCH: Query =
     Query::conditional("UPDATE ident.lease SET fence = ?, op = ? WHERE name = ? IF fence = ?");
 
-/// Something that was begun and stored.
+/// An intent that is stored.
 pub(super) struct StoredIntent {
     pub(super) message: Message,
     key: IntentKey,
@@ -68,18 +70,18 @@ pub(super) async fn connect(db: &Arc<Db>, servers: &Servers) -> Result<JetStream
     JetStream::connect(servers, Arc::new(counter(db, &servers.stream))).await
 }
 
-fn counter(db: &Arc<Db>, stream: &str) -> Counter {
-    Counter { db: Arc::clone(db), name: format!("log {stream}") }
+fn counter(db: &Arc<Db>, stream: &str) -> EpochCounter {
+    EpochCounter { db: Arc::clone(db), name: format!("log {stream}") }
 }
 
-/// Counts epochs in a row of the database.
-struct Counter {
+/// Allocates epochs in a row of the database.
+struct EpochCounter {
     db: Arc<Db>,
     name: String,
 }
 
-impl Counter {
-    /// The next epoch that is given is a later one than this.
+impl EpochCounter {
+    /// Makes the next epoch later than this one.
     async fn raise(&self, epoch: u64) -> Result<()> {
         let (db, name, op) = (&self.db, &self.name, Uuid::new_v4());
         let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
@@ -91,13 +93,13 @@ impl Counter {
         };
         match outcome {
             Outcome::Applied => Ok(()),
-            _ => Err(StoreError::Unavailable("the log is being made by somebody else".to_owned())),
+            _ => Err(StoreError::Unavailable("another process is creating the log stream".to_owned())),
         }
     }
 }
 
 #[async_trait]
-impl Epochs for Counter {
+impl Epochs for EpochCounter {
     async fn next(&self) -> Result<u64> {
         let (db, name, op) = (&self.db, &self.name, Uuid::new_v4());
         let last = db.row::<(i64, Uuid)>(&EPOCH, (name,)).await?.map(|(fence, _)| fence);
@@ -114,69 +116,69 @@ impl Epochs for Counter {
         if mine {
             return Ok(next.unsigned_abs());
         }
-        Err(StoreError::Unavailable("the log is being made by somebody else".to_owned()))
+        Err(StoreError::Unavailable("another process is creating the log stream".to_owned()))
     }
 }
 
 pub(super) fn shard(id: &str) -> i16 {
-    i16::try_from(offset(id.as_bytes(), SHARDS)).unwrap_or(0)
+    i16::try_from(hash_slot(id.as_bytes(), SHARDS)).unwrap_or(0)
 }
 
 impl CqlStore {
-    /// Notes it, has it followed up by the log, and does it; when it returns, all of that is durable.
-    pub(super) async fn follow_up(&self, what: Intent) -> Result<Position> {
-        let stored = self.store_intent(Message::first(what)).await?;
+    /// Stores an intent, publishes its message and applies it. All of that is durable when this returns.
+    pub(super) async fn commit_intent(&self, intent: Intent) -> Result<Position> {
+        let stored = self.store_intent(Message::first(intent)).await?;
         let position = self.publish(&stored).await?;
-        self.intent(&stored.message, position).await?;
+        self.apply_intent(&stored.message, position).await?;
         Ok(position)
     }
 
-    /// Notes what is about to be begun.
+    /// Stores the intent of a message.
     pub(super) async fn store_intent(&self, message: Message) -> Result<StoredIntent> {
         let bytes = message.encode()?;
-        let key = message.key.clone().ok_or_else(|| super::db::corrupt("a beginning without a name"))?;
-        self.db.write(&NOTE, (key.minute, shard(&key.id), &key.id, &bytes)).await?;
+        let key = message.key.clone().ok_or_else(|| super::db::corrupt("intent without a key"))?;
+        self.db.write(&PUT_INTENT, (key.minute, shard(&key.id), &key.id, &bytes)).await?;
         Ok(StoredIntent { message, key, bytes })
     }
 
-    /// Notes that what was about to be begun was not.
+    /// Marks an intent as done that was not begun.
     pub(super) async fn drop_intent(&self, stored: &StoredIntent) -> Result<()> {
-        self.note_done(&stored.key).await
+        self.mark_done(&stored.key).await
     }
 
-    /// Puts what is stored into the log.
+    /// Publishes the message of an intent.
     pub(super) async fn publish(&self, stored: &StoredIntent) -> Result<Position> {
         self.log.publish(&stored.key.id, &stored.bytes).await
     }
 
-    /// The same for many, in their order.
+    /// Publishes the messages of several intents, in order.
     pub(super) async fn publish_all(
         &self,
         stored: impl Iterator<Item = &StoredIntent>,
     ) -> Result<Vec<Position>> {
         let messages: Vec<(&str, &[u8])> =
-            stored.map(|one| (one.key.id.as_str(), one.bytes.as_slice())).collect();
+            stored.map(|intent| (intent.key.id.as_str(), intent.bytes.as_slice())).collect();
         self.log.publish_all(&messages).await
     }
 
-    /// Finishes what was stored under that name, if it still is.
-    pub(super) async fn finish(&self, key: &IntentKey) -> Result<()> {
-        let row = self.db.row::<(Option<Vec<u8>>,)>(&NOTED, (key.minute, shard(&key.id), &key.id)).await?;
+    /// Finishes the intent with this key, if it is still stored.
+    pub(super) async fn finish_intent(&self, key: &IntentKey) -> Result<()> {
+        let row = self.db.row::<(Option<Vec<u8>>,)>(&INTENT, (key.minute, shard(&key.id), &key.id)).await?;
         let Some(bytes) = row.and_then(|(bytes,)| bytes) else { return Ok(()) };
         let stored = StoredIntent { message: Message::decode(&bytes)?, key: key.clone(), bytes };
         let position = self.publish(&stored).await?;
-        self.intent(&stored.message, position).await
+        self.apply_intent(&stored.message, position).await
     }
 
-    /// Puts in place what has to be there before the message's work is done.
-    pub(super) async fn intent(&self, message: &Message, at: Position) -> Result<()> {
+    /// Applies the intent of a message: writes everything that must exist before its work is executed.
+    pub(super) async fn apply_intent(&self, message: &Message, at: Position) -> Result<()> {
         match &message.intent {
             None => Ok(()),
-            Some(Intent::Version(one)) => self.write_version(one, at).await,
+            Some(Intent::Version(accepted)) => self.write_version(accepted, at).await,
             Some(Intent::Edge { follower, followee, edge }) => {
                 self.write_edge(*follower, *followee, edge, at).await
             }
-            // Refused where another change came first: then there is nothing to replay.
+            // Refused if another update came first: then there is nothing to replay.
             Some(Intent::Account { account, before, op }) => {
                 self.write_account(Some(*before), account, *op).await.map(drop)
             }
@@ -189,50 +191,50 @@ impl CqlStore {
         }
     }
 
-    /// The same for a message that a worker took: mostly it is all there.
-    async fn ensure_taken(&self, message: &Message, at: Position) -> Result<()> {
+    /// The same for a message that a worker took. Usually everything is written already.
+    async fn ensure_applied(&self, message: &Message, at: Position) -> Result<()> {
         use crate::Graph;
-        let there = match &message.intent {
+        let is_applied = match &message.intent {
             None => true,
-            Some(Intent::Version(one)) => {
-                let state = &one.activity.state;
+            Some(Intent::Version(accepted)) => {
+                let state = &accepted.activity.state;
                 self.has_version(state.id, state.version).await?
             }
             Some(Intent::Edge { follower, followee, edge }) => {
-                let present = self.edges(*follower, &[*followee]).await?.into_iter().flatten().next();
-                present.is_some_and(|present| present.version >= edge.version)
+                let current = self.edges(*follower, &[*followee]).await?.into_iter().flatten().next();
+                current.is_some_and(|current| current.version >= edge.version)
             }
             Some(Intent::Account { account, .. }) => self.has_account(account).await?,
             Some(Intent::Removal { .. } | Intent::Reactivate { .. }) => false,
         };
-        if there { Ok(()) } else { self.intent(message, at).await }
+        if is_applied { Ok(()) } else { self.apply_intent(message, at).await }
     }
 
-    /// The log begins above `last`: anew, in an epoch that is, if it must. There must be nothing in it.
+    /// Begins the log above `last`, in a new epoch if necessary. The log must be empty.
     pub(super) async fn begin_log_above(&self, last: Position) -> Result<()> {
         if last >= self.log.first() {
             counter(&self.db, self.log.stream()).raise(JetStream::epoch_of(last)).await?;
-            self.log.begin_anew().await?;
+            self.log.recreate().await?;
         }
-        self.note_beginning(self.log.first()).await
+        self.record_log_start(self.log.first()).await
     }
 
     fn held(&self, at: Position) -> Option<Message> {
-        self.log.holds(at).and_then(|bytes| Message::decode(&bytes).ok())
+        self.log.held_message(at).and_then(|bytes| Message::decode(&bytes).ok())
     }
 
-    /// Notes that something is done for good.
-    pub(super) async fn note_done(&self, key: &IntentKey) -> Result<()> {
+    /// Marks an intent as done.
+    pub(super) async fn mark_done(&self, key: &IntentKey) -> Result<()> {
         self.db.write(&DONE, (key.minute, shard(&key.id), &key.id)).await
     }
 
-    /// Takes that back.
-    async fn note_undone(&self, key: &IntentKey) -> Result<()> {
+    /// Reverts [`mark_done`](CqlStore::mark_done).
+    async fn mark_undone(&self, key: &IntentKey) -> Result<()> {
         self.db.write(&UNDONE, (key.minute, shard(&key.id), &key.id)).await
     }
 
-    /// Notes that it was worked on at that time.
-    pub(super) async fn note_progress(&self, key: &IntentKey, at: Millis) -> Result<()> {
+    /// Records the time of the last progress of an intent.
+    pub(super) async fn record_progress(&self, key: &IntentKey, at: Millis) -> Result<()> {
         self.db.write(&PROGRESS, (at.0, key.minute, shard(&key.id), &key.id)).await
     }
 }
@@ -256,42 +258,42 @@ impl Log for CqlStore {
 
     async fn pending(&self, limit: usize) -> Result<Vec<Task>> {
         let taken = self.log.take(limit).await?;
-        let asked = taken.len();
-        let looked_after = taken.into_iter().map(|(position, bytes)| async move {
+        let count = taken.len();
+        let tasks = taken.into_iter().map(|(position, bytes)| async move {
             let Ok(message) = Message::decode(&bytes) else {
-                // Of a later version of this service, which others may know.
-                self.log.leave_to_others(position).await;
+                // From a node with a later version; other nodes may know it.
+                self.log.return_to_queue(position).await;
                 return Ok(None);
             };
-            match self.ensure_taken(&message, position).await {
+            match self.ensure_applied(&message, position).await {
                 Ok(()) => {
                     let Message { work, attempts, not_before, .. } = message;
                     Ok(Some(Task { position, work, attempts, not_before }))
                 }
-                // It stays here, and one that can't be done must not keep the others from being done.
+                // The message stays held. One failure must not stop the other tasks.
                 Err(error) => {
-                    tracing::warn!(%error, id = ?message.key, "what a task needs could not be put in offset");
+                    tracing::warn!(%error, id = ?message.key, "applying the intent of a task failed");
                     Ok(None)
                 }
             }
         });
-        let tasks: Vec<Task> = together(looked_after).await?.into_iter().flatten().collect();
-        if tasks.is_empty() && asked > 0 {
-            return Err(StoreError::Unavailable("none of the log's tasks can be done now".to_owned()));
+        let tasks: Vec<Task> = concurrently(tasks).await?.into_iter().flatten().collect();
+        if tasks.is_empty() && count > 0 {
+            return Err(StoreError::Unavailable("no task of the log can be executed now".to_owned()));
         }
         Ok(tasks)
     }
 
-    async fn backlog(&self, most: usize) -> Result<Backlog> {
-        // What is pending here is taken from the others, so that is not the way to ask.
+    async fn backlog(&self, max: usize) -> Result<Backlog> {
+        // `pending` would take tasks from other processes, so it cannot count them.
         let backlog = self.log.backlog().await?;
-        Ok(Backlog { tasks: backlog.tasks.min(most), ..backlog })
+        Ok(Backlog { tasks: backlog.tasks.min(max), ..backlog })
     }
 
     async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()> {
         let held: Vec<(Position, Message)> =
             done.iter().filter_map(|at| Some((*at, self.held(*at)?))).collect();
-        let mut going_on = HashSet::new();
+        let mut continued = HashSet::new();
         for work in next {
             let before = held.iter().find(|(_, message)| follows(work, &message.work));
             let key = before.and_then(|(_, message)| message.key.as_ref());
@@ -300,28 +302,29 @@ impl Log for CqlStore {
                 continue;
             };
             self.log.publish(&next_id(key, work), &message.next(work.clone()).encode()?).await?;
-            // By the clock of this process: it only says that what follows is in the log since about now.
-            self.note_progress(key, wall_clock()).await?;
-            going_on.insert(key.id.clone());
+            // By the clock of this process: it only records that the follow-up is in the log since about now.
+            self.record_progress(key, wall_clock()).await?;
+            continued.insert(key.id.clone());
         }
         let ended = held.into_iter().filter_map(|(at, message)| Some((at, message.key?)));
         let ended: Vec<(Position, IntentKey)> =
-            ended.filter(|(_, key)| !going_on.contains(&key.id)).collect();
-        together(ended.iter().map(|(_, key)| self.note_done(key))).await?;
+            ended.filter(|(_, key)| !continued.contains(&key.id)).collect();
+        concurrently(ended.iter().map(|(_, key)| self.mark_done(key))).await?;
         let lost = self.log.acknowledge(done).await?;
-        // They were delivered at a position of the lost log, which whoever watches may have passed: they are delivered anew.
+        // They were delivered at a position of the lost log, which readers may have passed: they must be delivered
+        // again.
         let undone = ended.iter().filter(|(at, _)| lost.contains(at));
-        together(undone.map(|(_, key)| self.note_undone(key))).await.map(drop)
+        concurrently(undone.map(|(_, key)| self.mark_undone(key))).await.map(drop)
     }
 
     async fn requeue_due(&self, now: Millis) -> Result<()> {
         let last = now.0.div_euclid(SLOT);
         for slot in last - SLOTS + 1..=last {
             for (not_before, id, bytes) in
-                self.db.rows::<(i64, String, Vec<u8>)>(&DUE, (slot, now.0, DUE_AT_ONCE)).await?
+                self.db.rows::<(i64, String, Vec<u8>)>(&DUE, (slot, now.0, DUE_BATCH)).await?
             {
                 self.log.publish(&format!("w:{id}:{not_before}"), &bytes).await?;
-                self.db.write(&CAME_DUE, (slot, not_before, &id)).await?;
+                self.db.write(&DELETE_WAITING, (slot, not_before, &id)).await?;
             }
         }
         Ok(())
@@ -332,32 +335,32 @@ impl Log for CqlStore {
     }
 
     async fn oldest(&self, now: Millis) -> Result<Position> {
-        self.oldest_kept(now).await
+        self.oldest_arrival(now).await
     }
 
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()> {
-        // Whoever acknowledged it meanwhile did what is to be done.
+        // If it is no longer held, another process has acknowledged it.
         let Some(message) = self.held(task.position) else { return Ok(()) };
         let work = task.work.moved_from(task.position);
         let again = Message { intent: None, work, attempts: task.attempts, not_before, ..message };
         let (slot, id) = (not_before.0.div_euclid(SLOT), task.position.0.to_string());
         self.db.write(&WAIT, (slot, not_before.0, id, again.encode()?)).await?;
         if let Some(key) = &again.key {
-            self.note_progress(key, not_before).await?;
+            self.record_progress(key, not_before).await?;
         }
         self.log.acknowledge(&[task.position]).await.map(drop)
     }
 
-    async fn dead_letter(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
+    async fn dead_letter(&self, task: &Task, error: &str, at: Millis) -> Result<()> {
         let Some(message) = self.held(task.position) else { return Ok(()) };
         let work = task.work.moved_from(task.position);
         let letter = Message { intent: None, work, attempts: 0, not_before: Millis(0), ..message };
         let number = at.0 << 20 | (task.position.0 & 0xf_ffff).cast_signed();
         let attempts = i32::try_from(task.attempts).unwrap_or(i32::MAX);
-        self.db.write(&BURY, (number, letter.encode()?, attempts, why, at.0)).await?;
-        // It is the operator's now.
+        self.db.write(&PUT_DEAD_LETTER, (number, letter.encode()?, attempts, error, at.0)).await?;
+        // The sweep ignores it from now on: an operator decides.
         if let Some(key) = &letter.key {
-            self.note_done(key).await?;
+            self.mark_done(key).await?;
         }
         self.log.acknowledge(&[task.position]).await.map(drop)
     }
@@ -365,14 +368,14 @@ impl Log for CqlStore {
     async fn dead_letters(&self, after: Option<u64>, limit: usize) -> Result<Vec<DeadLetter>> {
         let after = after.map_or(-1, |number| i64::try_from(number).unwrap_or(i64::MAX));
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
-        let rows = self.db.rows::<(i64, Vec<u8>, i32, String, i64)>(&LETTERS, (after, limit)).await?;
+        let rows = self.db.rows::<(i64, Vec<u8>, i32, String, i64)>(&DEAD_LETTERS, (after, limit)).await?;
         rows.into_iter()
-            .map(|(number, bytes, attempts, why, at)| {
+            .map(|(number, bytes, attempts, error, at)| {
                 Ok(DeadLetter {
                     number: number.unsigned_abs(),
                     work: Message::decode(&bytes)?.work,
                     attempts: attempts.unsigned_abs(),
-                    why,
+                    error,
                     at: Millis(at),
                 })
             })
@@ -381,9 +384,11 @@ impl Log for CqlStore {
 
     async fn replay(&self, number: u64) -> Result<bool> {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
-        let Some((bytes,)) = self.db.row::<(Vec<u8>,)>(&LETTER, (number,)).await? else { return Ok(false) };
+        let Some((bytes,)) = self.db.row::<(Vec<u8>,)>(&DEAD_LETTER, (number,)).await? else {
+            return Ok(false);
+        };
         self.log.publish(&format!("l:{number}"), &bytes).await?;
-        self.db.write(&REPLAYED, (number,)).await?;
+        self.db.write(&DELETE_DEAD_LETTER, (number,)).await?;
         Ok(true)
     }
 }

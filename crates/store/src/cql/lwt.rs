@@ -1,5 +1,5 @@
-//! Conditional writes: steps of which each is taken once, by one of many who try, and states that replace the version
-//! that they were made of.
+//! Lightweight transactions: operations that exactly one of many concurrent callers completes, and compare-and-set of
+//! versioned states.
 
 use super::db::{Db, Outcome, Query};
 use crate::{Result, StoreError};
@@ -10,45 +10,46 @@ use std::fmt::Debug;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How often a row is looked at before its step is given up as unknown.
-const LOOKS: u32 = 10;
-/// How long after a look that failed the next one comes at least; each time as much longer.
+/// Reads of a row before the outcome is reported as unknown.
+const MAX_READS: u32 = 10;
+/// The minimum pause after a failed read; it grows by as much each time.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A part of that pause, so that those who got into each other's way do not meet again.
-fn part_of_a_pause() -> Duration {
+/// A random part of the pause, so that competing callers do not collide again.
+fn jitter() -> Duration {
     let [byte, ..] = Uuid::new_v4().into_bytes();
     PAUSE * u32::from(byte) / 256
 }
 
-/// The write that takes a step on a condition, and the look at its row, which finishes what is under way there.
-/// After a refusal nothing is, so that all who were refused can look without getting into each other's way.
+/// A conditional write, and the read that resolves its outcome. The read is serial, so it completes a pending write.
+/// After a refusal no write is pending, so a plain read is enough, and competing callers do not disturb each other.
 pub(super) struct Lwt {
-    take: Query,
-    look: Query,
-    look_after_refusal: Query,
+    write: Query,
+    read: Query,
+    read_after_refusal: Query,
 }
 
 impl Lwt {
-    pub(super) const fn new(take: &'static str, look: &'static str) -> Lwt {
+    pub(super) const fn new(write: &'static str, read: &'static str) -> Lwt {
         Lwt {
-            take: Query::conditional(take),
-            look: Query::serial(look),
-            look_after_refusal: Query::read(look),
+            write: Query::conditional(write),
+            read: Query::serial(read),
+            read_after_refusal: Query::read(read),
         }
     }
 }
 
 impl Db {
-    /// Replaces a versioned state on the condition that the stored version is still `before` (`None`: nothing is stored).
-    /// The row has the columns `ver` and `op`, which the step writes and its look reads. `false`: another version is
-    /// stored, and nothing was changed.
+    /// Replaces a versioned state on the condition that the stored version is `before` (`None`: nothing is stored).
+    /// The row has the columns `ver` and `op`, which the statement writes and the read returns. `false`: another
+    /// version is stored, and nothing was changed.
     ///
-    /// An unknown outcome is resolved by the operation id. If a later change has replaced it by then, this one counts as
-    /// not made, and the caller makes it again on top of that change: for changes that set fields the result is the same.
+    /// An unknown outcome is resolved by the operation id. If a later update has replaced it by then, this one counts
+    /// as not applied, and the caller repeats it on top of that update. For updates that set fields the result is the
+    /// same.
     pub(super) async fn replace(
         &self,
-        step: &Lwt,
+        lwt: &Lwt,
         before: Option<Version>,
         op: Uuid,
         values: impl SerializeRow,
@@ -62,15 +63,15 @@ impl Db {
                 _ => Some(false),
             }
         };
-        self.take(step, values, key, ours).await
+        self.apply_lwt(lwt, values, key, ours).await
     }
 
-    /// Takes a step; `true` for whoever took it, also when they repeat the call. `ours` says of the row whether it
-    /// was us; `None`: nobody yet. Where nobody knows what became of the write, the row tells; only when it tells
-    /// that the step was not taken is it tried again.
-    pub(super) async fn take<R>(
+    /// Executes a lightweight transaction. `true` for the caller whose write was applied, also if it repeats the
+    /// call. `ours` decides by the row whether that was this caller; `None`: no write was applied yet. If the outcome
+    /// of the write is unknown, the row is read, and the write is repeated only if it was not applied.
+    pub(super) async fn apply_lwt<R>(
         &self,
-        step: &Lwt,
+        lwt: &Lwt,
         values: impl SerializeRow,
         key: impl SerializeRow + Debug,
         ours: impl Fn(Option<R>) -> Option<bool>,
@@ -78,23 +79,25 @@ impl Db {
     where
         R: for<'r> DeserializeRow<'r, 'r>,
     {
-        // Many who try at once only hinder each other; of those in this process one tries at a time.
-        let _one_at_a_time = self.gate(&key).lock().await;
-        let mut outcome = self.conditional(&step.take, &values).await?;
-        let mut looks = 0;
+        // Concurrent lightweight transactions on a row slow each other down, so this process runs one at a time.
+        let _guard = self.lock_for(&key).lock().await;
+        let mut outcome = self.conditional(&lwt.write, &values).await?;
+        let mut reads = 0;
         while outcome != Outcome::Applied {
-            if looks == LOOKS {
-                return Err(StoreError::Unknown("who took a step that is taken once".to_owned()));
+            if reads == MAX_READS {
+                return Err(StoreError::Unknown(
+                    "the outcome of a lightweight transaction is unknown".to_owned(),
+                ));
             }
-            looks += 1;
+            reads += 1;
             let is_refused = outcome == Outcome::Refused;
-            let look = if is_refused { &step.look_after_refusal } else { &step.look };
-            match self.row::<R>(look, &key).await.map(&ours) {
+            let read = if is_refused { &lwt.read_after_refusal } else { &lwt.read };
+            match self.row::<R>(read, &key).await.map(&ours) {
                 Ok(Some(ours)) => return Ok(ours),
                 Ok(None) if is_refused => return Ok(false),
-                // A look is a round of its own, so that what was not done before it can't be done any more.
-                Ok(None) => outcome = self.conditional(&step.take, &values).await?,
-                Err(_) => tokio::time::sleep(PAUSE * looks + part_of_a_pause()).await,
+                // A serial read is a Paxos round: a write that was not applied before it cannot be applied later.
+                Ok(None) => outcome = self.conditional(&lwt.write, &values).await?,
+                Err(_) => tokio::time::sleep(PAUSE * reads + jitter()).await,
             }
         }
         Ok(true)

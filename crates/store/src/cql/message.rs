@@ -1,4 +1,4 @@
-//! What lies in the log: a task, and everything that has to be there before it can be done.
+//! Messages of the log: a task, and the intent that must be applied before it is executed.
 
 mod work;
 
@@ -10,16 +10,16 @@ use model::{
     Account, Activity, ActivityId, Body, Edge, Millis, Position, PriorAudience, State, Uid, Version,
 };
 use uuid::Uuid;
+use work::{decode_work, encode_work};
 pub(super) use work::{follows, next_id};
-use work::{put_work, take_work};
 
-/// The first byte of every message; another one is another form.
-const FORM: u8 = 1;
+/// The first byte of every message: the version of the format.
+const FORMAT: u8 = 1;
 
 /// A message of the log.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
-    /// What it belongs to; `None` for what nobody stored.
+    /// The intent that it belongs to; `None` for a task without one.
     pub(super) key: Option<IntentKey>,
     pub(super) intent: Option<Intent>,
     pub(super) work: Work,
@@ -27,14 +27,14 @@ pub(super) struct Message {
     pub(super) not_before: Millis,
 }
 
-/// Names something that was begun: the row in which it is stored.
+/// The key of a stored intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IntentKey {
     pub(super) minute: i64,
     pub(super) id: String,
 }
 
-/// Something that takes several steps: what has to be there before the work that follows it is done.
+/// A write of several steps: everything that must be written before the work is executed.
 #[derive(Clone, Debug)]
 pub(super) enum Intent {
     Version(Box<AcceptedVersion>),
@@ -43,7 +43,7 @@ pub(super) enum Intent {
         followee: Uid,
         edge: Edge,
     },
-    /// A state that replaces that version, by the operation of that id.
+    /// A state that replaces version `before`, with this operation id.
     Account {
         account: Account,
         before: Version,
@@ -55,7 +55,7 @@ pub(super) enum Intent {
         received: Millis,
         version: Version,
     },
-    /// By that version. As versions of phases are only counted, the time is told besides.
+    /// Reactivation with this version. Versions of a dormancy are only counted, so the time is separate.
     Reactivate {
         uid: Uid,
         version: Version,
@@ -64,33 +64,33 @@ pub(super) enum Intent {
     },
 }
 
-/// A version that was accepted.
+/// An accepted version of an activity.
 #[derive(Clone, Debug)]
 pub(super) struct AcceptedVersion {
-    pub(super) source: ExternalKey,
+    pub(super) key: ExternalKey,
     pub(super) activity: Activity,
-    /// What the version before it was.
+    /// The audience of the version before it.
     pub(super) prior: Option<PriorAudience>,
-    /// What all the versions before it were together.
+    /// The union of the audiences of all versions before it.
     pub(super) before: Option<PriorAudience>,
 }
 
 impl Intent {
     pub(super) fn version(item: &Acceptance, before: Option<PriorAudience>) -> Intent {
         Intent::Version(Box::new(AcceptedVersion {
-            source: item.source.clone(),
+            key: item.source.clone(),
             activity: item.activity.clone(),
             prior: item.prior.clone(),
             before,
         }))
     }
 
-    /// The name under which it is stored and logged.
+    /// The key under which it is stored and published.
     pub(super) fn key(&self) -> IntentKey {
         let (version, id) = match self {
-            Intent::Version(one) => {
-                let State { id, version, .. } = &one.activity.state;
-                return version_root(*id, *version);
+            Intent::Version(accepted) => {
+                let State { id, version, .. } = &accepted.activity.state;
+                return version_key(*id, *version);
             }
             Intent::Reactivate { uid, version, at, .. } => {
                 return IntentKey { minute: minute(at.0), id: format!("b:{}:{}", uid.0, version.0) };
@@ -98,7 +98,7 @@ impl Intent {
             Intent::Edge { follower, followee, edge } => {
                 (edge.version, format!("e:{}:{}:{}", follower.0, followee.0, edge.version.0))
             }
-            // Two competing changes may make the same version of an account: the operation id distinguishes them.
+            // Two competing updates may create the same version of an account: the operation id distinguishes them.
             Intent::Account { account, op, .. } => {
                 (account.version, format!("a:{}:{}", account.uid.0, op.simple()))
             }
@@ -109,13 +109,13 @@ impl Intent {
         IntentKey { minute: minute(version.0), id }
     }
 
-    /// What is to be done then.
+    /// The work that follows the intent.
     pub(super) fn work(&self) -> Work {
         match self {
-            Intent::Version(one) => Work::Version {
-                id: one.activity.state.id,
-                version: one.activity.state.version,
-                prior: one.prior.clone(),
+            Intent::Version(accepted) => Work::Version {
+                id: accepted.activity.state.id,
+                version: accepted.activity.state.version,
+                prior: accepted.prior.clone(),
                 accepted: None,
             },
             Intent::Edge { follower, followee, edge } => Work::Edge {
@@ -133,12 +133,12 @@ impl Intent {
     }
 }
 
-/// The name of an accepted version.
-pub(super) fn version_root(id: ActivityId, version: Version) -> IntentKey {
+/// The key of an accepted version.
+pub(super) fn version_key(id: ActivityId, version: Version) -> IntentKey {
     IntentKey { minute: minute(version.0), id: format!("v:{id}:{}", version.0) }
 }
 
-/// In which minute that is. Most versions are about the time at which they were made.
+/// The minute of a time. Most versions approximate the time at which they were made.
 fn minute(millis: i64) -> i64 {
     millis.div_euclid(60_000)
 }
@@ -154,101 +154,101 @@ impl Message {
         }
     }
 
-    /// What is still to be done for the same thing.
+    /// A message with follow-up work of the same intent.
     pub(super) fn next(&self, work: Work) -> Message {
         Message { key: self.key.clone(), intent: None, work, attempts: 0, not_before: Millis(0) }
     }
 
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
-        let put = WireWriter::new()
-            .byte(FORM)
-            .option(self.key.as_ref(), |put, key| put.signed(key.minute).text(&key.id))
+        let writer = WireWriter::new()
+            .byte(FORMAT)
+            .option(self.key.as_ref(), |writer, key| writer.signed(key.minute).text(&key.id))
             .number(u64::from(self.attempts))
             .signed(self.not_before.0);
-        let put = put_work(put, &self.work);
+        let writer = encode_work(writer, &self.work);
         match &self.intent {
-            None => Ok(put.byte(0).finish()),
-            Some(intent) => put_ensure(put, intent).map(WireWriter::finish),
+            None => Ok(writer.byte(0).finish()),
+            Some(intent) => encode_intent(writer, intent).map(WireWriter::finish),
         }
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Message> {
-        let mut take = WireReader::new(bytes);
-        if take.byte()? != FORM {
-            return Err(corrupt("a message of an unknown form"));
+        let mut reader = WireReader::new(bytes);
+        if reader.byte()? != FORMAT {
+            return Err(corrupt("unknown message format"));
         }
-        let key =
-            take.option(|take| Ok(IntentKey { minute: take.signed()?, id: take.text()?.to_owned() }))?;
-        let attempts = u32::try_from(take.number()?).map_err(|_| corrupt("too many attempts"))?;
-        let not_before = take.millis()?;
-        let work = take_work(&mut take)?;
-        let intent = take_ensure(&mut take)?;
+        let key = reader
+            .option(|reader| Ok(IntentKey { minute: reader.signed()?, id: reader.text()?.to_owned() }))?;
+        let attempts = u32::try_from(reader.number()?).map_err(|_| corrupt("invalid number of attempts"))?;
+        let not_before = reader.millis()?;
+        let work = decode_work(&mut reader)?;
+        let intent = decode_intent(&mut reader)?;
         Ok(Message { key, intent, work, attempts, not_before })
     }
 }
 
-fn put_ensure(put: WireWriter, intent: &Intent) -> Result<WireWriter> {
+fn encode_intent(writer: WireWriter, intent: &Intent) -> Result<WireWriter> {
     Ok(match intent {
-        Intent::Version(one) => put
+        Intent::Version(accepted) => writer
             .byte(1)
-            .signed(one.source.actor.0)
-            .text(&one.source.service)
-            .text(&one.source.id)
-            .state(&one.activity.state)
-            .blob(&body_bytes(&one.activity.body)?)
-            .option(one.prior.as_ref(), WireWriter::prior_audience)
-            .option(one.before.as_ref(), WireWriter::prior_audience)
-            .mark(one.activity.state.pulled),
+            .signed(accepted.key.actor.0)
+            .text(&accepted.key.service)
+            .text(&accepted.key.id)
+            .state(&accepted.activity.state)
+            .blob(&body_bytes(&accepted.activity.body)?)
+            .option(accepted.prior.as_ref(), WireWriter::prior_audience)
+            .option(accepted.before.as_ref(), WireWriter::prior_audience)
+            .trailing_flag(accepted.activity.state.pulled),
         Intent::Edge { follower, followee, edge } => {
-            put_edge(put.byte(2).signed(follower.0).signed(followee.0), edge)
+            encode_edge(writer.byte(2).signed(follower.0).signed(followee.0), edge)
         }
         Intent::Account { account, before, op } => {
-            put.byte(3).signed(account.uid.0).account(account).signed(before.0).blob(op.as_bytes())
+            writer.byte(3).signed(account.uid.0).account(account).signed(before.0).blob(op.as_bytes())
         }
         Intent::Removal { owner, id, received, version } => {
-            put.byte(4).signed(owner.0).id(*id).signed(received.0).signed(version.0)
+            writer.byte(4).signed(owner.0).id(*id).signed(received.0).signed(version.0)
         }
         Intent::Reactivate { uid, version, since, at } => {
-            put.byte(5).signed(uid.0).signed(version.0).number(since.0).signed(at.0)
+            writer.byte(5).signed(uid.0).signed(version.0).number(since.0).signed(at.0)
         }
     })
 }
 
-fn take_ensure(take: &mut WireReader<'_>) -> Result<Option<Intent>> {
-    Ok(Some(match take.byte()? {
+fn decode_intent(reader: &mut WireReader<'_>) -> Result<Option<Intent>> {
+    Ok(Some(match reader.byte()? {
         0 => return Ok(None),
         1 => {
-            let source = ExternalKey {
-                actor: take.uid()?,
-                service: take.text()?.to_owned(),
-                id: take.text()?.to_owned(),
+            let key = ExternalKey {
+                actor: reader.uid()?,
+                service: reader.text()?.to_owned(),
+                id: reader.text()?.to_owned(),
             };
-            let mut activity = Activity { state: take.state()?, body: body_of(take.blob()?)? };
+            let mut activity = Activity { state: reader.state()?, body: body_of(reader.blob()?)? };
             let (prior, before) =
-                (take.option(WireReader::prior_audience)?, take.option(WireReader::prior_audience)?);
-            activity.state.pulled = take.mark()?;
-            Intent::Version(Box::new(AcceptedVersion { source, activity, prior, before }))
+                (reader.option(WireReader::prior_audience)?, reader.option(WireReader::prior_audience)?);
+            activity.state.pulled = reader.trailing_flag()?;
+            Intent::Version(Box::new(AcceptedVersion { key, activity, prior, before }))
         }
-        2 => Intent::Edge { follower: take.uid()?, followee: take.uid()?, edge: take_edge(take)? },
+        2 => Intent::Edge { follower: reader.uid()?, followee: reader.uid()?, edge: decode_edge(reader)? },
         3 => {
-            let uid = take.uid()?;
-            let (account, before) = (take.account(uid)?, take.version()?);
-            let op = Uuid::from_bytes(exactly(take.blob()?)?);
+            let uid = reader.uid()?;
+            let (account, before) = (reader.account(uid)?, reader.version()?);
+            let op = Uuid::from_bytes(exactly(reader.blob()?)?);
             Intent::Account { account, before, op }
         }
         4 => Intent::Removal {
-            owner: take.uid()?,
-            id: take.id()?,
-            received: take.millis()?,
-            version: take.version()?,
+            owner: reader.uid()?,
+            id: reader.id()?,
+            received: reader.millis()?,
+            version: reader.version()?,
         },
         5 => Intent::Reactivate {
-            uid: take.uid()?,
-            version: take.version()?,
-            since: take.position()?,
-            at: take.millis()?,
+            uid: reader.uid()?,
+            version: reader.version()?,
+            since: reader.position()?,
+            at: reader.millis()?,
         },
-        _ => return Err(corrupt("not a kind of message")),
+        _ => return Err(corrupt("unknown kind of intent")),
     }))
 }
 
@@ -260,19 +260,20 @@ pub(super) fn body_of(bytes: &[u8]) -> Result<Body> {
     serde_json::from_slice(bytes).map_err(|error| corrupt(error.to_string()))
 }
 
-pub(super) fn put_edge(put: WireWriter, edge: &Edge) -> WireWriter {
-    put.signed(edge.version.0)
+pub(super) fn encode_edge(writer: WireWriter, edge: &Edge) -> WireWriter {
+    writer
+        .signed(edge.version.0)
         .flag(edge.following)
         .signed(edge.since.0)
         .option(edge.from, WireWriter::sort_key)
 }
 
-pub(super) fn take_edge(take: &mut WireReader<'_>) -> Result<Edge> {
+pub(super) fn decode_edge(reader: &mut WireReader<'_>) -> Result<Edge> {
     Ok(Edge {
-        version: take.version()?,
-        following: take.flag()?,
-        since: take.millis()?,
-        from: take.option(WireReader::sort_key)?,
+        version: reader.version()?,
+        following: reader.flag()?,
+        since: reader.millis()?,
+        from: reader.option(WireReader::sort_key)?,
     })
 }
 
@@ -294,16 +295,16 @@ mod tests {
             imported_by: None,
             to: Vec::new(),
         };
-        let source = ExternalKey { actor: Uid(7), service: "flickr".to_owned(), id: "1".to_owned() };
+        let key = ExternalKey { actor: Uid(7), service: "flickr".to_owned(), id: "1".to_owned() };
         let activity = Activity { state: pulled_state(), body };
-        AcceptedVersion { source, activity, prior: None, before: None }
+        AcceptedVersion { key, activity, prior: None, before: None }
     }
 
     #[test]
-    fn a_version_of_an_older_node_is_not_pulled() {
+    fn a_version_encoded_by_an_earlier_version_is_not_pulled() {
         let bytes = Message::first(Intent::Version(Box::new(accepted()))).encode().unwrap();
         let state = |bytes: &[u8]| match Message::decode(bytes).unwrap().intent {
-            Some(Intent::Version(one)) => one.activity.state,
+            Some(Intent::Version(accepted)) => accepted.activity.state,
             other => panic!("{other:?}"),
         };
         assert_eq!(state(&bytes), pulled_state());
@@ -312,10 +313,10 @@ mod tests {
     }
 
     #[test]
-    fn a_return_is_noted_by_its_time_and_ensured_by_its_version() {
+    fn a_reactivation_is_stored_by_its_time_and_applied_by_its_version() {
         let (uid, version, since) = (Uid(7), Version(3), Position(5));
-        let returns = Intent::Reactivate { uid, version, since, at: Millis(120_001) };
-        let bytes = Message::first(returns).encode().unwrap();
+        let reactivation = Intent::Reactivate { uid, version, since, at: Millis(120_001) };
+        let bytes = Message::first(reactivation).encode().unwrap();
         let message = Message::decode(&bytes).unwrap();
         assert_eq!(message.key, Some(IntentKey { minute: 2, id: "b:7:3".to_owned() }));
         assert_eq!(message.work, Work::CatchUp { uid, version, since, after: None, within: None });

@@ -1,9 +1,9 @@
-//! Very many accounts on very many machines: collections and identities in Apache Cassandra or ScyllaDB, the delivery log
-//! in NATS JetStream.
+//! The engine for a cluster: collections and identities in Apache Cassandra or ScyllaDB, the delivery log in NATS
+//! JetStream.
 //!
-//! Nothing here reads before it writes where it can be helped, and nothing is written twice differently: a cell's
-//! timestamp comes from what is written, so that writes commute. What must happen once is a conditional write of one
-//! row. What takes several steps is stored whole before the first one, and whoever finds it unfinished finishes it.
+//! Writes avoid reading first, and they commute: the timestamp of a cell comes from its content. An operation that
+//! must happen once is a conditional write of one row. An operation of several steps stores an intent before the
+//! first one, and any process that finds an unfinished intent finishes it.
 
 mod accounts;
 mod activities;
@@ -39,18 +39,18 @@ use model::Position;
 use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
-/// Above every time that there is: a number that grows as a time falls is this less the time.
+/// Later than every time. `LATEST - time` is a timestamp with which the earliest time wins.
 const LATEST: i64 = 4_000_000_000_000;
 
-/// How many single rows are asked for at once.
+/// Concurrent statements of one call.
 const CONCURRENCY: usize = 32;
 
-/// Waits for many, so many at once; their results line up.
-async fn together<T, F>(calls: impl IntoIterator<Item = F>) -> Result<Vec<T>>
+/// Runs calls concurrently, up to [`CONCURRENCY`]. The results are in the order of the calls.
+async fn concurrently<T, F>(calls: impl IntoIterator<Item = F>) -> Result<Vec<T>>
 where
     F: Future<Output = Result<T>>,
 {
-    // Collected first: a stream that borrows what its closures borrow is not `Send` enough for the compiler.
+    // Collected first, because the compiler does not accept a borrowing stream as `Send` here.
     let calls: Vec<F> = calls.into_iter().collect();
     stream::iter(calls).buffered(CONCURRENCY).try_collect().await
 }
@@ -60,16 +60,16 @@ pub struct CqlStore {
     db: Arc<Db>,
     log: JetStream,
     directory: feed::Directory,
-    /// Where arrivals began that were kept, and up to which hour that was asked for.
+    /// The first position with stored arrivals, and the hour for which it was read.
     oldest: Mutex<Option<(i64, Position)>>,
-    polling: polling::Walks,
-    update_gates: crate::Gates,
-    /// By which leases tell this process from others.
+    polling: polling::ShardScans,
+    update_locks: crate::StripedLocks,
+    /// The name of this process as a lease holder.
     name: String,
 }
 
 impl CqlStore {
-    /// Opens the store; its tables are there already.
+    /// Opens the store. Its tables must exist; see [`apply_schema`].
     pub async fn open(nodes: &Nodes, servers: &Servers) -> Result<CqlStore> {
         let db = Arc::new(Db::connect(nodes).await?);
         let log = log::connect(&db, servers).await?;
@@ -81,13 +81,13 @@ impl CqlStore {
             log,
             directory: feed::Directory::default(),
             oldest: Mutex::default(),
-            polling: polling::Walks::default(),
-            update_gates: crate::Gates::default(),
+            polling: polling::ShardScans::default(),
+            update_locks: crate::StripedLocks::default(),
             name,
         })
     }
 
-    /// How many statements were sent, and how many rows came back, since it was opened.
+    /// The number of statements sent and of rows received since the start.
     pub fn counted(&self) -> (u64, u64) {
         self.db.counted()
     }
@@ -99,7 +99,7 @@ pub async fn plan_schema(nodes: &Nodes) -> Result<Vec<String>> {
     Ok(schema::plan(&db, schema::is_scylla(&db).await?))
 }
 
-/// Makes the tables that are missing; safe to run twice, and while others serve.
+/// Creates missing tables. Safe to repeat, and while other processes serve.
 pub async fn apply_schema(nodes: &Nodes, progress: &mut (dyn FnMut(&str) + Send)) -> Result<()> {
     schema::apply(&Db::connect(nodes).await?, progress).await
 }
@@ -134,14 +134,14 @@ impl Store for CqlStore {
     async fn set_once(&self, name: &str, value: &str) -> Result<String> {
         let op = Uuid::new_v4();
         let ours = |found: Option<(Uuid,)>| found.map(|(by,)| by == op);
-        if self.db.take(&SET_ONCE, (name, value, op), (name,), ours).await? {
+        if self.db.apply_lwt(&SET_ONCE, (name, value, op), (name,), ours).await? {
             return Ok(value.to_owned());
         }
         let found: Option<(String,)> = self.db.row(&FACT, (name,)).await?;
-        found.map(|(value,)| value).ok_or_else(|| corrupt(format!("{name} was fixed and is not there")))
+        found.map(|(value,)| value).ok_or_else(|| corrupt(format!("fact {name} was set but is missing")))
     }
 
-    fn update_gates(&self) -> &crate::Gates {
-        &self.update_gates
+    fn update_locks(&self) -> &crate::StripedLocks {
+        &self.update_locks
     }
 }

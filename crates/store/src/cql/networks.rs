@@ -1,28 +1,28 @@
-//! Networks of accounts: a small partition per account. The latest expiry has the latest timestamp, and a network is
-//! forgotten at the timestamp that it has, so that one that is stored later stays.
+//! Networks of accounts: a small partition per account. The latest expiry has the latest timestamp. A network is
+//! deleted with its own timestamp, so a later one stays.
 
 use super::credentials::exactly;
 use super::db::Query;
-use super::{CqlStore, together};
+use super::{CqlStore, concurrently};
 use crate::networks::MAX_NETWORKS;
 use crate::{KnownNetwork, Networks, Result};
 use async_trait::async_trait;
 use model::{Millis, Uid};
 
-const NOTE: Query =
+const PUT: Query =
     Query::write("INSERT INTO ident.network (owner, hash, expires_ms) VALUES (?, ?, ?) USING TIMESTAMP ?");
-// More than are kept, in case several processes note some at the same time. There is an end all the same.
+// More than are kept, because several processes may add some concurrently.
 const ALL: Query = Query::read("SELECT hash, expires_ms FROM ident.network WHERE owner = ? LIMIT 1024");
 const FORGET: Query =
     Query::write("DELETE FROM ident.network USING TIMESTAMP ? WHERE owner = ? AND hash = ?");
 
 impl CqlStore {
-    async fn forget_these(&self, owner: Uid, networks: &[KnownNetwork]) -> Result<()> {
+    async fn delete_networks(&self, owner: Uid, networks: &[KnownNetwork]) -> Result<()> {
         let forget = |network: &KnownNetwork| {
             let (at, hash) = (network.expires.0, network.hash.to_vec());
             async move { self.db.write(&FORGET, (at, owner.0, hash)).await }
         };
-        together(networks.iter().map(forget)).await.map(drop)
+        concurrently(networks.iter().map(forget)).await.map(drop)
     }
 }
 
@@ -30,11 +30,11 @@ impl CqlStore {
 impl Networks for CqlStore {
     async fn note_network(&self, owner: Uid, network: &KnownNetwork) -> Result<()> {
         let KnownNetwork { hash, expires } = network;
-        self.db.write(&NOTE, (owner.0, hash.as_slice(), expires.0, expires.0)).await?;
+        self.db.write(&PUT, (owner.0, hash.as_slice(), expires.0, expires.0)).await?;
         let mut all = self.networks_of(owner).await?;
         all.sort_unstable_by_key(|network| (network.expires, network.hash));
         all.truncate(all.len().saturating_sub(MAX_NETWORKS));
-        self.forget_these(owner, &all).await
+        self.delete_networks(owner, &all).await
     }
 
     async fn networks_of(&self, owner: Uid) -> Result<Vec<KnownNetwork>> {
@@ -48,6 +48,6 @@ impl Networks for CqlStore {
 
     async fn forget_networks(&self, owner: Uid) -> Result<()> {
         let all = self.networks_of(owner).await?;
-        self.forget_these(owner, &all).await
+        self.delete_networks(owner, &all).await
     }
 }

@@ -1,56 +1,57 @@
-//! Finds sources whose time has come. Each has a row in the slot of its minute and shard, and each shard a mark: the first
-//! minute in which there may be rows.
+//! Finds due sources. Each has a row in the slot of its minute and shard. Each shard has a start minute: the first
+//! one that may have rows.
 //!
-//! Whoever asks walks over the minutes from the mark up to the present one. The mark moves on over minutes that are empty
-//! and a while past, for clocks differ and whoever files a source may be slow. What of that is known is remembered, so
-//! that a call that finds nothing costs two statements, and once a minute one for each of the minutes that are kept in
-//! view, sixteen mostly. One that finds something costs one more for each minute in which something is left.
+//! A call scans the minutes from the start minute to the current one. The start minute advances over empty minutes
+//! after a delay, because clocks differ and a writer may be slow. Results are cached, so a call that finds nothing
+//! costs two statements, and once a minute one for each minute in view, usually sixteen. A call that finds something
+//! costs one more for each minute that has rows left.
 //!
-//! A row is a hint: the source's state says where it is filed. While a minute is young its rows are given as they are. In
-//! one that the mark waits for each is compared with its state, and what was left there by somebody who crashed is taken out.
-//! Rows have versions for timestamps: none is ever taken out by somebody who knows an older state.
+//! A row is a hint: the state of the source says where it is scheduled. In recent minutes rows are returned without a
+//! check. In minutes that hold back the start minute, each row is compared with its state, and rows that a crashed
+//! process left behind are deleted. Rows have versions as timestamps, so a process with an older state never deletes
+//! a newer row.
 
 use super::log::wall_clock;
-use super::sources::{Filed, source_id};
-use super::{CqlStore, Db, LATEST, Query, corrupt, together};
+use super::sources::{ScheduledSource, source_id};
+use super::{CqlStore, Db, LATEST, Query, concurrently, corrupt};
 use crate::Result;
 use model::{Millis, SourceId, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 const MINUTE: i64 = 60_000;
-/// Minutes that the mark stays behind.
-const BACK: i64 = 15;
-/// Minutes that are walked over in one call, and that are looked at together.
-const AT_MOST: i64 = 600;
+/// The distance of the start minute from the current one, at least.
+const DELAY_MINUTES: i64 = 15;
+/// The maximum number of minutes per call, and of concurrent statements.
+const MAX_MINUTES: i64 = 600;
 const CONCURRENCY: usize = 16;
-/// For how long a row whose state never came is kept, because that may be under way.
-const UNFINISHED: i64 = 60 * MINUTE;
+/// How long a row without its state is kept, because the state may still be written.
+const ORPHAN_TTL: i64 = 60 * MINUTE;
 
-/// The shard whose mark is that of all that nobody has walked through yet.
-const BEGINNING: i16 = -1;
+/// The row with the start minute of shards that were never scanned.
+const NEVER_SCANNED: i16 = -1;
 
-const FILE: Query = Query::write(
+const SCHEDULE: Query = Query::write(
     "INSERT INTO feed.poll_slot (minute, shard, at_ms, id, ver) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
 );
-const UNFILE: Query = Query::write(
+const UNSCHEDULE: Query = Query::write(
     "DELETE FROM feed.poll_slot USING TIMESTAMP ? WHERE minute = ? AND shard = ? AND at_ms = ? AND id = ?",
 );
-const FILED: Query = Query::read(
+const SCHEDULED: Query = Query::read(
     "SELECT at_ms, id, ver FROM feed.poll_slot
      WHERE minute = ? AND shard = ? AND at_ms >= ? AND at_ms <= ? LIMIT ?",
 );
-const MARK: Query = Query::read("SELECT minute FROM feed.poll_progress WHERE shard = ?");
-const PUT_MARK: Query =
+const START_MINUTE: Query = Query::read("SELECT minute FROM feed.poll_progress WHERE shard = ?");
+const PUT_START_MINUTE: Query =
     Query::write("INSERT INTO feed.poll_progress (shard, minute) VALUES (?, ?) USING TIMESTAMP ?");
 
-/// Notes from when on there can be anything to find; the first to do so stays.
+/// Records the first minute that can have rows. The first call wins.
 pub(super) async fn prepare(db: &Db) -> Result<()> {
-    let first = minute(wall_clock()) - BACK;
-    db.write(&PUT_MARK, (BEGINNING, first, LATEST - first)).await
+    let first = minute(wall_clock()) - DELAY_MINUTES;
+    db.write(&PUT_START_MINUTE, (NEVER_SCANNED, first, LATEST - first)).await
 }
 
-/// Where a source is found.
+/// The shard and time under which a source is scheduled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) shard: u16,
@@ -58,10 +59,11 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The slot of a time. Nobody looks before the mark any more: what is due since then is found as soon as whoever
-    /// moved it there looks again.
-    pub(super) fn of(shard: u16, due: Millis, mark: i64) -> Slot {
-        let at = if minute(due) < mark { Millis((mark + BACK) * MINUTE) } else { due };
+    /// The slot of a due time. Minutes before the start minute are not scanned, so an earlier time moves to the
+    /// minute from which the start minute was last advanced: the next scan finds it.
+    pub(super) fn of(shard: u16, due: Millis, start_minute: i64) -> Slot {
+        let at =
+            if minute(due) < start_minute { Millis((start_minute + DELAY_MINUTES) * MINUTE) } else { due };
         Slot { shard, at }
     }
 }
@@ -74,162 +76,164 @@ fn number(shard: u16) -> i16 {
     i16::try_from(shard).unwrap_or(i16::MAX)
 }
 
-/// A row of a slot.
+/// A row of `feed.poll_slot`.
 struct Row {
     slot: Slot,
     id: SourceId,
     version: Version,
 }
 
-/// What this process knows of the shards that it walks through.
+/// The scan states of shards in this process.
 #[derive(Default)]
-pub(super) struct Walks(Mutex<HashMap<u16, Walk>>);
+pub(super) struct ShardScans(Mutex<HashMap<u16, ShardScan>>);
 
-impl Walks {
-    /// Takes what is known of a shard. Whoever fails does not put it back: then everything is looked at again.
-    fn take(&self, shard: u16) -> Option<Walk> {
+impl ShardScans {
+    /// Takes the scan state of a shard. After an error it is not put back, so everything is scanned again.
+    fn take(&self, shard: u16) -> Option<ShardScan> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&shard)
     }
 
-    fn put(&self, shard: u16, walk: Walk) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(shard, walk);
+    fn put(&self, shard: u16, scan: ShardScan) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(shard, scan);
     }
 }
 
-/// How far the walk through a shard has come.
-struct Walk {
-    mark: i64,
-    /// The minute in which all that there were from the mark on were last looked at.
-    looked: Option<i64>,
-    /// Those that had rows at the last look, and the time of the first one.
-    open: BTreeMap<i64, i64>,
+/// The scan state of a shard.
+struct ShardScan {
+    start_minute: i64,
+    /// The minute in which all minutes from the start minute on were last scanned.
+    scanned_at: Option<i64>,
+    /// Minutes that had rows at the last scan, with the time of the first row.
+    with_rows: BTreeMap<i64, i64>,
 }
 
-impl Walk {
-    fn new(mark: i64) -> Walk {
-        Walk { mark, looked: None, open: BTreeMap::new() }
+impl ShardScan {
+    fn new(start_minute: i64) -> ShardScan {
+        ShardScan { start_minute, scanned_at: None, with_rows: BTreeMap::new() }
     }
 
-    /// What is looked at now, the oldest first: each minute, and from which time on. Once in a minute that is every
-    /// minute, otherwise those in which something was left or is likely to come.
-    fn minutes(&self, present: i64) -> Vec<(i64, i64)> {
-        let whole = |minute: i64| (minute, minute.saturating_mul(MINUTE));
-        if self.looked != Some(present) {
-            return (self.mark..=present.min(self.mark + AT_MOST)).map(whole).collect();
+    /// The minutes to scan, oldest first, each with the first time to read. Once a minute these are all minutes,
+    /// otherwise those that had rows or are recent.
+    fn minutes(&self, current: i64) -> Vec<(i64, i64)> {
+        let from_start = |minute: i64| (minute, minute.saturating_mul(MINUTE));
+        if self.scanned_at != Some(current) {
+            return (self.start_minute..=current.min(self.start_minute + MAX_MINUTES))
+                .map(from_start)
+                .collect();
         }
-        let young = (present - 1).max(self.mark);
-        let left = self.open.range(..young).map(|(minute, first)| (*minute, *first));
-        left.chain((young..=present).map(whole)).collect()
+        let young = (current - 1).max(self.start_minute);
+        let left = self.with_rows.range(..young).map(|(minute, first)| (*minute, *first));
+        left.chain((young..=current).map(from_start)).collect()
     }
 
-    /// Notes what a minute has.
-    fn store_intent(&mut self, minute: i64, first: Option<&Row>) {
+    /// Records the first row of a minute.
+    fn record(&mut self, minute: i64, first: Option<&Row>) {
         match first {
-            Some(row) => self.open.insert(minute, row.slot.at.0),
-            None => self.open.remove(&minute),
+            Some(row) => self.with_rows.insert(minute, row.slot.at.0),
+            None => self.with_rows.remove(&minute),
         };
     }
 
-    /// Up to where the mark can move when everything up to and with `last` was looked at.
-    fn passed(&self, last: i64, present: i64) -> i64 {
-        let first_open = self.open.keys().next().copied();
-        first_open.unwrap_or(last + 1).min(last + 1).min(present - BACK)
+    /// The new start minute after all minutes up to `last` were scanned.
+    fn next_start(&self, last: i64, current: i64) -> i64 {
+        let first_open = self.with_rows.keys().next().copied();
+        first_open.unwrap_or(last + 1).min(last + 1).min(current - DELAY_MINUTES)
     }
 }
 
 impl CqlStore {
-    /// The first minute of a shard in which there may be rows.
-    pub(super) async fn mark(&self, shard: u16) -> Result<i64> {
-        for shard in [number(shard), BEGINNING] {
-            if let Some((minute,)) = self.db.row::<(i64,)>(&MARK, (shard,)).await? {
+    /// The start minute of a shard.
+    pub(super) async fn start_minute(&self, shard: u16) -> Result<i64> {
+        for shard in [number(shard), NEVER_SCANNED] {
+            if let Some((minute,)) = self.db.row::<(i64,)>(&START_MINUTE, (shard,)).await? {
                 return Ok(minute);
             }
         }
-        Err(corrupt("nobody stored when polling began"))
+        Err(corrupt("missing start minute of polling"))
     }
 
-    pub(super) async fn file(&self, id: SourceId, slot: Slot, version: Version) -> Result<()> {
+    pub(super) async fn schedule(&self, id: SourceId, slot: Slot, version: Version) -> Result<()> {
         let Slot { shard, at } = slot;
         let row = (minute(at), number(shard), at.0, id.0.as_slice(), version.0, version.0);
-        self.db.write(&FILE, row).await
+        self.db.write(&SCHEDULE, row).await
     }
 
-    /// Takes a row out that is not of a later version than this.
-    pub(super) async fn unfile(&self, id: SourceId, slot: Slot, version: Version) -> Result<()> {
+    /// Deletes a row unless it has a later version.
+    pub(super) async fn unschedule(&self, id: SourceId, slot: Slot, version: Version) -> Result<()> {
         let Slot { shard, at } = slot;
         let row = (version.0, minute(at), number(shard), at.0, id.0.as_slice());
-        self.db.write(&UNFILE, row).await
+        self.db.write(&UNSCHEDULE, row).await
     }
 
-    /// The sources of a shard whose time has come, the longest waiting first.
-    pub(super) async fn walk(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>> {
-        let mut walk = match self.polling.take(shard) {
-            Some(walk) => walk,
-            None => Walk::new(self.mark(shard).await?),
+    /// The due sources of a shard, longest overdue first.
+    pub(super) async fn find_due(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>> {
+        let mut scan = match self.polling.take(shard) {
+            Some(scan) => scan,
+            None => ShardScan::new(self.start_minute(shard).await?),
         };
-        let present = minute(now);
-        let minutes = walk.minutes(present);
+        let current = minute(now);
+        let minutes = scan.minutes(current);
         let mut found = Vec::new();
         let mut last = None;
-        for some in minutes.chunks(CONCURRENCY) {
+        for chunk in minutes.chunks(CONCURRENCY) {
             let room = limit.saturating_sub(found.len());
             if room == 0 {
                 break;
             }
-            let slots = some.iter().map(|(minute, from)| self.slot(shard, *minute, *from, now, room));
-            let slots = together(slots).await?;
-            for ((minute, _), rows) in some.iter().zip(&slots) {
-                walk.store_intent(*minute, rows.first());
+            let slots = chunk.iter().map(|(minute, from)| self.slot(shard, *minute, *from, now, room));
+            let slots = concurrently(slots).await?;
+            for ((minute, _), rows) in chunk.iter().zip(&slots) {
+                scan.record(*minute, rows.first());
                 last = Some(*minute);
             }
             let rows: Vec<Row> = slots.into_iter().flatten().take(room).collect();
-            found.extend(self.sift(rows, now).await?);
+            found.extend(self.select_valid(rows, now).await?);
         }
-        if let Some(last) = last.filter(|_| walk.looked != Some(present)) {
-            let passed = walk.passed(last, present);
-            if passed > walk.mark {
-                self.db.write(&PUT_MARK, (number(shard), passed, passed)).await?;
-                walk.mark = passed;
+        if let Some(last) = last.filter(|_| scan.scanned_at != Some(current)) {
+            let next_start = scan.next_start(last, current);
+            if next_start > scan.start_minute {
+                self.db.write(&PUT_START_MINUTE, (number(shard), next_start, next_start)).await?;
+                scan.start_minute = next_start;
             }
-            walk.looked = Some(last).filter(|last| *last == present);
+            scan.scanned_at = Some(last).filter(|last| *last == current);
         }
-        self.polling.put(shard, walk);
+        self.polling.put(shard, scan);
         Ok(found)
     }
 
-    /// The first rows of a slot from that time on up to now.
+    /// The first rows of a slot, from a time up to now.
     async fn slot(&self, shard: u16, minute: i64, from: i64, now: Millis, room: usize) -> Result<Vec<Row>> {
         let limit = i32::try_from(room).unwrap_or(i32::MAX);
         let key = (minute, number(shard), from, now.0, limit);
-        let rows = self.db.rows::<(i64, Vec<u8>, i64)>(&FILED, key).await?;
+        let rows = self.db.rows::<(i64, Vec<u8>, i64)>(&SCHEDULED, key).await?;
         let row = |(at, id, version): (i64, Vec<u8>, i64)| {
             Ok(Row { slot: Slot { shard, at: Millis(at) }, id: source_id(&id)?, version: Version(version) })
         };
         rows.into_iter().map(row).collect()
     }
 
-    /// Which of these are given; takes out what should have been.
-    async fn sift(&self, rows: Vec<Row>, now: Millis) -> Result<Vec<SourceId>> {
-        let young = minute(now) - BACK;
-        let given = rows.into_iter().map(|row| async move {
+    /// Selects the rows that are still valid, and deletes those that are not.
+    async fn select_valid(&self, rows: Vec<Row>, now: Millis) -> Result<Vec<SourceId>> {
+        let young = minute(now) - DELAY_MINUTES;
+        let selected = rows.into_iter().map(|row| async move {
             if minute(row.slot.at) >= young {
                 return Ok(Some(row.id));
             }
-            let state = self.filed_source(row.id).await?;
+            let state = self.scheduled_source(row.id).await?;
             if state.as_ref().is_some_and(|state| state.slot == Some(row.slot)) {
                 return Ok(Some(row.id));
             }
-            if let Some(version) = left_behind(&row, state.as_ref(), now) {
-                self.unfile(row.id, row.slot, version).await?;
+            if let Some(version) = delete_version(&row, state.as_ref(), now) {
+                self.unschedule(row.id, row.slot, version).await?;
             }
             Ok(None)
         });
-        Ok(together(given).await?.into_iter().flatten().collect())
+        Ok(concurrently(selected).await?.into_iter().flatten().collect())
     }
 }
 
-/// With which version a row that its source's state does not know is taken out; `None`: the state may come yet.
-fn left_behind(row: &Row, state: Option<&Filed>, now: Millis) -> Option<Version> {
+/// The version with which to delete a row that does not match its state. `None`: the state may still be written.
+fn delete_version(row: &Row, state: Option<&ScheduledSource>, now: Millis) -> Option<Version> {
     let later = state.map(|state| state.source.version).filter(|version| *version >= row.version);
-    later.or_else(|| (row.slot.at.0 < now.0 - UNFINISHED).then_some(row.version))
+    later.or_else(|| (row.slot.at.0 < now.0 - ORPHAN_TTL).then_some(row.version))
 }

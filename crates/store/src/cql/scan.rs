@@ -1,15 +1,15 @@
-//! A whole table, in the order of its rows' tokens.
+//! Full table scans, in token order.
 
 use super::db::{Db, Query};
 use crate::Result;
 use scylla::deserialize::row::DeserializeRow;
 use scylla::serialize::value::SerializeValue;
 
-/// How many rows are asked for at once. At least some: most may be of those that are left out.
+/// Rows per statement. The minimum is for scans that leave out most rows.
 const MIN_PAGE: usize = 100;
 const MAX_PAGE: usize = 1_000;
 
-/// The rows from the beginning (how many), and those after a key (the key, how many).
+/// A statement for the first page (parameter: limit), and one for the page after a key (parameters: key, limit).
 pub(super) struct Scan {
     first: Query,
     after: Query,
@@ -22,8 +22,8 @@ impl Scan {
 }
 
 impl Db {
-    /// The first that `read` makes of the rows after a key; it gives each row's key, and `None` for one to leave
-    /// out. Fewer than the limit means that there are no more.
+    /// The first `limit` values of the rows after a key. `read` returns the key of a row and its value, or `None` to
+    /// leave the row out. Fewer values than the limit means that there are no more.
     pub(super) async fn scan<K, R, T>(
         &self,
         scan: &Scan,
@@ -36,14 +36,14 @@ impl Db {
         R: for<'r> DeserializeRow<'r, 'r>,
     {
         let mut found = Vec::new();
-        let at_once = limit.clamp(MIN_PAGE, MAX_PAGE);
-        let count = i32::try_from(at_once).unwrap_or(i32::MAX);
+        let page = limit.clamp(MIN_PAGE, MAX_PAGE);
+        let count = i32::try_from(page).unwrap_or(i32::MAX);
         while found.len() < limit {
             let rows: Vec<R> = match &after {
                 None => self.rows(&scan.first, (count,)).await?,
                 Some(key) => self.rows(&scan.after, (key, count)).await?,
             };
-            let is_last = rows.len() < at_once;
+            let is_last = rows.len() < page;
             for row in rows {
                 let (key, value) = read(row)?;
                 after = Some(key);

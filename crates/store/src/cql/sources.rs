@@ -1,4 +1,4 @@
-//! Sources. A state is one cell; when it is to be fetched is told by a row in a slot besides (see [`super::polling`]).
+//! Sources. A state is one cell; a row in a slot makes it found when it is due (see [`super::polling`]).
 
 use super::credentials::exactly;
 use super::lwt::Lwt;
@@ -21,8 +21,8 @@ const WRITE: Lwt = Lwt::new(
     "SELECT ver, op FROM feed.source WHERE id = ?",
 );
 
-/// A source, and where it is found when its time has come.
-pub(super) struct Filed {
+/// A source, and the slot in which it is scheduled.
+pub(super) struct ScheduledSource {
     pub(super) source: Source,
     pub(super) slot: Option<Slot>,
 }
@@ -31,29 +31,29 @@ fn encoded(source: &Source, slot: Option<Slot>) -> Vec<u8> {
     WireWriter::new()
         .signed(source.version.0)
         .number(source.shard.into())
-        .option(source.due, |put, due| put.signed(due.0))
-        .option(slot, |put, slot| put.signed(slot.at.0))
+        .option(source.due, |writer, due| writer.signed(due.0))
+        .option(slot, |writer, slot| writer.signed(slot.at.0))
         .blob(&source.state)
         .finish()
 }
 
-fn decoded(id: SourceId, cell: &[u8]) -> Result<Filed> {
-    let mut take = WireReader::new(cell);
-    let version = take.version()?;
-    let shard = u16::try_from(take.number()?).map_err(|_| super::corrupt("not a shard"))?;
-    let due = take.option(WireReader::millis)?;
-    let slot = take.option(WireReader::millis)?.map(|at| Slot { shard, at });
-    let state = take.blob()?.to_vec();
-    Ok(Filed { source: Source { id, version, shard, due, state }, slot })
+fn decoded(id: SourceId, cell: &[u8]) -> Result<ScheduledSource> {
+    let mut reader = WireReader::new(cell);
+    let version = reader.version()?;
+    let shard = u16::try_from(reader.number()?).map_err(|_| super::corrupt("invalid shard"))?;
+    let due = reader.option(WireReader::millis)?;
+    let slot = reader.option(WireReader::millis)?.map(|at| Slot { shard, at });
+    let state = reader.blob()?.to_vec();
+    Ok(ScheduledSource { source: Source { id, version, shard, due, state }, slot })
 }
 
-/// An identifier that the database gives.
+/// The source identifier of a column value.
 pub(super) fn source_id(id: &[u8]) -> Result<SourceId> {
     exactly(id).map(SourceId)
 }
 
 impl CqlStore {
-    pub(super) async fn filed_source(&self, id: SourceId) -> Result<Option<Filed>> {
+    pub(super) async fn scheduled_source(&self, id: SourceId) -> Result<Option<ScheduledSource>> {
         let found: Option<(Vec<u8>,)> = self.db.row(&SOURCE, (id.0.as_slice(),)).await?;
         found.map(|(cell,)| decoded(id, &cell)).transpose()
     }
@@ -62,7 +62,7 @@ impl CqlStore {
 #[async_trait]
 impl Sources for CqlStore {
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
-        Ok(self.filed_source(id).await?.map(|filed| filed.source))
+        Ok(self.scheduled_source(id).await?.map(|scheduled| scheduled.source))
     }
 
     async fn list_sources(&self, after: Option<SourceId>, limit: usize) -> Result<Vec<Source>> {
@@ -73,39 +73,40 @@ impl Sources for CqlStore {
         self.db.scan(&SOURCES, after.map(|id| id.0.to_vec()), limit, read).await
     }
 
-    /// In the slot first and out of the old one last, so that it is found whenever this ends.
+    /// Writes the new slot first and deletes the old one last, so that the source is found wherever this stops.
     async fn replace_source(&self, before: Option<Version>, source: &Source) -> Result<bool> {
-        let (present, mark) = futures::try_join!(self.filed_source(source.id), self.mark(source.shard))?;
-        if present.as_ref().map(|present| present.source.version) != before {
+        let (current, start_minute) =
+            futures::try_join!(self.scheduled_source(source.id), self.start_minute(source.shard))?;
+        if current.as_ref().map(|current| current.source.version) != before {
             return Ok(false);
         }
-        let slot = source.due.map(|due| Slot::of(source.shard, due, mark));
+        let slot = source.due.map(|due| Slot::of(source.shard, due, start_minute));
         if let Some(slot) = slot {
-            self.file(source.id, slot, source.version).await?;
+            self.schedule(source.id, slot, source.version).await?;
         }
         let (id, op, version) = (source.id.0.as_slice(), Uuid::new_v4(), source.version.0);
         let values = (encoded(source, slot), version, op, id, before.map(|before| before.0));
         if !self.db.replace(&WRITE, before, op, values, (id,)).await? {
             return Ok(false);
         }
-        if let Some(old) = present.and_then(|present| present.slot)
+        if let Some(old) = current.and_then(|current| current.slot)
             && Some(old) != slot
         {
-            self.unfile(source.id, old, source.version).await?;
+            self.unschedule(source.id, old, source.version).await?;
         }
         Ok(true)
     }
 
     async fn due_sources(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>> {
-        self.walk(shard, now, limit).await
+        self.find_due(shard, now, limit).await
     }
 
     async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
-        self.take_lease(name, holder, now, until).await
+        self.acquire_lease(name, holder, now, until).await
     }
 
     async fn release(&self, name: &str, holder: &str) -> Result<()> {
-        self.give_lease_back(name, holder).await
+        self.release_lease(name, holder).await
     }
 
     async fn connection(&self, owner: Uid, name: &str) -> Result<Option<Connection>> {

@@ -1,158 +1,162 @@
-//! Finds what was begun and is not in the log, and puts it there: the log may lose everything, and it costs time only.
+//! The sweep: finds intents that are neither done nor in the log, and publishes them. Even if the log loses all its
+//! messages, deliveries are only late.
 //!
-//! One process does it at a time. What it does needs no guard, because everything may be put into the log twice; only
-//! how far it has come is written under the lease's fence.
+//! One process sweeps at a time. Publishing needs no protection, because every message may be in the log twice. Only
+//! the progress is written under the fence of the lease.
 
 use super::db::uuid;
 use super::log::{SHARDS, wall_clock};
 use super::message::{Intent, IntentKey, Message};
-use super::{CqlStore, Db, Outcome, Query, together};
+use super::{CqlStore, Db, Outcome, Query, concurrently};
 use crate::Result;
 use crate::jetstream::FIRST;
 use model::{Millis, Position};
 use std::sync::PoisonError;
 use uuid::Uuid;
 
-/// How long whoever sweeps is alone, in milliseconds.
+/// The duration of the lease, in milliseconds.
 const LEASE: i64 = 30_000;
-/// What was begun or worked on so recently is let be.
-const YOUNG: i64 = 10_000;
-/// What is so much older than the oldest message in the log is not in it.
-const SAFELY_OLDER: i64 = 60_000;
-/// Minutes that are looked through again, because clocks differ and whoever began something may be slow.
-const BACK: i64 = 15;
-const AHEAD: i64 = 2;
-/// Minutes that are looked through in one go.
-const AT_MOST: i64 = 600;
-/// For how many hours arrivals are kept for sure.
+/// An intent with more recent progress is left alone.
+const GRACE_PERIOD: i64 = 10_000;
+/// An intent is not in the log if it is older than the oldest message by this much.
+const LOG_MARGIN: i64 = 60_000;
+/// Minutes that are swept again, because clocks differ and a writer may be slow.
+const MINUTES_BACK: i64 = 15;
+const MINUTES_AHEAD: i64 = 2;
+/// The maximum number of minutes per sweep.
+const MAX_MINUTES: i64 = 600;
+/// The number of hours for which arrivals are certainly stored.
 const LOG_HOURS: i64 = 7 * 24 + 1;
 
 const LEASED: Query =
-    Query::serial("SELECT owner, fence, until_ms, mark FROM ident.lease WHERE name = 'sweep'");
+    Query::serial("SELECT holder, fence, until_ms, next_minute FROM ident.lease WHERE name = 'sweep'");
 const PREPARE: Query = Query::conditional(
-    "INSERT INTO ident.lease (name, owner, fence, until_ms, mark) VALUES ('sweep', '', 0, 0, ?) IF NOT EXISTS",
+    "INSERT INTO ident.lease (name, holder, fence, until_ms, next_minute) VALUES ('sweep', '', 0, 0, ?) IF NOT EXISTS",
 );
-const TAKE: Query = Query::conditional(
-    "UPDATE ident.lease SET owner = ?, fence = ?, until_ms = ? WHERE name = 'sweep' IF fence = ?",
+const ACQUIRE: Query = Query::conditional(
+    "UPDATE ident.lease SET holder = ?, fence = ?, until_ms = ? WHERE name = 'sweep' IF fence = ?",
 );
-const COME: Query = Query::conditional("UPDATE ident.lease SET mark = ? WHERE name = 'sweep' IF fence = ?");
-const BEGUN: Query = Query::read(
+const ADVANCE: Query =
+    Query::conditional("UPDATE ident.lease SET next_minute = ? WHERE name = 'sweep' IF fence = ?");
+const INTENTS: Query = Query::read(
     "SELECT id, message, progress_ms, done, WRITETIME(message) FROM feed.intent WHERE minute = ? AND shard = ?",
 );
 const CLAIMED: Query =
     Query::serial("SELECT aid, ver FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?");
-const NOTE_HOUR: Query =
+const PUT_HOUR: Query =
     Query::write("INSERT INTO feed.log_hour (era, hour, position) VALUES (0, ?, ?) USING TIMESTAMP 1");
-const NOTE_BEGINNING: Query = Query::write(
+const PUT_START: Query = Query::write(
     "INSERT INTO feed.log_hour (era, hour, position) VALUES (0, 0, ?) USING TIMESTAMP 1 AND TTL 0",
 );
 const HOUR: Query = Query::read("SELECT position FROM feed.log_hour WHERE era = 0 AND hour <= ? LIMIT 1");
 
-type Begun = (String, Option<Vec<u8>>, Option<i64>, Option<bool>, Option<i64>);
+type IntentRow = (String, Option<Vec<u8>>, Option<i64>, Option<bool>, Option<i64>);
 
-/// Notes once from when on there can be anything to sweep.
+/// Records once the first minute that can have intents.
 pub(super) async fn prepare(db: &Db) -> Result<()> {
     let minute = wall_clock().0.div_euclid(60_000);
-    db.conditional(&PREPARE, (minute - BACK,)).await.map(drop)
+    db.conditional(&PREPARE, (minute - MINUTES_BACK,)).await.map(drop)
 }
 
-/// How far a minute has come.
-struct Minute {
-    put_back: usize,
+/// The result of sweeping a minute.
+struct SweptMinute {
+    republished: usize,
     settled: bool,
 }
 
 impl CqlStore {
-    /// Takes the lease; gives its fence and how far the last one came. `None`: somebody else has it.
+    /// Acquires the lease. Returns its fence and the first minute to sweep. `None`: another process holds it.
     async fn lease_sweep(&self, now: Millis) -> Result<Option<(i64, i64)>> {
         let row = self.db.row::<(String, i64, i64, i64)>(&LEASED, ()).await?;
-        let Some((owner, fence, until, mark)) = row else { return Ok(None) };
-        if until > now.0 && owner != self.name {
+        let Some((holder, fence, until, next_minute)) = row else { return Ok(None) };
+        if until > now.0 && holder != self.name {
             return Ok(None);
         }
-        let taken = self.db.conditional(&TAKE, (&self.name, fence + 1, now.0 + LEASE, fence)).await?;
-        Ok((taken == Outcome::Applied).then_some((fence + 1, mark)))
+        let taken = self.db.conditional(&ACQUIRE, (&self.name, fence + 1, now.0 + LEASE, fence)).await?;
+        Ok((taken == Outcome::Applied).then_some((fence + 1, next_minute)))
     }
 
-    /// One pass, if this process is the one that does it.
+    /// Sweeps once, if this process gets the lease.
     pub(super) async fn sweep_once(&self, now: Millis) -> Result<usize> {
-        let Some((fence, mark)) = self.lease_sweep(now).await? else { return Ok(0) };
-        self.note_hour(now).await?;
+        let Some((fence, next_minute)) = self.lease_sweep(now).await? else { return Ok(0) };
+        self.record_hour(now).await?;
         let oldest = self.log.backlog().await?.oldest;
-        let present = now.0.div_euclid(60_000);
-        let end = (present + AHEAD).min(mark + AT_MOST);
-        let (mut put_back, mut settled_to) = (0, None);
-        for minute in mark..=end {
-            let parts = (0..SHARDS).map(|part| self.sweep_part(minute, part, now, oldest));
-            let parts = together(parts).await?;
-            put_back += parts.iter().map(|part| part.put_back).sum::<usize>();
-            let settled = parts.iter().all(|part| part.settled) && minute < present - BACK;
+        let current = now.0.div_euclid(60_000);
+        let end = (current + MINUTES_AHEAD).min(next_minute + MAX_MINUTES);
+        let (mut republished, mut settled_to) = (0, None);
+        for minute in next_minute..=end {
+            let shards = (0..SHARDS).map(|shard| self.sweep_shard(minute, shard, now, oldest));
+            let shards = concurrently(shards).await?;
+            republished += shards.iter().map(|shard| shard.republished).sum::<usize>();
+            let settled = shards.iter().all(|shard| shard.settled) && minute < current - MINUTES_BACK;
             if settled && settled_to.is_none_or(|last| last == minute - 1) {
                 settled_to = Some(minute);
             }
         }
         if let Some(last) = settled_to {
-            self.db.conditional(&COME, (last + 1, fence)).await?;
+            self.db.conditional(&ADVANCE, (last + 1, fence)).await?;
         }
-        Ok(put_back)
+        Ok(republished)
     }
 
-    async fn sweep_part(
+    async fn sweep_shard(
         &self,
         minute: i64,
-        part: u64,
+        shard: u64,
         now: Millis,
         oldest: Option<Millis>,
-    ) -> Result<Minute> {
-        let part = i16::try_from(part).unwrap_or(0);
-        let mut swept = Minute { put_back: 0, settled: true };
-        for (id, bytes, progress, done, written) in self.db.rows::<Begun>(&BEGUN, (minute, part)).await? {
+    ) -> Result<SweptMinute> {
+        let shard = i16::try_from(shard).unwrap_or(0);
+        let mut swept = SweptMinute { republished: 0, settled: true };
+        for (id, bytes, progress, done, written) in
+            self.db.rows::<IntentRow>(&INTENTS, (minute, shard)).await?
+        {
             let (Some(bytes), false) = (bytes, done.unwrap_or(false)) else { continue };
             swept.settled = false;
             let last = progress.unwrap_or(0).max(written.unwrap_or(0) / 1_000);
-            let in_the_log = oldest.is_some_and(|oldest| last + SAFELY_OLDER >= oldest.0);
-            if last + YOUNG > now.0 || in_the_log {
+            let is_in_log = oldest.is_some_and(|oldest| last + LOG_MARGIN >= oldest.0);
+            if last + GRACE_PERIOD > now.0 || is_in_log {
                 continue;
             }
             let key = IntentKey { minute, id };
-            // One of a later version of this service is for those who know it.
+            // From a node with a later version: left to nodes that know it.
             let Ok(message) = Message::decode(&bytes) else { continue };
-            if self.was_claimed(&message).await? {
-                tracing::info!(id = key.id, "the log did not have what was begun; it is put there again");
-                self.finish(&key).await?;
-                self.note_progress(&key, now).await?;
-                swept.put_back += 1;
+            if self.must_finish(&message).await? {
+                tracing::info!(id = key.id, "unfinished intent republished");
+                self.finish_intent(&key).await?;
+                self.record_progress(&key, now).await?;
+                swept.republished += 1;
             } else {
-                self.note_done(&key).await?;
+                self.mark_done(&key).await?;
             }
         }
         Ok(swept)
     }
 
-    /// Whether what was begun goes on: a version does only if it got its address.
-    async fn was_claimed(&self, message: &Message) -> Result<bool> {
-        let Some(Intent::Version(one)) = &message.intent else { return Ok(true) };
-        let source = (one.source.actor.0, &one.source.service, &one.source.id);
-        let claim = self.db.row::<(Uuid, i64)>(&CLAIMED, source).await?;
-        let state = &one.activity.state;
+    /// Whether the intent must be finished: that of a version only if it won its claim.
+    async fn must_finish(&self, message: &Message) -> Result<bool> {
+        let Some(Intent::Version(accepted)) = &message.intent else { return Ok(true) };
+        let key = (accepted.key.actor.0, &accepted.key.service, &accepted.key.id);
+        let claim = self.db.row::<(Uuid, i64)>(&CLAIMED, key).await?;
+        let state = &accepted.activity.state;
         Ok(claim == Some((uuid(state.id), state.version.0)))
     }
 
-    /// Notes where the log is in this hour.
-    async fn note_hour(&self, now: Millis) -> Result<()> {
+    /// Records the position of the log in this hour.
+    async fn record_hour(&self, now: Millis) -> Result<()> {
         let floor = self.log.floor().await?;
-        self.db.write(&NOTE_HOUR, (now.0.div_euclid(3_600_000), floor.0.cast_signed())).await
+        self.db.write(&PUT_HOUR, (now.0.div_euclid(3_600_000), floor.0.cast_signed())).await
     }
 
-    /// Notes where the log begins, for good: before every hour in which it was.
-    pub(super) async fn note_beginning(&self, first: Position) -> Result<()> {
-        self.db.write(&NOTE_BEGINNING, (first.0.cast_signed(),)).await
+    /// Records the start of the log permanently, before every hour.
+    pub(super) async fn record_log_start(&self, first: Position) -> Result<()> {
+        self.db.write(&PUT_START, (first.0.cast_signed(),)).await
     }
 
-    /// Where the arrivals begin that are kept for sure.
-    pub(super) async fn oldest_kept(&self, now: Millis) -> Result<Position> {
+    /// The first position whose arrivals are certainly stored.
+    pub(super) async fn oldest_arrival(&self, now: Millis) -> Result<Position> {
         let hour = now.0.div_euclid(3_600_000) - LOG_HOURS;
-        // Hours that are past do not change, and every poll asks.
+        // Past hours do not change, and every poll needs this.
         let known = *self.oldest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, position)) = known.filter(|(of, _)| *of == hour) {
             return Ok(position);

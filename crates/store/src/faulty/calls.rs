@@ -1,10 +1,11 @@
-//! Every call of a store, and whether it reads or writes.
+//! Every method of a store, as a read or a write.
 
 use super::Faulty;
 use crate::{
     Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter,
-    ExternalKey, FanoutModes, Feeds, Follower, Gates, Grants, Graph, KnownNetwork, LastRead, Log, Networks,
-    NewAccount, Nonce, Notice, Notices, Result, Secret, Slice, Source, Sources, Store, Task, Work,
+    ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, KnownNetwork, LastRead, Log, Networks,
+    NewAccount, Nonce, Notice, Notices, Result, Secret, Slice, Source, Sources, Store, StripedLocks, Task,
+    Work,
 };
 use async_trait::async_trait;
 use model::{
@@ -14,34 +15,34 @@ use model::{
 };
 use std::sync::Arc;
 
-/// Hands the calls of one trait on. A write takes its arguments along, for it may outlive its caller: after `as` stands
-/// how they are handed on then.
-macro_rules! hands_on {
+/// Forwards the methods of one trait. A write may outlive its caller, so it owns its arguments; `as` lists how to
+/// pass them on.
+macro_rules! forward {
     ($trait:ident $({ $($plain:item)* })?
-     reads { $($read:ident($($asked:ident: $question:ty),*) -> $answer:ty;)* }
-     writes { $($write:ident($($given:ident: $gift:ty),*) as ($($handed:expr),*) -> $outcome:ty;)* }
+     reads { $($read:ident($($arg:ident: $arg_type:ty),*) -> $value:ty;)* }
+     writes { $($write:ident($($owned:ident: $owned_type:ty),*) as ($($passed:expr),*) -> $outcome:ty;)* }
     ) => {
         #[async_trait]
         impl $trait for Faulty {
             $($($plain)*)?
 
-            $(async fn $read(&self, $($asked: $question),*) -> Result<$answer> {
-                self.read(stringify!($read), self.inner.$read($($asked),*)).await
+            $(async fn $read(&self, $($arg: $arg_type),*) -> Result<$value> {
+                self.read(stringify!($read), self.inner.$read($($arg),*)).await
             })*
 
-            $(async fn $write(&self, $($given: $gift),*) -> Result<$outcome> {
+            $(async fn $write(&self, $($owned: $owned_type),*) -> Result<$outcome> {
                 let inner = Arc::clone(&self.inner);
-                $(let $given = $given.to_owned();)*
-                self.write(stringify!($write), async move { inner.$write($($handed),*).await }).await
+                $(let $owned = $owned.to_owned();)*
+                self.write(stringify!($write), async move { inner.$write($($passed),*).await }).await
             })*
         }
     };
 }
 
-hands_on! { Store
+forward! { Store
     {
-        fn update_gates(&self) -> &Gates {
-            &self.update_gates
+        fn update_locks(&self) -> &StripedLocks {
+            &self.update_locks
         }
     }
     reads {
@@ -55,7 +56,7 @@ hands_on! { Store
     }
 }
 
-hands_on! { Accounts
+forward! { Accounts
     reads {
         account_by_name(name: &AccountName) -> Option<Account>;
         accounts(uids: &[Uid]) -> Vec<Option<Account>>;
@@ -69,7 +70,7 @@ hands_on! { Accounts
     }
 }
 
-hands_on! { Credentials
+forward! { Credentials
     reads {
         key_by_hash(hash: &[u8; 32]) -> Option<Key>;
         keys_of(owner: Uid) -> Vec<Key>;
@@ -86,7 +87,7 @@ hands_on! { Credentials
     }
 }
 
-hands_on! { Grants
+forward! { Grants
     reads {
         temporary(key: &str) -> Option<Temporary>;
         token(key: &str) -> Option<AccessToken>;
@@ -102,7 +103,7 @@ hands_on! { Grants
         exchange(key: &str, token: &AccessToken) as (&key, &token) -> bool;
         revoke_token(key: &str, at: Millis) as (&key, at) -> bool;
         touch_token(key: &str, at: Millis) as (&key, at) -> ();
-        reseal(which: &Secret, before: &[u8], after: &[u8]) as (&which, &before, &after) -> bool;
+        reseal(secret: &Secret, before: &[u8], after: &[u8]) as (&secret, &before, &after) -> bool;
         claim_nonce(nonce: &Nonce) as (&nonce) -> bool;
         add_session(session: &Session) as (&session) -> ();
         touch_session(hash: &[u8; 32], at: Millis) as (&hash, at) -> ();
@@ -113,7 +114,7 @@ hands_on! { Grants
     }
 }
 
-hands_on! { Networks
+forward! { Networks
     reads {
         networks_of(owner: Uid) -> Vec<KnownNetwork>;
     }
@@ -123,7 +124,7 @@ hands_on! { Networks
     }
 }
 
-hands_on! { Graph
+forward! { Graph
     reads {
         edges(follower: Uid, followees: &[Uid]) -> Vec<Option<Edge>>;
         following(follower: Uid, after: Option<Uid>, limit: usize) -> Vec<(Uid, Edge)>;
@@ -134,9 +135,9 @@ hands_on! { Graph
     }
 }
 
-hands_on! { Activities
+forward! { Activities
     reads {
-        claim(source: &ExternalKey) -> Option<Claim>;
+        claim(key: &ExternalKey) -> Option<Claim>;
         states(ids: &[ActivityId]) -> Vec<Option<State>>;
         prior_audiences(ids: &[ActivityId]) -> Vec<Option<PriorAudience>>;
         activities(ids: &[ActivityId]) -> Vec<Option<Activity>>;
@@ -146,7 +147,7 @@ hands_on! { Activities
     }
 }
 
-hands_on! { Feeds
+forward! { Feeds
     reads {
         slice(slice: &Slice<'_>) -> Vec<Entry>;
         slices(slices: &[Slice<'_>]) -> Vec<Vec<Entry>>;
@@ -162,7 +163,7 @@ hands_on! { Feeds
     }
 }
 
-hands_on! { FanoutModes
+forward! { FanoutModes
     reads {
         fanout_states(uids: &[Uid]) -> Vec<FanoutState>;
         pushed_followers(followee: Uid, after: Option<Uid>, limit: usize) -> Vec<(Uid, Position)>;
@@ -172,8 +173,8 @@ hands_on! { FanoutModes
     }
     writes {
         put_fanout_state(uid: Uid, fanout_state: &FanoutState) as (uid, &fanout_state) -> ();
-        assign_mode(follower: Uid, followee: Uid, since: Position, version: Version, most: usize)
-            as (follower, followee, since, version, most) -> FanoutMode;
+        assign_mode(follower: Uid, followee: Uid, since: Position, version: Version, max_pulled: usize)
+            as (follower, followee, since, version, max_pulled) -> FanoutMode;
         release_mode(follower: Uid, followee: Uid, version: Version) as (follower, followee, version) -> ();
         note_read(uid: Uid, at: Millis) as (uid, at) -> ();
         put_dormancy(uid: Uid, version: Version, dormancy: Dormancy) as (uid, version, dormancy) -> ();
@@ -184,7 +185,7 @@ hands_on! { FanoutModes
     }
 }
 
-hands_on! { Sources
+forward! { Sources
     reads {
         source(id: SourceId) -> Option<Source>;
         list_sources(after: Option<SourceId>, limit: usize) -> Vec<Source>;
@@ -201,7 +202,7 @@ hands_on! { Sources
     }
 }
 
-/// The log's are written out: what is pending is dealt anew.
+/// Written without the macro, because `pending` applies the task function.
 #[async_trait]
 impl Log for Faulty {
     async fn pending(&self, limit: usize) -> Result<Vec<Task>> {
@@ -246,9 +247,9 @@ impl Log for Faulty {
         self.write("retry", async move { inner.retry(&task, not_before).await }).await
     }
 
-    async fn dead_letter(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
-        let (inner, task, why) = (Arc::clone(&self.inner), task.clone(), why.to_owned());
-        self.write("dead_letter", async move { inner.dead_letter(&task, &why, at).await }).await
+    async fn dead_letter(&self, task: &Task, error: &str, at: Millis) -> Result<()> {
+        let (inner, task, error) = (Arc::clone(&self.inner), task.clone(), error.to_owned());
+        self.write("dead_letter", async move { inner.dead_letter(&task, &error, at).await }).await
     }
 
     async fn replay(&self, number: u64) -> Result<bool> {

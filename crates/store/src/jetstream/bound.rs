@@ -1,4 +1,4 @@
-//! The stream as it is at present, and its one consumer.
+//! The current stream and its consumer.
 
 use super::{Epochs, NUMBER_BITS, Servers};
 use crate::{Backlog, Result, StoreError};
@@ -13,17 +13,17 @@ use std::time::Duration;
 
 const EPOCH: &str = "epoch";
 const REPLICAS: usize = 3;
-/// For so long a message that is stored again under its identifier is known.
-const REMEMBERED: Duration = Duration::from_secs(120);
-const LARGEST_MESSAGE: i32 = 512 * 1024;
-/// Tasks that all workers together may have in hand.
-const MAX_IN_HAND: i64 = 16_384;
+/// The window in which the server discards a repeated message.
+const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
+const MAX_MESSAGE_SIZE: i32 = 512 * 1024;
+/// The maximum number of unacknowledged tasks of all workers together.
+const MAX_ACK_PENDING: i64 = 16_384;
 
-/// How often a stream that is not there is looked for again, and how long after the first look; each time as much longer.
-const LOOKS: u32 = 8;
+/// Attempts to find or create a stream, and the pause after the first; each later pause is longer by as much.
+const MAX_ATTEMPTS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A stream of one epoch.
+/// A stream of one epoch, with its consumer.
 pub(super) struct Bound {
     pub(super) epoch: u64,
     pub(super) subject: String,
@@ -31,25 +31,25 @@ pub(super) struct Bound {
     stream: String,
 }
 
-/// What became of a message.
-pub(super) enum Fate {
-    /// It is in the log.
-    There,
-    /// Somebody acknowledged it.
+/// Where a message is.
+pub(super) enum MessageStatus {
+    /// In the log.
+    Stored,
+    /// Acknowledged and therefore deleted.
     Acknowledged,
-    /// The log with it is no more.
+    /// Lost with an earlier stream.
     Lost,
 }
 
 impl Bound {
-    pub(super) async fn find_or_make(
+    pub(super) async fn find_or_create(
         context: &Context,
         servers: &Servers,
         epochs: &dyn Epochs,
     ) -> Result<Bound> {
-        let stream = found_or_made(context, servers, epochs).await?;
+        let stream = find_or_create_stream(context, servers, epochs).await?;
         let epoch = epoch_of(&stream).ok_or_else(|| {
-            StoreError::Unavailable(format!("the stream {} is not one of tofrom's", servers.stream))
+            StoreError::Unavailable(format!("JetStream stream {} was not created by tofrom", servers.stream))
         })?;
         let consumer = consumer(&stream, servers, epoch).await?;
         Ok(Bound { epoch, subject: subject(servers, epoch), consumer, stream: servers.stream.clone() })
@@ -59,17 +59,17 @@ impl Bound {
         Position(self.epoch << NUMBER_BITS | number)
     }
 
-    /// What became of the message at that position.
-    pub(super) async fn fate(&self, context: &Context, at: Position) -> Result<Fate> {
+    /// The status of the message at this position.
+    pub(super) async fn message_status(&self, context: &Context, at: Position) -> Result<MessageStatus> {
         let stream = context.get_stream(&self.stream).await.map_err(unavailable)?;
         if epoch_of(&stream) != Some(at.0 >> NUMBER_BITS) {
-            return Ok(Fate::Lost);
+            return Ok(MessageStatus::Lost);
         }
         let number = at.0 & ((1 << NUMBER_BITS) - 1);
         match stream.get_raw_message(number).await {
-            Ok(_) => Ok(Fate::There),
+            Ok(_) => Ok(MessageStatus::Stored),
             Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => {
-                Ok(Fate::Acknowledged)
+                Ok(MessageStatus::Acknowledged)
             }
             Err(error) => Err(unavailable(error)),
         }
@@ -94,25 +94,25 @@ fn subject(servers: &Servers, epoch: u64) -> String {
     format!("{}.{epoch}.task", servers.stream)
 }
 
-async fn found_or_made(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Result<Stream> {
-    let mut looks = 0;
+async fn find_or_create_stream(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Result<Stream> {
+    let mut attempts = 0;
     loop {
         match context.get_stream(&servers.stream).await {
             Ok(stream) => return Ok(stream),
-            Err(error) if is_not_there(&error) => {}
+            Err(error) if is_not_found(&error) => {}
             Err(error) => return Err(unavailable(error)),
         }
-        match make(context, servers, epochs).await {
+        match create(context, servers, epochs).await {
             Ok(stream) => return Ok(stream),
-            Err(error) if looks == LOOKS => return Err(error),
-            // Of several that start at once one makes it, and the others find it soon.
-            Err(_) => looks += 1,
+            Err(error) if attempts == MAX_ATTEMPTS => return Err(error),
+            // Of several processes that start together one creates the stream, and the others soon find it.
+            Err(_) => attempts += 1,
         }
-        tokio::time::sleep(PAUSE * looks).await;
+        tokio::time::sleep(PAUSE * attempts).await;
     }
 }
 
-async fn make(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Result<Stream> {
+async fn create(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Result<Stream> {
     let epoch = epochs.next().await?;
     let config = Config {
         name: servers.stream.clone(),
@@ -121,9 +121,9 @@ async fn make(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Resu
         storage: StorageType::File,
         num_replicas: REPLICAS,
         discard: DiscardPolicy::New,
-        max_bytes: servers.most_bytes,
-        max_message_size: LARGEST_MESSAGE,
-        duplicate_window: REMEMBERED,
+        max_bytes: servers.max_bytes,
+        max_message_size: MAX_MESSAGE_SIZE,
+        duplicate_window: DUPLICATE_WINDOW,
         deny_delete: true,
         deny_purge: true,
         metadata: [(EPOCH.to_owned(), epoch.to_string())].into(),
@@ -131,7 +131,7 @@ async fn make(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Resu
     };
     match context.create_stream(config).await {
         Ok(stream) => Ok(stream),
-        // Somebody else was faster; theirs is as good.
+        // Another process may have created it first.
         Err(error) => match context.get_stream(&servers.stream).await {
             Ok(stream) => Ok(stream),
             Err(_) => Err(unavailable(error)),
@@ -140,26 +140,26 @@ async fn make(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Resu
 }
 
 async fn consumer(stream: &Stream, servers: &Servers, epoch: u64) -> Result<PullConsumer> {
-    // One of each epoch: who does not know of the new stream yet must not take its messages for those of the old one, nor
-    // acknowledge them by their numbers.
+    // One consumer per epoch: a process that does not know the new stream yet must not take its messages for those of
+    // the old one, nor acknowledge them by their numbers.
     let name = format!("worker-{epoch}");
     let config = pull::Config {
         durable_name: Some(name.clone()),
         ack_policy: AckPolicy::Explicit,
         ack_wait: servers.ack_wait,
-        // The floor would pass over a message that is not delivered any more.
+        // A limit would let the floor pass over a message that is no longer delivered.
         max_deliver: -1,
-        max_ack_pending: MAX_IN_HAND,
+        max_ack_pending: MAX_ACK_PENDING,
         num_replicas: REPLICAS,
         ..pull::Config::default()
     };
     stream.get_or_create_consumer(&name, config).await.map_err(unavailable)
 }
 
-fn is_not_there(error: &async_nats::jetstream::context::GetStreamError) -> bool {
+fn is_not_found(error: &async_nats::jetstream::context::GetStreamError) -> bool {
     matches!(error.kind(), GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
 }
 
 fn unavailable(error: impl std::fmt::Display) -> StoreError {
-    StoreError::Unavailable(format!("the log: {error}"))
+    StoreError::Unavailable(format!("JetStream: {error}"))
 }

@@ -1,11 +1,11 @@
-//! A log in NATS JetStream: a work queue of messages in a stream of three replicas that syncs every write.
+//! The delivery log in NATS JetStream: a work queue in a stream with three replicas that syncs every write.
 //!
-//! A message's position is its number in the stream, with the stream's epoch before it. A stream that was lost and made
-//! anew counts from one again, in the next epoch, so positions never go back. The epoch is part of the subject: who does
-//! not know of the new stream yet can't publish into it under an old epoch.
+//! The position of a message is the epoch of the stream followed by the message's number in the stream. A stream that
+//! was lost and created again counts from one in the next epoch, so positions never go back. The epoch is part of the
+//! subject: a process that does not know the new stream yet cannot publish to it under an old epoch.
 //!
-//! Taking a message out of the queue (`take`) does not remove it; it is held here until it is acknowledged, and others
-//! get it when this process has not shown any progress for a while.
+//! [`take`](JetStream::take) does not remove a message. This process holds it until it is acknowledged; other
+//! processes get it if this one reports no progress for `ack_wait`.
 
 mod bound;
 mod monitor;
@@ -15,54 +15,54 @@ use async_nats::jetstream::context::{PublishAckFuture, PublishError};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::{self, Context, Message};
 use async_trait::async_trait;
-use bound::{Bound, Fate};
+use bound::{Bound, MessageStatus};
 use futures::{StreamExt, stream};
 use model::Position;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// How many bits of a position are the message's number; the others are the epoch.
+/// Bits of a position that are the number of the message; the others are the epoch.
 const NUMBER_BITS: u32 = 44;
-/// Before everything in the first epoch: what comes before is of another log.
+/// Before every position of the first epoch. Earlier positions belong to another log.
 pub(crate) const FIRST: Position = Position(1 << NUMBER_BITS);
 
-/// How long a message may take to be stored.
+/// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// How often storing it is tried; it has an identifier, so it is stored once.
-const TRIES: usize = 5;
-/// How many messages are taken in one request.
+/// Attempts to store a message. It has an identifier, so it is stored once.
+const MAX_ATTEMPTS: usize = 5;
+/// Messages per fetch request.
 const FETCH_BATCH: usize = 500;
-/// How long somebody waits for the next message when there is none.
+/// How long a fetch waits for a message if there is none.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// For how long a message that was given back is left to others.
-const LEFT_FOR: Duration = Duration::from_secs(1);
-/// How long a message is held at most; whoever is not done then has lost it.
-const HELD_AT_MOST: Duration = Duration::from_secs(600);
+/// Delay before a returned message is delivered again.
+const REDELIVERY_DELAY: Duration = Duration::from_secs(1);
+/// The maximum time that a message is held. After that it goes to other processes.
+const MAX_HOLD: Duration = Duration::from_secs(600);
 
-/// Where the log is.
+/// The NATS servers of the log.
 #[derive(Clone, Debug)]
 pub struct Servers {
-    /// Addresses, `host:port`.
+    /// Server addresses, `host:port`.
     pub servers: Vec<String>,
-    /// The monitors' addresses, `host:port`, to ask whether every write is synced.
+    /// Addresses of the monitoring endpoints, `host:port`, to check whether every write is synced.
     pub monitor: Vec<String>,
     /// The name of the stream.
     pub stream: String,
-    /// How long a worker may show no progress before others get its tasks.
+    /// How long a worker may report no progress before others get its tasks.
     pub ack_wait: Duration,
-    /// How many bytes may wait before more are refused. A stream that is there already keeps what it has.
-    pub most_bytes: i64,
+    /// The size of the stream beyond which messages are refused. An existing stream keeps its limit.
+    pub max_bytes: i64,
 }
 
-/// Gives out the numbers of epochs, each once.
+/// Allocates epoch numbers, each once.
 #[async_trait]
 pub(crate) trait Epochs: Send + Sync {
-    /// A number that is larger than all before.
+    /// A number larger than all earlier ones.
     async fn next(&self) -> Result<u64>;
 }
 
-/// The log.
+/// The delivery log.
 pub(crate) struct JetStream {
     context: Context,
     servers: Servers,
@@ -79,11 +79,11 @@ struct Held {
 }
 
 impl JetStream {
-    /// Connects, and makes the stream if there is none.
+    /// Connects, and creates the stream if it does not exist.
     pub(crate) async fn connect(servers: &Servers, epochs: Arc<dyn Epochs>) -> Result<JetStream> {
         let client = async_nats::ConnectOptions::new()
             .name("tofrom")
-            // What this process tells it knows.
+            // This process does not need its own notices.
             .no_echo()
             .connection_timeout(TIMEOUT)
             .connect(&servers.servers)
@@ -95,7 +95,7 @@ impl JetStream {
             .max_ack_inflight(10_000)
             .backpressure_on_inflight(true)
             .build(client);
-        let bound = Bound::find_or_make(&context, servers, epochs.as_ref()).await?;
+        let bound = Bound::find_or_create(&context, servers, epochs.as_ref()).await?;
         let held = Arc::default();
         tokio::spawn(show_progress(Arc::downgrade(&held), servers.ack_wait / 3));
         Ok(JetStream {
@@ -109,7 +109,7 @@ impl JetStream {
         })
     }
 
-    /// Answers when the log can be asked.
+    /// Succeeds if the log can be read.
     pub(crate) async fn ping(&self) -> Result<()> {
         self.floor().await.map(drop)
     }
@@ -118,15 +118,15 @@ impl JetStream {
         Arc::clone(&self.bound.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Finds the stream again, or makes a new one, unless somebody else here has done so since `old`.
+    /// Finds or creates the stream again, unless another task of this process has done so since `old`.
     async fn bind_again(&self, old: &Arc<Bound>) -> Result<()> {
-        let _one_at_a_time = self.binding.lock().await;
+        let _guard = self.binding.lock().await;
         if !Arc::ptr_eq(old, &self.bound()) {
             return Ok(());
         }
-        let found = Bound::find_or_make(&self.context, &self.servers, self.epochs.as_ref()).await?;
+        let found = Bound::find_or_create(&self.context, &self.servers, self.epochs.as_ref()).await?;
         if found.epoch != old.epoch {
-            tracing::warn!(epoch = found.epoch, "the log was lost and begins anew");
+            tracing::warn!(epoch = found.epoch, "log stream lost and recreated");
             self.held().clear();
         }
         *self.bound.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
@@ -138,50 +138,50 @@ impl JetStream {
         &self.servers.stream
     }
 
-    /// The epoch that a position is of.
+    /// The epoch of a position.
     pub(crate) fn epoch_of(position: Position) -> u64 {
         position.0 >> NUMBER_BITS
     }
 
-    /// Before every position of the present stream.
+    /// Before every position of the current stream.
     pub(crate) fn first(&self) -> Position {
         self.bound().position(0)
     }
 
-    /// Throws the stream away and makes a new one, of the next epoch.
-    pub(crate) async fn begin_anew(&self) -> Result<()> {
+    /// Deletes the stream and creates a new one in the next epoch.
+    pub(crate) async fn recreate(&self) -> Result<()> {
         let deleted = self.context.delete_stream(&self.servers.stream).await;
-        deleted.map_err(|error| StoreError::Unavailable(format!("the log: {error}")))?;
+        deleted.map_err(|error| StoreError::Unavailable(format!("JetStream: {error}")))?;
         self.bind_again(&self.bound()).await
     }
 
     fn held(&self) -> MutexGuard<'_, BTreeMap<Position, Held>> {
-        // Nothing that is done under the lock can leave it half done.
+        // No operation under the lock can leave it inconsistent.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores a message under an identifier; gives its position, also if it was stored before under that identifier
-    /// (as far back as the stream remembers identifiers).
+    /// Stores a message and returns its position. A message with a known identifier is not stored again: the result
+    /// is the position of the first one, if that is within the duplicate window.
     pub(crate) async fn publish(&self, id: &str, payload: &[u8]) -> Result<Position> {
-        let mut why = String::new();
-        for _ in 0..TRIES {
+        let mut last_error = String::new();
+        for _ in 0..MAX_ATTEMPTS {
             let bound = self.bound();
             match self.try_publish(&bound, id, payload).await {
                 Ok(position) => return Ok(position),
                 Err(error) => {
-                    why = error.to_string();
-                    // Servers that are being elected answer soon, a stream that is retracted must be made.
+                    last_error = error.to_string();
+                    // A leader election ends soon; a stream that is missing must be created.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     if let Err(error) = self.bind_again(&bound).await {
-                        why = error.to_string();
+                        last_error = error.to_string();
                     }
                 }
             }
         }
-        Err(StoreError::Unknown(format!("the log did not take a message: {why}")))
+        Err(StoreError::Unknown(format!("JetStream did not store the message: {last_error}")))
     }
 
-    /// Stores messages in their order.
+    /// Stores messages in order.
     pub(crate) async fn publish_all(&self, messages: &[(&str, &[u8])]) -> Result<Vec<Position>> {
         let bound = self.bound();
         let mut sent = Vec::with_capacity(messages.len());
@@ -222,22 +222,22 @@ impl JetStream {
         self.context.send_publish(bound.subject.clone(), message).await
     }
 
-    /// Tells the other processes; nobody makes sure that it arrives.
+    /// Sends a notice to the other processes, without any guarantee.
     pub(crate) async fn broadcast(&self, notice: &Notice) -> Result<()> {
         let client = self.context.client();
-        let told = client.publish(self.notices(), notice.encode().into()).await;
-        told.map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))
+        let sent = client.publish(self.notices(), notice.encode().into()).await;
+        sent.map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))
     }
 
-    /// What the other processes tell from now on.
+    /// Notices of other processes from now on.
     pub(crate) async fn subscribe(&self) -> Result<Notices> {
         let subscriber = self.context.client().subscribe(self.notices()).await;
-        let mut told = subscriber.map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))?;
-        let (heard, notices) = tokio::sync::mpsc::channel(1_000);
+        let mut messages = subscriber.map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))?;
+        let (sender, notices) = tokio::sync::mpsc::channel(1_000);
         tokio::spawn(async move {
-            while let Some(message) = told.next().await {
+            while let Some(message) = messages.next().await {
                 if let Ok(Some(notice)) = Notice::decode(&message.payload)
-                    && heard.send(notice).await.is_err()
+                    && sender.send(notice).await.is_err()
                 {
                     return;
                 }
@@ -250,29 +250,27 @@ impl JetStream {
         format!("{}.notices", self.servers.stream)
     }
 
-    /// Why what the log acknowledges might get lost: asks every monitor.
+    /// Settings under which an acknowledged write could be lost, according to the monitoring endpoints.
     pub(crate) async fn durability_warnings(&self) -> Vec<String> {
         if self.servers.monitor.is_empty() {
-            return vec![
-                "nats.monitor names nobody who could be asked whether JetStream syncs always".to_owned(),
-            ];
+            return vec!["nats.monitor is empty: cannot check that JetStream syncs every write".to_owned()];
         }
         let mut durability_warnings = Vec::new();
         for address in &self.servers.monitor {
             match monitor::syncs_always(address).await {
                 Ok(true) => {}
                 Ok(false) => durability_warnings.push(format!(
-                    "the NATS server with the monitor {address} does not sync before it acknowledges; \
+                    "the NATS server monitored at {address} acknowledges writes before they are synced: \
                      set sync_interval: always in its jetstream block"
                 )),
-                // Two of three are enough, and a server that is down acknowledges nothing.
-                Err(error) => tracing::debug!(address, %error, "a monitor does not answer"),
+                // Two of three servers are enough, and a server that is down acknowledges nothing.
+                Err(error) => tracing::debug!(address, %error, "NATS monitoring endpoint unreachable"),
             }
         }
         durability_warnings
     }
 
-    /// Everything up to here was acknowledged.
+    /// The floor: everything up to this position is acknowledged.
     pub(crate) async fn floor(&self) -> Result<Position> {
         let bound = self.bound();
         match bound.consumer.get_info().await {
@@ -283,31 +281,32 @@ impl JetStream {
             }
             Err(error) => {
                 self.bind_again(&bound).await?;
-                Err(StoreError::Unavailable(format!("the log: {error}")))
+                Err(StoreError::Unavailable(format!("JetStream: {error}")))
             }
         }
     }
 
-    /// How many messages are in the log, and since when the oldest of them is.
+    /// The number of messages in the log, and the time of the oldest.
     pub(crate) async fn backlog(&self) -> Result<Backlog> {
         self.bound().backlog(&self.context).await
     }
 
-    /// Messages that are not acknowledged, oldest first: those that are held here, and others up to the limit.
+    /// Messages that are not acknowledged, oldest first: those held by this process, and more up to the limit.
     pub(crate) async fn take(&self, limit: usize) -> Result<Vec<(Position, Vec<u8>)>> {
-        // What one caller is just being given must not be missing for another.
-        let _one_at_a_time = self.taking.lock().await;
-        let mut wanted = limit.saturating_sub(self.held().len());
+        // Concurrent callers must not divide the messages between them.
+        let _guard = self.taking.lock().await;
+        let mut remaining = limit.saturating_sub(self.held().len());
         let mut waited = false;
-        while wanted > 0 {
-            let asked = wanted.min(FETCH_BATCH);
-            let taken = self.take_more(asked, None).await?;
-            wanted -= taken.min(wanted);
+        while remaining > 0 {
+            let requested = remaining.min(FETCH_BATCH);
+            let taken = self.take_more(requested, None).await?;
+            remaining -= taken.min(remaining);
             if taken == 0 && !waited {
-                // Not every server knows at once of what was just stored, and a worker need not ask again and again.
+                // A server may learn late of a message that was just stored. Waiting also keeps workers from polling
+                // in a tight loop.
                 waited = true;
-                wanted -= self.take_more(1, Some(POLL_INTERVAL)).await?.min(wanted);
-            } else if taken < asked {
+                remaining -= self.take_more(1, Some(POLL_INTERVAL)).await?.min(remaining);
+            } else if taken < requested {
                 break;
             }
         }
@@ -315,7 +314,7 @@ impl JetStream {
         Ok(held.iter().take(limit).map(|(at, held)| (*at, held.message.payload.to_vec())).collect())
     }
 
-    /// Takes as many as there are, or waits so long for as many as are wanted.
+    /// Takes the available messages, or waits up to `wait` for them.
     async fn take_more(&self, limit: usize, wait: Option<Duration>) -> Result<usize> {
         let bound = self.bound();
         let taken = self.take_from(&bound, limit, wait).await;
@@ -326,7 +325,7 @@ impl JetStream {
     }
 
     async fn take_from(&self, bound: &Bound, limit: usize, wait: Option<Duration>) -> Result<usize> {
-        let unavailable = |error: String| StoreError::Unavailable(format!("the log: {error}"));
+        let unavailable = |error: String| StoreError::Unavailable(format!("JetStream: {error}"));
         let batch = match wait {
             None => bound.consumer.fetch().max_messages(limit).messages().await,
             Some(wait) => bound.consumer.batch().max_messages(limit).expires(wait).messages().await,
@@ -343,41 +342,41 @@ impl JetStream {
         Ok(taken)
     }
 
-    /// Gives a message back, so that another process gets it.
-    pub(crate) async fn leave_to_others(&self, at: Position) {
+    /// Returns a message, so that another process gets it.
+    pub(crate) async fn return_to_queue(&self, at: Position) {
         let held = self.held().remove(&at);
         if let Some(held) = held {
-            // Without an answer it comes back by itself.
-            let _ = held.message.ack_with(jetstream::AckKind::Nak(Some(LEFT_FOR))).await;
+            // If this fails, the message is delivered again after `ack_wait`.
+            let _ = held.message.ack_with(jetstream::AckKind::Nak(Some(REDELIVERY_DELAY))).await;
         }
     }
 
-    /// What is held at that position.
-    pub(crate) fn holds(&self, at: Position) -> Option<Vec<u8>> {
+    /// The message that is held at this position.
+    pub(crate) fn held_message(&self, at: Position) -> Option<Vec<u8>> {
         self.held().get(&at).map(|held| held.message.payload.to_vec())
     }
 
-    /// Removes messages from the queue. Those that are not held here are not this process's to remove. Gives back those
-    /// whose log was lost meanwhile: nobody knows who was told of them.
+    /// Removes messages from the queue, except those that this process does not hold. Returns those whose stream was
+    /// lost in the meantime: other processes may have read past their positions or not.
     pub(crate) async fn acknowledge(&self, done: &[Position]) -> Result<Vec<Position>> {
         let done: BTreeSet<Position> = done.iter().copied().collect();
         let messages: Vec<(Position, Message)> = {
             let held = self.held();
             done.into_iter().filter_map(|at| Some((at, held.get(&at)?.message.clone()))).collect()
         };
-        let answers = messages.into_iter().map(|(at, message)| async move {
-            let answer = message.double_ack().await;
-            (at, answer)
+        let responses = messages.into_iter().map(|(at, message)| async move {
+            let response = message.double_ack().await;
+            (at, response)
         });
-        let answers: Vec<_> = stream::iter(answers).buffer_unordered(64).collect().await;
+        let responses: Vec<_> = stream::iter(responses).buffer_unordered(64).collect().await;
         let mut lost = Vec::new();
-        for (at, answer) in answers {
-            if let Err(error) = answer {
-                // Whoever acknowledges what somebody else has acknowledged gets no answer.
-                match self.bound().fate(&self.context, at).await? {
-                    Fate::There => return Err(StoreError::Unknown(format!("the log: {error}"))),
-                    Fate::Acknowledged => {}
-                    Fate::Lost => lost.push(at),
+        for (at, response) in responses {
+            if let Err(error) = response {
+                // There is no response if another process has acknowledged the message already.
+                match self.bound().message_status(&self.context, at).await? {
+                    MessageStatus::Stored => return Err(StoreError::Unknown(format!("JetStream: {error}"))),
+                    MessageStatus::Acknowledged => {}
+                    MessageStatus::Lost => lost.push(at),
                 }
             }
             self.held().remove(&at);
@@ -386,15 +385,15 @@ impl JetStream {
     }
 }
 
-/// Says now and then that what is held is still being worked on, so that nobody else gets it.
+/// Reports progress for held messages regularly, so that other processes do not get them.
 async fn show_progress(held: std::sync::Weak<Mutex<BTreeMap<Position, Held>>>, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         let Some(held) = held.upgrade() else { return };
         let messages: Vec<Message> = {
             let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
-            held.retain(|_, one| one.since.elapsed() < HELD_AT_MOST);
-            held.values().map(|one| one.message.clone()).collect()
+            held.retain(|_, held| held.since.elapsed() < MAX_HOLD);
+            held.values().map(|held| held.message.clone()).collect()
         };
         for message in messages {
             let _ = message.ack_with(jetstream::AckKind::Progress).await;

@@ -21,7 +21,7 @@ pub(super) fn account(row: &Row<'_>) -> Result<Account> {
     let name = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
     Ok(Account {
         uid: Uid(row.get(0)?),
-        name: AccountName::parse(name).map_err(|_| corrupt("not an account's name"))?,
+        name: AccountName::parse(name).map_err(|_| corrupt("invalid account name"))?,
         version: version(row, 2)?,
         given_name: row.get(3)?,
         family_name: row.get(4)?,
@@ -85,7 +85,7 @@ impl Accounts for SqliteStore {
             let found = self.read(|connection| by_number(connection, *uid)).await;
             return found.map(|account| vec![account]);
         }
-        self.read_together(|connection| {
+        self.read_snapshot(|connection| {
             let mut statement = connection.prepare_cached(BY_NUMBER)?;
             uids.iter().map(|uid| first(&mut statement, [uid.0])).collect()
         })
@@ -115,8 +115,8 @@ impl Accounts for SqliteStore {
                     account.credential_epoch,
                     version.0
                 ])?;
-            let shows_as = |account: &Account| (account.public, account.removed);
-            if replaced > 0 && before.as_ref().map(shows_as) != Some(shows_as(&account)) {
+            let visible_state = |account: &Account| (account.public, account.removed);
+            if replaced > 0 && before.as_ref().map(visible_state) != Some(visible_state(&account)) {
                 log::append(connection, &Work::Account { uid: account.uid, after: None })?;
             }
             Ok(replaced > 0)

@@ -34,7 +34,7 @@ const PUT_STATE: &str = "INSERT INTO activity
 const STATE: &str = "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed
      FROM activity WHERE aid = ?1";
 
-const FORMERLY: &str = "SELECT prior_visibility, prior_addressed FROM activity
+const PRIOR: &str = "SELECT prior_visibility, prior_addressed FROM activity
      WHERE aid = ?1 AND prior_visibility IS NOT NULL";
 
 const ACTIVITY: &str =
@@ -48,7 +48,7 @@ fn state(connection: &Connection, facets: &mut View<'_>, row: &Row<'_>) -> Resul
         id: activity_id(row, 0)?,
         version: version(row, 1)?,
         actor: Uid(row.get(2)?),
-        facet: facets.one(connection, row.get(3)?)?.as_ref().clone(),
+        facet: facets.get(connection, row.get(3)?)?.as_ref().clone(),
         received: millis(row, 4)?,
         published: millis(row, 5)?,
         updated: millis(row, 6)?,
@@ -59,9 +59,9 @@ fn state(connection: &Connection, facets: &mut View<'_>, row: &Row<'_>) -> Resul
     })
 }
 
-fn claim(connection: &Connection, source: &ExternalKey) -> Result<Option<Claim>> {
+fn claim(connection: &Connection, key: &ExternalKey) -> Result<Option<Claim>> {
     let mut statement = connection.prepare_cached(CLAIM)?;
-    let mut rows = statement.query(params![source.actor.0, source.service, source.id])?;
+    let mut rows = statement.query(params![key.actor.0, key.service, key.id])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     Ok(Some(Claim {
         id: activity_id(row, 0)?,
@@ -72,16 +72,16 @@ fn claim(connection: &Connection, source: &ExternalKey) -> Result<Option<Claim>>
 }
 
 fn prior(connection: &Connection, id: &ActivityId) -> Result<Option<PriorAudience>> {
-    let mut statement = connection.prepare_cached(FORMERLY)?;
+    let mut statement = connection.prepare_cached(PRIOR)?;
     let mut rows = statement.query([id.as_bytes()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     Ok(Some(PriorAudience { visibility: unpack_visibility(row.get(0)?)?, addressed: unpack_uids(row, 1)? }))
 }
 
 fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result<Accepted> {
-    let present = claim(connection, &item.source)?;
-    if present.as_ref().map(|claim| claim.version) != item.before {
-        return Ok(Accepted::Conflict(present));
+    let current = claim(connection, &item.source)?;
+    if current.as_ref().map(|claim| claim.version) != item.before {
+        return Ok(Accepted::Conflict(current));
     }
     put_activity(connection, facets, &item.activity, item.prior.as_ref())?;
     let state = &item.activity.state;
@@ -117,7 +117,7 @@ pub(super) fn put_activity(
     if stored.is_some_and(|(version, _)| version >= state.version.0) {
         return Ok(());
     }
-    let json = serde_json::to_vec(body).map_err(|error| corrupt(&format!("a body: {error}")))?;
+    let json = serde_json::to_vec(body).map_err(|error| corrupt(&format!("invalid body: {error}")))?;
     let body = match stored {
         Some((_, body)) => {
             connection
@@ -127,7 +127,7 @@ pub(super) fn put_activity(
         }
         None => connection.prepare_cached("INSERT INTO body (json) VALUES (?1)")?.insert([json])?,
     };
-    let prior = PriorAudience::together(prior(connection, &state.id)?, last.cloned());
+    let prior = PriorAudience::union(prior(connection, &state.id)?, last.cloned());
     connection.prepare_cached(PUT_STATE)?.execute(params![
         state.id.as_bytes(),
         state.version.0,
@@ -147,8 +147,8 @@ pub(super) fn put_activity(
 
 #[async_trait]
 impl Activities for SqliteStore {
-    async fn claim(&self, source: &ExternalKey) -> Result<Option<Claim>> {
-        self.read(|connection| claim(connection, source)).await
+    async fn claim(&self, key: &ExternalKey) -> Result<Option<Claim>> {
+        self.read(|connection| claim(connection, key)).await
     }
 
     async fn accept(&self, batch: Vec<Acceptance>) -> Result<Vec<Accepted>> {
@@ -158,7 +158,7 @@ impl Activities for SqliteStore {
     }
 
     async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>> {
-        self.read_together(|connection| {
+        self.read_snapshot(|connection| {
             let mut statement = connection.prepare_cached(STATE)?;
             let mut facets = self.facets.view();
             let mut find = |id: &ActivityId| {
@@ -171,19 +171,19 @@ impl Activities for SqliteStore {
     }
 
     async fn prior_audiences(&self, ids: &[ActivityId]) -> Result<Vec<Option<PriorAudience>>> {
-        self.read_together(|connection| ids.iter().map(|id| prior(connection, id)).collect()).await
+        self.read_snapshot(|connection| ids.iter().map(|id| prior(connection, id)).collect()).await
     }
 
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {
-        self.read_together(|connection| {
+        self.read_snapshot(|connection| {
             let mut statement = connection.prepare_cached(ACTIVITY)?;
             let mut facets = self.facets.view();
             let mut find = |id: &ActivityId| {
                 let mut rows = statement.query([id.as_bytes()])?;
                 let Some(row) = rows.next()? else { return Ok(None) };
                 let json = row.get_ref(9)?.as_blob().map_err(rusqlite::Error::from)?;
-                let body =
-                    serde_json::from_slice(json).map_err(|error| corrupt(&format!("a body: {error}")))?;
+                let body = serde_json::from_slice(json)
+                    .map_err(|error| corrupt(&format!("invalid body: {error}")))?;
                 Ok(Some(Activity { state: state(connection, &mut facets, row)?, body }))
             };
             ids.iter().map(&mut find).collect()

@@ -1,4 +1,4 @@
-//! Copies of the file, and whether it is whole.
+//! Backups and integrity checks of the file.
 
 use super::{SqliteStore, connect};
 use crate::{Result, StoreError};
@@ -9,17 +9,17 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// Pages copied between two reports of progress.
-const STEP: i32 = 1_000;
+const PAGES_PER_STEP: i32 = 1_000;
 
 impl SqliteStore {
-    /// Copies the store as it is at this moment to a new file, while it is in use. The copy appears under its
-    /// name only when it is whole and on the disk. `progress` is told pages done and pages in all.
+    /// Copies a snapshot of the store to a new file, while the store is in use. The copy appears under its name only
+    /// when it is complete and synced. `progress` is called with the pages done and the total.
     pub async fn backup(&self, to: &Path, progress: impl FnMut(u64, u64) + Send + 'static) -> Result<()> {
         let to = to.to_owned();
         self.read_long(move |connection| {
-            // Overwriting could hit a database in use, and leave it with another one's write-ahead log.
+            // Overwriting could hit a database in use, and leave it with the write-ahead log of another one.
             if to.try_exists().map_err(|error| unavailable(&to, &error))? {
-                return Err(StoreError::Unavailable(format!("{}: there is a file already", to.display())));
+                return Err(StoreError::Unavailable(format!("{}: the file already exists", to.display())));
             }
             let unfinished = beside(&to, ".unfinished");
             let copied =
@@ -33,7 +33,7 @@ impl SqliteStore {
         .await
     }
 
-    /// What is wrong with the file; nothing, if all is well.
+    /// The problems found in the file; empty if there are none.
     pub async fn integrity_check(&self) -> Result<Vec<String>> {
         self.read_long(|connection| {
             let mut problems = Vec::new();
@@ -41,7 +41,7 @@ impl SqliteStore {
                 Ok(found) => problems.extend(found.into_iter().filter(|line| line != "ok")),
                 Err(error) => problems.push(problem(error)?),
             }
-            let dangling = "SELECT 'a row of ' || \"table\" || ' refers to no row of ' || parent
+            let dangling = "SELECT 'a row of ' || \"table\" || ' refers to a missing row of ' || parent
                  FROM pragma_foreign_key_check";
             match texts(connection, dangling) {
                 Ok(found) => problems.extend(found),
@@ -52,7 +52,7 @@ impl SqliteStore {
         .await
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -62,11 +62,11 @@ fn copy(connection: &Connection, to: &Path, mut progress: impl FnMut(u64, u64)) 
     let _ = fs::remove_file(to);
     connect::create_file(to)?;
     let mut target = Connection::open(to)?;
-    // Within a read transaction the copy is of one moment, and writers don't make it start over.
+    // In a read transaction the copy is a snapshot, and writers do not make it start over.
     connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;")?;
     let copied = (|| {
         let backup = Backup::new(connection, &mut target)?;
-        while backup.step(STEP)? != StepResult::Done {
+        while backup.step(PAGES_PER_STEP)? != StepResult::Done {
             let pages = backup.progress();
             let total = u64::try_from(pages.pagecount).unwrap_or(0);
             progress(total.saturating_sub(u64::try_from(pages.remaining).unwrap_or(0)), total);
@@ -85,7 +85,7 @@ fn put_in_place(from: &Path, to: &Path) -> Result<()> {
     let placed = File::open(from)
         .and_then(|file| file.sync_all())
         .and_then(|()| fs::rename(from, to))
-        // The name is on the disk when the directory is.
+        // The new name is durable when the directory is synced.
         .and_then(|()| {
             File::open(to.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")))
         })
@@ -103,7 +103,7 @@ fn texts(connection: &Connection, statement: &str) -> rusqlite::Result<Vec<Strin
     connection.prepare(statement)?.query_map([], |row| row.get(0))?.collect()
 }
 
-/// A file may be too broken to be checked: that is a finding too. Anything else is a failure of the check.
+/// A corrupt file may fail the check itself, which is a finding too. Any other error is a failure of the check.
 fn problem(error: rusqlite::Error) -> Result<String> {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Ok(error.to_string()),

@@ -1,4 +1,4 @@
-//! A whole service out of this file, or into it.
+//! Copying a service out of this file or into it.
 
 use super::credentials::all;
 use super::values::{activity_id, count, seq, version};
@@ -10,7 +10,7 @@ use model::{AccessToken, Account, ActivityId, Edge, Entry, Millis, Position, Uid
 use rusqlite::{Connection, OptionalExtension, params};
 use std::sync::Arc;
 
-/// The fact that says where the log of this file begins.
+/// The name of the fact with the first position of this file's log.
 pub(super) const OLDEST: &str = "oldest position";
 
 const EVERY_ACCOUNT: &str =
@@ -46,12 +46,12 @@ fn put_edge(connection: &Connection, follower: Uid, followee: Uid, edge: &Edge) 
     Ok(())
 }
 
-fn put_claim(connection: &Connection, whole: &ActivityRecord) -> Result<()> {
-    let Some((source, claim)) = &whole.claim else { return Ok(()) };
+fn put_claim(connection: &Connection, record: &ActivityRecord) -> Result<()> {
+    let Some((key, claim)) = &record.claim else { return Ok(()) };
     connection.prepare_cached(activities::PUT_CLAIM)?.execute(params![
-        source.actor.0,
-        source.service,
-        source.id,
+        key.actor.0,
+        key.service,
+        key.id,
         claim.id.as_bytes(),
         claim.version.0,
         claim.fingerprint,
@@ -60,7 +60,7 @@ fn put_claim(connection: &Connection, whole: &ActivityRecord) -> Result<()> {
     Ok(())
 }
 
-/// Where the log is, waiting tasks counted too.
+/// The last assigned position of the log.
 fn end_of_log(connection: &Connection) -> Result<i64> {
     let last = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'task'), 0)";
     Ok(connection.prepare_cached(last)?.query_row([], |row| row.get(0))?)
@@ -74,10 +74,10 @@ impl Copying for SqliteStore {
     }
 
     async fn facts(&self) -> Result<Vec<(String, String)>> {
-        // These are of this file alone.
-        let fixed = "SELECT name, value FROM fact WHERE name NOT IN (?1, ?2) ORDER BY name";
+        // These two concern this file only.
+        let facts = "SELECT name, value FROM fact WHERE name NOT IN (?1, ?2) ORDER BY name";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        self.read_long(move |connection| all(connection, fixed, [PROGRESS, OLDEST], read)).await
+        self.read_long(move |connection| all(connection, facts, [PROGRESS, OLDEST], read)).await
     }
 
     async fn every_account(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>> {
@@ -92,9 +92,9 @@ impl Copying for SqliteStore {
     }
 
     async fn removals(&self, owner: Uid) -> Result<Vec<(ActivityId, Version)>> {
-        let noted = "SELECT aid, ver FROM removal WHERE uid = ?1 ORDER BY aid";
+        let removals = "SELECT aid, ver FROM removal WHERE uid = ?1 ORDER BY aid";
         let read = |row: &rusqlite::Row<'_>| Ok((activity_id(row, 0)?, version(row, 1)?));
-        self.read_long(move |connection| all(connection, noted, [owner.0], read)).await
+        self.read_long(move |connection| all(connection, removals, [owner.0], read)).await
     }
 
     async fn every_connection(&self, owner: Uid) -> Result<Vec<crate::Connection>> {
@@ -139,9 +139,9 @@ impl Copying for SqliteStore {
     async fn copy_activities(&self, all: Vec<ActivityRecord>) -> Result<()> {
         let facets = Arc::clone(&self.facets);
         self.write(move |connection| {
-            all.iter().try_for_each(|whole| {
-                activities::put_activity(connection, &facets, &whole.activity, whole.prior.as_ref())?;
-                put_claim(connection, whole)
+            all.iter().try_for_each(|record| {
+                activities::put_activity(connection, &facets, &record.activity, record.prior.as_ref())?;
+                put_claim(connection, record)
             })
         })
         .await
@@ -149,11 +149,11 @@ impl Copying for SqliteStore {
 
     async fn copy_removals(&self, owner: Uid, removals: Vec<Removal>) -> Result<()> {
         self.write(move |connection| {
-            let mut note = connection.prepare_cached(
+            let mut insert = connection.prepare_cached(
                 "INSERT INTO removal (uid, aid, ver) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
             )?;
             removals.iter().try_for_each(|Removal { id, version, .. }| {
-                Ok(note.execute(params![owner.0, id.as_bytes(), version.0]).map(drop)?)
+                Ok(insert.execute(params![owner.0, id.as_bytes(), version.0]).map(drop)?)
             })
         })
         .await
@@ -167,15 +167,15 @@ impl Copying for SqliteStore {
         .await
     }
 
-    async fn copied(&self) -> Result<Option<String>> {
+    async fn copy_progress(&self) -> Result<Option<String>> {
         self.read(|connection| {
-            let mut noted = connection.prepare_cached("SELECT value FROM fact WHERE name = ?1")?;
-            Ok(noted.query_row([PROGRESS], |row| row.get(0)).optional()?)
+            let mut stored = connection.prepare_cached("SELECT value FROM fact WHERE name = ?1")?;
+            Ok(stored.query_row([PROGRESS], |row| row.get(0)).optional()?)
         })
         .await
     }
 
-    async fn note_copied(&self, progress: &str) -> Result<()> {
+    async fn set_copy_progress(&self, progress: &str) -> Result<()> {
         let progress = progress.to_owned();
         self.write(move |connection| {
             Ok(connection.prepare_cached(PUT_FACT)?.execute([PROGRESS, &progress]).map(drop)?)
@@ -183,9 +183,9 @@ impl Copying for SqliteStore {
         .await
     }
 
-    async fn go_on_above(&self, last: Position) -> Result<()> {
+    async fn continue_log_above(&self, last: Position) -> Result<()> {
         self.write(move |connection| {
-            // The first position that is this file's own counts as given: whoever begins to read now has seen it.
+            // The first position counts as assigned: a reader that begins now has seen it.
             let next = seq(last).saturating_add(1).max(end_of_log(connection)?);
             connection.prepare_cached("DELETE FROM sqlite_sequence WHERE name = 'task'")?.execute([])?;
             connection

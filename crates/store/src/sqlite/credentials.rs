@@ -1,5 +1,4 @@
-//! Pre-shared keys and applications. Rows are never deleted: revoked and removed ones must stay known as
-//! such.
+//! Pre-shared keys and applications. Rows are never deleted: revoked keys and removed applications must stay known.
 
 use super::SqliteStore;
 use super::values::{millis, optional_millis};
@@ -8,7 +7,7 @@ use async_trait::async_trait;
 use model::{Application, Key, KeyId, Millis, Scopes, Uid};
 use rusqlite::{Connection, Row, params};
 
-/// Scopes by whether writing is among them.
+/// Scopes from the column `writes`.
 pub(super) fn scopes(row: &Row<'_>, column: usize) -> Result<Scopes> {
     Ok(if row.get(column)? { Scopes::ReadWrite } else { Scopes::Read })
 }
@@ -60,7 +59,7 @@ impl Credentials for SqliteStore {
     async fn add_key(&self, key: &Key) -> Result<()> {
         let key = key.clone();
         self.write(move |connection| {
-            // Doing nothing the second time keeps a revocation that came between.
+            // A repeated insert does nothing, so it keeps a revocation in between.
             connection
                 .prepare_cached(
                     "INSERT INTO key

@@ -6,32 +6,31 @@ use crate::Result;
 use model::{Entry, EntryReason, Position, Uid};
 use rusqlite::{Connection, params};
 
-/// Facet, received and published never change, so an entry's keys never move. The rest is as the latest write says, by
-/// version, then position, then who could see what was before, the wider later. So the order of writes is nothing.
+/// Facet and times never change, so the keys of an entry never move. The other columns come from the latest write by
+/// version, then position, then prior visibility (the wider wins). So the order of writes does not matter.
 const PUT: &str = "INSERT INTO entry (uid, run, received_ms, aid, published_ms, actor, ver, flags, seq)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
      ON CONFLICT (uid, run, received_ms, aid) DO UPDATE
      SET ver = excluded.ver, flags = excluded.flags, seq = excluded.seq
      WHERE (excluded.ver, excluded.seq, excluded.flags / 8 % 4) > (entry.ver, entry.seq, entry.flags / 8 % 4)";
 
-const NOTE_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms) VALUES (?1, ?2, ?3, ?4)
+const PUT_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms) VALUES (?1, ?2, ?3, ?4)
      ON CONFLICT (uid, run) DO UPDATE SET received_ms = max(received_ms, excluded.received_ms),
      published_ms = max(published_ms, excluded.published_ms)
      WHERE excluded.received_ms > received_ms OR excluded.published_ms > published_ms";
 
-/// The number of a run: a facet in a reason.
-pub(super) fn run(facet: i64, one: EntryReason) -> i64 {
-    facet * 4 + i64::from(one.number())
+/// The number of a run, for a facet and a reason.
+pub(super) fn run(facet: i64, reason: EntryReason) -> i64 {
+    facet * 4 + i64::from(reason.number())
 }
 
-/// Facet and reason of a run, if there is such a reason.
+/// Facet and reason of a run. `None` if the number is invalid.
 pub(super) fn facet_and_reason(run: i64) -> Option<(i64, EntryReason)> {
-    let one = EntryReason::ALL.into_iter().find(|one| i64::from(one.number()) == run & 3);
-    one.map(|one| (run >> 2, one))
+    let reason = EntryReason::ALL.into_iter().find(|reason| i64::from(reason.number()) == run & 3);
+    reason.map(|reason| (run >> 2, reason))
 }
 
-/// Writes an entry into the account's collection, a row for each of its reasons, within the present
-/// transaction.
+/// Writes an entry into a collection, one row per reason, within the current transaction.
 pub(super) fn put(
     connection: &Connection,
     facets: &Facets,
@@ -40,10 +39,10 @@ pub(super) fn put(
     at: Position,
 ) -> Result<()> {
     let facet = facets.number(connection, &entry.facet)?;
-    for one in entry.reasons.iter() {
-        let run = run(facet, one);
+    for reason in entry.reasons.iter() {
+        let run = run(facet, reason);
         let newest = [owner.0, run, entry.received.0, entry.published.0];
-        connection.prepare_cached(NOTE_RUN)?.execute(newest)?;
+        connection.prepare_cached(PUT_RUN)?.execute(newest)?;
         connection.prepare_cached(PUT)?.execute(params![
             owner.0,
             run,

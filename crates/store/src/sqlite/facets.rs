@@ -1,7 +1,7 @@
-//! The dictionary of facets, with a copy in memory.
+//! The dictionary of facets, cached in memory.
 //!
-//! Rows are never changed or deleted, so whatever the copy has is right, whoever else writes to the file. It
-//! holds committed rows only: one that is taken back must not leave its number behind.
+//! Rows are never changed or deleted, so a cached row stays valid, even if other processes write to the file. Only
+//! committed rows are cached: a row that is rolled back must not leave its number behind.
 
 use super::values::{corrupt, kind, verb};
 use crate::Result;
@@ -14,20 +14,20 @@ use std::sync::{Arc, PoisonError, RwLock};
 #[derive(Default)]
 pub(super) struct Facets {
     known: RwLock<Known>,
-    /// The writer met one that is not in the copy.
-    behind: AtomicBool,
+    /// The writer used a facet that is not cached.
+    is_stale: AtomicBool,
 }
 
 #[derive(Default)]
 struct Known {
     last: i64,
-    /// By number: numbers are given one after the other.
+    /// By number: numbers are assigned consecutively.
     facets: Arc<Vec<Option<Arc<Facet>>>>,
     numbers: HashMap<Arc<Facet>, i64>,
 }
 
 impl Facets {
-    /// The copy as it is now, for many look-ups at the cost of one.
+    /// The current cache, for many look-ups at the cost of one lock.
     pub(super) fn view(&self) -> View<'_> {
         View { facets: self, known: self.snapshot() }
     }
@@ -40,7 +40,7 @@ impl Facets {
         self.known.read().unwrap_or_else(PoisonError::into_inner).numbers.get(facet).copied()
     }
 
-    /// The facet's number, for readers; `None`: nothing has it.
+    /// The number of a facet, for readers. `None`: it is not in the dictionary.
     pub(super) fn find(&self, connection: &Connection, facet: &Facet) -> Result<Option<i64>> {
         let known = self.known_number(facet);
         if known.is_some() {
@@ -50,12 +50,12 @@ impl Facets {
         Ok(self.known_number(facet))
     }
 
-    /// The facet's number, for the writer: a new one is given within the present transaction.
+    /// The number of a facet, for the writer. A new one is assigned within the current transaction.
     pub(super) fn number(&self, connection: &Connection, facet: &Facet) -> Result<i64> {
         if let Some(number) = self.known_number(facet) {
             return Ok(number);
         }
-        self.behind.store(true, Ordering::Relaxed);
+        self.is_stale.store(true, Ordering::Relaxed);
         let words = params![facet.service, facet.kind.as_str(), facet.verb.as_str()];
         let found = connection
             .prepare_cached("SELECT id FROM facet WHERE service = ?1 AND kind = ?2 AND verb = ?3")?
@@ -69,9 +69,9 @@ impl Facets {
         }
     }
 
-    /// Takes in what the writer met, once it is committed.
+    /// Caches the facets that the writer used, after the commit.
     pub(super) fn catch_up(&self, connection: &Connection) -> Result<()> {
-        if self.behind.swap(false, Ordering::Relaxed) { self.load(connection) } else { Ok(()) }
+        if self.is_stale.swap(false, Ordering::Relaxed) { self.load(connection) } else { Ok(()) }
     }
 
     fn load(&self, connection: &Connection) -> Result<()> {
@@ -83,11 +83,11 @@ impl Facets {
             let number = row.get(0)?;
             let facet = Arc::new(Facet { service: row.get(1)?, kind: kind(row, 2)?, verb: verb(row, 3)? });
             known.last = number;
-            let at = usize::try_from(number).map_err(|_| corrupt("a facet of a negative number"))?;
+            let at = usize::try_from(number).map_err(|_| corrupt("negative facet number"))?;
             let facets = Arc::make_mut(&mut known.facets);
             facets.resize(facets.len().max(at + 1), None);
-            if let Some(offset) = facets.get_mut(at) {
-                *offset = Some(Arc::clone(&facet));
+            if let Some(slot) = facets.get_mut(at) {
+                *slot = Some(Arc::clone(&facet));
             }
             known.numbers.insert(facet, number);
         }
@@ -95,21 +95,21 @@ impl Facets {
     }
 }
 
-/// The copy as it was, brought up to date where a number is newer.
+/// A snapshot of the cache, refreshed if a number is missing.
 pub(super) struct View<'a> {
     facets: &'a Facets,
     known: Arc<Vec<Option<Arc<Facet>>>>,
 }
 
 impl View<'_> {
-    /// The facet of that number, which comes from a row that this connection can see.
-    pub(super) fn one(&mut self, connection: &Connection, number: i64) -> Result<&Arc<Facet>> {
+    /// The facet with this number, which comes from a row that this connection can see.
+    pub(super) fn get(&mut self, connection: &Connection, number: i64) -> Result<&Arc<Facet>> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         if self.known.get(at).is_none_or(Option::is_none) {
             self.facets.load(connection)?;
             self.known = self.facets.snapshot();
         }
         let found = self.known.get(at).and_then(Option::as_ref);
-        found.ok_or_else(|| corrupt("a facet that is not in the dictionary"))
+        found.ok_or_else(|| corrupt("facet number not in the dictionary"))
     }
 }

@@ -1,5 +1,4 @@
-//! By which way what is followed comes into collections: decisions and registers, a row each. There is one writer, so
-//! whoever decides is alone.
+//! Fan-out modes, fan-out states and dormancy, one row each. There is a single writer, so an assignment has no race.
 
 use super::credentials::all;
 use super::values::{corrupt, count, optional_millis, position, seq, version};
@@ -17,9 +16,9 @@ const PUT_FANOUT_STATE: &str = "INSERT INTO fanout_state (uid, ver, stage) VALUE
      ON CONFLICT (uid) DO UPDATE SET ver = excluded.ver, stage = excluded.stage
      WHERE excluded.ver > fanout_state.ver";
 
-const DECIDED: &str = "SELECT pulled FROM fanout_mode WHERE follower = ?1 AND followee = ?2";
-/// What was decided stays; an edge that ended by its version does not begin by it.
-const NOTE_EDGE: &str = "INSERT INTO fanout_mode (follower, followee, pulled, ver, follows, seq)
+const ASSIGNED: &str = "SELECT pulled FROM fanout_mode WHERE follower = ?1 AND followee = ?2";
+/// The assigned mode stays. An edge that ended with a version does not begin with the same version.
+const PUT_EDGE: &str = "INSERT INTO fanout_mode (follower, followee, pulled, ver, follows, seq)
      VALUES (?1, ?2, ?3, ?4, TRUE, ?5)
      ON CONFLICT (follower, followee) DO UPDATE SET ver = excluded.ver, follows = TRUE, seq = excluded.seq
      WHERE excluded.ver > fanout_mode.ver OR excluded.ver = fanout_mode.ver AND fanout_mode.follows AND excluded.seq > fanout_mode.seq";
@@ -34,16 +33,16 @@ pub(super) const PUSHED: &str = "SELECT follower, seq FROM fanout_mode INDEXED B
 
 pub(super) const DELIVERY_STATE: &str =
     "SELECT ver, dormancy, seq, read_ms FROM delivery_state WHERE uid = ?1";
-const NOTE_READ: &str = "INSERT INTO delivery_state (uid, read_ms) VALUES (?1, ?2)
+const PUT_READ: &str = "INSERT INTO delivery_state (uid, read_ms) VALUES (?1, ?2)
      ON CONFLICT (uid) DO UPDATE SET read_ms = excluded.read_ms
      WHERE delivery_state.read_ms IS NULL OR excluded.read_ms > delivery_state.read_ms";
-/// Of two that are dormant by one version the earlier position stays.
+/// Of two `Dormant` states with the same version the earlier position wins.
 const PUT_DORMANCY: &str = "INSERT INTO delivery_state (uid, ver, dormancy, seq) VALUES (?1, ?2, ?3, ?4)
      ON CONFLICT (uid) DO UPDATE SET ver = excluded.ver, dormancy = excluded.dormancy, seq = excluded.seq
      WHERE excluded.ver > delivery_state.ver
      OR excluded.ver = delivery_state.ver AND excluded.dormancy = 1 AND delivery_state.dormancy = 1 AND excluded.seq < delivery_state.seq";
 
-/// Asleep comes before every position.
+/// Dormant (NULL) is before every position.
 const PUT_EDGE_DORMANCY: &str =
     "INSERT INTO edge_dormancy (followee, follower, ver, seq) VALUES (?1, ?2, ?3, ?4)
      ON CONFLICT (followee, follower) DO UPDATE SET ver = excluded.ver, seq = excluded.seq
@@ -65,7 +64,10 @@ fn stage_number(stage: FanoutStage) -> i64 {
 fn fanout_state(row: &Row<'_>) -> Result<FanoutState> {
     let number: i64 = row.get(1)?;
     let stage = STAGES.into_iter().find(|stage| stage_number(*stage) == number);
-    Ok(FanoutState { version: version(row, 0)?, stage: stage.ok_or_else(|| corrupt("not a stage"))? })
+    Ok(FanoutState {
+        version: version(row, 0)?,
+        stage: stage.ok_or_else(|| corrupt("invalid fan-out stage"))?,
+    })
 }
 
 /// From a row of [`DELIVERY_STATE`].
@@ -74,7 +76,7 @@ fn last_read(row: &Row<'_>) -> Result<LastRead> {
         0 => Dormancy::Active,
         1 => Dormancy::Dormant { since: position(row, 2)? },
         2 => Dormancy::CatchingUp { since: position(row, 2)? },
-        _ => return Err(corrupt("not a dormancy")),
+        _ => return Err(corrupt("invalid dormancy")),
     };
     Ok(LastRead { at: optional_millis(row, 3)?, version: version(row, 0)?, dormancy })
 }
@@ -90,7 +92,7 @@ fn last_read_of(connection: &Connection, uid: Uid) -> Result<LastRead> {
     Ok(found.unwrap_or_default())
 }
 
-/// `false`: the stored dormancy is as late or later.
+/// `false`: the stored version is equal or later.
 fn put_dormancy(connection: &Connection, uid: Uid, version: Version, dormancy: Dormancy) -> Result<bool> {
     let (number, since) = match dormancy {
         Dormancy::Active => (0, None),
@@ -101,28 +103,28 @@ fn put_dormancy(connection: &Connection, uid: Uid, version: Version, dormancy: D
     Ok(put.execute(params![uid.0, version.0, number, since])? > 0)
 }
 
-fn decide(connection: &Connection, follower: Uid, followee: Uid, most: usize) -> Result<bool> {
-    let decided = connection
-        .prepare_cached(DECIDED)?
+fn is_pulled(connection: &Connection, follower: Uid, followee: Uid, max_pulled: usize) -> Result<bool> {
+    let assigned = connection
+        .prepare_cached(ASSIGNED)?
         .query_row([follower.0, followee.0], |row| row.get(0))
         .optional()?;
-    if let Some(pulled) = decided {
+    if let Some(pulled) = assigned {
         return Ok(pulled);
     }
-    let others: i64 = connection.prepare_cached(PULLS_FROM)?.query_row([follower.0], |row| row.get(0))?;
-    Ok(others < count(most))
+    let pulled: i64 = connection.prepare_cached(PULLS_FROM)?.query_row([follower.0], |row| row.get(0))?;
+    Ok(pulled < count(max_pulled))
 }
 
 #[async_trait]
 impl FanoutModes for SqliteStore {
     async fn fanout_states(&self, uids: &[Uid]) -> Result<Vec<FanoutState>> {
-        self.read_together(|connection| {
+        self.read_snapshot(|connection| {
             let mut statement = connection.prepare_cached(FANOUT_STATE)?;
-            let mut one = |uid: &Uid| {
+            let mut find = |uid: &Uid| {
                 let found = statement.query([uid.0])?.next()?.map(fanout_state).transpose()?;
                 Ok(found.unwrap_or_default())
             };
-            uids.iter().map(&mut one).collect()
+            uids.iter().map(&mut find).collect()
         })
         .await
     }
@@ -142,12 +144,12 @@ impl FanoutModes for SqliteStore {
         followee: Uid,
         since: Position,
         version: Version,
-        most: usize,
+        max_pulled: usize,
     ) -> Result<FanoutMode> {
         self.write(move |connection| {
-            let pulled = decide(connection, follower, followee, most)?;
+            let pulled = is_pulled(connection, follower, followee, max_pulled)?;
             let edge = params![follower.0, followee.0, pulled, version.0, seq(since)];
-            connection.prepare_cached(NOTE_EDGE)?.execute(edge)?;
+            connection.prepare_cached(PUT_EDGE)?.execute(edge)?;
             Ok(if pulled { FanoutMode::Pull } else { FanoutMode::Push })
         })
         .await
@@ -171,7 +173,7 @@ impl FanoutModes for SqliteStore {
     }
 
     async fn delivery_state(&self, uid: Uid) -> Result<DeliveryState> {
-        self.read_together(|connection| {
+        self.read_snapshot(|connection| {
             let LastRead { version, dormancy, .. } = last_read_of(connection, uid)?;
             Ok(DeliveryState { version, dormancy, pulled: all(connection, PULLED, [uid.0], uid_and_since)? })
         })
@@ -181,13 +183,13 @@ impl FanoutModes for SqliteStore {
     async fn note_read(&self, uid: Uid, at: Millis) -> Result<()> {
         self.writer
             .write_one(move |connection| {
-                Ok(connection.prepare_cached(NOTE_READ)?.execute([uid.0, at.0]).map(drop)?)
+                Ok(connection.prepare_cached(PUT_READ)?.execute([uid.0, at.0]).map(drop)?)
             })
             .await
     }
 
     async fn last_reads(&self, uids: &[Uid]) -> Result<Vec<LastRead>> {
-        self.read_together(|connection| uids.iter().map(|uid| last_read_of(connection, *uid)).collect()).await
+        self.read_snapshot(|connection| uids.iter().map(|uid| last_read_of(connection, *uid)).collect()).await
     }
 
     async fn put_dormancy(&self, uid: Uid, version: Version, dormancy: Dormancy) -> Result<()> {
@@ -228,15 +230,15 @@ impl FanoutModes for SqliteStore {
         };
         self.write(move |connection| {
             let mut put = connection.prepare_cached(PUT_EDGE_DORMANCY)?;
-            let mut note = |followee: &Uid| {
+            let mut write = |followee: &Uid| {
                 Ok(put.execute(params![followee.0, follower.0, version.0, active]).map(drop)?)
             };
-            followees.iter().try_for_each(&mut note)
+            followees.iter().try_for_each(&mut write)
         })
         .await
     }
 
     async fn followed_entries(&self, owner: Uid, own: &[Entry]) -> Result<Vec<Option<Entry>>> {
-        self.read_together(|connection| feed::followed::entries(connection, &self.facets, owner, own)).await
+        self.read_snapshot(|connection| feed::followed::entries(connection, &self.facets, owner, own)).await
     }
 }

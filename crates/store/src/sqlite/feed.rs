@@ -3,10 +3,10 @@
 mod arrivals;
 pub(super) mod followed;
 mod merge;
-mod recent;
+mod page_cache;
 mod row;
 
-pub(super) use recent::Recent;
+pub(super) use page_cache::PageCache;
 
 use super::values::seq;
 use super::{SqliteStore, entries, log};
@@ -17,9 +17,9 @@ use rusqlite::{Connection, params};
 use std::sync::Arc;
 
 impl SqliteStore {
-    fn one_slice(&self, connection: &Connection, slice: &Slice<'_>) -> Result<Vec<Entry>> {
+    fn read_slice(&self, connection: &Connection, slice: &Slice<'_>) -> Result<Vec<Entry>> {
         let read = || merge::slice(connection, &self.facets, &self.counters, slice);
-        self.recent.slice(connection, slice, read)
+        self.pages.slice(connection, slice, read)
     }
 }
 
@@ -36,12 +36,12 @@ impl Feeds for SqliteStore {
     }
 
     async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>> {
-        self.read_together(|connection| self.one_slice(connection, slice)).await
+        self.read_snapshot(|connection| self.read_slice(connection, slice)).await
     }
 
     async fn slices(&self, slices: &[Slice<'_>]) -> Result<Vec<Vec<Entry>>> {
-        self.read_together(|connection| {
-            slices.iter().map(|slice| self.one_slice(connection, slice)).collect()
+        self.read_snapshot(|connection| {
+            slices.iter().map(|slice| self.read_slice(connection, slice)).collect()
         })
         .await
     }
@@ -49,9 +49,9 @@ impl Feeds for SqliteStore {
     async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
         let owners = owners.to_vec();
         self.write(move |connection| {
-            let mut note = connection
+            let mut insert = connection
                 .prepare_cached("INSERT INTO change (uid, seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
-            owners.iter().try_for_each(|owner| Ok(note.execute([owner.0, seq(at)]).map(drop)?))
+            owners.iter().try_for_each(|owner| Ok(insert.execute([owner.0, seq(at)]).map(drop)?))
         })
         .await
     }
@@ -63,9 +63,9 @@ impl Feeds for SqliteStore {
         floor: Position,
         limit: usize,
     ) -> Result<Vec<Arrival>> {
-        self.read_together(|connection| {
-            let asked = arrivals::ArrivalQuery { after, floor, limit };
-            arrivals::read(connection, &self.facets, &self.counters, owner, asked)
+        self.read_snapshot(|connection| {
+            let query = arrivals::ArrivalQuery { after, floor, limit };
+            arrivals::read(connection, &self.facets, &self.counters, owner, query)
         })
         .await
     }
@@ -77,10 +77,10 @@ impl Feeds for SqliteStore {
         floor: Position,
         limit: usize,
     ) -> Result<Vec<Vec<Entry>>> {
-        self.read_together(|connection| {
-            let asked = arrivals::ArrivalQuery { after, floor, limit };
+        self.read_snapshot(|connection| {
+            let query = arrivals::ArrivalQuery { after, floor, limit };
             let own = |owner: &Uid| {
-                arrivals::entries(connection, arrivals::OWN, &self.facets, &self.counters, *owner, asked)
+                arrivals::entries(connection, arrivals::OWN, &self.facets, &self.counters, *owner, query)
             };
             owners.iter().map(own).collect()
         })
@@ -95,13 +95,13 @@ impl Feeds for SqliteStore {
         version: Version,
     ) -> Result<Option<Position>> {
         self.write(move |connection| {
-            let noted = connection
+            let written = connection
                 .prepare_cached(
                     "INSERT INTO removal (uid, aid, ver) VALUES (?1, ?2, ?3)
                      ON CONFLICT (uid, aid) DO UPDATE SET ver = excluded.ver WHERE excluded.ver > ver",
                 )?
                 .execute(params![owner.0, id.as_bytes(), version.0])?;
-            if noted == 0 {
+            if written == 0 {
                 return Ok(None);
             }
             log::append(connection, &Work::Removal { owner, id }).map(Some)
@@ -110,8 +110,8 @@ impl Feeds for SqliteStore {
     }
 
     async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>> {
-        self.read_together(|connection| {
-            // Most accounts never removed anything: one look instead of one for each item.
+        self.read_snapshot(|connection| {
+            // Most accounts have never removed anything: one query instead of one per item.
             let mut any = connection.prepare_cached("SELECT 1 FROM removal WHERE uid = ?1 LIMIT 1")?;
             if !any.exists([owner.0])? {
                 return Ok(vec![false; items.len()]);
@@ -132,10 +132,9 @@ mod tests {
     use super::{arrivals, followed, merge};
     use rusqlite::StatementStatus;
 
-    /// Every statement that reads collections, or by which way they are filled, goes straight to where its rows lie, and
-    /// reads them in order.
+    /// Every statement that reads collections or fan-out modes searches an index, and reads its rows in order.
     #[test]
-    fn plans() {
+    fn statements_use_their_indexes() {
         let directory = std::env::temp_dir().join(format!("tofrom-plans-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let path = directory.join("store.db");
@@ -174,7 +173,7 @@ mod tests {
             (
                 graph::FOLLOWERS,
                 "SEARCH follower USING PRIMARY KEY (followee=? AND follower>?)\n\
-                 SEARCH dormancy USING PRIMARY KEY (followee=? AND follower=?) LEFT-JOIN",
+                 SEARCH edge_dormancy USING PRIMARY KEY (followee=? AND follower=?) LEFT-JOIN",
             ),
         ] {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();

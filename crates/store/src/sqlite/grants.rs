@@ -1,5 +1,5 @@
-//! Temporary credentials, access tokens, nonces, sessions and tickets. There is one writer, so a condition in an UPDATE is all
-//! that a step that is taken once needs.
+//! Temporary credentials, access tokens, nonces, sessions and tickets. There is a single writer, so a step that may
+//! happen only once is an UPDATE with a condition.
 
 use super::SqliteStore;
 use super::credentials::{all, scopes};
@@ -9,21 +9,21 @@ use async_trait::async_trait;
 use model::{AccessToken, Millis, Progress, Purpose, Session, Temporary, Ticket, Uid};
 use rusqlite::{Connection, Row, params};
 
-const ASKED: i64 = 0;
+const REQUESTED: i64 = 0;
 const ALLOWED: i64 = 1;
 const REFUSED: i64 = 2;
 const EXCHANGED: i64 = 3;
 
-/// How many rows of a kind are forgotten in one write, so that nobody waits long behind it.
-const FORGOTTEN_AT_ONCE: usize = 5_000;
+/// The number of rows deleted in one write, so that other writes do not wait long.
+const DELETE_BATCH: usize = 5_000;
 
 fn temporary(row: &Row<'_>) -> Result<Temporary> {
     let progress = match row.get(6)? {
-        ASKED => Progress::Requested,
+        REQUESTED => Progress::Requested,
         ALLOWED => Progress::Allowed { by: Uid(row.get(7)?), verifier: row.get(8)?, epoch: row.get(10)? },
         REFUSED => Progress::Refused,
         EXCHANGED => Progress::Exchanged { token: row.get(9)? },
-        _ => return Err(corrupt("not a step of temporary credentials")),
+        _ => return Err(corrupt("invalid progress of temporary credentials")),
     };
     Ok(Temporary {
         key: row.get(0)?,
@@ -51,7 +51,7 @@ fn token(row: &Row<'_>) -> Result<AccessToken> {
     })
 }
 
-/// Writes a token. To do so again changes nothing, and keeps a revocation that came between.
+/// Writes a token. Repeating it changes nothing, and keeps a revocation in between.
 pub(super) fn put_token(connection: &Connection, token: &AccessToken) -> Result<()> {
     connection
         .prepare_cached(
@@ -106,8 +106,8 @@ fn find_temporary(connection: &Connection, key: &str) -> Result<Option<Temporary
     statement.query([key])?.next()?.map(temporary).transpose()
 }
 
-/// Whether the temporary credentials have come exactly this far: then whoever asks for that step took it.
-fn has_come_to(connection: &Connection, key: &str, progress: &Progress) -> Result<bool> {
+/// Whether the temporary credentials have exactly this progress. Then this caller has taken the step.
+fn has_progress(connection: &Connection, key: &str, progress: &Progress) -> Result<bool> {
     Ok(find_temporary(connection, key)?.is_some_and(|found| found.progress == *progress))
 }
 
@@ -128,7 +128,7 @@ impl Grants for SqliteStore {
                     new.callback,
                     new.scopes.can_write(),
                     new.expires.0,
-                    ASKED
+                    REQUESTED
                 ])?;
             Ok(())
         })
@@ -157,10 +157,10 @@ impl Grants for SqliteStore {
                     step,
                     by.map(|(uid, _)| uid),
                     verifier,
-                    ASKED,
+                    REQUESTED,
                     by.map(|(_, epoch)| epoch)
                 ])?;
-            has_come_to(connection, &key, &decision)
+            has_progress(connection, &key, &decision)
         })
         .await
     }
@@ -174,7 +174,7 @@ impl Grants for SqliteStore {
                 )?
                 .execute(params![key, token.key, EXCHANGED, ALLOWED])?;
             if taken == 0 {
-                return has_come_to(connection, &key, &Progress::Exchanged { token: token.key });
+                return has_progress(connection, &key, &Progress::Exchanged { token: token.key });
             }
             put_token(connection, &token)?;
             Ok(true)
@@ -232,8 +232,8 @@ impl Grants for SqliteStore {
         .await
     }
 
-    async fn reseal(&self, which: &Secret, before: &[u8], after: &[u8]) -> Result<bool> {
-        let (statement, key) = match which {
+    async fn reseal(&self, secret: &Secret, before: &[u8], after: &[u8]) -> Result<bool> {
+        let (statement, key) = match secret {
             Secret::Application(key) => (
                 "UPDATE application SET sealed_secret = ?3 WHERE key = ?1 AND sealed_secret IN (?2, ?3)",
                 key,
@@ -251,7 +251,7 @@ impl Grants for SqliteStore {
 
     async fn claim_nonce(&self, nonce: &Nonce) -> Result<bool> {
         let nonce = *nonce;
-        // Every signed request waits for this.
+        // One statement without a savepoint, because every signed request waits for it.
         let claim = move |connection: &Connection| {
             let claimed = connection
                 .prepare_cached(
@@ -377,10 +377,10 @@ impl Grants for SqliteStore {
         ] {
             loop {
                 let forget = move |connection: &Connection| {
-                    let bounds = params![now.0, count(FORGOTTEN_AT_ONCE)];
+                    let bounds = params![now.0, count(DELETE_BATCH)];
                     Ok(connection.prepare_cached(statement)?.execute(bounds)?)
                 };
-                if self.write(forget).await? < FORGOTTEN_AT_ONCE {
+                if self.write(forget).await? < DELETE_BATCH {
                     break;
                 }
             }

@@ -1,5 +1,5 @@
-//! Edges. The follower's end has the whole state of every edge that ever was, the followee's end only who
-//! follows now; both are written in one transaction.
+//! Edges. The follower's end has the state of every edge, including ended ones; the followee's end only live ones.
+//! Both are written in one transaction.
 
 use super::credentials::all;
 use super::values::{activity_id, corrupt, count, millis, optional_millis, position, seq, version};
@@ -21,7 +21,7 @@ pub(super) const FOLLOWERS: &str =
      WHERE follower.followee = ?1 AND follower.follower > ?2 ORDER BY follower.follower LIMIT ?3";
 
 /// From a row of [`FOLLOWERS`].
-fn one_who_follows(row: &Row<'_>) -> Result<Follower> {
+fn follower(row: &Row<'_>) -> Result<Follower> {
     let dormancy = match (row.get::<_, Option<i64>>(3)?, row.get::<_, Option<i64>>(4)?) {
         (None, _) => None,
         (Some(_), None) => Some(EdgeDormancy::Dormant),
@@ -35,12 +35,12 @@ pub(super) fn edge(row: &Row<'_>) -> Result<Edge> {
     let from = match (optional_millis(row, 3)?, row.get_ref(4)?) {
         (Some(time), _) => Some(SortKey { time, id: activity_id(row, 4)? }),
         (None, rusqlite::types::ValueRef::Null) => None,
-        (None, _) => return Err(corrupt("an edge from an identifier without a time")),
+        (None, _) => return Err(corrupt("edge with an identifier but no time")),
     };
     Ok(Edge { version: version(row, 0)?, following: row.get(1)?, since: millis(row, 2)?, from })
 }
 
-/// Writes an edge's state. `false`: the stored version is as late or later.
+/// Writes an edge. `false`: the stored version is equal or later.
 pub(super) fn put(connection: &Connection, follower: Uid, followee: Uid, edge: &Edge) -> Result<bool> {
     let newer = connection.prepare_cached(PUT)?.execute(params![
         follower.0,
@@ -79,14 +79,14 @@ impl Graph for SqliteStore {
     }
 
     async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>> {
-        self.read_together(|connection| {
+        self.read_snapshot(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT ver, follows, since_ms, from_ms, from_aid FROM following
                  WHERE follower = ?1 AND followee = ?2",
             )?;
-            let mut one =
+            let mut find =
                 |followee: &Uid| statement.query([follower.0, followee.0])?.next()?.map(edge).transpose();
-            followees.iter().map(&mut one).collect()
+            followees.iter().map(&mut find).collect()
         })
         .await
     }
@@ -110,6 +110,6 @@ impl Graph for SqliteStore {
 
     async fn followers(&self, followee: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<Follower>> {
         let from = [followee.0, after.map_or(i64::MIN, |uid| uid.0), count(limit)];
-        self.read_long(move |connection| all(connection, FOLLOWERS, from, one_who_follows)).await
+        self.read_long(move |connection| all(connection, FOLLOWERS, from, follower)).await
     }
 }

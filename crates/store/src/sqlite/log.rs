@@ -1,4 +1,4 @@
-//! The delivery log: rows that wait to be acknowledged.
+//! The delivery log: rows until they are acknowledged.
 
 mod columns;
 
@@ -11,37 +11,36 @@ use columns::{Columns, work};
 use model::{Millis, Position};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Everything before the oldest task that waits; with none waiting, everything that was ever appended.
+/// Everything before the oldest task; without tasks, everything that was ever appended.
 const FLOOR: &str = "SELECT coalesce((SELECT min(seq) - 1 FROM task),
      (SELECT seq FROM sqlite_sequence WHERE name = 'task'), 0)";
 
 const APPEND: &str = "INSERT INTO task
-     (kind, aid, ver, one, other, visibility, prior, accepted, attempts, not_before_ms)
+     (kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, not_before_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 const WAIT: &str = "INSERT INTO waiting
-     (kind, aid, ver, one, other, visibility, prior, accepted, attempts, not_before_ms)
+     (kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, not_before_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
-const COME_DUE: &str = "INSERT INTO task
-     (kind, aid, ver, one, other, visibility, prior, accepted, attempts, not_before_ms)
-     SELECT kind, aid, ver, one, other, visibility, prior, accepted, attempts, not_before_ms
+const REQUEUE_DUE: &str = "INSERT INTO task
+     (kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, not_before_ms)
+     SELECT kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, not_before_ms
      FROM waiting WHERE not_before_ms <= ?1 ORDER BY not_before_ms, number";
 
 const PENDING: &str =
-    "SELECT kind, aid, ver, one, other, visibility, prior, accepted, attempts, seq, not_before_ms
+    "SELECT kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, seq, not_before_ms
      FROM task ORDER BY seq LIMIT ?1";
 
-const BURY: &str = "INSERT INTO dead_letter
-     (kind, aid, ver, one, other, visibility, prior, accepted, attempts, why, at_ms)
+const PUT_DEAD_LETTER: &str = "INSERT INTO dead_letter
+     (kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, error, at_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
-const LETTERS: &str =
-    "SELECT kind, aid, ver, one, other, visibility, prior, accepted, attempts, number, why, at_ms
+const DEAD_LETTERS: &str =
+    "SELECT kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, number, error, at_ms
      FROM dead_letter WHERE number > ?1 ORDER BY number LIMIT ?2";
 
-/// Appends a task within the present transaction. Only one transaction writes at a time, so positions become
-/// visible in their order.
+/// Appends a task within the current transaction. There is one writer, so positions become visible in order.
 pub(super) fn append(connection: &Connection, work: &Work) -> Result<Position> {
     let seq = insert(connection, APPEND, work, 0, Millis(0))?;
     Ok(Position(seq.cast_unsigned()))
@@ -59,8 +58,8 @@ fn insert(
         c.kind,
         c.aid,
         c.ver,
-        c.one,
-        c.other,
+        c.uid,
+        c.other_uid,
         c.visibility,
         c.prior,
         c.accepted,
@@ -73,7 +72,7 @@ fn delete(connection: &Connection, at: Position) -> Result<bool> {
     Ok(connection.prepare_cached("DELETE FROM task WHERE seq = ?1")?.execute([seq(at)])? > 0)
 }
 
-/// Everything up to here has been delivered.
+/// Everything up to this position is delivered.
 pub(super) fn floor(connection: &Connection) -> Result<i64> {
     Ok(connection.prepare_cached(FLOOR)?.query_row([], |row| row.get(0))?)
 }
@@ -127,20 +126,20 @@ impl Log for SqliteStore {
             return Ok(());
         }
         self.write(move |connection| {
-            connection.prepare_cached(COME_DUE)?.execute([now.0])?;
-            let retracted = "DELETE FROM waiting WHERE not_before_ms <= ?1";
-            Ok(connection.prepare_cached(retracted)?.execute([now.0]).map(drop)?)
+            connection.prepare_cached(REQUEUE_DUE)?.execute([now.0])?;
+            let delete = "DELETE FROM waiting WHERE not_before_ms <= ?1";
+            Ok(connection.prepare_cached(delete)?.execute([now.0]).map(drop)?)
         })
         .await
     }
 
     async fn sweep(&self, _now: Millis) -> Result<usize> {
-        // Whatever was begun is in the log, because both are one transaction.
+        // A write and its task are one transaction, so no task is ever missing.
         Ok(0)
     }
 
     async fn oldest(&self, _now: Millis) -> Result<Position> {
-        // Nothing is forgotten; what was copied here from elsewhere says where it begins.
+        // Arrivals are never deleted. A copied store has the fact [`OLDEST`].
         let text = "SELECT value FROM fact WHERE name = ?1";
         let found: Option<String> = self
             .read(|connection| {
@@ -153,7 +152,7 @@ impl Log for SqliteStore {
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()> {
         let task = task.clone();
         self.write(move |connection| {
-            // Whoever acknowledged it meanwhile did what is to be done.
+            // If it was acknowledged in the meantime, it is done.
             if delete(connection, task.position)? {
                 insert(connection, WAIT, &task.work.moved_from(task.position), task.attempts, not_before)?;
             }
@@ -162,22 +161,22 @@ impl Log for SqliteStore {
         .await
     }
 
-    async fn dead_letter(&self, task: &Task, why: &str, at: Millis) -> Result<()> {
-        let (task, why) = (task.clone(), why.to_owned());
+    async fn dead_letter(&self, task: &Task, error: &str, at: Millis) -> Result<()> {
+        let (task, error) = (task.clone(), error.to_owned());
         self.write(move |connection| {
             if delete(connection, task.position)? {
                 let c = Columns::from(&task.work.moved_from(task.position));
-                connection.prepare_cached(BURY)?.execute(params![
+                connection.prepare_cached(PUT_DEAD_LETTER)?.execute(params![
                     c.kind,
                     c.aid,
                     c.ver,
-                    c.one,
-                    c.other,
+                    c.uid,
+                    c.other_uid,
                     c.visibility,
                     c.prior,
                     c.accepted,
                     task.attempts,
-                    why,
+                    error,
                     at.0
                 ])?;
             }
@@ -189,7 +188,7 @@ impl Log for SqliteStore {
     async fn dead_letters(&self, after: Option<u64>, limit: usize) -> Result<Vec<DeadLetter>> {
         let after = i64::try_from(after.unwrap_or(0)).unwrap_or(i64::MAX);
         self.read(|connection| {
-            let mut statement = connection.prepare_cached(LETTERS)?;
+            let mut statement = connection.prepare_cached(DEAD_LETTERS)?;
             let mut rows = statement.query(params![after, count(limit)])?;
             let mut letters = Vec::new();
             while let Some(row) = rows.next()? {
@@ -197,7 +196,7 @@ impl Log for SqliteStore {
                     number: row.get::<_, i64>(9)?.cast_unsigned(),
                     work: work(row)?,
                     attempts: row.get(8)?,
-                    why: row.get(10)?,
+                    error: row.get(10)?,
                     at: millis(row, 11)?,
                 });
             }
@@ -209,12 +208,12 @@ impl Log for SqliteStore {
     async fn replay(&self, number: u64) -> Result<bool> {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         self.write(move |connection| {
-            let again = "INSERT INTO task (kind, aid, ver, one, other, visibility, prior, accepted)
-                 SELECT kind, aid, ver, one, other, visibility, prior, accepted
+            let insert = "INSERT INTO task (kind, aid, ver, uid, other_uid, visibility, prior, accepted)
+                 SELECT kind, aid, ver, uid, other_uid, visibility, prior, accepted
                  FROM dead_letter WHERE number = ?1";
-            connection.prepare_cached(again)?.execute([number])?;
-            let retracted = "DELETE FROM dead_letter WHERE number = ?1";
-            Ok(connection.prepare_cached(retracted)?.execute([number])? > 0)
+            connection.prepare_cached(insert)?.execute([number])?;
+            let delete = "DELETE FROM dead_letter WHERE number = ?1";
+            Ok(connection.prepare_cached(delete)?.execute([number])? > 0)
         })
         .await
     }

@@ -1,5 +1,5 @@
-//! What a read costs beside the reading itself: the figures in the documentation of [`super`]. Run with
-//! `cargo test --release -p tofrom-store measure -- --ignored --nocapture`.
+//! Measures the overhead of a read: the figures in the documentation of [`super`]. Run with `cargo test --release -p
+//! tofrom-store measure -- --ignored --nocapture`.
 
 use super::{Options, SqliteStore};
 use crate::{Accounts, Activities, Feeds, NewAccount, Slice};
@@ -9,7 +9,7 @@ use model::{
 };
 use std::time::{Duration, Instant};
 
-/// CPU time of this process, in the kernel's hundredths of a second.
+/// CPU time of this process, which the kernel counts in hundredths of a second.
 fn cpu() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let after_name: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -17,9 +17,9 @@ fn cpu() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Runs `call` that often from 16 tasks and tells microseconds of CPU and of time for one.
+/// Runs `call` from 16 tasks and prints the microseconds of CPU and of time per call.
 async fn repeat<F>(
-    what: &str,
+    label: &str,
     calls: u32,
     call: impl Fn(SqliteStore) -> F + Copy + Send + 'static,
     store: &SqliteStore,
@@ -40,8 +40,8 @@ async fn repeat<F>(
     for task in tasks {
         task.await.unwrap();
     }
-    let one = |total: Duration| total.as_secs_f64() * 1e6 / f64::from(calls);
-    println!("{what}: {:.1} µs CPU, {:.1} µs", one(cpu() - cpu_before), one(start.elapsed()));
+    let per_call = |total: Duration| total.as_secs_f64() * 1e6 / f64::from(calls);
+    println!("{label}: {:.1} µs CPU, {:.1} µs", per_call(cpu() - cpu_before), per_call(start.elapsed()));
 }
 
 async fn account(store: &SqliteStore) -> Account {
@@ -99,8 +99,8 @@ async fn measure() {
     async fn inline(store: SqliteStore) {
         assert!(store.accounts(&[Uid(1)]).await.unwrap()[0].is_some());
     }
-    async fn aside(store: SqliteStore) {
-        let found = store.pool.aside(|connection| super::accounts::by_number(connection, Uid(1))).await;
+    async fn blocking(store: SqliteStore) {
+        let found = store.pool.blocking(|connection| super::accounts::by_number(connection, Uid(1))).await;
         assert!(found.unwrap().is_some());
     }
     async fn page(store: SqliteStore, order: Order) {
@@ -121,11 +121,11 @@ async fn measure() {
     }
     for _ in 0..2 {
         repeat("accounts, on the calling thread", 100_000, inline, &store).await;
-        repeat("accounts, on a thread that may block", 100_000, aside, &store).await;
+        repeat("accounts, on a blocking thread", 100_000, blocking, &store).await;
     }
     repeat("21 of 20 runs by received", 20_000, |store| page(store, Order::Received), &store).await;
     repeat("21 of 20 runs by published", 20_000, |store| page(store, Order::Published), &store).await;
-    repeat("21 states that are not there", 20_000, states, &store).await;
+    repeat("21 missing states", 20_000, states, &store).await;
     drop(store);
     std::fs::remove_dir_all(directory).unwrap();
 }

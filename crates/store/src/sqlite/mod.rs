@@ -1,13 +1,12 @@
-//! One machine: everything in one SQLite file.
+//! The engine for one machine: everything is in one SQLite file.
 //!
-//! - **Writes** go through one thread that commits them in groups (`writer`); another process may write to
-//!   the same file meanwhile (a command beside the running service), so positions and versions are always
-//!   asked of the file, never remembered.
-//! - **Reads** run right on the calling thread, with a connection from a small pool (`pool`): a page is made
-//!   of several. Looking an account up costs 2 to 3.5 µs of CPU in all that way, and 7 to 19 µs handed to a
-//!   thread that may block (`measure`, 16 callers on 2 cores). What takes longer (listings, backups, checks)
-//!   goes to such a thread.
-//! - **Collections** are runs of one facet in one reason, merged when they are read (`feed`).
+//! - **Writes** go through one thread that commits them in groups (`writer`). Another process may write to the same
+//!   file, such as a command beside the running server. So positions and versions are always read from the file,
+//!   never cached.
+//! - **Reads** run on the calling thread, with a connection from a small pool (`pool`): a page needs several.
+//!   Looking up an account costs 2 to 3.5 µs of CPU this way, and 7 to 19 µs on a blocking thread (`measure`, 16
+//!   callers on 2 cores). Long reads (listings, backups, checks) go to a blocking thread.
+//! - **Collections** are runs, one per facet and reason, that are merged by a read (`feed`).
 
 mod accounts;
 mod activities;
@@ -42,19 +41,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use writer::Writer;
 
-/// Prepared statements that each connection keeps: more than this engine has.
-const STATEMENTS: usize = 160;
+/// Prepared statements cached per connection: more than this engine has.
+const STATEMENT_CACHE: usize = 160;
 
-/// How the file is opened.
+/// Settings of the store.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Connections for reading; as many reads run at once.
+    /// The number of connections for reading, and so of concurrent reads.
     pub readers: usize,
     /// How long to wait for another process that is writing.
     pub busy_timeout: Duration,
-    /// How many writes may wait; who comes then waits before that.
+    /// The maximum number of queued writes. Further callers wait for room.
     pub queue: usize,
-    /// Answers without waiting for the disk. Only for tests: a loss of power loses what was answered.
+    /// Does not wait for the disk. Only for tests: a power failure loses acknowledged writes.
     pub synchronous_off: bool,
 }
 
@@ -70,20 +69,20 @@ impl Default for Options {
     }
 }
 
-/// A store in one file. Clones share it; the last one closes it.
+/// A store in one file. Clones share it, and dropping the last one closes it.
 #[derive(Clone)]
 pub struct SqliteStore {
     path: PathBuf,
-    // In this order: the writer closes last, and whoever closes last tidies the write-ahead log up.
+    // In this order: the writer closes last, and the last connection to close cleans up the write-ahead log.
     pool: Arc<Pool>,
     writer: Arc<Writer>,
     facets: Arc<Facets>,
-    recent: Arc<feed::Recent>,
+    pages: Arc<feed::PageCache>,
     counters: Arc<Counters>,
-    update_gates: Arc<crate::Gates>,
+    update_locks: Arc<crate::StripedLocks>,
 }
 
-/// What reading collections has cost since the start.
+/// The cost of collection reads since the start.
 #[derive(Default)]
 struct Counters {
     rows: AtomicU64,
@@ -101,7 +100,7 @@ impl Counters {
 }
 
 impl SqliteStore {
-    /// Opens the file, makes it if there is none, and brings its schema up to date.
+    /// Opens the file, creates it if it does not exist, and migrates its schema.
     pub fn open(path: &Path, options: Options) -> Result<SqliteStore> {
         connect::create_file(path)?;
         let writer = connect::writer(path, &options)?;
@@ -114,18 +113,18 @@ impl SqliteStore {
             pool,
             writer,
             facets,
-            recent: Arc::default(),
+            pages: Arc::default(),
             counters: Arc::default(),
-            update_gates: Arc::default(),
+            update_locks: Arc::default(),
         })
     }
 
-    /// How many entries' rows slices and arrivals have read since the start.
+    /// The number of entry rows that slices and arrivals have read since the start.
     pub fn rows_stepped(&self) -> u64 {
         self.counters.rows.load(Ordering::Relaxed)
     }
 
-    /// How many runs slices have met in the directory since the start.
+    /// The number of runs that slices have found in the directory since the start.
     pub fn runs_visited(&self) -> u64 {
         self.counters.runs.load(Ordering::Relaxed)
     }
@@ -135,9 +134,9 @@ impl SqliteStore {
         self.pool.inline(work).await
     }
 
-    /// A short read of several statements, all of one moment.
-    async fn read_together<T>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send) -> Result<T> {
-        self.pool.inline(|connection| pool::at_one_moment(connection, || work(connection))).await
+    /// A short read of several statements, all of one snapshot.
+    async fn read_snapshot<T>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send) -> Result<T> {
+        self.pool.inline(|connection| pool::snapshot(connection, || work(connection))).await
     }
 
     /// A read that may take long.
@@ -145,10 +144,10 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.pool.aside(work).await
+        self.pool.blocking(work).await
     }
 
-    /// A write in a transaction; it has happened durably when this returns.
+    /// A write in a transaction. It is durable when this returns.
     async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
@@ -182,13 +181,13 @@ impl Store for SqliteStore {
             connection
                 .prepare_cached("INSERT INTO fact (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
                 .execute([&name, &value])?;
-            let mut fixed = connection.prepare_cached("SELECT value FROM fact WHERE name = ?1")?;
-            Ok(fixed.query_row([&name], |row| row.get(0))?)
+            let mut stored = connection.prepare_cached("SELECT value FROM fact WHERE name = ?1")?;
+            Ok(stored.query_row([&name], |row| row.get(0))?)
         })
         .await
     }
 
-    fn update_gates(&self) -> &crate::Gates {
-        &self.update_gates
+    fn update_locks(&self) -> &crate::StripedLocks {
+        &self.update_locks
     }
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use model::Uid;
 use rusqlite::params;
 
-const NOTE: &str = "INSERT INTO network (owner, hash, expires_ms) VALUES (?1, ?2, ?3)
+const PUT: &str = "INSERT INTO network (owner, hash, expires_ms) VALUES (?1, ?2, ?3)
      ON CONFLICT (owner, hash) DO UPDATE SET expires_ms = max(expires_ms, excluded.expires_ms)";
 const TRIM: &str = "DELETE FROM network WHERE owner = ?1 AND hash NOT IN
      (SELECT hash FROM network WHERE owner = ?1 ORDER BY expires_ms DESC, hash DESC LIMIT ?2)";
@@ -19,7 +19,7 @@ impl Networks for SqliteStore {
     async fn note_network(&self, owner: Uid, network: &KnownNetwork) -> Result<()> {
         let KnownNetwork { hash, expires } = *network;
         self.write(move |connection| {
-            connection.prepare_cached(NOTE)?.execute(params![owner.0, hash, expires.0])?;
+            connection.prepare_cached(PUT)?.execute(params![owner.0, hash, expires.0])?;
             connection.prepare_cached(TRIM)?.execute([owner.0, count(MAX_NETWORKS)])?;
             Ok(())
         })

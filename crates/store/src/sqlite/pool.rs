@@ -1,4 +1,4 @@
-//! Connections for reading, lent one at a time.
+//! The pool of connections for reading.
 
 use crate::{Result, StoreError};
 use rusqlite::Connection;
@@ -16,15 +16,14 @@ impl Pool {
         Arc::new(Pool { idle: Mutex::new(connections), free })
     }
 
-    /// Runs `work` right here. For what takes microseconds: handing it to another thread would cost more than
-    /// that.
+    /// Runs `work` on the calling thread. For reads of microseconds: handing them to another thread would cost more.
     pub(super) async fn inline<T>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send) -> Result<T> {
         let _permit = self.free.acquire().await.map_err(|_| closed())?;
         self.lend(work)
     }
 
-    /// Runs `work` on a thread that may block. For what takes milliseconds or more.
-    pub(super) async fn aside<T: Send + 'static>(
+    /// Runs `work` on a blocking thread. For reads of milliseconds or more.
+    pub(super) async fn blocking<T: Send + 'static>(
         self: &Arc<Pool>,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -44,12 +43,12 @@ impl Pool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        // Popping and pushing leave nothing half done.
+        // Push and pop cannot leave it inconsistent.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Brings the connection back, also when the work panics.
+/// Returns the connection to the pool, also if the work panics.
 struct Lent<'a> {
     connection: Option<Connection>,
     pool: &'a Pool,
@@ -66,8 +65,8 @@ impl Drop for Lent<'_> {
     }
 }
 
-/// Runs `work` so that all its statements see one moment, and the lock is taken once for all of them.
-pub(super) fn at_one_moment<T>(connection: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Runs `work` in a read transaction, so that all its statements see one snapshot and the lock is taken once.
+pub(super) fn snapshot<T>(connection: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
     connection.prepare_cached("BEGIN")?.execute([])?;
     let result = work();
     connection.prepare_cached("COMMIT")?.execute([])?;
@@ -75,5 +74,5 @@ pub(super) fn at_one_moment<T>(connection: &Connection, work: impl FnOnce() -> R
 }
 
 fn closed() -> StoreError {
-    StoreError::Unavailable("no connection".to_owned())
+    StoreError::Unavailable("the connection pool is closed".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Sources and connections, found by what they are asked for through indexes; and leases, for which there is one writer.
+//! Sources and connections, found by indexes; and leases, which need no more than the single writer.
 
 use super::SqliteStore;
 use super::credentials::all;
@@ -17,7 +17,7 @@ const REPLACE_SOURCE: &str = "UPDATE source SET ver = ?2, shard = ?3, due_ms = ?
      WHERE id = ?1 AND ver = ?6";
 const DUE: &str = "SELECT id FROM source WHERE shard = ?1 AND due_ms <= ?2 ORDER BY due_ms, id LIMIT ?3";
 
-const TAKE: &str = "INSERT INTO lease (name, holder, until_ms) VALUES (?1, ?2, ?3)
+const ACQUIRE: &str = "INSERT INTO lease (name, holder, until_ms) VALUES (?1, ?2, ?3)
      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder,
      until_ms = iif(lease.holder = excluded.holder, max(lease.until_ms, excluded.until_ms), excluded.until_ms)
      WHERE lease.holder = excluded.holder OR lease.until_ms <= ?4";
@@ -34,7 +34,7 @@ const ADD_CONNECTION: &str = "INSERT INTO connection (owner, name, ver, source, 
 const REPLACE_CONNECTION: &str = "UPDATE connection SET ver = ?3, source = ?4, removed = ?5, state = ?6
      WHERE owner = ?1 AND name = ?2 AND ver = ?7";
 
-/// Removed ones too.
+/// Including removed ones.
 pub(super) const EVERY_CONNECTION: &str = "SELECT owner, name, ver, source, removed, state FROM connection
      WHERE owner = ?1 ORDER BY name";
 
@@ -66,7 +66,7 @@ impl Sources for SqliteStore {
     }
 
     async fn list_sources(&self, after: Option<SourceId>, limit: usize) -> Result<Vec<Source>> {
-        // Nothing is before the empty identifier.
+        // The empty blob is before every identifier.
         let after = after.map_or_else(Vec::new, |id| id.0.to_vec());
         self.read_long(move |file| all(file, SOURCES, params![after, count(limit)], source)).await
     }
@@ -91,16 +91,17 @@ impl Sources for SqliteStore {
 
     async fn due_sources(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>> {
         let read = |row: &Row<'_>| Ok(SourceId(row.get(0)?));
-        let asked = [i64::from(shard), now.0, count(limit)];
-        self.read_long(move |file| all(file, DUE, asked, read)).await
+        let bounds = [i64::from(shard), now.0, count(limit)];
+        self.read_long(move |file| all(file, DUE, bounds, read)).await
     }
 
     async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
         self.writer
             .write_one(move |file| {
-                let taken = file.prepare_cached(TAKE)?.execute(params![name, holder, until.0, now.0])?;
-                Ok(taken > 0)
+                let acquired =
+                    file.prepare_cached(ACQUIRE)?.execute(params![name, holder, until.0, now.0])?;
+                Ok(acquired > 0)
             })
             .await
     }

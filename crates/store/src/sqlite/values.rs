@@ -1,12 +1,11 @@
-//! From columns to values and back; what does not fit is corruption, never a panic.
+//! Conversion between columns and values. An invalid column is an error, never a panic.
 
 use crate::{Result, StoreError};
 use model::{ActivityId, Entry, Kind, Millis, Position, State, Uid, Verb, Version, Visibility};
 use rusqlite::{ErrorCode, Row};
 
 impl From<rusqlite::Error> for StoreError {
-    /// For everything but a commit: nothing was changed. Whether repeating can help depends on what went
-    /// wrong.
+    /// For every statement except a commit: nothing was changed. The kind of error decides whether a retry can help.
     fn from(error: rusqlite::Error) -> StoreError {
         use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
         let corrupt = match &error {
@@ -29,7 +28,7 @@ pub(super) fn corrupt(what: &str) -> StoreError {
 }
 
 pub(super) fn activity_id(row: &Row<'_>, column: usize) -> Result<ActivityId> {
-    ActivityId::from_bytes(row.get(column)?).ok_or_else(|| corrupt("not an activity's identifier"))
+    ActivityId::from_bytes(row.get(column)?).ok_or_else(|| corrupt("invalid activity identifier"))
 }
 
 pub(super) fn millis(row: &Row<'_>, column: usize) -> Result<Millis> {
@@ -45,32 +44,32 @@ pub(super) fn version(row: &Row<'_>, column: usize) -> Result<Version> {
 }
 
 pub(super) fn position(row: &Row<'_>, column: usize) -> Result<Position> {
-    u64::try_from(row.get::<_, i64>(column)?).map(Position).map_err(|_| corrupt("a negative position"))
+    u64::try_from(row.get::<_, i64>(column)?).map(Position).map_err(|_| corrupt("negative position"))
 }
 
 pub(super) fn kind(row: &Row<'_>, column: usize) -> Result<Kind> {
     Kind::parse(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
-        .ok_or_else(|| corrupt("not a type"))
+        .ok_or_else(|| corrupt("invalid type"))
 }
 
 pub(super) fn verb(row: &Row<'_>, column: usize) -> Result<Verb> {
     Verb::parse(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
-        .ok_or_else(|| corrupt("not a verb"))
+        .ok_or_else(|| corrupt("invalid verb"))
 }
 
-/// SQLite's numbers are signed. No log gets as far as the other half, so cutting there changes no comparison.
+/// SQLite's numbers are signed. No log reaches the upper half, so saturating changes no comparison.
 pub(super) fn seq(position: Position) -> i64 {
     i64::try_from(position.0).unwrap_or(i64::MAX)
 }
 
-/// For LIMIT.
+/// A parameter of LIMIT.
 pub(super) fn count(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// Visibility and one more fact in one small number: SQLite stores 0 and 1 without a byte of their own.
-fn flags(visibility: Visibility, fact: bool) -> i64 {
-    visibility_number(visibility) + 4 * i64::from(fact)
+/// Visibility and a flag in one small number: SQLite stores 0 and 1 without an extra byte.
+fn flags(visibility: Visibility, flag: bool) -> i64 {
+    visibility_number(visibility) + 4 * i64::from(flag)
 }
 
 pub(super) fn visibility_number(visibility: Visibility) -> i64 {
@@ -86,7 +85,7 @@ pub(super) fn unpack_visibility(number: i64) -> Result<Visibility> {
         0 => Ok(Visibility::Public),
         1 => Ok(Visibility::Followers),
         2 => Ok(Visibility::Direct),
-        _ => Err(corrupt("not a visibility")),
+        _ => Err(corrupt("invalid visibility")),
     }
 }
 
@@ -99,35 +98,35 @@ pub(super) fn state_flags(state: &State) -> i64 {
     flags(state.visibility, state.deleted) + 8 * i64::from(state.pulled)
 }
 
-/// Visibility, whether it is deleted, and whether it is pulled.
+/// Visibility, deleted, pulled.
 pub(super) fn unpack_state_flags(flags: i64) -> Result<(Visibility, bool, bool)> {
     let (visibility, deleted) = unpack_flags(flags & 7)?;
-    Ok((visibility, deleted, last_fact(flags >> 3)?))
+    Ok((visibility, deleted, last_flag(flags >> 3)?))
 }
 
-/// The flags of an entry: visibility + 4 * retracted + 8 * (3 - who could see what was here before) + 32 * pulled, nothing for
-/// who could where there was nothing: the wider is the larger.
+/// The flags of an entry: visibility + 4 * retracted + 8 * prior + 32 * pulled. `prior` is 3 - the prior visibility,
+/// or 0 if there is none: a wider prior visibility is larger.
 pub(super) fn entry_flags(entry: &Entry) -> i64 {
     let prior = entry.prior.map_or(0, |visibility| 3 - visibility_number(visibility));
     flags(entry.visibility, entry.retracted) + 8 * prior + 32 * i64::from(entry.pulled)
 }
 
-/// Visibility, whether it is retracted, who could see what was here before, and whether it is pulled.
+/// Visibility, retracted, prior visibility, pulled.
 pub(super) fn unpack_entry_flags(flags: i64) -> Result<(Visibility, bool, Option<Visibility>, bool)> {
     let (visibility, retracted) = unpack_flags(flags & 7)?;
     let prior = match (flags >> 3) & 3 {
         0 => None,
         number => Some(unpack_visibility(3 - number)?),
     };
-    Ok((visibility, retracted, prior, last_fact(flags >> 5)?))
+    Ok((visibility, retracted, prior, last_flag(flags >> 5)?))
 }
 
-/// Nothing stands above it.
-fn last_fact(number: i64) -> Result<bool> {
+/// The highest flag.
+fn last_flag(number: i64) -> Result<bool> {
     match number {
         0 => Ok(false),
         1 => Ok(true),
-        _ => Err(corrupt("flags that nobody knows")),
+        _ => Err(corrupt("unknown flags")),
     }
 }
 
@@ -140,7 +139,7 @@ pub(super) fn unpack_uids(row: &Row<'_>, column: usize) -> Result<Vec<Uid>> {
     let bytes = row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?;
     let (numbers, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
-        return Err(corrupt("a list of accounts that ends within a number"));
+        return Err(corrupt("truncated list of accounts"));
     }
     Ok(numbers.iter().map(|number| Uid(i64::from_be_bytes(*number))).collect())
 }

@@ -1,9 +1,8 @@
-//! The one thread that writes.
+//! The thread that executes all writes.
 //!
-//! A commit waits for the disk, and that takes as long for five hundred jobs as for one: so whatever waits
-//! when the thread comes back from a commit goes into the next one together. Each job of several statements
-//! runs in a savepoint, so that one that fails takes back its own writes only. Nobody is answered before the
-//! commit is through.
+//! A commit waits for the disk, which takes as long for five hundred jobs as for one. So all jobs that queue during a
+//! commit share the next one. Each job of several statements runs in a savepoint, so a failed job rolls back only its
+//! own writes. No caller gets a result before the commit.
 
 use super::facets::Facets;
 use super::values::count;
@@ -15,13 +14,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// The most jobs in one commit.
-const GROUP: usize = 500;
+/// The maximum number of jobs in one commit.
+const MAX_GROUP: usize = 500;
 
-/// How long nothing is written before the write-ahead log is moved into the database.
-const IDLE: Duration = Duration::from_secs(2);
+/// How long the writer is idle before it checkpoints the write-ahead log.
+const CHECKPOINT_DELAY: Duration = Duration::from_secs(2);
 
-/// A handle to the thread; the last one dropped waits for it to end.
+/// A handle to the thread. Dropping it waits for the thread to end.
 pub(super) struct Writer {
     jobs: Mutex<Option<Sender<Box<dyn Job>>>>,
     /// Bounds the queue: a caller waits here until there is room.
@@ -35,7 +34,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || serve(connection, &facets, &queued))
-            .map_err(|error| StoreError::Unavailable(format!("the writer's thread: {error}")))?;
+            .map_err(|error| StoreError::Unavailable(format!("cannot start the writer thread: {error}")))?;
         Ok(Writer {
             jobs: Mutex::new(Some(jobs)),
             room: Arc::new(Semaphore::new(queue.clamp(1, Semaphore::MAX_PERMITS))),
@@ -43,7 +42,7 @@ impl Writer {
         })
     }
 
-    /// Runs `work` in a transaction and answers when it is durable.
+    /// Runs `work` in a transaction and returns when it is durable.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
@@ -51,7 +50,7 @@ impl Writer {
         self.queue(move |connection| in_savepoint(connection, work)).await
     }
 
-    /// The same for `work` that is one statement: that takes its own writes back if it fails.
+    /// The same for `work` of a single statement, which rolls back its own writes if it fails.
     pub(super) async fn write_one<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
@@ -71,7 +70,7 @@ impl Writer {
             let jobs = self.jobs.lock().map_err(|_| stopped())?;
             jobs.as_ref().and_then(|jobs| jobs.send(Box::new(job)).ok()).ok_or_else(stopped)?;
         }
-        answer.await.map_err(|_| StoreError::Unknown("the writer stopped before it answered".to_owned()))?
+        answer.await.map_err(|_| StoreError::Unknown("the writer stopped before the commit".to_owned()))?
     }
 }
 
@@ -79,25 +78,25 @@ impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.jobs.lock().map(|mut jobs| jobs.take()));
         if let Ok(Some(thread)) = self.thread.lock().map(|mut thread| thread.take()) {
-            // It only panics if a job did, and whoever waits for that job has been told.
+            // It panics only if a job did, and the caller of that job got an error.
             let _ = thread.join();
         }
     }
 }
 
-/// What became of a group's transaction.
+/// The outcome of the transaction of a group.
 enum Outcome {
     Committed,
-    /// It is certain that nothing was written.
-    Nothing(String),
-    /// The commit failed, and the disk may hold it nevertheless.
+    /// Nothing was written.
+    RolledBack(String),
+    /// The commit failed, and may be on the disk nevertheless.
     Unknown(String),
 }
 
 trait Job: Send {
-    /// Does the work inside the group's transaction and keeps the result.
+    /// Executes the work in the transaction of the group and stores its result.
     fn run(&mut self, connection: &Connection);
-    /// Tells who waits.
+    /// Sends the result to the caller.
     fn answer(self: Box<Self>, outcome: &Outcome);
 }
 
@@ -115,14 +114,14 @@ impl<T: Send, F: FnOnce(&Connection) -> Result<T> + Send> Job for Work<T, F> {
 
     fn answer(self: Box<Self>, outcome: &Outcome) {
         let answer = match (self.result, outcome) {
-            // What failed by itself was taken back by itself, whatever became of the others.
+            // A failed job has rolled back its own writes, regardless of the group.
             (Some(Err(error)), _) => Err(error),
             (Some(Ok(done)), Outcome::Committed) => Ok(done),
             (_, Outcome::Unknown(why)) => Err(StoreError::Unknown(why.clone())),
-            (_, Outcome::Nothing(why)) => Err(StoreError::Unavailable(why.clone())),
+            (_, Outcome::RolledBack(why)) => Err(StoreError::Unavailable(why.clone())),
             (None, Outcome::Committed) => Err(StoreError::Unavailable("the job was not run".to_owned())),
         };
-        // Who does not wait any more misses nothing.
+        // The caller may have stopped waiting.
         let _ = self.reply.send(answer);
     }
 }
@@ -134,7 +133,7 @@ fn in_savepoint<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Re
     if result.is_err() {
         let back = run(connection, "ROLLBACK TO job").and_then(|()| run(connection, "RELEASE job"));
         if back.is_err() && !connection.is_autocommit() {
-            // Its writes can't be told from the others' any more: give the whole group up.
+            // Its writes cannot be separated from those of the other jobs: roll back the whole group.
             let _ = run(connection, "ROLLBACK");
         }
     }
@@ -142,55 +141,55 @@ fn in_savepoint<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Re
 }
 
 fn serve(connection: Connection, facets: &Facets, queued: &Receiver<Box<dyn Job>>) {
-    let mut unmoved = false;
+    let mut checkpoint_due = false;
     loop {
-        let next = if unmoved {
-            queued.recv_timeout(IDLE)
+        let next = if checkpoint_due {
+            queued.recv_timeout(CHECKPOINT_DELAY)
         } else {
             queued.recv().map_err(|_| RecvTimeoutError::Disconnected)
         };
         match next {
             Ok(first) => {
                 let mut group = vec![first];
-                group.extend(queued.try_iter().take(GROUP - 1));
+                group.extend(queued.try_iter().take(MAX_GROUP - 1));
                 let outcome = commit(&connection, &mut group);
                 if matches!(outcome, Outcome::Committed) {
-                    // What is not learned now is looked up again.
+                    // A facet that is not cached now is looked up later.
                     let _ = facets.catch_up(&connection);
                 }
                 for job in group {
                     job.answer(&outcome);
                 }
-                unmoved = true;
+                checkpoint_due = true;
             }
             Err(RecvTimeoutError::Timeout) => {
-                move_log(&connection);
-                unmoved = false;
+                checkpoint(&connection);
+                checkpoint_due = false;
             }
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    move_log(&connection);
+    checkpoint(&connection);
     if let Err((_, error)) = connection.close() {
-        tracing::warn!(%error, "closing the database");
+        tracing::warn!(%error, "closing the database failed");
     }
 }
 
 fn commit(connection: &Connection, group: &mut [Box<dyn Job>]) -> Outcome {
     if let Err(error) = run(connection, "BEGIN IMMEDIATE") {
-        return Outcome::Nothing(error.to_string());
+        return Outcome::RolledBack(error.to_string());
     }
     for job in group.iter_mut() {
         job.run(connection);
-        // Some errors, a full disk among them, make SQLite take back the whole transaction.
+        // Some errors, such as a full disk, make SQLite roll back the whole transaction.
         if connection.is_autocommit() {
-            return Outcome::Nothing("a write beside this one failed and took it along".to_owned());
+            return Outcome::RolledBack("another write of the same transaction failed".to_owned());
         }
     }
     match run(connection, "COMMIT") {
         Ok(()) => Outcome::Committed,
         Err(error) => {
-            tracing::error!(%error, jobs = count(group.len()), "commit");
+            tracing::error!(%error, jobs = count(group.len()), "commit failed");
             if !connection.is_autocommit() {
                 let _ = run(connection, "ROLLBACK");
             }
@@ -199,18 +198,17 @@ fn commit(connection: &Connection, group: &mut [Box<dyn Job>]) -> Outcome {
     }
 }
 
-/// Moves the write-ahead log into the database and cuts it, unless somebody is reading it: nothing waits for
-/// that.
-fn move_log(connection: &Connection) {
-    let moved = (|| {
-        let patience: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
+/// Checkpoints and truncates the write-ahead log, unless a reader is using it. Nothing waits for this.
+fn checkpoint(connection: &Connection) {
+    let result = (|| {
+        let busy_timeout: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
         connection.busy_timeout(Duration::ZERO)?;
         let result = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        connection.busy_timeout(Duration::from_millis(u64::try_from(patience).unwrap_or(0)))?;
+        connection.busy_timeout(Duration::from_millis(u64::try_from(busy_timeout).unwrap_or(0)))?;
         result
     })();
-    if let Err(error) = moved {
-        tracing::debug!(%error, "the write-ahead log stays for now");
+    if let Err(error) = result {
+        tracing::debug!(%error, "checkpoint of the write-ahead log skipped");
     }
 }
 

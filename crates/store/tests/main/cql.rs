@@ -1,15 +1,16 @@
-//! Cassandra with JetStream: the suite, and what is particular to them. `scripts/engines up` starts both and says
-//! where they are; where nobody says so, the tests are skipped.
+//! Cassandra with JetStream: the conformance suite, and tests of this engine. `scripts/engines up` starts both and
+//! prints their addresses; without addresses the tests are skipped.
 //!
-//! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, with commas between
-//! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the log's servers and their monitors, likewise
-//! - `TOFROM_TEST_KEYSPACE`: the keyspace and the stream, `tofrom_test` unless told otherwise
+//! - `TOFROM_TEST_CQL`: the nodes of the database, `host:port`, separated by commas
+//! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the servers of the log and their monitoring endpoints,
+//!   likewise
+//! - `TOFROM_TEST_KEYSPACE`: the keyspace and the stream, `tofrom_test` by default
 
 mod cost;
-mod divided;
+mod divided_buckets;
 mod edge_dormancy;
-mod many;
 mod polling;
+mod slices;
 mod unfinished;
 
 use super::conformance::Engine;
@@ -23,10 +24,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
 mod conformance {
-    hold_to_the_interface!(crate::main::cql::shared_store);
+    conformance_tests!(crate::main::cql::shared_store);
 }
 
-/// The connections live here: the runtime of the test that happens to be the first ends with it.
+/// The runtime of the connections: that of the first test ends with the test.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 });
@@ -42,7 +43,7 @@ async fn shared_store() -> Option<(Engine, ())> {
 #[allow(clippy::print_stdout, reason = "a test that did not run says so")]
 pub(super) async fn shared() -> Option<Arc<CqlStore>> {
     if listed("TOFROM_TEST_CQL").is_none() || listed("TOFROM_TEST_NATS").is_none() {
-        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
+        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS are not set");
         return None;
     }
     let opened = STORE.get_or_init(async || RUNTIME.spawn(open()).await.unwrap());
@@ -58,38 +59,38 @@ fn addresses() -> Vec<String> {
     listed("TOFROM_TEST_CQL").unwrap_or_default()
 }
 
-/// The database itself, asked beside the store.
+/// A session for direct access to the database.
 async fn session() -> Session {
     SessionBuilder::new().known_nodes(addresses()).build().await.unwrap()
 }
 
 async fn open() -> Arc<CqlStore> {
-    let (nodes, servers) = places();
+    let (nodes, servers) = addresses_of_engines();
     apply_schema(&nodes, &mut |_| ()).await.unwrap();
-    forget_earlier_runs(&servers).await;
+    delete_earlier_stream(&servers).await;
     Arc::new(CqlStore::open(&nodes, &servers).await.unwrap())
 }
 
-/// The store of another process, which has prepared it.
+/// A store in another process; the first one has prepared the tables.
 pub(super) async fn open_beside_others() -> Arc<CqlStore> {
-    let (nodes, servers) = places();
+    let (nodes, servers) = addresses_of_engines();
     Arc::new(CqlStore::open(&nodes, &servers).await.unwrap())
 }
 
-fn places() -> (Nodes, Servers) {
+fn addresses_of_engines() -> (Nodes, Servers) {
     let servers = Servers {
         servers: listed("TOFROM_TEST_NATS").unwrap_or_default(),
         monitor: listed("TOFROM_TEST_NATS_MONITOR").unwrap_or_default(),
         stream: KEYSPACE.clone(),
         ack_wait: Duration::from_secs(5),
-        most_bytes: 16 << 20,
+        max_bytes: 16 << 20,
     };
     let (datacenter, keyspace) = ("datacenter1".to_owned(), KEYSPACE.clone());
     (Nodes { nodes: addresses(), datacenter, keyspace }, servers)
 }
 
-/// Tasks that an earlier run took and did not acknowledge would hold the floor.
-async fn forget_earlier_runs(servers: &Servers) {
+/// Deletes the stream of earlier runs: their unacknowledged tasks would hold the floor.
+async fn delete_earlier_stream(servers: &Servers) {
     static ONCE: OnceCell<()> = OnceCell::const_new();
     let forget = async || {
         let client = async_nats::connect(&servers.servers).await.unwrap();

@@ -1,9 +1,8 @@
-//! The law of no lost update: processes change different fields of the same states at the same time, and every change
-//! stays.
+//! No update is lost: processes change different fields of the same states concurrently, and every change is kept.
 //!
-//! The processes are this test program, started again. They stay for all sequences of a test; each gets a line with its
-//! changes and answers when they are made. `RACE_SEQUENCES` and `RACE_CLUSTER_SEQUENCES` say how many sequences are tried,
-//! `RACE_SEED` with which one to begin.
+//! The processes are this test program, started again. They run for all sequences of a test. Each gets a line with
+//! its changes and answers when they are made. `RACE_SEQUENCES` and `RACE_CLUSTER_SEQUENCES` set the number of
+//! sequences, `RACE_SEED` the first one.
 
 use super::conformance::{Engine, fresh, sources};
 use super::scratch::Scratch;
@@ -17,11 +16,11 @@ use std::sync::Arc;
 use store::{Connection, Result, Source, Store, StoreError, Versioned, update};
 
 const PROCESSES: usize = 3;
-/// What a process opens: a file of SQLite, or `cql`.
+/// The store that a process opens: a SQLite file, or `cql`.
 const STORE: &str = "TOFROM_TEST_RACE_STORE";
-/// Without the comparison that the law is about.
-const CARELESS: &str = "TOFROM_TEST_RACE_CARELESS";
-/// What a process says when its changes are made; the test harness says other things on the same channel.
+/// Disables compare-and-set.
+const UNCONDITIONAL: &str = "TOFROM_TEST_RACE_UNCONDITIONAL";
+/// The line that a process prints when its changes are made; the test harness prints other lines on the same channel.
 const DONE: &str = "changes made";
 
 const NAME: &str = "photos";
@@ -39,9 +38,9 @@ async fn no_change_is_lost_on_one_machine() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_without_the_comparison_is_caught() {
+async fn lost_updates_without_compare_and_set_are_detected() {
     let (scratch, race) = on_one_machine(true);
-    assert!(race.run(500).await.is_some(), "the law would not notice a lost update");
+    assert!(race.run(500).await.is_some(), "no lost update was detected");
     drop(scratch);
 }
 
@@ -52,21 +51,23 @@ async fn no_change_is_lost_on_a_cluster() {
     assert_eq!(race.run(sequences("RACE_CLUSTER_SEQUENCES", 50)).await, None);
 }
 
-/// Makes the changes that another process asks for.
+/// Makes the changes that the parent process sends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "started by another test"]
 #[allow(clippy::print_stdout, reason = "how a process answers")]
 async fn in_another_process() {
-    let place = std::env::var(STORE).unwrap();
-    let store: Engine = match place.as_str() {
+    let location = std::env::var(STORE).unwrap();
+    let store: Engine = match location.as_str() {
         "cql" => cql::open_beside_others().await,
         file => Arc::new(sqlite::open_file(file.as_ref())),
     };
-    let is_careless = std::env::var_os(CARELESS).is_some();
+    let is_unconditional = std::env::var_os(UNCONDITIONAL).is_some();
     for line in std::io::stdin().lines() {
-        let changes = Changes::read(&line.unwrap());
-        if is_careless {
-            changes.make::<Careless<Account>, Careless<Connection>, Careless<Source>>(&*store).await;
+        let changes = Changes::parse(&line.unwrap());
+        if is_unconditional {
+            changes
+                .make::<Unconditional<Account>, Unconditional<Connection>, Unconditional<Source>>(&*store)
+                .await;
         } else {
             changes.make::<Account, Connection, Source>(&*store).await;
         }
@@ -74,23 +75,23 @@ async fn in_another_process() {
     }
 }
 
-fn on_one_machine(is_careless: bool) -> (Scratch, Race) {
+fn on_one_machine(is_unconditional: bool) -> (Scratch, Race) {
     let scratch = Scratch::new();
     let file = scratch.file("store.db");
     let store = Arc::new(sqlite::open_file(&file));
-    let race = Race::new(store, file.to_str().unwrap(), is_careless);
+    let race = Race::new(store, file.to_str().unwrap(), is_unconditional);
     (scratch, race)
 }
 
-fn sequences(name: &str, usual: u64) -> u64 {
-    std::env::var(name).ok().map_or(usual, |text| text.parse().unwrap())
+fn sequences(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().map_or(default, |text| text.parse().unwrap())
 }
 
-/// The states that a sequence is about.
+/// The states that a sequence changes.
 #[derive(Clone, Copy, Debug)]
 struct Subject {
     uid: Uid,
-    /// The connection of that account goes to one of these.
+    /// The connection of the account goes to one of these.
     sources: [SourceId; 2],
 }
 
@@ -109,7 +110,7 @@ impl Subject {
         Subject { uid, sources }
     }
 
-    /// What is stored in every field.
+    /// The stored values of all fields.
     async fn fields(&self, store: &dyn Store) -> Vec<u64> {
         let account = store.accounts(&[self.uid]).await.unwrap().remove(0).unwrap();
         let connection = store.connection(self.uid, NAME).await.unwrap().unwrap();
@@ -134,7 +135,7 @@ impl Subject {
     }
 }
 
-/// What a value becomes in a field: some have two values only.
+/// The value that a field can store: some have two values only.
 fn value_of(field: u64, value: u64) -> u64 {
     match field {
         3..=6 | 11 | 12 => value % 2,
@@ -146,22 +147,22 @@ fn value_of(field: u64, value: u64) -> u64 {
 #[derive(Debug)]
 struct Changes {
     subject: Subject,
-    /// Field and value, in their order.
+    /// Field and value, in order.
     made: Vec<(u64, u64)>,
 }
 
 impl Changes {
-    fn written(&self) -> String {
-        let Subject { uid, sources: [one, other] } = self.subject;
+    fn to_line(&self) -> String {
+        let Subject { uid, sources: [first, second] } = self.subject;
         let number = |id: SourceId| u128::from_be_bytes(id.0);
-        let mut line = format!("{} {} {}", uid.0, number(one), number(other));
+        let mut line = format!("{} {} {}", uid.0, number(first), number(second));
         for (field, value) in &self.made {
             write!(line, " {field} {value}").unwrap();
         }
         line
     }
 
-    fn read(line: &str) -> Changes {
+    fn parse(line: &str) -> Changes {
         let mut numbers = line.split(' ').map(|text| text.parse::<u128>().unwrap());
         let mut next = || numbers.next().unwrap();
         let uid = Uid(i64::try_from(next()).unwrap());
@@ -219,7 +220,7 @@ async fn change<V: Versioned + Holds<T>, T>(store: &dyn Store, key: &V::Key, set
     update(store, key, now, next).await.unwrap();
 }
 
-/// Random changes: every field is changed by one process at most, so that its last change has to stay.
+/// Random changes. Every field is changed by at most one process, so its last change must be kept.
 fn plan(seed: u64, subject: Subject, before: &[u64]) -> (Vec<Changes>, Vec<u64>) {
     let mut state = seed;
     let mut roll = |sides: u64| {
@@ -251,36 +252,36 @@ fn plan(seed: u64, subject: Subject, before: &[u64]) -> (Vec<Changes>, Vec<u64>)
 /// A process that makes changes.
 struct Process {
     child: Child,
-    asks: ChildStdin,
-    answers: Lines<BufReader<ChildStdout>>,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Process {
-    fn start(place: &str, is_careless: bool) -> Process {
+    fn start(location: &str, is_unconditional: bool) -> Process {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "main::races::in_another_process", "--ignored", "--nocapture"]);
-        if is_careless {
-            command.env(CARELESS, "1");
+        if is_unconditional {
+            command.env(UNCONDITIONAL, "1");
         }
-        command.env(STORE, place).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.env(STORE, location).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let (asks, answers) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        Process { child, asks, answers: BufReader::new(answers).lines() }
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Process { child, input, output: BufReader::new(output).lines() }
     }
 
-    fn ask(&mut self, changes: &Changes) {
-        writeln!(self.asks, "{}", changes.written()).unwrap();
+    fn send(&mut self, changes: &Changes) {
+        writeln!(self.input, "{}", changes.to_line()).unwrap();
     }
 
-    fn answer(&mut self) {
-        let is_done = self.answers.by_ref().any(|line| line.unwrap() == DONE);
+    fn await_done(&mut self) {
+        let is_done = self.output.by_ref().any(|line| line.unwrap() == DONE);
         assert!(is_done, "the process ended");
     }
 
     fn stop(mut self) {
-        drop(self.asks);
-        // What the harness says at the end has to go somewhere.
-        self.answers.for_each(drop);
+        drop(self.input);
+        // Drain the output of the harness.
+        self.output.for_each(drop);
         assert!(self.child.wait().unwrap().success());
     }
 }
@@ -291,17 +292,17 @@ struct Race {
 }
 
 impl Race {
-    fn new(store: Engine, place: &str, is_careless: bool) -> Race {
-        let processes = (0..PROCESSES).map(|_| Process::start(place, is_careless)).collect();
+    fn new(store: Engine, location: &str, is_unconditional: bool) -> Race {
+        let processes = (0..PROCESSES).map(|_| Process::start(location, is_unconditional)).collect();
         Race { store, processes }
     }
 
-    /// Tries so many sequences; the first in which a change was lost is described.
+    /// Runs sequences, and describes the first one that lost a change.
     async fn run(mut self, sequences: u64) -> Option<String> {
         let first = std::env::var("RACE_SEED").ok().map_or(0, |text| text.parse().unwrap());
         let mut lost = None;
         for seed in first..first + sequences {
-            lost = self.lost(seed).await;
+            lost = self.lost_change(seed).await;
             if lost.is_some() {
                 break;
             }
@@ -310,25 +311,25 @@ impl Race {
         lost
     }
 
-    async fn lost(&mut self, seed: u64) -> Option<String> {
+    async fn lost_change(&mut self, seed: u64) -> Option<String> {
         let subject = Subject::new(&*self.store).await;
         let before = subject.fields(&*self.store).await;
         let (changes, expected) = plan(seed, subject, &before);
         for (process, changes) in self.processes.iter_mut().zip(&changes) {
-            process.ask(changes);
+            process.send(changes);
         }
-        tokio::task::block_in_place(|| self.processes.iter_mut().for_each(Process::answer));
+        tokio::task::block_in_place(|| self.processes.iter_mut().for_each(Process::await_done));
         let after = subject.fields(&*self.store).await;
         let changes: Vec<_> = changes.iter().map(|changes| &changes.made).collect();
         (after != expected).then(|| format!("RACE_SEED={seed}: {changes:?} gave {after:?}, not {expected:?}"))
     }
 }
 
-/// A state that is written over whatever is stored: what the law has to notice.
+/// A state that is written without compare-and-set, to show that the test detects lost updates.
 #[derive(Clone, PartialEq)]
-struct Careless<S>(S);
+struct Unconditional<S>(S);
 
-/// A state that can be changed, written with the comparison or without.
+/// A state that can be changed, with compare-and-set or without.
 trait Holds<S> {
     fn state(&mut self) -> &mut S;
 }
@@ -339,30 +340,30 @@ impl<S: Versioned> Holds<S> for S {
     }
 }
 
-impl Holds<Account> for Careless<Account> {
+impl Holds<Account> for Unconditional<Account> {
     fn state(&mut self) -> &mut Account {
         &mut self.0
     }
 }
 
-impl Holds<Connection> for Careless<Connection> {
+impl Holds<Connection> for Unconditional<Connection> {
     fn state(&mut self) -> &mut Connection {
         &mut self.0
     }
 }
 
-impl Holds<Source> for Careless<Source> {
+impl Holds<Source> for Unconditional<Source> {
     fn state(&mut self) -> &mut Source {
         &mut self.0
     }
 }
 
 #[async_trait]
-impl<S: Versioned> Versioned for Careless<S> {
+impl<S: Versioned> Versioned for Unconditional<S> {
     type Key = S::Key;
 
-    async fn load(store: &dyn Store, key: &S::Key) -> Result<Option<Careless<S>>> {
-        Ok(S::load(store, key).await?.map(Careless))
+    async fn load(store: &dyn Store, key: &S::Key) -> Result<Option<Unconditional<S>>> {
+        Ok(S::load(store, key).await?.map(Unconditional))
     }
 
     async fn replace(&self, store: &dyn Store, _before: Option<Version>) -> Result<bool> {
@@ -379,7 +380,7 @@ impl<S: Versioned> Versioned for Careless<S> {
         self.0.version()
     }
 
-    fn with_version(self, version: Version) -> Careless<S> {
-        Careless(self.0.with_version(version))
+    fn with_version(self, version: Version) -> Unconditional<S> {
+        Unconditional(self.0.with_version(version))
     }
 }

@@ -1,4 +1,4 @@
-//! A directory that is retracted after the test.
+//! A directory that is deleted after the test.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,10 +1,10 @@
-//! SQLite: the suite, and what is particular to this engine.
+//! SQLite: the conformance suite, and tests of this engine.
 
 mod cost;
 mod failures;
 mod files;
+mod page_cache;
 mod processes;
-mod recent;
 
 use super::conformance::{Engine, fresh};
 use super::scratch::Scratch;
@@ -14,10 +14,10 @@ use store::Log;
 use store::sqlite::{Options, SqliteStore};
 
 mod conformance {
-    hold_to_the_interface!(crate::main::sqlite::used_store);
+    conformance_tests!(crate::main::sqlite::used_store);
 }
 
-/// Tests don't wait for the disk.
+/// Options for tests, which do not wait for the disk.
 fn quick() -> Options {
     Options { synchronous_off: true, ..Options::default() }
 }
@@ -30,7 +30,7 @@ pub(super) fn open_file(file: &Path) -> SqliteStore {
     SqliteStore::open(file, quick()).unwrap()
 }
 
-/// A store that somebody used before.
+/// A store that was used before.
 async fn used_store() -> Option<(Engine, Scratch)> {
     let scratch = Scratch::new();
     let store = open(&scratch);

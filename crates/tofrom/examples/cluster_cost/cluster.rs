@@ -33,7 +33,7 @@ impl Cluster {
             monitor: listed("TOFROM_TEST_NATS_MONITOR"),
             stream: KEYSPACE.to_owned(),
             ack_wait: Duration::from_secs(30),
-            most_bytes: 256 << 20,
+            max_bytes: 256 << 20,
         };
         apply_schema(&nodes, &mut |_| ()).await.unwrap();
         Cluster { nodes, servers }

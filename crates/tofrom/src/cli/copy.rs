@@ -74,7 +74,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 
 /// An error if a copy into this store is incomplete.
 pub(super) async fn require_complete_copy(engine: &Engine) -> anyhow::Result<()> {
-    let recorded = engine.copying().copied().await?;
+    let recorded = engine.copying().copy_progress().await?;
     if recorded.is_some_and(|text| !Progress::read(&text).is_some_and(|progress| progress.finished)) {
         bail!("a copy into this store is incomplete; run the same tofrom copy command again to resume");
     }
@@ -97,7 +97,7 @@ async fn accounts(sides: &Sides, mut progress: Progress, bar: &ProgressBar) -> a
             let done = accounts.next().map_or(last, |account| account.uid);
             if counts.accounts.is_multiple_of(CONCURRENCY as u64) || done == last {
                 progress = progress.up_to(done);
-                sides.target.note_copied(&progress.text()).await?;
+                sides.target.set_copy_progress(&progress.text()).await?;
             }
         }
     }

@@ -66,7 +66,7 @@ async fn list(global: &Global) -> anyhow::Result<()> {
                 described(&letter.work),
                 letter.attempts.to_string(),
                 time(letter.at),
-                letter.why.clone(),
+                letter.error.clone(),
             ]
         };
         let value = || {
@@ -75,7 +75,7 @@ async fn list(global: &Global) -> anyhow::Result<()> {
                 "what": described(&letter.work),
                 "attempts": letter.attempts,
                 "at": letter.at.zulu(),
-                "why": letter.why,
+                "why": letter.error,
             })
         };
         listing.add(row, value);

@@ -50,7 +50,7 @@ impl RawConfig {
             monitor: addresses("nats.monitor", monitors, &["http://"], "http://127.0.0.1:8222")?,
             stream: self.stream(&nodes.keyspace)?,
             ack_wait: self.ack_wait()?,
-            most_bytes: MAX_BYTES,
+            max_bytes: MAX_BYTES,
         };
         Ok(Cluster { nodes, servers, vouched: self.vouch_for_durability.unwrap_or(false) })
     }

@@ -99,7 +99,7 @@ impl Feed {
             let edge = context.edges.get(&entry.actor);
             let present = removed.then(|| PriorAudience::from(&state));
             let here = Visibility::wider(entry.prior, present.as_ref().map(|present| present.visibility));
-            let (Some(here), Some(before)) = (here, PriorAudience::together(prior, present)) else {
+            let (Some(here), Some(before)) = (here, PriorAudience::union(prior, present)) else {
                 return false;
             };
             let before = State {

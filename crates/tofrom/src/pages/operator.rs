@@ -45,7 +45,7 @@ impl LetterView {
     /// A dead letter, shown at the time `now`.
     pub fn of(letter: &DeadLetter, what: String, now: Millis) -> LetterView {
         let at = DisplayTime::new(letter.at, now);
-        LetterView { number: letter.number, what, attempts: letter.attempts, why: letter.why.clone(), at }
+        LetterView { number: letter.number, what, attempts: letter.attempts, why: letter.error.clone(), at }
     }
 
     fn replay_path(&self) -> String {

@@ -51,7 +51,7 @@ pub(crate) fn engines() -> Option<Engines> {
         stream: keyspace.clone(),
         ack_wait: Duration::from_secs(5),
         // The servers keep as much free for each stream.
-        most_bytes: 16 << 20,
+        max_bytes: 16 << 20,
     };
     let nodes = Nodes { nodes: listed("TOFROM_TEST_CQL")?, datacenter: "datacenter1".to_owned(), keyspace };
     Some(Engines { nodes, servers })

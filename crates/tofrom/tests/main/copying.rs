@@ -166,12 +166,12 @@ async fn a_copy_that_was_stopped_goes_on() {
     let (from, to) = (origin(7_001).await, Place::folder());
     copy(&from, &to).unwrap();
     let target = to.open().await;
-    let done = target.copied().await.unwrap().unwrap();
+    let done = target.copy_progress().await.unwrap().unwrap();
     // As if it had been stopped after the third account.
     let third = target.every_account(None, 3).await.unwrap().pop().unwrap().uid.0;
     let mut noted: serde_json::Value = serde_json::from_str(&done).unwrap();
     (noted["done"], noted["finished"]) = (third.into(), false.into());
-    target.note_copied(&noted.to_string()).await.unwrap();
+    target.set_copy_progress(&noted.to_string()).await.unwrap();
     let served = Command::new(BINARY)
         .args(["serve", "--config"])
         .arg(to.settings())
@@ -185,7 +185,7 @@ async fn a_copy_that_was_stopped_goes_on() {
     let said = copy(&from, &to).unwrap();
     assert!(said.contains("9 accounts, "), "{said}");
     same::assert_same(&from.open().await, &target).await;
-    assert_eq!(target.copied().await.unwrap(), Some(done));
+    assert_eq!(target.copy_progress().await.unwrap(), Some(done));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,19 +1,20 @@
-//! Which mode each edge takes. A choice is a row that is only written on a condition, once; what follows from it is written
-//! after it, the same by everybody who finds the choice made.
+//! Assignment of fan-out modes. An assignment is a row that is written conditionally, once. The rows that follow from
+//! it are the same for every process that finds it.
 
 use super::cells;
 use crate::Result;
-use crate::cql::db::{corrupt, offset};
-use crate::cql::graph::{known_of, portion};
-use crate::cql::{CqlStore, Lwt, Query, together};
+use crate::cql::db::{corrupt, hash_slot};
+use crate::cql::graph::{merge_shards, portion};
+use crate::cql::{CqlStore, Lwt, Query, concurrently};
 use model::{FanoutMode, Position, Uid, Version};
 use uuid::Uuid;
 
-/// How many shards the followers of an account have to whom everything is pushed. Few are: whoever pulls from very many.
+/// The number of shards for followers in push mode. They are few: only those that already pull from the maximum.
 const SHARDS: u64 = 16;
 
-const CHOICE: Query = Query::read("SELECT pulled FROM ident.fanout_mode WHERE follower = ? AND followee = ?");
-const CHOOSE: Lwt = Lwt::new(
+const ASSIGNED: Query =
+    Query::read("SELECT pulled FROM ident.fanout_mode WHERE follower = ? AND followee = ?");
+const ASSIGN: Lwt = Lwt::new(
     "INSERT INTO ident.fanout_mode (follower, followee, pulled, op) VALUES (?, ?, ?, ?) IF NOT EXISTS",
     "SELECT op FROM ident.fanout_mode WHERE follower = ? AND followee = ?",
 );
@@ -27,7 +28,7 @@ const PUSHED: Query = Query::read(
 );
 
 fn shard(follower: Uid) -> i16 {
-    i16::try_from(offset(&follower.0.to_be_bytes(), SHARDS)).unwrap_or(0)
+    i16::try_from(hash_slot(&follower.0.to_be_bytes(), SHARDS)).unwrap_or(0)
 }
 
 fn mode(pulled: bool) -> FanoutMode {
@@ -35,30 +36,30 @@ fn mode(pulled: bool) -> FanoutMode {
 }
 
 impl CqlStore {
-    /// The choice that was made.
+    /// The assigned mode, if there is one.
     pub(super) async fn assigned_mode(&self, follower: Uid, followee: Uid) -> Result<Option<FanoutMode>> {
-        let found: Option<(bool,)> = self.db.row(&CHOICE, (follower.0, followee.0)).await?;
+        let found: Option<(bool,)> = self.db.row(&ASSIGNED, (follower.0, followee.0)).await?;
         Ok(found.map(|(pulled,)| mode(pulled)))
     }
 
-    /// Makes the choice, or finds that somebody else has made it meanwhile.
-    pub(super) async fn settle_mode(
+    /// Assigns the preferred mode, or returns the mode that another process has assigned.
+    pub(super) async fn try_assign_mode(
         &self,
         follower: Uid,
         followee: Uid,
-        wish: FanoutMode,
+        preferred: FanoutMode,
     ) -> Result<FanoutMode> {
         let op = Uuid::new_v4();
         let ours = |found: Option<(Uuid,)>| found.map(|(by,)| by == op);
-        let values = (follower.0, followee.0, wish == FanoutMode::Pull, op);
-        if self.db.take(&CHOOSE, values, (follower.0, followee.0), ours).await? {
-            return Ok(wish);
+        let values = (follower.0, followee.0, preferred == FanoutMode::Pull, op);
+        if self.db.apply_lwt(&ASSIGN, values, (follower.0, followee.0), ours).await? {
+            return Ok(preferred);
         }
         let found = self.assigned_mode(follower, followee).await?;
-        found.ok_or_else(|| corrupt("a choice that was made and is not there"))
+        found.ok_or_else(|| corrupt("assigned fan-out mode is missing"))
     }
 
-    /// Has an edge found, or not found any more, where those of its mode are.
+    /// Lists an edge under its mode, or unlists it if `since` is `None`.
     pub(super) async fn write_mode(
         &self,
         (follower, followee): (Uid, Uid),
@@ -76,7 +77,7 @@ impl CqlStore {
         }
     }
 
-    /// The followers of a shard after `after`, those whose edges ended too.
+    /// The followers of a shard after `after`, including ended edges.
     async fn pushed_of(
         &self,
         followee: Uid,
@@ -89,7 +90,7 @@ impl CqlStore {
         rows.into_iter().map(|(uid, cell)| Ok((Uid(uid), cells::edge_of(&cell)?))).collect()
     }
 
-    /// The followers to whom everything is pushed, by number, those after `after`.
+    /// The followers in push mode, ordered by number, after `after`.
     pub(super) async fn pushed_after(
         &self,
         followee: Uid,
@@ -100,10 +101,10 @@ impl CqlStore {
         let mut found = Vec::new();
         let shards: Vec<i16> = (0..SHARDS).filter_map(|shard| i16::try_from(shard).ok()).collect();
         while found.len() < limit {
-            let asked = portion(limit - found.len(), shards.len());
-            let parts = shards.iter().map(|shard| self.pushed_of(followee, *shard, after, asked));
-            let parts = together(parts).await?;
-            let (known, known_to) = known_of(parts, asked);
+            let page = portion(limit - found.len(), shards.len());
+            let parts = shards.iter().map(|shard| self.pushed_of(followee, *shard, after, page));
+            let parts = concurrently(parts).await?;
+            let (known, known_to) = merge_shards(parts, page);
             let following = known.into_iter().filter_map(|(uid, since)| Some((uid, since?)));
             let mut followers: Vec<(Uid, Position)> = following.collect();
             followers.sort_unstable();

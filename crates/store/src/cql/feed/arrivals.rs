@@ -1,36 +1,36 @@
-//! Arrivals: what came in, by position.
+//! Arrivals by position.
 //!
-//! A row here says only that something arrived in a reason, and when it was received: by that its entry is found,
-//! which says whether that is where it last arrived. Partitions are segments of the log. Which segments brought
-//! anything to an account is listed by era, which is many segments, and which eras did as if they were the segments
-//! of one: whoever was away for long finds what there is without asking for every segment of the time.
+//! A row has the reason and time of receipt of an arrival, by which its entry is found. The entry says whether this
+//! was its latest arrival. Partitions are segments of the log. The segments with arrivals for an account are listed
+//! by era, and the eras are listed like the segments of one special era. So a reader that was away for long need not
+//! query every segment.
 
 use super::super::db::uuid;
 use super::super::{CONCURRENCY, CqlStore, Query};
 use super::buckets::Bucket;
-use super::look_up::Wanted;
+use super::look_up::EntryKey;
 use super::row::reason_of;
-use crate::entries::joined;
+use crate::entries::merge_entries;
 use crate::{Arrival, Result};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{ArrivalOffset, EntryReason, EntryReasons, Millis, Order, Position, Uid};
 use std::ops::RangeInclusive;
 use uuid::Uuid;
 
-/// So many binary digits of a position tell offsets in a segment, and so many of a segment segments in an era.
+/// Bits of a position within a segment, and of a segment within an era.
 const SEGMENT: u32 = 15;
 const ERA: u32 = 15;
-/// The era whose segments are the eras.
+/// The special era whose segments are the eras.
 const ERAS: i64 = -1;
 
-/// What a change has for an identifier: after that of every activity.
+/// The identifier of a change: after every activity.
 const CHANGE: Uuid = Uuid::from_u128(0xffff_ffff_ffff_7fff_bfff_ffff_ffff_ffff);
-/// What it has for a reason.
-const NO_BOX: i8 = 3;
+/// The reason number of a change.
+const CHANGE_REASON: i8 = 3;
 
-/// The largest number of rows that a statement gives, and the smallest: more than an activity has at a position.
-const LARGEST_PORTION: usize = 500;
-const SMALLEST_PORTION: usize = 4;
+/// Limits of the rows per statement. The minimum is more than an activity has at one position.
+const MAX_PORTION: usize = 500;
+const MIN_PORTION: usize = 4;
 
 const PUT: Query = Query::write(
     "INSERT INTO feed.arrival (uid, segment, position, aid, reason, received_ms) VALUES (?, ?, ?, ?, ?, ?)",
@@ -45,7 +45,7 @@ const LISTED: Query = Query::read(
 );
 
 impl CqlStore {
-    /// Notes that something arrived.
+    /// Writes an arrival.
     pub(super) async fn put_arrival(
         &self,
         owner: Uid,
@@ -62,14 +62,14 @@ impl CqlStore {
         self.db.write(&PUT, (owner.0, segment, position, id, number, received.0)).await
     }
 
-    /// Notes that something changed for these accounts that no entry tells of.
+    /// Writes a change without an entry for these accounts.
     pub(super) async fn put_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
-        let each = owners.iter().map(|owner| self.put_arrival(*owner, at, CHANGE, NO_BOX, Millis(0)));
+        let each = owners.iter().map(|owner| self.put_arrival(*owner, at, CHANGE, CHANGE_REASON, Millis(0)));
         let all: Vec<_> = each.collect();
         stream::iter(all).buffer_unordered(CONCURRENCY).try_collect().await
     }
 
-    /// Lists a segment, unless this process did lately: what is listed stays longer than what arrives.
+    /// Lists a segment, unless this process did so recently. The list outlives the arrivals.
     async fn list_segment(&self, owner: Uid, era: i64, segment: i64) -> Result<()> {
         let key = (owner, era, segment);
         if !self.directory.segments.contains_key(&key) {
@@ -93,86 +93,86 @@ pub(super) async fn read(
     floor: Position,
     limit: usize,
 ) -> Result<Vec<Arrival>> {
-    let Some(stretch) = Stretch::new(after, floor) else { return Ok(Vec::new()) };
-    let mut walk = Walk::new(store, owner, stretch, limit);
-    walk.whole().await?;
-    Ok(walk.found)
+    let Some(range) = LogRange::new(after, floor) else { return Ok(Vec::new()) };
+    let mut reader = ArrivalReader::new(store, owner, range, limit);
+    reader.read_all().await?;
+    Ok(reader.found)
 }
 
-/// Position, identifier and number of the reason.
-type Mark = (i64, Uuid, i8);
+/// The clustering key of a row: position, identifier, reason number.
+type RowKey = (i64, Uuid, i8);
 
-/// A stretch of the log: what comes after the mark, up to the floor.
+/// A range of the log: after a row, up to the floor.
 #[derive(Clone, Copy)]
-pub(super) struct Stretch {
-    pub(super) mark: Mark,
+pub(super) struct LogRange {
+    pub(super) after: RowKey,
     floor: i64,
 }
 
-impl Stretch {
-    /// `None` if nothing can be in it.
-    pub(super) fn new(after: ArrivalOffset, floor: Position) -> Option<Stretch> {
-        let (from, to) = (stored(after.position), stored(floor));
-        let mark = (from, after.inside.map_or(CHANGE, uuid), i8::MAX);
-        (from <= to && after != ArrivalOffset::after(floor)).then_some(Stretch { mark, floor: to })
+impl LogRange {
+    /// `None` if it is empty.
+    pub(super) fn new(offset: ArrivalOffset, floor: Position) -> Option<LogRange> {
+        let (from, to) = (stored(offset.position), stored(floor));
+        let after = (from, offset.inside.map_or(CHANGE, uuid), i8::MAX);
+        (from <= to && offset != ArrivalOffset::after(floor)).then_some(LogRange { after, floor: to })
     }
 
-    /// The last mark that is in it.
-    pub(super) fn end(&self) -> Mark {
+    /// The last possible row of the range.
+    pub(super) fn end(&self) -> RowKey {
         (self.floor, CHANGE, i8::MAX)
     }
 
     pub(super) fn segments(&self) -> RangeInclusive<i64> {
-        self.mark.0 >> SEGMENT..=self.floor >> SEGMENT
+        self.after.0 >> SEGMENT..=self.floor >> SEGMENT
     }
 
-    /// Whether it has so few segments that they are asked without looking which brought anything. Most are polled again
-    /// before the log has come much further.
+    /// Whether it has so few segments that they are read without the list. Most collections are polled again before
+    /// the log has grown much.
     pub(super) fn is_short(&self) -> bool {
         self.segments().end() - self.segments().start() <= 1
     }
 }
 
-/// What arrived at one position under one identifier, with the time of receipt; a change is in no reason.
-pub(super) struct Group {
+/// The arrivals of one activity at one position. A change has no reason.
+pub(super) struct ArrivalGroup {
     pub(super) position: i64,
     pub(super) id: Uuid,
     pub(super) reasons: EntryReasons,
     pub(super) received: i64,
 }
 
-/// A walk through segments.
-pub(super) struct Walk<'a> {
+/// Reads the arrivals of an account.
+pub(super) struct ArrivalReader<'a> {
     store: &'a CqlStore,
     owner: Uid,
-    stretch: Stretch,
+    range: LogRange,
     pub(super) limit: usize,
     only: Option<EntryReason>,
     pub(super) found: Vec<Arrival>,
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn new(store: &'a CqlStore, owner: Uid, stretch: Stretch, limit: usize) -> Walk<'a> {
-        Walk { store, owner, stretch, limit, only: None, found: Vec::new() }
+impl<'a> ArrivalReader<'a> {
+    pub(super) fn new(store: &'a CqlStore, owner: Uid, range: LogRange, limit: usize) -> ArrivalReader<'a> {
+        ArrivalReader { store, owner, range, limit, only: None, found: Vec::new() }
     }
 
-    /// Passes over what arrived in other reasons, and changes.
-    pub(super) fn only(self, one: EntryReason) -> Walk<'a> {
-        Walk { only: Some(one), ..self }
+    /// Skips other reasons, and changes.
+    pub(super) fn only(self, reason: EntryReason) -> ArrivalReader<'a> {
+        ArrivalReader { only: Some(reason), ..self }
     }
 
-    /// Goes through the whole stretch until enough is found.
-    pub(super) async fn whole(&mut self) -> Result<()> {
-        if self.stretch.is_short() {
-            return self.segments(self.stretch.segments()).await;
+    /// Reads the whole range, until the limit is reached.
+    pub(super) async fn read_all(&mut self) -> Result<()> {
+        if self.range.is_short() {
+            return self.segments(self.range.segments()).await;
         }
-        let (first, last) = self.stretch.segments().into_inner();
+        let (first, last) = self.range.segments().into_inner();
         let eras = match (first >> ERA, last >> ERA) {
-            (one, other) if other - one <= 1 => (one..=other).collect(),
-            (one, other) => self.store.listed_segments(self.owner, ERAS, one, other).await?,
+            (from, to) if to - from <= 1 => (from..=to).collect(),
+            (from, to) => self.store.listed_segments(self.owner, ERAS, from, to).await?,
         };
         for era in eras {
-            if self.wanted() > 0 {
+            if self.remaining() > 0 {
                 let segments = self.store.listed_segments(self.owner, era, first, last).await?;
                 self.segments(segments).await?;
             }
@@ -180,21 +180,21 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn wanted(&self) -> usize {
+    fn remaining(&self) -> usize {
         self.limit - self.found.len()
     }
 
-    /// Goes through these segments until enough is found.
+    /// Reads these segments, until the limit is reached.
     async fn segments(&mut self, segments: impl IntoIterator<Item = i64>) -> Result<()> {
         for segment in segments {
-            while self.wanted() > 0 {
+            while self.remaining() > 0 {
                 let (groups, more) = self.groups(segment).await?;
                 let buckets = match groups.iter().all(|group| group.id == CHANGE) {
                     true => Vec::new(),
-                    // After what arrived was read: then all its buckets are listed.
+                    // After the arrivals were read: then all their buckets are listed.
                     false => self.store.buckets(self.owner, Order::Received).await?,
                 };
-                self.found.extend(self.present(&groups, &buckets).await?);
+                self.found.extend(self.latest_entries(&groups, &buckets).await?);
                 if !more {
                     break;
                 }
@@ -203,30 +203,30 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What comes next in a segment, no more than is wanted, and whether there may be more in it.
-    async fn groups(&mut self, segment: i64) -> Result<(Vec<Group>, bool)> {
+    /// The next arrivals of a segment up to the limit, and whether it may have more.
+    async fn groups(&mut self, segment: i64) -> Result<(Vec<ArrivalGroup>, bool)> {
         let portion = match self.only {
-            // Most activities arrive in one reason.
-            None => self.wanted().saturating_add(SMALLEST_PORTION).min(LARGEST_PORTION),
-            Some(_) => LARGEST_PORTION,
+            // Most activities arrive with one reason.
+            None => self.remaining().saturating_add(MIN_PORTION).min(MAX_PORTION),
+            Some(_) => MAX_PORTION,
         };
-        let (mark, end) = (self.stretch.mark, self.stretch.end());
+        let (after, end) = (self.range.after, self.range.end());
         let limit = i32::try_from(portion).unwrap_or(i32::MAX);
-        let values = (self.owner.0, segment, mark.0, mark.1, mark.2, end.0, end.1, end.2, limit);
+        let values = (self.owner.0, segment, after.0, after.1, after.2, end.0, end.1, end.2, limit);
         let rows: Vec<(i64, Uuid, i8, i64)> = self.store.db.rows(&READ, values).await?;
         let mut more = rows.len() == portion;
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<ArrivalGroup> = Vec::new();
         for (position, id, number, received) in rows {
             let reasons: EntryReasons = reason_of(number).into_iter().collect();
             match groups.last_mut() {
                 Some(last) if (last.position, last.id) == (position, id) => {
                     last.reasons = last.reasons.union(reasons)
                 }
-                _ => groups.push(Group { position, id, reasons, received }),
+                _ => groups.push(ArrivalGroup { position, id, reasons, received }),
             }
         }
         if more {
-            // The rest of the last one may be still to come.
+            // More rows of the last group may follow.
             groups.pop();
         }
         let mut read_to = groups.last().map(|last| (last.position, last.id));
@@ -234,43 +234,43 @@ impl<'a> Walk<'a> {
             groups.retain(|group| group.reasons.contains(only));
             groups.iter_mut().for_each(|group| group.reasons = EntryReasons::default().with(only));
         }
-        if groups.len() > self.wanted() {
-            groups.truncate(self.wanted());
+        if groups.len() > self.remaining() {
+            groups.truncate(self.remaining());
             read_to = groups.last().map(|last| (last.position, last.id));
             more = true;
         }
         if let Some((position, id)) = read_to {
-            self.stretch.mark = (position, id, i8::MAX);
+            self.range.after = (position, id, i8::MAX);
         }
         Ok((groups, more))
     }
 
-    /// Those of them that last arrived there. The buckets are those of the owner in the order of receipt.
-    pub(super) async fn present(
+    /// The entries whose latest arrival is in these groups. `buckets` are those of the owner by time of receipt.
+    pub(super) async fn latest_entries(
         &self,
-        groups: &[Group],
+        groups: &[ArrivalGroup],
         buckets: &[(EntryReason, Bucket)],
     ) -> Result<Vec<Arrival>> {
-        let wanted = |group: &Group| {
+        let keys = |group: &ArrivalGroup| {
             let (received, id) = (group.received, group.id);
-            group.reasons.iter().map(move |one| (one, received, id))
+            group.reasons.iter().map(move |reason| (reason, received, id))
         };
-        let wanted: Vec<Wanted> = groups.iter().flat_map(wanted).collect();
-        let entries = self.store.entries_at(self.owner, buckets, &wanted).await?;
-        let arrival = |group: &Group| {
+        let keys: Vec<EntryKey> = groups.iter().flat_map(keys).collect();
+        let entries = self.store.entries_at(self.owner, buckets, &keys).await?;
+        let arrival = |group: &ArrivalGroup| {
             let position = Position(group.position.cast_unsigned());
             if group.id == CHANGE {
                 return Some(Arrival::Change(position));
             }
-            let in_boxes = group.reasons.iter().filter_map(|one| entries.get(&(one, group.id)));
-            let there = in_boxes.filter(|entry| entry.arrived == Some(position));
-            there.cloned().reduce(joined).map(Arrival::Entry)
+            let rows = group.reasons.iter().filter_map(|reason| entries.get(&(reason, group.id)));
+            let arrived = rows.filter(|entry| entry.arrived == Some(position));
+            arrived.cloned().reduce(merge_entries).map(Arrival::Entry)
         };
         Ok(groups.iter().filter_map(arrival).collect())
     }
 }
 
-/// A position as it is stored: those of the log are all below half of the numbers.
+/// A position as a column value. The positions of the log are all in the lower half.
 fn stored(position: Position) -> i64 {
     i64::try_from(position.0).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
-//! Buckets: partitions are bounded by time, so that none grows without end.
+//! Buckets: partitions are bounded by time, so that they do not grow without limit.
 //!
-//! A bucket is a stretch of time of one of a few widths. A line of rows (see [`super::directory`]) begins with the
-//! widest ones, and where one of them is full it is divided: what comes then goes into the next narrower ones. What
-//! is in it stays where it is. So a time's rows may be in as many buckets as there are widths; mostly it is one.
+//! A bucket is a time range of one of a few widths. An entry list (see [`super::directory`]) begins with the widest
+//! buckets. A full bucket is divided: new rows go into the next narrower buckets, existing rows stay. So the rows of
+//! a time may be in as many buckets as there are widths; usually it is one.
 
 use model::Millis;
 
@@ -15,7 +15,7 @@ const DAY: i64 = 24 * HOUR;
 /// The level of the narrowest buckets, which are not divided.
 const NARROWEST: u8 = 6;
 
-/// A stretch of time.
+/// A time range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Bucket {
     level: u8,
@@ -23,22 +23,22 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// The widest one with that time in it.
+    /// The widest bucket that contains this time.
     pub(super) fn widest(time: Millis) -> Bucket {
         Bucket::of(time, 0)
     }
 
-    /// The one of that level with that time in it.
+    /// The bucket of this level that contains this time.
     pub(super) fn of(time: Millis, level: u8) -> Bucket {
         Bucket { level, index: time.0.div_euclid(width(level)) }
     }
 
-    /// Its number in the store.
+    /// The number in the store.
     pub(super) fn number(self) -> i64 {
         self.index << 3 | i64::from(self.level)
     }
 
-    /// The bucket of that number.
+    /// The bucket with this number.
     pub(super) fn numbered(number: i64) -> Bucket {
         Bucket { level: (number & 7).to_le_bytes()[0], index: number >> 3 }
     }
@@ -57,19 +57,19 @@ impl Bucket {
         (self.first()..=self.last()).contains(&time)
     }
 
-    /// Whether buckets of that level are narrower.
+    /// Whether buckets of this level are narrower.
     pub(super) fn is_wider_than(self, level: u8) -> bool {
         self.level < level
     }
 
-    /// The level that it is divided into. One step at a time: a burst says nothing about the rest of the year, and
-    /// where buckets are too narrow, a page is made of very many.
+    /// The level into which the bucket is divided: always the next one. A burst says nothing about the rest of the
+    /// year, and a page over many narrow buckets is expensive.
     pub(super) fn next_level(self) -> Option<u8> {
         (self.level < NARROWEST).then_some(self.level + 1)
     }
 }
 
-/// A year is a little less than one, so that each level divides the one before it.
+/// The widest bucket is a little less than a year, so that each level divides the one before it.
 fn width(level: u8) -> i64 {
     match level {
         0 => 364 * DAY,
@@ -88,7 +88,7 @@ mod tests {
     use model::Millis;
 
     #[test]
-    fn a_bucket_has_the_times_that_are_in_it() {
+    fn a_bucket_contains_its_times() {
         for time in [Millis::MIN.0, -1, 0, 1, 1_790_000_000_123, Millis::MAX.0] {
             for level in 0..=NARROWEST {
                 let bucket = Bucket::of(Millis(time), level);

@@ -1,9 +1,9 @@
-//! Delivering: rows in both orders, by facet too where filters are to be cheap, and the arrivals.
+//! Delivery: rows in both orders, rows by facet for cheap filters, and arrivals.
 
 use super::super::CqlStore;
 use super::super::db::uuid;
 use super::buckets::Bucket;
-use super::directory::Line;
+use super::directory::EntryList;
 use super::row::{cell, facet_name, reason_number};
 use super::tables::{runs, table};
 use crate::Result;
@@ -12,13 +12,13 @@ use futures::{StreamExt, TryStreamExt, stream};
 use model::{Entry, EntryReason, Order, Position, Uid};
 use std::collections::HashMap;
 
-/// How many deliveries are under way at once.
-const UNDER_WAY: usize = 128;
-/// How many rows of one partition are written with one request.
-const TOGETHER: usize = 128;
+/// Concurrent deliveries.
+const DELIVERY_CONCURRENCY: usize = 128;
+/// Rows of one partition per request.
+const ROWS_PER_REQUEST: usize = 128;
 
-fn in_both_orders(owner: Uid, one: EntryReason) -> [Line; 2] {
-    [Order::Received, Order::Published].map(|order| Line { owner, order, one })
+fn in_both_orders(owner: Uid, reason: EntryReason) -> [EntryList; 2] {
+    [Order::Received, Order::Published].map(|order| EntryList { owner, order, reason })
 }
 
 impl CqlStore {
@@ -30,72 +30,73 @@ impl CqlStore {
     ) -> Result<()> {
         let each = deliveries.iter().map(|(owner, entry)| self.deliver_entry(at, *owner, entry));
         let all: Vec<_> = each.collect();
-        stream::iter(all).buffer_unordered(UNDER_WAY).try_collect().await
+        stream::iter(all).buffer_unordered(DELIVERY_CONCURRENCY).try_collect().await
     }
 
-    /// Writes entries into a collection without their arriving there. Rows of one partition are written together.
+    /// Writes entries into a collection without arrivals. Rows of one partition are written together.
     pub(in crate::cql) async fn put_entries(
         &self,
         at: Position,
         owner: Uid,
         entries: &[Entry],
     ) -> Result<()> {
-        let lines = EntryReason::ALL.into_iter().flat_map(|one| in_both_orders(owner, one));
-        let lines = lines.map(|line| async move {
+        let lists = EntryReason::ALL.into_iter().flat_map(|reason| in_both_orders(owner, reason));
+        let lists = lists.map(|list| async move {
             let mut buckets: HashMap<Bucket, Vec<(&Entry, String)>> = HashMap::new();
-            for entry in entries.iter().filter(|entry| entry.reasons.contains(line.one)) {
-                let bucket = self.bucket_for(line, entry.sort_key(line.order).time).await?;
+            for entry in entries.iter().filter(|entry| entry.reasons.contains(list.reason)) {
+                let bucket = self.bucket_for(list, entry.sort_key(list.order).time).await?;
                 buckets.entry(bucket).or_default().push((entry, facet_name(&entry.facet)));
             }
             let all: Vec<_> =
-                buckets.into_iter().map(|(bucket, rows)| self.put_bucket(at, line, bucket, rows)).collect();
-            stream::iter(all).buffer_unordered(UNDER_WAY).try_collect::<()>().await
+                buckets.into_iter().map(|(bucket, rows)| self.put_bucket(at, list, bucket, rows)).collect();
+            stream::iter(all).buffer_unordered(DELIVERY_CONCURRENCY).try_collect::<()>().await
         });
-        try_join_all(lines).await.map(drop)
+        try_join_all(lists).await.map(drop)
     }
 
     /// Writes rows into a bucket.
     async fn put_bucket(
         &self,
         at: Position,
-        line: Line,
+        list: EntryList,
         bucket: Bucket,
         rows: Vec<(&Entry, String)>,
     ) -> Result<()> {
-        self.list(line, bucket, rows.iter().map(|(_, facet)| facet.as_str())).await?;
-        let Line { owner, order, one } = line;
-        let (number, kind) = (bucket.number(), reason_number(one));
+        self.list(list, bucket, rows.iter().map(|(_, facet)| facet.as_str())).await?;
+        let EntryList { owner, order, reason } = list;
+        let (number, kind) = (bucket.number(), reason_number(reason));
         let row = |(entry, _): &(&Entry, String)| {
             let (sort_key, cell, version) = (entry.sort_key(order), cell(entry, at, order), entry.version.0);
             (owner.0, kind, number, sort_key.time.0, uuid(entry.id), cell, version)
         };
-        let put = &table(one, order).put;
-        let parts = rows.chunks(TOGETHER).map(|part| self.db.write_rows(put, part.iter().map(row).collect()));
+        let put = &table(reason, order).put;
+        let parts =
+            rows.chunks(ROWS_PER_REQUEST).map(|part| self.db.write_rows(put, part.iter().map(row).collect()));
         let parts: Vec<_> = parts.collect();
-        stream::iter(parts).buffer_unordered(UNDER_WAY).try_collect::<()>().await?;
-        if let Some(runs) = runs(one, order) {
+        stream::iter(parts).buffer_unordered(DELIVERY_CONCURRENCY).try_collect::<()>().await?;
+        if let Some(runs) = runs(reason, order) {
             let mut facets: HashMap<&str, Vec<&(&Entry, String)>> = HashMap::new();
             rows.iter().for_each(|row| facets.entry(&row.1).or_default().push(row));
             let runs = facets.iter().flat_map(|(facet, rows)| {
-                rows.chunks(TOGETHER).map(move |part| {
-                    let in_run = |one: &&(&Entry, String)| {
-                        let (owner, kind, number, time, id, cell, version) = row(one);
+                rows.chunks(ROWS_PER_REQUEST).map(move |part| {
+                    let in_run = |item: &&(&Entry, String)| {
+                        let (owner, kind, number, time, id, cell, version) = row(item);
                         (owner, kind, *facet, number, time, id, cell, version)
                     };
                     self.db.write_rows(&runs.put, part.iter().map(in_run).collect())
                 })
             });
             let runs: Vec<_> = runs.collect();
-            stream::iter(runs).buffer_unordered(UNDER_WAY).try_collect::<()>().await?;
+            stream::iter(runs).buffer_unordered(DELIVERY_CONCURRENCY).try_collect::<()>().await?;
         }
-        try_join_all(rows.iter().map(|(entry, _)| self.keep_bounded(line, bucket, entry.id))).await.map(drop)
+        try_join_all(rows.iter().map(|(entry, _)| self.keep_bounded(list, bucket, entry.id))).await.map(drop)
     }
 
     async fn deliver_entry(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
         self.put_rows(at, owner, entry).await?;
-        // Whoever finds the arrival finds the entry.
-        let arrival = |one: EntryReason| {
-            self.put_arrival(owner, at, uuid(entry.id), reason_number(one), entry.received)
+        // The arrival is written last: a reader that finds it finds the entry.
+        let arrival = |reason: EntryReason| {
+            self.put_arrival(owner, at, uuid(entry.id), reason_number(reason), entry.received)
         };
         try_join_all(entry.reasons.iter().map(arrival)).await?;
         Ok(())
@@ -103,27 +104,27 @@ impl CqlStore {
 
     async fn put_rows(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
         let facet = facet_name(&entry.facet);
-        let rows = entry.reasons.iter().flat_map(|one| in_both_orders(owner, one));
-        try_join_all(rows.map(|line| self.put_row(at, line, entry, &facet))).await?;
+        let rows = entry.reasons.iter().flat_map(|reason| in_both_orders(owner, reason));
+        try_join_all(rows.map(|list| self.put_row(at, list, entry, &facet))).await?;
         Ok(())
     }
 
-    async fn put_row(&self, at: Position, line: Line, entry: &Entry, facet: &str) -> Result<()> {
-        let Line { owner, order, one } = line;
+    async fn put_row(&self, at: Position, list: EntryList, entry: &Entry, facet: &str) -> Result<()> {
+        let EntryList { owner, order, reason } = list;
         let (sort_key, version) = (entry.sort_key(order), entry.version.0);
-        let bucket = self.bucket_for(line, sort_key.time).await?;
-        self.list(line, bucket, [facet].into_iter()).await?;
+        let bucket = self.bucket_for(list, sort_key.time).await?;
+        self.list(list, bucket, [facet].into_iter()).await?;
         let (number, cell, id) = (bucket.number(), cell(entry, at, order), uuid(entry.id));
-        let values = (owner.0, reason_number(one), number, sort_key.time.0, id, &cell, version);
-        let row = self.db.write(&table(one, order).put, values);
-        match runs(one, order) {
+        let values = (owner.0, reason_number(reason), number, sort_key.time.0, id, &cell, version);
+        let row = self.db.write(&table(reason, order).put, values);
+        match runs(reason, order) {
             Some(runs) => {
                 let values =
-                    (owner.0, reason_number(one), facet, number, sort_key.time.0, id, &cell, version);
+                    (owner.0, reason_number(reason), facet, number, sort_key.time.0, id, &cell, version);
                 try_join(row, self.db.write(&runs.put, values)).await?;
             }
             None => row.await?,
         }
-        self.keep_bounded(line, bucket, entry.id).await
+        self.keep_bounded(list, bucket, entry.id).await
     }
 }

@@ -1,4 +1,4 @@
-//! Entries of which reason, time of receipt and identifier are known.
+//! Look-up of entries by reason, time of receipt and identifier.
 
 use super::super::db::uuid;
 use super::super::{CONCURRENCY, CqlStore};
@@ -11,23 +11,23 @@ use model::{Entry, EntryReason, Order, Uid};
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// How many entries are looked up by one statement.
-const TOGETHER: usize = 100;
+/// Entries per statement.
+const KEYS_PER_STATEMENT: usize = 100;
 
-/// What is looked for: reason, time of receipt and identifier.
-pub(super) type Wanted = (EntryReason, i64, Uuid);
+/// The key of an entry: reason, time of receipt, identifier.
+pub(super) type EntryKey = (EntryReason, i64, Uuid);
 
 impl CqlStore {
-    /// The present entries of these, by reason and identifier. The buckets are those of the owner in the order of receipt.
+    /// The entries with these keys, by reason and identifier. `buckets` are those of the owner by time of receipt.
     pub(super) async fn entries_at(
         &self,
         owner: Uid,
         buckets: &[(EntryReason, Bucket)],
-        wanted: &[Wanted],
+        entry_keys: &[EntryKey],
     ) -> Result<HashMap<(EntryReason, Uuid), Entry>> {
         let mut keys: HashMap<(EntryReason, Bucket), Vec<(i64, Uuid)>> = HashMap::new();
-        for (one, received, id) in wanted {
-            let holds = |(of, bucket): &&(EntryReason, Bucket)| of == one && bucket.contains(*received);
+        for (reason, received, id) in entry_keys {
+            let holds = |(of, bucket): &&(EntryReason, Bucket)| of == reason && bucket.contains(*received);
             for at in buckets.iter().filter(holds) {
                 keys.entry(*at).or_default().push((*received, *id));
             }
@@ -36,13 +36,14 @@ impl CqlStore {
             keys.sort_unstable();
             keys.dedup();
         }
-        let parts = keys.iter().flat_map(|(at, keys)| keys.chunks(TOGETHER).map(|keys| (*at, keys)));
+        let parts =
+            keys.iter().flat_map(|(at, keys)| keys.chunks(KEYS_PER_STATEMENT).map(|keys| (*at, keys)));
         let look_ups: Vec<_> = parts.map(|(at, keys)| self.look_up(owner, at, keys)).collect();
         let found: Vec<Vec<(EntryReason, Entry)>> =
             stream::iter(look_ups).buffer_unordered(CONCURRENCY).try_collect().await?;
         let mut entries = HashMap::new();
-        for (one, row) in found.into_iter().flatten() {
-            let key = (one, uuid(row.id));
+        for (reason, row) in found.into_iter().flatten() {
+            let key = (reason, uuid(row.id));
             let row = match entries.remove(&key) {
                 Some(other) => later(other, row),
                 None => row,
@@ -55,31 +56,31 @@ impl CqlStore {
     async fn look_up(
         &self,
         owner: Uid,
-        (one, bucket): (EntryReason, Bucket),
+        (reason, bucket): (EntryReason, Bucket),
         keys: &[(i64, Uuid)],
     ) -> Result<Vec<(EntryReason, Entry)>> {
-        let values = (owner.0, reason_number(one), bucket.number(), keys);
-        let rows: Vec<Columns> = self.db.rows(&table(one, Order::Received).look_up, values).await?;
-        rows.into_iter().map(|columns| Ok((one, entry(columns, one, Order::Received)?))).collect()
+        let values = (owner.0, reason_number(reason), bucket.number(), keys);
+        let rows: Vec<Columns> = self.db.rows(&table(reason, Order::Received).look_up, values).await?;
+        rows.into_iter().map(|columns| Ok((reason, entry(columns, reason, Order::Received)?))).collect()
     }
 
-    /// The entries that the owner's collection has of these because they are followed.
+    /// The owner's followed entries of these activities.
     pub(in crate::cql) async fn look_up_followed(
         &self,
         owner: Uid,
-        these: &[Entry],
+        own: &[Entry],
     ) -> Result<Vec<Option<Entry>>> {
-        if these.is_empty() {
+        if own.is_empty() {
             return Ok(Vec::new());
         }
-        let wanted = these.iter().map(|entry| (EntryReason::Followed, entry.received.0, uuid(entry.id)));
-        let wanted: Vec<Wanted> = wanted.collect();
+        let entry_keys = own.iter().map(|entry| (EntryReason::Followed, entry.received.0, uuid(entry.id)));
+        let entry_keys: Vec<EntryKey> = entry_keys.collect();
         let buckets = self.buckets(owner, Order::Received).await?;
-        let found = self.entries_at(owner, &buckets, &wanted).await?;
-        let same = |this: &Entry| {
-            let entry = found.get(&(EntryReason::Followed, uuid(this.id)))?;
-            (entry.facet == this.facet && entry.published == this.published).then(|| entry.clone())
+        let found = self.entries_at(owner, &buckets, &entry_keys).await?;
+        let find = |own: &Entry| {
+            let entry = found.get(&(EntryReason::Followed, uuid(own.id)))?;
+            (entry.facet == own.facet && entry.published == own.published).then(|| entry.clone())
         };
-        Ok(these.iter().map(same).collect())
+        Ok(own.iter().map(find).collect())
     }
 }

@@ -1,30 +1,30 @@
-//! A slice is a merge of partitions.
+//! Reads a slice as a merge of partitions.
 //!
-//! A partition is one bucket of a reason, or one facet of it: its rows lie in order. It is opened when the merge comes
-//! to the newest time that it can have; then it is asked for rows in growing portions while they are taken. Those
-//! that the merge will come to next are opened all at once.
+//! A partition is one bucket of a reason, or one facet of it, and its rows are ordered. It is opened when the merge
+//! reaches the newest time that it can have. Then its rows are read in growing portions. Partitions that the merge
+//! needs next are opened concurrently.
 
 use super::super::CqlStore;
+use super::partitions::{PartitionReader, select_partitions};
 use super::row::later;
-use super::sources::{Source, pick};
-use crate::entries::joined;
+use crate::entries::merge_entries;
 use crate::{Result, Slice};
 use futures::future::try_join_all;
 use model::{Entry, EntryReason, SortKey};
 use std::collections::BinaryHeap;
 
-/// How many rows for each that is wanted are read at the beginning, all sources together.
-const OPENING: usize = 4;
-/// The smallest portion to begin with.
-const SMALLEST: usize = 4;
+/// Rows read at the beginning per requested row, for all partitions together.
+const READ_AHEAD: usize = 4;
+/// The minimum first portion.
+const MIN_PORTION: usize = 4;
 
 /// Reads a slice.
 pub(super) async fn slice(store: &CqlStore, slice: &Slice<'_>) -> Result<Vec<Entry>> {
     if slice.limit == 0 {
         return Ok(Vec::new());
     }
-    let mut waiting = pick(store, slice).await?;
-    waiting.sort_by_key(|source| source.newest);
+    let mut waiting = select_partitions(store, slice).await?;
+    waiting.sort_by_key(|partition| partition.newest);
     let (open, heads) = (Vec::new(), BinaryHeap::new());
     let mut merge = Merge { store, slice, waiting, open, heads };
     let mut entries = Vec::with_capacity(slice.limit.min(256));
@@ -38,58 +38,58 @@ pub(super) async fn slice(store: &CqlStore, slice: &Slice<'_>) -> Result<Vec<Ent
 struct Merge<'a> {
     store: &'a CqlStore,
     slice: &'a Slice<'a>,
-    /// What is not opened yet, the newest last.
-    waiting: Vec<Source>,
-    open: Vec<Source>,
-    /// Where the next row of each open source stands that has one, and the source's number.
+    /// Partitions that are not open yet, the newest last.
+    waiting: Vec<PartitionReader>,
+    open: Vec<PartitionReader>,
+    /// The sort key of the next row of each open partition, with its index.
     heads: BinaryHeap<(SortKey, usize)>,
 }
 
 impl Merge<'_> {
-    /// The next entry; so many are wanted, this one too.
-    async fn next(&mut self, wanted: usize) -> Result<Option<Entry>> {
-        self.open_due(wanted).await?;
+    /// The next entry. `remaining` counts it too.
+    async fn next(&mut self, remaining: usize) -> Result<Option<Entry>> {
+        self.open_due(remaining).await?;
         let Some(&(sort_key, _)) = self.heads.peek() else { return Ok(None) };
-        // Every source that could have the same sort_key is open by now.
+        // Every partition that could have the same sort key is open now.
         let mut rows: Vec<(EntryReason, Entry)> = Vec::with_capacity(EntryReason::ALL.len());
         while let Some(&(_, number)) = self.heads.peek().filter(|(same, _)| *same == sort_key) {
             self.heads.pop();
-            let Some(source) = self.open.get_mut(number) else { continue };
-            if let Some((one, row)) = source.take() {
-                match rows.iter_mut().find(|(other, _)| *other == one) {
+            let Some(partition) = self.open.get_mut(number) else { continue };
+            if let Some((reason, row)) = partition.take() {
+                match rows.iter_mut().find(|(other, _)| *other == reason) {
                     Some((_, other)) => *other = later(other.clone(), row),
-                    None => rows.push((one, row)),
+                    None => rows.push((reason, row)),
                 }
             }
-            // The one that is given now is not wanted any more.
-            if wanted > 1 {
-                source.fill(self.store, self.slice, wanted - 1).await?;
+            // The entry that is returned now is not needed again.
+            if remaining > 1 {
+                partition.fill(self.store, self.slice, remaining - 1).await?;
             }
-            self.heads.extend(source.sort_key(self.slice.order).map(|sort_key| (sort_key, number)));
+            self.heads.extend(partition.sort_key(self.slice.order).map(|sort_key| (sort_key, number)));
         }
-        Ok(rows.into_iter().map(|(_, row)| row).reduce(joined))
+        Ok(rows.into_iter().map(|(_, row)| row).reduce(merge_entries))
     }
 
-    /// Opens every source that can have something before, or at, the next row that is known.
-    async fn open_due(&mut self, wanted: usize) -> Result<()> {
-        while let Some(newest) = self.waiting.last().map(|source| source.newest) {
+    /// Opens every partition that can have a row before or at the next known row.
+    async fn open_due(&mut self, remaining: usize) -> Result<()> {
+        while let Some(newest) = self.waiting.last().map(|partition| partition.newest) {
             if self.heads.peek().is_some_and(|(sort_key, _)| sort_key.time.0 > newest) {
                 break;
             }
-            // The one that begins last has a row: those that can have a newer one are needed before it.
-            let begin = self.waiting.iter().map(Source::oldest).max().unwrap_or(newest);
-            let first = self.waiting.partition_point(|source| source.newest < begin);
+            // The partition that begins last has a row, so all that can have a newer one are needed.
+            let begin = self.waiting.iter().map(PartitionReader::oldest).max().unwrap_or(newest);
+            let first = self.waiting.partition_point(|partition| partition.newest < begin);
             let mut due = self.waiting.split_off(first);
-            let portion = (wanted * OPENING).div_ceil(due.len() + self.heads.len()).max(SMALLEST);
-            try_join_all(due.iter_mut().map(|source| {
-                source.begin_with(portion, wanted);
-                source.fill(self.store, self.slice, wanted)
+            let portion = (remaining * READ_AHEAD).div_ceil(due.len() + self.heads.len()).max(MIN_PORTION);
+            try_join_all(due.iter_mut().map(|partition| {
+                partition.begin_with(portion, remaining);
+                partition.fill(self.store, self.slice, remaining)
             }))
             .await?;
-            for source in due {
+            for partition in due {
                 let number = self.open.len();
-                self.heads.extend(source.sort_key(self.slice.order).map(|sort_key| (sort_key, number)));
-                self.open.push(source);
+                self.heads.extend(partition.sort_key(self.slice.order).map(|sort_key| (sort_key, number)));
+                self.open.push(partition);
             }
         }
         Ok(())

@@ -1,17 +1,17 @@
-//! What arrived among what many accounts did. Who polls asks for it again and again, and mostly there is nothing: that is
-//! found out together, and only of whom something arrived more is asked.
+//! Arrivals of authored entries of many accounts. A poll usually finds none, so the accounts are checked together,
+//! and only those with arrivals are read further.
 
-use super::super::{CqlStore, Query, together};
-use super::arrivals::{Group, Stretch, Walk};
+use super::super::{CqlStore, Query, concurrently};
+use super::arrivals::{ArrivalGroup, ArrivalReader, LogRange};
 use super::buckets::Bucket;
-use super::many::TOGETHER;
 use super::row::reason_number;
+use super::slices::PARTITIONS_PER_STATEMENT;
 use crate::{Arrival, Result};
 use model::{ArrivalOffset, Entry, EntryReason, EntryReasons, Order, Position, Uid};
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
-/// How many rows of each account are read together; who has more is read alone.
+/// Rows per account that are read together. Accounts with more are read one by one.
 const PORTION: usize = 50;
 
 const READ: Query = Query::read(
@@ -21,7 +21,7 @@ const READ: Query = Query::read(
 
 type Row = (i64, i64, Uuid, i8, i64);
 
-/// Reads arrivals among what these did.
+/// Reads the arrivals of the authored entries of these accounts.
 pub(super) async fn read(
     store: &CqlStore,
     owners: &[Uid],
@@ -29,33 +29,37 @@ pub(super) async fn read(
     floor: Position,
     limit: usize,
 ) -> Result<Vec<Vec<Entry>>> {
-    let Some(stretch) = Stretch::new(after, floor).filter(|_| limit > 0) else {
+    let Some(range) = LogRange::new(after, floor).filter(|_| limit > 0) else {
         return Ok(vec![Vec::new(); owners.len()]);
     };
-    let arrived = if stretch.is_short() { in_short(store, owners, stretch).await? } else { HashMap::new() };
+    let arrived = if range.is_short() { read_together(store, owners, range).await? } else { HashMap::new() };
     let active = arrived.iter().filter(|(_, groups)| !groups.is_empty()).map(|(owner, _)| *owner);
     let active: Vec<Uid> = active.collect();
-    // After what arrived was read: then all its buckets are listed.
+    // After the arrivals were read: then all their buckets are listed.
     let buckets = store.buckets_of_many(&active, Order::Received, EntryReason::Authored).await?;
-    together(owners.iter().map(|owner| {
-        let walk = Walk::new(store, *owner, stretch, limit).only(EntryReason::Authored);
-        one(walk, arrived.get(owner), buckets.get(owner))
+    concurrently(owners.iter().map(|owner| {
+        let reader = ArrivalReader::new(store, *owner, range, limit).only(EntryReason::Authored);
+        read_one(reader, arrived.get(owner), buckets.get(owner))
     }))
     .await
 }
 
-/// What arrived in a short stretch. Those of whom that is too much are missing.
-async fn in_short(store: &CqlStore, owners: &[Uid], stretch: Stretch) -> Result<HashMap<Uid, Vec<Group>>> {
+/// The arrivals in a short range. Accounts with too many are missing.
+async fn read_together(
+    store: &CqlStore,
+    owners: &[Uid],
+    range: LogRange,
+) -> Result<HashMap<Uid, Vec<ArrivalGroup>>> {
     let mut numbers: Vec<i64> = owners.iter().map(|owner| owner.0).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let mut parts = Vec::new();
-    for segment in stretch.segments() {
-        let each = numbers.chunks(TOGETHER);
-        parts.extend(each.map(|owners| read_segment(store, segment, owners, stretch)));
+    for segment in range.segments() {
+        let each = numbers.chunks(PARTITIONS_PER_STATEMENT);
+        parts.extend(each.map(|owners| read_segment(store, segment, owners, range)));
     }
-    let parts = together(parts).await?;
-    let mut arrived: HashMap<Uid, Vec<Group>> =
+    let parts = concurrently(parts).await?;
+    let mut arrived: HashMap<Uid, Vec<ArrivalGroup>> =
         numbers.iter().map(|owner| (Uid(*owner), Vec::new())).collect();
     let mut too_many = HashSet::new();
     for rows in parts {
@@ -67,7 +71,7 @@ async fn in_short(store: &CqlStore, owners: &[Uid], stretch: Stretch) -> Result<
                 too_many.insert(Uid(owner));
             }
             if number == reason_number(EntryReason::Authored) {
-                let group = Group {
+                let group = ArrivalGroup {
                     position,
                     id,
                     reasons: EntryReasons::default().with(EntryReason::Authored),
@@ -81,17 +85,17 @@ async fn in_short(store: &CqlStore, owners: &[Uid], stretch: Stretch) -> Result<
     Ok(arrived)
 }
 
-async fn read_segment(store: &CqlStore, segment: i64, owners: &[i64], stretch: Stretch) -> Result<Vec<Row>> {
-    let (mark, end) = (stretch.mark, stretch.end());
+async fn read_segment(store: &CqlStore, segment: i64, owners: &[i64], range: LogRange) -> Result<Vec<Row>> {
+    let (after, end) = (range.after, range.end());
     let limit = i32::try_from(PORTION).unwrap_or(i32::MAX);
-    let values = (owners, segment, mark.0, mark.1, mark.2, end.0, end.1, end.2, limit);
+    let values = (owners, segment, after.0, after.1, after.2, end.0, end.1, end.2, limit);
     store.db.rows(&READ, values).await
 }
 
-/// What arrived of one account, if that is known, or else what a walk of its own finds.
-async fn one(
-    mut walk: Walk<'_>,
-    arrived: Option<&Vec<Group>>,
+/// The arrivals of one account: those read together with others, or else those of its reader.
+async fn read_one(
+    mut reader: ArrivalReader<'_>,
+    arrived: Option<&Vec<ArrivalGroup>>,
     buckets: Option<&Vec<Bucket>>,
 ) -> Result<Vec<Entry>> {
     let found = match (arrived, buckets) {
@@ -99,16 +103,16 @@ async fn one(
         (Some(groups), Some(buckets)) => {
             let buckets: Vec<(EntryReason, Bucket)> =
                 buckets.iter().map(|bucket| (EntryReason::Authored, *bucket)).collect();
-            walk.present(groups, &buckets).await?
+            reader.latest_entries(groups, &buckets).await?
         }
         _ => {
-            walk.whole().await?;
-            walk.found
+            reader.read_all().await?;
+            reader.found
         }
     };
     let entries = found.into_iter().filter_map(|arrival| match arrival {
         Arrival::Entry(entry) => Some(entry),
         Arrival::Change(_) => None,
     });
-    Ok(entries.take(walk.limit).collect())
+    Ok(entries.take(reader.limit).collect())
 }

@@ -1,4 +1,4 @@
-//! What owners took out of what reaches them.
+//! Activities that owners removed from their `to`.
 
 use super::super::db::{activity_id, uuid};
 use super::super::{CONCURRENCY, CqlStore, Query};
@@ -8,21 +8,21 @@ use model::{ActivityId, Millis, Order, Uid, Version};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use uuid::Uuid;
 
-/// A year on average: partitions need the same number for the same time, not the calendar's.
+/// The average length of a year: it only numbers the partitions.
 const YEAR: i64 = 31_556_952_000;
 
-/// How many are looked up by one statement.
-const TOGETHER: usize = 100;
+/// Identifiers per statement.
+const IDS_PER_STATEMENT: usize = 100;
 
-const NOTED: Query = Query::read("SELECT ver FROM feed.removal WHERE uid = ? AND year = ? AND aid = ?");
-const NOTE: Query =
+const REMOVAL: Query = Query::read("SELECT ver FROM feed.removal WHERE uid = ? AND year = ? AND aid = ?");
+const PUT: Query =
     Query::write("INSERT INTO feed.removal (uid, year, aid, ver) VALUES (?, ?, ?, ?) USING TIMESTAMP ?");
 const AMONG: Query = Query::read("SELECT aid FROM feed.removal WHERE uid = ? AND year = ? AND aid IN ?");
 
 const OF_A_YEAR: Query = Query::read("SELECT aid, ver FROM feed.removal WHERE uid = ? AND year = ?");
 
 impl CqlStore {
-    /// Notes that the owner took an activity out; the later version stays.
+    /// Writes a removal. The later version wins.
     pub(in crate::cql) async fn write_removal(
         &self,
         owner: Uid,
@@ -30,10 +30,10 @@ impl CqlStore {
         received: Millis,
         version: Version,
     ) -> Result<()> {
-        self.db.write(&NOTE, (owner.0, year(received), uuid(id), version.0, version.0)).await
+        self.db.write(&PUT, (owner.0, year(received), uuid(id), version.0, version.0)).await
     }
 
-    /// All of them. What somebody took out is in their collection, so it is of the years of which that has anything.
+    /// All removals of an account. A removed activity is in the collection, so it is in a year that has buckets.
     pub(in crate::cql) async fn every_removal(&self, owner: Uid) -> Result<Vec<(ActivityId, Version)>> {
         let mut years = BTreeSet::new();
         for (_, bucket) in self.buckets(owner, Order::Received).await? {
@@ -49,28 +49,25 @@ impl CqlStore {
         Ok(found)
     }
 
-    /// The latest version in which that was stored.
-    pub(super) async fn noted_removal(
+    /// The version of a removal, if there is one.
+    pub(super) async fn removal_version(
         &self,
         owner: Uid,
         id: ActivityId,
         received: Millis,
     ) -> Result<Option<Version>> {
-        let found: Option<(i64,)> = self.db.row(&NOTED, (owner.0, year(received), uuid(id))).await?;
+        let found: Option<(i64,)> = self.db.row(&REMOVAL, (owner.0, year(received), uuid(id))).await?;
         Ok(found.map(|(version,)| Version(version)))
     }
 
-    /// Whether it was, for each of these.
-    pub(super) async fn noted_removals(
-        &self,
-        owner: Uid,
-        items: &[(ActivityId, Millis)],
-    ) -> Result<Vec<bool>> {
+    /// Whether each of these activities was removed.
+    pub(super) async fn are_removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>> {
         let mut years: BTreeMap<i32, Vec<Uuid>> = BTreeMap::new();
         for (id, received) in items {
             years.entry(year(*received)).or_default().push(uuid(*id));
         }
-        let parts = years.iter().flat_map(|(year, ids)| ids.chunks(TOGETHER).map(|part| (*year, part)));
+        let parts =
+            years.iter().flat_map(|(year, ids)| ids.chunks(IDS_PER_STATEMENT).map(|part| (*year, part)));
         let look_ups: Vec<_> = parts.map(|(year, ids)| self.db.rows(&AMONG, (owner.0, year, ids))).collect();
         let found: Vec<Vec<(Uuid,)>> =
             stream::iter(look_ups).buffer_unordered(CONCURRENCY).try_collect().await?;

@@ -1,8 +1,8 @@
-//! A row of a collection: an activity in one reason.
+//! A row of a collection: an activity with one reason.
 //!
-//! What it says is one cell, written with the version as its timestamp. Of two writes the engine keeps the one with
-//! the later timestamp, and where they are equal the one with the larger bytes. These begin with the position and
-//! with who could see what was before, the wider the larger: what the engine keeps is what the interface promises.
+//! An entry is one cell with the version as timestamp. Of two writes the engine keeps the one with the later
+//! timestamp, and of equal timestamps the larger bytes. These begin with the position and the prior visibility, the
+//! wider being larger. So the engine keeps the row that the interface specifies.
 
 use super::super::db::{activity_id, corrupt};
 use crate::Result;
@@ -14,13 +14,13 @@ use model::{
 use std::cmp::Reverse;
 use uuid::Uuid;
 
-/// Between the words of a facet; no word has it.
-const BETWEEN: char = '\x1f';
+/// The separator between the words of a facet. No word contains it.
+const SEPARATOR: char = '\x1f';
 
 /// The columns time, identifier and entry.
 pub(super) type Columns = (i64, Uuid, Vec<u8>);
 
-/// What the cell says of an entry that arrived there. The time that orders the row is in its key.
+/// The cell of an entry that arrived at `at`. The time that orders the row is in its key.
 pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
     let other_time = match order {
         Order::Received => entry.published,
@@ -28,73 +28,73 @@ pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
     };
     WireWriter::new()
         .ordered(at.0)
-        .byte(formerly_number(entry.prior))
+        .byte(prior_number(entry.prior))
         .visibility(entry.visibility)
         .flag(entry.retracted)
         .signed(entry.actor.0)
         .signed(other_time.0)
         .signed(entry.version.0)
         .facet(&entry.facet)
-        .mark(entry.pulled)
+        .trailing_flag(entry.pulled)
         .finish()
 }
 
-/// The entry that has this row only.
-pub(super) fn entry((time, id, cell): Columns, one: EntryReason, order: Order) -> Result<Entry> {
-    let mut take = WireReader::new(&cell);
-    let arrived = Some(Position(take.ordered()?));
-    let prior = formerly_of(take.byte()?)?;
-    let visibility = take.visibility()?;
-    let retracted = take.flag()?;
-    let actor = take.uid()?;
-    let (time, other_time) = (Millis(time), take.millis()?);
+/// The entry of this row alone.
+pub(super) fn entry((time, id, cell): Columns, reason: EntryReason, order: Order) -> Result<Entry> {
+    let mut reader = WireReader::new(&cell);
+    let arrived = Some(Position(reader.ordered()?));
+    let prior = prior_of(reader.byte()?)?;
+    let visibility = reader.visibility()?;
+    let retracted = reader.flag()?;
+    let actor = reader.uid()?;
+    let (time, other_time) = (Millis(time), reader.millis()?);
     let (received, published) = match order {
         Order::Received => (time, other_time),
         Order::Published => (other_time, time),
     };
     Ok(Entry {
         id: activity_id(id)?,
-        reasons: EntryReasons::default().with(one),
+        reasons: EntryReasons::default().with(reason),
         received,
         published,
         actor,
-        version: take.version()?,
-        facet: take.facet()?,
+        version: reader.version()?,
+        facet: reader.facet()?,
         visibility,
         retracted,
         prior,
         arrived,
-        pulled: take.mark()?,
+        pulled: reader.trailing_flag()?,
     })
 }
 
-/// Of two writes of one row that are in different partitions the one that the engine would have kept in one.
-pub(super) fn later(one: Entry, other: Entry) -> Entry {
+/// Of two writes of one row in different partitions, the one that the engine would keep in one partition.
+pub(super) fn later(a: Entry, b: Entry) -> Entry {
     let rank = |entry: &Entry| (entry.version, entry.arrived, entry.prior.map(Reverse));
-    if rank(&other) > rank(&one) { other } else { one }
+    if rank(&b) > rank(&a) { b } else { a }
 }
 
-/// The number of who could see what was before: the wider, the larger.
-fn formerly_number(prior: Option<Visibility>) -> u8 {
+/// The number of a prior visibility. A wider one is larger.
+fn prior_number(prior: Option<Visibility>) -> u8 {
     prior.map_or(0, |visibility| 3 - visibility_number(visibility))
 }
 
-fn formerly_of(number: u8) -> Result<Option<Visibility>> {
+fn prior_of(number: u8) -> Result<Option<Visibility>> {
     match number {
         0 => Ok(None),
         number => visibility_of(3_u8.saturating_sub(number)).map(Some),
     }
 }
 
-/// A facet as the directory names it.
+/// The name of a facet in the directory.
 pub(super) fn facet_name(facet: &Facet) -> String {
     let Facet { service, kind, verb } = facet;
-    format!("{service}{BETWEEN}{}{BETWEEN}{}", kind.as_str(), verb.as_str())
+    format!("{service}{SEPARATOR}{}{SEPARATOR}{}", kind.as_str(), verb.as_str())
 }
 
-/// The facet of that name.
+/// The facet with this name.
 pub(super) fn facet(name: &str) -> Result<Facet> {
-    let mut words = name.splitn(3, BETWEEN);
+    let mut words = name.splitn(3, SEPARATOR);
     let found = (|| {
         Some(Facet {
             service: words.next()?.to_owned(),
@@ -102,22 +102,22 @@ pub(super) fn facet(name: &str) -> Result<Facet> {
             verb: Verb::parse(words.next()?)?,
         })
     })();
-    found.ok_or_else(|| corrupt("a name of no facet"))
+    found.ok_or_else(|| corrupt("invalid name of a facet"))
 }
 
-/// Below every row of that time or a later one.
+/// The sort key below every row of this time or later.
 pub(super) fn before(time: i64) -> SortKey {
     SortKey { time: Millis(time), id: ActivityId::MIN }
 }
 
-/// The number of a reason in the store.
-pub(super) fn reason_number(one: EntryReason) -> i8 {
-    one.number().cast_signed()
+/// The number of a reason.
+pub(super) fn reason_number(reason: EntryReason) -> i8 {
+    reason.number().cast_signed()
 }
 
-/// The reason of that number.
+/// The reason with this number.
 pub(super) fn reason_of(number: i8) -> Option<EntryReason> {
-    EntryReason::ALL.into_iter().find(|one| reason_number(*one) == number)
+    EntryReason::ALL.into_iter().find(|reason| reason_number(*reason) == number)
 }
 
 /// The number of an order in the directory.
@@ -137,7 +137,7 @@ mod tests {
     };
     use uuid::Uuid;
 
-    fn one(prior: Option<Visibility>) -> Entry {
+    fn example(prior: Option<Visibility>) -> Entry {
         Entry {
             id: ActivityId::new(Millis(7), [9; 10]),
             reasons: EntryReasons::default().with(EntryReason::Addressed),
@@ -159,34 +159,38 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_back_unchanged() {
+    fn encoded_rows_decode_to_the_same_entry() {
         for prior in [None, Some(Visibility::Direct), Some(Visibility::Followers), Some(Visibility::Public)] {
-            let told = one(prior);
-            let id = Uuid::from_bytes(*told.id.as_bytes());
+            let expected = example(prior);
+            let id = Uuid::from_bytes(*expected.id.as_bytes());
             for (order, time) in [(Order::Received, 7), (Order::Published, -7)] {
-                let columns = (time, id, cell(&told, Position(5), order));
-                assert_eq!(entry(columns, EntryReason::Addressed, order).unwrap(), told);
+                let columns = (time, id, cell(&expected, Position(5), order));
+                assert_eq!(entry(columns, EntryReason::Addressed, order).unwrap(), expected);
             }
         }
-        assert_eq!(facet(&facet_name(&one(None).facet)).unwrap(), one(None).facet);
+        assert_eq!(facet(&facet_name(&example(None).facet)).unwrap(), example(None).facet);
     }
 
     #[test]
-    fn a_row_of_an_older_node_is_not_pulled() {
-        let told = Entry { pulled: true, ..one(None) };
-        let id = Uuid::from_bytes(*told.id.as_bytes());
+    fn a_row_encoded_by_an_earlier_version_is_not_pulled() {
+        let expected = Entry { pulled: true, ..example(None) };
+        let id = Uuid::from_bytes(*expected.id.as_bytes());
         let read =
             |cell: &[u8]| entry((7, id, cell.to_vec()), EntryReason::Addressed, Order::Received).unwrap();
-        let bytes = cell(&told, Position(5), Order::Received);
-        assert_eq!(read(&bytes), told);
+        let bytes = cell(&expected, Position(5), Order::Received);
+        assert_eq!(read(&bytes), expected);
         let (_, older) = bytes.split_last().unwrap();
-        assert_eq!(read(older), one(None));
-        assert_eq!(older, cell(&one(None), Position(5), Order::Received), "nor does it see any difference");
+        assert_eq!(read(older), example(None));
+        assert_eq!(
+            older,
+            cell(&example(None), Position(5), Order::Received),
+            "an earlier version sees no difference"
+        );
     }
 
     #[test]
-    fn the_larger_bytes_are_those_that_stay() {
-        let bytes = |at, prior| cell(&one(prior), Position(at), Order::Received);
+    fn the_winning_row_has_the_larger_bytes() {
+        let bytes = |at, prior| cell(&example(prior), Position(at), Order::Received);
         let rising = [
             bytes(1, Some(Visibility::Public)),
             bytes(2, None),

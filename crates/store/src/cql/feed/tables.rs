@@ -3,19 +3,20 @@
 use super::super::Query;
 use model::{EntryReason, Order};
 
-/// A table of rows in order, and what is done with it.
+/// A table of ordered rows, with its statements.
 pub(super) struct Table {
-    /// uid, reason, bucket, time, identifier, entry, version.
+    /// Parameters: uid, reason, bucket, time, identifier, entry, version.
     pub(super) put: Query,
-    /// uid, reason, bucket, below this time and identifier, not below this time and identifier, how many.
+    /// Parameters: uid, reason, bucket, upper bound (exclusive) of time and identifier, lower bound (inclusive),
+    /// limit.
     pub(super) read: Query,
-    /// uid, reason, bucket, pairs of time and identifier.
+    /// Parameters: uid, reason, bucket, pairs of time and identifier.
     pub(super) look_up: Query,
-    /// uid, reason, bucket.
+    /// Parameters: uid, reason, bucket.
     pub(super) count: Query,
 }
 
-/// The same by facet, which follows the reason.
+/// A table by facet. The facet follows the reason in the parameters.
 pub(super) struct Runs {
     pub(super) put: Query,
     pub(super) read: Query,
@@ -97,9 +98,9 @@ static FOLLOWED_PUBLISHED: Table = table!("followed_published", "published_ms");
 static RUN_RECEIVED: Runs = runs!("run_received", "received_ms");
 static RUN_PUBLISHED: Runs = runs!("run_published", "published_ms");
 
-/// Where the rows of a reason are in that order.
-pub(super) fn table(one: EntryReason, order: Order) -> &'static Table {
-    match (one, order) {
+/// The table for a reason and an order.
+pub(super) fn table(reason: EntryReason, order: Order) -> &'static Table {
+    match (reason, order) {
         (EntryReason::Authored | EntryReason::Addressed, Order::Received) => &OWN_RECEIVED,
         (EntryReason::Authored | EntryReason::Addressed, Order::Published) => &OWN_PUBLISHED,
         (EntryReason::Followed, Order::Received) => &FOLLOWED_RECEIVED,
@@ -107,9 +108,9 @@ pub(super) fn table(one: EntryReason, order: Order) -> &'static Table {
     }
 }
 
-/// Where they are by facet; not for every reason.
-pub(super) fn runs(one: EntryReason, order: Order) -> Option<&'static Runs> {
-    match (one, order) {
+/// The table by facet, which only some reasons have.
+pub(super) fn runs(reason: EntryReason, order: Order) -> Option<&'static Runs> {
+    match (reason, order) {
         (EntryReason::Followed, _) => None,
         (_, Order::Received) => Some(&RUN_RECEIVED),
         (_, Order::Published) => Some(&RUN_PUBLISHED),

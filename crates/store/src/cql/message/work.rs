@@ -1,4 +1,4 @@
-//! Work as bytes, and what is still to be done after a part of it.
+//! Encoding of work, and the identifiers of follow-up messages.
 
 use super::IntentKey;
 use crate::bytes::{WireReader, WireWriter};
@@ -6,19 +6,19 @@ use crate::cql::db::corrupt;
 use crate::{Result, Work};
 use model::{SortKey, Uid};
 
-fn put_uid(put: WireWriter, uid: Uid) -> WireWriter {
-    put.signed(uid.0)
+fn encode_uid(writer: WireWriter, uid: Uid) -> WireWriter {
+    writer.signed(uid.0)
 }
 
-pub(super) fn put_work(put: WireWriter, work: &Work) -> WireWriter {
+pub(super) fn encode_work(writer: WireWriter, work: &Work) -> WireWriter {
     match work {
-        Work::Version { id, version, prior, accepted } => put
+        Work::Version { id, version, prior, accepted } => writer
             .byte(0)
             .id(*id)
             .signed(version.0)
             .option(prior.as_ref(), WireWriter::prior_audience)
-            .option(*accepted, |put, at| put.number(at.0)),
-        Work::Followers { id, version, prior, accepted, after } => put
+            .option(*accepted, |writer, at| writer.number(at.0)),
+        Work::Followers { id, version, prior, accepted, after } => writer
             .byte(1)
             .id(*id)
             .signed(version.0)
@@ -26,77 +26,78 @@ pub(super) fn put_work(put: WireWriter, work: &Work) -> WireWriter {
             .number(accepted.0)
             .signed(after.0),
         Work::Edge { follower, followee, version, following } => {
-            put.byte(2).signed(follower.0).signed(followee.0).signed(version.0).flag(*following)
+            writer.byte(2).signed(follower.0).signed(followee.0).signed(version.0).flag(*following)
         }
-        Work::Account { uid, after } => put.byte(3).signed(uid.0).option(*after, put_uid),
-        Work::Addressed { uid, after } => put.byte(4).signed(uid.0).option(*after, WireWriter::sort_key),
-        Work::Removal { owner, id } => put.byte(5).signed(owner.0).id(*id),
-        Work::PrepareFollowers { uid, after } => put.byte(6).signed(uid.0).option(*after, put_uid),
+        Work::Account { uid, after } => writer.byte(3).signed(uid.0).option(*after, encode_uid),
+        Work::Addressed { uid, after } => writer.byte(4).signed(uid.0).option(*after, WireWriter::sort_key),
+        Work::Removal { owner, id } => writer.byte(5).signed(owner.0).id(*id),
+        Work::PrepareFollowers { uid, after } => writer.byte(6).signed(uid.0).option(*after, encode_uid),
         Work::BecomeDormant { uid, version, after } => {
-            put.byte(7).signed(uid.0).signed(version.0).option(*after, put_uid)
+            writer.byte(7).signed(uid.0).signed(version.0).option(*after, encode_uid)
         }
-        Work::CatchUp { uid, version, since, after, within } => put
+        Work::CatchUp { uid, version, since, after, within } => writer
             .byte(8)
             .signed(uid.0)
             .signed(version.0)
             .number(since.0)
-            .option(*after, put_uid)
-            .option(*within, |put, (whom, sort_key)| put.signed(whom.0).sort_key(sort_key)),
+            .option(*after, encode_uid)
+            .option(*within, |writer, (followee, sort_key)| writer.signed(followee.0).sort_key(sort_key)),
     }
 }
 
-pub(super) fn take_work(take: &mut WireReader<'_>) -> Result<Work> {
-    Ok(match take.byte()? {
+pub(super) fn decode_work(reader: &mut WireReader<'_>) -> Result<Work> {
+    Ok(match reader.byte()? {
         0 => Work::Version {
-            id: take.id()?,
-            version: take.version()?,
-            prior: take.option(WireReader::prior_audience)?,
-            accepted: take.option(WireReader::position)?,
+            id: reader.id()?,
+            version: reader.version()?,
+            prior: reader.option(WireReader::prior_audience)?,
+            accepted: reader.option(WireReader::position)?,
         },
         1 => Work::Followers {
-            id: take.id()?,
-            version: take.version()?,
-            prior: take.option(WireReader::visibility)?,
-            accepted: take.position()?,
-            after: take.uid()?,
+            id: reader.id()?,
+            version: reader.version()?,
+            prior: reader.option(WireReader::visibility)?,
+            accepted: reader.position()?,
+            after: reader.uid()?,
         },
         2 => Work::Edge {
-            follower: take.uid()?,
-            followee: take.uid()?,
-            version: take.version()?,
-            following: take.flag()?,
+            follower: reader.uid()?,
+            followee: reader.uid()?,
+            version: reader.version()?,
+            following: reader.flag()?,
         },
-        3 => Work::Account { uid: take.uid()?, after: take.option(WireReader::uid)? },
-        4 => Work::Addressed { uid: take.uid()?, after: take.option(WireReader::sort_key)? },
-        5 => Work::Removal { owner: take.uid()?, id: take.id()? },
-        6 => Work::PrepareFollowers { uid: take.uid()?, after: take.option(WireReader::uid)? },
+        3 => Work::Account { uid: reader.uid()?, after: reader.option(WireReader::uid)? },
+        4 => Work::Addressed { uid: reader.uid()?, after: reader.option(WireReader::sort_key)? },
+        5 => Work::Removal { owner: reader.uid()?, id: reader.id()? },
+        6 => Work::PrepareFollowers { uid: reader.uid()?, after: reader.option(WireReader::uid)? },
         7 => Work::BecomeDormant {
-            uid: take.uid()?,
-            version: take.version()?,
-            after: take.option(WireReader::uid)?,
+            uid: reader.uid()?,
+            version: reader.version()?,
+            after: reader.option(WireReader::uid)?,
         },
         8 => Work::CatchUp {
-            uid: take.uid()?,
-            version: take.version()?,
-            since: take.position()?,
-            after: take.option(WireReader::uid)?,
-            within: take.option(|take| Ok((take.uid()?, take.sort_key()?)))?,
+            uid: reader.uid()?,
+            version: reader.version()?,
+            since: reader.position()?,
+            after: reader.option(WireReader::uid)?,
+            within: reader.option(|reader| Ok((reader.uid()?, reader.sort_key()?)))?,
         },
-        _ => return Err(corrupt("not a kind of work")),
+        _ => return Err(corrupt("unknown kind of work")),
     })
 }
 
-/// The identifier of what follows a message: the same, however often it is sent, and another for every step.
+/// The identifier of a follow-up message: the same if it is sent again, and different for every step.
 pub(in crate::cql) fn next_id(key: &IntentKey, work: &Work) -> String {
     let rest = match work {
         Work::Followers { after, .. } => format!("f{}", after.0),
         Work::Account { after, .. } => format!("a{}", after.map_or(0, |uid| uid.0)),
-        Work::Addressed { after, .. } => format!("d{}", after.map_or_else(String::new, named)),
+        Work::Addressed { after, .. } => format!("d{}", after.map_or_else(String::new, format_sort_key)),
         Work::PrepareFollowers { after, .. } => format!("u{}", after.map_or(0, |uid| uid.0)),
         Work::BecomeDormant { after, .. } => format!("s{}", after.map_or(0, |uid| uid.0)),
         Work::CatchUp { after, within, .. } => {
-            let within = within
-                .map_or_else(String::new, |(whom, sort_key)| format!(":{}:{}", whom.0, named(sort_key)));
+            let within = within.map_or_else(String::new, |(followee, sort_key)| {
+                format!(":{}:{}", followee.0, format_sort_key(sort_key))
+            });
             format!("b{}{within}", after.map_or(0, |uid| uid.0))
         }
         Work::Version { .. } | Work::Edge { .. } | Work::Removal { .. } => "x".to_owned(),
@@ -104,11 +105,11 @@ pub(in crate::cql) fn next_id(key: &IntentKey, work: &Work) -> String {
     format!("{}/{rest}", key.id)
 }
 
-fn named(sort_key: SortKey) -> String {
+fn format_sort_key(sort_key: SortKey) -> String {
     format!("{}:{}", sort_key.time.0, sort_key.id)
 }
 
-/// Whether this follows from that.
+/// Whether `next` is a follow-up of `done`.
 pub(in crate::cql) fn follows(next: &Work, done: &Work) -> bool {
     match (next, done) {
         (
@@ -137,10 +138,10 @@ mod tests {
     use model::{ActivityId, Millis, Position, Version};
     use std::collections::HashSet;
 
-    /// The steps of one return.
+    /// The steps of one catch-up.
     fn steps() -> Vec<Work> {
         let sort_key = |time| SortKey { time: Millis(time), id: ActivityId::new(Millis(time), [7; 10]) };
-        let offsets = [
+        let progress = [
             (None, None),
             (None, Some((Uid(4), sort_key(9)))),
             (None, Some((Uid(4), sort_key(8)))),
@@ -154,28 +155,31 @@ mod tests {
             after,
             within,
         };
-        offsets.map(step).to_vec()
+        progress.map(step).to_vec()
     }
 
     #[test]
-    fn every_step_has_a_name_of_its_own() {
+    fn every_step_has_its_own_identifier() {
         let key = IntentKey { minute: 0, id: "b:3:2".to_owned() };
         let names: HashSet<String> = steps().iter().map(|work| next_id(&key, work)).collect();
         assert_eq!(names.len(), steps().len());
     }
 
     #[test]
-    fn what_is_begun_goes_on_with_its_own_steps_only() {
+    fn follow_up_work_belongs_to_its_own_intent() {
         let (uid, after) = (Uid(3), None);
         let edge = |followee| Work::Edge { follower: Uid(9), followee, version: Version(1), following: true };
-        let fanout_state = Work::PrepareFollowers { uid, after };
-        assert!(follows(&fanout_state, &edge(uid)) && follows(&fanout_state, &fanout_state));
-        assert!(!follows(&fanout_state, &edge(Uid(4))) && !follows(&edge(uid), &fanout_state));
-        let dormancy = |version| Work::BecomeDormant { uid, version: Version(version), after };
-        assert!(follows(&dormancy(2), &dormancy(2)) && !follows(&dormancy(2), &dormancy(5)));
+        let prepare = Work::PrepareFollowers { uid, after };
+        assert!(follows(&prepare, &edge(uid)) && follows(&prepare, &prepare));
+        assert!(!follows(&prepare, &edge(Uid(4))) && !follows(&edge(uid), &prepare));
+        let become_dormant = |version| Work::BecomeDormant { uid, version: Version(version), after };
+        assert!(
+            follows(&become_dormant(2), &become_dormant(2))
+                && !follows(&become_dormant(2), &become_dormant(5))
+        );
         for step in steps() {
             assert!(steps().iter().all(|before| follows(&step, before)));
-            assert!(!follows(&step, &dormancy(2)) && !follows(&dormancy(2), &step));
+            assert!(!follows(&step, &become_dormant(2)) && !follows(&become_dormant(2), &step));
         }
     }
 }

@@ -1,33 +1,33 @@
-//! Arrivals: entries by the position of their delivery, and changes that no entry tells of.
+//! Arrivals: entries by position, and changes that have no entry.
 
 use super::super::Counters;
 use super::super::entries::facet_and_reason;
 use super::super::facets::Facets;
 use super::super::values::{corrupt, count, position, seq};
 use super::row::EntryRow;
-use crate::entries::joined;
+use crate::entries::merge_entries;
 use crate::{Arrival, Result};
 use model::{ArrivalOffset, Entry, Position, Uid};
 use rusqlite::{Connection, params};
 
-/// In the order of the index, so that reading can stop at any row.
+/// In index order, so that reading can stop at any row.
 pub(super) const ARRIVALS: &str = "SELECT aid, received_ms, published_ms, actor, ver, flags, seq, run
      FROM entry INDEXED BY entry_arrival WHERE uid = ?1 AND (seq, aid) > (?2, ?3) AND seq <= ?4
      ORDER BY seq, aid";
 
-/// Only of what the account did: the runs of the first reason.
+/// Only authored entries: the runs of the first reason.
 pub(super) const OWN: &str = "SELECT aid, received_ms, published_ms, actor, ver, flags, seq, run
      FROM entry INDEXED BY entry_own WHERE uid = ?1 AND (seq, aid) > (?2, ?3) AND seq <= ?4 AND run % 4 = 0
      ORDER BY seq, aid";
 
-/// Those of a position come after its entries.
+/// A change comes after the entries of its position.
 pub(super) const CHANGES: &str =
     "SELECT seq FROM change WHERE uid = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4";
 
 /// Sorts after every identifier.
 const AFTER_ALL: &[u8] = &[0xff; 17];
 
-/// Which arrivals are asked for.
+/// A request for arrivals.
 #[derive(Clone, Copy)]
 pub(super) struct ArrivalQuery {
     pub(super) after: ArrivalOffset,
@@ -35,17 +35,17 @@ pub(super) struct ArrivalQuery {
     pub(super) limit: usize,
 }
 
-/// Reads arrivals, the rows of one activity at one position as one entry.
+/// Reads arrivals. The rows of one activity at one position become one entry.
 pub(super) fn read(
     connection: &Connection,
     facets: &Facets,
     counters: &Counters,
     owner: Uid,
-    asked: ArrivalQuery,
+    query: ArrivalQuery,
 ) -> Result<Vec<Arrival>> {
-    let ArrivalQuery { after, floor, limit } = asked;
-    let entries = entries(connection, ARRIVALS, facets, counters, owner, asked)?;
-    // A change at the position that was left in its middle is still to come.
+    let ArrivalQuery { after, floor, limit } = query;
+    let entries = entries(connection, ARRIVALS, facets, counters, owner, query)?;
+    // If the offset is inside a position, the change of that position has not been read yet.
     let from = if after.inside.is_some() { seq(after.position) - 1 } else { seq(after.position) };
     let mut statement = connection.prepare_cached(CHANGES)?;
     let mut rows = statement.query(params![owner.0, from, seq(floor), count(limit)])?;
@@ -54,12 +54,12 @@ pub(super) fn read(
     while let Some(row) = rows.next()? {
         all.push(Arrival::Change(position(row, 0)?));
     }
-    // Stable, so that a change stays behind the entries of its position.
+    // Stable, so that a change stays after the entries of its position.
     all.sort_by_key(|arrival| match arrival {
         Arrival::Entry(entry) => entry.arrived,
         Arrival::Change(position) => Some(*position),
     });
-    // What lies behind the last entry read may have entries before it.
+    // Entries beyond the last one read may precede the changes after it.
     if full && let Some(last) = all.iter().rposition(|arrival| matches!(arrival, Arrival::Entry(_))) {
         all.truncate(last + 1);
     }
@@ -67,7 +67,7 @@ pub(super) fn read(
     Ok(all)
 }
 
-/// The entries among them, as [`ARRIVALS`] or [`OWN`] reads them.
+/// The arriving entries, read by [`ARRIVALS`] or [`OWN`].
 pub(super) fn entries(
     connection: &Connection,
     statement: &str,
@@ -87,16 +87,16 @@ pub(super) fn entries(
     let mut facets = facets.view();
     while let Some(row) = rows.next()? {
         stepped += 1;
-        let (facet, one) = facet_and_reason(row.get(7)?).ok_or_else(|| corrupt("a run in no reason"))?;
+        let (facet, reason) = facet_and_reason(row.get(7)?).ok_or_else(|| corrupt("invalid run number"))?;
         let found = EntryRow::read(row)?;
         let last = entries.pop_if(|last| last.id == found.id && last.arrived == Some(found.arrived));
         if last.is_none() && entries.len() == limit {
             break;
         }
-        let facet = facets.one(connection, facet)?;
-        let entry = found.entry(facet, one)?;
+        let facet = facets.get(connection, facet)?;
+        let entry = found.entry(facet, reason)?;
         entries.push(match last {
-            Some(last) => joined(last, entry),
+            Some(last) => merge_entries(last, entry),
             None => entry,
         });
     }

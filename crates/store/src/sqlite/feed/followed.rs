@@ -1,4 +1,4 @@
-//! Entries that a collection has because their actors are followed, found by what lies among what the actors did.
+//! Followed entries, found by the authored entries of the same activities.
 
 use super::super::entries::run;
 use super::super::facets::Facets;
@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 pub(super) const FOLLOWED: &str = "SELECT aid, received_ms, published_ms, actor, ver, flags, seq FROM entry
      WHERE uid = ?1 AND run = ?2 AND received_ms = ?3 AND aid = ?4";
 
-/// Looks each of them up.
+/// Looks up the followed entry of each authored entry.
 pub(in crate::sqlite) fn entries(
     connection: &Connection,
     facets: &Facets,
@@ -18,11 +18,11 @@ pub(in crate::sqlite) fn entries(
     own: &[Entry],
 ) -> Result<Vec<Option<Entry>>> {
     let mut statement = connection.prepare_cached(FOLLOWED)?;
-    let mut one = |own: &Entry| {
+    let mut find = |own: &Entry| {
         let Some(facet) = facets.find(connection, &own.facet)? else { return Ok(None) };
         let key = params![owner.0, run(facet, EntryReason::Followed), own.received.0, own.id.as_bytes()];
         let row = statement.query(key)?.next()?.map(EntryRow::read).transpose()?;
         row.map(|row| row.entry(&own.facet, EntryReason::Followed)).transpose()
     };
-    own.iter().map(&mut one).collect()
+    own.iter().map(&mut find).collect()
 }

@@ -1,17 +1,16 @@
-//! A slice is a merge of runs.
+//! Reads a slice as a merge of runs.
 //!
-//! A run is one facet in one reason: its rows lie in order, in either order of time. The filter picks the runs,
-//! and the merge reads no row that the filter leaves out, so that a filter that selects one in a thousand
-//! costs what the page costs. A run is opened when the merge comes to its newest time, which the directory
-//! knows; then it is asked for rows in growing portions while they are taken. Rows read are at most four for
-//! each row taken and three for each run.
+//! A run has the rows of one facet and one reason, ordered by either time. The filter selects the runs, and the merge
+//! reads no row that the filter excludes. So a filter that selects one row in a thousand costs no more than its page.
+//! A run is opened when the merge reaches its newest time, which the directory has. Then its rows are read in growing
+//! portions. At most four rows are read per row used, plus three per run.
 
 use super::super::Counters;
 use super::super::entries::facet_and_reason;
 use super::super::facets::Facets;
 use super::super::values::{corrupt, count};
 use super::row::EntryRow;
-use crate::entries::joined;
+use crate::entries::merge_entries;
 use crate::{Result, Slice};
 use model::{ActivityId, Entry, EntryReason, Facet, Order, Range, SortKey, Uid};
 use rusqlite::{CachedStatement, Connection, params};
@@ -30,11 +29,11 @@ pub(super) const PUBLISHED: &str = "SELECT aid, received_ms, published_ms, actor
      WHERE uid = ?1 AND run = ?2 AND (published_ms, aid) < (?3, ?4) AND published_ms >= ?5
      ORDER BY published_ms DESC, aid DESC LIMIT ?6";
 
-/// The first portion of a run, and the factor by which portions grow.
-const OPENING: usize = 3;
+/// The size of the first portion of a run, and the factor by which portions grow.
+const FIRST_PORTION: usize = 3;
 const GROWTH: usize = 4;
 
-/// Above every sort_key of its time.
+/// Above every identifier of the same time.
 const TOP: [u8; 16] = [u8::MAX; 16];
 
 /// Reads a slice.
@@ -47,8 +46,8 @@ pub(super) fn slice(
     if slice.limit == 0 {
         return Ok(Vec::new());
     }
-    let mut source = Source::new(connection, slice)?;
-    let mut runs = pick(connection, facets, counters, slice)?;
+    let mut reader = RowReader::new(connection, slice)?;
+    let mut runs = select_runs(connection, facets, counters, slice)?;
     if let [alone] = &mut runs[..] {
         alone.portion = slice.limit;
     }
@@ -62,35 +61,36 @@ pub(super) fn slice(
     let mut taken_from = Vec::with_capacity(EntryReason::ALL.len());
     while let Some(head) = heads.pop() {
         let Some(row) = head.row else {
-            let run = runs.get_mut(head.index).ok_or_else(|| corrupt("a head of no run"))?;
-            heads.extend(source.head(run, head.index, slice.limit - entries.len())?);
+            let run = runs.get_mut(head.index).ok_or_else(|| corrupt("head without a run"))?;
+            heads.extend(reader.head(run, head.index, slice.limit - entries.len())?);
             continue;
         };
         let mut entry = entry_of(&runs, head.index, &row)?;
         taken_from.clear();
         taken_from.push(head.index);
-        // Every run that could have the same sort_key stands above it until it is opened, so all of them are by now.
+        // A run that could have the same sort key is ahead of it in the heap until it is opened. So all of them are
+        // open now.
         while let Some(same) = next_if(&mut heads, head.at) {
             let Some(row) = &same.row else { continue };
-            entry = joined(entry, entry_of(&runs, same.index, row)?);
+            entry = merge_entries(entry, entry_of(&runs, same.index, row)?);
             taken_from.push(same.index);
         }
         entries.push(entry);
-        let wanted = slice.limit - entries.len();
-        if wanted == 0 {
+        let remaining = slice.limit - entries.len();
+        if remaining == 0 {
             break;
         }
         for &index in &taken_from {
             let Some(run) = runs.get_mut(index) else { continue };
-            heads.extend(source.head(run, index, wanted)?);
+            heads.extend(reader.head(run, index, remaining)?);
         }
     }
-    counters.add_rows(source.stepped);
+    counters.add_rows(reader.stepped);
     Ok(entries)
 }
 
-/// The account's runs that the slice may have something of.
-fn pick(
+/// The account's runs that may have rows of the slice.
+fn select_runs(
     connection: &Connection,
     facets: &Facets,
     counters: &Counters,
@@ -106,22 +106,23 @@ fn pick(
     while let Some(row) = rows.next()? {
         seen += 1;
         let (number, received, published): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (facet, one) = facet_and_reason(number).ok_or_else(|| corrupt("a run in no reason"))?;
+        let (facet, reason) = facet_and_reason(number).ok_or_else(|| corrupt("invalid run number"))?;
         let newest = match slice.order {
             Order::Received => received,
             Order::Published => published,
         };
-        if !slice.reasons.contains(one) || range.since.is_some_and(|since| newest < since.0) {
+        if !slice.reasons.contains(reason) || range.since.is_some_and(|since| newest < since.0) {
             continue;
         }
-        let facet = facets.one(connection, facet)?;
+        let facet = facets.get(connection, facet)?;
         if slice.filter.selects(facet) {
             let newest = newest.min(below.time);
-            // A run that goes on from the middle may have nothing for this page; one that begins has its newest row.
-            let (read, portion) = (VecDeque::new(), if newest < below.time { OPENING } else { 1 });
+            // A run that continues from the middle may have nothing for this page. One that begins here has its
+            // newest row.
+            let (read, portion) = (VecDeque::new(), if newest < below.time { FIRST_PORTION } else { 1 });
             runs.push(Run {
                 number,
-                one,
+                reason,
                 facet: Arc::clone(facet),
                 newest,
                 read,
@@ -142,12 +143,12 @@ fn range_and_statement(slice: &Slice<'_>) -> (Range, &'static str) {
     }
 }
 
-/// A facet in a reason, read up to some point.
+/// A run, read up to a point.
 struct Run {
     number: i64,
-    one: EntryReason,
+    reason: EntryReason,
     facet: Arc<Facet>,
-    /// Nothing of it that is wanted is newer.
+    /// No requested row is newer.
     newest: i64,
     read: VecDeque<EntryRow>,
     below: Bound,
@@ -155,7 +156,7 @@ struct Run {
     ended: bool,
 }
 
-/// Rows come below this: below a sort_key, or below every sort_key of a time.
+/// An upper bound of rows: below a sort key, or below every sort key of a time.
 #[derive(Clone, Copy)]
 struct Bound {
     time: i64,
@@ -174,8 +175,8 @@ impl Bound {
     }
 }
 
-/// Where rows come from: the statement, and what stays the same whenever it is asked.
-struct Source<'a> {
+/// The statement that reads rows, and its constant parameters.
+struct RowReader<'a> {
     statement: CachedStatement<'a>,
     owner: Uid,
     order: Order,
@@ -183,10 +184,10 @@ struct Source<'a> {
     stepped: u64,
 }
 
-impl<'a> Source<'a> {
-    fn new(connection: &'a Connection, slice: &Slice<'_>) -> Result<Source<'a>> {
+impl<'a> RowReader<'a> {
+    fn new(connection: &'a Connection, slice: &Slice<'_>) -> Result<RowReader<'a>> {
         let (range, statement) = range_and_statement(slice);
-        Ok(Source {
+        Ok(RowReader {
             statement: connection.prepare_cached(statement)?,
             owner: slice.owner,
             order: slice.order,
@@ -203,20 +204,19 @@ impl<'a> Source<'a> {
         SortKey { time, id: row.id }
     }
 
-    /// The run's next row, ready to be merged.
-    fn head(&mut self, run: &mut Run, index: usize, wanted: usize) -> Result<Option<Head>> {
-        let row = self.next(run, wanted)?;
+    /// The next row of a run, for the heap.
+    fn head(&mut self, run: &mut Run, index: usize, remaining: usize) -> Result<Option<Head>> {
+        let row = self.next(run, remaining)?;
         Ok(row.map(|row| {
             let sort_key = self.sort_key(&row);
             Head { at: (sort_key.time.0, *sort_key.id.as_bytes()), row: Some(row), index }
         }))
     }
 
-    /// The run's next row; where none is left over from before, as many are read as the run's portion says,
-    /// but no more than are wanted.
-    fn next(&mut self, run: &mut Run, wanted: usize) -> Result<Option<EntryRow>> {
+    /// The next row of a run. If none is buffered, reads a portion, but no more than `wanted`.
+    fn next(&mut self, run: &mut Run, remaining: usize) -> Result<Option<EntryRow>> {
         if run.read.is_empty() && !run.ended {
-            let portion = run.portion.min(wanted);
+            let portion = run.portion.min(remaining);
             let id: &[u8] = run.below.id.as_ref().map_or(&[], |id| id.as_bytes());
             let bounds = params![self.owner.0, run.number, run.below.time, id, self.since, count(portion)];
             let mut rows = self.statement.query(bounds)?;
@@ -235,7 +235,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The first row of a run that is not taken yet; of a run that is not opened yet, where it can be at most.
+/// The next row of a run; for a run that is not open, the upper bound of its rows.
 struct Head {
     at: (i64, [u8; 16]),
     row: Option<EntryRow>,
@@ -243,8 +243,8 @@ struct Head {
 }
 
 fn entry_of(runs: &[Run], index: usize, row: &EntryRow) -> Result<Entry> {
-    let run = runs.get(index).ok_or_else(|| corrupt("a row of no run"))?;
-    row.entry(&run.facet, run.one)
+    let run = runs.get(index).ok_or_else(|| corrupt("row without a run"))?;
+    row.entry(&run.facet, run.reason)
 }
 
 fn next_if(heads: &mut BinaryHeap<Head>, at: (i64, [u8; 16])) -> Option<Head> {

@@ -1,11 +1,11 @@
-//! A row of a collection: an activity in one reason.
+//! A row of a collection: an activity with one reason.
 
 use super::super::values::{activity_id, millis, position, unpack_entry_flags, version};
 use crate::Result;
 use model::{ActivityId, Entry, EntryReason, EntryReasons, Facet, Millis, Position, Uid, Version};
 use rusqlite::Row;
 
-/// What a row says; its facet and reason are those of its run.
+/// The columns of a row. Its facet and reason are those of its run.
 pub(super) struct EntryRow {
     pub(super) id: ActivityId,
     pub(super) received: Millis,
@@ -30,12 +30,12 @@ impl EntryRow {
         })
     }
 
-    /// The entry that has this row only.
-    pub(super) fn entry(&self, facet: &Facet, one: EntryReason) -> Result<Entry> {
+    /// The entry of this row alone.
+    pub(super) fn entry(&self, facet: &Facet, reason: EntryReason) -> Result<Entry> {
         let (visibility, retracted, prior, pulled) = unpack_entry_flags(self.flags)?;
         Ok(Entry {
             id: self.id,
-            reasons: EntryReasons::default().with(one),
+            reasons: EntryReasons::default().with(reason),
             facet: facet.clone(),
             received: self.received,
             published: self.published,

@@ -1,4 +1,4 @@
-//! What is to be done, as columns: which of them a kind of work uses, and what for.
+//! Work as columns of a task.
 
 use super::super::values::{
     activity_id, corrupt, pack_uids, position, seq, unpack_uids, unpack_visibility, version,
@@ -15,18 +15,18 @@ const EDGE: i64 = 2;
 const ACCOUNT: i64 = 3;
 const REMOVAL: i64 = 4;
 const ADDRESSED: i64 = 5;
-const FANOUT_STATE: i64 = 6;
-const SLEEP: i64 = 7;
-const RETURN: i64 = 8;
+const PREPARE_FOLLOWERS: i64 = 6;
+const BECOME_DORMANT: i64 = 7;
+const CATCH_UP: i64 = 8;
 
-/// A task's columns.
+/// The columns of a task. Their meaning depends on the kind; see `schema/1.sql`.
 #[derive(Default)]
 pub(super) struct Columns {
     pub(super) kind: i64,
     pub(super) aid: Option<[u8; 16]>,
     pub(super) ver: Option<i64>,
-    pub(super) one: Option<i64>,
-    pub(super) other: Option<i64>,
+    pub(super) uid: Option<i64>,
+    pub(super) other_uid: Option<i64>,
     pub(super) visibility: Option<i64>,
     pub(super) prior: Option<Vec<u8>>,
     pub(super) accepted: Option<i64>,
@@ -48,7 +48,7 @@ impl From<&Work> for Columns {
                 kind: FOLLOWERS,
                 aid: Some(*id.as_bytes()),
                 ver: Some(version.0),
-                one: Some(after.0),
+                uid: Some(after.0),
                 visibility: prior.map(visibility_number),
                 accepted: Some(seq(*accepted)),
                 ..Columns::default()
@@ -56,45 +56,45 @@ impl From<&Work> for Columns {
             Work::Edge { follower, followee, version, following } => Columns {
                 kind: EDGE,
                 ver: Some(version.0),
-                one: Some(follower.0),
-                other: Some(followee.0),
+                uid: Some(follower.0),
+                other_uid: Some(followee.0),
                 accepted: Some(i64::from(*following)),
                 ..Columns::default()
             },
             Work::Account { uid, after } => Columns {
                 kind: ACCOUNT,
-                one: Some(uid.0),
-                other: after.map(|after| after.0),
+                uid: Some(uid.0),
+                other_uid: after.map(|after| after.0),
                 ..Columns::default()
             },
             Work::Addressed { uid, after } => Columns {
                 kind: ADDRESSED,
-                one: Some(uid.0),
+                uid: Some(uid.0),
                 ver: after.map(|sort_key| sort_key.time.0),
                 aid: after.map(|sort_key| *sort_key.id.as_bytes()),
                 ..Columns::default()
             },
             Work::Removal { owner, id } => {
-                Columns { kind: REMOVAL, aid: Some(*id.as_bytes()), one: Some(owner.0), ..Columns::default() }
+                Columns { kind: REMOVAL, aid: Some(*id.as_bytes()), uid: Some(owner.0), ..Columns::default() }
             }
             Work::PrepareFollowers { uid, after } => Columns {
-                kind: FANOUT_STATE,
-                one: Some(uid.0),
-                other: after.map(|after| after.0),
+                kind: PREPARE_FOLLOWERS,
+                uid: Some(uid.0),
+                other_uid: after.map(|after| after.0),
                 ..Columns::default()
             },
             Work::BecomeDormant { uid, version, after } => Columns {
-                kind: SLEEP,
+                kind: BECOME_DORMANT,
                 ver: Some(version.0),
-                one: Some(uid.0),
-                other: after.map(|after| after.0),
+                uid: Some(uid.0),
+                other_uid: after.map(|after| after.0),
                 ..Columns::default()
             },
             Work::CatchUp { uid, version, since, after, within } => Columns {
-                kind: RETURN,
+                kind: CATCH_UP,
                 ver: Some(version.0),
-                one: Some(uid.0),
-                other: after.map(|after| after.0),
+                uid: Some(uid.0),
+                other_uid: after.map(|after| after.0),
                 prior: within
                     .map(|(uid, sort_key)| WireWriter::new().signed(uid.0).sort_key(sort_key).finish()),
                 accepted: Some(seq(*since)),
@@ -104,7 +104,7 @@ impl From<&Work> for Columns {
     }
 }
 
-/// From the columns kind, aid, ver, one, other, visibility, prior, accepted.
+/// From the columns kind, aid, ver, uid, other_uid, visibility, prior, accepted.
 pub(super) fn work(row: &Row<'_>) -> Result<Work> {
     let after = || row.get::<_, Option<i64>>(4).map(|number| number.map(Uid));
     let visibility = |row: &Row<'_>| row.get::<_, Option<i64>>(5)?.map(unpack_visibility).transpose();
@@ -139,21 +139,23 @@ pub(super) fn work(row: &Row<'_>) -> Result<Work> {
         },
         ACCOUNT => Work::Account { uid: Uid(row.get(3)?), after: after()? },
         REMOVAL => Work::Removal { owner: Uid(row.get(3)?), id: activity_id(row, 1)? },
-        FANOUT_STATE => Work::PrepareFollowers { uid: Uid(row.get(3)?), after: after()? },
-        SLEEP => Work::BecomeDormant { uid: Uid(row.get(3)?), version: version(row, 2)?, after: after()? },
-        RETURN => Work::CatchUp {
+        PREPARE_FOLLOWERS => Work::PrepareFollowers { uid: Uid(row.get(3)?), after: after()? },
+        BECOME_DORMANT => {
+            Work::BecomeDormant { uid: Uid(row.get(3)?), version: version(row, 2)?, after: after()? }
+        }
+        CATCH_UP => Work::CatchUp {
             uid: Uid(row.get(3)?),
             version: version(row, 2)?,
             since: position(row, 7)?,
             after: after()?,
             within: row.get::<_, Option<Vec<u8>>>(6)?.map(|bytes| within(&bytes)).transpose()?,
         },
-        _ => return Err(corrupt("not a kind of task")),
+        _ => return Err(corrupt("unknown kind of task")),
     })
 }
 
-/// Everything of this account's down to that sort_key.
+/// The followee in progress of a catch-up, and the sort key reached.
 fn within(bytes: &[u8]) -> Result<(Uid, SortKey)> {
-    let mut take = WireReader::new(bytes);
-    Ok((take.uid()?, take.sort_key()?))
+    let mut reader = WireReader::new(bytes);
+    Ok((reader.uid()?, reader.sort_key()?))
 }

@@ -1,5 +1,5 @@
--- Times are whole milliseconds, identifiers their 16 bytes, versions and positions plain numbers.
--- Tables are WITHOUT ROWID where their key is what they are read by.
+-- Times are whole milliseconds, identifiers their 16 bytes, versions and positions plain numbers. Tables are WITHOUT
+-- ROWID if they are read by their key.
 
 -- A uid is never reused, so rows of other tables may keep the uid of a removed account.
 CREATE TABLE account (
@@ -64,8 +64,8 @@ CREATE TABLE following (
   PRIMARY KEY (follower, followee)
 ) STRICT, WITHOUT ROWID;
 
--- Edges by followee, live ones only, written in the same transaction. seq: the position at which the edge was made:
--- backfill brings what was accepted before it, fan-out what is accepted after it.
+-- Edges by followee, live ones only, written in the same transaction. seq: the position at which the edge was
+-- created: backfill delivers activities accepted before it, fan-out those accepted after it.
 CREATE TABLE follower (
   followee INTEGER NOT NULL,
   follower INTEGER NOT NULL,
@@ -117,9 +117,10 @@ CREATE TABLE claim (
   PRIMARY KEY (actor, service, source_id)
 ) STRICT, WITHOUT ROWID;
 
--- Collections. run: facet * 4 + box; flags: visibility + 4 * retracted; seq: position of arrival. Keys ascend and
--- pages are read backwards: new rows then come at the right end of their run, where SQLite leaves pages 84 %
--- full behind them. Descending keys, appended at the left end, leave them half full.
+-- Collections. run: facet * 4 + reason; flags: visibility + 4 * retracted + 8 * prior + 32 * pulled, where prior is 3
+-- - the prior visibility, or 0 without one; seq: position of arrival. Keys ascend and pages are read backwards: new
+-- rows then come at the right end of their run, where SQLite leaves pages 84 % full behind them. Descending keys,
+-- appended at the left end, leave them half full.
 CREATE TABLE entry (
   uid INTEGER NOT NULL,
   run INTEGER NOT NULL,
@@ -134,7 +135,7 @@ CREATE TABLE entry (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX entry_published ON entry (uid, run, published_ms, aid);
 CREATE INDEX entry_arrival ON entry (uid, seq, aid);
--- Arrivals of authored entries: those of other entries may be many more.
+-- Arrivals of authored entries; there may be many more of other entries.
 CREATE INDEX entry_own ON entry (uid, seq, aid) WHERE run % 4 = 0;
 
 -- The runs of an account with the newest times in each. It only grows, so a page skips the runs that it does not need.
@@ -161,16 +162,18 @@ CREATE TABLE change (
 ) STRICT, WITHOUT ROWID;
 
 -- The delivery log. A task's row is deleted when it is acknowledged, and its number is never reused. kind: 0 version,
--- 1 followers, 2 edge, 3 account, 4 removal, 5 addressed, 6 prepare followers, 7 become dormant, 8 catch up. one and other
--- are accounts; their meaning depends on the kind. visibility and prior: of the version before; for 5 and 8 prior is the
--- sort key reached.
+-- 1 followers, 2 edge, 3 account, 4 removal, 5 addressed, 6 prepare followers, 7 become dormant, 8 catch up. uid and
+-- other_uid: for 1 uid is the last follower done, for 2 they are follower and followee; for 3, 6, 7 and 8 other_uid
+-- is the last account done. visibility and prior: the audience of the version before; for 8 prior is the followee in
+-- progress and its sort key. For 5 ver and aid are the sort key reached. accepted: a position, and for 2 whether the
+-- edge is live.
 CREATE TABLE task (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   kind INTEGER NOT NULL,
   aid BLOB,
   ver INTEGER,
-  one INTEGER,
-  other INTEGER,
+  uid INTEGER,
+  other_uid INTEGER,
   visibility INTEGER,
   prior BLOB,
   accepted INTEGER,
@@ -184,8 +187,8 @@ CREATE TABLE waiting (
   kind INTEGER NOT NULL,
   aid BLOB,
   ver INTEGER,
-  one INTEGER,
-  other INTEGER,
+  uid INTEGER,
+  other_uid INTEGER,
   visibility INTEGER,
   prior BLOB,
   accepted INTEGER,
@@ -199,8 +202,8 @@ CREATE TABLE dead_letter (
   kind INTEGER NOT NULL,
   aid BLOB,
   ver INTEGER,
-  one INTEGER,
-  other INTEGER,
+  uid INTEGER,
+  other_uid INTEGER,
   visibility INTEGER,
   prior BLOB,
   accepted INTEGER,
@@ -239,8 +242,8 @@ CREATE TABLE delivery_state (
   seq INTEGER
 ) STRICT;
 
--- seq: active for what is accepted after that position; NULL is dormant. Rows outlive their edge, so that an earlier version
--- that comes late finds the later one.
+-- seq: active for activities accepted after this position; NULL is dormant. Rows outlive their edge, so that a late
+-- write of an earlier version finds the later one.
 CREATE TABLE edge_dormancy (
   followee INTEGER NOT NULL,
   follower INTEGER NOT NULL,

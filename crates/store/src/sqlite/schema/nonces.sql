@@ -1,4 +1,4 @@
--- By their end, so that forgetting them is cutting off the front.
+-- By expiry, so that expired rows are deleted from the front.
 CREATE TABLE IF NOT EXISTS nonces.nonce (
   until_ms INTEGER NOT NULL,
   hash BLOB NOT NULL,

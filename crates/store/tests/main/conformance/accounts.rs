@@ -11,9 +11,9 @@ pub(crate) async fn a_new_account_is_found(store: Engine) {
     let mut new = fresh::new_account(name.clone());
     new.family_name = Some("Lovelace \u{1f9ee}".to_owned());
     new.operator = true;
-    let made = store.create_account(new).await.unwrap().expect("a fresh name");
+    let created = store.create_account(new).await.unwrap().expect("a fresh name");
     let expected = Account {
-        uid: made.uid,
+        uid: created.uid,
         name: name.clone(),
         version: Version(fresh::NOON),
         given_name: Some("Ada".to_owned()),
@@ -26,27 +26,27 @@ pub(crate) async fn a_new_account_is_found(store: Engine) {
         disabled: false,
         credential_epoch: 0,
     };
-    assert!(made == expected);
+    assert!(created == expected);
     assert!(store.account_by_name(&name).await.unwrap() == Some(expected.clone()));
     let other = fresh::account(&*store).await;
-    assert_ne!(made.uid, other.uid);
-    let found = store.accounts(&[other.uid, Uid(i64::MAX), made.uid, other.uid]).await.unwrap();
+    assert_ne!(created.uid, other.uid);
+    let found = store.accounts(&[other.uid, Uid(i64::MAX), created.uid, other.uid]).await.unwrap();
     assert!(found == [Some(other.clone()), None, Some(expected), Some(other)]);
     assert_eq!(store.accounts(&[]).await.unwrap(), []);
 }
 
-pub(crate) async fn a_name_is_given_once(store: Engine) {
+pub(crate) async fn a_name_is_never_reused(store: Engine) {
     let name = fresh::name();
-    let made = store.create_account(fresh::new_account(name.clone())).await.unwrap().unwrap();
+    let created = store.create_account(fresh::new_account(name.clone())).await.unwrap().unwrap();
     assert_eq!(store.create_account(fresh::new_account(name.clone())).await.unwrap(), None);
     let upper = AccountName::parse(&name.as_str().to_uppercase()).unwrap();
     assert_eq!(store.create_account(fresh::new_account(upper)).await.unwrap(), None);
-    let removed = Account { removed: true, version: Version(made.version.0 + 1), ..made };
+    let removed = Account { removed: true, version: Version(created.version.0 + 1), ..created };
     fresh::put(&*store, &removed).await;
-    assert_eq!(store.create_account(fresh::new_account(name)).await.unwrap(), None, "nor ever again");
+    assert_eq!(store.create_account(fresh::new_account(name)).await.unwrap(), None, "not even after removal");
 }
 
-pub(crate) async fn of_many_claims_of_a_name_one_wins(store: Engine) {
+pub(crate) async fn of_concurrent_claims_of_a_name_one_wins(store: Engine) {
     let name = fresh::name();
     let calls: Vec<_> = (0..50)
         .map(|number| {
@@ -55,110 +55,114 @@ pub(crate) async fn of_many_claims_of_a_name_one_wins(store: Engine) {
             tokio::spawn(async move { store.create_account(new).await.unwrap() })
         })
         .collect();
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     for call in calls {
-        made.extend(call.await.unwrap());
+        created.extend(call.await.unwrap());
     }
-    assert_eq!(made.len(), 1);
-    assert!(store.account_by_name(&name).await.unwrap() == made.pop());
+    assert_eq!(created.len(), 1);
+    assert!(store.account_by_name(&name).await.unwrap() == created.pop());
 }
 
-pub(crate) async fn a_state_replaces_the_version_that_it_was_made_of(store: Engine) {
-    let made = fresh::account(&*store).await;
+pub(crate) async fn an_account_is_replaced_by_compare_and_set(store: Engine) {
+    let created = fresh::account(&*store).await;
     let next = |number: i64| Account {
-        version: Version(made.version.0 + number),
+        version: Version(created.version.0 + number),
         given_name: Some(number.to_string()),
         family_name: (number == 3).then(|| "Last".to_owned()),
         public: number != 3,
         operator: number == 3,
         password: None,
-        // What does not change is not changed by a state that has it differently.
+        // Name and time of creation never change, even if the new state differs.
         name: fresh::name(),
         created: Millis(0),
-        ..made.clone()
+        ..created.clone()
     };
     let replace = async |before: i64, number: i64| {
-        store.replace_account(Version(made.version.0 + before), &next(number)).await.unwrap()
+        store.replace_account(Version(created.version.0 + before), &next(number)).await.unwrap()
     };
-    assert!(!replace(1, 2).await, "a version that is not there yet");
+    assert!(!replace(1, 2).await, "a version that does not exist yet");
     assert!(replace(0, 2).await);
     assert!(!replace(0, 3).await, "a version that was replaced");
-    assert!(!replace(1, 3).await, "a version that never was");
+    assert!(!replace(1, 3).await, "a version that never existed");
     assert!(replace(2, 3).await);
-    let nobody = Account { uid: Uid(i64::MAX), ..next(4) };
-    assert!(!store.replace_account(nobody.version, &nobody).await.unwrap());
-    let expected = Account { name: made.name.clone(), created: made.created, ..next(3) };
-    assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(expected.clone())]);
-    assert!(store.account_by_name(&made.name).await.unwrap() == Some(expected));
+    let missing = Account { uid: Uid(i64::MAX), ..next(4) };
+    assert!(!store.replace_account(missing.version, &missing).await.unwrap());
+    let expected = Account { name: created.name.clone(), created: created.created, ..next(3) };
+    assert!(store.accounts(&[created.uid]).await.unwrap() == [Some(expected.clone())]);
+    assert!(store.account_by_name(&created.name).await.unwrap() == Some(expected));
 }
 
 pub(crate) async fn a_removed_account_is_found_by_name(store: Engine) {
-    let made = fresh::account(&*store).await;
+    let created = fresh::account(&*store).await;
     let removed =
-        Account { removed: true, version: Version(made.version.0 + 1), password: None, ..made.clone() };
+        Account { removed: true, version: Version(created.version.0 + 1), password: None, ..created.clone() };
     fresh::put(&*store, &removed).await;
-    assert!(store.account_by_name(&made.name).await.unwrap() == Some(removed.clone()));
-    assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(removed)]);
-    assert!(!listed(&*store, 100).await.iter().any(|account| account.uid == made.uid));
+    assert!(store.account_by_name(&created.name).await.unwrap() == Some(removed.clone()));
+    assert!(store.accounts(&[created.uid]).await.unwrap() == [Some(removed)]);
+    assert!(!listed(&*store, 100).await.iter().any(|account| account.uid == created.uid));
 }
 
-pub(crate) async fn a_disabled_account_stays_where_it_is(store: Engine) {
-    let made = fresh::account(&*store).await;
-    assert!(made.may_act());
-    let disabled =
-        Account { disabled: true, credential_epoch: 7, version: Version(made.version.0 + 1), ..made.clone() };
+pub(crate) async fn a_disabled_account_is_still_found(store: Engine) {
+    let created = fresh::account(&*store).await;
+    assert!(created.may_act());
+    let disabled = Account {
+        disabled: true,
+        credential_epoch: 7,
+        version: Version(created.version.0 + 1),
+        ..created.clone()
+    };
     fresh::put(&*store, &disabled).await;
-    assert!(store.account_by_name(&made.name).await.unwrap() == Some(disabled.clone()));
-    assert!(store.accounts(&[made.uid]).await.unwrap() == [Some(disabled.clone())]);
+    assert!(store.account_by_name(&created.name).await.unwrap() == Some(disabled.clone()));
+    assert!(store.accounts(&[created.uid]).await.unwrap() == [Some(disabled.clone())]);
     assert!(listed(&*store, 100).await.contains(&disabled));
-    let enabled = Account { version: Version(made.version.0 + 2), ..made };
+    let enabled = Account { version: Version(created.version.0 + 2), ..created };
     fresh::put(&*store, &enabled).await;
     assert!(store.accounts(&[enabled.uid]).await.unwrap() == [Some(enabled)]);
 }
 
-/// A picture whose sizes are as different as they can be.
+/// A picture with sizes of very different lengths.
 fn picture(version: i64) -> Picture {
     let byte = version.to_le_bytes()[0];
     Picture { version: Version(version), sizes: [vec![byte], vec![0, 255, byte], vec![byte; 100_000]] }
 }
 
-pub(crate) async fn the_later_picture_stays(store: Engine) {
+pub(crate) async fn the_later_picture_wins(store: Engine) {
     for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
         let uid = fresh::uid(&*store).await;
         assert_eq!(store.picture(uid).await.unwrap(), None);
         for number in order {
-            let one = picture(fresh::NOON + number);
-            store.put_picture(uid, &one).await.unwrap();
-            store.put_picture(uid, &one).await.unwrap();
+            let picture = picture(fresh::NOON + number);
+            store.put_picture(uid, &picture).await.unwrap();
+            store.put_picture(uid, &picture).await.unwrap();
         }
         assert_eq!(store.picture(uid).await.unwrap(), Some(picture(fresh::NOON + 3)), "{order:?}");
     }
 }
 
-pub(crate) async fn a_picture_without_sizes_is_none(store: Engine) {
+pub(crate) async fn a_picture_without_sizes_deletes_it(store: Engine) {
     let (uid, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
-    for one in [uid, other] {
-        store.put_picture(one, &picture(10)).await.unwrap();
+    for owner in [uid, other] {
+        store.put_picture(owner, &picture(10)).await.unwrap();
     }
     store.put_picture(uid, &Picture::none(Version(20))).await.unwrap();
     assert_eq!(store.picture(uid).await.unwrap(), None);
     store.put_picture(uid, &picture(15)).await.unwrap();
-    assert_eq!(store.picture(uid).await.unwrap(), None, "an earlier one does not bring it back");
+    assert_eq!(store.picture(uid).await.unwrap(), None, "an earlier picture does not restore it");
     store.put_picture(uid, &picture(30)).await.unwrap();
     assert_eq!(store.picture(uid).await.unwrap(), Some(picture(30)));
     assert_eq!(store.picture(other).await.unwrap(), Some(picture(10)));
 }
 
-pub(crate) async fn listing_gives_each_once(store: Engine) {
-    let mut made = HashSet::new();
+pub(crate) async fn all_accounts_are_listed_once(store: Engine) {
+    let mut created = HashSet::new();
     for _ in 0..7 {
-        made.insert(fresh::uid(&*store).await);
+        created.insert(fresh::uid(&*store).await);
     }
     for limit in [2, 3, 100] {
         let listed = listed(&*store, limit).await;
         let numbers: HashSet<Uid> = listed.iter().map(|account| account.uid).collect();
-        assert_eq!(numbers.len(), listed.len(), "no account twice");
-        assert!(made.is_subset(&numbers));
+        assert_eq!(numbers.len(), listed.len(), "an account is listed twice");
+        assert!(created.is_subset(&numbers));
     }
     assert_eq!(store.list_accounts(None, 0).await.unwrap(), []);
 }

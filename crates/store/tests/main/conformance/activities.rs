@@ -18,14 +18,14 @@ async fn state(store: &dyn Store, id: ActivityId) -> Option<State> {
 
 async fn body(store: &dyn Store, id: ActivityId) -> Option<(Version, Body)> {
     let found = store.activities(&[id]).await.unwrap().pop().unwrap();
-    found.map(|one| (one.state.version, one.body))
+    found.map(|activity| (activity.state.version, activity.body))
 }
 
 async fn own_entries(store: &dyn Store, actor: Uid) -> Vec<Entry> {
     fresh::all(store, actor, EntryReasons::ALL, Order::Received).await
 }
 
-pub(crate) async fn an_accepted_activity_is_there(store: Engine) {
+pub(crate) async fn an_accepted_activity_is_stored(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let item = fresh::acceptance(actor, "1", fresh::NOON);
     assert_eq!(store.claim(&item.source).await.unwrap(), None);
@@ -54,7 +54,7 @@ pub(crate) async fn an_accepted_activity_is_there(store: Engine) {
     assert!(store.accept(Vec::new()).await.unwrap().is_empty());
 }
 
-pub(crate) async fn what_is_stored_comes_back_unchanged(store: Engine) {
+pub(crate) async fn stored_activities_are_returned_unchanged(store: Engine) {
     let (actor, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let object = Object {
         title: Some("nul \0 quote ' \u{1d11e}".to_owned()),
@@ -79,7 +79,7 @@ pub(crate) async fn what_is_stored_comes_back_unchanged(store: Engine) {
         comments: Comments::Counted { comments: u64::MAX, likes: 0 },
         object,
         imported_by: Some("photos".to_owned()),
-        to: vec![AccountName::parse("nobody").unwrap()],
+        to: vec![AccountName::parse("unknown").unwrap()],
     };
     for (number, (visibility, addressed)) in [
         (Visibility::Public, vec![]),
@@ -118,7 +118,7 @@ pub(crate) async fn what_is_stored_comes_back_unchanged(store: Engine) {
 pub(crate) async fn a_claim_on_another_version_is_refused(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let first = fresh::acceptance(actor, "1", fresh::NOON);
-    let mut on_nothing = fresh::next(&first, "builds on what is not there", false);
+    let mut on_nothing = fresh::next(&first, "builds on a missing version", false);
     let refused = store.accept(vec![on_nothing.clone()]).await.unwrap();
     assert_eq!(refused, [Accepted::Conflict(None)]);
     assert_eq!(state(&*store, first.activity.state.id).await, None, "nothing was changed");
@@ -140,7 +140,7 @@ pub(crate) async fn a_claim_on_another_version_is_refused(store: Engine) {
     assert_eq!(body(&*store, first.activity.state.id).await.unwrap().1, first.activity.body);
 }
 
-pub(crate) async fn of_many_claims_of_an_address_one_is_stored(store: Engine) {
+pub(crate) async fn of_concurrent_claims_of_an_external_key_one_is_stored(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let new = (1..=50).map(|number| fresh::acceptance(actor, "new", fresh::NOON + number));
     race(&store, new.collect()).await;
@@ -152,10 +152,10 @@ pub(crate) async fn of_many_claims_of_an_address_one_is_stored(store: Engine) {
         item
     });
     race(&store, newer.collect()).await;
-    assert_eq!(own_entries(&*store, actor).await.len(), 2, "the losers left nothing behind");
+    assert_eq!(own_entries(&*store, actor).await.len(), 2, "losing acceptances have no effect");
 }
 
-/// Sends all at once; one must win, and what is there must be the winner's.
+/// Sends all concurrently. One must win, and the stored activity must be the winner's.
 async fn race(store: &Engine, items: Vec<Acceptance>) {
     let send = |item: Acceptance| {
         let store = store.clone();
@@ -187,7 +187,7 @@ pub(crate) async fn a_batch_sees_its_own_claims(store: Engine) {
     assert_eq!(
         outcomes[1],
         Accepted::Conflict(Some(claim_of(&first))),
-        "one conflict does not spoil the others"
+        "a conflict does not affect the other items"
     );
     assert!(matches!(outcomes[2], Accepted::Stored(_)));
     assert!(matches!(outcomes[3], Accepted::Stored(_)));
@@ -203,20 +203,20 @@ pub(crate) async fn a_new_version_replaces_the_old(store: Engine) {
     let mut second = fresh::next(&first, "second", false);
     second.activity.state.visibility = Visibility::Direct;
     second.activity.state.addressed = vec![addressed];
-    let one = fresh::accept(&*store, &first).await;
-    let two = fresh::accept(&*store, &second).await;
-    assert!(one < two);
+    let first_position = fresh::accept(&*store, &first).await;
+    let second_position = fresh::accept(&*store, &second).await;
+    assert!(first_position < second_position);
     let expected = second.activity.state.clone();
     assert_eq!(store.claim(&first.source).await.unwrap(), Some(claim_of(&second)));
     assert_eq!(body(&*store, expected.id).await, Some((expected.version, fresh::body("second"))));
     let own = own_entries(&*store, actor).await;
     assert_eq!(own.len(), 1);
     let hint = (own[0].version, own[0].visibility, own[0].retracted, own[0].arrived);
-    assert_eq!(hint, (expected.version, Visibility::Direct, false, Some(two)));
+    assert_eq!(hint, (expected.version, Visibility::Direct, false, Some(second_position)));
     assert_eq!(state(&*store, expected.id).await, Some(expected));
 }
 
-pub(crate) async fn a_deleted_activity_is_known_as_such(store: Engine) {
+pub(crate) async fn a_deleted_activity_is_marked_as_deleted(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let first = fresh::acceptance(actor, "1", fresh::NOON);
     let deletion = fresh::next(&first, "retracted", true);
@@ -229,7 +229,7 @@ pub(crate) async fn a_deleted_activity_is_known_as_such(store: Engine) {
     assert!(own.len() == 1 && own[0].retracted && own[0].arrived == Some(position), "{own:?}");
 }
 
-pub(crate) async fn an_address_can_be_used_again(store: Engine) {
+pub(crate) async fn an_external_key_can_be_reused_after_deletion(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let first = fresh::acceptance(actor, "1", fresh::NOON);
     let deletion = fresh::next(&first, "retracted", true);
@@ -242,13 +242,13 @@ pub(crate) async fn an_address_can_be_used_again(store: Engine) {
     let ids = [first.activity.state.id, anew.activity.state.id];
     let deleted: Vec<bool> =
         store.states(&ids).await.unwrap().into_iter().map(|state| state.unwrap().deleted).collect();
-    assert_eq!(deleted, [true, false], "the old one stays deleted");
+    assert_eq!(deleted, [true, false], "the old activity stays deleted");
     let own: Vec<_> =
         own_entries(&*store, actor).await.iter().map(|entry| (entry.id, entry.retracted)).collect();
     assert_eq!(own, [(ids[1], false), (ids[0], true)]);
 }
 
-pub(crate) async fn addresses_are_compared_exactly(store: Engine) {
+pub(crate) async fn external_keys_are_compared_exactly(store: Engine) {
     let (actor, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let mut items = vec![fresh::acceptance(other, "a", fresh::NOON)];
     for id in ["a", "A", "a ", "", "a\0", "á", "a\u{301}"] {
@@ -258,13 +258,13 @@ pub(crate) async fn addresses_are_compared_exactly(store: Engine) {
     elsewhere.source.service = "delicious".to_owned();
     items.push(elsewhere);
     let outcomes = store.accept(items.clone()).await.unwrap();
-    assert!(outcomes.iter().all(|one| matches!(one, Accepted::Stored(_))), "{outcomes:?}");
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Accepted::Stored(_))), "{outcomes:?}");
     for item in &items {
         assert_eq!(store.claim(&item.source).await.unwrap(), Some(claim_of(item)), "{:?}", item.source);
     }
 }
 
-pub(crate) async fn look_ups_line_up(store: Engine) {
+pub(crate) async fn activities_are_returned_in_request_order(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let items: Vec<Acceptance> =
         (0..4).map(|number| fresh::acceptance(actor, &number.to_string(), fresh::NOON + number)).collect();
@@ -290,14 +290,14 @@ pub(crate) async fn repeating_an_acceptance_changes_nothing(store: Engine) {
     let item = fresh::acceptance(actor, "1", fresh::NOON);
     fresh::accept(&*store, &item).await;
     let before = own_entries(&*store, actor).await;
-    // Who was not told what became of it sends it again, and finds its own version claimed.
+    // A caller without a response repeats the call and finds its own version claimed.
     let again = store.accept(vec![item.clone()]).await.unwrap();
     assert_eq!(again, [Accepted::Conflict(Some(claim_of(&item)))]);
     assert_eq!(own_entries(&*store, actor).await, before);
     assert_eq!(state(&*store, item.activity.state.id).await, Some(item.activity.state));
 }
 
-pub(crate) async fn positions_follow_acceptance(store: Engine) {
+pub(crate) async fn positions_follow_the_order_of_acceptance(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let mut last = store.floor().await.unwrap();
     for number in 0..10 {
@@ -306,7 +306,7 @@ pub(crate) async fn positions_follow_acceptance(store: Engine) {
             .collect();
         for outcome in store.accept(batch).await.unwrap() {
             let Accepted::Stored(position) = outcome else { panic!("{outcome:?}") };
-            assert!(position > last, "what is accepted later has a larger position");
+            assert!(position > last, "a later acceptance has a larger position");
             last = position;
         }
     }

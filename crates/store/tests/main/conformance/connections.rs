@@ -1,6 +1,6 @@
 //! Connections of accounts to sources.
 
-use super::naive::hold;
+use super::reference::check;
 use super::sources::id;
 use super::{Engine, fresh};
 use model::{SourceId, Uid, Version};
@@ -14,7 +14,7 @@ fn connection(owner: Uid, name: &str, version: i64, source: SourceId) -> Connect
     Connection { owner, name: name.to_owned(), version: Version(version), source, removed: false, state }
 }
 
-/// All connections to a source, walked in pages.
+/// All connections to a source, read page by page.
 async fn all_to(store: &dyn Store, source: SourceId, limit: usize) -> Vec<Connection> {
     let mut all: Vec<Connection> = Vec::new();
     loop {
@@ -59,7 +59,7 @@ pub(crate) async fn a_connection_is_seen_from_both_ends(store: Engine) {
 
     let removed = Connection { removed: true, ..connection(ada, "photos", 4, here) };
     fresh::put(&*store, &removed).await;
-    assert_eq!(store.connection(ada, "photos").await.unwrap(), Some(removed), "known, and said so");
+    assert_eq!(store.connection(ada, "photos").await.unwrap(), Some(removed), "found as removed");
     assert_eq!(store.connections_of(ada).await.unwrap(), from_ref(&songs));
     assert_eq!(all_to(&*store, here, 10).await, from_ref(&songs));
     let again = connection(ada, "photos", 5, here);
@@ -68,17 +68,17 @@ pub(crate) async fn a_connection_is_seen_from_both_ends(store: Engine) {
     assert_eq!(store.connections_to(here, None, 0).await.unwrap(), []);
 }
 
-pub(crate) async fn a_connection_replaces_the_version_that_it_was_made_of(store: Engine) {
+pub(crate) async fn a_connection_is_replaced_by_compare_and_set(store: Engine) {
     let (owner, here, there) = (fresh::uid(&*store).await, id(), id());
     let replace = async |before: Option<i64>, version, source| {
         let next = connection(owner, "photos", version, source);
         store.replace_connection(before.map(Version), &next).await.unwrap()
     };
-    assert!(!replace(Some(1), 2, there).await, "there is none yet");
+    assert!(!replace(Some(1), 2, there).await, "nothing is stored");
     assert!(replace(None, 1, here).await);
-    assert!(!replace(None, 2, there).await, "there is one already");
+    assert!(!replace(None, 2, there).await, "a version is stored");
     assert!(replace(Some(1), 3, here).await);
-    assert!(!replace(Some(1), 4, there).await, "it was replaced");
+    assert!(!replace(Some(1), 4, there).await, "the version was replaced");
     assert_eq!(all_to(&*store, here, 10).await, [connection(owner, "photos", 3, here)]);
     assert_eq!(all_to(&*store, there, 10).await, []);
 }
@@ -89,27 +89,27 @@ pub(crate) async fn connections_to_a_source_are_paged(store: Engine) {
     for number in 0..12 {
         let owner = fresh::uid(&*store).await;
         for name in ["b", "a", "a.b"] {
-            let one = connection(owner, name, 1, shared);
-            fresh::put(&*store, &one).await;
+            let first = connection(owner, name, 1, shared);
+            fresh::put(&*store, &first).await;
             match (number + i64::try_from(name.len()).unwrap()) % 5 {
                 0 => drop(fresh::put(&*store, &connection(owner, name, 2, other)).await),
                 1 => {
                     let removed = Connection { removed: true, ..connection(owner, name, 2, shared) };
                     fresh::put(&*store, &removed).await;
                 }
-                _ => expected.push(one),
+                _ => expected.push(first),
             }
         }
     }
-    expected.sort_by_key(|one| (one.owner, one.name.clone()));
+    expected.sort_by_key(|connection| (connection.owner, connection.name.clone()));
     for limit in [1, 5, 7, 1_000] {
         assert_eq!(all_to(&*store, shared, limit).await, expected, "{limit}");
     }
 }
 
-pub(crate) async fn connections_are_what_a_naive_model_gives(store: Engine) {
+pub(crate) async fn connections_match_the_reference_model(store: Engine) {
     let put = (0..3_usize, 0..2_usize, 1..8_i64, 0..3_usize, prop::bool::weighted(0.3));
-    hold(64, &prop::collection::vec(put, 1..25), async |puts| {
+    check(64, &prop::collection::vec(put, 1..25), async |puts| {
         let sources = [id(), id(), id()];
         let mut owners = Vec::new();
         for _ in 0..3 {
@@ -124,18 +124,19 @@ pub(crate) async fn connections_are_what_a_naive_model_gives(store: Engine) {
                 model.insert((owner, name), put);
             }
         }
-        let there = |one: &&Connection| !one.removed;
+        let is_live = |connection: &&Connection| !connection.removed;
         for owner in owners {
             for name in ["one", "two"] {
                 let found = store.connection(owner, name).await.unwrap();
                 assert_eq!(found.as_ref(), model.get(&(owner, name)));
             }
-            let expected = model.values().filter(there).filter(|one| one.owner == owner);
+            let expected = model.values().filter(is_live).filter(|connection| connection.owner == owner);
             assert!(store.connections_of(owner).await.unwrap().iter().eq(expected));
         }
         for source in sources {
             for limit in [1, 2, 100] {
-                let expected = model.values().filter(there).filter(|one| one.source == source);
+                let expected =
+                    model.values().filter(is_live).filter(|connection| connection.source == source);
                 assert!(all_to(&*store, source, limit).await.iter().eq(expected), "{limit}");
             }
         }

@@ -1,6 +1,6 @@
-//! Deliveries and the arrivals that they make.
+//! Deliveries and their arrivals.
 
-use super::naive::{Collection, Delivery, any_deliveries, hold, walk_arrivals};
+use super::reference::{Collection, Delivery, any_deliveries, check, read_arrivals};
 use super::{Engine, fresh};
 use model::{ArrivalOffset, Entry, EntryReason, EntryReasons, Order, Position, Uid, Version, Visibility};
 use proptest::prelude::*;
@@ -23,13 +23,13 @@ pub(crate) async fn the_later_version_wins_then_the_later_position(store: Engine
         entry: Entry { version: Version(version), retracted, visibility, ..base.clone() },
     };
     let expected = |delivery: &Delivery| Entry { arrived: Some(delivery.at), ..delivery.entry.clone() };
-    let told = |entry: Entry| Entry { prior: None, ..entry };
+    let without_prior = |entry: Entry| Entry { prior: None, ..entry };
     let first = at(10, 5, false, Visibility::Public);
     let older = at(9, 50, true, Visibility::Direct);
     let again_later = at(10, 7, false, Visibility::Public);
     let again_earlier = at(10, 6, false, Visibility::Public);
     let newer = at(11, 3, true, Visibility::Followers);
-    for (delivery, present) in [
+    for (delivery, winner) in [
         (&first, &first),
         (&first, &first),
         (&older, &first),
@@ -39,7 +39,7 @@ pub(crate) async fn the_later_version_wins_then_the_later_position(store: Engine
         (&again_later, &newer),
     ] {
         store.deliver(delivery.at, vec![(owner, delivery.entry.clone())]).await.unwrap();
-        assert_eq!(told(only(&*store, owner).await), expected(present));
+        assert_eq!(without_prior(only(&*store, owner).await), expected(winner));
     }
 }
 
@@ -49,32 +49,32 @@ pub(crate) async fn the_order_of_deliveries_does_not_matter(store: Engine) {
             deliveries.iter().chain(deliveries.iter().step_by(3)).cloned().collect();
         (Just(deliveries), Just(repeated).prop_shuffle(), 1..5_usize)
     });
-    hold(48, &case, async |(deliveries, shuffled, batch)| {
-        let (one, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
+    check(48, &case, async |(deliveries, shuffled, batch)| {
+        let (first, second) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
         for delivery in &deliveries {
-            store.deliver(delivery.at, vec![(one, delivery.entry.clone())]).await.unwrap();
+            store.deliver(delivery.at, vec![(first, delivery.entry.clone())]).await.unwrap();
         }
-        // What has one position may come in one call.
+        // Deliveries with the same position may share a call.
         for position in shuffled.iter().map(|delivery| delivery.at) {
             let same: Vec<(Uid, Entry)> = shuffled
                 .iter()
                 .filter(|delivery| delivery.at == position)
-                .map(|delivery| (other, delivery.entry.clone()))
+                .map(|delivery| (second, delivery.entry.clone()))
                 .collect();
             for part in same.chunks(batch) {
                 store.deliver(position, part.to_vec()).await.unwrap();
             }
         }
         for order in [Order::Received, Order::Published] {
-            let expected = fresh::all(&*store, one, EntryReasons::ALL, order).await;
-            assert_eq!(fresh::all(&*store, other, EntryReasons::ALL, order).await, expected);
+            let expected = fresh::all(&*store, first, EntryReasons::ALL, order).await;
+            assert_eq!(fresh::all(&*store, second, EntryReasons::ALL, order).await, expected);
         }
-        let expected = fresh::arrivals(&*store, one, START, END, 1_000).await;
-        assert_eq!(fresh::arrivals(&*store, other, START, END, 1_000).await, expected);
+        let expected = fresh::arrivals(&*store, first, START, END, 1_000).await;
+        assert_eq!(fresh::arrivals(&*store, second, START, END, 1_000).await, expected);
     });
 }
 
-pub(crate) async fn many_at_one_position_are_paged(store: Engine) {
+pub(crate) async fn many_arrivals_at_one_position_are_paged(store: Engine) {
     let (owner, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let mut entries: Vec<Entry> = (0..50)
         .map(|number| Entry {
@@ -89,10 +89,10 @@ pub(crate) async fn many_at_one_position_are_paged(store: Engine) {
     let expected: Vec<Entry> =
         entries.iter().map(|entry| Entry { arrived: Some(Position(3)), ..entry.clone() }).collect();
     for limit in [1, 7, 50, 51] {
-        assert_eq!(walk_arrivals(&*store, owner, START, END, limit).await, expected, "{limit}");
+        assert_eq!(read_arrivals(&*store, owner, START, END, limit).await, expected, "{limit}");
     }
     let whole = ArrivalOffset::after(Position(3));
-    assert_eq!(fresh::arrivals(&*store, owner, whole, END, 9).await, [], "all of the position was seen");
+    assert_eq!(fresh::arrivals(&*store, owner, whole, END, 9).await, [], "the whole position was seen");
     assert_eq!(fresh::arrivals(&*store, owner, START, END, 0).await, []);
 }
 
@@ -121,7 +121,7 @@ pub(crate) async fn arrivals_end_at_the_floor(store: Engine) {
     }
 }
 
-pub(crate) async fn a_new_version_arrives_anew(store: Engine) {
+pub(crate) async fn a_new_version_arrives_again(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let first = fresh::entry(fresh::NOON, 0, &[EntryReason::Addressed, EntryReason::Followed]);
     store.deliver(Position(1), vec![(owner, first.clone())]).await.unwrap();
@@ -129,8 +129,8 @@ pub(crate) async fn a_new_version_arrives_anew(store: Engine) {
     let second = Entry { version: Version(first.version.0 + 1), retracted: true, prior, ..first.clone() };
     store.deliver(Position(2), vec![(owner, second.clone())]).await.unwrap();
     let found = fresh::arrivals(&*store, owner, ArrivalOffset::after(Position(1)), END, 9).await;
-    assert_eq!(found, [Entry { arrived: Some(Position(2)), ..second }], "also one that takes it back");
-    // The same version in one reason at a later position: that reason arrives there.
+    assert_eq!(found, [Entry { arrived: Some(Position(2)), ..second }], "a retraction arrives too");
+    // The same version with one reason at a later position: that reason arrives there.
     let third = Entry { version: Version(first.version.0 + 2), prior, ..first };
     store.deliver(Position(3), vec![(owner, third.clone())]).await.unwrap();
     let followed = Entry { reasons: fresh::reasons(&[EntryReason::Followed]), ..third.clone() };
@@ -141,9 +141,9 @@ pub(crate) async fn a_new_version_arrives_anew(store: Engine) {
     assert_eq!(found, [addressed, Entry { arrived: Some(Position(4)), ..followed }]);
 }
 
-pub(crate) async fn arrivals_are_what_a_naive_model_gives(store: Engine) {
+pub(crate) async fn arrivals_match_the_reference_model(store: Engine) {
     let case = (any_deliveries(), 0..8_u64, any::<prop::sample::Index>(), 0..8_u64, 1..6_usize);
-    hold(48, &case, async |(deliveries, position, inside, floor, limit)| {
+    check(48, &case, async |(deliveries, position, inside, floor, limit)| {
         let owner = fresh::uid(&*store).await;
         for delivery in &deliveries {
             store.deliver(delivery.at, vec![(owner, delivery.entry.clone())]).await.unwrap();
@@ -156,11 +156,11 @@ pub(crate) async fn arrivals_are_what_a_naive_model_gives(store: Engine) {
             let arrived = entry.arrived.unwrap();
             arrived <= Position(floor) && after.is_before(arrived, entry.id)
         });
-        assert_eq!(walk_arrivals(&*store, owner, after, Position(floor), limit).await, expected);
+        assert_eq!(read_arrivals(&*store, owner, after, Position(floor), limit).await, expected);
     });
 }
 
-pub(crate) async fn changes_come_behind_the_entries_of_their_position(store: Engine) {
+pub(crate) async fn a_change_follows_the_entries_of_its_position(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let mut entries: Vec<Entry> =
         (0..3).map(|n| fresh::entry(fresh::NOON - n, 0, &[EntryReason::Addressed])).collect();
@@ -174,7 +174,7 @@ pub(crate) async fn changes_come_behind_the_entries_of_their_position(store: Eng
     let expected = [None, Some(0), Some(1), None, None, Some(2), None];
     let kinds = |arrivals: &[Arrival]| -> Vec<Option<usize>> {
         let number = |arrival: &Arrival| match arrival {
-            Arrival::Entry(entry) => entries.iter().position(|one| one.id == entry.id),
+            Arrival::Entry(entry) => entries.iter().position(|known| known.id == entry.id),
             Arrival::Change(_) => None,
         };
         arrivals.iter().map(number).collect()
@@ -199,14 +199,14 @@ pub(crate) async fn changes_come_behind_the_entries_of_their_position(store: Eng
     assert_eq!(kinds(&until), expected[..5]);
 }
 
-pub(crate) async fn of_one_place_the_wider_account_of_what_was_before_stays(store: Engine) {
+pub(crate) async fn at_one_position_the_wider_prior_visibility_wins(store: Engine) {
     let base = fresh::entry(fresh::NOON, 0, &[EntryReason::Followed]);
-    let told = |prior| Entry { prior, retracted: true, version: Version(9), ..base.clone() };
+    let retraction = |prior| Entry { prior, retracted: true, version: Version(9), ..base.clone() };
     let writes = [
-        (2, told(Some(Visibility::Followers))),
-        (2, told(Some(Visibility::Direct))),
-        (2, told(None)),
-        (1, told(Some(Visibility::Public))),
+        (2, retraction(Some(Visibility::Followers))),
+        (2, retraction(Some(Visibility::Direct))),
+        (2, retraction(None)),
+        (1, retraction(Some(Visibility::Public))),
     ];
     for order in [[0, 1, 2, 3], [2, 1, 0, 3], [3, 1, 0, 2], [2, 0, 3, 1]] {
         let owner = fresh::uid(&*store).await;
@@ -215,7 +215,7 @@ pub(crate) async fn of_one_place_the_wider_account_of_what_was_before_stays(stor
             store.deliver(Position(*at), vec![(owner, entry.clone())]).await.unwrap();
         }
         let found = fresh::arrivals(&*store, owner, START, END, 9).await;
-        let last = Entry { arrived: Some(Position(2)), ..told(Some(Visibility::Followers)) };
+        let last = Entry { arrived: Some(Position(2)), ..retraction(Some(Visibility::Followers)) };
         assert_eq!(found, [last], "{order:?}");
     }
 }

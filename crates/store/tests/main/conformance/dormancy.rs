@@ -1,6 +1,6 @@
-//! Who reads, who sleeps, and who comes back.
+//! Reads, dormancy and reactivation of accounts.
 
-use super::log::{doing, waiting};
+use super::log::{pending_at, pending_work};
 use super::{Engine, fresh};
 use fresh::every_order;
 use model::{Dormancy, Edge, EdgeDormancy, Millis, Position, SortKey, Uid, Version};
@@ -16,10 +16,10 @@ fn catching_up(since: u64) -> Dormancy {
 }
 
 async fn dormancy(store: &dyn Store, uid: Uid) -> (i64, Dormancy) {
-    let reading = store.delivery_state(uid).await.unwrap();
+    let state = store.delivery_state(uid).await.unwrap();
     let last = store.last_reads(&[uid]).await.unwrap().remove(0);
-    assert_eq!((reading.version, reading.dormancy), (last.version, last.dormancy), "both tell the same");
-    (reading.version.0, reading.dormancy)
+    assert_eq!((state.version, state.dormancy), (last.version, last.dormancy), "both reads agree");
+    (state.version.0, state.dormancy)
 }
 
 async fn follow(store: &dyn Store, follower: Uid, followee: Uid) -> Follower {
@@ -28,7 +28,7 @@ async fn follow(store: &dyn Store, follower: Uid, followee: Uid) -> Follower {
     Follower { uid: follower, version: edge.version, since, dormancy: None }
 }
 
-pub(crate) async fn the_latest_read_stays(store: Engine) {
+pub(crate) async fn the_latest_read_wins(store: Engine) {
     for order in every_order(&[5, 9, 7]) {
         let uid = fresh::uid(&*store).await;
         for at in &order {
@@ -39,7 +39,7 @@ pub(crate) async fn the_latest_read_stays(store: Engine) {
     }
 }
 
-pub(crate) async fn last_reads_line_up(store: Engine) {
+pub(crate) async fn last_reads_are_returned_in_request_order(store: Engine) {
     let (ada, bob, eve) = (fresh::uid(&*store).await, fresh::uid(&*store).await, fresh::uid(&*store).await);
     store.note_read(ada, Millis(-5)).await.unwrap();
     store.note_read(bob, Millis(fresh::NOON)).await.unwrap();
@@ -52,14 +52,14 @@ pub(crate) async fn last_reads_line_up(store: Engine) {
     let found = store.last_reads(&[eve, ada, Uid(i64::MAX), bob, ada]).await.unwrap();
     assert_eq!(found, [eves, adas, LastRead::default(), bobs, adas]);
     assert_eq!(store.last_reads(&[]).await.unwrap(), []);
-    // A dormancy does not unread anything, and a read wakes nobody by itself.
+    // Dormancy does not change the time of the last read, and a read alone does not reactivate.
     store.note_read(eve, Millis(3)).await.unwrap();
     store.put_dormancy(ada, Version(1), dormant(9)).await.unwrap();
     let found = store.last_reads(&[eve, ada]).await.unwrap();
     assert_eq!(found, [read(Some(Millis(3)), 2, catching_up(8)), read(Some(Millis(-5)), 1, dormant(9))]);
 }
 
-pub(crate) async fn the_later_phase_stays(store: Engine) {
+pub(crate) async fn the_later_dormancy_wins(store: Engine) {
     let steps = [(1, dormant(10)), (1, dormant(7)), (2, catching_up(7)), (3, Dormancy::Active)];
     for known in 1..=steps.len() {
         for order in every_order(&steps[..known]) {
@@ -72,12 +72,12 @@ pub(crate) async fn the_later_phase_stays(store: Engine) {
     }
 }
 
-pub(crate) async fn who_sleeps_is_woken_once(store: Engine) {
+pub(crate) async fn a_dormant_account_is_reactivated_once(store: Engine) {
     let uid = fresh::uid(&*store).await;
     for (version, since) in [(1, 10), (4, 50)] {
         store.put_dormancy(uid, Version(version), dormant(since)).await.unwrap();
-        let woken = store.reactivate(uid, Version(version), Position(since), Millis(1)).await.unwrap();
-        let place = woken.expect("it slept");
+        let reactivated = store.reactivate(uid, Version(version), Position(since), Millis(1)).await.unwrap();
+        let position = reactivated.expect("it was dormant");
         assert_eq!(dormancy(&*store, uid).await, (version + 1, catching_up(since)));
         let work = Work::CatchUp {
             uid,
@@ -86,26 +86,26 @@ pub(crate) async fn who_sleeps_is_woken_once(store: Engine) {
             after: None,
             within: None,
         };
-        assert_eq!(waiting(&*store, &[place], 1).await[0].work, work);
+        assert_eq!(pending_at(&*store, &[position], 1).await[0].work, work);
         for _ in 0..2 {
             assert_eq!(
                 store.reactivate(uid, Version(version), Position(since), Millis(1)).await.unwrap(),
                 None
             );
         }
-        assert_eq!(doing(&*store, &work, 1).await[0].position, place, "once");
+        assert_eq!(pending_work(&*store, &work, 1).await[0].position, position, "once");
         store.put_dormancy(uid, Version(version + 2), Dormancy::Active).await.unwrap();
         assert_eq!(store.reactivate(uid, Version(version), Position(since), Millis(1)).await.unwrap(), None);
         assert_eq!(dormancy(&*store, uid).await, (version + 2, Dormancy::Active), "nothing was changed");
-        store.acknowledge(&[place], &[]).await.unwrap();
+        store.acknowledge(&[position], &[]).await.unwrap();
     }
-    // Who fell dormant in the meantime sleeps on.
+    // An account that became dormant again in the meantime stays dormant.
     store.put_dormancy(uid, Version(7), dormant(70)).await.unwrap();
     assert_eq!(store.reactivate(uid, Version(4), Position(50), Millis(1)).await.unwrap(), None);
     assert_eq!(dormancy(&*store, uid).await, (7, dormant(70)));
 }
 
-pub(crate) async fn whoever_wakes_it_is_followed_up(store: Engine) {
+pub(crate) async fn concurrent_reactivations_append_a_task(store: Engine) {
     let uid = fresh::uid(&*store).await;
     store.put_dormancy(uid, Version(1), dormant(10)).await.unwrap();
     let calls: Vec<_> = (0..8)
@@ -116,20 +116,20 @@ pub(crate) async fn whoever_wakes_it_is_followed_up(store: Engine) {
             )
         })
         .collect();
-    let mut places = Vec::new();
+    let mut positions = Vec::new();
     for call in calls {
-        places.extend(call.await.unwrap());
+        positions.extend(call.await.unwrap());
     }
-    assert!(!places.is_empty(), "one of them did");
-    // Those who come at once may be given one and the same.
-    places.sort_unstable();
-    places.dedup();
+    assert!(!positions.is_empty(), "at least one call succeeds");
+    // Concurrent calls may return the same position.
+    positions.sort_unstable();
+    positions.dedup();
     assert_eq!(dormancy(&*store, uid).await, (2, catching_up(10)));
-    waiting(&*store, &places, places.len()).await;
-    store.acknowledge(&places, &[]).await.unwrap();
+    pending_at(&*store, &positions, positions.len()).await;
+    store.acknowledge(&positions, &[]).await.unwrap();
 }
 
-pub(crate) async fn the_latest_sleep_of_an_edge_stays(store: Engine) {
+pub(crate) async fn the_latest_edge_dormancy_wins(store: Engine) {
     let steps = [
         (1, EdgeDormancy::Dormant),
         (1, EdgeDormancy::ActiveAfter(Position(3))),
@@ -157,13 +157,13 @@ pub(crate) async fn the_latest_sleep_of_an_edge_stays(store: Engine) {
     }
 }
 
-pub(crate) async fn sleep_is_told_of_each_edge(store: Engine) {
+pub(crate) async fn dormancy_is_stored_per_edge(store: Engine) {
     let (ada, eve) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let (one, two, three) = (fresh::uid(&*store).await, fresh::uid(&*store).await, fresh::uid(&*store).await);
     let active = [follow(&*store, ada, one).await, follow(&*store, ada, two).await];
     let eves = follow(&*store, eve, one).await;
     store.put_edge_dormancy(ada, &[], Version(1), EdgeDormancy::Dormant).await.unwrap();
-    assert_eq!(store.followers(two, None, 9).await.unwrap(), [active[1]], "nobody said so");
+    assert_eq!(store.followers(two, None, 9).await.unwrap(), [active[1]], "no edge was listed");
     store.put_edge_dormancy(ada, &[one, two, three], Version(1), EdgeDormancy::Dormant).await.unwrap();
     let mut expected = [Follower { dormancy: Some(EdgeDormancy::Dormant), ..active[0] }, eves];
     expected.sort_by_key(|follower| follower.uid);
@@ -172,7 +172,7 @@ pub(crate) async fn sleep_is_told_of_each_edge(store: Engine) {
         store.followers(two, None, 9).await.unwrap(),
         [Follower { dormancy: Some(EdgeDormancy::Dormant), ..active[1] }]
     );
-    assert_eq!(store.followers(three, None, 9).await.unwrap(), [], "to dormancy is not to follow");
+    assert_eq!(store.followers(three, None, 9).await.unwrap(), [], "dormancy does not create an edge");
 
     let again = EdgeDormancy::ActiveAfter(Position(77));
     store.put_edge_dormancy(ada, &[two], Version(2), again).await.unwrap();
@@ -180,7 +180,7 @@ pub(crate) async fn sleep_is_told_of_each_edge(store: Engine) {
         store.followers(two, None, 9).await.unwrap(),
         [Follower { dormancy: Some(again), ..active[1] }]
     );
-    assert_eq!(store.followers(one, None, 9).await.unwrap(), expected, "one edge at a time");
+    assert_eq!(store.followers(one, None, 9).await.unwrap(), expected, "other edges are unchanged");
     let known = Edge { following: true, version: active[1].version, since: Millis(0), from: None };
     assert_eq!(store.put_edge(ada, two, &known).await.unwrap(), None);
     assert_eq!(
@@ -189,8 +189,8 @@ pub(crate) async fn sleep_is_told_of_each_edge(store: Engine) {
     );
 }
 
-/// The tasks of all this, also with what is left of them.
-pub(crate) async fn its_tasks_are_kept_whatever_becomes_of_them(store: Engine) {
+/// Tasks of fan-out modes and dormancy, including partly finished ones.
+pub(crate) async fn tasks_survive_retry_and_replay(store: Engine) {
     let uid = fresh::uid(&*store).await;
     let (version, since, after) = (Version(5), Position(8), Some(Uid(i64::MAX)));
     let sort_key = SortKey { time: Millis(-7), id: fresh::id(fresh::NOON) };
@@ -205,17 +205,17 @@ pub(crate) async fn its_tasks_are_kept_whatever_becomes_of_them(store: Engine) {
         Work::CatchUp { uid, version, since, after, within: Some((Uid(i64::MAX), sort_key)) },
     ] {
         let first = store.append(&work).await.unwrap();
-        let task = Task { attempts: 2, ..waiting(&*store, &[first], 1).await.remove(0) };
+        let task = Task { attempts: 2, ..pending_at(&*store, &[first], 1).await.remove(0) };
         assert_eq!(task.work, work);
         store.retry(&task, Millis(7)).await.unwrap();
         store.requeue_due(Millis(7)).await.unwrap();
-        let task = doing(&*store, &work, 1).await.remove(0);
+        let task = pending_work(&*store, &work, 1).await.remove(0);
         assert_eq!(task.attempts, 2);
-        store.dead_letter(&task, "no such luck", Millis(9)).await.unwrap();
+        store.dead_letter(&task, "it failed", Millis(9)).await.unwrap();
         let letters = store.dead_letters(None, 1_000).await.unwrap();
-        let letter = letters.iter().find(|letter| letter.work == work).expect("it was given up");
+        let letter = letters.iter().find(|letter| letter.work == work).expect("it is a dead letter");
         assert!(store.replay(letter.number).await.unwrap());
-        let again = doing(&*store, &work, 1).await.remove(0);
+        let again = pending_work(&*store, &work, 1).await.remove(0);
         store.acknowledge(&[again.position], &[]).await.unwrap();
     }
 }

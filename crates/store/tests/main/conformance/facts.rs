@@ -3,11 +3,11 @@
 use super::{Engine, fresh};
 use std::collections::HashSet;
 
-pub(crate) async fn the_store_answers(store: Engine) {
+pub(crate) async fn ping_succeeds(store: Engine) {
     store.ping().await.unwrap();
 }
 
-pub(crate) async fn the_first_to_fix_a_fact_wins(store: Engine) {
+pub(crate) async fn the_first_call_sets_a_fact(store: Engine) {
     let name = format!("fact-{:x}", fresh::number());
     let calls: Vec<_> = (0..50)
         .map(|number| {
@@ -15,14 +15,14 @@ pub(crate) async fn the_first_to_fix_a_fact_wins(store: Engine) {
             tokio::spawn(async move { store.set_once(&name, &number.to_string()).await.unwrap() })
         })
         .collect();
-    let mut told = HashSet::new();
+    let mut values = HashSet::new();
     for call in calls {
-        told.insert(call.await.unwrap());
+        values.insert(call.await.unwrap());
     }
-    assert_eq!(told.len(), 1, "everybody is told the same: {told:?}");
+    assert_eq!(values.len(), 1, "all calls return the same value: {values:?}");
     let later = store.set_once(&name, "too late").await.unwrap();
-    assert!(told.contains(&later));
+    assert!(values.contains(&later));
     let other = format!("fact-{:x}", fresh::number());
-    assert_eq!(store.set_once(&other, "").await.unwrap(), "", "also an empty one is fixed");
+    assert_eq!(store.set_once(&other, "").await.unwrap(), "", "an empty value is set too");
     assert_eq!(store.set_once(&other, "x").await.unwrap(), "");
 }

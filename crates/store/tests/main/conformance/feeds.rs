@@ -1,6 +1,8 @@
-//! Slices of collections, and what their owners took out of them.
+//! Slices of collections, and removals.
 
-use super::naive::{Collection, any_boxes, any_deliveries, any_filter, any_order, any_spot, hold, walk};
+use super::reference::{
+    Collection, any_deliveries, any_filter, any_order, any_reasons, any_sort_key, check, read_all,
+};
 use super::{Engine, fresh};
 use model::{
     Entry, EntryReason, EntryReasons, Filter, Millis, Order, Position, Range, SortKey, Uid, Version,
@@ -44,10 +46,14 @@ pub(crate) async fn a_slice_is_in_order(store: Engine) {
     let published = fresh::all(&*store, owner, EntryReasons::ALL, Order::Published).await;
     assert_eq!(published, [arrived(&entries[0]), arrived(&entries[2]), arrived(&entries[1])]);
     let other = fresh::uid(&*store).await;
-    assert_eq!(fresh::all(&*store, other, EntryReasons::ALL, Order::Received).await, [], "nobody else's");
+    assert_eq!(
+        fresh::all(&*store, other, EntryReasons::ALL, Order::Received).await,
+        [],
+        "collections are separate"
+    );
 }
 
-pub(crate) async fn ties_go_by_identifier(store: Engine) {
+pub(crate) async fn ties_are_ordered_by_identifier(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let mut entries: Vec<Entry> = (0..30)
         .map(|number| Entry {
@@ -63,7 +69,7 @@ pub(crate) async fn ties_go_by_identifier(store: Engine) {
         for limit in [1, 7, 30, 31] {
             let slice =
                 Slice { owner, reasons: EntryReasons::ALL, order, filter: &filter, after: None, limit };
-            assert_eq!(walk(&*store, slice).await, expected, "{limit}");
+            assert_eq!(read_all(&*store, slice).await, expected, "{limit}");
         }
     }
 }
@@ -85,7 +91,7 @@ pub(crate) async fn the_range_is_exact_at_both_ends(store: Engine) {
     assert_eq!(times(&*store, owner, received, range(Some(50), Some(10))).await, [0; 0]);
     assert_eq!(times(&*store, owner, Order::Published, range(Some(960), Some(980))).await, [970, 960]);
 
-    // A sort_key outside the range does not widen it.
+    // A sort key outside the range does not widen it.
     let filter = Filter { received: range(Some(20), Some(40)), ..Filter::default() };
     let id = |time: i64| entries.iter().find(|entry| entry.received.0 == time).unwrap().id;
     for (sort_key, expected) in [
@@ -104,12 +110,12 @@ pub(crate) async fn the_range_is_exact_at_both_ends(store: Engine) {
     }
 }
 
-pub(crate) async fn every_box_by_itself_and_together(store: Engine) {
+pub(crate) async fn slices_of_one_or_several_reasons(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let everywhere = fresh::entry(40, 40, &EntryReason::ALL);
     let [from, addressed, followed] =
         [(10, EntryReason::Authored), (20, EntryReason::Addressed), (30, EntryReason::Followed)]
-            .map(|(time, one)| fresh::entry(time, time, &[one]));
+            .map(|(time, reason)| fresh::entry(time, time, &[reason]));
     deliver(&*store, owner, &[everywhere.clone(), from.clone(), addressed.clone(), followed.clone()]).await;
     for (reasons, single) in [
         (vec![EntryReason::Authored], vec![&from]),
@@ -120,7 +126,7 @@ pub(crate) async fn every_box_by_itself_and_together(store: Engine) {
         (EntryReason::ALL.to_vec(), vec![&followed, &addressed, &from]),
     ] {
         let reasons = fresh::reasons(&reasons);
-        // Once, and with those of its reasons that were asked for.
+        // Once, with its requested reasons.
         let mut expected = vec![Entry { reasons, ..arrived(&everywhere) }];
         expected.extend(single.into_iter().map(arrived));
         for order in [Order::Received, Order::Published] {
@@ -129,7 +135,7 @@ pub(crate) async fn every_box_by_itself_and_together(store: Engine) {
     }
 }
 
-pub(crate) async fn an_entry_is_gone_when_all_its_rows_are(store: Engine) {
+pub(crate) async fn an_entry_is_retracted_when_all_its_rows_are(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let first = fresh::entry(fresh::NOON, 5, &[EntryReason::Addressed, EntryReason::Followed]);
     let no_longer_addressed = Entry {
@@ -151,7 +157,7 @@ pub(crate) async fn an_entry_is_gone_when_all_its_rows_are(store: Engine) {
     };
     for (position, delivered, reasons, visibility, retracted) in [
         (1, &first, first.reasons, first.visibility, false),
-        // Until the other row is told too, it stays where it was.
+        // Until the other row is delivered too, its values stay.
         (2, &no_longer_addressed, still_followed.reasons, first.visibility, false),
         (2, &still_followed, still_followed.reasons, still_followed.visibility, false),
         (3, &deleted, first.reasons, deleted.visibility, true),
@@ -163,7 +169,7 @@ pub(crate) async fn an_entry_is_gone_when_all_its_rows_are(store: Engine) {
     }
 }
 
-pub(crate) async fn extreme_times(store: Engine) {
+pub(crate) async fn extreme_times_are_ordered(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let entries: Vec<Entry> = [Millis::MAX.0, 0, -1, Millis::MIN.0]
         .map(|time| Entry {
@@ -178,13 +184,13 @@ pub(crate) async fn extreme_times(store: Engine) {
     for order in [Order::Received, Order::Published] {
         let slice =
             Slice { owner, reasons: EntryReasons::ALL, order, filter: &filter, after: None, limit: 1 };
-        assert_eq!(walk(&*store, slice).await, expected);
+        assert_eq!(read_all(&*store, slice).await, expected);
     }
     let since = Range { since: Some(Millis::MIN), before: Some(Millis::MAX) };
     assert_eq!(times(&*store, owner, Order::Received, since).await, [0, -1, Millis::MIN.0]);
 }
 
-pub(crate) async fn slices_of_nothing(store: Engine) {
+pub(crate) async fn empty_slices(store: Engine) {
     let owner = fresh::uid(&*store).await;
     store.deliver(ONE, Vec::new()).await.unwrap();
     let one = fresh::entry(10, 10, &[EntryReason::Followed]);
@@ -200,7 +206,11 @@ pub(crate) async fn slices_of_nothing(store: Engine) {
         after: None,
         limit: 10,
     };
-    assert_eq!(store.slice(&slice).await.unwrap(), [arrived(&one)], "an entry in no reason is nowhere");
+    assert_eq!(
+        store.slice(&slice).await.unwrap(),
+        [arrived(&one)],
+        "an entry without a reason is not stored"
+    );
     for empty in [
         Slice { limit: 0, ..slice.clone() },
         Slice { reasons: EntryReasons::default(), ..slice.clone() },
@@ -214,7 +224,7 @@ pub(crate) async fn slices_of_nothing(store: Engine) {
     assert!(!found.iter().any(|entry| nothing.matches(entry)));
 }
 
-pub(crate) async fn a_thousand_facets(store: Engine) {
+pub(crate) async fn a_slice_merges_a_thousand_facets(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let tag = fresh::number();
     let entries: Vec<Entry> = (0..1_000_i64)
@@ -230,15 +240,15 @@ pub(crate) async fn a_thousand_facets(store: Engine) {
         expected.sort_by_key(|entry| std::cmp::Reverse(entry.sort_key(order)));
         let slice =
             Slice { owner, reasons: EntryReasons::ALL, order, filter: &filter, after: None, limit: 300 };
-        assert!(walk(&*store, slice.clone()).await == expected);
+        assert!(read_all(&*store, slice.clone()).await == expected);
         let rare = Filter { services: fresh::words(&[&format!("service {tag} 500")]), ..Filter::default() };
-        let mut found = walk(&*store, Slice { filter: &rare, ..slice }).await;
+        let mut found = read_all(&*store, Slice { filter: &rare, ..slice }).await;
         found.retain(|entry| rare.matches(entry));
         assert_eq!(found, [arrived(&entries[500])]);
     }
 }
 
-pub(crate) async fn removals_are_noted(store: Engine) {
+pub(crate) async fn removals_are_stored(store: Engine) {
     let (owner, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let [one, two, three] = [fresh::NOON, 0, -5].map(|time| (fresh::id(time), Millis(time)));
     assert_eq!(store.removed(owner, &[one, two]).await.unwrap(), [false, false]);
@@ -247,20 +257,24 @@ pub(crate) async fn removals_are_noted(store: Engine) {
     }
     store.remove(owner, three.0, three.1, Version(1)).await.unwrap();
     assert_eq!(store.removed(owner, &[two, three, one, two]).await.unwrap(), [false, true, true, false]);
-    assert_eq!(store.removed(other, &[one, three]).await.unwrap(), [false, false], "by the owner only");
+    assert_eq!(
+        store.removed(other, &[one, three]).await.unwrap(),
+        [false, false],
+        "removed by the owner only"
+    );
     assert_eq!(store.removed(owner, &[]).await.unwrap(), [false; 0]);
 }
 
-pub(crate) async fn slices_are_what_a_naive_model_gives(store: Engine) {
-    let question = (any_boxes(), any_order(), any_filter(), prop::option::of(any_spot()), 1..9_usize);
-    let case = (any_deliveries(), prop::collection::vec(question, 1..6));
-    hold(64, &case, async |(deliveries, questions)| {
+pub(crate) async fn slices_match_the_reference_model(store: Engine) {
+    let query = (any_reasons(), any_order(), any_filter(), prop::option::of(any_sort_key()), 1..9_usize);
+    let case = (any_deliveries(), prop::collection::vec(query, 1..6));
+    check(64, &case, async |(deliveries, queries)| {
         let owner = fresh::uid(&*store).await;
         for delivery in &deliveries {
             store.deliver(delivery.at, vec![(owner, delivery.entry.clone())]).await.unwrap();
         }
         let collection = Collection::of(&deliveries);
-        for (reasons, order, filter, after, limit) in questions {
+        for (reasons, order, filter, after, limit) in queries {
             let range = match order {
                 Order::Received => filter.received,
                 Order::Published => filter.published,
@@ -271,13 +285,13 @@ pub(crate) async fn slices_are_what_a_naive_model_gives(store: Engine) {
                 range.contains(sort_key.time) && after.is_none_or(|after| sort_key < after)
             });
             let mut found =
-                walk(&*store, Slice { owner, reasons, order, filter: &filter, after, limit }).await;
+                read_all(&*store, Slice { owner, reasons, order, filter: &filter, after, limit }).await;
             let known: HashSet<_> = expected.iter().map(|entry| entry.id).collect();
             assert!(
                 found.iter().all(|entry| known.contains(&entry.id)),
-                "more than the range or the reasons have"
+                "an entry outside the range or the reasons"
             );
-            // What the filter does not select may be given or not.
+            // Entries that the filter does not select may be returned.
             found.retain(|entry| filter.matches(entry));
             expected.retain(|entry| filter.matches(entry));
             assert_eq!(found, expected);

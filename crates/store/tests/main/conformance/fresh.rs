@@ -1,4 +1,4 @@
-//! Things that no other test has.
+//! Fresh test data that no other test uses.
 
 use model::{
     Account, AccountName, Activity, ActivityId, Body, Comments, Entry, EntryReason, EntryReasons, Facet,
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 use store::{Acceptance, Accepted, ExternalKey, NewAccount, Slice, Store, Versioned};
 
-/// A time that is as good as any other.
+/// An arbitrary time.
 pub(crate) const NOON: i64 = 1_790_000_000_000;
 
-/// A number that was never given before, nor in an earlier run on the same engine.
+/// A unique number, also across runs on the same engine.
 pub(crate) fn number() -> u64 {
     static START: LazyLock<u64> = LazyLock::new(|| {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
@@ -45,7 +45,7 @@ pub(crate) async fn account(store: &dyn Store) -> Account {
     store.create_account(new_account(name())).await.unwrap().expect("a fresh name")
 }
 
-/// Replaces the stored version of a state if this one is later; `false`: it is not.
+/// Replaces the stored version of a state if this one is later. `false`: it is not later.
 pub(crate) async fn put<S: Versioned>(store: &dyn Store, state: &S) -> bool {
     let before = S::load(store, &state.key()).await.unwrap().map(|stored| stored.version());
     before.is_none_or(|before| before < state.version()) && state.replace(store, before).await.unwrap()
@@ -55,9 +55,9 @@ pub(crate) async fn uid(store: &dyn Store) -> Uid {
     account(store).await.uid
 }
 
-/// An identifier; of two with one time the later made is not always the larger.
+/// An identifier. Of two with the same time the newer is not always the larger.
 pub(crate) fn id(received: i64) -> ActivityId {
-    // Mixed, so that identifiers made one after the other are far apart.
+    // Mixed, so that consecutive identifiers are far apart.
     let mixed = number().wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut random = [0; 10];
     random[..8].copy_from_slice(&mixed.to_be_bytes());
@@ -72,14 +72,14 @@ pub(crate) fn photo() -> Facet {
     facet("flickr", "photo", "post")
 }
 
-pub(crate) fn reasons(these: &[EntryReason]) -> EntryReasons {
-    these.iter().copied().collect()
+pub(crate) fn reasons(reasons: &[EntryReason]) -> EntryReasons {
+    reasons.iter().copied().collect()
 }
 
-pub(crate) fn entry(received: i64, published: i64, these: &[EntryReason]) -> Entry {
+pub(crate) fn entry(received: i64, published: i64, reasons_of_entry: &[EntryReason]) -> Entry {
     Entry {
         id: id(received),
-        reasons: reasons(these),
+        reasons: reasons(reasons_of_entry),
         facet: photo(),
         received: Millis(received),
         published: Millis(published),
@@ -110,7 +110,7 @@ pub(crate) fn source(actor: Uid, id: &str) -> ExternalKey {
     ExternalKey { actor, service: "flickr".to_owned(), id: id.to_owned() }
 }
 
-/// The first version of an activity that nobody is addressed by.
+/// The first version of an activity without recipients.
 pub(crate) fn acceptance(actor: Uid, source_id: &str, received: i64) -> Acceptance {
     let state = State {
         id: id(received),
@@ -134,7 +134,7 @@ pub(crate) fn acceptance(actor: Uid, source_id: &str, received: i64) -> Acceptan
     }
 }
 
-/// The next version of it, a second later.
+/// The next version, a second later.
 pub(crate) fn next(before: &Acceptance, title: &str, deleted: bool) -> Acceptance {
     let mut next = before.clone();
     let version = before.activity.state.version;
@@ -148,7 +148,7 @@ pub(crate) fn next(before: &Acceptance, title: &str, deleted: bool) -> Acceptanc
     next
 }
 
-/// Takes one in that must be stored.
+/// Accepts an activity, which must be stored.
 pub(crate) async fn accept(store: &dyn Store, item: &Acceptance) -> model::Position {
     match store.accept(vec![item.clone()]).await.unwrap()[..] {
         [Accepted::Stored(position)] => position,
@@ -156,27 +156,27 @@ pub(crate) async fn accept(store: &dyn Store, item: &Acceptance) -> model::Posit
     }
 }
 
-/// Everything in an account's reasons, in that order.
+/// All entries of an account with these reasons, in this order.
 pub(crate) async fn all(store: &dyn Store, owner: Uid, reasons: EntryReasons, order: Order) -> Vec<Entry> {
     let filter = Filter::default();
     store.slice(&Slice { owner, reasons, order, filter: &filter, after: None, limit: 100_000 }).await.unwrap()
 }
 
-pub(crate) fn words(these: &[&str]) -> BTreeSet<String> {
-    these.iter().map(|&word| word.to_owned()).collect()
+pub(crate) fn words(words: &[&str]) -> BTreeSet<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// Who follows, without what else is known of it.
+/// The numbers of followers.
 pub(crate) async fn followers(
     store: &dyn Store,
     followee: Uid,
     after: Option<Uid>,
     limit: usize,
 ) -> Vec<Uid> {
-    store.followers(followee, after, limit).await.unwrap().into_iter().map(|one| one.uid).collect()
+    store.followers(followee, after, limit).await.unwrap().into_iter().map(|follower| follower.uid).collect()
 }
 
-/// The entries among arrivals.
+/// The arriving entries; there must be no changes.
 pub(crate) async fn arrivals(
     store: &dyn Store,
     owner: Uid,
@@ -191,12 +191,12 @@ pub(crate) async fn arrivals(
     store.arrivals(owner, after, floor, limit).await.unwrap().into_iter().map(entry).collect()
 }
 
-/// These in every order in which they can come.
-pub(crate) fn every_order<T: Clone>(these: &[T]) -> Vec<Vec<T>> {
+/// All permutations.
+pub(crate) fn every_order<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
     let mut orders = vec![Vec::new()];
-    for one in these {
+    for item in items {
         let with_it = |order: &Vec<T>| {
-            let at = |place| [&order[..place], std::slice::from_ref(one), &order[place..]].concat();
+            let at = |index| [&order[..index], std::slice::from_ref(item), &order[index..]].concat();
             (0..=order.len()).map(at).collect::<Vec<_>>()
         };
         orders = orders.iter().flat_map(with_it).collect();

@@ -1,11 +1,11 @@
-//! Temporary credentials, access tokens, nonces, sessions and tickets, and that a step which is taken once is taken once.
+//! Temporary credentials, access tokens, nonces, sessions and tickets; and steps that happen only once.
 
 use super::{Engine, fresh};
 use model::{AccessToken, Application, Millis, Progress, Purpose, Scopes, Session, Temporary, Ticket, Uid};
 use std::sync::Arc;
 use store::{KnownNetwork, Nonce, Secret};
 
-/// How many try at once, and how often.
+/// Concurrent calls, and rounds.
 const CONCURRENCY: usize = 40;
 const ROUNDS: usize = 5;
 
@@ -70,31 +70,31 @@ fn ticket(purpose: Purpose) -> Ticket {
     Ticket { hash: hash(), purpose, by: None, created, expires }
 }
 
-/// Temporary credentials that somebody allowed.
+/// Temporary credentials that an account allowed.
 async fn granted(store: &Engine, by: Uid) -> Temporary {
-    let asked = temporary();
-    store.add_temporary(&asked).await.unwrap();
+    let requested = temporary();
+    store.add_temporary(&requested).await.unwrap();
     let progress = allowed(by);
-    assert!(store.decide(&asked.key, &progress).await.unwrap());
-    Temporary { progress, ..asked }
+    assert!(store.decide(&requested.key, &progress).await.unwrap());
+    Temporary { progress, ..requested }
 }
 
-/// The token, made the only way there is.
+/// The token, created by an exchange.
 async fn exchanged(store: &Engine, token: AccessToken) -> AccessToken {
     let temporary = granted(store, token.owner).await;
     assert!(store.exchange(&temporary.key, &token).await.unwrap());
     token
 }
 
-/// Calls all at the same time; gives how many said `true`.
+/// Runs calls concurrently, and returns how many returned `true`.
 async fn winners<F: Future<Output = store::Result<bool>> + Send + 'static>(calls: Vec<F>) -> usize {
-    let gate = Arc::new(tokio::sync::Barrier::new(calls.len()));
+    let barrier = Arc::new(tokio::sync::Barrier::new(calls.len()));
     let tasks: Vec<_> = calls
         .into_iter()
         .map(|call| {
-            let gate = Arc::clone(&gate);
+            let barrier = Arc::clone(&barrier);
             tokio::spawn(async move {
-                gate.wait().await;
+                barrier.wait().await;
                 call.await.unwrap()
             })
         })
@@ -106,7 +106,7 @@ async fn winners<F: Future<Output = store::Result<bool>> + Send + 'static>(calls
     won
 }
 
-pub(crate) async fn temporary_credentials_are_kept(store: Engine) {
+pub(crate) async fn temporary_credentials_are_stored(store: Engine) {
     let with_callback = temporary();
     let out_of_band = Temporary { callback: None, scopes: Scopes::ReadWrite, ..temporary() };
     for one in [with_callback, out_of_band] {
@@ -123,25 +123,25 @@ pub(crate) async fn the_first_decision_counts(store: Engine) {
         [(allowed(by), Progress::Refused), (Progress::Refused, allowed(by)), (allowed(by), allowed(by))]
     {
         let one = temporary();
-        assert!(!store.decide(&one.key, &first).await.unwrap(), "there is nothing to decide");
+        assert!(!store.decide(&one.key, &first).await.unwrap(), "the credentials do not exist");
         store.add_temporary(&one).await.unwrap();
         assert!(store.decide(&one.key, &first).await.unwrap());
         assert!(!store.decide(&one.key, &second).await.unwrap());
-        assert!(store.decide(&one.key, &first).await.unwrap(), "who repeats the call made the decision");
+        assert!(store.decide(&one.key, &first).await.unwrap(), "a repeated call succeeds");
         store.add_temporary(&one).await.unwrap();
         let decided = Temporary { progress: first, ..one };
         assert_eq!(store.temporary(&decided.key).await.unwrap(), Some(decided));
     }
 }
 
-pub(crate) async fn of_many_decisions_one_counts(store: Engine) {
+pub(crate) async fn of_concurrent_decisions_one_counts(store: Engine) {
     let by = fresh::uid(&*store).await;
     for _ in 0..ROUNDS {
         let one = temporary();
         store.add_temporary(&one).await.unwrap();
         let calls = (0..CONCURRENCY).map(|n| {
             let (store, key) = (Arc::clone(&store), one.key.clone());
-            // Refusals are all the same, so several of them can rightly believe to be the first.
+            // All refusals are equal, so several of them could count as the first.
             let decision = if n == 0 { Progress::Refused } else { allowed(by) };
             async move { store.decide(&key, &decision).await }
         });
@@ -149,30 +149,30 @@ pub(crate) async fn of_many_decisions_one_counts(store: Engine) {
     }
 }
 
-pub(crate) async fn only_what_was_allowed_is_exchanged(store: Engine) {
+pub(crate) async fn only_allowed_credentials_are_exchanged(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let one = temporary();
     let new = token(owner, fresh::NOON);
-    assert!(!store.exchange(&one.key, &new).await.unwrap(), "there is nothing to exchange");
+    assert!(!store.exchange(&one.key, &new).await.unwrap(), "the credentials do not exist");
     store.add_temporary(&one).await.unwrap();
-    assert!(!store.exchange(&one.key, &new).await.unwrap(), "nobody has decided");
+    assert!(!store.exchange(&one.key, &new).await.unwrap(), "not decided yet");
     store.decide(&one.key, &Progress::Refused).await.unwrap();
     assert!(!store.exchange(&one.key, &new).await.unwrap(), "it was refused");
-    assert_eq!(store.token(&new.key).await.unwrap(), None, "no token is left behind");
+    assert_eq!(store.token(&new.key).await.unwrap(), None, "no token was stored");
 
     let one = granted(&store, owner).await;
     assert!(store.exchange(&one.key, &new).await.unwrap());
-    assert!(store.exchange(&one.key, &new).await.unwrap(), "who repeats the call made the exchange");
+    assert!(store.exchange(&one.key, &new).await.unwrap(), "a repeated call succeeds");
     assert_eq!(store.token(&new.key).await.unwrap(), Some(new.clone()));
     let second = token(owner, fresh::NOON);
     assert!(!store.exchange(&one.key, &second).await.unwrap());
     assert_eq!(store.token(&second.key).await.unwrap(), None);
-    assert!(!store.decide(&one.key, &allowed(owner)).await.unwrap(), "there is no way back");
+    assert!(!store.decide(&one.key, &allowed(owner)).await.unwrap(), "a step is never reverted");
     let progress = Progress::Exchanged { token: new.key };
     assert_eq!(store.temporary(&one.key).await.unwrap().unwrap().progress, progress);
 }
 
-pub(crate) async fn of_many_exchanges_one_wins(store: Engine) {
+pub(crate) async fn of_concurrent_exchanges_one_wins(store: Engine) {
     let owner = fresh::uid(&*store).await;
     for round in 1..=ROUNDS {
         let one = granted(&store, owner).await;
@@ -181,7 +181,7 @@ pub(crate) async fn of_many_exchanges_one_wins(store: Engine) {
             async move { store.exchange(&key, &token).await }
         });
         assert_eq!(winners(calls.collect()).await, 1);
-        assert_eq!(store.tokens_of(owner).await.unwrap().len(), round, "one token a round");
+        assert_eq!(store.tokens_of(owner).await.unwrap().len(), round, "one token per round");
     }
 }
 
@@ -226,7 +226,7 @@ pub(crate) async fn a_revoked_token_stays_revoked(store: Engine) {
     assert_eq!(store.tokens_of(owner).await.unwrap(), [revoked]);
 }
 
-pub(crate) async fn the_latest_use_of_a_token_stays(store: Engine) {
+pub(crate) async fn the_latest_use_of_a_token_wins(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let one = exchanged(&store, token(owner, 1)).await;
     for at in [10, 30, 20] {
@@ -234,10 +234,10 @@ pub(crate) async fn the_latest_use_of_a_token_stays(store: Engine) {
     }
     assert_eq!(store.tokens_of(owner).await.unwrap(), [AccessToken { used: Some(Millis(30)), ..one }]);
     store.touch_token("no-such-token", Millis(10)).await.unwrap();
-    assert_eq!(store.token("no-such-token").await.unwrap(), None, "using a token does not make it");
+    assert_eq!(store.token("no-such-token").await.unwrap(), None, "using a token does not create it");
 }
 
-pub(crate) async fn a_secret_is_sealed_anew_where_it_was_read(store: Engine) {
+pub(crate) async fn a_secret_is_resealed_by_compare_and_set(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let token = exchanged(&store, token(owner, 1)).await;
     let application = Application {
@@ -252,11 +252,11 @@ pub(crate) async fn a_secret_is_sealed_anew_where_it_was_read(store: Engine) {
     };
     store.add_application(&application).await.unwrap();
     let old = token.sealed_secret.clone();
-    for which in [Secret::Token(token.key.clone()), Secret::Application(application.key.clone())] {
-        assert!(!store.reseal(&which, b"another", b"new").await.unwrap());
-        assert!(store.reseal(&which, &old, b"new").await.unwrap());
-        assert!(store.reseal(&which, &old, b"new").await.unwrap(), "who repeats the call did it");
-        assert!(!store.reseal(&which, &old, b"newer").await.unwrap());
+    for secret in [Secret::Token(token.key.clone()), Secret::Application(application.key.clone())] {
+        assert!(!store.reseal(&secret, b"another", b"new").await.unwrap());
+        assert!(store.reseal(&secret, &old, b"new").await.unwrap());
+        assert!(store.reseal(&secret, &old, b"new").await.unwrap(), "a repeated call succeeds");
+        assert!(!store.reseal(&secret, &old, b"newer").await.unwrap());
     }
     assert_eq!(store.token(&token.key).await.unwrap().unwrap().sealed_secret, b"new");
     assert_eq!(store.application(&application.key).await.unwrap().unwrap().sealed_secret, b"new");
@@ -267,10 +267,10 @@ pub(crate) async fn a_nonce_is_claimed_once(store: Engine) {
     let one = nonce();
     assert!(store.claim_nonce(&one).await.unwrap());
     assert!(!store.claim_nonce(&one).await.unwrap());
-    assert!(store.claim_nonce(&nonce()).await.unwrap(), "another one is free");
+    assert!(store.claim_nonce(&nonce()).await.unwrap(), "another nonce is free");
 }
 
-pub(crate) async fn of_many_claims_of_a_nonce_one_wins(store: Engine) {
+pub(crate) async fn of_concurrent_claims_of_a_nonce_one_wins(store: Engine) {
     for _ in 0..ROUNDS {
         let one = nonce();
         let calls = (0..CONCURRENCY).map(|_| {
@@ -281,7 +281,7 @@ pub(crate) async fn of_many_claims_of_a_nonce_one_wins(store: Engine) {
     }
 }
 
-pub(crate) async fn sessions_are_kept_until_they_are_ended(store: Engine) {
+pub(crate) async fn sessions_are_stored_until_they_end(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let one = session(owner, fresh::NOON);
     assert_eq!(store.session(&one.hash).await.unwrap(), None);
@@ -302,11 +302,11 @@ pub(crate) async fn sessions_are_listed_newest_first(store: Engine) {
         store.add_session(one).await.unwrap();
     }
     store.end_session(&ended.hash).await.unwrap();
-    assert_eq!(store.sessions_of(owner).await.unwrap(), [late, early], "not those that were ended");
+    assert_eq!(store.sessions_of(owner).await.unwrap(), [late, early], "without ended sessions");
     assert_eq!(store.sessions_of(other).await.unwrap(), [foreign]);
 }
 
-pub(crate) async fn the_latest_use_of_a_session_stays(store: Engine) {
+pub(crate) async fn the_latest_use_of_a_session_wins(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let one = session(owner, 5);
     store.add_session(&one).await.unwrap();
@@ -318,18 +318,18 @@ pub(crate) async fn the_latest_use_of_a_session_stays(store: Engine) {
     assert_eq!(store.sessions_of(owner).await.unwrap(), std::slice::from_ref(&used));
     store.end_session(&used.hash).await.unwrap();
     store.touch_session(&used.hash, Millis(40)).await.unwrap();
-    assert_eq!(store.session(&used.hash).await.unwrap(), None, "using a session does not bring it back");
+    assert_eq!(store.session(&used.hash).await.unwrap(), None, "using an ended session does not restore it");
     let unknown = hash();
     store.touch_session(&unknown, Millis(40)).await.unwrap();
-    assert_eq!(store.session(&unknown).await.unwrap(), None, "nor does it make one");
+    assert_eq!(store.session(&unknown).await.unwrap(), None, "using a session does not create it");
 }
 
 pub(crate) async fn a_ticket_is_used_once(store: Engine) {
     let uid = fresh::uid(&*store).await;
     for one in [ticket(Purpose::Invitation), Ticket { by: Some(uid), ..ticket(Purpose::Reset(uid)) }] {
         assert_eq!(store.ticket(&one.hash).await.unwrap(), None);
-        assert!(!store.use_ticket(&one.hash).await.unwrap(), "there is nothing to use");
-        assert_eq!(store.ticket(&one.hash).await.unwrap(), None, "nor does that make one");
+        assert!(!store.use_ticket(&one.hash).await.unwrap(), "the ticket does not exist");
+        assert_eq!(store.ticket(&one.hash).await.unwrap(), None, "using a ticket does not create it");
         store.add_ticket(&one).await.unwrap();
         store.add_ticket(&one).await.unwrap();
         assert_eq!(store.ticket(&one.hash).await.unwrap(), Some(one.clone()));
@@ -337,12 +337,12 @@ pub(crate) async fn a_ticket_is_used_once(store: Engine) {
         assert!(!store.use_ticket(&one.hash).await.unwrap());
         assert_eq!(store.ticket(&one.hash).await.unwrap(), None);
         store.add_ticket(&one).await.unwrap();
-        assert_eq!(store.ticket(&one.hash).await.unwrap(), None, "keeping it again does not bring it back");
+        assert_eq!(store.ticket(&one.hash).await.unwrap(), None, "adding it again does not restore it");
         assert!(!store.use_ticket(&one.hash).await.unwrap());
     }
 }
 
-pub(crate) async fn of_many_uses_of_a_ticket_one_wins(store: Engine) {
+pub(crate) async fn of_concurrent_uses_of_a_ticket_one_wins(store: Engine) {
     for _ in 0..ROUNDS {
         let one = ticket(Purpose::Invitation);
         store.add_ticket(&one).await.unwrap();
@@ -354,22 +354,22 @@ pub(crate) async fn of_many_uses_of_a_ticket_one_wins(store: Engine) {
     }
 }
 
-/// What has not ended is never forgotten; what has may be.
-pub(crate) async fn nothing_is_forgotten_before_its_end(store: Engine) {
+/// Nothing is deleted before it expires; expired rows may be.
+pub(crate) async fn nothing_is_deleted_before_it_expires(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let session = Session { expires: Millis(fresh::NOON), ..session(owner, 1) };
     let ticket = Ticket { expires: Millis(fresh::NOON), ..ticket(Purpose::Invitation) };
-    let (asked, used) = (temporary(), nonce());
+    let (requested, used) = (temporary(), nonce());
     store.add_ticket(&ticket).await.unwrap();
     store.add_session(&session).await.unwrap();
-    store.add_temporary(&asked).await.unwrap();
+    store.add_temporary(&requested).await.unwrap();
     assert!(store.claim_nonce(&used).await.unwrap());
     let network = KnownNetwork { hash: [1; 16], expires: Millis(fresh::NOON) };
     store.note_network(owner, &network).await.unwrap();
     store.forget_expired(Millis(fresh::NOON)).await.unwrap();
     assert_eq!(store.networks_of(owner).await.unwrap(), [network]);
     assert_eq!(store.session(&session.hash).await.unwrap(), Some(session));
-    assert_eq!(store.temporary(&asked.key).await.unwrap(), Some(asked));
+    assert_eq!(store.temporary(&requested.key).await.unwrap(), Some(requested));
     assert_eq!(store.ticket(&ticket.hash).await.unwrap(), Some(ticket));
     assert!(!store.claim_nonce(&used).await.unwrap());
 }

@@ -1,4 +1,4 @@
-//! Who follows whom.
+//! The follow graph.
 
 use super::{Engine, fresh};
 use model::{Edge, Millis, SortKey, Uid, Version};
@@ -21,9 +21,9 @@ pub(crate) async fn an_edge_is_seen_from_both_ends(store: Engine) {
     assert_eq!(store.following(bob, None, 10).await.unwrap(), []);
     assert_eq!(fresh::followers(&*store, ada, None, 10).await, []);
 
-    let not_any_more = edge(2, false);
-    store.put_edge(ada, bob, &not_any_more).await.unwrap();
-    assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(not_any_more)], "known, and said so");
+    let ended = edge(2, false);
+    store.put_edge(ada, bob, &ended).await.unwrap();
+    assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(ended)], "found as ended");
     assert_eq!(store.following(ada, None, 10).await.unwrap(), []);
     assert_eq!(fresh::followers(&*store, bob, None, 10).await, []);
 }
@@ -36,10 +36,10 @@ pub(crate) async fn the_later_edge_wins(store: Engine) {
             for number in order {
                 store.put_edge(ada, bob, &states[number]).await.unwrap();
             }
-            // Said differently in the same version: the first stays.
+            // A different edge with the same version: the first one stays.
             let expected = states[last - 1];
-            let differently = Edge { following: !expected.following, since: Millis(0), ..expected };
-            store.put_edge(ada, bob, &differently).await.unwrap();
+            let different = Edge { following: !expected.following, since: Millis(0), ..expected };
+            store.put_edge(ada, bob, &different).await.unwrap();
             assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(expected)], "{order:?}");
             let follows = store.following(ada, None, 10).await.unwrap();
             assert_eq!(follows.len(), usize::from(expected.following), "{order:?}");
@@ -49,7 +49,7 @@ pub(crate) async fn the_later_edge_wins(store: Engine) {
     }
 }
 
-pub(crate) async fn edges_line_up(store: Engine) {
+pub(crate) async fn edges_are_returned_in_request_order(store: Engine) {
     let ada = fresh::uid(&*store).await;
     let (bob, eve, ida) = (fresh::uid(&*store).await, fresh::uid(&*store).await, fresh::uid(&*store).await);
     store.put_edge(ada, bob, &edge(1, true)).await.unwrap();
@@ -59,7 +59,7 @@ pub(crate) async fn edges_line_up(store: Engine) {
     assert_eq!(store.edges(ada, &[]).await.unwrap(), []);
 }
 
-pub(crate) async fn following_pages(store: Engine) {
+pub(crate) async fn following_is_paged(store: Engine) {
     let ada = fresh::uid(&*store).await;
     let mut expected = Vec::new();
     for number in 0..25 {
@@ -85,7 +85,7 @@ pub(crate) async fn following_pages(store: Engine) {
     }
 }
 
-pub(crate) async fn followers_page(store: Engine) {
+pub(crate) async fn followers_are_paged(store: Engine) {
     let bob = fresh::uid(&*store).await;
     let mut expected = Vec::new();
     for number in 0..25 {
@@ -112,7 +112,7 @@ pub(crate) async fn followers_page(store: Engine) {
     }
 }
 
-pub(crate) async fn an_edge_is_followed_up(store: Engine) {
+pub(crate) async fn an_edge_appends_a_task(store: Engine) {
     let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let first = store.put_edge(ada, bob, &edge(1, true)).await.unwrap().expect("it is new");
     assert_eq!(store.put_edge(ada, bob, &edge(1, true)).await.unwrap(), None, "it is known");
@@ -122,7 +122,7 @@ pub(crate) async fn an_edge_is_followed_up(store: Engine) {
     let again = store.put_edge(ada, bob, &edge(3, true)).await.unwrap().expect("it is new");
     assert!(first < ended && ended < again);
     assert_eq!(store.followers(bob, None, 9).await.unwrap(), [follower(3, again)], "as it was made last");
-    let tasks = super::log::waiting(&*store, &[first, ended, again], 3).await;
+    let tasks = super::log::pending_at(&*store, &[first, ended, again], 3).await;
     for (position, version, following) in [(first, 1, true), (ended, 2, false), (again, 3, true)] {
         let work = Work::Edge { follower: ada, followee: bob, version: Version(version), following };
         assert!(tasks.iter().any(|task| task.position == position && task.work == work), "{work:?}");

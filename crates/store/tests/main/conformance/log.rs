@@ -1,4 +1,4 @@
-//! The delivery log. Others may append to it meanwhile, so a test knows of its own tasks only.
+//! The delivery log. Other tests may append to it, so a test knows only its own tasks.
 
 use super::{Engine, fresh};
 use model::{Millis, Position, PriorAudience, SortKey, Uid, Version, Visibility};
@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use store::{Accepted, Store, Task, Work};
 
-/// Those of `mine` that wait, in the order in which they are given: so many of them. A log of many servers may take a
-/// moment until all of them are given.
-pub(super) async fn waiting(store: &dyn Store, mine: &[Position], number: usize) -> Vec<Task> {
+/// The pending tasks at these positions, in order, once there are `number` of them. A log on several servers may
+/// return them late.
+pub(super) async fn pending_at(store: &dyn Store, mine: &[Position], number: usize) -> Vec<Task> {
     let mut found = Vec::new();
     for _ in 0..100 {
         let all = store.pending(1_000_000).await.unwrap();
@@ -19,11 +19,11 @@ pub(super) async fn waiting(store: &dyn Store, mine: &[Position], number: usize)
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{number} of {mine:?} should wait, but these do: {found:?}");
+    panic!("expected {number} pending tasks of {mine:?}, found {found:?}");
 }
 
-/// Those that do this work.
-pub(super) async fn doing(store: &dyn Store, work: &Work, number: usize) -> Vec<Task> {
+/// The pending tasks with this work.
+pub(super) async fn pending_work(store: &dyn Store, work: &Work, number: usize) -> Vec<Task> {
     let mut found = Vec::new();
     for _ in 0..100 {
         let all = store.pending(1_000_000).await.unwrap();
@@ -33,10 +33,10 @@ pub(super) async fn doing(store: &dyn Store, work: &Work, number: usize) -> Vec<
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{number} should do {work:?}, but these do: {found:?}");
+    panic!("expected {number} tasks with {work:?}, found {found:?}");
 }
 
-pub(crate) async fn tasks_wait_until_they_are_acknowledged(store: Engine) {
+pub(crate) async fn tasks_are_pending_until_they_are_acknowledged(store: Engine) {
     let actor = fresh::uid(&*store).await;
     let mut first = fresh::acceptance(actor, "1", fresh::NOON);
     first.activity.state.addressed = vec![actor, model::Uid(actor.0 + 1)];
@@ -50,14 +50,14 @@ pub(crate) async fn tasks_wait_until_they_are_acknowledged(store: Engine) {
         expected.push(Task { position, work, attempts: 0, not_before: Millis(0) });
     }
     let mine: Vec<Position> = expected.iter().map(|task| task.position).collect();
-    assert_eq!(waiting(&*store, &mine, 2).await, expected);
-    assert_eq!(waiting(&*store, &mine, 2).await, expected, "looking does not take");
+    assert_eq!(pending_at(&*store, &mine, 2).await, expected);
+    assert_eq!(pending_at(&*store, &mine, 2).await, expected, "reading does not take tasks out");
     assert_eq!(store.pending(1).await.unwrap().len(), 1);
     assert_eq!(store.pending(0).await.unwrap(), []);
     store.acknowledge(&[mine[0]], &[]).await.unwrap();
-    assert_eq!(waiting(&*store, &mine, 1).await, expected[1..]);
+    assert_eq!(pending_at(&*store, &mine, 1).await, expected[1..]);
     store.acknowledge(&mine, &[]).await.unwrap();
-    waiting(&*store, &mine, 0).await;
+    pending_at(&*store, &mine, 0).await;
 }
 
 pub(crate) async fn the_floor_waits_for_the_oldest_task(store: Engine) {
@@ -68,34 +68,35 @@ pub(crate) async fn the_floor_waits_for_the_oldest_task(store: Engine) {
         mine.push(fresh::accept(&*store, &item).await);
     }
     assert!(mine.is_sorted());
-    waiting(&*store, &mine, 5).await;
+    pending_at(&*store, &mine, 5).await;
     assert!(store.floor().await.unwrap() < mine[0]);
-    for (acknowledged, oldest_waiting) in [(3, 0), (1, 0), (0, 2), (2, 4)] {
+    for (acknowledged, oldest_pending) in [(3, 0), (1, 0), (0, 2), (2, 4)] {
         store.acknowledge(&[mine[acknowledged]], &[]).await.unwrap();
         let oldest = store.pending(1).await.unwrap()[0].position;
         let floor = store.floor().await.unwrap();
-        assert!(floor < mine[oldest_waiting], "{floor:?} is past a task that waits");
-        assert!(floor.0 + 1 >= oldest.0, "{floor:?} stays behind though the oldest that waits is {oldest:?}");
+        assert!(floor < mine[oldest_pending], "the floor {floor:?} is past a pending task");
+        assert!(floor.0 + 1 >= oldest.0, "the floor {floor:?} is behind the oldest pending task {oldest:?}");
     }
     let before = store.floor().await.unwrap();
     store.acknowledge(&[mine[4]], &[]).await.unwrap();
     let oldest = store.pending(1).await.unwrap().first().map(|task| task.position);
     let floor = store.floor().await.unwrap();
-    assert!(floor >= before, "never back");
-    assert!(oldest.is_some() || floor >= mine[4], "nothing waits: all that was appended is delivered");
+    assert!(floor >= before, "the floor went back");
+    assert!(oldest.is_some() || floor >= mine[4], "without pending tasks everything is delivered");
 }
 
-pub(crate) async fn acknowledging_twice_is_once(store: Engine) {
+pub(crate) async fn acknowledging_is_idempotent(store: Engine) {
     let actor = fresh::uid(&*store).await;
-    let one = fresh::accept(&*store, &fresh::acceptance(actor, "1", fresh::NOON)).await;
-    let two = fresh::accept(&*store, &fresh::acceptance(actor, "2", fresh::NOON)).await;
-    waiting(&*store, &[one, two], 2).await;
-    store.acknowledge(&[one, one], &[]).await.unwrap();
-    store.acknowledge(&[one], &[]).await.unwrap();
+    let first = fresh::accept(&*store, &fresh::acceptance(actor, "1", fresh::NOON)).await;
+    let second = fresh::accept(&*store, &fresh::acceptance(actor, "2", fresh::NOON)).await;
+    pending_at(&*store, &[first, second], 2).await;
+    store.acknowledge(&[first, first], &[]).await.unwrap();
+    store.acknowledge(&[first], &[]).await.unwrap();
     store.acknowledge(&[], &[]).await.unwrap();
-    let positions: Vec<_> = waiting(&*store, &[one, two], 1).await.iter().map(|task| task.position).collect();
-    assert_eq!(positions, [two]);
-    store.acknowledge(&[two], &[]).await.unwrap();
+    let positions: Vec<_> =
+        pending_at(&*store, &[first, second], 1).await.iter().map(|task| task.position).collect();
+    assert_eq!(positions, [second]);
+    store.acknowledge(&[second], &[]).await.unwrap();
 }
 
 pub(crate) async fn concurrent_acceptances_are_all_logged(store: Engine) {
@@ -112,16 +113,16 @@ pub(crate) async fn concurrent_acceptances_are_all_logged(store: Engine) {
     let mut positions = Vec::new();
     for call in calls {
         let accepted = call.await.unwrap();
-        positions.extend(accepted.into_iter().map(|one| match one {
+        positions.extend(accepted.into_iter().map(|accepted| match accepted {
             Accepted::Stored(position) => position,
             conflict => panic!("{conflict:?}"),
         }));
     }
     let distinct: BTreeSet<Position> = positions.iter().copied().collect();
-    assert_eq!(distinct.len(), 120, "a position is one task's");
-    waiting(&*store, &positions, 120).await;
+    assert_eq!(distinct.len(), 120, "positions are unique");
+    pending_at(&*store, &positions, 120).await;
     store.acknowledge(&positions, &[]).await.unwrap();
-    waiting(&*store, &positions, 0).await;
+    pending_at(&*store, &positions, 0).await;
 }
 
 fn every_kind() -> Vec<Work> {
@@ -145,78 +146,78 @@ fn every_kind() -> Vec<Work> {
     ]
 }
 
-pub(crate) async fn every_kind_of_work_comes_back_unchanged(store: Engine) {
+pub(crate) async fn every_kind_of_work_is_returned_unchanged(store: Engine) {
     let (all, mut mine) = (every_kind(), Vec::new());
     for work in &all {
         mine.push(store.append(work).await.unwrap());
     }
     let found: Vec<Work> =
-        waiting(&*store, &mine, mine.len()).await.into_iter().map(|task| task.work).collect();
-    assert_eq!(found, all, "as they were appended");
+        pending_at(&*store, &mine, mine.len()).await.into_iter().map(|task| task.work).collect();
+    assert_eq!(found, all, "in the order of appending");
     store.acknowledge(&mine, &[]).await.unwrap();
 }
 
-pub(crate) async fn what_follows_a_task_waits_before_it_is_acknowledged(store: Engine) {
+pub(crate) async fn follow_up_work_is_appended_when_a_task_is_acknowledged(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let first = store.append(&Work::Account { uid: owner, after: None }).await.unwrap();
-    waiting(&*store, &[first], 1).await;
+    pending_at(&*store, &[first], 1).await;
     let next = Work::Account { uid: owner, after: Some(owner) };
     store.acknowledge(&[first], std::slice::from_ref(&next)).await.unwrap();
-    let mine = doing(&*store, &next, 1).await;
+    let mine = pending_work(&*store, &next, 1).await;
     assert!(mine[0].position > first);
     store.acknowledge(&[mine[0].position], &[]).await.unwrap();
 }
 
-pub(crate) async fn a_task_that_failed_comes_back_when_its_time_has_come(store: Engine) {
+pub(crate) async fn a_failed_task_returns_when_its_retry_is_due(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let work = Work::Account { uid: owner, after: None };
     let first = store.append(&work).await.unwrap();
-    let task = Task { attempts: 3, ..waiting(&*store, &[first], 1).await.remove(0) };
+    let task = Task { attempts: 3, ..pending_at(&*store, &[first], 1).await.remove(0) };
     store.retry(&task, Millis(77)).await.unwrap();
     store.retry(&task, Millis(88)).await.unwrap();
     store.requeue_due(Millis(76)).await.unwrap();
-    doing(&*store, &work, 0).await;
+    pending_work(&*store, &work, 0).await;
     for _ in 0..2 {
         store.requeue_due(Millis(77)).await.unwrap();
     }
     store.requeue_due(Millis(99)).await.unwrap();
-    // Once, however often it is said.
-    let found = doing(&*store, &work, 1).await;
+    // Once, even if it is requeued repeatedly.
+    let found = pending_work(&*store, &work, 1).await;
     assert!(found[0].position > first);
     assert_eq!((found[0].attempts, found[0].not_before), (3, Millis(77)));
     store.acknowledge(&[found[0].position], &[]).await.unwrap();
 }
 
-pub(crate) async fn a_version_that_failed_knows_where_it_was_accepted(store: Engine) {
+pub(crate) async fn a_retried_version_keeps_its_position_of_acceptance(store: Engine) {
     let id = fresh::id(fresh::NOON);
     let work = |accepted| Work::Version { id, version: Version(3), prior: None, accepted };
     let mut position = store.append(&work(None)).await.unwrap();
     let first = position;
     for attempts in 1..3 {
-        let task = Task { attempts, ..waiting(&*store, &[position], 1).await.remove(0) };
+        let task = Task { attempts, ..pending_at(&*store, &[position], 1).await.remove(0) };
         store.retry(&task, Millis(1)).await.unwrap();
         store.requeue_due(Millis(1)).await.unwrap();
-        position = doing(&*store, &work(Some(first)), 1).await.remove(0).position;
+        position = pending_work(&*store, &work(Some(first)), 1).await.remove(0).position;
     }
     store.acknowledge(&[position], &[]).await.unwrap();
 }
 
-pub(crate) async fn a_dead_letter_can_be_tried_again(store: Engine) {
+pub(crate) async fn a_dead_letter_can_be_replayed(store: Engine) {
     let owner = fresh::uid(&*store).await;
     let work = Work::Account { uid: owner, after: None };
     let first = store.append(&work).await.unwrap();
-    let task = Task { attempts: 10, ..waiting(&*store, &[first], 1).await.remove(0) };
+    let task = Task { attempts: 10, ..pending_at(&*store, &[first], 1).await.remove(0) };
     for _ in 0..2 {
         store.dead_letter(&task, "the disk is full", Millis(99)).await.unwrap();
     }
-    waiting(&*store, &[first], 0).await;
+    pending_at(&*store, &[first], 0).await;
     let mine = async || -> Vec<store::DeadLetter> {
         let all = store.dead_letters(None, 1_000).await.unwrap();
         all.into_iter().filter(|letter| letter.work == work).collect()
     };
     let letters = mine().await;
     let [letter] = &letters[..] else { panic!("{letters:?}") };
-    assert_eq!((letter.attempts, letter.why.as_str(), letter.at), (10, "the disk is full", Millis(99)));
+    assert_eq!((letter.attempts, letter.error.as_str(), letter.at), (10, "the disk is full", Millis(99)));
     assert!(
         store
             .dead_letters(Some(letter.number), 1_000)
@@ -228,7 +229,7 @@ pub(crate) async fn a_dead_letter_can_be_tried_again(store: Engine) {
     assert!(store.replay(letter.number).await.unwrap());
     assert!(!store.replay(letter.number).await.unwrap());
     assert_eq!(mine().await, []);
-    let again = doing(&*store, &work, 1).await;
+    let again = pending_work(&*store, &work, 1).await;
     assert_eq!(again[0].attempts, 0);
     store.acknowledge(&[again[0].position], &[]).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Networks of accounts: the latest ones are kept, so many and no more.
+//! Networks of accounts: a limited number of the latest ones is stored.
 
 use super::{Engine, fresh};
 use model::{Millis, Uid};
@@ -20,7 +20,7 @@ async fn of(store: &Engine, owner: Uid) -> Vec<(u8, i64)> {
     all
 }
 
-pub(crate) async fn the_latest_expiry_of_a_network_stays(store: Engine) {
+pub(crate) async fn the_latest_expiry_of_a_network_wins(store: Engine) {
     let (owner, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     assert_eq!(of(&store, owner).await, []);
     for (number, expires) in [(1, 20), (2, 10), (1, 30), (1, 25), (2, 10)] {
@@ -30,21 +30,21 @@ pub(crate) async fn the_latest_expiry_of_a_network_stays(store: Engine) {
     assert_eq!(of(&store, other).await, []);
 }
 
-pub(crate) async fn an_account_has_so_many_networks(store: Engine) {
+pub(crate) async fn the_number_of_networks_is_limited(store: Engine) {
     let owner = fresh::uid(&*store).await;
-    let most = u8::try_from(MAX_NETWORKS).unwrap();
-    // In an order in which those that expire first are not those that came first.
-    for number in (1..=most + 2).rev() {
+    let max = u8::try_from(MAX_NETWORKS).unwrap();
+    // In an order in which the first to expire are not the first added.
+    for number in (1..=max + 2).rev() {
         store.note_network(owner, &network(number, 100 + i64::from(number))).await.unwrap();
     }
     let kept: Vec<u8> = of(&store, owner).await.into_iter().map(|(number, _)| number).collect();
-    assert_eq!(kept, (3..=most + 2).collect::<Vec<_>>());
+    assert_eq!(kept, (3..=max + 2).collect::<Vec<_>>());
     store.note_network(owner, &network(1, 1_000)).await.unwrap();
-    assert!(of(&store, owner).await.contains(&(1, 1_000)), "one that was forgotten can come again");
+    assert!(of(&store, owner).await.contains(&(1, 1_000)), "a deleted network can be added again");
     assert_eq!(of(&store, owner).await.len(), MAX_NETWORKS);
 }
 
-pub(crate) async fn networks_are_forgotten_with_their_account(store: Engine) {
+pub(crate) async fn all_networks_of_an_account_are_deleted(store: Engine) {
     let (owner, other) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     for owner in [owner, other] {
         for number in 1..4 {

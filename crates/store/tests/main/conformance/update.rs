@@ -1,4 +1,4 @@
-//! States that are read, changed and written back: no change is lost to a race.
+//! Updates by compare-and-set: no change is lost to a race.
 
 use super::sources::id;
 use super::{Engine, fresh};
@@ -11,23 +11,23 @@ const NOW: Millis = Millis(fresh::NOON);
 
 async fn change(store: &dyn Store, uid: Uid, change: impl Fn(&mut Account)) -> Result<Account, StoreError> {
     let next = |stored: Option<&Account>| {
-        let mut account = stored.expect("it is there").clone();
+        let mut account = stored.expect("the account exists").clone();
         change(&mut account);
         Ok(Some(account))
     };
-    update(store, &uid, NOW, next).await.map(|stored| stored.expect("it is there"))
+    update(store, &uid, NOW, next).await.map(|stored| stored.expect("the account exists"))
 }
 
 async fn stored(store: &dyn Store, uid: Uid) -> Account {
     store.accounts(&[uid]).await.unwrap().remove(0).unwrap()
 }
 
-/// A process that shares the engine with others: its changes do not queue with theirs.
+/// A process that shares the engine with others. Its updates are not serialised with theirs.
 fn process(store: &Engine) -> Engine {
     Arc::new(Faulty::new(store.clone()))
 }
 
-pub(crate) async fn concurrent_changes_of_different_fields_all_stay(store: Engine) {
+pub(crate) async fn concurrent_updates_of_different_fields_are_all_kept(store: Engine) {
     let uid = fresh::uid(&*store).await;
     let busy = (0..4).map(|number| {
         let store = process(&store);
@@ -58,10 +58,10 @@ pub(crate) async fn concurrent_changes_of_different_fields_all_stay(store: Engin
     let found = stored(&*store, uid).await;
     assert_eq!(found.password.as_deref(), Some("new"));
     assert!(found.disabled && found.operator && !found.public);
-    assert!(found.family_name.is_some_and(|name| name.ends_with("-4")), "the last turn of one of them");
+    assert!(found.family_name.is_some_and(|name| name.ends_with("-4")), "the last update of one of them");
 }
 
-pub(crate) async fn of_many_first_states_one_is_added(store: Engine) {
+pub(crate) async fn of_concurrent_inserts_one_wins(store: Engine) {
     let id = id();
     let add = |number: u8| {
         let store = process(&store);
@@ -99,7 +99,7 @@ pub(crate) async fn an_unchanged_state_is_not_written(store: Engine) {
     assert!(stored(&*store, account.uid).await == renamed);
 }
 
-pub(crate) async fn a_refused_change_changes_nothing(store: Engine) {
+pub(crate) async fn a_refused_update_changes_nothing(store: Engine) {
     let account = fresh::account(&*store).await;
     let refused = update(&*store, &account.uid, NOW, |_: Option<&Account>| {
         Err(StoreError::Corrupt("refused".to_owned()))
@@ -107,8 +107,8 @@ pub(crate) async fn a_refused_change_changes_nothing(store: Engine) {
     assert!(refused.await.is_err());
     let left = update::<Account, StoreError>(&*store, &account.uid, NOW, |_| Ok(None));
     assert!(left.await.unwrap() == Some(account.clone()));
-    let nobody = update::<Account, StoreError>(&*store, &Uid(i64::MAX), NOW, |stored| Ok(stored.cloned()));
-    assert_eq!(nobody.await.unwrap(), None);
+    let missing = update::<Account, StoreError>(&*store, &Uid(i64::MAX), NOW, |stored| Ok(stored.cloned()));
+    assert_eq!(missing.await.unwrap(), None);
     assert!(stored(&*store, account.uid).await == account);
 }
 
@@ -125,12 +125,12 @@ pub(crate) async fn a_secret_is_replaced_once(store: Engine) {
         owner: None,
     };
     store.add_application(&application).await.unwrap();
-    // Half of them seal the secret anew, the others put another one in its place: one of them all succeeds.
+    // Concurrent calls replace the secret; one of them succeeds.
     let calls: Vec<_> = (1..=10_u8)
         .map(|number| {
-            let (store, which) = (process(&store), Secret::Application(key.clone()));
+            let (store, secret) = (process(&store), Secret::Application(key.clone()));
             tokio::spawn(
-                async move { store.reseal(&which, &[0], &[number]).await.unwrap().then_some(number) },
+                async move { store.reseal(&secret, &[0], &[number]).await.unwrap().then_some(number) },
             )
         })
         .collect();
@@ -145,7 +145,7 @@ pub(crate) async fn an_unknown_outcome_is_resolved(store: Engine) {
     let (uid, process) = (fresh::uid(&*store).await, Faulty::new(store.clone()));
     let rename =
         async |name: &str| change(&process, uid, |account| account.given_name = Some(name.to_owned())).await;
-    // The read succeeds and the answer to the write gets lost.
+    // The read succeeds, and the response to the write is lost.
     let mut calls = 0;
     process.plan(move |_| {
         calls += 1;
@@ -154,7 +154,7 @@ pub(crate) async fn an_unknown_outcome_is_resolved(store: Engine) {
     assert!(matches!(rename("Grace").await, Err(StoreError::Unknown(_))));
     process.calm();
     assert_eq!(rename("Grace").await.unwrap().given_name.as_deref(), Some("Grace"), "repeated");
-    // A write that lands after a later change is refused.
+    // A late write after a later update is refused.
     let mut calls = 0;
     process.plan(move |_| {
         calls += 1;

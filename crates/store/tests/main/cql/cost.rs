@@ -1,13 +1,12 @@
-//! What collections cost, however much is in them: partitions stay bounded, and a page takes what it takes where there
-//! is little.
+//! The cost of collections of any size: partitions stay bounded, and a page costs no more than in a small collection.
 //!
-//! `TOFROM_TEST_ENTRIES` says how many entries an account gets, and `--nocapture` shows the figures:
+//! `TOFROM_TEST_ENTRIES` sets the number of entries of an account, and `--nocapture` shows the figures:
 //!
 //! ```sh
 //! TOFROM_TEST_ENTRIES=1000000 cargo test --release -p tofrom-store --test main cql::cost -- --nocapture
 //! ```
 
-#![allow(clippy::print_stdout, reason = "it measures")]
+#![allow(clippy::print_stdout, reason = "prints measurements")]
 
 use super::super::conformance::fresh;
 use super::{KEYSPACE, open, session, shared};
@@ -27,29 +26,29 @@ const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
 const YEARS: u64 = 5 * 364 * DAY;
 
-/// How many entries are few, for comparison, and how many there are unless told otherwise: enough for a reason to be divided,
-/// and no more, because every one is three rows or five on three disks.
+/// The size of a small collection, for comparison, and the default size of a large one: enough to divide buckets, and
+/// no more, because every entry is three to five rows on three disks.
 const FEW: u64 = 1_000;
 const MANY: u64 = 36_000;
-/// One in so many is a song.
+/// One entry in this many is a song.
 const RARE: u64 = 1_000;
-/// How many deliveries are under way at once.
-const UNDER_WAY: usize = 128;
-/// How often each is tried: on a shared machine a minute may pass in which the nodes get nothing done.
+/// Concurrent deliveries.
+const CONCURRENCY: usize = 128;
+/// Attempts per delivery: on a shared machine the nodes may make no progress for a minute.
 const ATTEMPTS: u32 = 100;
 
-/// No partition has more rows than this.
-const LARGEST_PARTITION: i64 = 50_000;
-/// Items of a page, with the one that says whether there is another.
+/// The maximum number of rows of a partition.
+const MAX_PARTITION: i64 = 50_000;
+/// Items of a page, plus the one that shows whether there is another page.
 const PAGE: usize = 21;
-/// Statements that a page of everything may take beyond those where there is little: where buckets were divided, what came
-/// later is merged with what lies in the wider ones, four of them for each of three reasons.
-const FOR_DIVIDED: u64 = 12;
-/// Rows that a page of a rare selection may take for each item, and for each reason whose facet it reads.
+/// Additional statements for a page of a large collection: divided buckets are merged with the wider ones, four for
+/// each of three reasons.
+const EXTRA_STATEMENTS: u64 = 12;
+/// Rows per item of a page with a rare filter, and per reason that is read by facet.
 const ROWS_PER_ITEM: u64 = 4;
 const BLOCK: u64 = 100;
 
-/// Numbers that look random.
+/// Pseudo-random numbers.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
@@ -66,7 +65,7 @@ struct Filled {
     entries: Vec<Entry>,
 }
 
-/// What something took.
+/// The cost of a call.
 #[derive(Clone, Copy)]
 struct Cost {
     statements: u64,
@@ -80,8 +79,8 @@ impl std::fmt::Display for Cost {
 }
 
 impl Filled {
-    /// Delivers so many, received in order over that time, each published within a day before. One in twenty addresses
-    /// the account, one in twenty is its own, the others are followed.
+    /// Delivers `number` entries, received in order over `over` milliseconds, each published within a day before. One
+    /// in twenty is addressed, one in twenty authored, the others followed.
     async fn new(number: u64, over: u64) -> Filled {
         let store = std::sync::Arc::into_inner(open().await).unwrap();
         let owner = fresh::uid(&store).await;
@@ -93,7 +92,7 @@ impl Filled {
         });
         let entries: Vec<Entry> = made.collect();
         let each = entries.iter().map(|entry| deliver(&store, owner, entry));
-        stream::iter(each).buffer_unordered(UNDER_WAY).collect::<()>().await;
+        stream::iter(each).buffer_unordered(CONCURRENCY).collect::<()>().await;
         Filled { store, owner, entries }
     }
 
@@ -104,7 +103,7 @@ impl Filled {
         (done, Cost { statements: after.0 - before.0, rows: after.1 - before.1 })
     }
 
-    /// Reads a page, sees that it is the right one, and gives what it took.
+    /// Reads a page, checks it, and returns its cost.
     async fn page(&self, filter: &Filter, reasons: EntryReasons, order: Order, from: usize) -> Cost {
         self.slice(filter, reasons, order, from, PAGE).await
     }
@@ -117,19 +116,20 @@ impl Filled {
         from: usize,
         limit: usize,
     ) -> Cost {
-        let wanted =
-            |entry: &&Entry| filter.matches(entry) && entry.reasons.iter().all(|one| reasons.contains(one));
-        let mut expected: Vec<&Entry> = self.entries.iter().filter(wanted).collect();
+        let is_expected = |entry: &&Entry| {
+            filter.matches(entry) && entry.reasons.iter().all(|reason| reasons.contains(reason))
+        };
+        let mut expected: Vec<&Entry> = self.entries.iter().filter(is_expected).collect();
         expected.sort_by_key(|entry| Reverse(entry.sort_key(order)));
         let after = from.checked_sub(1).map(|last| expected[last].sort_key(order));
         let slice = Slice { owner: self.owner, reasons, order, filter, after, limit };
         let (page, cost) = self.measured(self.store.slice(&slice)).await;
-        assert!(page.iter().eq(expected.into_iter().skip(from).take(limit)), "something else");
+        assert!(page.iter().eq(expected.into_iter().skip(from).take(limit)), "unexpected page");
         cost
     }
 }
 
-/// Delivers one, and again if that takes too long, as a worker does.
+/// Delivers an entry, and retries after a timeout, as a worker does.
 async fn deliver(store: &CqlStore, owner: Uid, entry: &Entry) {
     for attempt in 1.. {
         match store.deliver(entry.arrived.unwrap(), vec![(owner, entry.clone())]).await {
@@ -145,7 +145,7 @@ fn entry(dice: &mut Dice, received: i64, rare: bool) -> Entry {
     let mut random = [0; 10];
     random[..4].copy_from_slice(&(dice.roll(1 << 31) as u32).to_be_bytes());
     random[4..8].copy_from_slice(&(dice.roll(1 << 31) as u32).to_be_bytes());
-    let one = match dice.roll(20) {
+    let reason = match dice.roll(20) {
         0 => EntryReason::Addressed,
         1 => EntryReason::Authored,
         _ => EntryReason::Followed,
@@ -154,15 +154,16 @@ fn entry(dice: &mut Dice, received: i64, rare: bool) -> Entry {
         id: ActivityId::new(Millis(received), random),
         version: Version(received),
         facet: if rare { fresh::facet("last.fm", "song", "play") } else { fresh::photo() },
-        ..fresh::entry(received, received - dice.roll(DAY) as i64, &[one])
+        ..fresh::entry(received, received - dice.roll(DAY) as i64, &[reason])
     }
 }
 
 fn number_of_entries() -> u64 {
-    std::env::var("TOFROM_TEST_ENTRIES").map_or(MANY, |text| text.parse().expect("how many entries?"))
+    std::env::var("TOFROM_TEST_ENTRIES")
+        .map_or(MANY, |text| text.parse().expect("TOFROM_TEST_ENTRIES must be a number"))
 }
 
-/// The tables, as the database itself counts their rows.
+/// Direct access to the tables, to count rows.
 struct Tables(Session);
 
 impl Tables {
@@ -179,20 +180,20 @@ impl Tables {
         self.rows::<(i64,)>("COUNT(*)", table, partition).await[0].0
     }
 
-    /// How many rows each of the account's partitions has in an order, and of which reason.
+    /// The size of each of the account's partitions in an order, with its reason.
     async fn partitions(&self, owner: Uid, order: Order) -> Vec<(i8, i64)> {
         let (number, by) = if order == Order::Received { (0, "received") } else { (1, "published") };
         let listed = format!("uid = {} AND ord = {number}", owner.0);
         let mut sizes = Vec::new();
-        for (one, bucket) in self.rows::<(i8, i64)>("reason, bucket", "directory", &listed).await {
-            let table = format!("{}_{by}", if one == 2 { "followed" } else { "own" });
-            let partition = format!("uid = {} AND reason = {one} AND bucket = {bucket}", owner.0);
-            sizes.push((one, self.count(&table, &partition).await));
+        for (reason, bucket) in self.rows::<(i8, i64)>("reason, bucket", "directory", &listed).await {
+            let table = format!("{}_{by}", if reason == 2 { "followed" } else { "own" });
+            let partition = format!("uid = {} AND reason = {reason} AND bucket = {bucket}", owner.0);
+            sizes.push((reason, self.count(&table, &partition).await));
         }
         sizes
     }
 
-    /// How many rows each of the account's partitions of arrivals has.
+    /// The size of each of the account's partitions of arrivals.
     async fn partitions_of_arrivals(&self, owner: Uid) -> Vec<i64> {
         let listed = format!("uid = {} AND era = 0", owner.0);
         let mut sizes = Vec::new();
@@ -204,7 +205,7 @@ impl Tables {
     }
 }
 
-/// Fills an account over that time, and holds what reading it takes to the bounds.
+/// Fills an account over that time, and checks that the cost of reading it is bounded.
 async fn stays_bounded(over: u64) {
     if shared().await.is_none() {
         return;
@@ -222,18 +223,18 @@ async fn stays_bounded(over: u64) {
         let sizes = tables.partitions(many.owner, order).await;
         let largest = sizes.iter().map(|(_, rows)| *rows).max().unwrap_or(0);
         println!("  by {order:?}: {} partitions, the largest with {largest} rows", sizes.len());
-        assert!(largest <= LARGEST_PARTITION);
+        assert!(largest <= MAX_PARTITION);
         for (what, from) in [("first page", 0), ("page in the middle", 1)] {
             let at = |filled: &Filled| filled.entries.len() / 2 * from;
             let little = few.page(&everything, EntryReasons::ALL, order, at(&few)).await;
             let much = many.page(&everything, EntryReasons::ALL, order, at(&many)).await;
             println!("    {what}: {much}; of {FEW} entries {little}");
-            assert!(much.statements <= little.statements + FOR_DIVIDED);
-            assert!(much.rows <= little.rows + sizes.len() as u64 + FOR_DIVIDED * PAGE as u64);
+            assert!(much.statements <= little.statements + EXTRA_STATEMENTS);
+            assert!(much.rows <= little.rows + sizes.len() as u64 + EXTRA_STATEMENTS * PAGE as u64);
         }
         let rare = many.page(&songs, own, order, 0).await;
         println!("    rare, own and addressed: {rare}");
-        let crossed = sizes.iter().filter(|(one, _)| *one < 2).count() as u64;
+        let crossed = sizes.iter().filter(|(reason, _)| *reason < 2).count() as u64;
         assert!(rare.statements <= 4 + 2 + crossed);
         assert!(rare.rows <= ROWS_PER_ITEM * PAGE as u64 + 2 * BLOCK + sizes.len() as u64);
         println!("    rare, followed too: {}", many.page(&songs, EntryReasons::ALL, order, 0).await);
@@ -243,7 +244,7 @@ async fn stays_bounded(over: u64) {
     let sizes = tables.partitions_of_arrivals(many.owner).await;
     let largest = sizes.iter().copied().max().unwrap_or(0);
     println!("  of arrivals: {} partitions, the largest with {largest} rows", sizes.len());
-    assert!(largest <= LARGEST_PARTITION && sizes.iter().sum::<i64>() == number.cast_signed());
+    assert!(largest <= MAX_PARTITION && sizes.iter().sum::<i64>() == number.cast_signed());
     let last = Position(number);
     let all = many.store.arrivals(many.owner, ArrivalOffset::default(), last, many.entries.len());
     assert_eq!(all.await.unwrap().len(), many.entries.len());
@@ -256,11 +257,11 @@ async fn stays_bounded(over: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_comes_within_an_hour_stays_bounded() {
+async fn partitions_stay_bounded_for_entries_of_one_hour() {
     stays_bounded(HOUR).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_comes_over_years_stays_bounded() {
+async fn partitions_stay_bounded_for_entries_of_years() {
     stays_bounded(YEARS).await;
 }

@@ -1,11 +1,11 @@
-//! Readers and edge_dormancy: what it costs to know of them, and edge_dormancy in more shards than there were.
+//! Edge dormancy: the cost of reading it, and rows from before there were more shards.
 
 use super::super::conformance::fresh;
 use super::{KEYSPACE, open, session, shared};
 use model::{Edge, EdgeDormancy, Millis, Position, Uid, Version};
 use store::{FanoutModes, Graph};
 
-/// Says that there are more shards.
+/// Raises the number of shards.
 async fn raise(followee: Uid, level: i8) {
     let session = session().await;
     let text = format!(
@@ -16,11 +16,11 @@ async fn raise(followee: Uid, level: i8) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_latest_sleep_counts_in_whichever_shard_it_stands() {
+async fn the_latest_edge_dormancy_wins_in_any_shard() {
     let Some(store) = shared().await else { return };
     let bob = fresh::uid(&*store).await;
     let (dormant, active) = (EdgeDormancy::Dormant, EdgeDormancy::ActiveAfter(Position(9)));
-    // Before there were more shards, after that, and what is known in the end.
+    // Dormancy before there were more shards, after that, and the expected one.
     let cases = [
         (Some((1, dormant)), None, dormant),
         (None, Some((1, dormant)), dormant),
@@ -37,8 +37,8 @@ async fn the_latest_sleep_counts_in_whichever_shard_it_stands() {
         expected.push((follower, Some(*known)));
     }
     let followers: Vec<Uid> = expected.iter().map(|(follower, _)| *follower).collect();
-    let put = async |follower, told: Option<(i64, EdgeDormancy)>| {
-        if let Some((version, dormancy)) = told {
+    let put = async |follower, written: Option<(i64, EdgeDormancy)>| {
+        if let Some((version, dormancy)) = written {
             store.put_edge_dormancy(follower, &[bob], Version(version), dormancy).await.unwrap();
         }
     };
@@ -64,7 +64,7 @@ async fn the_latest_sleep_counts_in_whichever_shard_it_stands() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn to_know_of_readers_takes_few_statements() {
+async fn delivery_state_and_followers_take_few_statements() {
     if shared().await.is_none() {
         return;
     }
@@ -73,10 +73,10 @@ async fn to_know_of_readers_takes_few_statements() {
     store.assign_mode(ada, bob, Position(1), Version(1), 9).await.unwrap();
     let before = store.counted().0;
     assert_eq!(store.delivery_state(ada).await.unwrap().pulled.len(), 1);
-    assert_eq!(store.counted().0 - before, 1, "every page asks for it");
+    assert_eq!(store.counted().0 - before, 1, "every page reads it");
     let edge = Edge { following: true, version: Version(1), since: Millis(0), from: None };
     store.put_edge(ada, bob, &edge).await.unwrap();
     let before = store.counted().0;
     assert_eq!(store.followers(bob, None, 100).await.unwrap().len(), 1);
-    assert_eq!(store.counted().0 - before, 3, "the shards, whoever is there, and whether they dormancy");
+    assert_eq!(store.counted().0 - before, 3, "the level, the followers, and their dormancy");
 }

@@ -1,11 +1,11 @@
-//! What somebody began and did not finish, finished by whoever finds it.
+//! Unfinished writes are finished by the process that finds them.
 
 use super::super::conformance::fresh;
 use super::{KEYSPACE, session, shared_store};
 use model::{Account, Dormancy, Millis, Position, Uid, Version};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_whose_account_was_never_written_gets_it() {
+async fn a_claimed_name_without_an_account_gets_it() {
     let Some((store, ())) = shared_store().await else { return };
     let made = fresh::account(&*store).await;
     let name = fresh::name();
@@ -30,22 +30,22 @@ async fn a_name_whose_account_was_never_written_gets_it() {
     assert_eq!(store.create_account(fresh::new_account(name)).await.unwrap(), None);
 }
 
-/// Versions of phases tell no time, and whoever sweeps goes by the minute.
+/// Versions of a dormancy have no time, and a sweep goes by the minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_return_is_noted_where_it_is_looked_for() {
+async fn the_intent_of_a_reactivation_is_in_the_minute_of_the_call() {
     let Some((store, ())) = shared_store().await else { return };
     let uid = fresh::uid(&*store).await;
     let (since, minute) = (Position(5), 29_000_000);
     store.put_dormancy(uid, Version(1), Dormancy::Dormant { since }).await.unwrap();
-    store.reactivate(uid, Version(1), since, Millis(minute * 60_000)).await.unwrap().expect("it slept");
+    store.reactivate(uid, Version(1), since, Millis(minute * 60_000)).await.unwrap().expect("it was dormant");
     let session = session().await;
-    let mut noted = 0;
+    let mut stored = 0;
     for shard in 0..4 {
         let text = format!(
-            "SELECT id FROM {}.pending WHERE minute = {minute} AND shard = {shard} AND id = 'b:{}:2'",
+            "SELECT id FROM {}.intent WHERE minute = {minute} AND shard = {shard} AND id = 'b:{}:2'",
             *KEYSPACE, uid.0
         );
-        noted += session.query_unpaged(text, &[]).await.unwrap().into_rows_result().unwrap().rows_num();
+        stored += session.query_unpaged(text, &[]).await.unwrap().into_rows_result().unwrap().rows_num();
     }
-    assert_eq!(noted, 1);
+    assert_eq!(stored, 1);
 }

@@ -1,4 +1,4 @@
-//! What reading and keeping collections costs: rows, runs, bytes.
+//! The cost of reading and storing collections: rows, runs, bytes.
 
 use super::super::conformance::fresh;
 use super::super::scratch::Scratch;
@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use store::sqlite::SqliteStore;
 use store::{Feeds, Slice};
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -21,7 +21,7 @@ impl Dice {
     }
 }
 
-/// Delivers `activities` to `recipients` of the owners each, in the order of receipt, published some time
+/// Delivers `activities`, each to `recipients` of the owners, in the order of receipt. They were published some time
 /// before.
 async fn fill(store: &SqliteStore, owners: &[Uid], activities: u64, recipients: usize) {
     let mut dice = Dice(1);
@@ -76,13 +76,13 @@ async fn a_slice_reads_few_rows() {
                 let (rows, runs) = (store.rows_stepped(), store.runs_visited());
                 let found = store.slice(&slice).await.unwrap().len() as u64;
                 let (rows, runs) = (store.rows_stepped() - rows, store.runs_visited() - runs);
-                assert_eq!(runs, 20, "the directory has each facet in each reason once");
+                assert_eq!(runs, 20, "the directory lists each facet and reason once");
                 assert!(rows <= 4 * found + 3 * runs, "{rows} rows of {runs} runs for {found} entries");
                 assert!(rows >= found);
             }
         }
     }
-    // A run that is alone costs exactly the page.
+    // A single run costs exactly the page.
     let reasons = fresh::reasons(&[EntryReason::Followed]);
     let slice = Slice { owner, reasons, order: Order::Received, filter: &rare, after: None, limit: 20 };
     let rows = store.rows_stepped();
@@ -95,9 +95,9 @@ async fn a_slice_reads_few_rows() {
     assert!(store.rows_stepped() - rows <= 21);
 }
 
-/// Whoever is followed by very many is addressed by many, too.
+/// An actor with very many followers is addressed by many, too.
 #[tokio::test]
-async fn own_arrivals_read_no_rows_of_what_others_did() {
+async fn own_arrivals_read_rows_of_authored_entries_only() {
     let scratch = Scratch::new();
     let store = open(&scratch);
     let owner = fresh::uid(&store).await;
@@ -119,7 +119,7 @@ async fn an_entry_takes_few_bytes() {
     for _ in 0..10 {
         owners.push(fresh::uid(&store).await);
     }
-    // TOFROM_TEST_ACTIVITIES=40000 measures what the documentation says.
+    // TOFROM_TEST_ACTIVITIES=40000 reproduces the figures of the documentation.
     let activities = std::env::var("TOFROM_TEST_ACTIVITIES").map_or(8_000, |text| text.parse().unwrap());
     fill(&store, &owners, activities, 5).await;
     drop(store);
@@ -131,10 +131,10 @@ async fn an_entry_takes_few_bytes() {
     let entries: f64 = file.query_row("SELECT count(*) FROM entry", [], |row| row.get(0)).unwrap();
     let (rows, published) = (bytes("entry") / entries, bytes("entry_published") / entries);
     let arrival = bytes("entry_arrival") / entries;
-    let told = format!(
+    let report = format!(
         "{entries} entries: rows {rows:.1}, published {published:.1}, arrival {arrival:.1} bytes each"
     );
-    assert!(rows + published <= 130.0, "{told}");
-    assert!(rows + published + arrival <= 175.0, "{told}");
-    println!("{told}");
+    assert!(rows + published <= 130.0, "{report}");
+    assert!(rows + published + arrival <= 175.0, "{report}");
+    println!("{report}");
 }

@@ -1,4 +1,4 @@
-//! What callers are told when something fails, and that it stays with whom it concerns.
+//! Failures: the error of the caller, and no effect on other callers.
 
 use super::super::conformance::fresh;
 use super::super::scratch::Scratch;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use store::sqlite::{Options, SqliteStore};
 use store::{Accounts, Activities, Store, StoreError};
 
-/// Makes writing an account of that given name fail in SQLite's way `how`.
+/// Makes inserting an account with this given name fail with SQLite's `raise({how})`.
 fn trap(scratch: &Scratch, given_name: &str, how: &str) {
     let trap = format!(
         "CREATE TRIGGER trap_{how} BEFORE INSERT ON account WHEN new.given_name = '{given_name}'
@@ -24,7 +24,7 @@ async fn create(store: &SqliteStore, given_name: &str) -> Result<bool, StoreErro
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_that_fails_spoils_no_other() {
+async fn a_failed_write_does_not_affect_others() {
     let scratch = Scratch::new();
     let store = open(&scratch);
     trap(&scratch, "bad", "ABORT");
@@ -43,10 +43,10 @@ async fn a_write_that_fails_spoils_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_told_of_success_was_not_taken_back() {
+async fn a_successful_write_is_not_rolled_back() {
     let scratch = Scratch::new();
     let store = open(&scratch);
-    // This takes the whole transaction back, with whatever else was in it.
+    // This rolls back the whole transaction, with all its other writes.
     trap(&scratch, "worse", "ROLLBACK");
     let calls: Vec<_> = (0..100)
         .map(|number| {
@@ -55,20 +55,20 @@ async fn who_is_told_of_success_was_not_taken_back() {
             tokio::spawn(async move { create(&store, name).await })
         })
         .collect();
-    let mut told = 0;
+    let mut succeeded = 0;
     for call in calls {
         match call.await.unwrap() {
-            Ok(made) => told += usize::from(made),
+            Ok(made) => succeeded += usize::from(made),
             Err(StoreError::Unavailable(_) | StoreError::Corrupt(_)) => (),
-            Err(other) => panic!("it is known that nothing was written: {other}"),
+            Err(other) => panic!("the outcome is known, nothing was written: {other}"),
         }
     }
-    assert_eq!(store.list_accounts(None, 1_000).await.unwrap().len(), told);
-    assert!(create(&store, "good").await.unwrap(), "and it goes on");
+    assert_eq!(store.list_accounts(None, 1_000).await.unwrap().len(), succeeded);
+    assert!(create(&store, "good").await.unwrap(), "later writes succeed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_locked_is_unavailable_to_writers_only() {
+async fn a_locked_file_is_unavailable_to_writers_only() {
     let scratch = Scratch::new();
     let options = Options { busy_timeout: Duration::from_millis(50), ..quick() };
     let store = SqliteStore::open(&scratch.file("store.db"), options).unwrap();
@@ -83,20 +83,20 @@ async fn a_file_that_is_locked_is_unavailable_to_writers_only() {
 }
 
 #[tokio::test]
-async fn what_is_stored_wrongly_is_told_and_panics_nobody() {
+async fn invalid_rows_are_reported_without_a_panic() {
     let scratch = Scratch::new();
     let store = open(&scratch);
     let actor = fresh::uid(&store).await;
     let item = fresh::acceptance(actor, "1", fresh::NOON);
     fresh::accept(&store, &item).await;
     let id = item.activity.state.id;
-    let vandal = Connection::open(scratch.file("store.db")).unwrap();
-    vandal.execute_batch("UPDATE body SET json = x'7b'").unwrap();
+    let direct = Connection::open(scratch.file("store.db")).unwrap();
+    direct.execute_batch("UPDATE body SET json = x'7b'").unwrap();
     assert!(matches!(store.activities(&[id]).await, Err(StoreError::Corrupt(_))));
     for damage in ["flags = 3", "addressed = x'00'"] {
-        vandal.execute_batch(&format!("UPDATE activity SET {damage}")).unwrap();
+        direct.execute_batch(&format!("UPDATE activity SET {damage}")).unwrap();
         assert!(matches!(store.states(&[id]).await, Err(StoreError::Corrupt(_))), "{damage}");
     }
-    vandal.execute_batch("UPDATE activity SET flags = 0, addressed = x''").unwrap();
-    assert_eq!(store.states(&[id]).await.unwrap(), [Some(item.activity.state)], "and the connection goes on");
+    direct.execute_batch("UPDATE activity SET flags = 0, addressed = x''").unwrap();
+    assert_eq!(store.states(&[id]).await.unwrap(), [Some(item.activity.state)], "the connection still works");
 }

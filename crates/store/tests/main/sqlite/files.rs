@@ -1,4 +1,4 @@
-//! The file: what it may be, who may read it, copies, damage.
+//! The file: schema versions, permissions, backups, corruption.
 
 use super::super::conformance::{fresh, sources};
 use super::super::scratch::Scratch;
@@ -10,19 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::sqlite::{Options, SqliteStore};
 use store::{
-    Accounts, Activities, Connection as Connected, Grants, Nonce, Source, Sources, Store, StoreError,
+    Accounts, Activities, Connection as SourceConnection, Grants, Nonce, Source, Sources, Store, StoreError,
 };
 
 fn refusal(scratch: &Scratch) -> String {
     match SqliteStore::open(&scratch.file("store.db"), quick()) {
-        Err(StoreError::Corrupt(why)) => why,
+        Err(StoreError::Corrupt(detail)) => detail,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was opened"),
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_answered_is_there_after_reopening() {
+async fn acknowledged_writes_survive_reopening() {
     let scratch = Scratch::new();
     let store = SqliteStore::open(&scratch.file("store.db"), Options::default()).unwrap();
     let calls: Vec<_> = (0..200)
@@ -44,12 +44,12 @@ async fn what_was_answered_is_there_after_reopening() {
 }
 
 #[tokio::test]
-async fn sources_connections_and_leases_are_there_after_reopening() {
+async fn sources_connections_and_leases_survive_reopening() {
     let scratch = Scratch::new();
     let (id, owner, version, state) = (sources::id(), Uid(1), Version(1), vec![1, 2]);
     let source = Source { id, version, shard: 5, due: Some(Millis(10)), state: state.clone() };
     let name = "photos".to_owned();
-    let connection = Connected { owner, name, version, source: id, removed: false, state };
+    let connection = SourceConnection { owner, name, version, source: id, removed: false, state };
     let store = open(&scratch);
     fresh::put(&store, &source).await;
     fresh::put(&store, &connection).await;
@@ -63,7 +63,7 @@ async fn sources_connections_and_leases_are_there_after_reopening() {
 }
 
 #[tokio::test]
-async fn an_opened_store_has_the_newest_schema_and_opens_again() {
+async fn a_store_can_be_opened_again() {
     let scratch = Scratch::new();
     let uid = fresh::uid(&open(&scratch)).await;
     let store = open(&scratch);
@@ -85,26 +85,26 @@ fn another_programs_database_is_refused_and_left_alone() {
     let scratch = Scratch::new();
     let other = Connection::open(scratch.file("store.db")).unwrap();
     other.execute_batch("CREATE TABLE theirs (x); PRAGMA user_version = 1;").unwrap();
-    assert!(refusal(&scratch).contains("another program's"));
+    assert!(refusal(&scratch).contains("another program"));
     let tables: i64 = other.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
     let journal: String = other.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!((tables, journal.as_str()), (1, "delete"));
 }
 
 #[test]
-fn what_is_no_database_is_refused() {
+fn a_file_that_is_not_a_database_is_refused() {
     let scratch = Scratch::new();
     std::fs::write(scratch.file("store.db"), "a letter to my aunt, which is long enough".repeat(50)).unwrap();
     refusal(&scratch);
 }
 
 #[test]
-fn many_may_open_a_new_file_at_once() {
+fn a_new_file_can_be_opened_concurrently() {
     let scratch = Scratch::new();
     std::thread::scope(|scope| {
         let opening: Vec<_> = (0..8).map(|_| scope.spawn(|| open(&scratch))).collect();
-        for one in opening {
-            one.join().unwrap();
+        for thread in opening {
+            thread.join().unwrap();
         }
     });
 }
@@ -129,7 +129,7 @@ async fn accept_20(store: &SqliteStore, actor: Uid, part: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_during_writes_is_whole() {
+async fn a_backup_during_writes_is_complete() {
     let scratch = Scratch::new();
     let store = open(&scratch);
     let actor = fresh::uid(&store).await;
@@ -164,12 +164,15 @@ async fn a_backup_during_writes_is_whole() {
     restored.ping().await.unwrap();
     for n in 0..20 {
         let source = fresh::source(actor, &format!("49-{n}"));
-        assert!(restored.claim(&source).await.unwrap().is_some(), "what was there when the backup began");
+        assert!(
+            restored.claim(&source).await.unwrap().is_some(),
+            "an activity accepted before the backup began"
+        );
     }
 }
 
 #[tokio::test]
-async fn damage_is_reported() {
+async fn corruption_is_reported() {
     let scratch = Scratch::new();
     let store = open(&scratch);
     let actor = fresh::uid(&store).await;
@@ -193,13 +196,13 @@ async fn dangling_references_are_reported() {
     let store = open(&scratch);
     let actor = fresh::uid(&store).await;
     fresh::accept(&store, &fresh::acceptance(actor, "1", fresh::NOON)).await;
-    let vandal = Connection::open(scratch.file("store.db")).unwrap();
-    vandal.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM body;").unwrap();
-    assert_eq!(store.integrity_check().await.unwrap(), ["a row of activity refers to no row of body"]);
+    let direct = Connection::open(scratch.file("store.db")).unwrap();
+    direct.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM body;").unwrap();
+    assert_eq!(store.integrity_check().await.unwrap(), ["a row of activity refers to a missing row of body"]);
 }
 
 #[tokio::test]
-async fn what_has_ended_is_forgotten() {
+async fn expired_rows_are_deleted() {
     let scratch = Scratch::new();
     let store = open(&scratch);
     for number in 0..20_000_u64 {

@@ -11,16 +11,16 @@ use store::{Accounts, Feeds, Log};
 
 const FILE: &str = "TOFROM_TEST_STORE";
 const ACTOR: &str = "TOFROM_TEST_ACTOR";
-const EACH: usize = 100;
+const TASKS_PER_PROCESS: usize = 100;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_handle_sees_a_write_at_once() {
+async fn another_store_sees_a_write_immediately() {
     let scratch = Scratch::new();
     let (one, other) = (open(&scratch), open(&scratch));
     let owner = fresh::uid(&one).await;
     for number in 0..50_u64 {
         let (writes, reads) = if number % 2 == 0 { (&one, &other) } else { (&other, &one) };
-        // Each facet is new to both: what a handle remembers of them must not be wrong for the other.
+        // Each facet is new to both: the facet cache of one store must not be wrong for the other.
         let entry = Entry {
             facet: fresh::facet(&format!("service {number}"), "photo", "post"),
             ..fresh::entry(fresh::NOON, fresh::NOON, &[EntryReason::Followed])
@@ -48,11 +48,14 @@ async fn two_processes_share_the_file_and_its_log() {
     append(&store, actor, "parent").await;
     let ended = tokio::task::spawn_blocking(move || child.wait().unwrap()).await.unwrap();
     assert!(ended.success());
-    let tasks = store.pending(10 * EACH).await.unwrap();
+    let tasks = store.pending(10 * TASKS_PER_PROCESS).await.unwrap();
     let positions: BTreeSet<Position> = tasks.iter().map(|task| task.position).collect();
-    assert_eq!(positions.len(), 2 * EACH, "no position twice, no task lost");
+    assert_eq!(positions.len(), 2 * TASKS_PER_PROCESS, "no position twice, no task lost");
     assert_eq!(store.floor().await.unwrap().0 + 1, tasks[0].position.0);
-    assert_eq!(fresh::all(&store, actor, EntryReasons::ALL, Order::Published).await.len(), 2 * EACH);
+    assert_eq!(
+        fresh::all(&store, actor, EntryReasons::ALL, Order::Published).await.len(),
+        2 * TASKS_PER_PROCESS
+    );
 }
 
 /// The other half of the test above.
@@ -65,9 +68,9 @@ async fn in_another_process() {
     append(&store, actor, "child").await;
 }
 
-async fn append(store: &SqliteStore, actor: Uid, who: &str) {
-    for number in 0..EACH {
-        let mut item = fresh::acceptance(actor, &format!("{who} {number}"), fresh::NOON);
+async fn append(store: &SqliteStore, actor: Uid, prefix: &str) {
+    for number in 0..TASKS_PER_PROCESS {
+        let mut item = fresh::acceptance(actor, &format!("{prefix} {number}"), fresh::NOON);
         item.activity.state.facet = fresh::facet(&format!("service {number}"), "photo", "post");
         fresh::accept(store, &item).await;
     }

@@ -38,7 +38,7 @@ impl Sides {
 
     /// Checks whether the copy can start or resume, and starts it. `None` if it is already complete.
     pub(super) async fn begin(&self) -> anyhow::Result<Option<Progress>> {
-        let text = self.target.copied().await?;
+        let text = self.target.copy_progress().await?;
         let recorded =
             text.map(|text| Progress::read(&text).context("the target records a copy in an unknown form"));
         let recorded = recorded.transpose()?;
@@ -58,8 +58,8 @@ impl Sides {
                 Progress::begin(last)
             }
         };
-        self.target.note_copied(&progress.text()).await?;
-        self.target.go_on_above(last).await?;
+        self.target.set_copy_progress(&progress.text()).await?;
+        self.target.continue_log_above(last).await?;
         self.copy_facts().await?;
         for application in self.source.applications().await? {
             self.target.add_application(&application).await?;
@@ -75,7 +75,7 @@ impl Sides {
             );
         }
         self.require_settled_source().await?;
-        Ok(self.target.note_copied(&progress.finish().text()).await?)
+        Ok(self.target.set_copy_progress(&progress.finish().text()).await?)
     }
 
     async fn require_settled_source(&self) -> anyhow::Result<()> {

@@ -104,7 +104,7 @@ async fn a_task_that_keeps_failing_is_given_up_and_can_be_replayed() {
     let letters = ground.store.dead_letters(None, 10).await.unwrap();
     let given_up = u32::try_from(ATTEMPTS).unwrap();
     assert_eq!((letters.len(), letters[0].attempts, letters[0].at), (1, given_up, ground.now()));
-    assert!(letters[0].why.contains("deliver"), "{}", letters[0].why);
+    assert!(letters[0].error.contains("deliver"), "{}", letters[0].error);
     ground.worker.calm();
     ground.pass(LONGEST_PAUSE);
     assert_eq!(work(&ground).await, 0, "what was given up is not tried by itself");

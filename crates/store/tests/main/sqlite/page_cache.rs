@@ -1,5 +1,5 @@
-//! What is remembered of first pages is never seen: whoever writes, and whenever deliveries are settled, a store that
-//! remembers answers as one that was just opened.
+//! The page cache is never visible: a store with cached pages returns the same as one that was just opened, for any
+//! writer and any state of deliveries.
 
 use super::super::conformance::fresh;
 use super::super::scratch::Scratch;
@@ -23,11 +23,11 @@ async fn pages(store: &SqliteStore, owner: Uid) -> Vec<Vec<Entry>> {
 }
 
 #[tokio::test]
-async fn a_store_that_remembers_answers_as_one_that_does_not() {
+async fn cached_pages_equal_pages_of_a_fresh_store() {
     let scratch = Scratch::new();
-    // Two at one file, as the service and a command beside it are.
-    let (ours, theirs) = (open(&scratch), open(&scratch));
-    let (owner, other) = (fresh::uid(&ours).await, fresh::uid(&ours).await);
+    // Two stores of one file, like the server and a command beside it.
+    let (first, second) = (open(&scratch), open(&scratch));
+    let (owner, other) = (fresh::uid(&first).await, fresh::uid(&first).await);
     let mut random = 7_u64;
     let mut roll = |sides: u64| {
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
@@ -37,7 +37,7 @@ async fn a_store_that_remembers_answers_as_one_that_does_not() {
     let mut unsettled: Vec<Position> = Vec::new();
     let mut hits = 0;
     for step in 0..300 {
-        let writer = if roll(2) == 0 { &ours } else { &theirs };
+        let writer = if roll(2) == 0 { &first } else { &second };
         match roll(5) {
             0 | 1 => {
                 let received = fresh::NOON + roll(1_000) as i64;
@@ -55,7 +55,7 @@ async fn a_store_that_remembers_answers_as_one_that_does_not() {
                 };
                 waiting.push((position, entry));
             }
-            // Deliveries come in any order, and are acknowledged in any other.
+            // Deliveries happen in any order, and are acknowledged in any other.
             2 | 3 if !waiting.is_empty() => {
                 let (position, entry) = waiting.swap_remove(roll(waiting.len() as u64) as usize);
                 writer.deliver(position, vec![(owner, entry)]).await.unwrap();
@@ -67,7 +67,7 @@ async fn a_store_that_remembers_answers_as_one_that_does_not() {
             }
             _ => {}
         }
-        // Now and then everything is settled.
+        // Occasionally everything is settled.
         if roll(4) == 0 {
             for (position, entry) in waiting.drain(..) {
                 writer.deliver(position, vec![(owner, entry)]).await.unwrap();
@@ -77,10 +77,10 @@ async fn a_store_that_remembers_answers_as_one_that_does_not() {
             unsettled.clear();
         }
         let expected = pages(&open(&scratch), owner).await;
-        assert_eq!(pages(&ours, owner).await, expected, "step {step}");
-        let rows = ours.rows_stepped();
-        assert_eq!(pages(&ours, owner).await, expected, "step {step}, again");
-        hits += u64::from(ours.rows_stepped() == rows);
+        assert_eq!(pages(&first, owner).await, expected, "step {step}");
+        let rows = first.rows_stepped();
+        assert_eq!(pages(&first, owner).await, expected, "step {step}, again");
+        hits += u64::from(first.rows_stepped() == rows);
     }
     assert!(hits > 50, "{hits}");
 }

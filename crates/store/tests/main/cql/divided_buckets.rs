@@ -1,4 +1,4 @@
-//! Buckets that were divided, by this process or by another.
+//! Divided buckets, by this process or another.
 
 use super::super::conformance::fresh;
 use super::{KEYSPACE, open, session, shared};
@@ -11,21 +11,21 @@ use store::{Feeds, Slice};
 
 const HOUR: i64 = 3_600_000;
 
-/// Twelve activities some hours apart, three facets, delivered again and again in versions and at positions that are
+/// Twelve activities some hours apart with three facets, delivered repeatedly with versions and positions that are
 /// not in order.
 fn deliveries() -> Vec<(Position, Entry)> {
     let ids: Vec<_> = (0..12_i64).map(|number| fresh::id(fresh::NOON + number * 5 * HOUR)).collect();
     let delivery = |n: u64| {
         let number = (n * 7) % 12;
         let received = fresh::NOON + number as i64 * 5 * HOUR;
-        let these = &EntryReason::ALL[(n % 3) as usize..];
+        let reasons = &EntryReason::ALL[(n % 3) as usize..];
         let id: ActivityId = ids[number as usize];
         let entry = Entry {
             id,
             facet: fresh::facet(["flickr", "last.fm", "digg"][number as usize % 3], "photo", "post"),
             version: Version(1 + (n * 5 % 11) as i64),
             retracted: (n * 5 % 11).is_multiple_of(4),
-            ..fresh::entry(received, received - 3 * HOUR, these)
+            ..fresh::entry(received, received - 3 * HOUR, reasons)
         };
         (Position(1 + n * 3 % 17), entry)
     };
@@ -63,7 +63,7 @@ async fn everything(store: &CqlStore, owner: Uid) -> Vec<Vec<Entry>> {
     found
 }
 
-/// Says in the directory that every bucket that there is was divided.
+/// Marks every existing bucket as divided in the directory.
 pub(super) async fn divide(owner: Uid, level: i8) {
     let session = session().await;
     let directory =
@@ -81,7 +81,7 @@ pub(super) async fn divide(owner: Uid, level: i8) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_in_divided_buckets_is_what_would_be_in_whole_ones() {
+async fn divided_buckets_return_the_same_as_undivided_ones() {
     let Some(early) = shared().await else { return };
     let (whole, divided) = (fresh::uid(&*early).await, fresh::uid(&*early).await);
     let deliveries = deliveries();
@@ -93,7 +93,7 @@ async fn what_is_in_divided_buckets_is_what_would_be_in_whole_ones() {
     for (part, level) in deliveries.chunks(24).zip([1, 3, 5]) {
         let late = open().await;
         for (number, (at, entry)) in part.iter().enumerate() {
-            // By one who knows of the division, and by one who does not.
+            // By a store that knows of the division, and by one that does not.
             let store = if number % 2 == 0 { &late } else { &early };
             store.deliver(*at, vec![(divided, entry.clone())]).await.unwrap();
         }

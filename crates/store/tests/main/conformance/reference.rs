@@ -1,4 +1,4 @@
-//! Collections as a list that is sorted: what the engines' answers are compared with. And random ones.
+//! The reference model: collections as sorted lists, with which engines are compared. Also random test cases.
 
 use super::fresh;
 use model::{
@@ -10,15 +10,15 @@ use proptest::test_runner::{Config, TestError, TestRunner};
 use std::collections::BTreeMap;
 use store::{Slice, Store};
 
-/// What one activity was delivered as: whether it is retracted follows from version and position, its visibility
-/// from the version, because equal versions mean equal content.
+/// A delivery of an activity. Whether it is retracted follows from version and position, its visibility from the
+/// version, because equal versions mean equal content.
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
     pub(super) at: Position,
     pub(super) entry: Entry,
 }
 
-/// The rows of a collection: per activity and reason the latest.
+/// The rows of a collection: the latest per activity and reason.
 #[derive(Default)]
 pub(super) struct Collection(BTreeMap<(ActivityId, EntryReason), Entry>);
 
@@ -26,44 +26,44 @@ impl Collection {
     pub(super) fn of(deliveries: &[Delivery]) -> Collection {
         let mut rows = BTreeMap::new();
         for Delivery { at, entry } in deliveries {
-            for one in entry.reasons.iter() {
-                let row = Entry { reasons: fresh::reasons(&[one]), arrived: Some(*at), ..entry.clone() };
-                let present = rows.entry((entry.id, one)).or_insert_with(|| row.clone());
-                if rank(&row) > rank(present) {
-                    *present = row;
+            for reason in entry.reasons.iter() {
+                let row = Entry { reasons: fresh::reasons(&[reason]), arrived: Some(*at), ..entry.clone() };
+                let latest = rows.entry((entry.id, reason)).or_insert_with(|| row.clone());
+                if rank(&row) > rank(latest) {
+                    *latest = row;
                 }
             }
         }
         Collection(rows)
     }
 
-    /// Everything in these reasons, newest first.
+    /// All entries with these reasons, newest first.
     pub(super) fn entries(&self, reasons: EntryReasons, order: Order) -> Vec<Entry> {
         let mut by_activity: BTreeMap<ActivityId, Vec<&Entry>> = BTreeMap::new();
-        for ((id, _), row) in self.0.iter().filter(|((_, one), _)| reasons.contains(*one)) {
+        for ((id, _), row) in self.0.iter().filter(|((_, reason), _)| reasons.contains(*reason)) {
             by_activity.entry(*id).or_default().push(row);
         }
-        let mut entries: Vec<Entry> = by_activity.values().map(|rows| together(rows)).collect();
+        let mut entries: Vec<Entry> = by_activity.values().map(|rows| merge(rows)).collect();
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.sort_key(order)));
         entries
     }
 
-    /// Everything by position and identifier.
+    /// All entries by position and identifier.
     pub(super) fn arrivals(&self) -> Vec<Entry> {
-        let mut by_place: BTreeMap<_, Vec<&Entry>> = BTreeMap::new();
+        let mut by_position: BTreeMap<_, Vec<&Entry>> = BTreeMap::new();
         for row in self.0.values() {
-            by_place.entry((row.arrived, row.id)).or_default().push(row);
+            by_position.entry((row.arrived, row.id)).or_default().push(row);
         }
-        by_place.values().map(|rows| together(rows)).collect()
+        by_position.values().map(|rows| merge(rows)).collect()
     }
 }
 
-/// Of two writes of a row the one with the larger rank stays.
+/// Of two writes of a row the one with the larger rank wins.
 fn rank(row: &Entry) -> (Version, Option<Position>, Option<std::cmp::Reverse<Visibility>>) {
     (row.version, row.arrived, row.prior.map(std::cmp::Reverse))
 }
 
-fn together(rows: &[&Entry]) -> Entry {
+fn merge(rows: &[&Entry]) -> Entry {
     let retracted = rows.iter().all(|row| row.retracted);
     let reasons = rows
         .iter()
@@ -72,12 +72,12 @@ fn together(rows: &[&Entry]) -> Entry {
     let latest = rows.iter().max_by_key(|row| (row.version, row.arrived)).unwrap();
     let visibility =
         rows.iter().filter(|row| row.retracted == retracted).map(|row| row.visibility).min().unwrap();
-    let prior = rows.iter().fold(None, |so_far, row| Visibility::wider(so_far, row.prior));
+    let prior = rows.iter().fold(None, |widest, row| Visibility::wider(widest, row.prior));
     Entry { reasons, retracted, visibility, prior, ..(*latest).clone() }
 }
 
-/// Reads a slice page by page and checks that no page is short but the last.
-pub(super) async fn walk(store: &dyn Store, slice: Slice<'_>) -> Vec<Entry> {
+/// Reads a slice page by page, and checks that only the last page is short.
+pub(super) async fn read_all(store: &dyn Store, slice: Slice<'_>) -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     let mut after = slice.after;
     loop {
@@ -93,7 +93,7 @@ pub(super) async fn walk(store: &dyn Store, slice: Slice<'_>) -> Vec<Entry> {
 }
 
 /// Reads arrivals page by page.
-pub(super) async fn walk_arrivals(
+pub(super) async fn read_arrivals(
     store: &dyn Store,
     owner: Uid,
     mut after: ArrivalOffset,
@@ -115,9 +115,9 @@ pub(super) async fn walk_arrivals(
     }
 }
 
-pub(super) fn any_boxes() -> impl Strategy<Value = EntryReasons> {
+pub(super) fn any_reasons() -> impl Strategy<Value = EntryReasons> {
     proptest::sample::subsequence(EntryReason::ALL.to_vec(), 1..=3)
-        .prop_map(|these| these.into_iter().collect())
+        .prop_map(|reasons| reasons.into_iter().collect())
 }
 
 fn any_facet() -> impl Strategy<Value = Facet> {
@@ -126,16 +126,16 @@ fn any_facet() -> impl Strategy<Value = Facet> {
         .prop_map(|(service, kind, verb)| fresh::facet(service, kind, verb))
 }
 
-/// Deliveries of a dozen activities, few times and positions apart: ties of every sort.
+/// Deliveries of a dozen activities with few different times and positions, so that there are ties of every kind.
 pub(super) fn any_deliveries() -> impl Strategy<Value = Vec<Delivery>> {
     let activity = (0..6_i64, 0..6_i64, any_facet(), any::<[u8; 10]>());
-    let delivery = (any::<prop::sample::Index>(), any_boxes(), 1..4_i64, 1..7_u64);
+    let delivery = (any::<prop::sample::Index>(), any_reasons(), 1..4_i64, 1..7_u64);
     (prop::collection::vec(activity, 1..14), prop::collection::vec(delivery, 0..60)).prop_map(
         |(activities, deliveries)| {
             let make = |(index, reasons, version, at): &(prop::sample::Index, EntryReasons, i64, u64)| {
                 let index = index.index(activities.len());
                 let (received, published, facet, mut random) = activities[index].clone();
-                // Small cases have the same random bytes again and again.
+                // Small cases often repeat the same random bytes.
                 random[7] = u8::try_from(index).unwrap();
                 let received = Millis(fresh::NOON + received);
                 let visibility = [Visibility::Public, Visibility::Followers, Visibility::Direct];
@@ -170,7 +170,7 @@ fn any_range() -> impl Strategy<Value = Range> {
 
 pub(super) fn any_filter() -> impl Strategy<Value = Filter> {
     let words = |words: &'static [&'static str]| {
-        proptest::sample::subsequence(words, 0..=words.len()).prop_map(|these| fresh::words(&these))
+        proptest::sample::subsequence(words, 0..=words.len()).prop_map(|words| fresh::words(&words))
     };
     let services = words(&["flickr", "škoda", "never"]);
     (services, words(&["photo", "hat"]), words(&["post", "play"]), any_range(), any_range()).prop_map(
@@ -188,29 +188,29 @@ pub(super) fn any_order() -> impl Strategy<Value = Order> {
     proptest::sample::select(vec![Order::Received, Order::Published])
 }
 
-/// A sort_key among those that the deliveries have, or beside them.
-pub(super) fn any_spot() -> impl Strategy<Value = SortKey> {
+/// A sort key like those of the deliveries, or close to one.
+pub(super) fn any_sort_key() -> impl Strategy<Value = SortKey> {
     (0..7_i64, any::<[u8; 10]>()).prop_map(|(time, random)| {
         let time = Millis(fresh::NOON + time);
         SortKey { time, id: ActivityId::new(time, random) }
     })
 }
 
-/// Holds a property against random cases; the smallest that breaks it is told.
-pub(super) fn hold<S: Strategy>(cases: u32, strategy: &S, property: impl AsyncFn(S::Value)) {
+/// Checks a property with random cases, and reports the smallest one that violates it.
+pub(super) fn check<S: Strategy>(cases: u32, strategy: &S, property: impl AsyncFn(S::Value)) {
     let runtime = tokio::runtime::Handle::current();
-    // Where every write goes to three disks, fewer cases have to do.
+    // A cluster with three disks runs fewer cases.
     let fewer = std::env::var("TOFROM_TEST_FEWER_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let cases = (cases / fewer).max(1);
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 2_000, ..Config::default() };
     tokio::task::block_in_place(|| {
-        let held = TestRunner::new(config).run(strategy, |case| {
+        let result = TestRunner::new(config).run(strategy, |case| {
             runtime.block_on(property(case));
             Ok(())
         });
-        if let Err(TestError::Fail(why, case)) = &held {
-            panic!("{why}\nfor {case:#?}");
+        if let Err(TestError::Fail(error, case)) = &result {
+            panic!("{error}\nfor {case:#?}");
         }
-        held.unwrap();
+        result.unwrap();
     });
 }

@@ -1,6 +1,8 @@
-//! What is marked as pulled, and what readers who pull ask for.
+//! Activities marked as pulled, and the reads of followers in pull mode.
 
-use super::naive::{Collection, Delivery, any_boxes, any_deliveries, any_filter, any_order, any_spot, hold};
+use super::reference::{
+    Collection, Delivery, any_deliveries, any_filter, any_order, any_reasons, any_sort_key, check,
+};
 use super::{Engine, fresh};
 use model::{
     ArrivalOffset, Entry, EntryReason, EntryReasons, Filter, Order, Position, State, Uid, Version, Visibility,
@@ -11,7 +13,7 @@ use store::{Acceptance, Arrival, Slice, Store};
 const START: ArrivalOffset = ArrivalOffset { position: Position(0), inside: None };
 const END: Position = Position(u64::MAX);
 
-/// The next version of it, marked or not.
+/// The next version, pulled or not.
 fn next(before: &Acceptance, pulled: bool) -> Acceptance {
     let mut next = fresh::next(before, "next", false);
     next.activity.state.pulled = pulled;
@@ -24,7 +26,7 @@ async fn deliver(store: &dyn Store, owner: Uid, deliveries: &[Delivery]) {
     }
 }
 
-pub(crate) async fn a_mark_is_on_the_state_and_on_the_actors_entry(store: Engine) {
+pub(crate) async fn pulled_is_on_the_state_and_on_the_authored_entry(store: Engine) {
     let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let mut first = fresh::acceptance(ada, "1", fresh::NOON);
     first.activity.state.pulled = true;
@@ -32,13 +34,13 @@ pub(crate) async fn a_mark_is_on_the_state_and_on_the_actors_entry(store: Engine
     let third = next(&second, true);
     let from = fresh::reasons(&[EntryReason::Authored]);
     for item in [&first, &second, &third] {
-        let place = fresh::accept(&*store, item).await;
+        let position = fresh::accept(&*store, item).await;
         let state = &item.activity.state;
         assert_eq!(store.states(&[state.id]).await.unwrap(), [Some(state.clone())]);
         let found = store.activities(&[state.id]).await.unwrap().remove(0).unwrap();
         assert_eq!((&found.state, &found.body), (state, &item.activity.body));
         let prior = item.prior.as_ref().map(|before| before.visibility);
-        let own = Entry { prior, arrived: Some(place), ..Entry::of(state, EntryReason::Authored, false) };
+        let own = Entry { prior, arrived: Some(position), ..Entry::of(state, EntryReason::Authored, false) };
         assert_eq!(own.pulled, state.pulled);
         for order in [Order::Received, Order::Published] {
             assert_eq!(fresh::all(&*store, ada, from, order).await, std::slice::from_ref(&own));
@@ -47,24 +49,24 @@ pub(crate) async fn a_mark_is_on_the_state_and_on_the_actors_entry(store: Engine
         assert_eq!(arrivals, [Arrival::Entry(own.clone())]);
         assert_eq!(store.own_arrivals(&[ada], START, END, 9).await.unwrap(), [[own]]);
 
-        store.deliver(place, vec![(bob, Entry::of(state, EntryReason::Followed, false))]).await.unwrap();
+        store.deliver(position, vec![(bob, Entry::of(state, EntryReason::Followed, false))]).await.unwrap();
         assert!(
             !fresh::all(&*store, bob, EntryReasons::ALL, Order::Received).await[0].pulled,
-            "nobody else's"
+            "a followed entry is not pulled"
         );
-        store.acknowledge(&[place], &[]).await.unwrap();
+        store.acknowledge(&[position], &[]).await.unwrap();
     }
 }
 
-/// A mark on a row says nothing about which of two rows stays.
-pub(crate) async fn the_later_row_stays_marked_or_not(store: Engine) {
+/// `pulled` does not decide which of two rows wins.
+pub(crate) async fn the_later_row_wins_pulled_or_not(store: Engine) {
     let base = fresh::entry(fresh::NOON, 0, &[EntryReason::Authored]);
-    let marked = |version, pulled, prior| Entry { version: Version(version), pulled, prior, ..base.clone() };
+    let row = |version, pulled, prior| Entry { version: Version(version), pulled, prior, ..base.clone() };
     let writes = [
-        (4, marked(1, true, Some(Visibility::Public))),
-        (2, marked(2, true, None)),
-        (3, marked(2, false, None)),
-        (3, marked(2, false, Some(Visibility::Direct))),
+        (4, row(1, true, Some(Visibility::Public))),
+        (2, row(2, true, None)),
+        (3, row(2, false, None)),
+        (3, row(2, false, Some(Visibility::Direct))),
     ];
     for order in fresh::every_order(&writes) {
         let owner = fresh::uid(&*store).await;
@@ -80,8 +82,8 @@ pub(crate) async fn the_later_row_stays_marked_or_not(store: Engine) {
     }
 }
 
-/// An actor may be addressed by what it did: the mark is seen whichever row comes first.
-pub(crate) async fn a_mark_is_seen_among_several_boxes(store: Engine) {
+/// An actor may be a recipient of its own activity: `pulled` is visible in any order of the rows.
+pub(crate) async fn pulled_is_visible_among_several_reasons(store: Engine) {
     let own = Entry { pulled: true, ..fresh::entry(fresh::NOON, 0, &[EntryReason::Authored]) };
     let addressed =
         Entry { pulled: false, reasons: fresh::reasons(&[EntryReason::Addressed]), ..own.clone() };
@@ -101,18 +103,18 @@ pub(crate) async fn a_mark_is_seen_among_several_boxes(store: Engine) {
     }
 }
 
-pub(crate) async fn slices_are_what_each_slice_is(store: Engine) {
-    let question =
-        (0..4_usize, any_boxes(), any_order(), any_filter(), prop::option::of(any_spot()), 0..9_usize);
-    let case = (prop::collection::vec(any_deliveries(), 3), prop::collection::vec(question, 0..8));
-    hold(24, &case, async |(collections, questions)| {
+pub(crate) async fn slices_read_together_equal_single_slices(store: Engine) {
+    let query =
+        (0..4_usize, any_reasons(), any_order(), any_filter(), prop::option::of(any_sort_key()), 0..9_usize);
+    let case = (prop::collection::vec(any_deliveries(), 3), prop::collection::vec(query, 0..8));
+    check(24, &case, async |(collections, queries)| {
         let mut owners = Vec::new();
         for deliveries in &collections {
             owners.push(fresh::uid(&*store).await);
             deliver(&*store, owners[owners.len() - 1], deliveries).await;
         }
         owners.push(Uid(i64::MAX));
-        let slices: Vec<Slice<'_>> = questions
+        let slices: Vec<Slice<'_>> = queries
             .iter()
             .map(|(owner, reasons, order, filter, after, limit)| Slice {
                 owner: owners[*owner],
@@ -123,15 +125,15 @@ pub(crate) async fn slices_are_what_each_slice_is(store: Engine) {
                 limit: *limit,
             })
             .collect();
-        let together = store.slices(&slices).await.unwrap();
-        assert_eq!(together.len(), slices.len());
-        for (found, slice) in together.into_iter().zip(&slices) {
+        let found_together = store.slices(&slices).await.unwrap();
+        assert_eq!(found_together.len(), slices.len());
+        for (found, slice) in found_together.into_iter().zip(&slices) {
             assert_eq!(found, store.slice(slice).await.unwrap(), "{slice:?}");
         }
     });
 }
 
-pub(crate) async fn own_arrivals_leave_out_what_others_did(store: Engine) {
+pub(crate) async fn own_arrivals_have_authored_entries_only(store: Engine) {
     let (ada, bob) = (fresh::uid(&*store).await, fresh::uid(&*store).await);
     let mut entries: Vec<Entry> =
         (0..40).map(|n| fresh::entry(fresh::NOON + n, 0, &[EntryReason::ALL[(n % 3) as usize]])).collect();
@@ -171,7 +173,7 @@ pub(crate) async fn own_arrivals_leave_out_what_others_did(store: Engine) {
     assert!(store.own_arrivals(&[], START, END, 9).await.unwrap().is_empty());
 }
 
-pub(crate) async fn own_arrivals_are_what_a_naive_model_gives(store: Engine) {
+pub(crate) async fn own_arrivals_match_the_reference_model(store: Engine) {
     let case = (
         prop::collection::vec(any_deliveries(), 3),
         0..8_u64,
@@ -179,7 +181,7 @@ pub(crate) async fn own_arrivals_are_what_a_naive_model_gives(store: Engine) {
         0..8_u64,
         1..6_usize,
     );
-    hold(32, &case, async |(collections, position, inside, floor, limit)| {
+    check(32, &case, async |(collections, position, inside, floor, limit)| {
         let mut owners = Vec::new();
         let mut all = Vec::new();
         for deliveries in &collections {
@@ -207,7 +209,7 @@ pub(crate) async fn own_arrivals_are_what_a_naive_model_gives(store: Engine) {
     });
 }
 
-pub(crate) async fn followed_entries_are_found_by_what_their_actors_have(store: Engine) {
+pub(crate) async fn followed_entries_are_found_by_authored_entries(store: Engine) {
     let (ada, bob, owner) = (fresh::uid(&*store).await, fresh::uid(&*store).await, fresh::uid(&*store).await);
     let state = |actor, received: i64, pulled| -> State {
         let item = fresh::acceptance(actor, "1", fresh::NOON + received);
@@ -236,11 +238,11 @@ pub(crate) async fn followed_entries_are_found_by_what_their_actors_have(store: 
     let (pushed, retracted) = (arrived(&pushed, 5), arrived(&retracted, 6));
     let never =
         Entry { facet: fresh::facet(&fresh::number().to_string(), "photo", "post"), ..own[0].clone() };
-    // Of what is asked for only the keys count.
+    // Only the keys of the requested entries are used.
     let later =
         Entry { version: Version(99), actor: Uid(1), retracted: true, arrived: None, ..own[1].clone() };
-    let asked = [own[3].clone(), own[0].clone(), later, own[2].clone(), never, own[0].clone()];
-    let found = store.followed_entries(owner, &asked).await.unwrap();
+    let requested = [own[3].clone(), own[0].clone(), later, own[2].clone(), never, own[0].clone()];
+    let found = store.followed_entries(owner, &requested).await.unwrap();
     assert_eq!(found, [None, pushed.clone(), retracted, None, None, pushed]);
     assert_eq!(store.followed_entries(owner, &[]).await.unwrap(), []);
     let everything = Slice {

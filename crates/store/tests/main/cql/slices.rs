@@ -1,8 +1,8 @@
-//! What many accounts did, read together: the same as if each was read alone, and with few statements.
+//! Slices and arrivals of many accounts, read together: equal to single reads, and with few statements.
 
 use super::super::conformance::fresh;
 use super::cost::Dice;
-use super::divided::divide;
+use super::divided_buckets::divide;
 use super::{open, shared};
 use model::{
     ArrivalOffset, Entry, EntryReason, EntryReasons, Filter, Millis, Order, Position, Range, Uid, Version,
@@ -11,41 +11,43 @@ use store::cql::CqlStore;
 use store::{Arrival, Feeds, Slice};
 
 const DAY: i64 = 86_400_000;
-/// As many positions as are in a segment of the log.
+/// The number of positions in a segment of the log.
 const SEGMENT: u64 = 1 << 15;
-/// From whom a reader pulls at most, and the items of a page with the one that says whether there is another.
+/// The maximum number of pulled actors, and the items of a page plus the one that shows whether there is another
+/// page.
 const PULLED: usize = 200;
 const PAGE: usize = 21;
 
-fn days(dice: &mut Dice, most: u64) -> i64 {
-    dice.roll(most).cast_signed() * DAY
+fn days(dice: &mut Dice, max: u64) -> i64 {
+    dice.roll(max).cast_signed() * DAY
 }
 
-/// One whom nobody needs to know.
+/// An account number without an account.
 fn owner() -> Uid {
     Uid((fresh::number() & u64::MAX >> 1).cast_signed())
 }
 
-fn own_boxes() -> EntryReasons {
+fn authored() -> EntryReasons {
     fresh::reasons(&[EntryReason::Authored])
 }
 
-/// Something of the last years, half of it what an account did.
+/// An entry of the last years; half of them are authored.
 fn any_entry(dice: &mut Dice) -> Entry {
     let received = fresh::NOON - days(dice, 1_100);
-    let one = [EntryReason::Authored, EntryReason::Authored, EntryReason::Addressed, EntryReason::Followed]
-        [dice.roll(4) as usize];
+    let reason =
+        [EntryReason::Authored, EntryReason::Authored, EntryReason::Addressed, EntryReason::Followed]
+            [dice.roll(4) as usize];
     let service = ["flickr", "last.fm", "digg"][dice.roll(3) as usize];
     Entry {
         facet: fresh::facet(service, "photo", "post"),
         version: Version(1 + dice.roll(5).cast_signed()),
         retracted: dice.roll(5) == 0,
-        pulled: one == EntryReason::Authored && dice.roll(2) == 0,
-        ..fresh::entry(received, received - days(dice, 400), &[one])
+        pulled: reason == EntryReason::Authored && dice.roll(2) == 0,
+        ..fresh::entry(received, received - days(dice, 400), &[reason])
     }
 }
 
-/// Accounts with different pasts: with nothing, with little, with very much lately, and with divided buckets.
+/// Accounts with different histories: with no entries, few, very many lately, and divided buckets.
 async fn filled(early: &CqlStore, dice: &mut Dice) -> (Vec<Uid>, Vec<Entry>) {
     let owners: Vec<Uid> = (0..9).map(|_| owner()).collect();
     let mut entries = Vec::new();
@@ -58,7 +60,7 @@ async fn filled(early: &CqlStore, dice: &mut Dice) -> (Vec<Uid>, Vec<Entry>) {
                 let many = if number == 8 && step == 5 { 30 } else { dice.roll(4) };
                 deliveries.extend((0..many).map(|_| (*owner, any_entry(dice))));
             }
-            // What comes again comes in another version, or at another place.
+            // Repeated deliveries have another version or position.
             let again: Vec<_> = deliveries.iter().filter(|_| dice.roll(4) == 0).cloned().collect();
             entries.extend(deliveries.iter().map(|(_, entry)| entry.clone()));
             let at = (step * 2 + round) * SEGMENT / 3;
@@ -75,7 +77,7 @@ async fn filled(early: &CqlStore, dice: &mut Dice) -> (Vec<Uid>, Vec<Entry>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slices_of_many_are_those_of_each() {
+async fn slices_read_together_equal_single_slices() {
     let Some(store) = shared().await else { return };
     let mut dice = Dice(fresh::number());
     let (owners, entries) = filled(&store, &mut dice).await;
@@ -87,22 +89,22 @@ async fn slices_of_many_are_those_of_each() {
     for order in [Order::Received, Order::Published] {
         for limit in [0, 1, 3, PAGE, 101] {
             let sort_key = entries[dice.roll(entries.len() as u64) as usize].sort_key(order);
-            let mut asked = Vec::new();
+            let mut slices = Vec::new();
             for (filter, reasons) in [
-                (&everything, own_boxes()),
-                (&within, own_boxes()),
-                (&rare, own_boxes()),
+                (&everything, authored()),
+                (&within, authored()),
+                (&rare, authored()),
                 (&everything, EntryReasons::ALL),
             ] {
                 for after in [None, Some(sort_key)] {
                     let slice = |owner: &Uid| Slice { owner: *owner, reasons, order, filter, after, limit };
-                    asked.extend(owners.iter().map(slice));
+                    slices.extend(owners.iter().map(slice));
                 }
             }
-            asked.push(asked[1].clone());
-            let found = store.slices(&asked).await.unwrap();
-            assert_eq!(found.len(), asked.len());
-            for (slice, found) in asked.iter().zip(found) {
+            slices.push(slices[1].clone());
+            let found = store.slices(&slices).await.unwrap();
+            assert_eq!(found.len(), slices.len());
+            for (slice, found) in slices.iter().zip(found) {
                 assert_eq!(found, store.slice(slice).await.unwrap(), "{slice:?}");
             }
         }
@@ -111,11 +113,11 @@ async fn slices_of_many_are_those_of_each() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn own_arrivals_of_many_are_those_of_each() {
+async fn own_arrivals_read_together_equal_single_reads() {
     let Some(store) = shared().await else { return };
     let mut dice = Dice(fresh::number());
     let (mut owners, entries) = filled(&store, &mut dice).await;
-    // More arrives for this one than is read together.
+    // More arrivals than are read together.
     let busy = owners[5];
     let followed = (0..70).map(|n| (busy, fresh::entry(fresh::NOON - n, 0, &[EntryReason::Followed])));
     store.deliver(Position(SEGMENT + 3), followed.collect()).await.unwrap();
@@ -131,7 +133,7 @@ async fn own_arrivals_of_many_are_those_of_each() {
         for (owner, found) in owners.iter().zip(found) {
             let all = store.arrivals(*owner, after, floor, 1_000).await.unwrap();
             let own = all.into_iter().filter_map(|arrival| match arrival {
-                Arrival::Entry(entry) if entry.reasons == own_boxes() => Some(entry),
+                Arrival::Entry(entry) if entry.reasons == authored() => Some(entry),
                 _ => None,
             });
             assert_eq!(found, own.take(limit).collect::<Vec<_>>(), "{after:?} {floor:?} {limit}");
@@ -139,14 +141,14 @@ async fn own_arrivals_of_many_are_those_of_each() {
     }
 }
 
-async fn statements<T>(store: &CqlStore, doing: impl Future<Output = store::Result<T>>) -> (T, u64) {
+async fn statements<T>(store: &CqlStore, call: impl Future<Output = store::Result<T>>) -> (T, u64) {
     let (before, _) = store.counted();
-    let done = doing.await.unwrap();
+    let done = call.await.unwrap();
     (done, store.counted().0 - before)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn to_read_from_very_many_takes_few_statements() {
+async fn reading_many_accounts_takes_few_statements() {
     let Some(filler) = shared().await else { return };
     let owners: Vec<Uid> = (0..PULLED).map(|_| owner()).collect();
     let past = [1, 2, 400];
@@ -157,30 +159,30 @@ async fn to_read_from_very_many_takes_few_statements() {
     filler.deliver(Position(7), owners.iter().flat_map(entries).collect()).await.unwrap();
 
     let cold = open().await;
-    let (filter, reasons, order) = (Filter::default(), own_boxes(), Order::Received);
+    let (filter, reasons, order) = (Filter::default(), authored(), Order::Received);
     let slice = |limit| {
         let filter = &filter;
         move |owner: &Uid| Slice { owner: *owner, reasons, order, filter, after: None, limit }
     };
-    // Two years of each.
+    // Two years per account.
     let page: Vec<Slice<'_>> = owners.iter().map(slice(PAGE)).collect();
-    let (found, took) = statements(&cold, cold.slices(&page)).await;
+    let (found, count) = statements(&cold, cold.slices(&page)).await;
     assert!(found.iter().all(|entries| entries.len() == past.len()));
-    assert!(took <= 12, "{took}");
+    assert!(count <= 12, "{count}");
     let newest: Vec<Slice<'_>> = owners.iter().map(slice(1)).collect();
-    let (_, took) = statements(&cold, cold.slices(&newest)).await;
-    assert!(took <= 4, "{took}");
+    let (_, count) = statements(&cold, cold.slices(&newest)).await;
+    assert!(count <= 4, "{count}");
 
     let poll =
         |after, floor| cold.own_arrivals(&owners, ArrivalOffset::after(Position(after)), Position(floor), 50);
     for (after, floor) in [(7, 20), (SEGMENT - 1, SEGMENT + 1)] {
-        let (found, took) = statements(&cold, poll(after, floor)).await;
+        let (found, count) = statements(&cold, poll(after, floor)).await;
         assert!(found.iter().all(Vec::is_empty));
-        assert!(took <= 4, "{took}");
+        assert!(count <= 4, "{count}");
     }
-    let one = (owners[3], fresh::entry(fresh::NOON, 0, &[EntryReason::Authored]));
-    cold.deliver(Position(30), vec![one]).await.unwrap();
-    let (found, took) = statements(&cold, poll(20, 40)).await;
+    let delivery = (owners[3], fresh::entry(fresh::NOON, 0, &[EntryReason::Authored]));
+    cold.deliver(Position(30), vec![delivery]).await.unwrap();
+    let (found, count) = statements(&cold, poll(20, 40)).await;
     assert_eq!(found.iter().filter(|entries| !entries.is_empty()).count(), 1);
-    assert!(took <= 4, "{took}");
+    assert!(count <= 4, "{count}");
 }

@@ -1,9 +1,9 @@
-//! First pages, remembered until something arrives.
+//! A cache of first pages, valid until something arrives.
 //!
-//! Most reads are polls that find what the last one found. Nothing comes into a collection without a position in the
-//! delivery log, so one look at the account's latest arrival tells whether a page is still what it was, whichever
-//! process wrote. It does only where deliveries are settled: below the floor nothing is written any more, so as long as
-//! the latest arrival of then lies there, a later write is a later arrival.
+//! Most reads are polls that find nothing new. Nothing enters a collection without a position in the delivery log, so
+//! the account's latest arrival shows whether a cached page is still valid, even if another process wrote. This holds
+//! only if deliveries are settled: nothing is written below the floor. So if the latest arrival was below the floor
+//! when the page was cached, a later write is a later arrival.
 
 use super::super::log;
 use crate::{Result, Slice};
@@ -12,15 +12,15 @@ use moka::sync::Cache;
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::Arc;
 
-/// How many entries are remembered, about 300 bytes each.
-const ENTRIES: u64 = 100_000;
+/// The maximum number of cached entries, about 300 bytes each.
+const MAX_ENTRIES: u64 = 100_000;
 
 pub(super) const LATEST: &str =
     "SELECT seq FROM entry INDEXED BY entry_arrival WHERE uid = ?1 ORDER BY seq DESC LIMIT 1";
 
-/// What was asked.
+/// The cache key: the parameters of a slice.
 #[derive(PartialEq, Eq, Hash)]
-struct Question {
+struct PageKey {
     owner: Uid,
     reasons: EntryReasons,
     order: Order,
@@ -33,19 +33,19 @@ struct Page {
     entries: Vec<Entry>,
 }
 
-/// First pages by what was asked.
-pub(in crate::sqlite) struct Recent(Cache<Question, Arc<Page>>);
+/// The cache of first pages.
+pub(in crate::sqlite) struct PageCache(Cache<PageKey, Arc<Page>>);
 
-impl Default for Recent {
-    fn default() -> Recent {
-        let weigh =
-            |_: &Question, page: &Arc<Page>| u32::try_from(page.entries.len() + 1).unwrap_or(u32::MAX);
-        Recent(Cache::builder().max_capacity(ENTRIES).weigher(weigh).build())
+impl Default for PageCache {
+    fn default() -> PageCache {
+        let weight =
+            |_: &PageKey, page: &Arc<Page>| u32::try_from(page.entries.len() + 1).unwrap_or(u32::MAX);
+        PageCache(Cache::builder().max_capacity(MAX_ENTRIES).weigher(weight).build())
     }
 }
 
-impl Recent {
-    /// The slice as it is remembered, or else as `read` reads it, in one moment.
+impl PageCache {
+    /// The cached slice, or else the result of `read` in the same snapshot.
     pub(super) fn slice(
         &self,
         connection: &Connection,
@@ -56,7 +56,7 @@ impl Recent {
         if slice.after.is_some() || slice.filter.received != any_time || slice.filter.published != any_time {
             return read();
         }
-        let question = Question {
+        let key = PageKey {
             owner: slice.owner,
             reasons: slice.reasons,
             order: slice.order,
@@ -66,12 +66,12 @@ impl Recent {
         let latest: Option<i64> =
             connection.prepare_cached(LATEST)?.query_row([slice.owner.0], |row| row.get(0)).optional()?;
         let latest = latest.unwrap_or(0);
-        if let Some(page) = self.0.get(&question).filter(|page| page.latest == latest) {
+        if let Some(page) = self.0.get(&key).filter(|page| page.latest == latest) {
             return Ok(page.entries.clone());
         }
         let entries = read()?;
         if latest <= log::floor(connection)? {
-            self.0.insert(question, Arc::new(Page { latest, entries: entries.clone() }));
+            self.0.insert(key, Arc::new(Page { latest, entries: entries.clone() }));
         }
         Ok(entries)
     }
