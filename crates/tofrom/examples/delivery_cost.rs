@@ -56,7 +56,7 @@ async fn run(folder: &Path) {
         let one = taking_in(&ingest, few, round).await;
         let other = taking_in(&ingest, many, round).await;
         ratios.push(other / one);
-        // What waits is not what is measured here.
+        // Waiting tasks are not measured here.
         drop_tasks(&store).await;
     }
     println!(
@@ -92,7 +92,7 @@ async fn run(folder: &Path) {
     println!("delivered against bare inserts: {:.2} (aim 0.8 at least)", median(&mut ratios));
 }
 
-/// An actor with so many followers.
+/// An actor with this many followers.
 async fn followed_by(store: &Arc<SqliteStore>, followers: usize) -> Account {
     let new = NewAccount {
         name: AccountName::parse(&format!("actor-{followers}")).unwrap(),
@@ -106,7 +106,7 @@ async fn followed_by(store: &Arc<SqliteStore>, followers: usize) -> Account {
     };
     let actor = store.create_account(new).await.unwrap().unwrap();
     let edge = Edge { following: true, version: Version(1), since: Millis(1), from: None };
-    // Numbers that no account has: a collection needs none.
+    // Numbers without accounts: a collection needs none.
     let mut waiting = Vec::new();
     for number in 0..followers {
         let follower = Uid(1_000_000 * i64::try_from(followers).unwrap() + i64::try_from(number).unwrap());
@@ -154,7 +154,7 @@ fn draft(id: &str) -> Draft {
     normalise(&json::read(text.to_string().as_bytes()).unwrap(), Clock::system().now()).unwrap()
 }
 
-/// The same rows by themselves, into the same file, for owners of their own.
+/// The same rows with plain inserts, into the same file, for other owners.
 fn bare_inserts(path: &Path, round: usize) -> f64 {
     let connection = Connection::open(path).unwrap();
     connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();

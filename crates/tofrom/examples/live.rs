@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-/// What curl ends with when the service refused.
+/// curl's exit code for an HTTP error.
 const REFUSED: i32 = 22;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let service = Service { authority, key };
     let mut out = stdout();
 
-    // Where the collection stands now. Whatever comes after this is in the stream, whenever that is opened.
+    // The current position of the collection. The stream contains everything after it, however late it is opened.
     let collection = format!("{base}/200909/activity/{account}/tofrom?count=0");
     let head = service.head(&["--request", "GET", &collection])?;
     let links = field(&head, "link").ok_or("there are no links")?;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     loop {
         let resume = format!("Last-Event-ID: {last}");
         let stream = ["--no-buffer", "--header", "Accept: text/event-stream", "--header", &resume, updates];
-        // What is refused because there is too much to do is asked again by curl, as long as it is told to wait.
+        // curl retries a 429 or 503 after the time that `Retry-After` gives.
         let mut curl = service.start(&[&["--retry", "10"], &stream[..]].concat())?;
         let lines = BufReader::new(curl.stdout.take().ok_or("curl says nothing")?).lines();
         let (mut event, mut id, mut data) = (String::new(), None, None);
@@ -59,12 +59,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Some(("id", value)) => id = Some(value.to_owned()),
                 Some(("data", value)) => data = Some(value.to_owned()),
                 Some(("retry", value)) => pause = Duration::from_millis(value.parse()?),
-                // An event is whole at the empty line. What broke off before it comes again.
+                // An empty line ends an event. An incomplete event is sent again.
                 None if line.is_empty() => {
                     if let Some(data) = data.take() {
                         writeln!(out, "{event} {}", told(&serde_json::from_str(&data)?))?;
                     }
-                    // Only now: an event whose id is kept is an event that was dealt with.
+                    // Only now: the id is kept after its event was processed.
                     last = id.take().unwrap_or(last);
                 }
                 _ => {}
@@ -77,8 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// What an event says: which activity, or, if more changed than can be told one by one, where the collection is to be
-/// read anew.
+/// The text of an event: an activity, or a reset, after which the collection must be read again.
 fn told(data: &Value) -> String {
     let fields = ["ActivityIdentifier", "Title", "Url"];
     let said: Vec<&str> = fields.iter().filter_map(|name| data.get(name)?.as_str()).collect();
@@ -97,7 +96,7 @@ struct Service<'a> {
 }
 
 impl Service<'_> {
-    /// Starts curl. The key goes to its standard input: others on this machine can see its arguments.
+    /// Starts curl. The key goes to its standard input: other users of this machine can see its arguments.
     fn start(&self, arguments: &[&str]) -> Result<Child, Box<dyn Error>> {
         let mut curl = Command::new("curl")
             .args(["--silent", "--show-error", "--fail", "--cacert", self.authority, "--header", "@-"])

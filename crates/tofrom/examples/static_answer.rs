@@ -38,7 +38,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(serve(listeners, router, Limits::default(), stop).await?)
 }
 
-/// A certificate that is forgotten with the process: its files are retracted once they are read.
+/// A temporary certificate: its files are deleted once they are read.
 fn certificate() -> anyhow::Result<std::sync::Arc<ReloadingCertificate>> {
     let folder = std::env::temp_dir().join(format!("tofrom-static-answer-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-//! The service held to its contract: laws as properties, and black-box tests through the real HTTPS listener.
+//! The service held to its contract: properties over random data, and black-box tests through the real HTTPS listener.
 
 #![allow(
     clippy::unwrap_used,

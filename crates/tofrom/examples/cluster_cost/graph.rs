@@ -1,4 +1,4 @@
-//! An actor whom very many accounts follow, and what others notice while something of it is delivered to all of them.
+//! An actor with very many followers, and the latency of other readers during its fan-out.
 
 use super::bare::Bare;
 use super::cluster::{Cluster, draft};
@@ -14,17 +14,17 @@ use tofrom::fanout::{Rules, deliver_pending};
 use tofrom::feed::{Feed, FeedLimits};
 use tofrom::ingest::Ingest;
 
-/// PulledActors who read meanwhile, each page and poll so long after the one before.
+/// Concurrent readers, and the pause between their pages and polls.
 const READERS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long they are watched while nothing is delivered.
+/// How long they read while nothing is delivered.
 const QUIET: Duration = Duration::from_secs(20);
 
 pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     let (store, bare, clock) = (cluster.open().await, Bare::connect(cluster).await, Clock::system());
     let (actor, followers) = very_followed(&store, &bare, many).await;
 
-    // Requests are answered by one process and deliveries done by another.
+    // One process answers requests and another delivers.
     let api = cluster.open().await;
     let ingest = Ingest::new(api.clone(), clock.clone());
     let last = followers.iter().max_by_key(|account| account.uid).unwrap();
@@ -59,7 +59,7 @@ fn feed(store: &Arc<CqlStore>) -> Feed {
     Feed::new(store.clone(), AccountCache::new(store.clone()), Clock::system(), FeedLimits::default())
 }
 
-/// How long something took each time, in milliseconds.
+/// Durations in milliseconds.
 #[derive(Default)]
 struct Times(Vec<f64>);
 
@@ -73,14 +73,14 @@ impl Times {
     }
 }
 
-/// What readers noticed.
+/// The durations that readers saw.
 #[derive(Default)]
 struct Noticed {
     pages: Times,
     polls: Times,
 }
 
-/// Has some of the followers read pages and poll for updates for as long as something is done.
+/// Lets some of the followers read pages and poll for updates while something runs.
 async fn watched<T>(
     store: &Arc<CqlStore>,
     followers: &[Account],

@@ -59,7 +59,7 @@ fn followers(number: Option<String>) -> usize {
     number.and_then(|text| text.parse().ok()).filter(|number| *number > 0).expect("how many followers?")
 }
 
-/// The middle one, and what lies around it.
+/// The median, and the quartiles.
 fn summary(values: &[f64]) -> (f64, f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

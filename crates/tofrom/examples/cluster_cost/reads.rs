@@ -1,4 +1,4 @@
-//! What a page costs the service beyond what its statements cost any program.
+//! The cost of a page in the service beyond the cost of its statements.
 
 use super::bare::{Bare, BarePage};
 use super::cluster::{Cluster, cpu_seconds};
@@ -20,7 +20,7 @@ const CONCURRENCY: usize = 16;
 /// Milliseconds of CPU.
 const AIM: f64 = 0.6;
 
-/// Pages a second, and milliseconds of CPU for each.
+/// Pages per second, and milliseconds of CPU per page.
 pub(crate) struct Turn {
     rate: f64,
     pub(crate) cpu: f64,
@@ -56,7 +56,7 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
         let this = std::process::id();
         let other = turn(this, |_| async { drop(feed.page(Reader::Owner, &query).await.unwrap()) }).await;
         let third = turn(this, |_| async { assert!(page.read(&bare).await > 0) }).await;
-        // The first round warms everything up.
+        // The first round warms up.
         if round > 0 {
             served.push(one);
             read.push(other);
@@ -80,7 +80,7 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
     println!("pages a second against the bare driver: {ratio:.2} ({least:.2} to {most:.2})");
 }
 
-/// Has so many at once do it again and again; counts the CPU of that process.
+/// Repeats a task with fixed concurrency; measures the CPU of that process.
 pub(crate) async fn turn<F: Future<Output = ()>>(process: u32, doing: impl Fn(usize) -> F) -> Turn {
     let (start, before) = (Instant::now(), cpu_seconds(process));
     let many = join_all((0..CONCURRENCY).map(|at| {

@@ -1,4 +1,4 @@
-//! How many statements a page of 20 takes.
+//! The number of statements for a page of 20.
 
 use super::cluster::Cluster;
 use super::reader::{filled, first_page, first_slice};
@@ -16,7 +16,7 @@ const AIM_WARM: u64 = 28;
 pub(crate) async fn measure(cluster: &Cluster) {
     let (filling, account) = filled(cluster).await;
     let query = first_page(&account);
-    // Those who did what is on the page, or what comes next.
+    // The actors of the page and of the next entry.
     let entries = filling.slice(&first_slice(account.uid, &query.filter)).await.unwrap();
     let actors: HashSet<_> = entries.iter().map(|entry| entry.actor).collect();
     let counted = cluster.open().await;

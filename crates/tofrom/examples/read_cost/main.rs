@@ -21,7 +21,7 @@ use std::process::ExitCode;
 const SIZES: [usize; 3] = [100, 10_000, 1_000_000];
 const FACETS: [usize; 2] = [10, 1_000];
 
-/// A folder that goes away with the measurement.
+/// A temporary folder that is removed with the measurement.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -76,7 +76,7 @@ fn heading() -> std::io::Result<()> {
     writeln!(out, "|--:|--:|---|---|--:|--:|--:|--:|---|--:|--:|")
 }
 
-/// Reads every kind of page in both orders. Gives whether all bounds were kept.
+/// Reads every kind of page in both orders. Returns whether all bounds were kept.
 async fn measure(filled: &Filled) -> anyhow::Result<bool> {
     let mut kept = true;
     for case in Case::ALL {
@@ -101,7 +101,7 @@ async fn measure(filled: &Filled) -> anyhow::Result<bool> {
     Ok(kept)
 }
 
-/// Closes the store, so that its write-ahead log is in the file, and looks at the file.
+/// Closes the store, so that its write-ahead log is in the file, and measures the file.
 fn sizes_on_disk(filled: Filled, file: &Path) -> anyhow::Result<bytes::Bytes> {
     drop(filled);
     bytes::Bytes::of(file)

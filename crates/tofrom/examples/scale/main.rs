@@ -51,13 +51,13 @@ enum Options {
     Run {
         #[command(flatten)]
         scale: Scale,
-        /// Where to write what things cost.
+        /// Where to write the measured costs.
         #[arg(long, value_name = "FILE")]
         costs: PathBuf,
     },
     /// Calculates with these costs for a million accounts and more.
     Calculate {
-        /// What a run wrote.
+        /// The file with the costs of a run.
         #[arg(long, value_name = "FILE")]
         costs: PathBuf,
         /// Where to write the curves, for a plot.
@@ -66,19 +66,19 @@ enum Options {
     },
 }
 
-/// How large it is.
+/// Size of the run.
 #[derive(Args)]
 struct Scale {
     /// How many accounts.
     #[arg(long, default_value_t = 10_000)]
     accounts: usize,
-    /// How many follow one on average; an edge takes about a millisecond to write.
+    /// How many followers an account has on average; an edge takes about a millisecond to write.
     #[arg(long, default_value_t = 5.0)]
     followers: f64,
-    /// How many activities by each of the rules; by a tenth of the accounts unless told.
+    /// How many activities for each of the rules; by default a tenth of the accounts.
     #[arg(long)]
     activities: Option<usize>,
-    /// How many of them a second.
+    /// How many activities per second.
     #[arg(long, default_value_t = 25.0)]
     pace: f64,
     /// The same number gives the same graph.

@@ -1,4 +1,4 @@
-//! Readers' pages, held to what has to be on them, and what they cost.
+//! Readers' pages: checked against the expected ones, and their cost.
 
 use super::graph::is_read;
 use super::world::World;
@@ -10,45 +10,45 @@ use tofrom::accounts::AccountCache;
 use tofrom::feed::{Feed, FeedLimits, Page};
 
 const SIZE: u32 = 20;
-/// Pages that are read at once.
+/// Concurrent page reads.
 const CONCURRENCY: usize = 16;
-/// Of how many readers it is counted what pages take.
+/// Readers whose statements are counted.
 const COUNTED: usize = 400;
-/// What it is does not matter: here accounts fall asleep when they are told to. That there is one has reads noted.
+/// The value does not matter, because the run marks accounts dormant itself. It must be set so that reads are recorded.
 const IDLE_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Statements of somebody's page, and of a poll behind it that finds nothing.
+/// Statements of a page, and of an empty poll after it.
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
-    /// Without those for the states of what is on the page, which are as many whatever the rules are.
+    /// Without those for the states on the page, whose number does not depend on the rules.
     pub(crate) page: f64,
     pub(crate) poll: f64,
 }
 
-/// A reader of the world's collections, who remembers of what is pulled nothing between two pages.
+/// A feed that caches nothing of pulled actors between two pages.
 pub(crate) fn feed(world: &World) -> Feed {
     let limits = FeedLimits { idle_after: Some(IDLE_AFTER), ..FeedLimits::default() };
     Feed::new(world.api.clone(), AccountCache::new(world.api.clone()), world.clock.clone(), limits)
 }
 
-/// Reads the first pages of these; panics where one is not as it has to be.
+/// Reads the first pages of these accounts; panics if one differs from the expected page.
 pub(crate) async fn check(world: &World, feed: &Feed, readers: &[usize]) {
     let pages = readers.iter().map(|reader| page(world, feed, *reader));
     stream::iter(pages).buffer_unordered(CONCURRENCY).collect::<Vec<Page>>().await;
 }
 
-/// Counts what pages of some readers take, one after the other: of those on whose pages is something of others.
+/// Counts the statements of pages one after the other, for readers with activities of others on their pages.
 pub(crate) async fn count(world: &World, feed: &Feed) -> BTreeMap<usize, Taken> {
     let has_some = |reader: &usize| {
         let found = world.graph.page(*reader, &world.actors, SIZE as usize);
         is_read(*reader) && found.iter().any(|step| world.actors[*step] != *reader)
     };
     let mut readers: Vec<usize> = (0..world.accounts.len()).filter(has_some).collect();
-    // Some of each part of the distribution, the same whatever came later.
+    // A sample of each part of the distribution, independent of later activities.
     readers.sort_by_key(|reader| reader % 97);
     let mut counted = BTreeMap::new();
     for reader in readers.into_iter().take(COUNTED) {
-        // So that profiles are remembered, which is the same by all rules.
+        // Fills the cache of profiles, which does not depend on the rules.
         page(world, feed, reader).await;
         let before = world.api.counted().0;
         let found = page(world, feed, reader).await;

@@ -1,4 +1,4 @@
-//! Some of those who sleep come back.
+//! Some of the dormant accounts are read again.
 
 use super::graph::is_read;
 use super::pages::{check, feed};
@@ -6,15 +6,15 @@ use super::rules::settle;
 use super::world::World;
 use std::time::Instant;
 
-/// How many.
+/// Number of reactivated accounts.
 const MANY: usize = 300;
 
-/// What it took until they had everything.
+/// The cost until they had caught up.
 pub(crate) struct Returned {
     pub(crate) accounts: usize,
-    /// Whom they follow, all together.
+    /// Followees of all of them together.
     pub(crate) followees: usize,
-    /// Activities of those whom they follow that are not pulled: all of them are looked at, because the log is young.
+    /// Activities of their pushed followees: all of them are checked, because the log is young.
     pub(crate) looked_at: usize,
     pub(crate) entries: i64,
     pub(crate) statements: u64,
@@ -22,14 +22,14 @@ pub(crate) struct Returned {
 }
 
 impl Returned {
-    /// Besides the rows that are pushed, and the states of what is looked at, which take one statement each.
+    /// Besides the pushed rows, and one statement for each checked state.
     pub(crate) fn statements_a_followee(&self) -> f64 {
         let rows = 3 * self.entries;
         (self.statements as f64 - rows as f64 - self.looked_at as f64) / self.followees as f64
     }
 }
 
-/// Has them read: their first pages are whole at once, and stay so when what they missed has been delivered.
+/// Reads them: their first pages are complete immediately, and stay so after they have caught up.
 pub(crate) async fn run(world: &World) -> Returned {
     let asleep = |number: &usize| !is_read(*number) && !world.graph.followees[*number].is_empty();
     let all: Vec<usize> = (0..world.accounts.len()).filter(asleep).collect();

@@ -14,20 +14,20 @@ use tofrom::ingest::{Ingest, Outcome};
 use tofrom::live::Hub;
 use tokio::sync::watch;
 
-/// Between two looks at the floor.
+/// Poll interval for the floor.
 const LOOK: Duration = Duration::from_millis(40);
 
-/// How a round went.
+/// The result of a round.
 pub(crate) struct Round {
     /// Statements of the worker.
     pub(crate) statements: u64,
-    /// For how long something accepted was not delivered yet.
+    /// How long some accepted activity was undelivered.
     pub(crate) delivering: f64,
-    /// From the acceptance of each until the floor had passed it, in seconds, the shortest first.
+    /// Seconds from acceptance until the floor passed the activity, shortest first.
     pub(crate) lags: Vec<f64>,
 }
 
-/// Has these act, each once, so many a second.
+/// Each actor acts once, at this many per second.
 pub(crate) async fn run(world: &mut World, choice: &Choice, actors: &[usize], pace: f64) -> Round {
     let before = world.worker.counted().0;
     let (stop, stopped) = watch::channel(false);
@@ -42,7 +42,7 @@ pub(crate) async fn run(world: &mut World, choice: &Choice, actors: &[usize], pa
     while world.api.floor().await.unwrap() < last || world.api.backlog(1).await.unwrap().tasks > 0 {
         tokio::time::sleep(LOOK).await;
     }
-    // Until the watcher has seen it, too.
+    // Until the watcher has seen it too.
     tokio::time::sleep(5 * LOOK).await;
     stop.send(true).unwrap();
     worker.await.unwrap();
@@ -55,7 +55,7 @@ pub(crate) async fn run(world: &mut World, choice: &Choice, actors: &[usize], pa
     Round { statements: world.worker.counted().0 - before, delivering: covered(spans), lags }
 }
 
-/// Gives for each when it was acknowledged, in seconds.
+/// Returns the acknowledgement time of each, in seconds.
 async fn act(world: &mut World, choice: &Choice, actors: &[usize], pace: f64, start: Instant) -> Vec<f64> {
     let ingest = Ingest::new(world.api.clone(), world.clock.clone());
     let (now, accounts) = (world.clock.now(), &world.accounts);
@@ -78,7 +78,7 @@ async fn act(world: &mut World, choice: &Choice, actors: &[usize], pace: f64, st
     accepted.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Where the floor is, and when, in seconds, until it is told to stop.
+/// The positions of the floor with their times, in seconds, until it is stopped.
 async fn floors(
     store: Arc<CqlStore>,
     start: Instant,
@@ -93,7 +93,7 @@ async fn floors(
     floors
 }
 
-/// Where in the log what each of them did last was accepted.
+/// The log position of the last activity of each actor.
 async fn places(world: &World, actors: &[usize]) -> Vec<Position> {
     let filter = Filter::default();
     let slices: Vec<Slice<'_>> = actors
@@ -104,7 +104,7 @@ async fn places(world: &World, actors: &[usize]) -> Vec<Position> {
     found.into_iter().map(|own| own[0].arrived.unwrap()).collect()
 }
 
-/// How much of the time lies in one of these spans at least.
+/// How much of the time is covered by at least one of these spans.
 fn covered(mut spans: Vec<(f64, f64)>) -> f64 {
     spans.sort_by(|one, other| one.0.total_cmp(&other.0));
     let mut until = 0.0_f64;

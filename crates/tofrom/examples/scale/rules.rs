@@ -1,4 +1,4 @@
-//! The choices that are compared, and how the service changes over from one to the next.
+//! The compared rules, and the transitions between them.
 
 use super::graph::is_read;
 use super::world::World;
@@ -9,16 +9,16 @@ use store::{FanoutModes, Log, Work};
 use tofrom::fanout::dormancy::mark_dormant;
 use tofrom::fanout::{Rules, deliver_pending};
 
-/// Accounts that are looked at in one go, and so many times at once.
+/// Accounts that are processed in one batch, and the concurrency.
 const PAGE: usize = 50;
 const CONCURRENCY: usize = 16;
 
-/// The lowest threshold of so many accounts.
+/// The lowest threshold for this many accounts.
 fn lowest(accounts: usize) -> usize {
     accounts / 100
 }
 
-/// By which rules things come to followers.
+/// A choice of fan-out rules.
 #[derive(Clone, Copy)]
 pub(crate) struct Choice {
     pub(crate) pull_above: Option<usize>,
@@ -26,8 +26,8 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// In the order in which the service can change over from one to the next: the threshold falls until it is taken
-    /// away, and who fell asleep sleeps on.
+    /// In an order that the service supports: the threshold falls until it is removed, and dormant accounts stay
+    /// dormant.
     pub(crate) fn all(accounts: usize) -> Vec<Choice> {
         let low = lowest(accounts);
         let pull = |pull_above| Choice { pull_above, idle: false };
@@ -51,12 +51,12 @@ impl Choice {
         }
     }
 
-    /// Whether what an account does is pulled.
+    /// Whether an account is pulled.
     pub(crate) fn pulls(&self, world: &World, actor: usize) -> bool {
         self.pull_above.is_some_and(|above| world.graph.followers[actor].len() > above)
     }
 
-    /// To how many what an account does is pushed.
+    /// The number of accounts that an activity is pushed to.
     pub(crate) fn reached(&self, world: &World, actor: usize) -> usize {
         let is_awake = |number: &&usize| !self.idle || is_read(**number);
         if self.pulls(world, actor) {
@@ -67,10 +67,10 @@ impl Choice {
     }
 }
 
-/// What it took to change over.
+/// The cost of a transition.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Change {
-    /// Edges whose ends were told.
+    /// Edges that were changed.
     pub(crate) edges: usize,
     pub(crate) statements: u64,
     pub(crate) seconds: f64,
@@ -91,7 +91,7 @@ impl Change {
     }
 }
 
-/// Has what accounts do be pulled or pushed as the choice has it.
+/// Switches accounts to the fan-out modes of the choice.
 pub(crate) async fn change_audiences(world: &World, choice: &Choice) -> Change {
     let (start, before) = (Instant::now(), world.worker.counted().0);
     let mut edges = 0;
@@ -114,7 +114,7 @@ pub(crate) async fn change_audiences(world: &World, choice: &Choice) -> Change {
     Change { edges, statements: world.worker.counted().0 - before, seconds: start.elapsed().as_secs_f64() }
 }
 
-/// Lets those fall asleep who have not been read since then.
+/// Marks accounts dormant that have not been read since then.
 pub(crate) async fn put_to_sleep(world: &World, since: Millis) -> Change {
     let (start, before) = (Instant::now(), world.worker.counted().0);
     let now = world.clock.now();
@@ -129,7 +129,7 @@ pub(crate) async fn put_to_sleep(world: &World, since: Millis) -> Change {
     Change { edges, statements: world.worker.counted().0 - before, seconds: start.elapsed().as_secs_f64() }
 }
 
-/// Does what is to be done.
+/// Executes all pending tasks.
 pub(crate) async fn settle(world: &World) {
     deliver_pending(world.worker.as_ref(), &world.clock, &Rules::default()).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Really runs a follow graph on a cluster, by one choice of rules after the other, and tells what that cost.
+//! Runs a follow graph on a cluster with one choice of rules after the other, and prints the costs.
 
 use super::costs::Costs;
 use super::graph::is_read;
@@ -10,10 +10,10 @@ use super::{Scale, returns};
 use std::collections::BTreeMap;
 
 const PUSH: Choice = Choice { pull_above: None, idle: false };
-/// Which of the choices pulls most, while nobody sleeps.
+/// The choice that pulls most without dormancy.
 const LOWEST: usize = 3;
 
-/// One choice of rules, as it went.
+/// The result of one choice of rules.
 struct Outcome {
     choice: Choice,
     round: Round,
@@ -22,11 +22,11 @@ struct Outcome {
     counted: BTreeMap<usize, Taken>,
 }
 
-/// Gives what things cost.
+/// Returns the measured costs.
 pub(crate) async fn run(world: &mut World, scale: &Scale) -> Costs {
     let actors = world.graph.actors(scale.activities(), scale.seed);
     let readers: Vec<usize> = (0..world.accounts.len()).filter(|number| is_read(*number)).collect();
-    // What is new to everybody, which is written once, and a cold Java are not what is compared.
+    // The one-time writes for every new account, and a cold JVM, are not compared.
     round::run(world, &PUSH, &actors, scale.pace).await;
     println!(
         "| | rows | of push | statements | delivering, s | lag, s: half, 99 %, worst | page | poll |\n\
@@ -78,7 +78,7 @@ pub(crate) async fn run(world: &mut World, scale: &Scale) -> Costs {
     }
 }
 
-/// Statements that pages of those who pull take more than they did when everything was pushed.
+/// Additional statements of pages with pulled actors, against the same pages in push mode.
 fn pulling(world: &World, push: &Outcome, pull: &Outcome) -> f64 {
     let pulls =
         |reader: usize| world.graph.followees[reader].iter().any(|one| pull.choice.pulls(world, *one));
@@ -92,7 +92,7 @@ fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
 }
 
 impl Outcome {
-    /// Two entries, and an arrival.
+    /// Two entries and an arrival.
     fn rows(&self) -> i64 {
         2 * self.entries + self.arrivals
     }

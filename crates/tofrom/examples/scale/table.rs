@@ -1,4 +1,4 @@
-//! Tells what was calculated.
+//! Prints the calculated results.
 
 use super::arithmetic::{ASSUMPTIONS, Case};
 use super::costs::Costs;
@@ -59,7 +59,7 @@ fn short(number: f64) -> String {
     }
 }
 
-/// Every size and rule, with thresholds so close together that they give curves.
+/// Every size and rule, with thresholds close enough for curves.
 pub(crate) fn curves(costs: &Costs) -> String {
     let mut text = String::from("accounts,idle,above,rows,partitions,lag\n");
     let points =

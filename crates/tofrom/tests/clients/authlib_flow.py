@@ -14,7 +14,7 @@ from authlib.oauth1 import SIGNATURE_TYPE_BODY, SIGNATURE_TYPE_HEADER, SIGNATURE
 from expected import AWKWARD, by_key, collection, identifiers
 from person import Person
 
-# It unescapes a callback once too often, so there are no escapes in them.
+# Authlib unescapes a callback once too often, so none has escapes.
 PLACES = {
     "header": (SIGNATURE_TYPE_HEADER, "http://127.0.0.1:4180/back?a=b&c=/d:e"),
     "query": (SIGNATURE_TYPE_QUERY, "http://localhost:4180/back?a=b"),
@@ -41,7 +41,7 @@ def flow(method, place):
     parameters = {"params" if place == "query" else "data": {"scope": "read"}}
     given = client.fetch_request_token(f"{told['base']}/oauth/request_token", **parameters)
     assert given["oauth_callback_confirmed"] == "true", given
-    # Its address has the callback in it, as OAuth 1.0 had; the page must not mind.
+    # Its address contains the callback, as in OAuth 1.0; the page must ignore it.
     address = client.create_authorization_url(f"{told['base']}/oauth/authorize")
     assert "oauth_callback=" in address, address
     location, verifier = person.decide(address)
@@ -52,7 +52,7 @@ def flow(method, place):
         client.parse_authorization_response(location)
         client.fetch_access_token(f"{told['base']}/oauth/access_token")
 
-    # From here on it goes on sending oauth_callback with everything; nobody minds that either.
+    # From here on it sends oauth_callback with every request, which must be ignored too.
     who = client.get(f"{told['base']}/200909/whoami").json()["WhoAmI"]
     assert (who["Account"], who["Method"], who["Scopes"]) == (told["account"], "oauth", "read"), who
     parameters = {"data" if place == "body" else "params": AWKWARD}

@@ -1,4 +1,4 @@
-// A real browser, and what every test of pages does with it.
+// A real browser, and the steps that all page tests share.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -8,17 +8,17 @@ const path = require('node:path');
 const { chromium } = require('playwright-core');
 const { told } = require('./service.js');
 
-// HOME is a folder for the browser, PICTURES one for pictures of the pages.
+// HOME is a folder for the browser, PICTURES one for screenshots.
 const [home, pictures] = process.argv.slice(2);
 const PHONE = { width: 360, height: 740 };
 const DESK = { width: 1100, height: 800 };
-// As much of a page as a picture shows.
+// The height of a screenshot at most.
 const TALLEST = 1200;
 
-// What the browser complained of, in all pages.
+// Errors of the browser, on all pages.
 const complaints = [];
 
-// A browser that trusts the demo's authority, and nothing else that is not trusted anyway.
+// A browser that also trusts the demo's authority.
 async function launch() {
   const database = path.join(home, '.pki/nssdb');
   fs.mkdirSync(database, { recursive: true });
@@ -31,7 +31,7 @@ async function launch() {
   });
 }
 
-// A person's own browser, with nothing remembered.
+// A fresh browser context.
 async function newPerson(browser, viewport, colorScheme = 'light', more = {}) {
   const context = await browser.newContext({ viewport, colorScheme, ...more });
   const page = await context.newPage();
@@ -48,7 +48,7 @@ async function newPerson(browser, viewport, colorScheme = 'light', more = {}) {
   return page;
 }
 
-// Looks at the page: it has to fit, and somebody may want to see it.
+// Checks that the page fits, and takes a screenshot if wanted.
 async function look(page, name) {
   const { wide, room, tall } = await page.evaluate(() => {
     const { scrollWidth, clientWidth, scrollHeight } = document.documentElement;

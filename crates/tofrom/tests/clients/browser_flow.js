@@ -12,7 +12,7 @@ const { OAuth } = require('oauth');
 const { complaints, DESK, launch, look, newPerson, PHONE, signIn } = require('./browser.js');
 const { identifiers, told } = require('./service.js');
 
-// An application with a callback of its own on loopback.
+// An application with a callback on loopback.
 class Application {
   static async start() {
     const application = new Application();
@@ -26,7 +26,7 @@ class Application {
     return application;
   }
 
-  // Takes the first step. `host` is where its callback is; without one it is out of band.
+  // Requests temporary credentials. `host` is the host of its callback; without one it is out of band.
   async ask(host, consumer = told.consumer) {
     const callback = host ? `http://${host}:${this.port}/back?a=b%20c` : 'oob';
     const steps = [`${told.base}/oauth/request_token`, `${told.base}/oauth/access_token`];
@@ -37,7 +37,7 @@ class Application {
     return `${told.base}/oauth/authorize?oauth_token=${this.token}`;
   }
 
-  // Takes the last step and reads the collection of that account: how many activities there are on a page.
+  // Exchanges the verifier and reads the collection of that account: the number of activities on a page.
   async read(verifier, account) {
     const [token, secret] = await this.call('getOAuthAccessToken', this.token, this.secret, verifier);
     const [text] = await this.call('get', `${told.base}/200909/activity/${account}/tofrom?count=5`, token, secret);
@@ -62,7 +62,7 @@ async function denyAndAllow(browser, application) {
   assert.equal(await page.getByLabel('Username').inputValue(), 'alice');
   assert.equal(await page.getByLabel('Password').inputValue(), '');
   await look(page, 'sign-in-complaint');
-  // Chromium itself notes every page that comes with such a status.
+  // Chromium itself logs every page with such a status.
   const noted = complaints.splice(0);
   assert.deepEqual(noted.map((text) => /status of 403 .*\/oauth\/authorize$/.test(text)), [true], noted);
   console.log('a wrong password');
@@ -88,7 +88,7 @@ async function denyAndAllow(browser, application) {
   await page.getByText('Welcome back.').waitFor();
   console.log('denied');
 
-  // Still signed in, and asked nevertheless.
+  // Still signed in, and asked for consent nevertheless.
   await page.goto(await application.ask('127.0.0.1'));
   await consent(page);
   await page.getByRole('button', { name: 'Allow' }).click();
@@ -122,7 +122,7 @@ async function outOfBand(browser, application) {
   await page.context().close();
 }
 
-// What has the focus, and that it shows.
+// The focused element, which must be visibly focused.
 async function focused(page) {
   const found = await page.evaluate(() => {
     const { id, textContent } = document.activeElement;
@@ -135,7 +135,7 @@ async function focused(page) {
 
 async function byKeyboard(browser, application) {
   const page = await newPerson(browser, PHONE);
-  // The policy's grammar has no word for an IPv6 address, so this callback needs another than the others.
+  // The policy's grammar has no IPv6 addresses, so this callback needs another source than the others.
   await page.goto(await application.ask(application.family === 'IPv6' ? '[::1]' : '127.0.0.1'));
   assert.equal(await focused(page), 'username');
   await page.keyboard.type('alice');
@@ -160,7 +160,7 @@ async function byKeyboard(browser, application) {
   await page.context().close();
 }
 
-// Nothing is asked there. Chromium notes the status, so this comes after it was looked for complaints.
+// The page asks nothing. Chromium logs the status, so this runs after the check for errors.
 async function nothingToDecide(browser) {
   const page = await newPerson(browser, PHONE);
   await page.goto(`${told.base}/oauth/authorize?oauth_token=tft_unknown`);
@@ -170,7 +170,7 @@ async function nothingToDecide(browser) {
   await page.context().close();
 }
 
-// Whether a complaint would have been heard.
+// Whether an error would have been noticed.
 async function control(browser, application) {
   const page = await newPerson(browser, DESK);
   await page.goto(await application.ask());

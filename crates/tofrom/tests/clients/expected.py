@@ -2,7 +2,7 @@
 
 import requests
 
-# Repeated, with a plus sign, with characters that mean something in addresses, beyond ASCII, and empty.
+# Repeated, with a plus sign, with characters that have a meaning in URLs, beyond ASCII, and empty.
 AWKWARD = [
     ("count", "7"),
     ("orderby", "pubDate"),
@@ -21,7 +21,7 @@ def collection(told):
 
 def identifiers(answer):
     assert answer.status_code == 200, answer.text
-    # Whoever follows a link signs anew.
+    # A client signs each link that it follows.
     assert 'rel="next"' in answer.headers["Link"] and "oauth_" not in answer.headers["Link"], answer.headers
     return [activity["ActivityIdentifier"] for activity in answer.json()["Activities"]["Activity"]]
 

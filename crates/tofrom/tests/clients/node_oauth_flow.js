@@ -1,5 +1,5 @@
 // npm oauth, which passport-oauth1 signs with, against the service: every signature method; reads signed in the header
-// and in the query. Prints a line for each flow that went through.
+// and in the query. Prints a line for each successful flow.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -18,7 +18,7 @@ function client(method, callback, version = '1.0') {
   return new OAuth(ask, exchange, consumer.key, secret, version, callback, method, 32, headers);
 }
 
-// Its functions call back with an error, or with what there is.
+// Its functions call back with an error or a result.
 function call(oauth, name, ...given) {
   return new Promise((resolve, reject) => {
     oauth[name](...given, (error, ...results) => (error ? reject(error) : resolve(results)));
@@ -51,14 +51,14 @@ async function flow(method, callback, person, expected) {
   assert.deepEqual([refused.statusCode, JSON.parse(refused.data).oauth_problem], [401, 'token_revoked']);
 }
 
-// What docs/oauth.md tells of it.
+// The quirks that docs/oauth.md lists.
 async function quirks(oauth, token, secret) {
   const twice = `${COLLECTION}?type=photo&type=video`;
   const repeated = await call(oauth, 'get', twice, token, secret).catch((error) => error);
   assert.equal(JSON.parse(repeated.data).oauth_problem, 'signature_invalid');
   console.log('oauth quirk: a name twice');
 
-  // As its read-me has it; passport-oauth1 passes 1.0.
+  // As in its README; passport-oauth1 passes 1.0.
   const other = client('HMAC-SHA1', 'oob', '1.0A');
   await call(other, 'get', WHOAMI, token, secret);
   console.log('oauth quirk: version 1.0A');

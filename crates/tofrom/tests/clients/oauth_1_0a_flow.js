@@ -1,5 +1,4 @@
-// npm oauth-1.0a against the service: every signature method, in every place.
-// Prints a line for each flow that went through.
+// npm oauth-1.0a against the service: every signature method in every location. Prints a line for each successful flow.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -25,12 +24,13 @@ function client(method) {
     consumer: method === 'RSA-SHA1' ? told.rsa_consumer : told.consumer,
     signature_method: method,
     hash_function: METHODS[method],
-    // Without it the body's hash would be made by hash_function, which needs a key.
+    // Otherwise hash_function would compute the body's hash, and needs a key.
     body_hash_function: (body) => crypto.createHash('sha1').update(body).digest('base64'),
   });
 }
 
-// Signs and sends with the protocol parameters in that place; the others go in the form for `body`, else in the query.
+// Signs and sends with the protocol parameters in that location; the others go into the form for `body`, else into the
+// query.
 function signed(oauth, place, method, address, pairs, token) {
   const [own, others] = [{}, []];
   for (const [name, value] of pairs) name.startsWith('oauth_') ? (own[name] = value) : others.push([name, value]);
@@ -83,7 +83,7 @@ async function end(oauth, place, access) {
   assert.deepEqual([after.status, JSON.parse(after.text).oauth_problem], [401, 'token_revoked']);
 }
 
-// What docs/oauth.md tells of it.
+// The quirks that docs/oauth.md lists.
 async function quirks(oauth, access, expected) {
   const get = async (url, signedUrl = url) =>
     JSON.parse((await send('GET', url, oauth.toHeader(oauth.authorize({ method: 'GET', url: signedUrl }, access)))).text);

@@ -15,9 +15,9 @@ const { send, told } = require('./service.js');
 
 const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const markup = process.argv[4];
-// As narrow as a page may get: the smallest telephones, and a desk of 1280 pixels at 400 %.
+// The minimum width of a page: the smallest phones, and a desktop of 1280 pixels at 400 %.
 const NARROW = { width: 320, height: 640 };
-// A page is this many bytes at most, compressed and without pictures.
+// The maximum size of a page in bytes, compressed and without pictures.
 const LARGEST = 60 * 1024;
 
 const enter = async (page, account, then = '/') => {
@@ -26,12 +26,12 @@ const enter = async (page, account, then = '/') => {
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'));
 };
 
-// No page asks anybody but us for anything.
+// No page makes requests to another host.
 const stayHome = (page) => page.on('request', (request) => {
   if (!request.url().startsWith(`${told.base}/`)) complaints.push(`asked elsewhere: ${request.url()}`);
 });
 
-// Holds a page to what all pages must be.
+// Checks the requirements on all pages.
 async function examine(page, name) {
   await page.evaluate(AXE);
   const found = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
@@ -39,7 +39,7 @@ async function examine(page, name) {
   assert.deepEqual(words, [], `${name}: ${page.url()}`);
 }
 
-// The pages that somebody sees without having done anything.
+// The pages that need no action first.
 const PAGES = {
   alice: [
     ['/feed', 'feed'],
@@ -194,7 +194,7 @@ async function joining(browser) {
   await look(page, 'feed-empty');
   await examine(page, 'feed-empty');
 
-  // A second browser of the same person is listed, and can be ended.
+  // A second session of the same account is listed, and can be ended.
   const other = await newPerson(browser, DESK);
   await other.goto(`${told.base}/sign-in`);
   await signIn(other, name, 'correct horse battery');
@@ -237,7 +237,7 @@ async function joining(browser) {
   console.log('an account, from its beginning to its end');
 }
 
-// A page that can't be asked for again, in all shapes. Colours change at once where nothing is to move.
+// A page that cannot be requested again, in all variants. With reduced motion colours change immediately.
 async function everyShape(page, name) {
   for (const [viewport, prefix] of [[NARROW, 'narrow-'], [DESK, '']]) {
     await page.setViewportSize(viewport);
@@ -250,7 +250,7 @@ async function everyShape(page, name) {
   fs.writeFileSync(path.join(markup, `${name}.html`), await page.content());
 }
 
-// Where somebody is active: seen, connected, looked at, paused, brought along, and removed with what it brought.
+// Sources: previewed, connected, polled, paused, exported, and removed with their activities.
 async function sources(browser) {
   const { page: home, feed } = told.elsewhere;
   const page = await newPerson(browser, DESK);
@@ -343,7 +343,7 @@ async function live(browser) {
   console.log('live');
 }
 
-// What somebody might write to do harm is text, everywhere.
+// Hostile input stays text everywhere.
 async function hostile(browser) {
   const marks = (count) => `e${'\u0301'.repeat(count)}`;
   const [wide, wider] = [marks(990), marks(8_000)];
@@ -373,7 +373,7 @@ async function hostile(browser) {
   console.log('hostile words');
 }
 
-// Everything by keyboard: sign in, past the menu, open the filter, and use it.
+// By keyboard only: sign in, skip the menu, open the filter, and use it.
 async function byKeyboard(browser) {
   const page = await newPerson(browser, DESK);
   stayHome(page);
@@ -451,7 +451,7 @@ async function main() {
   const parts = [everyPage, keys, applications, profile, joining, sources, live, hostile, byKeyboard, withoutScript];
   for (const part of parts.filter(({ name }) => !process.env.ONLY || process.env.ONLY === name)) {
     await part(browser);
-    // Chromium itself notes every page that comes with a status of an error, and what was under way when a page is left.
+    // Chromium itself logs every page with an error status, and requests that were pending when a page was left.
     const rest = complaints.filter((text) => !/status of (400|403|404|409|422)|net::ERR_ABORTED/.test(text));
     assert.deepEqual(rest, [], part.name);
     complaints.splice(0);

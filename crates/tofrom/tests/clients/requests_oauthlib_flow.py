@@ -13,7 +13,7 @@ from requests_oauthlib.oauth1_session import TokenRequestDenied
 from expected import AWKWARD, by_key, collection, identifiers
 from person import Person
 
-# oauthlib unescapes a callback once too often outside of the header, so only there it has escapes.
+# Outside of the header oauthlib unescapes a callback once too often, so only the header's has escapes.
 PLACES = {
     "header": (SIGNATURE_TYPE_AUTH_HEADER, "http://127.0.0.1:4180/back?a=b%20c&d=%2Be"),
     "query": (SIGNATURE_TYPE_QUERY, "http://localhost:4180/back?a=b"),

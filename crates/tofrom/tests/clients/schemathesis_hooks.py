@@ -6,8 +6,7 @@ import os
 import schemathesis
 from jsonschema import Draft202012Validator
 
-# The examples of the description are about alice, so most requests are; she must not be removed. Who is, is nobody's
-# concern elsewhere.
+# The examples of the description are about alice, so most requests are; she must not be removed. Erin may be.
 SPARED, REMOVED = "alice", "erin"
 USER, ITEM, RECEIVED = "/200909/user/{user}", "/200909/activity/{user}/from/{service}/{source}", "/200909/activity/{user}/to/{activity}"
 ACTIVITY, EXAMPLE = "/activity/{activity}", "01a1dc1e-de01-7f0f-88b3-717cbb004bb1"
@@ -20,7 +19,7 @@ def before_call(context, case, kwargs):
     names, method, path = case.path_parameters, case.method, case.operation.path
     if (method, path) == ("DELETE", USER) and names["user"] == SPARED:
         names["user"] = REMOVED
-    # What the examples name is not there, or deleted by now. These are.
+    # The examples name activities that do not exist or are deleted by now. These exist.
     elif path == ITEM and method in ("GET", "HEAD") and names["user"] == SPARED:
         names |= {"service": "Delicious", "source": "kept"}
     elif path == ACTIVITY and names["activity"] == EXAMPLE:
@@ -29,7 +28,7 @@ def before_call(context, case, kwargs):
         names["activity"] = os.environ["RECEIVED"]
     elif path == SOURCE and method in ("GET", "HEAD") and names["user"] == SPARED:
         names["name"] = "kept"
-    # Whatever address it makes up would be asked: only that of the test's own server is.
+    # Generated addresses would be fetched: replace them by that of the test's own server.
     if path in (SOURCES, SOURCE) and isinstance(case.body, dict):
         for fields in (case.body, case.body.get("Source")):
             if isinstance(fields, dict) and isinstance(fields.get("Address"), str):

@@ -26,7 +26,7 @@ CHECKS = [
     "lines_as_described",
 ]
 METHODS = {"get", "head", "put", "post", "delete"}
-# These take a signature. Others' OAuth clients do them.
+# These need a signature. The OAuth clients test them.
 STEPS = {f"{method} /oauth/{step}" for method in ("GET", "POST") for step in ("request_token", "access_token")}
 SIGNED = {"DELETE /200909/whoami/token"} | STEPS
 
@@ -48,7 +48,7 @@ received = page["Activities"]["Activity"][0]["ActivityIdentifier"]
 
 settings = f"""
 hooks = "schemathesis_hooks"
-# Threads get into each other's way in what makes up the values.
+# Concurrent generation of values is not thread-safe.
 workers = 1
 seed = 20
 tls-verify = {json.dumps(told["ca"])}
@@ -73,7 +73,7 @@ if run.returncode:
     sys.exit(run.stdout)
 operations = {f"{method.upper()} {path}" for path, item in document["paths"].items() for method in METHODS & item.keys()}
 done = {label for status, label in answers if status < "300"}
-# It reads its own description once, before everything else.
+# It reads the description once, before everything else.
 lacking = operations - done - SIGNED - {"GET /openapi.json"}
 assert not lacking, f"never done: {lacking}"
 print(f"{len(operations)} operations")

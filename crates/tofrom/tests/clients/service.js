@@ -1,14 +1,14 @@
-// What the JavaScript clients share: plain HTTPS, what they read and have to find, and the person who is asked.
+// Shared by the JavaScript clients: plain HTTPS, the expected data, and the person who consents.
 'use strict';
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const https = require('node:https');
 
-// What a client has to know, as JSON from standard input.
+// The parameters of a client, as JSON from standard input.
 const told = JSON.parse(fs.readFileSync(0, 'utf8'));
 
-// With a plus sign, with characters that mean something in addresses, beyond ASCII, and empty.
+// With a plus sign, with characters that have a meaning in URLs, beyond ASCII, and empty.
 const AWKWARD = [
   ['count', '7'],
   ['orderby', 'pubDate'],
@@ -23,7 +23,7 @@ const COLLECTION = `${told.base}/200909/activity/${told.account}/tofrom`;
 const encode = (pairs) =>
   pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&');
 
-// Sends exactly that; fetch would refuse a GET with a body. The address goes out as it is written, as far as Node lets it.
+// Sends exactly that; fetch would refuse a GET with a body. The address is sent as written, as far as Node allows it.
 function send(method, address, headers = {}, body = '') {
   const [, host, port, target] = /^https:\/\/([^/:]+):(\d+)(.*)$/.exec(address);
   const length = body ? { 'Content-Length': Buffer.byteLength(body) } : {};
@@ -44,7 +44,7 @@ function identifiers(text) {
   return JSON.parse(text).Activities.Activity.map((activity) => activity.ActivityIdentifier);
 }
 
-// What there is to find, by the account's key.
+// The expected data, read by the account's key.
 async function byKey() {
   const answer = await send('GET', `${COLLECTION}?${encode(AWKWARD)}`, { ServicePSK: told.key });
   const found = identifiers(answer.text);

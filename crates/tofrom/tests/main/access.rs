@@ -1,4 +1,4 @@
-//! Who gets in, who sees what, and what nobody learns.
+//! Authentication, visibility, and what no caller may learn.
 
 use super::support::client::read_answer;
 use super::support::demo::Demo;
@@ -25,7 +25,7 @@ pub(super) fn example(path: &str) -> String {
         .replace("{asset}", tofrom::pages::assets::STYLE.name())
 }
 
-/// A new route is guarded, or says openly that it is not.
+/// A new route requires a credential, or is declared open.
 #[test]
 fn every_route_without_credentials_is_401_unless_it_is_open() {
     let demo = Demo::shared();
@@ -36,14 +36,14 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
             let answer = demo.client.send(method, &target, &[], &[]);
             match route.access {
                 Access::Credential => assert_eq!(answer.status, 401, "{method} {target}"),
-                // Without a preference it is for programs; a browser is sent to sign in.
+                // Without a preference the caller counts as a program; a browser is redirected to sign in.
                 Access::PageOrCredential => {
                     assert_eq!(answer.status, 401, "{method} {target}");
                     let page = demo.client.send(method, &target, &[("Accept", "text/html")], &[]);
                     let wanted = if matches!(method, "GET" | "HEAD") { 303 } else { 405 };
                     assert_eq!((page.status, page.header("www-authenticate")), (wanted, None), "{method}");
                 }
-                // A hub that nobody asked finds nothing, and nobody wants what it brings.
+                // An unknown subscription finds nothing, and its notifications are refused.
                 Access::Open if target.starts_with("/websub/") => {
                     let wanted = if matches!(method, "GET" | "HEAD" | "POST") { 404 } else { 405 };
                     assert_eq!(answer.status, wanted, "{method} {target}");
@@ -54,8 +54,8 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
                 Access::Application if matches!(method, "GET" | "POST") => {
                     assert_eq!(answer.status, 401, "{method} {target}")
                 }
-                // A page sends people to sign in, or refuses as pages do: with a page, and without a challenge that
-                // would make browsers ask.
+                // A page redirects to sign in, or refuses with a page and without a challenge, which would open the
+                // browser's password dialog.
                 Access::Page if matches!(method, "GET" | "HEAD" | "POST") => {
                     assert_eq!(answer.header("www-authenticate"), None, "{method} {target}");
                     if answer.status == 303 {

@@ -14,7 +14,7 @@ fn read(demo: &Demo, id: &str, headers: &[(&str, &str)]) -> Answer {
     demo.client.get(&format!("/activity/{id}"), headers)
 }
 
-/// The newest of what somebody did.
+/// The newest activity of an account.
 fn newest(demo: &Demo, who: &str) -> Value {
     demo.read(who, who, "from", "count=1").activities().remove(0)
 }
@@ -54,7 +54,7 @@ fn a_program_gets_the_activity_alone_in_the_representation_that_it_asks_for() {
         }
     }
     assert!(xml.is_some_and(|root| root.name.is("", "Activity")));
-    // A credential makes it a program's request, also with what a browser accepts.
+    // A credential makes it a program's request, even with a browser's `Accept`.
     for headers in [vec![key], vec![("Authorization", basic.as_str())], vec![key, ("Accept", ACCEPT)]] {
         let answer = read(demo, id, &headers);
         assert_eq!((answer.status, answer.header("content-type")), (200, Some(FOUR[0])), "{headers:?}");
@@ -126,7 +126,7 @@ fn a_caller_sees_there_what_a_collection_would_show() {
         names.sort();
         (answer.status, names, answer.json())
     };
-    // Alice is private: only what reaches bob is there for him.
+    // Alice is private: bob finds only those of her activities that reach him.
     let reaching = all("bob", "tofrom");
     let mut hidden = 0;
     for id in all("alice", "from").iter().take(30) {
@@ -140,7 +140,8 @@ fn a_caller_sees_there_what_a_collection_would_show() {
     }
     assert!(hidden > 0);
     assert_eq!(absent(UNKNOWN).0, 404);
-    // Bob is public: a stranger sees what his collection shows to strangers, and what reaches them besides.
+    // Bob is public: another reader finds the activities that his collection shows to all, and those that reach the
+    // reader besides.
     let (shown, mine) = (demo.read("ops", "bob", "from", "count=200").ids(), all("carol", "tofrom"));
     let public = demo.read("carol", "bob", "from", "count=200").ids();
     for id in shown.iter().take(60) {

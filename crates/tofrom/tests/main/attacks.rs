@@ -1,4 +1,4 @@
-//! Clients that want the service for themselves: unfinished bodies, bodies for nobody, connections without end.
+//! Denial of service: unfinished bodies, bodies for unknown subscriptions, endless connections.
 
 use super::support::demo::Demo;
 use super::support::http2::Target;
@@ -17,7 +17,7 @@ fn address(third: u8, last: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(127, 30, third, last))
 }
 
-/// A demo, and how to reach it by a protocol.
+/// A demo, and a target for one protocol.
 fn attacked(folder: &Folder, protocol: &str) -> (Demo, Target) {
     let demo = Demo::start(folder.path(), &[]);
     let ca = demo.told["ca_cert"].as_str().unwrap().to_owned();
@@ -25,7 +25,7 @@ fn attacked(folder: &Folder, protocol: &str) -> (Demo, Target) {
     (demo, target)
 }
 
-/// How many reads of bob's page are answered with 200, of so many.
+/// How many of these reads of bob's page are answered with 200.
 async fn answered(target: &Target, key: &str, reads: usize) -> usize {
     let mut requests = target.http2(address(255, 1)).await.unwrap();
     let mut right = 0;
@@ -74,7 +74,7 @@ async fn bodies_for_unknown_subscriptions_are_refused_unread() {
         let mut requests = connections[number % 2].clone().ready().await.unwrap();
         let ask = target.request("POST", &format!("/websub/{number:032x}"), &[("Content-Length", "5242880")]);
         let (answer, mut body) = requests.send_request(ask, false).unwrap();
-        // As much as the windows take; the rest waits in this process.
+        // As much as the flow-control windows take; the rest waits in this process.
         body.send_data(Bytes::from(vec![b'x'; 5 << 20]), false).unwrap();
         sent.push((answer, body));
     }
@@ -102,7 +102,7 @@ async fn one_account_has_a_share_of_the_bytes_under_way() {
         let headers = [("ServicePSK", demo.key(user)), ("Content-Type", "application/x-ndjson")];
         let (answer, mut body) =
             requests.send_request(target.request("POST", &path, &headers), false).unwrap();
-        // Blank lines are no activities.
+        // Blank lines are not activities.
         body.send_data(Bytes::from(vec![b'\n'; mebibytes << 20]), end).unwrap();
         (requests, answer, body)
     };

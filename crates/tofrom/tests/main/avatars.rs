@@ -1,4 +1,4 @@
-//! Pictures of accounts, and what nobody learns from them.
+//! Avatars, and what no caller may learn from them.
 
 use super::program::succeed;
 use super::support::client::Answer;
@@ -10,7 +10,7 @@ use store::{Accounts, Store};
 
 const SENT: [&[u8]; 3] = [b"small", b"medium", b"large"];
 
-/// Every header that could tell two answers apart.
+/// Every header that could distinguish two answers.
 fn headers(answer: &Answer) -> [Option<&str>; 5] {
     ["content-type", "cache-control", "content-security-policy", "vary", "content-disposition"]
         .map(|name| answer.header(name))

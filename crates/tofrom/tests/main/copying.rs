@@ -1,7 +1,7 @@
-//! A whole service moves to another store, and nobody who reads can tell.
+//! A whole service moves to another store, and readers see no difference.
 //!
-//! The test with a cluster needs the engines that `scripts/engines up` starts and says where they are; where nobody says
-//! so, it is skipped. It makes a keyspace of its own each time.
+//! The test with a cluster needs the engines that `scripts/engines up` starts and whose addresses it prints; it is
+//! skipped without them. It creates a new keyspace each time.
 
 mod place;
 mod same;
@@ -13,7 +13,7 @@ use place::Place;
 use std::process::Command;
 use store::{Accounts, Connection, Copying, Credentials, Log, NewAccount, Source, Store, Work};
 
-/// Runs the command; gives what it says, in the end or of what is wrong.
+/// Runs the command; returns its output, or its error.
 fn copy(from: &Place, to: &Place) -> Result<String, String> {
     let output = Command::new(BINARY)
         .args(["copy", "--from"])
@@ -28,7 +28,8 @@ fn copy(from: &Place, to: &Place) -> Result<String, String> {
     if output.status.success() { Ok(said) } else { Err(said) }
 }
 
-/// A source that everybody is connected to, one for each account, and connections that were removed or moved on.
+/// A source that all accounts are connected to, one source for each account, and connections that were removed or
+/// moved.
 async fn connect(store: &dyn Store, accounts: &[Account]) {
     let source = |number: u8, due| Source {
         id: SourceId([number; 16]),
@@ -57,7 +58,7 @@ async fn connect(store: &dyn Store, accounts: &[Account]) {
     }
 }
 
-/// A service of some people who do, change, delete and remove things, with keys, an application, access tokens and
+/// A service whose accounts write, change, delete and remove activities, with keys, an application, access tokens and
 /// connections.
 async fn origin(seed: u64) -> Place {
     let mut world = World::new(seed, 12).await;
@@ -128,7 +129,7 @@ async fn origin(seed: u64) -> Place {
     place
 }
 
-/// The name of somebody who is gone is not given again, and numbers go on.
+/// The name of a removed account is not given again, and account numbers continue.
 async fn names_stay_taken(target: &dyn Copying) {
     let taken = target.every_account(None, 1).await.unwrap().remove(0);
     let new = |name| NewAccount {
@@ -155,7 +156,7 @@ async fn from_one_machine_to_another() {
     let said = copy(&from, &to).unwrap();
     assert!(said.contains("nothing to do"), "{said}");
 
-    // What comes then comes after everything that the source had.
+    // New positions come after all positions of the source.
     let last = source.floor().await.unwrap();
     let next = target.append(&Work::Account { uid: Uid(1), after: None }).await.unwrap();
     assert!(next > last && next > target.oldest(Millis(0)).await.unwrap());
@@ -167,7 +168,7 @@ async fn a_copy_that_was_stopped_goes_on() {
     copy(&from, &to).unwrap();
     let target = to.open().await;
     let done = target.copied().await.unwrap().unwrap();
-    // As if it had been stopped after the third account.
+    // As if the copy had been stopped after the third account.
     let third = target.every_account(None, 3).await.unwrap().pop().unwrap().uid.0;
     let mut noted: serde_json::Value = serde_json::from_str(&done).unwrap();
     (noted["done"], noted["finished"]) = (third.into(), false.into());

@@ -1,4 +1,4 @@
-//! `kill -9` in the middle of an import: every line that was acknowledged is there once, and the store is whole.
+//! `kill -9` during an import: every acknowledged line is stored once, and the store is consistent.
 
 use super::program::succeed;
 use super::support::chance::Chance;
@@ -36,7 +36,7 @@ fn what_was_acknowledged_is_there_once() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // Slowly enough to be killed in the middle, and every time from the start.
+        // Slow enough to be killed in the middle, and from the start each time.
         let mut input = import.stdin.take().unwrap();
         let sent: Vec<String> = lines.iter().take(200 + chance.below(LINES - 200)).cloned().collect();
         let feeding = std::thread::spawn(move || sent.iter().try_for_each(|line| writeln!(input, "{line}")));

@@ -1,16 +1,17 @@
-//! The law of delivery: whatever happens in whatever order, and whatever breaks meanwhile, in the end every collection
-//! has exactly what belongs there, and whoever polled or watched has been told of it, without a hole and without a repeat.
+//! The delivery property: after any sequence of writes, follows and faults, every collection holds exactly the
+//! activities that belong to it, and every poller and stream has received each of them without a gap and without a
+//! repeat.
 //!
-//! A test is a list of steps: people write, edit, delete and follow, workers do tasks in any order and crash in the
-//! middle, writes land long after everybody gave them up, and clients look now and then. `people` does what people do
-//! and `learning` finds out what became of it, `work` does what workers do, `looks` what clients do. `naive` says what
-//! ought to be, by looking at everything there is. At the end all faults stop, everything is delivered, and `verdict`
-//! compares.
+//! A test is a list of steps: accounts write, edit, delete and follow, workers execute tasks in any order and crash,
+//! writes land long after their callers timed out, and clients read now and then. `actions` performs the accounts'
+//! actions and `reconcile` finds out whether they took effect. `workers` drives the workers and `reads` the clients.
+//! `naive_model` computes the expected collections from all known states. At the end all faults stop, everything is
+//! delivered, and `final_checks` compares.
 //!
-//! The steps come from a seed, and times come from the steps. Identifiers are made by the service, but no two
-//! activities are received in the same millisecond, so that what is random in them decides nothing: a seed always
-//! gives the same, but for the order in which a worker ends what it does at once. A sequence that fails is shortened as
-//! far as it still does, and printed with its seed.
+//! Steps come from a seed, and times come from the steps. The service creates identifiers, but no two activities are
+//! received in the same millisecond, so their random part decides nothing. A seed therefore reproduces its sequence,
+//! except for the order in which a worker finishes concurrent tasks. A failing sequence is shrunk and printed with its
+//! seed.
 
 mod clients;
 mod failures;
@@ -32,16 +33,16 @@ use seeds::Seeds;
 use sequence::Sequence;
 use std::sync::Mutex;
 
-/// How many sequences are tried, unless `DELIVERY_SEQUENCES` says otherwise.
+/// Number of sequences. `DELIVERY_SEQUENCES` overrides it.
 const SEQUENCES: u64 = 500;
 
-/// Many sequences, on all cores.
+/// Random sequences, on all cores.
 #[test]
 fn whatever_happens_everything_is_delivered_once() {
     try_all(Sequence::random);
 }
 
-/// The same where accounts change over to being pulled and back, and fall asleep and return, all the time.
+/// The same while accounts keep switching between push and pull and between dormant and active.
 #[test]
 fn by_whichever_way_everything_is_delivered_once() {
     try_all(Sequence::crossing);
@@ -65,8 +66,8 @@ pub(crate) fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect(name))
 }
 
-/// Sequences one after the other, for any number of hands. `DELIVERY_SEED` is the first seed; with
-/// `DELIVERY_REPORTS` more than one that fails is told of before the test ends.
+/// Runs sequences one after the other, shared by any number of threads. `DELIVERY_SEED` is the first seed. With
+/// `DELIVERY_REPORTS` the test collects that many failures before it ends.
 pub(crate) struct Trial {
     seeds: Seeds,
     wanted: u64,
@@ -81,7 +82,7 @@ impl Trial {
         Trial { seeds: Seeds::new(first, sequences), wanted, sequence, reports: Mutex::default() }
     }
 
-    /// Runs sequences as long as there are any.
+    /// Runs sequences until the seeds are used up.
     pub(crate) async fn run_on(&self, place: Place) {
         let mut ground = place.ground().await;
         while let Some(seed) = self.next() {

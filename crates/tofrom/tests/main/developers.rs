@@ -1,4 +1,4 @@
-//! What developers get: the description at `/openapi.json`, the page at `/docs`, and the form that tries a read.
+//! The developer pages: the description at `/openapi.json`, the page at `/docs`, and the form that tries a read.
 
 use super::support::browser::{Browser, Page};
 use super::support::client::Answer;
@@ -18,7 +18,7 @@ fn description() -> Value {
     answer.json()
 }
 
-/// An address that such a path stands for, of an account that nobody has: whatever is sent there does nothing.
+/// An address for the path, of an account that does not exist, so that no request has an effect.
 fn example(path: &str) -> String {
     path.replace("{user}", "no-such-account")
         .replace("{service}", "Flickr")
@@ -90,7 +90,7 @@ fn visit(browser: &mut Browser, target: &str) -> Page {
     browser.visit(&format!("{}{target}", Demo::shared().client.base))
 }
 
-/// Nothing on the page that its policy would not let through, no anchor twice, no link into the void.
+/// Everything on the page passes its policy, no anchor occurs twice, no link is broken.
 fn check_page(answer: &Answer) {
     let page = answer.text();
     assert_eq!(answer.header("cache-control"), Some("no-store"), "it differs for who is signed in");

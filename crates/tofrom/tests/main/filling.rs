@@ -1,4 +1,4 @@
-//! `kill -9` while a demo is filled: started again it comes to the same data as one that nobody killed.
+//! `kill -9` while a demo is filled: after a restart it has the same data as one that was not killed.
 
 use super::program::succeed;
 use super::support::demo::{BINARY, Demo};
@@ -12,13 +12,13 @@ use std::time::Duration;
 use store::Store;
 use store::sqlite::SqliteStore;
 
-/// The fact by which everything in a demo's store is dated.
+/// The fact that dates everything in a demo's store.
 const FILLED: &str = "demo-filled";
-/// Whoever has all activities has so many: what this test looks at is not nothing.
+/// An account with every activity has at least this many, so the comparison is not empty.
 const MAX_OF_THEM: usize = 1_000;
 
-/// Starts the demo with these arguments again and again, each time for a little longer, and kills it, until it gets ready.
-/// Gives back how often it was killed before.
+/// Starts the demo with these arguments repeatedly, each time for a little longer, and kills it, until it is ready.
+/// Returns the number of kills.
 pub(crate) fn kill_until_ready(first: Duration, arguments: &[&str], settings: &[(&str, &str)]) -> usize {
     let mut pause = first;
     for kills in 0.. {
@@ -53,7 +53,7 @@ pub(crate) fn kill_until_ready(first: Duration, arguments: &[&str], settings: &[
     unreachable!("it is killed until it is ready")
 }
 
-/// When that store was filled first; an empty one is filled as if it was then.
+/// The time when that store was first filled; an empty store is filled as of that time.
 pub(crate) async fn filled_at(store: &dyn Store, at: &str) -> String {
     store.set_once(FILLED, at).await.unwrap()
 }
@@ -63,13 +63,13 @@ fn filled_in_folder(folder: &Path, at: &str) -> String {
     tokio::runtime::Runtime::new().unwrap().block_on(filled_at(&store, at))
 }
 
-/// A demo that was filled in one go, as if at that time.
+/// A demo that was filled without interruption, as of that time.
 pub(crate) fn undisturbed(folder: &Folder, at: &str) -> Demo {
     assert_eq!(filled_in_folder(folder.path(), at), at);
     Demo::start(folder.path(), &[])
 }
 
-/// Every collection in both orders, page by page, without the address of the service.
+/// Every collection in both orders, page by page, without the base address.
 pub(crate) fn collections(demo: &Demo) -> Vec<(String, Vec<Value>)> {
     let base = demo.told["base_url"].as_str().unwrap();
     let accounts = demo.told["accounts"].as_array().unwrap().iter();
@@ -93,7 +93,7 @@ pub(crate) fn collections(demo: &Demo) -> Vec<(String, Vec<Value>)> {
     asked.map(read).collect()
 }
 
-/// Fails with the first collection in which they differ.
+/// Fails with the first collection that differs.
 pub(crate) fn assert_same(found: &[(String, Vec<Value>)], expected: &[(String, Vec<Value>)]) {
     assert!(expected.iter().map(|(_, all)| all.len()).sum::<usize>() > MAX_OF_THEM);
     assert_eq!(found.len(), expected.len());

@@ -1,5 +1,5 @@
-//! Random bytes: more than a hundred thousand inputs, made from good ones by chance, for everything that reads what comes
-//! from outside. `FUZZ_TIMES` multiplies that. Not a replacement for a fuzzer that follows the code's branches (`fuzz/` has the same targets for
+//! Random bytes: more than a hundred thousand mutations of valid inputs, for every parser of external input.
+//! `FUZZ_TIMES` multiplies their number. It does not replace a coverage-guided fuzzer (`fuzz/` has the same targets for
 //! one), but it runs everywhere and every time.
 
 mod seeds;
@@ -12,8 +12,8 @@ use std::fmt::Write;
 
 type Target = fn(&[u8]) -> bool;
 
-/// Runs a target on its seeds as they are, and on so many mutations of them. One in `through` must get through: where
-/// all are refused at the door, nothing behind it is tested.
+/// Runs a target on its seeds and on this many mutations of them. One in `through` must be accepted: if the first check
+/// refused all of them, the later ones would not be tested.
 fn run(seeds: &Seeds, target: Target, inputs: usize, through: usize) {
     for (number, input) in seeds.inputs.iter().enumerate() {
         try_one(target, input, &format!("seed {number}"));

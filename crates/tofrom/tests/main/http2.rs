@@ -25,7 +25,7 @@ fn a_page() {
     assert!(answer.ends_with(&by_form));
 }
 
-/// An answer that is given before the request's body came must reach the client all the same.
+/// An answer sent before the request's body arrives must still reach the client.
 #[test]
 fn an_early_answer_is_not_lost() {
     let demo = Demo::shared();

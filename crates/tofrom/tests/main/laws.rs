@@ -1,5 +1,5 @@
-//! Whatever is asked by whomever, a page is what a naive reading of everything gives; a walk gives each item once, also
-//! while items arrive; and what a walk missed, `updates` brings.
+//! Properties of reading: a page equals a naive reading of all data for every query and reader; a walk returns each
+//! item once, even while items arrive; `updates` returns everything that the walk missed.
 
 use super::support::world::{FIRST, SPAN, World};
 use model::{Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
@@ -66,7 +66,7 @@ fn ids(page: &Page) -> Vec<model::ActivityId> {
     page.items.iter().map(|item| item.state.id).collect()
 }
 
-/// 10,000 random queries over 100 random worlds.
+/// 10,000 random queries over 100 random data sets.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_is_what_a_naive_reading_gives() {
     let mut shown = 0;
@@ -89,8 +89,8 @@ async fn a_page_is_what_a_naive_reading_gives() {
     assert!(shown > 10_000, "the queries should find something: {shown}");
 }
 
-/// Walks by `next` with any page size and filter; a cursor that went through its text form and back never gives more
-/// than its query.
+/// Walks by `next` with any page size and filter; a cursor survives its text form and never returns more than its
+/// query.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_walk_gives_each_item_once() {
     for seed in 1_000..1_030 {
@@ -117,8 +117,8 @@ fn through_text(query: &FeedQuery) -> FeedQuery {
     FeedQuery::resolve(&raw, query.owner, query.collection).unwrap()
 }
 
-/// Items arrive and change between the pages of a walk. What was there from the start and stays is shown once, nothing
-/// is shown twice, and after the walk `updates` brings exactly the versions that were not shown.
+/// Items arrive and change between the pages of a walk. An item that stays is shown once, none is shown twice, and
+/// after the walk `updates` returns exactly the versions that were not shown.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_walk_and_its_updates_give_everything_once() {
     for seed in 2_000..2_040 {
@@ -191,7 +191,7 @@ async fn retention_is_a_bound_on_the_time_of_receipt() {
     }
 }
 
-/// A page has what was asked for, or all that follows, or is refused: it is never cut short silently.
+/// A page has the requested number of items or all remaining ones, or is refused: it is never cut short silently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_is_whole_or_refused() {
     const MAX_COUNT: u32 = 7;
@@ -223,7 +223,7 @@ async fn a_page_is_whole_or_refused() {
     assert!(refused > 25 && whole_pages > 25, "both happen: {refused}, {whole_pages}");
 }
 
-/// The same of `updates`.
+/// The same for `updates`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_updates_page_is_whole_or_refused() {
     const MAX_COUNT: u32 = 7;

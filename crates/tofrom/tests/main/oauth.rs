@@ -1,5 +1,5 @@
-//! OAuth 1.0a from outside: applications that sign, people who are asked, and whoever means harm, through the real
-//! HTTPS listener. What signs here was written apart from what verifies there.
+//! OAuth 1.0a from outside: applications that sign, people who consent, and attackers, through the real HTTPS listener.
+//! The signing code here is independent of the verifying code of the service.
 
 pub(crate) mod answers;
 pub(crate) mod application;

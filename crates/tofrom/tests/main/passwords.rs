@@ -1,4 +1,4 @@
-//! Passwords: which ones can be set, and that it is the same wherever one is set.
+//! Passwords: the accepted ones, and that every form applies the same rules.
 
 use super::oauth::service::{BASE, Service, password_of};
 use super::program::tofrom;
@@ -7,11 +7,11 @@ use super::support::world::Folder;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// Too short, common, a repeat, and made of the account's name.
+/// Too short, common, repetitive, and made of the account's name.
 const WEAK: [&str; 4] = ["vK7#qzR2!", "password1234", "aaaaaaaaaaaa", "zebedeezebedee"];
 const STRONG: &str = "tidal lantern quorum fig";
 
-/// Sends a form of a page that has no field of its own in it.
+/// Sends a form that has no CSRF field.
 fn send(service: &Service, address: &str, fields: &[(&str, &str)]) -> Page {
     let path = address.strip_prefix("https://feeds.example").unwrap();
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
@@ -57,7 +57,8 @@ fn weak_ones_are_refused_wherever_one_is_set() {
     for weak in WEAK {
         refused(&send(&service, &reset, &[("password", weak)]), weak);
     }
-    // A refusal used nothing up. The longest one of characters that take the most room passes through every form.
+    // A refusal does not use up the link. The longest password, of the characters with the longest encoding, passes
+    // through every form.
     let long: String = (0..1_024_u32)
         .filter_map(|n| char::from_u32(0x1_F300 + n.wrapping_mul(2_654_435_761) % 512))
         .collect();

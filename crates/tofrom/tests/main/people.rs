@@ -1,4 +1,4 @@
-//! Pages for people: whose forms count, whose sessions, and who sees what. How they look and work is shown in a browser
+//! HTML pages: CSRF protection, sessions, and visibility. Layout and behaviour are tested in a browser
 //! (`interop/pages.rs`).
 
 use super::access::example;
@@ -16,7 +16,7 @@ fn at(demo: &Demo, path: &str) -> String {
     format!("{}{path}", demo.client.base)
 }
 
-/// A browser in which somebody is signed in, and the page that came first.
+/// A browser with a signed-in account, and the first page after sign-in.
 fn signed_in(demo: &Demo, name: &str) -> (Browser, Page) {
     let mut browser = browser(demo);
     let form = browser.visit(&at(demo, "/sign-in")).form("username").unwrap();
@@ -40,7 +40,7 @@ fn no_form_does_anything_without_its_proof() {
             demo.client.send("POST", &target, &all, body.as_bytes()).status
         };
         let proof = format!("csrf={}", other.field("csrf").unwrap());
-        // A field that is missing, one that is made up, one for another form (where that is another), and another site.
+        // A missing field, an invented one, the field of another form, and another site.
         let mut tries =
             vec![send("", &[]), send("csrf=AAAA", &[]), send(&proof, &[("Origin", "https://evil.example")])];
         if other.action != target {
@@ -51,7 +51,7 @@ fn no_form_does_anything_without_its_proof() {
         forms += usize::from(tries.iter().all(|status| *status != 405));
     }
     assert!(forms > 32, "{forms} forms");
-    // After all of this nothing has happened: the session is there, and so is everybody.
+    // After all of this nothing has changed: the session and all accounts are still there.
     let mut person = person;
     let accounts = person.visit(&at(&demo, "/operator/accounts")).text();
     assert!(accounts.contains("alice") && !accounts.contains("disabled"), "{accounts}");
@@ -75,7 +75,7 @@ fn a_session_is_never_one_that_somebody_brought_along() {
     attacker.cookie = Some(planted.to_owned());
     assert!(attacker.visit(&at(demo, "/feed")).form("password").is_some());
 
-    // What it had before ends with signing in again.
+    // A new sign-in ends the earlier session.
     let before = victim.cookie.clone();
     let page = victim.submit(&form, &[("username", "bob"), ("password", demo.password("bob"))]);
     assert_eq!(page.status(), 200);
@@ -106,7 +106,7 @@ fn a_wrong_password_is_told_and_nobody_is_sent_elsewhere() {
 fn a_page_shows_what_the_api_would_and_no_more() {
     let demo = Demo::shared();
     let (mut bob, _) = signed_in(demo, "bob");
-    // Alice is private, and ops is nobody's business.
+    // Alice is private, and ops is hidden from other accounts.
     for hidden in
         ["/user/alice", "/user/dave", "/user/nobody", "/operator", "/operator/accounts", "/activity/x"]
     {
@@ -140,7 +140,7 @@ fn a_page_shows_what_the_api_would_and_no_more() {
             assert_eq!(raw.header("etag"), api.header("etag"), "{target}");
         }
     }
-    // A cookie opens pages and nothing else.
+    // A cookie is valid for pages only.
     let cookie = alice.cookie.clone().unwrap();
     assert_eq!(demo.client.get("/200909/whoami", &[("Cookie", &cookie)]).status, 401);
 }
@@ -183,7 +183,7 @@ fn a_source_is_shown_connected_paused_and_removed() {
         page.forms().into_iter().find(|form| form.action == action).unwrap_or_else(|| panic!("{action}"))
     };
     let look = form_to(&list(&mut bob), "/settings/sources/preview");
-    // What can't be says why, and what was typed is still there.
+    // A refusal gives its reason, and keeps the typed text.
     for (typed, why) in [
         ("nonsense", "This is not the address of a page or a feed"),
         ("http://127.0.0.3/x", "public"),
@@ -213,7 +213,7 @@ fn a_source_is_shown_connected_paused_and_removed() {
     let feed = bob.visit(&at(&demo, "/user/bob"));
     assert!(feed.text().contains("Day 13 at the sea"));
     assert!(feed.html().contains(&format!("<a href=\"{}\" rel=\"me nofollow\">", elsewhere.page())));
-    // Again it is what it is, and under another name it is told.
+    // Adding it again changes nothing, and adding it under another name is refused.
     let page = bob.submit(&look, &[("address", &elsewhere.feed())]);
     assert!(page.text().contains("connected to this already"), "{}", page.text());
 
@@ -230,7 +230,7 @@ fn a_source_is_shown_connected_paused_and_removed() {
     assert!(!bob.visit(&at(&demo, "/user/bob")).text().contains("at the sea"));
     for gone in ["check", "pause", "resume", "remove"] {
         let form = form_to(&list(&mut bob), "/settings/sources/preview");
-        // The proof of another form is none for this one.
+        // The CSRF field of one form is invalid for another.
         let form = super::support::browser::Form { action: format!("/settings/sources/tide/{gone}"), ..form };
         assert_eq!(bob.submit(&form, &[]).status(), 403, "{gone}");
     }

@@ -1,4 +1,4 @@
-//! The program as its users meet it: commands, their answers, their exit codes.
+//! The program as its users see it: commands, output, exit codes.
 
 use super::support::demo::BINARY;
 use super::support::world::Folder;
@@ -11,7 +11,7 @@ pub(crate) fn tofrom(folder: &Folder, arguments: &[&str], input: &str) -> Output
     tofrom_in(folder, &[arguments, &["--data", folder.path().to_str().unwrap()]].concat(), input)
 }
 
-/// Runs a command in a folder, by the settings that are there.
+/// Runs a command in a folder, with the settings there.
 pub(crate) fn tofrom_in(folder: &Folder, arguments: &[&str], input: &str) -> Output {
     tofrom_with(folder, arguments, &[], input)
 }
@@ -33,7 +33,7 @@ pub(crate) fn tofrom_with(
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that refuses its arguments does not read.
+    // A command that refuses its arguments does not read its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -42,7 +42,7 @@ pub(crate) fn succeed(folder: &Folder, arguments: &[&str], input: &str) -> Strin
     succeeded(tofrom(folder, arguments, input), arguments)
 }
 
-/// What a command printed that did well.
+/// The output of a command that succeeded.
 pub(crate) fn succeeded(output: Output, arguments: &[&str]) -> String {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {told}");
@@ -60,7 +60,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
 }
 
-/// Links are whole, and what they carry is known to the store.
+/// Links are complete, and the store knows their tickets.
 #[test]
 fn invitations_and_resets() {
     let folder = Folder::new();
@@ -255,7 +255,7 @@ fn check_says_what_is_wrong() {
     assert!(told.contains("base_uri") && told.contains("base_url"), "unknown settings are errors: {told}");
 }
 
-/// Nothing of this gets as far as asking a cluster.
+/// None of these commands connects to a cluster.
 #[test]
 fn what_is_for_a_cluster_and_what_is_for_one_machine() {
     let folder = Folder::new();
@@ -269,7 +269,7 @@ fn what_is_for_a_cluster_and_what_is_for_one_machine() {
     let cluster = "store = \"cql\"\n[cql]\nnodes = [\"127.0.0.1:1\"]\n[nats]\nservers = [\"127.0.0.1:2\"]\n";
     std::fs::write(&settings, cluster).unwrap();
     let settings = settings.to_str().unwrap();
-    // `tofrom` names a folder, which is the same as to say sqlite.
+    // `tofrom` passes a folder, which implies sqlite.
     let without_folder = |arguments: &[&str], code: i32| {
         let output = Command::new(BINARY).args(arguments).args(["--config", settings]).output().unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
@@ -354,7 +354,7 @@ fn tokens() {
     assert!(states().iter().all(|state| state.ends_with("revoked")), "{:?}", states());
 }
 
-/// A new key is put first, everything is sealed with it, and the old one can go.
+/// A new key is put first, everything is resealed with it, and the old one can be removed.
 #[test]
 fn rotating_the_secret_key() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Reading a collection through the real listener: parameters, paging, representations, manners.
+//! Reading a collection through the real listener: parameters, paging, representations, HTTP semantics.
 
 use super::support::client::read_answer;
 use super::support::demo::Demo;
@@ -9,7 +9,7 @@ const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded")
 const FOUR: [&str; 4] =
     ["application/xml", "application/atom+xml", "application/json", "application/fastinfoset"];
 
-/// Everything that next links lead to.
+/// All items that the `next` links lead to.
 fn walk(demo: &Demo, query: &str) -> Vec<serde_json::Value> {
     let headers = [("ServicePSK", demo.key("alice")), ("Accept", "application/json")];
     let mut page = demo.alice(query);

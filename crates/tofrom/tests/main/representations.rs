@@ -1,4 +1,4 @@
-//! The four representations of a page say the same, and say what is so.
+//! The four representations of a page agree with each other and with the stored data.
 
 mod atom;
 mod expected;
@@ -10,7 +10,7 @@ use expected::expected;
 use model::{Format, Start};
 use said::Said;
 
-/// What the pages had to show in all, so that a test knows whether they were worth it.
+/// What the pages contained in all, so that the test can tell whether they were varied enough.
 #[derive(Default)]
 struct Tally {
     pages: usize,

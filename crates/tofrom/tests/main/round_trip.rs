@@ -1,8 +1,8 @@
-//! What a read gives can be put back unchanged, in every representation, and then all that it said reads the same.
+//! The result of a read can be put back unchanged in every representation, and then reads the same.
 //!
-//! XML, JSON and Fast Infoset say nothing of the published time, the entry's own summary and the object's alternate
-//! link, and likes do not travel in Atom: these stay as they were at an address where there is an activity, and have
-//! their defaults where there is none.
+//! XML, JSON and Fast Infoset cannot express the published time, the entry's own summary and the object's alternate
+//! link, and Atom cannot express likes. These fields keep their values at the address of an existing activity, and have
+//! their defaults at a new one.
 
 use super::support::pages::{Scene, troublesome};
 use super::support::world::{FIRST, SPAN};
@@ -24,20 +24,20 @@ async fn what_is_read_can_be_put_back() {
         eprintln!("activity {number}");
         let raws = Format::ALL.map(|form| (form, check(&renderer, actor, &activity, form)));
         for (form, raw) in &raws {
-            // Atom has words of its own for the same.
+            // Atom expresses the same in its own words.
             assert!(*form == Format::Atom || *raw == raws[0].1, "{form:?}: {raw:?}");
         }
     }
 }
 
-/// The pages that others test may show titles that could never be put.
+/// The random pages may have titles that are too long to be put.
 fn within_limits(mut activity: Activity) -> Activity {
     let titles = activity.body.object.title.iter_mut().chain([&mut activity.body.title]);
     titles.for_each(|title| *title = title.chars().take(1_000).collect());
     activity
 }
 
-/// Gives what was read, for others to compare.
+/// Returns the parsed activity, for comparison.
 fn check(renderer: &Renderer, actor: &Account, activity: &Activity, form: Format) -> RawActivity {
     let written = |activity: &Activity| renderer.single(&activity.state, actor, &activity.body, form);
     let bytes = written(activity);
@@ -51,7 +51,7 @@ fn check(renderer: &Renderer, actor: &Account, activity: &Activity, form: Format
         put(activity, &draft, Some(&activity.body), counts_after(form, said, Some(activity.body.comments)));
     assert_eq!(back, *activity, "{form:?}");
 
-    // At another one neither, but for what Atom has no place for: there all that was said reads the same.
+    // At a new address only fields that Atom cannot express change: all others read the same.
     let mut copy = put(activity, &draft, None, counts_after(form, said, None));
     if form == Format::Atom {
         assert_eq!(written(&copy), bytes);
@@ -63,7 +63,7 @@ fn check(renderer: &Renderer, actor: &Account, activity: &Activity, form: Format
     raw
 }
 
-/// The draft of what was put where the activity stands: the address names the service's own id.
+/// The draft of a put at the activity's address, which names the service's id.
 fn judged(raw: &RawActivity, activity: &Activity) -> Draft {
     let source_id = Said::text(activity.body.source_id.as_str());
     let raw = RawActivity { source_id, ..raw.clone() };
@@ -73,7 +73,7 @@ fn judged(raw: &RawActivity, activity: &Activity) -> Draft {
     draft
 }
 
-/// The activity after the draft was put where `before` stands.
+/// The activity after the draft was put over `before`.
 fn put(activity: &Activity, draft: &Draft, before: Option<&Body>, comments: Comments) -> Activity {
     let mut after = activity.clone();
     after.body = draft.body_after(before);

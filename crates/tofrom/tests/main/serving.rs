@@ -1,4 +1,4 @@
-//! `tofrom serve` with settings of its own: what it logs, the proxy's listener, the admin listener, origins, required
+//! `tofrom serve` with various settings: the log, the proxy's listener, the admin listener, origins, required
 //! applications, changed certificates.
 
 use super::program::succeed;
@@ -20,15 +20,15 @@ pub(super) struct Serving {
     admin: SocketAddr,
 }
 
-/// A certificate for 127.0.0.1, its own authority.
+/// A self-signed certificate for 127.0.0.1.
 fn write_certificate(folder: &Path) {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-    // The key first: a pair that does not fit yet is not taken in.
+    // The key first: a pair that does not match is not loaded.
     std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
     std::fs::write(folder.join("cert.pem"), made.cert.pem()).unwrap();
 }
 
-/// How a service is served, where that matters; ports of 0 are free ones.
+/// Settings that matter for a test; port 0 means a free port.
 #[derive(Clone, Copy)]
 pub(super) struct Settings<'a> {
     pub(super) https: u16,
@@ -66,7 +66,7 @@ pub(super) fn serve_with(folder: &Folder, more: &str, with: Settings<'_>) -> Ser
         .arg(&settings)
         .arg("--data")
         .arg(folder.path())
-        // Where it listens is logged whatever else is not.
+        // The listener's address is logged at any level.
         .env("TOFROM_LOG", format!("{log},tofrom::cli=info"))
         .env("TOFROM_LOG_FORMAT", "json")
         .stderr(Stdio::piped())
@@ -105,17 +105,17 @@ impl Serving {
         Client::new(&format!("https://{}", self.https), &folder.path().join("cert.pem"))
     }
 
-    /// What `/readyz` answers.
+    /// The status of `/readyz`.
     pub(super) fn ready(&self) -> u16 {
         plain(self.admin, "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").status
     }
 
-    /// Has it stop.
+    /// Sends SIGTERM.
     pub(super) fn signal(&self) {
         Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
     }
 
-    /// Stops it and gives back all that it logged.
+    /// Stops it and returns its log.
     pub(super) fn stop(mut self) -> String {
         self.signal();
         assert!(self.child.wait().unwrap().success(), "SIGTERM is an orderly end");
@@ -229,7 +229,7 @@ fn an_application_can_be_required() {
         200
     );
 
-    // What a command writes counts while the service runs: a new key at once, a revoked one within 5 s.
+    // Commands take effect while the service runs: a new key immediately, a revoked one within 5 s.
     let second = made(&["key", "add", "alice", "--json"]);
     let headers =
         [("ServicePSK", second["key"].as_str().unwrap()), ("ServiceConsumerKey", app.as_str().unwrap())];
@@ -249,7 +249,7 @@ fn a_changed_certificate_is_taken_in() {
     write_certificate(folder.path());
     let client = serving.client(&folder);
     let changed = StealAdjustedClock::now();
-    // Until the service has it, the handshake fails: the new certificate is the only one that the client trusts.
+    // Until the service has loaded it, the handshake fails: the client trusts only the new certificate.
     loop {
         let mut stream = client.connect();
         if stream

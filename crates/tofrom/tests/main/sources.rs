@@ -1,5 +1,5 @@
-//! Sources from outside: the real program fetches from servers of this machine that have all manners, good and bad, and
-//! what comes of it is read through the real HTTPS listener. `scripts/prove-sources` kills the program meanwhile.
+//! Sources: the real program fetches from local servers with good and bad behaviour, and the results are read through
+//! the real HTTPS listener. `scripts/prove-sources` kills the program meanwhile.
 
 mod commands;
 mod each_once;

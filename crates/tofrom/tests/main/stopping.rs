@@ -1,4 +1,4 @@
-//! Stops under load: no request that reached the service fails, directly and behind nginx, on HTTP/1 and HTTP/2.
+//! Stops under load: no request that reached the service fails, directly and behind nginx, over HTTP/1 and HTTP/2.
 
 use super::program::succeed;
 use super::serving::{Settings, serve_with};
@@ -17,14 +17,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const STOPS: usize = 20;
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const PATH: &str = "/social/200909/activity/bob/from?count=20";
-/// Between two requests of one client.
+/// Pause between two requests of one client.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long the service keeps an idle connection when it stops.
+/// How long the stopping service keeps an idle connection open.
 const IDLE_GRACE: Duration = Duration::from_millis(200);
-/// For how long the clients read before the stop.
+/// How long the clients read before the stop.
 const LOAD: Duration = Duration::from_millis(400);
 
-/// What the clients of one round saw.
+/// The results of the clients of one round.
 #[derive(Default)]
 struct Seen {
     answers: AtomicUsize,
@@ -41,7 +41,7 @@ impl Seen {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Counts an answer; false if it is the proxy's own, which has nothing to pass the request on to any longer.
+    /// Counts an answer; false if it is the proxy's own, after the service has closed its listener.
     fn answer(&self, status: u16, behind_proxy: bool) -> bool {
         match status {
             200 => {
@@ -57,14 +57,14 @@ impl Seen {
     }
 }
 
-/// Reads over and over by HTTP/1.1, until no connection can be made.
+/// Reads repeatedly over HTTP/1.1, until no connection can be made.
 async fn read_by_http1(target: Target, key: String, behind_proxy: bool, seen: Arc<Seen>) {
     let ask = format!("GET {PATH} HTTP/1.1\r\nHost: {}\r\nServicePSK: {key}\r\n\r\n", target.address);
     while !seen.is_over() {
         let Ok(mut line) = target.connect(HERE).await else { return };
         let mut last_answer: Option<Instant> = None;
         loop {
-            // On a busy machine this client may stand still for longer than an idle connection stays open.
+            // On a busy machine this client may pause for longer than an idle connection stays open.
             let was_idle = last_answer.is_some_and(|at| at.elapsed() > IDLE_GRACE);
             let answer = async {
                 line.write_all(ask.as_bytes()).await?;
@@ -111,7 +111,7 @@ async fn read_answer(line: &mut (impl AsyncReadExt + Unpin)) -> io::Result<(u16,
     }
 }
 
-/// The same by HTTP/2, with several streams at once.
+/// The same over HTTP/2, with several concurrent streams.
 async fn read_by_http2(target: Target, key: String, behind_proxy: bool, seen: Arc<Seen>) {
     while !seen.is_over() {
         let Ok(requests) = target.http2(HERE).await else { return };
@@ -120,7 +120,7 @@ async fn read_by_http2(target: Target, key: String, behind_proxy: bool, seen: Ar
                 (target.clone(), key.clone(), Arc::clone(&seen), requests.clone());
             async move {
                 while !seen.is_over() {
-                    // The connection takes no more requests: a GOAWAY has come.
+                    // The connection accepts no more requests: a GOAWAY has arrived.
                     let Ok(ready) = requests.ready().await else { return true };
                     requests = ready;
                     let ask = target.request("GET", PATH, &[("ServicePSK", &key)]);
@@ -136,7 +136,8 @@ async fn read_by_http2(target: Target, key: String, behind_proxy: bool, seen: Ar
                     match whole.await {
                         Ok(status) if !seen.answer(status, behind_proxy) => return false,
                         Ok(_) => {}
-                        // Sent after the GOAWAY: it was not processed, and the next connection takes it (RFC 9113, 6.8).
+                        // Sent after the GOAWAY: it was not processed, and the client may retry it on a new connection
+                        // (RFC 9113, 6.8).
                         Err(error) if error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR) => {
                             return true;
                         }
@@ -156,7 +157,7 @@ async fn read_by_http2(target: Target, key: String, behind_proxy: bool, seen: Ar
     }
 }
 
-/// A stream of events; gives what came last, when it has ended.
+/// Reads a stream of events; returns its last bytes after its end.
 async fn watch(target: Target, key: String) -> String {
     let mut line = target.connect(HERE).await.unwrap();
     let ask = format!(
@@ -178,7 +179,7 @@ impl Drop for Nginx {
     }
 }
 
-/// nginx before the service's plain listener. It tries nothing again, so that every failure is seen.
+/// nginx in front of the service's plain listener. It does not retry, so that every failure is visible.
 fn nginx(folder: &Path, listen: u16, upstream: u16) -> Nginx {
     let text = format!(
         "daemon off; master_process off; error_log {0}/error.log; pid {0}/pid;\nevents {{ }}\nhttp {{\n\

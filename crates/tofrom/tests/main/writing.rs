@@ -1,5 +1,4 @@
-//! Writing, accounts and following from outside, through the real HTTPS listener, on a demo that only these tests
-//! change.
+//! Writing, accounts and following, through the real HTTPS listener, on a demo that only these tests change.
 
 mod accounts;
 mod batch;

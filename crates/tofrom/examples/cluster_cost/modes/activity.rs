@@ -1,4 +1,4 @@
-//! One activity of an account that very many follow: pushed to all of them, and pulled by those who read.
+//! One activity of an account with very many followers: pushed to all of them, and pulled by readers.
 
 use super::super::bare::Bare;
 use super::super::cluster::{Cluster, accounts, counted, draft};
@@ -19,7 +19,7 @@ use tofrom::following::follow;
 use tofrom::ingest::{Ingest, Outcome};
 use uuid::Uuid;
 
-/// The first one is also what is new to every follower, and meets a cold Java.
+/// The first round includes the one-time writes for every new follower, and a cold JVM.
 const ROUNDS: usize = 2;
 /// A threshold at which every change counts the followers.
 const LOWEST: usize = 1;
@@ -47,12 +47,12 @@ struct Actor {
     bare: Bare,
     account: Account,
     followers: Vec<Account>,
-    /// How many activities.
+    /// Number of activities.
     done: usize,
 }
 
 impl Actor {
-    /// Does something, and has it delivered.
+    /// Writes an activity, and delivers it.
     async fn does_something(&mut self, way: &str) {
         let (store, clock) = (&self.store, Clock::system());
         let ingest = Ingest::new(store.clone(), clock.clone());
@@ -63,14 +63,14 @@ impl Actor {
         let rules = Rules::default();
         let delivering = counted(store, deliver_pending(store.as_ref(), &clock, &rules));
         let passing = async {
-            // There is nothing else in the log.
+            // The log holds nothing else.
             while store.floor().await.unwrap() == before {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             start.elapsed()
         };
         let ((_, statements), passed) = tokio::join!(delivering, passing);
-        // Behind what is pushed the log goes on with the other followers; what is pulled ends here.
+        // After a push the log continues with the remaining followers; a pulled activity is done here.
         let all = if way == "pulled" { passed } else { start.elapsed() };
         self.done += 1;
         self.check_readers().await;
@@ -83,7 +83,7 @@ impl Actor {
         );
     }
 
-    /// Some of the followers have everything, the last one too.
+    /// A sample of the followers, including the last one, has everything.
     async fn check_readers(&self) {
         let store = &self.store;
         let accounts = AccountCache::new(store.clone());
@@ -95,7 +95,7 @@ impl Actor {
         }
     }
 
-    /// One more follows, and from then on what the account does is pulled; says what that took.
+    /// One more account follows, which switches the actor to pull; returns the cost.
     async fn changes_over(&self) -> String {
         let (store, clock) = (&self.store, Clock::system());
         let one = accounts(store, "newcomer", 1).await.remove(0);

@@ -1,4 +1,4 @@
-//! An account that nobody has read for a year is read again, beside one with the same edges that somebody always read.
+//! An account that was dormant for a year is read again, beside one with the same edges that was read all the time.
 
 use super::super::bare::Bare;
 use super::super::cluster::{Cluster, accounts, all, counted, draft};
@@ -20,19 +20,19 @@ use tofrom::feed::{Feed, FeedLimits};
 use tofrom::following::follow;
 use tofrom::ingest::{Draft, Ingest};
 
-/// Accounts that sleep, one after the other to be woken, and whom each of them follows.
+/// Dormant accounts, reactivated one after the other, and the number of their followees.
 const SLEEPERS: usize = 3;
 const FOLLOWED: usize = 500;
-/// For so long they sleep.
+/// Months of dormancy.
 const MONTHS: usize = 12;
 const MINUTE: i64 = 60 * 1_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 const MONTH: i64 = 30 * DAY;
 const IDLE_AFTER: Duration = Duration::from_hours(29 * 24);
-/// In each month one in so many changes, and one in so many takes back, what it did in the one before.
+/// Each month one in this many changes, and one in this many deletes, its activity of the month before.
 const CHANGED: usize = 6;
 const DELETED: usize = 12;
-/// On each page of a walk through everything.
+/// Page size of a walk through everything.
 const WALKED: u32 = 100;
 const AIM: f64 = 3.0;
 
@@ -78,7 +78,7 @@ pub(crate) async fn measure(cluster: &Cluster) {
     );
 }
 
-/// What first pages took.
+/// The cost of first pages.
 #[derive(Default)]
 struct First {
     statements: Vec<f64>,
@@ -95,7 +95,7 @@ impl First {
     }
 }
 
-/// Everything that an account has, in both orders.
+/// All activities of an account, in both orders.
 async fn walks(feed: &Feed, account: &Account) -> [Vec<(ActivityId, Version)>; 2] {
     let walk = async |order| {
         let mut query = FeedQuery { order, count: WALKED, ..first_page(account) };
@@ -112,13 +112,13 @@ async fn walks(feed: &Feed, account: &Account) -> [Vec<(ActivityId, Version)>; 2
     [walk(Order::Received).await, walk(Order::Published).await]
 }
 
-/// A year that passes within minutes.
+/// A year, simulated within minutes.
 struct Year {
     store: Arc<CqlStore>,
     ingest: Ingest,
     clock: Clock,
     time: Arc<AtomicI64>,
-    /// When it begins.
+    /// Start time.
     start: i64,
     followed: Vec<Account>,
     sleepers: Vec<Account>,
@@ -144,7 +144,7 @@ impl Year {
         year
     }
 
-    /// Has a first month pass, lets the sleepers fall asleep, and then has a year pass.
+    /// Simulates a first month, marks the accounts dormant, and simulates a year.
     async fn pass(&self) {
         self.month(0).await;
         mark_dormant(self.store.as_ref(), &self.sleepers, self.clock.now(), IDLE_AFTER).await.unwrap();
@@ -178,7 +178,7 @@ impl Year {
         self.time.fetch_add(MONTH, Ordering::Relaxed);
     }
 
-    /// What that one of the followed accounts does in that month.
+    /// The activity of a followee in that month.
     fn deed(&self, month: usize, number: usize) -> Draft {
         let received = Millis(self.start + month as i64 * MONTH + (1 + number as i64) * MINUTE);
         // Another order than that of receipt.

@@ -1,4 +1,4 @@
-//! The law of delivery on the cluster: the same sequences, the same verdict.
+//! The delivery property on the cluster: the same sequences, the same checks.
 
 use super::super::delivery::ground::Place;
 use super::super::delivery::sequence::Sequence;
@@ -6,9 +6,9 @@ use super::super::delivery::{Trial, setting};
 use super::{RUNTIME, prepared};
 use std::sync::{Mutex, PoisonError};
 
-/// How many sequences are tried, unless `DELIVERY_CLUSTER_SEQUENCES` says otherwise.
+/// Number of sequences. `DELIVERY_CLUSTER_SEQUENCES` overrides it.
 const SEQUENCES: u64 = 20;
-/// Most of the time is spent on waiting for disks, so that many can wait at once.
+/// Most of the time is spent waiting for disks, so many lanes can run concurrently.
 const LANES: u8 = 16;
 
 #[test]
@@ -22,7 +22,7 @@ fn the_law_of_delivery_holds_by_whichever_way() {
 }
 
 fn try_all(sequence: fn(u64, i64) -> Sequence) {
-    // One after the other: they use the same lanes.
+    // The tests share the lanes, so they run one after the other.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if prepared().is_none() {

@@ -1,5 +1,5 @@
-//! Two processes that answer and two that deliver, on one cluster: whoever asks by turns can't tell that they are
-//! two.
+//! Two API processes and two workers on one cluster: a client that alternates between the API processes sees one
+//! service.
 
 use super::super::delivery::setting;
 use super::super::oauth::answers::refused;
@@ -23,11 +23,11 @@ use store::Accounts;
 use store::cql::CqlStore;
 
 const JSON: &str = "application/json";
-/// How long something may take until it is so everywhere.
+/// Time limit for a change to become visible everywhere.
 const EVERYWHERE: Duration = Duration::from_secs(5);
-/// How long it may take until a stream tells of it.
+/// Time limit for a change to reach a stream.
 const TOLD: Duration = Duration::from_secs(2);
-/// The lines of a stream may come a little late on a busy machine; a line without an end is none.
+/// Lines of a stream may be late on a busy machine. A line without an end does not count.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 struct Stage {
@@ -36,20 +36,20 @@ struct Stage {
     engines: Engines,
 }
 
-/// Somebody, with a key that writes.
+/// An account with a key that writes.
 struct Person {
     name: String,
     key: String,
     key_id: String,
 }
 
-/// All tests share the processes; each has people of its own.
+/// All tests share the processes; each has its own accounts.
 fn stage() -> Option<&'static Stage> {
     static STAGE: OnceLock<Stage> = OnceLock::new();
     let engines = prepared()?;
     Some(STAGE.get_or_init(|| {
         let engines = engines.on_stream("box");
-        // A stream that is there is taken as it is; the service itself would have much room kept free for it.
+        // An existing stream is used as it is; the service itself would reserve much more space for it.
         RUNTIME.block_on(CqlStore::open(&engines.nodes, &engines.servers)).unwrap();
         let settings = settings(&engines);
         let start = |role| {
@@ -65,7 +65,7 @@ fn stage() -> Option<&'static Stage> {
 pub(super) fn settings(engines: &Engines) -> String {
     let Engines { nodes, servers } = engines;
     let secret = BASE64_STANDARD.encode([7; 32]);
-    // The accounts of other tests are long ago, and would be let fall asleep.
+    // Accounts of other tests lie far in the past, and would become dormant.
     format!(
         "store = \"cql\"\nsecret_keys = [{secret:?}]\nfanout.idle_after = \"off\"\ncql.nodes = {:?}\n\
          cql.keyspace = {:?}\nnats.servers = {:?}\nnats.monitor = {:?}\nnats.stream = {:?}\n",
@@ -73,14 +73,14 @@ pub(super) fn settings(engines: &Engines) -> String {
     )
 }
 
-/// A name that nobody has yet on the cluster.
+/// A name that is not taken on the cluster.
 fn fresh(what: &str) -> String {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let millis = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
     format!("{what}-{millis}-{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Waits until it is so, for as long as that may take.
+/// Polls until the value equals `expected`, for as long as a change may take.
 fn becomes<T: PartialEq + std::fmt::Debug>(expected: T, look: impl Fn() -> T) {
     steal_adjusted_clock::becomes(EVERYWHERE, expected, look);
 }
@@ -95,7 +95,7 @@ impl Stage {
         Person { key: text("key"), key_id: text("id"), name }
     }
 
-    /// One of the processes is asked; the number goes around.
+    /// Sends a request to one of the processes; the number wraps around.
     fn ask(&self, at: usize, method: &str, target: &str, who: &Person, body: Option<&Value>) -> Answer {
         let body = body.map(Value::to_string).unwrap_or_default();
         let headers = [("ServicePSK", who.key.as_str()), ("Accept", JSON), ("Content-Type", JSON)];
@@ -116,7 +116,7 @@ impl Stage {
         titles(&self.ask(at, "GET", &target, who, None))
     }
 
-    /// A stream of what reaches somebody, line by line.
+    /// A stream of an account's collection, line by line.
     fn stream(&self, at: usize, who: &Person, query: &str, last: Option<&str>) -> Receiver<String> {
         let client: Client = self.apis[at % 2].client.clone();
         let last = last.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default();
@@ -148,7 +148,7 @@ fn titles(page: &Answer) -> Vec<String> {
     page.activities().iter().map(|one| one["Title"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Waits for a line with these words.
+/// Waits for a line that contains these words.
 fn line_with(lines: &Receiver<String>, words: &str, within: Duration) -> String {
     let started = StealAdjustedClock::now();
     let mut seen = Vec::new();
@@ -245,7 +245,7 @@ fn what_ends_at_one_ends_at_the_other() {
     becomes([401, 401], || [seen(0, &one), seen(1, &one)]);
 }
 
-/// `ORACLE_CLUSTER_SEQUENCES` says how many sequences are tried.
+/// `ORACLE_CLUSTER_SEQUENCES` is the number of sequences.
 #[test]
 fn the_names_in_to_tell_nothing_at_either() {
     let Some(stage) = stage() else { return };

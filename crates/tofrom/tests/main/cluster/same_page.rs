@@ -1,5 +1,5 @@
-//! The same page on both engines: what people do is done on one machine and on the cluster with the same identifiers
-//! at the same times, and whoever reads can't tell which one they read.
+//! The same pages on both engines: the same actions run on one machine and on the cluster with the same identifiers at
+//! the same times, and every read gives the same result.
 
 use super::super::delivery::ground::{Ground, Place};
 use super::super::delivery::seeds::Seeds;
@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tofrom::feed::Item;
 
-/// How many sequences are tried, unless `SAME_PAGE_SEQUENCES` says otherwise.
+/// Number of sequences. `SAME_PAGE_SEQUENCES` overrides it.
 const SEQUENCES: u64 = 10;
-/// Where accounts change over and fall asleep.
+/// Number of sequences in which accounts switch fan-out mode and become dormant.
 const CROSSING: u64 = 20;
-/// Lanes that no other test has.
+/// Lanes that no other test uses.
 const LANES: std::ops::Range<u8> = 100..108;
 
 type Differs = String;
@@ -34,7 +34,7 @@ fn they_show_the_same_by_whichever_way() {
 }
 
 fn try_all(count: u64, sequence: fn(u64, i64) -> Sequence) {
-    // One after the other: they use the same lanes.
+    // The tests share the lanes, so they run one after the other.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if prepared().is_none() {
@@ -73,17 +73,17 @@ fn try_all(count: u64, sequence: fn(u64, i64) -> Sequence) {
     assert!(whole * 2 > tried, "of {tried} sequences {whole} went without trouble");
 }
 
-/// The same done on both.
+/// The same sequence on both engines.
 struct Both<'a> {
     stages: [Stage<'a>; 2],
     chance: Chance,
 }
 
-/// Gives whether updates could be compared too.
+/// Returns whether updates could be compared too.
 async fn same(sequence: Sequence, tried: u64, other: &Ground) -> Result<bool, Differs> {
     let one = &Ground::new();
     let Sequence { seed, first, .. } = sequence;
-    // No two tests of this process make the same identifiers, nor do they when they try again: they share a cluster.
+    // Identifiers are unique among the tests and retries of this process, because they share a cluster.
     let drawn = (seed << 1 | u64::from(sequence.rules.pull_above.is_some())) ^ tried << 17;
     [one, other].iter().for_each(|ground| ground.draw_anew(drawn));
     let mut stages = [
@@ -98,8 +98,8 @@ async fn same(sequence: Sequence, tried: u64, other: &Ground) -> Result<bool, Di
     let mut sync_tokens = Vec::new();
     for step in sequence.steps.iter().filter_map(undisturbed) {
         for stage in &mut both.stages {
-            // What is done while the followees of somebody who falls asleep get to know of it is pushed, or comes when
-            // they return: which of the two is nobody's to say.
+            // An activity written while an account becomes dormant is pushed, or arrives with the catch-up. Both are
+            // right.
             let falls_asleep = matches!(step, Step::Sleep { .. });
             if falls_asleep {
                 stage.work_until_all_is_done().await;
@@ -114,12 +114,12 @@ async fn same(sequence: Sequence, tried: u64, other: &Ground) -> Result<bool, Di
         }
     }
     for stage in &mut both.stages {
-        // Likewise what an edge brings along while its follower returns: at the place of the edge, or of the return.
+        // Likewise a backfill while its follower catches up: it arrives at the position of the edge or of the catch-up.
         stage.work_until_all_is_done().await;
         stage.settle().await?;
     }
     both.compare_pages().await?;
-    // What an engine that was too slow made stand in the log twice is told after sync_tokens that it came before.
+    // A slow engine may have logged a task twice; its arrivals then come after sync tokens that they should precede.
     let calm = both.stages.iter().all(|stage| stage.logged_twice.is_empty());
     if calm {
         for (owner, sync_tokens) in sync_tokens {
@@ -129,7 +129,7 @@ async fn same(sequence: Sequence, tried: u64, other: &Ground) -> Result<bool, Di
     Ok(calm)
 }
 
-/// What people do, and nothing that goes wrong: where something does, engines may differ in what they tell twice.
+/// The step without its faults: after a fault the engines may differ in repeated arrivals.
 fn undisturbed(step: &Step) -> Option<Step> {
     match step {
         Step::Person { who, deed, .. } => {
@@ -142,7 +142,7 @@ fn undisturbed(step: &Step) -> Option<Step> {
     }
 }
 
-/// An item as it is on both: accounts have numbers of their own on each.
+/// An item in a form that is equal on both engines: account numbers differ.
 fn told(stage: &Stage<'_>, item: &Item) -> String {
     let account = |uid: Uid| stage.naive.accounts.iter().position(|account| account.uid == uid);
     let State { actor, addressed, .. } = &item.state;
@@ -152,7 +152,7 @@ fn told(stage: &Stage<'_>, item: &Item) -> String {
     format!("{state:?} of {:?} for {addressed:?}", account(*actor))
 }
 
-/// A body as it is on both: an account's name is replaced by its number in the sequence.
+/// A body in a form that is equal on both engines: account names are replaced by their numbers in the sequence.
 fn numbered(stage: &Stage<'_>, body: Body) -> (Body, Vec<Option<usize>>) {
     let number = |name: &AccountName| stage.naive.accounts.iter().position(|account| account.name == *name);
     let to = body.to.iter().map(number).collect();
@@ -160,7 +160,7 @@ fn numbered(stage: &Stage<'_>, body: Body) -> (Body, Vec<Option<usize>>) {
 }
 
 impl Both<'_> {
-    /// Where updates begin for everybody, now that everything is delivered.
+    /// The start of updates for every account, now that everything is delivered.
     async fn sync_tokens(&mut self) -> Vec<(usize, [SyncToken; 2])> {
         for stage in &mut self.stages {
             stage.work_until_all_is_done().await;
@@ -209,7 +209,7 @@ impl Both<'_> {
         self.compare(owner, owner, asked).await
     }
 
-    /// All pages from there on, with bodies.
+    /// Compares all pages from there on, with bodies.
     async fn compare(&self, reader: usize, owner: usize, asked: [FeedQuery; 2]) -> Result<(), Differs> {
         let [one, other] = asked;
         let here = walk(&self.stages[0], reader, owner, one.clone()).await?;
@@ -224,7 +224,7 @@ impl Both<'_> {
     }
 }
 
-/// The sync_token of whoever has seen everything.
+/// The sync token of a reader who has seen everything.
 async fn sync_token(stage: &Stage<'_>, owner: usize) -> SyncToken {
     let owner = stage.naive.account(owner).uid;
     let nothing =
@@ -250,7 +250,7 @@ async fn walk(
             found.into_iter().map(|one| one.map(|one| (one.state.version, numbered(stage, one.body))));
         let items = page.items.iter().zip(bodies);
         walked.extend(items.map(|(item, body)| format!("{} {body:?}", told(stage, item))));
-        // Where pages end is part of what is shown.
+        // Page boundaries are compared too.
         walked.push("page".to_owned());
         let Some(start) = page.next else { return Ok(walked) };
         next = next.from(start);

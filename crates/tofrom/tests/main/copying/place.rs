@@ -1,4 +1,4 @@
-//! Where a service can be: a folder or a keyspace, with a file of settings.
+//! A place for a service: a folder or a keyspace, with a settings file.
 
 use super::super::cluster::{Engines, engines, make_tables};
 use super::super::support::world::Folder;
@@ -15,7 +15,7 @@ use tofrom::config::RawConfig;
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 pub(super) const OTHER_KEY: &str = "ISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0A=";
 
-/// A secret sealed with the key that all places have.
+/// A secret sealed with the key that all locations share.
 pub(super) fn sealed(context: &str) -> Vec<u8> {
     SecretKeys::parse([KEY]).unwrap().seal(b"secret", context).unwrap()
 }
@@ -25,7 +25,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A folder that becomes a store, with the secret key in it.
+    /// A folder for a store, with the secret key in it.
     pub(super) fn folder() -> Place {
         let folder = Folder::new();
         std::fs::write(folder.path().join("settings.toml"), "data_dir = \".\"\n").unwrap();
@@ -35,7 +35,7 @@ impl Place {
         Place { folder }
     }
 
-    /// A keyspace of its own, with its tables; `None` where there is no cluster.
+    /// A new keyspace with its tables; `None` without a cluster.
     pub(super) async fn cluster() -> Option<Place> {
         let Engines { nodes: Nodes { nodes, keyspace, .. }, servers: Servers { servers, .. } } = engines()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();

@@ -1,4 +1,4 @@
-//! Whether two stores are the same service to everybody.
+//! Whether two stores hold the same service for every account.
 
 use super::super::support::world::{FIRST, SPAN};
 use model::{
@@ -50,7 +50,7 @@ async fn everybody(store: &dyn Copying) -> Vec<Account> {
     }
 }
 
-/// Everything that the store has of an account, in words.
+/// Everything that the store holds of an account, as text.
 async fn own(store: &dyn Copying, uid: Uid) -> Vec<String> {
     let mut all = vec![format!("{:?}", store.keys_of(uid).await.unwrap())];
     all.push(format!("{:?}", store.picture(uid).await.unwrap().map(|one| (one.version, one.sizes))));
@@ -80,7 +80,7 @@ async fn own(store: &dyn Copying, uid: Uid) -> Vec<String> {
             all.push(format!("{one:?} {entry:?}"));
         }
     }
-    // Those that there is an entry of: no others can be.
+    // Activities without an entry cannot exist.
     let ids: Vec<_> =
         entries(store, uid, EntryReason::Followed).await.iter().map(|e| (e.id, e.received)).collect();
     all.push(format!("{:?}", store.removed(uid, &ids).await.unwrap()));
@@ -104,7 +104,7 @@ async fn activity(store: &dyn Copying, id: ActivityId) -> String {
     format!("{state:?} {body:?} {prior:?} {claim:?}")
 }
 
-/// Shows pages of a store.
+/// Renders pages of a store.
 struct Shown {
     feed: Feed,
     renderer: Renderer,
@@ -115,7 +115,7 @@ impl Shown {
         let store = Arc::clone(store) as Arc<dyn Store>;
         let now = Clock::from(|| Millis(FIRST + i64::try_from(SPAN).unwrap()));
         let accounts = AccountCache::new(Arc::clone(&store));
-        // A cluster of tests may be slow, and that is not what is tested here.
+        // A test cluster may be slow, and speed is not tested here.
         let limits = FeedLimits { deadline: Duration::from_secs(300), ..FeedLimits::default() };
         Shown {
             feed: Feed::new(store, accounts, now, limits),
@@ -131,14 +131,14 @@ impl Shown {
         let mut items = page.items.clone();
         let remembered = self.renderer.remembered(&items, format);
         let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
-        // Links carry sync_tokens, and those are each store's own.
+        // Links carry sync tokens, which differ between stores.
         let links = vec![("self", format!("https://feed.example/{}", query.collection.as_str()))];
         let view = PageView { owner, collection: query.collection, links: &links };
         self.renderer.page(&view, &items, remembered, &bodies, format)
     }
 }
 
-/// Walks through a collection in both stores, in the second one once more by the links that the first one gave.
+/// Walks through a collection in both stores, and in the second one again by the cursors of the first.
 async fn same_walk(
     one: &Shown,
     other: &Shown,
@@ -170,7 +170,7 @@ async fn same_walk(
         }
         assert_eq!(sort_key(&page), sort_key(&by_own));
         assert_eq!(sort_key(&page), sort_key(&by_link));
-        // What was seen of the one store says nothing of the other.
+        // A sync token of one store has expired in the other.
         assert!(other.feed.has_expired(&page.sync_token).await.unwrap(), "{:?}", page.sync_token);
         assert!(!other.feed.has_expired(&by_own.sync_token).await.unwrap(), "{:?}", by_own.sync_token);
         assert!(by_own.sync_token != SyncToken::default());

@@ -1,5 +1,5 @@
-//! Those who look: pollers, who walk a collection and then ask for updates, and streams, who walk it and then are told
-//! what happens. Each keeps what it was shown, and beside it what it ought to see by the naive model.
+//! Clients: pollers walk a collection and then request updates; streams walk it and then receive events. Each records
+//! the items it was shown, and beside them the items that the naive model expects.
 
 use super::learning::Change;
 use super::naive::Naive;
@@ -17,12 +17,12 @@ pub(crate) enum Sort {
 /// A version of an activity.
 pub(crate) type Seen = (ActivityId, Version);
 
-/// How something came into a client's sight.
+/// How an activity became visible to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Came {
-    /// By something that arrives: the client must be shown it.
+    /// It arrived: the client must be shown it.
     ByArrival,
-    /// By a change of who may see what, which brings nothing: a stream is told to look anew, a poller is not.
+    /// Its visibility changed, which causes no arrival: a stream is told to resync, a poller is not.
     Silently,
 }
 
@@ -30,21 +30,22 @@ pub(crate) struct Client {
     pub(crate) sort: Sort,
     pub(crate) uid: Uid,
     pub(crate) query: FeedQuery,
-    /// What it may see now.
+    /// Versions that the client may see now.
     pub(crate) visible: HashMap<Seen, Came>,
-    /// How often that came into its sight.
+    /// How often each version became visible.
     pub(crate) came: HashMap<Seen, usize>,
-    /// What was in the collection at some time.
+    /// Activities that have ever been in the collection.
     was_there: HashSet<ActivityId>,
-    /// What was open to its reader at some time, had everybody been public and had they followed the owner.
+    /// Activities that the reader could ever have read if all actors had been public and the reader had followed the
+    /// owner.
     was_open: HashSet<ActivityId>,
-    /// How often it was shown what.
+    /// How often each version was shown.
     pub(crate) shown: HashMap<Seen, usize>,
-    /// The collection as far as it was told.
+    /// The collection as the client knows it.
     pub(crate) view: BTreeMap<ActivityId, Version>,
-    /// Where it goes on; `None` before its first look.
+    /// Where the client continues; `None` before its first read.
     pub(crate) start: Option<Start>,
-    /// As whom it looked the last time.
+    /// The reader's relation to the owner at the last read.
     pub(crate) reader: Option<Reader>,
 }
 
@@ -74,7 +75,7 @@ impl Client {
         }
     }
 
-    /// Something changed: notes what comes into sight by it, and what goes.
+    /// Updates the expectation after a change.
     pub(crate) fn notice(&mut self, naive: &Naive, change: Change) {
         let owner = self.query.owner;
         let came = match change {
@@ -98,7 +99,7 @@ impl Client {
                 self.was_open.insert(state.id);
             }
             let visible = there && may_see(reader, owner, state, actor);
-            // An older version is not there any more, and perhaps not even this one.
+            // Older versions are no longer visible, and perhaps this one is not either.
             self.visible.retain(|(id, version), _| *id != state.id || visible && *version == state.version);
             if visible && !self.visible.contains_key(&seen) {
                 self.visible.insert(seen, came);
@@ -107,8 +108,8 @@ impl Client {
         }
     }
 
-    /// It is told that something is not there any more: it must have been there, and open to this reader, but perhaps not
-    /// at the same time. Between two looks of a stream there may be many versions, and nobody keeps them all.
+    /// Handles a retraction: the activity must have been in the collection and readable at some time, but not
+    /// necessarily at the same time. A stream may skip versions between two reads, and no history of them is kept.
     pub(crate) fn lose(&mut self, id: ActivityId) -> Result<(), Broken> {
         if !self.was_there.contains(&id) || !self.was_open.contains(&id) {
             return Err(format!("{self} is told of the end of {id}, which it never could see"));

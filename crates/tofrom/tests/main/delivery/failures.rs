@@ -1,5 +1,5 @@
-//! What the worker does with tasks that fail: it tries them ever more rarely, gives them up in the end, and lets nobody
-//! else wait for them.
+//! Failing tasks: the worker retries them with growing pauses, turns them into dead letters in the end, and never
+//! blocks other tasks.
 
 use super::clients::Sort;
 use super::ground::{FIRST, Ground};
@@ -15,12 +15,12 @@ const ANN: usize = 0;
 const BOB: usize = 1;
 const CORA: usize = 2;
 
-/// How often a task is tried.
+/// Attempts before a task becomes a dead letter.
 const ATTEMPTS: usize = 10;
 /// The longest pause between two attempts, in milliseconds.
 const LONGEST_PAUSE: i64 = 5 * 60 * 1_000;
 
-/// Three accounts; Bob polls what reaches him, and Cora what she does.
+/// Three accounts; Bob polls his `to`, Cora her `from`.
 async fn stage(ground: &Ground) -> Stage<'_> {
     let looker = |owner, collection| Looker {
         sort: Sort::Poller,
@@ -36,7 +36,7 @@ async fn stage(ground: &Ground) -> Stage<'_> {
     stage
 }
 
-/// Both look; gives how much they have been shown so far.
+/// Both clients read; returns the number of items each was shown so far.
 async fn look(stage: &mut Stage<'_>) -> (usize, usize) {
     for client in 0..2 {
         stage.look(client, 10, true, None).await.unwrap();
@@ -51,7 +51,7 @@ async fn write(stage: &mut Stage<'_>, who: usize, address: usize, to: &[usize]) 
     stage.step(&step).await.unwrap();
 }
 
-/// From now on nothing can be brought to anybody; what is for nobody needs no bringing. Counts the attempts.
+/// From now on every delivery fails. A task without recipients needs no delivery. Returns the number of attempts.
 fn break_deliveries(ground: &Ground) -> Arc<AtomicUsize> {
     let attempts = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&attempts);
@@ -68,7 +68,8 @@ async fn work(ground: &Ground) -> usize {
     deliver_pending(ground.worker.as_ref(), &ground.clock, &Rules::default()).await.unwrap()
 }
 
-/// Works until the failing task is tried again; gives how long that took, to the millisecond if that is `expected`.
+/// Works until the failing task is tried again; returns the elapsed time, exact to the millisecond if it equals
+/// `expected`.
 async fn pause(ground: &Ground, attempts: &AtomicUsize, expected: Option<i64>) -> i64 {
     let (before, began) = (attempts.load(Ordering::Relaxed), ground.now().0);
     ground.pass(expected.map_or(0, |millis| millis - 1));
@@ -132,7 +133,7 @@ async fn what_waits_for_its_time_holds_nobody_up() {
     assert_eq!(look(&mut stage).await, (2, 1), "and so is the other when its time has come");
 }
 
-/// More of them than a worker takes at once.
+/// More tasks than a worker takes in one batch.
 #[tokio::test]
 async fn many_that_wait_for_their_time_hold_nobody_up() {
     const MANY: usize = 300;

@@ -1,4 +1,4 @@
-//! Where sequences happen: one store for many of them, with fresh accounts each.
+//! The store that sequences run on: one for many sequences, with fresh accounts each.
 
 use super::super::cluster::{self, Engines};
 use super::super::support::chance::Chance;
@@ -19,21 +19,21 @@ use tofrom::clock::Clock;
 use tofrom::feed::{Feed, FeedLimits};
 use tofrom::ingest::{Ingest, Randomness};
 
-/// When every sequence begins.
+/// The time at which every sequence starts.
 pub(crate) const FIRST: i64 = 1_794_696_000_000;
-/// On a cluster there is more than this process put there.
+/// A cluster holds data of earlier processes too, so its sequences start at the present time.
 static BEGAN: LazyLock<i64> = LazyLock::new(|| Clock::system().now().0);
 static GROUNDS: AtomicU64 = AtomicU64::new(0);
-/// How often something is done once more if the engine was too busy to answer.
+/// Retries after an engine was too busy to answer.
 const AGAIN: u64 = 5;
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// Which store sequences are run on.
+/// The store that sequences run on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
-    /// A file for each ground.
+    /// One file for each test bed.
     File,
-    /// The cluster that all share; each lane has a log and a time of its own.
+    /// The shared cluster; each lane has its own log and time range.
     Cluster { lane: u8 },
 }
 
@@ -45,8 +45,8 @@ impl Place {
         }
     }
 
-    /// Does something on that ground. Where the engine gave no answer it is done again, on new ground, and told how often
-    /// it was done before. Ground on which it failed is given up: what is left there must not trouble what comes next.
+    /// Runs `f` on the test bed. If the engine did not answer, `f` runs again on a new test bed and is given the number
+    /// of earlier tries. A test bed with a failed run is discarded: its leftovers must not disturb the next run.
     pub(crate) async fn judge<T>(
         self,
         mut ground: Ground,
@@ -66,8 +66,8 @@ impl Place {
         }
     }
 
-    /// When sequences begin there. What waits for its time in a cluster waits in one table, so that lanes must not
-    /// come near each other; and long ago nothing is that the services of other tests would look after.
+    /// The time at which sequences start. Scheduled tasks of a cluster share one table, so lanes must be far apart.
+    /// They lie far in the past, where the services of other tests ignore them.
     pub(crate) fn first(self) -> i64 {
         match self {
             Place::File => FIRST,
@@ -76,21 +76,21 @@ impl Place {
     }
 }
 
-/// Something that was done on a ground came to no good end.
+/// A run that failed.
 pub(crate) struct Failed {
     pub(crate) why: Broken,
-    /// The engine itself gave no answer to some call. A busy cluster does what it was told then whenever it likes, which
-    /// no sequence reckons with: nothing is proven.
+    /// The engine did not answer some call. A busy cluster may still apply the write at any later time, which no
+    /// sequence expects, so the run proves nothing.
     pub(crate) unanswered: bool,
 }
 
-/// A store, a node that takes in and reads, and a worker; each of the two may break by itself.
+/// A store, a node that accepts and reads, and a worker. Node and worker fail independently.
 pub(crate) struct Ground {
-    /// As the worker has it, so that what is taken from its log can be dealt to the worker.
+    /// The worker's view, so that tasks taken from its log can be dealt to the worker.
     pub(crate) store: Arc<dyn Store>,
     pub(crate) node: Arc<Faulty>,
     pub(crate) worker: Arc<Faulty>,
-    /// The one behind `store`.
+    /// The fault-free store behind `store`.
     plain: Arc<Faulty>,
     pub(crate) accounts: AccountCache,
     pub(crate) ingest: Ingest,
@@ -109,8 +109,8 @@ impl Ground {
         Ground { _folder: Some(folder), ..Ground::over(Arc::clone(&store) as Arc<dyn Store>, store) }
     }
 
-    /// Node and worker are processes of their own there. The log of a lane is used again by the next one, because
-    /// only the store knows how logs are made; whatever is left in it is thrown away.
+    /// Node and worker are separate processes there. A lane reuses its log for the next sequence, because only the
+    /// store can create logs; leftover tasks are discarded.
     pub(crate) async fn on_cluster(engines: &Engines, lane: u8) -> Ground {
         let Engines { nodes, servers } = engines.on_stream(&format!("law_{lane}"));
         let node = Arc::new(insist(async || CqlStore::open(&nodes, &servers).await).await);
@@ -138,7 +138,7 @@ impl Ground {
             Ok(())
         });
         let accounts = AccountCache::new(node.clone());
-        // A machine that is busy with other tests breaks no law.
+        // A busy machine is no violation.
         let limits = FeedLimits { deadline: Duration::from_secs(120), ..FeedLimits::default() };
         Ground {
             ingest: Ingest::new(node.clone(), clock.clone()).with_randomness(randomness),
@@ -155,7 +155,7 @@ impl Ground {
         }
     }
 
-    /// Does something here; whoever panics has failed.
+    /// Runs a future; a panic counts as a failure.
     pub(crate) async fn judge<T>(&self, run: impl Future<Output = Result<T, Broken>>) -> Result<T, Failed> {
         let unanswered =
             || [&self.node, &self.worker, &self.plain].iter().map(|store| store.unplanned()).sum::<usize>();
@@ -173,24 +173,25 @@ impl Ground {
         self.time.store(millis, Ordering::Relaxed);
     }
 
-    /// The time goes on by so much, or back.
+    /// Moves the clock forward, or back if negative.
     pub(crate) fn pass(&self, millis: i64) {
         self.time.fetch_add(millis, Ordering::Relaxed);
     }
 
-    /// From now on identifiers are drawn anew: the same on every ground where this process does that with that seed.
+    /// Restarts the generation of identifiers: the same seed gives the same identifiers on every test bed of this
+    /// process.
     pub(crate) fn draw_anew(&self, seed: u64) {
         *self.chance.lock().unwrap() = drawn_by(u64::MAX - seed);
     }
 
-    /// A name that nobody had before.
+    /// A name that is not taken.
     pub(crate) fn fresh_name(&self) -> String {
         static NAMES: AtomicU64 = AtomicU64::new(0);
         format!("person-{}-{}", *BEGAN, NAMES.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// Asks an engine that may be busy, again if need be.
+/// Calls an engine that may be busy, with retries.
 pub(crate) async fn insist<T>(ask: impl AsyncFn() -> store::Result<T>) -> T {
     for _ in 0..10 {
         if let Ok(answer) = ask().await {
@@ -201,7 +202,7 @@ pub(crate) async fn insist<T>(ask: impl AsyncFn() -> store::Result<T>) -> T {
     ask().await.unwrap()
 }
 
-/// Identifiers that nobody draws by another number, nor another process by any.
+/// A generator of identifiers that differ for every number and every process.
 fn drawn_by(number: u64) -> Chance {
     Chance::new(number.rotate_left(44) ^ BEGAN.unsigned_abs())
 }

@@ -1,24 +1,24 @@
-//! What became of what people did. Where a fault left that open, the store's states say it; entries are never asked.
-//! It must be one of the two things that it can be, done or not done, and done if it was acknowledged.
+//! Finds out whether actions took effect. Where a fault left that open, the states in the store decide; entries are
+//! never consulted. An action either took effect or did not, and it did if it was acknowledged.
 
 use super::people::{burst, source};
 use super::sequence::{Broken, Stage};
 use super::steps::Deed;
 use model::{Account, Edge, State, Uid, Visibility};
 
-/// What changed, by how those who look learn of it.
+/// A change, by the way in which clients learn of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// An activity: it arrives where it belongs.
     Activity,
-    /// An edge of this account: what it brings arrives in the account's own collections. What else the account may
-    /// see by it does not.
+    /// An edge of this account: its backfill arrives in the account's own collections. Other activities that it makes
+    /// visible do not arrive.
     Edge(Uid),
     /// An account's setting: nothing arrives.
     Account,
 }
 
-/// What a write wants to stand at an address.
+/// The expected content of an address after a write.
 struct Wanted {
     visibility: Visibility,
     addressed: Vec<Uid>,
@@ -33,7 +33,7 @@ impl Wanted {
 }
 
 impl Stage<'_> {
-    /// Takes over what became of a deed; `done` if it was acknowledged.
+    /// Copies the outcome of an action into the model; `done` if it was acknowledged.
     pub(super) async fn learn(&mut self, person: &Account, deed: &Deed, done: bool) -> Result<(), Broken> {
         match deed {
             Deed::Write { address, to, visibility, .. } => {
@@ -121,12 +121,12 @@ impl Stage<'_> {
         Err(format!("acknowledged: {done}, but at the address stands {after:?}"))
     }
 
-    /// Takes over what stands at an address.
+    /// Copies the content of an address into the model.
     async fn learn_address(&mut self, actor: Uid, address: usize) -> Result<(), Broken> {
         let store = &self.ground.store;
         let Some(claim) = store.claim(&source(actor, address)).await.unwrap() else { return Ok(()) };
         let before = self.naive.addresses.insert((actor, address), claim.id);
-        // Where something else stands now, the old one has ended.
+        // If the address holds another activity now, the old one has ended.
         let ids: Vec<_> = before.into_iter().filter(|id| *id != claim.id).chain([claim.id]).collect();
         let mut changed = false;
         for state in store.states(&ids).await.unwrap().into_iter().flatten() {
@@ -197,7 +197,7 @@ impl Stage<'_> {
         self.notice(Change::Activity);
     }
 
-    /// Takes over everything: some write landed late.
+    /// Copies everything into the model after a late write.
     pub(super) async fn learn_all(&mut self) -> Result<(), Broken> {
         self.learn_accounts().await;
         self.learn_edges().await;

@@ -1,4 +1,4 @@
-//! How clients look.
+//! How clients read.
 
 use super::clients::{Client, Sort};
 use super::learning::Change;
@@ -7,23 +7,23 @@ use super::steps::Trouble;
 use model::{Account, FeedQuery, RawQuery, Reader, Start, SyncToken};
 use tofrom::feed::{Event, ReadError};
 
-/// What came of a look.
+/// The result of one read.
 enum PollOutcome {
     /// There may be more.
     More,
-    /// That was all for now.
+    /// No more for now.
     All,
-    /// The node failed; the client goes on from where it was.
+    /// The node failed; the client continues from its last position.
     Failed,
 }
 
 impl Stage<'_> {
-    /// Something changed: what every client may see is looked over.
+    /// Updates the expectations of every client after a change.
     pub(super) fn notice(&mut self, change: Change) {
         self.clients.iter_mut().for_each(|client| client.notice(&self.naive, change));
     }
 
-    /// A client looks, once or until it has seen everything that there is.
+    /// A client reads, once or until it has seen everything.
     pub(super) async fn look(
         &mut self,
         number: usize,
@@ -38,7 +38,7 @@ impl Stage<'_> {
         }
         let reader = self.naive.reader(client.uid, client.query.owner);
         if client.sort == Sort::Stream && client.reader.is_some_and(|before| before != reader) {
-            // Whoever holds the connection tells a stream so when the rights of its reader change.
+            // The server tells a stream to resync when the rights of its reader change.
             self.read_anew(number, reader).await?;
         }
         self.clients[number].reader = Some(reader);
@@ -55,8 +55,8 @@ impl Stage<'_> {
         looked.map(drop)
     }
 
-    /// Whether the collection is this client's to read: nobody who left reads or is read, and a private account is
-    /// read by itself only.
+    /// Whether the client may read the collection: removed accounts neither read nor are read, and only the owner reads
+    /// a private account.
     pub(super) fn may_look(&self, client: &Client) -> bool {
         let (reader, owner) = (client.uid, client.query.owner);
         let hides = |account: &Account| account.uid == owner && reader != owner && !account.public;
@@ -80,7 +80,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Reads a page: of the walk, or of what is new.
+    /// Reads a page of the walk or of the updates.
     async fn read_page(&mut self, number: usize, reader: Reader, size: usize) -> Result<PollOutcome, Broken> {
         let client = &mut self.clients[number];
         let start = client.start.clone().unwrap_or(Start::Skip(0));
@@ -91,15 +91,15 @@ impl Stage<'_> {
             Err(other) => return Err(other.to_string()),
         };
         page.items.iter().try_for_each(|item| client.see(item))?;
-        // The end of the walk is not the end: from there on there may be updates.
+        // Updates follow the end of the walk.
         let walking = !matches!(client.start, Some(Start::Updates(_)));
         let looked = if page.next.is_some() || walking { PollOutcome::More } else { PollOutcome::All };
         client.start = Some(page.next.unwrap_or(Start::Updates(page.sync_token)));
         Ok(looked)
     }
 
-    /// Takes what happened after the sync_token, as a stream sends it; one that is cut off takes the first of it only, and
-    /// comes back with the sync_token of the last one that it got.
+    /// Receives the events after the sync token, as a stream sends them. A stream that is cut off receives only the
+    /// first event and resumes from its sync token.
     async fn watch(
         &mut self,
         number: usize,
@@ -131,14 +131,14 @@ impl Stage<'_> {
         Ok(if found.more { PollOutcome::More } else { PollOutcome::All })
     }
 
-    /// A stream that is told that it can't be told reads the collection.
+    /// A stream that receives a reset reads the collection again.
     async fn read_anew(&mut self, number: usize, reader: Reader) -> Result<(), Broken> {
         let client = &mut self.clients[number];
         let shown = std::mem::take(&mut client.shown);
         client.view.clear();
         let mut query = FeedQuery { count: 100, ..client.query.clone() };
         loop {
-            // Through the store itself: whoever fails to read it tries until it works.
+            // Without faults: a client retries this read until it succeeds.
             self.ground.node.calm();
             let page = self.ground.feed.page(reader, &query).await.map_err(|error| error.to_string())?;
             page.items.iter().try_for_each(|item| client.see(item))?;
@@ -147,13 +147,13 @@ impl Stage<'_> {
                 None => break,
             }
         }
-        // What a stream tells is counted, not what its reader reads beside it.
+        // Only items of the stream count, not those of this read.
         client.shown = shown;
         Ok(())
     }
 }
 
-/// As it goes to a client and comes back.
+/// The query after a round trip through its text form.
 fn through_text(query: &FeedQuery) -> FeedQuery {
     let raw = RawQuery::parse(query.render().as_bytes());
     FeedQuery::resolve(&raw, query.owner, query.collection).unwrap()

@@ -1,4 +1,4 @@
-//! What people do, through a node that may fail. What became of it `learning` finds out.
+//! Actions of accounts, through a node that may fail. `reconcile` finds out whether they took effect.
 
 use super::sequence::{Broken, Stage, plan};
 use super::steps::{Deed, Trouble};
@@ -8,9 +8,9 @@ use tofrom::accounts;
 use tofrom::following::{follow, unfollow};
 use tofrom::ingest::{Draft, Outcome, RawActivity, RawObject, RawService, Said, normalise};
 
-/// How many a burst brings: more than a new follower finds.
+/// Activities in a burst: more than a backfill brings.
 const BURST: usize = 55;
-/// Where it begins among an account's addresses.
+/// The first address of a burst.
 const BURST_FROM: usize = 100;
 
 impl Stage<'_> {
@@ -89,7 +89,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Goes on to a time at which nothing was received yet.
+    /// Moves the clock to a time at which no activity was received yet.
     fn next_receipt(&mut self) {
         let now = self.ground.now().0.max(self.latest_receipt + i64::from(!self.ties));
         self.ground.set_time(now);
@@ -104,7 +104,7 @@ impl Stage<'_> {
         visibility: Option<Visibility>,
     ) -> Draft {
         let name = |who: &usize| Said::text(self.naive.account(*who).name.as_str());
-        // Type, verb and published time can't change any more, so the address says them.
+        // Type, verb and published time are immutable, so the address determines them.
         let (service, category, kind) = described(address);
         let published = (address % 2 == 1).then(|| Millis(self.first - 30 + address as i64).zulu());
         let raw = RawActivity {
@@ -133,7 +133,7 @@ pub(crate) fn burst() -> std::ops::Range<usize> {
     BURST_FROM..BURST_FROM + BURST
 }
 
-/// Service, category and object of what stands at an address.
+/// Service, category and object of the activity at an address.
 fn described(address: usize) -> (&'static str, &'static str, &'static str) {
     if address.is_multiple_of(2) {
         ("Flickr", "PhotoPosted", "Photo")

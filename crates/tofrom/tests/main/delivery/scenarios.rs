@@ -1,4 +1,4 @@
-//! Sequences that were hard once, each as short as it can be told, and a crash at every boundary of a delivery.
+//! Sequences that once failed, each as short as possible, and a crash at every boundary of a delivery.
 
 use super::clients::Sort;
 use super::ground::{FIRST, Ground};
@@ -13,9 +13,9 @@ const ANN: usize = 0;
 const BOB: usize = 1;
 const CORA: usize = 2;
 
-/// Runs the steps among three, of whom all but `private` are public.
+/// Runs the steps with three accounts, all public except `private`.
 async fn holds(private: &[usize], lookers: Vec<Looker>, steps: Vec<Step>) {
-    // Whatever holds for what is pushed holds for what is pulled.
+    // Every scenario holds in push mode and in pull mode.
     for pull_above in [None, Some(0)] {
         let people = (0..3).map(|who| !private.contains(&who)).collect();
         let (lookers, steps) = (lookers.clone(), steps.clone());
@@ -43,7 +43,7 @@ fn person(who: usize, deed: Deed) -> Step {
     Step::Person { who, deed, trouble: None, again: false }
 }
 
-/// Writes to the first address; another title is another version.
+/// Writes to the first address; another title makes another version.
 fn write(who: usize, title: usize, to: &[usize], visibility: Visibility) -> Step {
     person(who, Deed::Write { address: 0, title, to: Some(to.to_vec()), visibility: Some(visibility) })
 }
@@ -56,12 +56,12 @@ fn unfollow(who: usize, whom: usize) -> Step {
     person(who, Deed::Unfollow { whom })
 }
 
-/// The first client looks.
+/// The first client reads.
 fn look() -> Step {
     Step::Look { client: 0, size: 10, whole: true, trouble: None }
 }
 
-/// A worker takes the `n`th task that waits.
+/// A worker takes the `n`th waiting task.
 fn take(nth: usize) -> Step {
     Step::Work { picks: vec![Pick::Waiting(nth)], troubles: Vec::new() }
 }
@@ -108,7 +108,7 @@ async fn a_version_that_a_reader_may_not_see_is_the_end_of_the_one_before() {
     }
 }
 
-/// Between two looks of a stream there may be versions that nobody was told of.
+/// A stream may skip versions between two reads.
 #[tokio::test]
 async fn the_end_of_what_was_seen_several_versions_ago_is_told() {
     let steps = vec![
@@ -152,7 +152,7 @@ async fn an_account_that_becomes_private_or_leaves_is_missed_where_it_only_addre
     }
 }
 
-/// Whatever becomes of the node that changed it.
+/// Whether the node that made the change crashes or not.
 #[tokio::test]
 async fn a_change_of_an_account_is_told_if_it_happened() {
     for call in 0..3 {
@@ -176,7 +176,7 @@ async fn a_change_of_an_account_is_told_if_it_happened() {
     }
 }
 
-/// The task of the hidden version fails and stands in the log again, after the edge.
+/// The task of the hidden version fails and is appended to the log again, after the edge.
 #[tokio::test]
 async fn a_new_follower_is_not_told_of_the_end_of_what_was_hidden_before() {
     let fails = Trouble { call: 1, fault: Fault::Before };
@@ -190,12 +190,12 @@ async fn a_new_follower_is_not_told_of_the_end_of_what_was_hidden_before() {
         Step::Work { picks: vec![Pick::Waiting(0)], troubles: vec![fails] },
     ];
     holds(&[], stream(ANN, ANN), steps.clone()).await;
-    // Older than the edge, and for followers only: the edge does not bring it.
+    // Older than the edge, and for followers only: the backfill leaves it out.
     let steps = vec![look(), write(BOB, 0, &[], Public), write(BOB, 1, &[], Followers), follow(ANN, BOB)];
     holds(&[], stream(ANN, ANN), steps).await;
 }
 
-/// A worker that was held up does a task that another did long ago; what it takes back by then was taken back later.
+/// A delayed worker executes a task that another worker finished long ago; its retraction is older than the stored one.
 #[tokio::test]
 async fn a_worker_that_comes_late_moves_no_arrival_back() {
     let steps = vec![
@@ -216,8 +216,8 @@ async fn a_worker_that_comes_late_moves_no_arrival_back() {
     holds(&[], stream(ANN, ANN), steps).await;
 }
 
-/// A page shows what has not arrived for sure, and remembers that. When it has arrived it must be forgotten, also where
-/// it does not belong at that moment.
+/// A page shows an activity before it has certainly arrived, and remembers that. The memory must end when the activity
+/// arrives, even if it does not belong to the collection at that moment.
 #[tokio::test]
 async fn what_a_page_showed_early_comes_again_when_it_comes_back() {
     let steps = vec![
@@ -235,7 +235,7 @@ async fn what_a_page_showed_early_comes_again_when_it_comes_back() {
     holds(&[], stream(ANN, ANN), steps).await;
 }
 
-/// Whatever a delivery is made of, a worker may crash before and after any of it.
+/// A worker may crash before and after each call of a delivery.
 #[tokio::test]
 async fn a_crash_at_every_boundary_of_a_delivery() {
     let ground = Ground::new();

@@ -1,4 +1,4 @@
-//! A sequence of steps, and running it.
+//! A sequence of steps, and its execution.
 
 use super::super::support::chance::Chance;
 use super::clients::{Client, Sort};
@@ -12,10 +12,10 @@ use store::faulty::{Fault, Faulty};
 use store::{NewAccount, Task};
 use tofrom::fanout::Rules;
 
-/// A law that does not hold.
+/// A description of a violated property.
 pub(crate) type Broken = String;
 
-/// Who looks at what.
+/// A client: its reader and the collection it reads.
 #[derive(Clone, Debug)]
 pub(crate) struct Looker {
     pub(crate) sort: Sort,
@@ -29,20 +29,20 @@ pub(crate) struct Looker {
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     pub(crate) seed: u64,
-    /// When it begins.
+    /// Start time.
     pub(crate) first: i64,
-    /// Whether each account is public at first.
+    /// For each account, whether it starts public.
     pub(crate) people: Vec<bool>,
     pub(crate) lookers: Vec<Looker>,
     pub(crate) steps: Vec<Step>,
-    /// By which way things come to followers.
+    /// Fan-out rules of the workers.
     pub(crate) rules: Rules,
 }
 
 impl Sequence {
     pub(crate) fn random(seed: u64, first: i64) -> Sequence {
         let mut chance = Chance::new(seed);
-        // The first numbers of neighbouring seeds are alike.
+        // The first outputs of neighbouring seeds are similar.
         for _ in 0..8 {
             chance.next();
         }
@@ -59,7 +59,7 @@ impl Sequence {
         Sequence { seed, first, people, lookers, steps, rules: Rules::default() }
     }
 
-    /// One in which accounts change over to being pulled and back, and fall asleep and return, again and again.
+    /// A sequence in which accounts keep switching between push and pull and between dormant and active.
     pub(crate) fn crossing(seed: u64, first: i64) -> Sequence {
         let sequence = Sequence::random(seed, first);
         let mut chance = Chance::new(!seed);
@@ -80,7 +80,7 @@ impl Sequence {
         Sequence { steps, rules, ..sequence }
     }
 
-    /// Runs it with fresh accounts; says which law broke.
+    /// Runs the sequence with fresh accounts; the error describes the violation.
     pub(crate) async fn run(&self, ground: &Ground) -> Result<(), Broken> {
         let mut stage = Stage::new(ground, self.first, &self.people, &self.lookers).await;
         stage.rules = self.rules;
@@ -96,7 +96,7 @@ impl Sequence {
 
 impl Looker {
     fn random(chance: &mut Chance, people: usize, first: i64) -> Looker {
-        // Most look where most happens.
+        // Most clients read where most activity is.
         let owner = if chance.one_in(3) { chance.below(people) } else { chance.below(2) };
         let reader = if chance.one_in(2) { owner } else { chance.below(people) };
         Looker {
@@ -115,7 +115,7 @@ impl Looker {
     }
 }
 
-/// A filter that selects something of what is written from then on.
+/// A filter that selects some of the activities written from `first` on.
 pub(crate) fn any_filter(chance: &mut Chance, first: i64) -> Filter {
     let mut filter = Filter::default();
     match chance.below(5) {
@@ -128,26 +128,26 @@ pub(crate) fn any_filter(chance: &mut Chance, first: i64) -> Filter {
     filter
 }
 
-/// A sequence that is under way.
+/// A sequence in progress.
 pub(crate) struct Stage<'a> {
     pub(crate) ground: &'a Ground,
-    /// When it began.
+    /// Start time.
     pub(crate) first: i64,
     pub(crate) naive: Naive,
     pub(crate) clients: Vec<Client>,
     /// Every task that a worker took.
     pub(crate) taken: Vec<Task>,
-    /// Activities and edges whose delivery was logged twice: they may be told twice.
+    /// Activities and edges whose delivery was logged twice: clients may receive them twice.
     pub(crate) logged_twice: HashSet<Subject>,
     /// No two activities are received at the same time, unless ties are wanted.
     pub(crate) latest_receipt: i64,
     pub(crate) ties: bool,
-    /// Accounts that wrote many at once, or tried to.
+    /// Accounts that performed or attempted a burst.
     pub(crate) bursts: HashSet<Uid>,
     pub(crate) rules: Rules,
 }
 
-/// What a delivery is about.
+/// The subject of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Subject {
     Activity(model::ActivityId),
@@ -156,7 +156,7 @@ pub(crate) enum Subject {
 }
 
 impl<'a> Stage<'a> {
-    /// Fresh accounts, and nobody has done anything yet.
+    /// Fresh accounts without any activity.
     pub(crate) async fn new(
         ground: &'a Ground,
         first: i64,
@@ -211,7 +211,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Plans that the calls with these numbers go wrong.
+/// Injects faults into the calls with these numbers.
 pub(crate) fn plan(store: &Faulty, troubles: Vec<super::steps::Trouble>) {
     let mut call = 0;
     store.plan(move |_| -> Option<Fault> {

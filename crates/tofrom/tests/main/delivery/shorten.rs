@@ -1,13 +1,13 @@
-//! Of a sequence that fails, the shortest that is left of it by leaving steps out.
+//! Shrinks a failing sequence by leaving out steps.
 
 use super::ground::Place;
 use super::sequence::{Broken, Sequence};
 use std::time::{Duration, Instant};
 
-/// Looking for a shorter one ends after this time: a cluster that is slow for a while makes sequences fail, too.
+/// Shrinking stops after this time: sequences also fail on a cluster that is slow for a while.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What to print of a sequence that failed.
+/// The report of a failed sequence.
 pub(super) async fn report(sequence: &Sequence, broken: &Broken, place: Place) -> String {
     let (shortest, why) = shortened(sequence, broken, place).await;
     let steps: Vec<String> = shortest.steps.iter().map(|step| format!("  {step:?}")).collect();

@@ -1,67 +1,67 @@
-//! What may happen. A step names accounts, addresses and clients by number, and numbers wrap around, so that any list
-//! of steps makes sense: leaving some out leaves a sequence that can be run.
+//! The possible steps. A step names accounts, addresses and clients by number, and numbers wrap around, so every subset
+//! of a list of steps can be run.
 
 use super::super::support::chance::Chance;
 use model::Visibility;
 use store::faulty::Fault;
 
-/// The `n`th call to the store during a step goes wrong.
+/// A fault in the `n`th store call of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trouble {
     pub(crate) call: usize,
     pub(crate) fault: Fault,
 }
 
-/// What a person does, through a node that may fail.
+/// An action of an account, through a node that may fail.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
-    /// Writes to one of the own addresses: something new, a new version, or the same once more.
+    /// Writes to one of its addresses: a new activity, a new version, or the same content again.
     Write { address: usize, title: usize, to: Option<Vec<usize>>, visibility: Option<Visibility> },
-    /// Writes so many new ones at once that a new follower does not find them all.
+    /// Writes more new activities than a backfill brings.
     Burst,
-    /// Takes back what stands at an address.
+    /// Deletes the activity at an address.
     Delete { address: usize },
-    /// Follows somebody.
+    /// Follows an account.
     Follow { whom: usize },
-    /// Does not follow them any more.
+    /// Unfollows an account.
     Unfollow { whom: usize },
-    /// Takes the `n`th of what reaches them out of it.
+    /// Removes the `n`th activity from its `to`.
     TakeOut { nth: usize },
     /// Becomes public or private.
     Public(bool),
-    /// Leaves for good.
+    /// Removes the account.
     Leave,
 }
 
-/// Which task a worker takes.
+/// The task that a worker takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pick {
-    /// The `n`th that waits.
+    /// The `n`th waiting task.
     Waiting(usize),
-    /// The `n`th that any worker ever took, done long ago or not: a worker that was held up.
+    /// The `n`th task that any worker ever took, finished or not: a delayed worker.
     Again(usize),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// The clock goes on, or back.
+    /// The clock moves forward or back.
     Time(i64),
-    /// Somebody does something; if it fails, they may try again.
+    /// An account acts; after a failure it may retry.
     Person { who: usize, deed: Deed, trouble: Option<Trouble>, again: bool },
-    /// Nobody has read somebody's collections for long.
+    /// The account becomes dormant.
     Sleep { who: usize, trouble: Option<Trouble> },
-    /// A worker takes these tasks, one after the other, and is started anew if it crashed.
+    /// A worker takes these tasks in order, and is restarted if it crashed.
     Work { picks: Vec<Pick>, troubles: Vec<Trouble> },
-    /// A worker does everything that is due, many at once.
+    /// A worker executes all due tasks concurrently.
     WorkAll,
-    /// A late write of a worker's or of a node's lands.
+    /// A late write of the worker or of the node lands.
     Land { of_worker: bool, which: usize },
-    /// A client looks: at one page of at most so many, or as far as there is something.
+    /// A client reads: one page of at most `size` items, or everything.
     Look { client: usize, size: usize, whole: bool, trouble: Option<Trouble> },
 }
 
 impl Step {
-    /// Something happens.
+    /// A random step other than a read.
     pub(crate) fn random(chance: &mut Chance) -> Step {
         match chance.below(100) {
             0..4 => Step::Time(*chance.pick(&[1, 1, 50, 1_000, 300_000, -3])),
@@ -80,7 +80,7 @@ impl Step {
         }
     }
 
-    /// Somebody looks.
+    /// A random read.
     pub(crate) fn look(chance: &mut Chance) -> Step {
         Step::Look {
             client: chance.below(60),
@@ -106,7 +106,7 @@ impl Step {
     }
 }
 
-/// The first ones do more than the others, so that something comes together.
+/// The first accounts act more than the others, so that their actions interact.
 fn any_account(chance: &mut Chance) -> usize {
     if chance.one_in(3) { chance.below(60) } else { chance.below(2) }
 }

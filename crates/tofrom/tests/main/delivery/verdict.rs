@@ -1,4 +1,4 @@
-//! What must hold once everything is delivered.
+//! The properties that must hold once everything is delivered.
 
 use super::super::support::chance::Chance;
 use super::clients::{Came, Client, Seen, Sort};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 pub(crate) const COLLECTIONS: [Collection; 3] = [Collection::To, Collection::From, Collection::ToFrom];
 
-/// Looks at every client and every collection.
+/// Checks every client and every collection.
 pub(super) async fn pronounce(stage: &mut Stage<'_>, chance: &mut Chance) -> Result<(), Broken> {
     for number in 0..stage.clients.len() {
         let size = *chance.pick(&[1, 2, 100]);
@@ -40,7 +40,7 @@ pub(super) async fn pronounce(stage: &mut Stage<'_>, chance: &mut Chance) -> Res
     Ok(())
 }
 
-/// A poller has been shown everything that came, and nothing twice; what a stream was told adds up to the collection.
+/// A poller was shown every arrival, and none twice; the events of a stream add up to the collection.
 fn told_everything_once(stage: &Stage<'_>, client: &Client) -> Result<(), Broken> {
     let missed = |(seen, came): (&Seen, &Came)| {
         (*came == Came::ByArrival && !client.shown.contains_key(seen)).then_some(*seen)
@@ -51,8 +51,8 @@ fn told_everything_once(stage: &Stage<'_>, client: &Client) -> Result<(), Broken
         return Err(format!("{client} was never shown {id} in version {}", version.0));
     }
     let expected: BTreeMap<ActivityId, Version> = client.visible.keys().copied().collect();
-    // What was public when its reader followed, is for followers only since then, and changed again before the reader
-    // was told: its end may not be told. Only the version that narrowed it knew.
+    // An activity was public when the reader followed, became followers-only, and changed again before the reader was
+    // notified. Its retraction may be missing, because only the narrowing version carried it.
     let untold = |id: &ActivityId| {
         let state = &stage.naive.states[id];
         !expected.contains_key(id) && !state.deleted && state.visibility == Visibility::Followers
@@ -71,7 +71,7 @@ fn told_everything_once(stage: &Stage<'_>, client: &Client) -> Result<(), Broken
     Ok(())
 }
 
-/// Its delivery was logged twice, because it failed.
+/// Its delivery failed and was logged twice.
 fn may_be_told_again(stage: &Stage<'_>, client: &Client, id: ActivityId) -> bool {
     let actor = stage.naive.states[&id].actor;
     stage.logged_twice.contains(&Subject::Activity(id))
@@ -83,7 +83,7 @@ pub(crate) fn query(owner: Uid, collection: Collection, order: Order, filter: Fi
     FeedQuery { owner, collection, order, filter, start: Start::Skip(0), count: 1, format: None }
 }
 
-/// Walked in pages of any size, a collection is what it ought to be.
+/// A walk in pages of any size gives the expected collection.
 async fn walk(
     stage: &Stage<'_>,
     chance: &mut Chance,
@@ -106,7 +106,7 @@ async fn walk(
     Ok(())
 }
 
-/// From any start on.
+/// A page from any start offset gives the expected items.
 async fn start(
     stage: &Stage<'_>,
     chance: &mut Chance,

@@ -1,4 +1,4 @@
-//! What workers do, and what becomes of writes that nobody waits for any more.
+//! The workers, and late writes.
 
 use super::sequence::{Broken, Stage, Subject, plan};
 use super::steps::{Pick, Trouble};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use store::{Task, Work};
 use tofrom::fanout::{deliver_pending, dormancy};
 
-/// Longer than any failed task waits for its next attempt.
+/// Longer than the longest retry pause.
 const LONGER_THAN_ANY_PAUSE: i64 = 10 * 60 * 1_000;
 
-/// How long the log is looked at until it is empty, and how long after each other: what somebody took and did not do is
-/// dealt again when five seconds have passed.
+/// How long the log may take to become empty, and the poll interval. A task that was taken but not acknowledged is
+/// dealt again after five seconds.
 const TIMEOUT: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(20);
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -27,10 +27,10 @@ impl Stage<'_> {
             let Some(task) = self.pick(*pick).await else { continue };
             self.note_if_logged_twice(&task);
             self.taken.push(task.clone());
-            // It gets this one task, and finds nothing when it looks again.
+            // The worker gets this one task, and no more on its next poll.
             let mut dealt = vec![task];
             ground.worker.deal(move |_| std::mem::take(&mut dealt));
-            // What goes wrong here is what the sequence is about: the next worker does it.
+            // An injected fault: the next worker executes the task again.
             let _ = deliver_pending(ground.worker.as_ref(), &ground.clock, &self.rules).await;
         }
         ground.worker.calm();
@@ -47,7 +47,7 @@ impl Stage<'_> {
         }
     }
 
-    /// A worker does everything that is due, and nothing goes wrong.
+    /// A worker executes all due tasks without faults.
     pub(crate) async fn work_all(&mut self) {
         let ground = self.ground;
         let dealt = Arc::new(Mutex::new(Vec::new()));
@@ -61,7 +61,7 @@ impl Stage<'_> {
         dealt.lock().unwrap().iter().for_each(|task| self.note_if_logged_twice(task));
     }
 
-    /// Workers do everything until the log is empty. One of several servers may hold what it does not deal out yet.
+    /// Workers execute tasks until the log is empty. One of several servers may hold tasks that it has not dealt yet.
     pub(crate) async fn work_until_all_is_done(&mut self) {
         let began = Instant::now();
         loop {
@@ -73,7 +73,7 @@ impl Stage<'_> {
         }
     }
 
-    /// A task that failed stands in the log again, elsewhere.
+    /// A failed task is appended to the log again.
     fn note_if_logged_twice(&mut self, task: &Task) {
         let subject = match &task.work {
             Work::Version { id, .. } | Work::Followers { id, .. } => Subject::Activity(*id),
@@ -86,12 +86,12 @@ impl Stage<'_> {
         }
     }
 
-    /// Somebody's collections have not been read for long, as the worker sees it.
+    /// The account has not been read for long, as the worker sees it.
     pub(crate) async fn mark_dormant(&mut self, who: usize, trouble: Option<Trouble>) {
         let (ground, account) = (self.ground, self.naive.account(who).clone());
         plan(&ground.worker, trouble.into_iter().collect());
         let later = Millis(ground.now().0 + DAY);
-        // Whoever could not be put to sleep is pushed to.
+        // If this fails, the account stays active.
         let _ = dormancy::mark_dormant(ground.worker.as_ref(), &[account], later, Duration::ZERO).await;
         ground.worker.calm();
         ground.worker.restart();
@@ -107,7 +107,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Whoever is asleep comes back.
+    /// Reactivates all dormant accounts.
     async fn read_everywhere(&self) -> Result<(), Broken> {
         for account in &self.naive.accounts {
             let all = query(account.uid, Collection::ToFrom, Order::Received, Filter::default());
@@ -116,7 +116,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// All faults stop, what is late lands, and everything is delivered.
+    /// All faults stop, late writes land, and everything is delivered.
     pub(crate) async fn settle(&mut self) -> Result<(), Broken> {
         for late_ones_land in [true, false] {
             self.ground.pass(LONGER_THAN_ANY_PAUSE);

@@ -1,5 +1,5 @@
-//! What must hold for any bytes whatever: a function for each place where strangers' bytes come in. Each says whether
-//! the bytes got through, so that a test knows whether its inputs are any good. They need only public interfaces, so
+//! Properties that hold for any bytes: one function for each parser of external input. Each returns whether the input
+//! was accepted, so that a test can tell whether its inputs are useful. The functions use only public interfaces, so
 //! that a fuzzer can include this file.
 
 #[path = "../../../../infoset/tests/main/check.rs"]
@@ -40,7 +40,7 @@ const PARAMETERS: [&str; 12] = [
     "cursor",
 ];
 
-/// A query is refused for a parameter that there is, or asks something that can be asked again by a link.
+/// A query is refused because of a known parameter, or its link parses to the same query.
 pub(crate) fn query(data: &[u8]) -> bool {
     let mut through = false;
     for collection in [Collection::To, Collection::ToFrom] {
@@ -64,8 +64,8 @@ pub(crate) fn query(data: &[u8]) -> bool {
     through
 }
 
-/// Whatever is accepted, what is chosen was offered; what is chosen of all is chosen of any that it is among; and
-/// where nothing will do, nothing of it will. A line break begins another header line.
+/// The chosen format was offered; the best of all offers is the best of every subset that contains it; if no offer is
+/// acceptable, no subset is. A line break starts another header line.
 pub(crate) fn accept(data: &[u8]) -> bool {
     let (mut headers, mut codings) = (HeaderMap::new(), HeaderMap::new());
     for value in data.split(|byte| *byte == b'\n').filter_map(|line| HeaderValue::from_bytes(line).ok()) {
@@ -100,8 +100,8 @@ pub(crate) fn accept(data: &[u8]) -> bool {
     chosen.is_some()
 }
 
-/// What decodes is what was encoded, bit for bit, and it is no cursor of another collection. What begins with `=` is
-/// the inside of a cursor: it gets its checksum here, which chance would not find.
+/// Decoding inverts encoding, bit for bit, and a cursor is invalid for another collection. Input that starts with `=`
+/// is the content of a cursor: it gets its checksum here, which chance would not find.
 pub(crate) fn cursor(data: &[u8]) -> bool {
     let mut through = false;
     let text = match data.split_first() {
@@ -123,7 +123,7 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
     through
 }
 
-/// The text of a cursor with that inside.
+/// The text of a cursor with that content.
 fn sealed(content: &[u8]) -> String {
     let checksum = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -133,11 +133,11 @@ fn sealed(content: &[u8]) -> String {
 
 const PSK: HeaderName = HeaderName::from_static("servicepsk");
 const CONSUMER: HeaderName = HeaderName::from_static("serviceconsumerkey");
-/// `:secret-that-nobody-may-see` in base64: behind a whole number of its letters it is the end of a password.
+/// `:secret-that-nobody-may-see` in base64: after a whole number of its letters it is the end of a password.
 const SECRET: &str = "OnNlY3JldC10aGF0LW5vYm9keS1tYXktc2Vl";
 
-/// A credential gets through only if it came alone, and an empty header is none; what is read of it is what was sent; and no
-/// refusal repeats a secret. A line is a header: a first `P` makes it a key, a `C` a consumer, anything else an
+/// A credential is accepted only alone, and an empty header is no credential; the parsed value is the sent one; no
+/// refusal repeats a secret. A line is a header: a leading `P` makes it a key, a `C` a consumer, anything else an
 /// `Authorization`.
 pub(crate) fn authorization(data: &[u8]) -> bool {
     let lines = || data.split(|byte| *byte == b'\n');
@@ -179,7 +179,7 @@ fn headers_of(lines: impl Iterator<Item = Vec<u8>>) -> HeaderMap {
             Some((b'C', consumer)) => (CONSUMER, consumer),
             _ => (AUTHORIZATION, &line[..]),
         };
-        // A server trims what stands around a value.
+        // A server trims the whitespace around a value.
         if let Ok(value) = HeaderValue::from_bytes(value.trim_ascii()) {
             headers.append(name, value);
         }
@@ -212,8 +212,8 @@ const LIMITS: Limits = Limits {
     output: 1 << 16,
 };
 
-/// What decodes comes back the same after being written again, and nobody is handed more than the limits allow,
-/// whether it decodes or not.
+/// A decoded document survives being encoded and decoded again, and the sink never receives more than the limits allow,
+/// whether decoding succeeds or not.
 pub(crate) fn fast_infoset(data: &[u8]) -> bool {
     let mut handed = Handed::default();
     let decodes = infoset::decode(data, &LIMITS, &mut handed).is_ok();
@@ -223,7 +223,7 @@ pub(crate) fn fast_infoset(data: &[u8]) -> bool {
     decodes
 }
 
-/// Counts what a sink is handed, as the limits do.
+/// Counts what the sink receives, in the units of the limits.
 #[derive(Debug, Default)]
 struct Handed {
     octets: usize,
@@ -255,7 +255,7 @@ const NOW: Millis = Millis(1_794_696_243_123);
 static RENDERER: LazyLock<Renderer> =
     LazyLock::new(|| Renderer::new(Site::new("https://feed.example", "feed.example")));
 
-/// Each of the readers of bodies reads it or says why not, and what can be taken in comes back the same.
+/// Every body parser accepts the input or gives a reason, and an accepted activity survives a round trip.
 pub(crate) fn body(data: &[u8]) -> bool {
     let mut through = false;
     for form in Format::ALL {
@@ -283,13 +283,13 @@ fn says_why(why: &Unreadable) {
     assert!(!told.is_empty() && !told.contains(char::is_control) && told.len() < 2_000, "{told:?}");
 }
 
-/// What was said can be taken in, and in every representation it is read as what it was. `false`: it can't be.
+/// A parsed activity is accepted, and every representation of it parses to the same. `false`: it was refused.
 fn comes_back(raw: RawActivity, form: Format) -> bool {
     let Ok(mut draft) = taken(raw) else { return false };
     draft.body = draft.body_after(None);
     draft.body.comments = counts_after(form, draft.body.comments, None);
     for (format, written) in all_written(&draft) {
-        // Text that has to be escaped may be longer than it was.
+        // Escaping may make the text longer.
         if written.len() <= MAX_BODY {
             let raw = read_activity(&written, format).unwrap_or_else(|why| panic!("{format:?}: {why}"));
             let mut again = taken(raw).unwrap_or_else(|why| panic!("{format:?}: {why}"));
@@ -303,7 +303,7 @@ fn comes_back(raw: RawActivity, form: Format) -> bool {
     true
 }
 
-/// What becomes of it at an address, which names the service and its id.
+/// The draft at an address, which names the service and its id.
 fn taken(mut raw: RawActivity) -> Result<Draft, tofrom::ingest::Refused> {
     raw.source_id = Said::text("1");
     raw.service.name = Said::text("Delicious");
@@ -314,7 +314,7 @@ fn published(draft: &Draft) -> Millis {
     draft.published.unwrap_or(NOW)
 }
 
-/// The activity that a draft becomes, in all four representations.
+/// The activity of a draft, in all four representations.
 pub(crate) fn all_written(draft: &Draft) -> Vec<(Format, Vec<u8>)> {
     let actor = Account {
         uid: OWNER,

@@ -1,6 +1,6 @@
 //! The authorize page in Debian's Chromium, driven by playwright: see `tests/clients/browser_flow.js`.
 //!
-//! `PAGE_PICTURES` names a folder that pictures of the pages are left in.
+//! `PAGE_PICTURES` names a folder for screenshots.
 
 use super::super::support::demo::Demo;
 use super::super::support::world::Folder;
@@ -8,7 +8,7 @@ use super::oauth_clients::{client, lines, register, told};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Markup, and a word that is wider than a telephone.
+/// Markup, and a word that is wider than a phone.
 const LONG_NAME: &str = "Photographs & <b>other</b> things, on \
                          awallwithoutanyspaceinitsnamewhichgoesonandonuntiltheverylastcharacter";
 

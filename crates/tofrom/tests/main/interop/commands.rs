@@ -1,9 +1,9 @@
-//! The commands of docs/api.md, run as they stand there.
+//! Runs the commands of docs/api.md.
 //!
-//! Every block marked `sh` is a script of its own that has to end well, within two minutes. It may use `$BASE` (the base
-//! address), `$CA` (the certificate authority's file), `$KEY` and `$PASSWORD` (alice's), `$CONSUMER` (a consumer key) and
-//! `$OPERATOR` (an operator's key). A line `# prints: TEXT` in it says what its output contains. Some of them write, so
-//! the demo is theirs alone.
+//! Every block marked `sh` is a separate script that must succeed within two minutes. It may use `$BASE` (the base
+//! address), `$CA` (the certificate authority's file), `$KEY` and `$PASSWORD` (alice's), `$CONSUMER` (a consumer key)
+//! and `$OPERATOR` (an operator's key). A line `# prints: TEXT` names a part of its output. Some of them write, so they
+//! have their own demo.
 
 use super::super::support::demo::Demo;
 use super::super::support::world::Folder;

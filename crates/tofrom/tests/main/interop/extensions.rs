@@ -1,4 +1,4 @@
-//! The extensions of Atom, found by libxml2 with XPath: each by its namespace, with the values that JSON has.
+//! The Atom extensions, found by libxml2 with XPath: each by its namespace, with the values of JSON.
 
 use super::super::support::world::Folder;
 use super::{Page, SET_UP, object, pages, said};
@@ -15,7 +15,7 @@ const THREAD: &str = "http://purl.org/syndication/thread/1.0";
 const MEDIA: &str = "http://purl.org/syndication/atommedia";
 const SCHEMA: &str = "http://activitystrea.ms/schema/1.0/";
 
-/// Stands between the values of one answer; no text of the demo has it.
+/// Separates the values of one answer; no text of the demo contains it.
 const SEAM: char = '\u{241f}';
 
 fn xpath(file: &Path, expression: &str) -> String {
@@ -29,7 +29,7 @@ fn step(namespace: &str, local: &str) -> String {
     format!("*[local-name()='{local}' and namespace-uri()='{namespace}']")
 }
 
-/// What is looked for in an entry, and what it must be; `None` where it must not be there.
+/// The paths in an entry with their expected values; `None` where the path must be absent.
 fn wanted(activity: &Value) -> Vec<(String, Option<String>)> {
     let text = |path: &[&str]| said(activity, path).map(str::to_owned);
     let provider = step(SERVICE, "provider");
@@ -70,7 +70,7 @@ fn wanted(activity: &Value) -> Vec<(String, Option<String>)> {
     wanted
 }
 
-/// Type and verb of a JSON activity, of which only the category tells.
+/// Type and verb of a JSON activity, which only the category gives.
 fn words(activity: &Value) -> (Kind, Verb) {
     let groups = activity.as_object().unwrap().iter().filter(|(_, value)| value.is_object());
     let mut kinds = groups.filter_map(|(name, _)| Kind::parse(name));
@@ -97,7 +97,7 @@ fn libxml2_finds_every_extension() {
         );
         assert_eq!(xpath(&file, &one_each), activities.len().to_string());
         for (at, activity) in activities.iter().enumerate() {
-            // One process for an entry, not for a field: each value, and how often it is there.
+            // One process for each entry, not for each field: each value, and how often it occurs.
             let wanted = wanted(activity);
             let parts: Vec<String> = wanted
                 .iter()

@@ -1,4 +1,4 @@
-//! The reference implementation in Java reads our Fast Infoset as what our XML says, and we read what it writes.
+//! The Java reference implementation reads our Fast Infoset like our XML, and we read its output.
 
 use super::super::support::pages::Scene;
 use super::super::support::tree;
@@ -9,10 +9,10 @@ use std::process::Command;
 
 const PAGES: usize = 1_000;
 
-/// The program that the `infoset` crate holds its documents against; it says itself how it is used.
+/// The program that the `infoset` crate is tested against; its usage is in the file.
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../infoset/tests/java/Interop.java");
 
-/// An XML text and what Java made of it, in UTF-8 and in UTF-16.
+/// An XML text and Java's encoding of it, in UTF-8 and in UTF-16.
 struct Job {
     xml: Vec<u8>,
     theirs: [PathBuf; 2],
@@ -45,7 +45,7 @@ async fn the_reference_implementation_agrees_on_any_page() {
             activities += shown.items.len();
             add(Some(&shown.fast_infoset), shown.xml);
             if number % 5 == 0 {
-                // Namespaces and attributes are only in Atom, which we don't write as Fast Infoset.
+                // Only Atom has namespaces and attributes, and we do not encode it as Fast Infoset.
                 add(None, shown.atom);
             }
         }

@@ -1,4 +1,4 @@
-//! feedparser and feed-rs find every field of RFC 4287 that is there, with the values that JSON has.
+//! feedparser and feed-rs find every field of RFC 4287 that is present, with the values of JSON.
 
 use super::super::support::world::Folder;
 use super::{Page, SET_UP, full_name, object, pages, said};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where scripts/setup puts the Python that has feedparser.
+/// The Python with feedparser, as installed by scripts/setup.
 pub(super) fn python() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
@@ -15,7 +15,7 @@ pub(super) fn python() -> PathBuf {
     python
 }
 
-/// One page of each collection that has another title, and all of alice's.
+/// One page of each collection with a different title, and all of alice's.
 fn all_pages() -> Vec<Page> {
     let pages: Vec<Page> = ["alice/tofrom", "alice/from", "alice/to", "bob/from"]
         .into_iter()
@@ -72,8 +72,8 @@ fn assert_entry(entry: &Value, activity: &Value) {
         assert_eq!(model::Millis::parse(text).unwrap().zulu(), text);
         assert_eq!(entry[format!("{date}_parsed")], true, "{text}");
     }
-    // Among all links: the reader's short cut to one wants another type than the contract's text/xhtml.
-    // This reader takes the object's links for the entry's, too.
+    // Search all links: the reader's shortcut wants another type than the contract's text/xhtml. This reader also
+    // counts the object's links as the entry's.
     let links = entry["links"].as_array().unwrap();
     let alternate = |kind: &str| links.iter().find(|link| link["rel"] == "alternate" && link["type"] == kind);
     assert_eq!(alternate("text/xhtml").unwrap()["href"].as_str(), said(activity, &["ActivityUrl"]));

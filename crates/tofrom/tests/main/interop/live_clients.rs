@@ -1,5 +1,5 @@
-//! The programs of `examples/live` push an activity and follow the collection, also over a service that is killed and
-//! started again.
+//! The programs of `examples/live` push an activity and follow the collection, even while the service is killed and
+//! restarted.
 
 use super::super::support::client::Client;
 use super::super::support::demo::BINARY;
@@ -13,12 +13,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// How long something may take to come; the first one includes building the program in Rust.
+/// Time limit for a line; the first one includes building the program in Rust.
 const TIMEOUT: Duration = Duration::from_secs(300);
-/// For how long nothing may come twice.
+/// How long to watch for repeats.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// A program that is ended with the test.
+/// A program that ends with the test.
 struct Running(Child);
 
 impl Running {
@@ -38,7 +38,7 @@ impl Drop for Running {
     }
 }
 
-/// A demo at that address; what it tells when it is ready.
+/// A demo at that address, and its ready message.
 fn demo(folder: &Path, listen: &str) -> (Running, Value) {
     let mut command = Command::new(BINARY);
     command.args(["demo", "--json", "--listen", listen, "--data"]).arg(folder).env("TOFROM_LOG", "error");
@@ -67,7 +67,7 @@ impl Follower {
         Follower { language, lines, _running: running }
     }
 
-    /// What it prints until a line ends with that.
+    /// The lines up to one that ends with `end`.
     fn until(&self, end: &str) -> Vec<String> {
         let mut seen: Vec<String> = Vec::new();
         let deadline = Instant::now() + TIMEOUT;
@@ -91,7 +91,7 @@ fn what_is_pushed_comes_back_live_and_nothing_twice() {
     let alice = told["accounts"].as_array().unwrap().iter().find(|account| account["name"] == "alice");
     let key = text(&alice.unwrap()["key"]);
     let arguments = [base.as_str(), &authority, "alice", &key];
-    // cargo becomes the program that it runs.
+    // cargo replaces itself with the program.
     let followers = [
         ("Python", &["python3", "-B", "examples/live/client.py"][..]),
         ("JavaScript", &["node", "examples/live/client.js"]),
@@ -106,7 +106,7 @@ fn what_is_pushed_comes_back_live_and_nothing_twice() {
         assert_eq!(seen.last(), Some(&event));
         seen
     });
-    // Killed without a word, and there again at the same address.
+    // Killed with SIGKILL, and restarted at the same address.
     drop(first);
     let (_second, told) = demo(folder.path(), base.strip_prefix("https://").unwrap());
     assert_eq!(told["base_url"], base.as_str());

@@ -1,5 +1,4 @@
-//! Other people's OAuth clients go the whole way through the service, and so do the commands of
-//! docs/oauth.md.
+//! Independent OAuth clients complete the whole flow, and so do the commands of docs/oauth.md.
 
 use super::super::support::browser::Browser;
 use super::super::support::demo::{BINARY, Demo};
@@ -16,7 +15,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const METHODS: [&str; 4] = ["HMAC-SHA1", "HMAC-SHA256", "RSA-SHA1", "PLAINTEXT"];
 const PLACES: [&str; 3] = ["header", "query", "body"];
 
-/// Where scripts/setup puts what the clients need.
+/// A path below the folder where scripts/setup installs the clients' packages.
 pub(super) fn cached(path: &str) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
@@ -68,7 +67,7 @@ pub(super) fn register(name: &str, callback: &str, more: &[&str]) -> Value {
     serde_json::from_slice(&run.stdout).unwrap()
 }
 
-/// What a client has to know of the demo.
+/// The parameters of a client: addresses and credentials of the demo.
 pub(super) fn told() -> Value {
     static RSA: LazyLock<(Value, String)> = LazyLock::new(|| {
         let folder = Folder::new();
@@ -97,7 +96,7 @@ pub(super) fn told() -> Value {
     })
 }
 
-/// Runs a program that reads what it has to know, and gives the lines that it prints.
+/// Runs a program with these parameters on its standard input; returns the lines that it prints.
 pub(super) fn lines(command: &mut Command, told: &Value) -> BTreeSet<String> {
     let mut child = command
         .stdin(Stdio::piped())
@@ -112,7 +111,7 @@ pub(super) fn lines(command: &mut Command, told: &Value) -> BTreeSet<String> {
     printed.lines().map(str::to_owned).collect()
 }
 
-/// Runs a client: every method in every place goes through, and it does what else is said of it.
+/// Runs a client: every method works in every location, and the further lines are printed.
 fn check(file: &str, name: &str, methods: &[&str], places: &[&str], more: &[&str]) {
     let flows = methods.iter().flat_map(|method| places.iter().map(move |place| format!("{method} {place}")));
     let more = more.iter().map(|&line| line.to_owned());
@@ -177,8 +176,8 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Sees the output of something that sends a person to the authorize page and waits for the code that is
-/// shown there, as often as it does.
+/// Reads the output of a program that sends a person to the authorize page and waits for the displayed code; acts as
+/// that person each time.
 fn with_a_person(child: &mut Child) -> String {
     let demo = Demo::shared();
     let mut answers = child.stdin.take().unwrap();
@@ -205,7 +204,7 @@ fn the_commands_of_the_page_work() {
     let demo = Demo::shared();
     let page = std::fs::read_to_string(format!("{ROOT}/docs/oauth.md")).unwrap();
     let blocks: Vec<Block<'_>> = blocks(&page).into_iter().filter(|block| block.language == "sh").collect();
-    // One shell for all of them, which says where each begins.
+    // One shell runs all of them, and prints a marker before each.
     let begins = |line: usize| format!("\n@@ line {line}\n");
     let mut script = "exec 2>&1\n".to_owned();
     for block in &blocks {
@@ -230,7 +229,7 @@ fn the_commands_of_the_page_work() {
     let printed = with_a_person(&mut shell);
     let status = shell.wait().unwrap();
     assert!(status.success(), "{status} after\n{printed}");
-    // What the programs have to find.
+    // The output that the programs must have.
     let newest = demo.alice("count=3&publishedsince=2009-09-01T00:00:00%2B02:00").activities();
     let titles = newest.iter().map(|activity| activity["Title"].as_str().unwrap().to_owned());
     let titles: Vec<String> = titles.collect();

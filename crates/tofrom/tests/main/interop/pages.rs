@@ -1,7 +1,7 @@
-//! The pages for people in Debian's Chromium, driven by playwright: see `tests/clients/pages_flow.js`; and their markup
-//! before the validator of the W3C.
+//! The HTML pages in Debian's Chromium, driven by playwright: see `tests/clients/pages_flow.js`; and their markup in
+//! the W3C validator.
 //!
-//! `PAGE_PICTURES` names a folder that pictures of the pages are left in.
+//! `PAGE_PICTURES` names a folder for screenshots.
 
 use super::super::support::elsewhere::Elsewhere;
 use super::super::support::world::Folder;
@@ -15,7 +15,7 @@ const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "frank", "ops"];
 #[test]
 fn the_pages_work_in_a_browser() {
     let folder = Folder::new();
-    // One of its own: people change things there. So is the place that some of it comes from.
+    // A separate demo, because the flow changes accounts; and a separate server for its sources.
     let elsewhere = Elsewhere::open();
     let demo = elsewhere.demo();
     elsewhere.belongs_to(&demo, "frank");
@@ -51,7 +51,7 @@ fn the_pages_work_in_a_browser() {
     assert_valid(&markup);
 }
 
-/// Has the validator of the W3C read all pages in that folder.
+/// Runs the W3C validator on all pages in that folder.
 fn assert_valid(markup: &Path) {
     let validator = cached("clients/node_modules/vnu-jar/build/dist/vnu.jar");
     let run =

@@ -1,5 +1,5 @@
-//! schemathesis asks for everything that `/openapi.json` describes: see `tests/clients/schemathesis_run.py`. It writes,
-//! so the demo is its own. It prints how many cases it made up.
+//! schemathesis calls every operation of `/openapi.json`: see `tests/clients/schemathesis_run.py`. It writes, so it has
+//! its own demo. It prints the number of generated cases.
 
 use super::super::support::elsewhere::Elsewhere;
 use super::oauth_clients::{client_of, lines};
@@ -12,7 +12,7 @@ fn every_operation_answers_as_described() {
     let told = json!({
         "base": demo.client.base,
         "ca": demo.told["ca_cert"],
-        // An operator comes further than others.
+        // An operator may call every operation.
         "key": demo.key("ops"),
         "consumer": demo.told["consumer"],
         "feed": elsewhere.feed(),

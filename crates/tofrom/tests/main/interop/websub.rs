@@ -1,4 +1,4 @@
-//! Somebody else's hub tells the service of news.
+//! An independent WebSub hub notifies the service.
 
 use super::super::support::demo::BINARY;
 use super::super::support::world::Folder;

@@ -1,9 +1,9 @@
-//! What a refusal owes whoever has to find out why.
+//! Assertions about refusals.
 
 use super::super::support::client::Answer;
 
-/// It has that status, and tells why in both vocabularies: in ours in the document, in that of the
-/// problem-reporting extension there and in the challenge.
+/// The answer has the status and gives the reason twice: as our `reason` in the document, and as `oauth_problem` of the
+/// problem-reporting extension in the document and in the challenge.
 pub(crate) fn refused(answer: &Answer, status: u16, reason: &str, oauth_problem: &str) {
     assert_eq!(answer.status, status, "{}", answer.text());
     assert_eq!(answer.header("content-type"), Some("application/problem+json"));
@@ -20,12 +20,12 @@ pub(crate) fn refused(answer: &Answer, status: u16, reason: &str, oauth_problem:
     assert_eq!(basic, status == 401, "{challenges:?}");
 }
 
-/// Refused for its signature.
+/// Refused because of its signature.
 pub(crate) fn not_signed_by(answer: &Answer) {
     refused(answer, 401, "signature-invalid", "signature_invalid");
 }
 
-/// A further parameter of the extension, from the document; the challenge has the same.
+/// A further parameter of the extension, from the document; the challenge repeats it.
 pub(crate) fn reported(answer: &Answer, name: &str) -> String {
     let told = answer.json()[name].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
     let encoded = super::super::support::signer::encode(&told);
@@ -34,7 +34,7 @@ pub(crate) fn reported(answer: &Answer, name: &str) -> String {
     told
 }
 
-/// Everything that was sent back, for looking for what must not be in it.
+/// All bytes of the answer, to search for secrets.
 pub(crate) fn whole(answer: &Answer) -> String {
     format!("{:?}\n{}", answer.headers, String::from_utf8_lossy(&answer.body))
 }

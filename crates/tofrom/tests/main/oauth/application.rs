@@ -1,4 +1,4 @@
-//! An application and the steps that it takes. Each gives the request before it is sent, to be bent.
+//! An application and the steps of its flow. Each step returns the unsent request, so that a test can alter it.
 
 use super::super::support::browser::Page;
 use super::super::support::client::Answer;
@@ -13,7 +13,7 @@ pub(crate) struct App<'a> {
     pub(crate) callback: String,
     pub(crate) how: &'static str,
     pub(crate) place: Place,
-    /// The private key with which it signs by RSA.
+    /// The private key for RSA-SHA1.
     pub(crate) rsa_key: Option<PathBuf>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> App<'a> {
         App { service, pair, callback: callback.to_owned(), how, place, rsa_key }
     }
 
-    /// A request in its own name, to an address below the prefix.
+    /// A request signed without a token, to an address below the prefix.
     pub(crate) fn draft(&self, method: &str, target: &str) -> Draft {
         let draft = Draft::new(ORIGIN, method, &format!("/social{target}"), &self.pair).place(self.place);
         match &self.rsa_key {
@@ -44,7 +44,7 @@ impl<'a> App<'a> {
         issued(&self.ask().send(&self.service.client))
     }
 
-    /// Temporary credentials that somebody allowed, and the verifier.
+    /// Temporary credentials with consent, and the verifier.
     pub(crate) fn allowed(&self, name: &str) -> (Pair, String) {
         let temporary = self.asked();
         let mut browser = self.service.browser();
@@ -53,7 +53,7 @@ impl<'a> App<'a> {
         (temporary, verifier)
     }
 
-    /// The verifier that came to the callback.
+    /// The verifier from the callback.
     pub(crate) fn verifier(&self, page: &Page) -> String {
         let to = page.leads_to().unwrap_or_else(|| panic!("{} {}", page.status(), page.text()));
         assert!(to.starts_with(&self.callback), "{to}");
@@ -64,26 +64,26 @@ impl<'a> App<'a> {
         self.draft("POST", "/oauth/access_token").token(temporary).set("oauth_verifier", verifier)
     }
 
-    /// The whole way to an access token.
+    /// The whole flow to an access token.
     pub(crate) fn token_of(&self, name: &str) -> Pair {
         let (temporary, verifier) = self.allowed(name);
         issued(&self.exchange(&temporary, &verifier).send(&self.service.client))
     }
 
-    /// What does the token stand for?
+    /// A `whoami` request with the token.
     pub(crate) fn whoami(&self, token: &Pair) -> Draft {
         self.draft("GET", "/200909/whoami").token(token).header("Accept", "application/json")
     }
 }
 
-/// The credentials in the answer to one of the two steps.
+/// The credentials in the answer of a flow step.
 pub(crate) fn issued(answer: &Answer) -> Pair {
     assert_eq!(answer.status, 200, "{}", answer.text());
     let field = |name: &str| parameter(&format!("?{}", answer.text()), name).unwrap();
     Pair { key: field("oauth_token"), secret: field("oauth_token_secret") }
 }
 
-/// A parameter of an address.
+/// A query parameter of an address.
 pub(crate) fn parameter(address: &str, name: &str) -> Option<String> {
     let (_, query) = address.split_once('?')?;
     let found = decoded(query).into_iter().find(|(known, _)| known == name.as_bytes());

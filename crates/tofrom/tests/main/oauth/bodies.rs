@@ -1,4 +1,4 @@
-//! Bodies: a form is signed with the rest, `oauth_body_hash` brings in the others.
+//! Bodies: a form is signed with the rest of the request; `oauth_body_hash` covers other bodies.
 
 use super::super::support::signer::Place;
 use super::answers::{not_signed_by, refused};

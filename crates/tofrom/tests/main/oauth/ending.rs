@@ -1,4 +1,4 @@
-//! How access ends: by the application, by the operator, by time.
+//! How access ends: through the application, the operator, or expiry.
 
 use super::super::support::browser::Form;
 use super::super::support::client::Answer;
@@ -10,7 +10,7 @@ use super::application::App;
 use super::service::{BASE, Service, authorize, consent, password_of, stage};
 use std::time::Duration;
 
-/// Asks until it is so, for as long as a change may take to count.
+/// Polls until the condition holds, for as long as a change may take to apply.
 fn within_5_seconds(what: &str, is_so: impl FnMut() -> bool) {
     assert!(wait_for(Duration::from_secs(5), is_so, |so| *so), "after 5 s: {what}");
 }
@@ -112,7 +112,7 @@ fn disabling_ends_sessions_and_tokens_for_good() {
             client.get("/social/200909/whoami", &headers).status
         };
         assert_eq!((stage.app.whoami(&token).send(client).status, by_key()), (200, 200));
-        // At once one after the other: nobody may have noticed that it was disabled in between.
+        // Both within the cache's lifetime: no cache may have seen the disabled state.
         for what in ["disable", "enable"] {
             if page { by_page(name, what) } else { by_command(name, what) }
         }
@@ -125,7 +125,7 @@ fn disabling_ends_sessions_and_tokens_for_good() {
         within_5_seconds("the key does not count", || by_key() == 200);
         let listed = service.run(&["token", "list", name, "--json"], "");
         assert!(listed.contains("revoked") && !listed.contains("live"), "{listed}");
-        // What is granted anew counts.
+        // New grants work.
         assert_eq!(stage.app.whoami(&stage.app.token_of(name)).send(client).status, 200);
     }
 }
@@ -164,7 +164,7 @@ fn a_new_password_ends_keys_and_tokens_where_that_is_asked_for() {
     }
 }
 
-/// Nobody waits a quarter of an hour for a test: the store is told that it has passed.
+/// A test cannot wait 15 minutes: the expiry is moved into the past in the store.
 #[test]
 fn a_question_ends_after_15_minutes_and_a_session_with_its_time() {
     let stage = stage();
@@ -193,7 +193,7 @@ fn a_question_ends_after_15_minutes_and_a_session_with_its_time() {
     let cookie = browser.cookie.clone().unwrap();
     let hash =
         aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, cookie.split('=').nth(1).unwrap().as_bytes());
-    // 14 days after its last use, which is known to the hour, and 90 days after it began.
+    // 14 days after the last use, which is stored to the hour, and 90 days after sign-in.
     let (hour, idle) = (3_600_000, 14 * 24 * 3_600_000);
     for (column, time, ends) in [
         ("used_ms", past - idle, false),
@@ -204,7 +204,7 @@ fn a_question_ends_after_15_minutes_and_a_session_with_its_time() {
         let set = format!("UPDATE session SET {column} = ?1 WHERE hash = ?2");
         let changed = store.execute(&set, (time, hash.as_ref())).unwrap();
         assert_eq!(changed, 1, "the store has the hash of the cookie");
-        // Also a use is noted, beside the request: nothing is left of it before the next time is set.
+        // The last use is recorded asynchronously: wait for it before the next time is set.
         let mut other = stage.service.browser();
         other.cookie = Some(cookie.clone());
         let asked_to_sign_in = other.visit(&authorize(&stage.app.asked())).form("password").is_some();

@@ -1,4 +1,4 @@
-//! From the question to the access token, and what the token then reads.
+//! From the temporary credentials to the access token, and the reads with it.
 
 use super::super::support::signer::{PLACES, Place, encode};
 use super::answers::{not_signed_by, refused, reported};

@@ -1,4 +1,4 @@
-//! Nonces and timestamps: a request counts once, and only around the time when it was signed.
+//! Nonces and timestamps: a request is accepted once, and only near the time of its signature.
 
 use super::super::support::signer::{nonce, now};
 use super::answers::{not_signed_by, refused, reported};

@@ -1,5 +1,5 @@
-//! Ten thousand wrong passwords: soon refused, cheaply, and at nobody else's cost. And as many from many addresses: at one
-//! account, and at names of all kinds.
+//! Ten thousand wrong passwords: soon throttled, cheap, and without effect on other users. Then as many from many
+//! addresses, against one account and against names of all kinds.
 
 use super::super::support::client::{Answer, TlsStream, read_answer};
 use super::super::support::steal_adjusted_clock::StealAdjustedClock;
@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 
 const GUESSES: usize = 10_000;
 const CONNECTIONS: usize = 4;
-/// The guesser's address, and that of whom the account belongs to.
+/// The guesser's address, and the owner's.
 const HERE: [u8; 4] = [127, 0, 0, 1];
 const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 
-/// A kept-alive connection from that address of this machine.
+/// A kept-alive connection from that local address.
 struct Line(TlsStream);
 
 impl Line {
@@ -35,7 +35,7 @@ impl Line {
             ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let tls = Arc::new(builder.with_root_certificates(roots).with_no_client_auth());
         let to = service.client.address;
-        // The standard library can't choose the address that a connection comes from.
+        // The standard library cannot choose the source address of a connection.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
         let stream = runtime.block_on(async {
             let socket = tokio::net::TcpSocket::new_v4().unwrap();
@@ -73,17 +73,17 @@ impl Line {
     }
 }
 
-/// Seconds of processor time that a process has taken.
+/// CPU seconds that a process has used.
 fn cpu_seconds(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
     let ticks: u32 =
         fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u32>().unwrap()).sum();
-    // The unit of this file is a hundredth of a second wherever Linux runs on what we run on.
+    // The unit of this file is 1/100 s on all platforms that we support.
     f64::from(ticks) / 100.0
 }
 
-/// Guesses from here on kept-alive connections while the owner reads from elsewhere; prints the figures.
+/// Guesses from one address on kept-alive connections while the owner reads from another; prints the figures.
 fn guess(what: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usize) -> Answer + Sync) {
     let (before, started, over) = (cpu_seconds(service.pid), Instant::now(), AtomicBool::new(false));
     let (throttled, mut waits) = std::thread::scope(|scope| {
@@ -136,9 +136,9 @@ fn guess(what: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usi
         at(100)
     );
     assert!(GUESSES - throttled < 100, "{} were looked at", GUESSES - throttled);
-    // What is asked for is 5 s, of a build that is optimised and has the machine to itself.
+    // The requirement is 5 s for an optimised build on an idle machine.
     assert!(cpu < if cfg!(debug_assertions) { 15.0 } else { 5.0 }, "{cpu} s");
-    // Other tests keep the machine busy meanwhile; whoever is held up waits seconds.
+    // Other tests load the machine meanwhile; a throttled request would wait for seconds.
     assert!(at(50) < Duration::from_millis(100) && at(99) < Duration::from_secs(1), "{waits:?}");
 }
 
@@ -168,7 +168,7 @@ fn ten_thousand_guesses_cost_little_and_hold_up_nobody() {
 
     let (mut here, mut there) = (Line::from(&service, HERE), Line::from(&service, ELSEWHERE));
     for name in ["alice", "bob"] {
-        // By now a guess or two are free again.
+        // By now a guess or two may be allowed again.
         while here.basic(name, "wrong").status != 429 {}
         assert_eq!(
             here.basic(name, &password_of(name)).status,
@@ -185,15 +185,15 @@ fn ten_thousand_guesses_cost_little_and_hold_up_nobody() {
     assert_eq!(there.sign_in(&temporary.key, "bob", &password_of("bob")).status, 303);
     let mut browser = service.browser();
     let form = browser.visit(&authorize(&temporary)).form("password").unwrap();
-    // On a busy machine a guess may be free again by now; the next one is not.
+    // On a busy machine one guess may be allowed again by now; the next is not.
     let mut guess = || browser.submit(&form, &[("username", "bob"), ("password", "wrong")]);
     let page = (0..10).map(|_| guess()).find(|page| page.status() == 429).expect("held up on the page too");
     assert!(page.element("complaint").is_some() && page.form("password").is_some(), "it is said on the page");
     assert_eq!(page.answer.header("x-frame-options"), Some("DENY"));
 }
 
-/// A password that the owner used lately must not be an oracle: a right guess would be told from wrong ones
-/// by not being throttled, and nothing would limit how many are made.
+/// A password that the owner used lately must not become an oracle: if a right guess were exempt from throttling, it
+/// could be told from wrong ones, and the number of guesses would be unlimited.
 #[test]
 fn a_throttled_guesser_is_not_told_of_a_right_guess_while_the_owner_uses_the_password() {
     let service = Service::start(Folder::new(), "", "info");
@@ -206,7 +206,7 @@ fn a_throttled_guesser_is_not_told_of_a_right_guess_while_the_owner_uses_the_pas
     assert_eq!(there.basic("alice", &password_of("alice")).status, 200);
 }
 
-/// Sends a form of the sign-in page from that address; gives the answer and the cookie by which a browser is familiar.
+/// Sends the sign-in form from that address; returns the answer and the cookie of a familiar browser.
 fn sign_in_from(
     service: &Service,
     address: [u8; 4],
@@ -237,7 +237,7 @@ fn an_account_guessed_at_from_everywhere_opens_where_its_owner_was_before() {
     assert_eq!(answer.status, 303);
     let device = device.expect("a cookie beside the session's");
 
-    // Nobody knows that carol does not exist: she is guessed at like alice.
+    // carol does not exist, which no caller can know: guesses at her name are treated like those at alice's.
     for name in ["alice", "carol"] {
         let statuses: Vec<u16> = std::thread::scope(|scope| {
             let guessers: Vec<_> = (0..4_u8)
@@ -290,7 +290,7 @@ fn guessers_of_many_names_from_many_networks_keep_nobody_out() {
             .collect();
         std::thread::sleep(Duration::from_secs(1));
         for network in 1..4 {
-            // A name of its own each time: a right password is remembered.
+            // A new name each time: a right password is cached.
             let name = format!("calm{network}");
             service.add_account(&name, &[]);
             let (mut line, asked) = (Line::from(&service, [127, 121, network, 7]), StealAdjustedClock::now());

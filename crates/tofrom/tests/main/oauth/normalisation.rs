@@ -1,10 +1,10 @@
-//! Where clients and servers misread each other: encodings, order, shapes of the header.
+//! Where clients and servers disagree: encodings, order, and the syntax of the header.
 
 use super::super::support::signer::Place;
 use super::answers::not_signed_by;
 use super::service::stage;
 
-/// Queries that are written in many ways.
+/// Queries in many encodings.
 const ODD: [&str; 15] = [
     "x=b&x=a&x=B&x=&x=10&x=9",
     "e=&f&g=",

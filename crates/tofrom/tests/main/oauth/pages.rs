@@ -1,4 +1,4 @@
-//! The authorize page: what it says, what it takes, and what browsers are told about it.
+//! The authorize page: its content, its forms and its headers.
 
 use super::super::support::browser::Page;
 use super::super::support::signer::Pair;
@@ -95,7 +95,7 @@ fn neither_a_get_nor_another_word_decides() {
     stage.app.verifier(&still);
 }
 
-/// Every page of it, as a browser gets it.
+/// Every state of the page, as a browser gets it.
 fn every_page(app: &App<'_>) -> Vec<(&'static str, Page)> {
     let (service, oob) = (app.service, App { callback: "oob".to_owned(), ..app.clone() });
     let mut browser = service.browser();
@@ -131,7 +131,7 @@ fn no_page_is_framed_kept_or_scripted() {
             |rest: &str| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()).starts_with('=');
         let scripted = page.html().contains("<script") || page.html().split(" on").skip(1).any(handler);
         assert!(!scripted, "{name}: {}", page.html());
-        // Only the consent form is followed by a redirect out of here; browsers hold that to the policy too.
+        // Only the consent form leads to a redirect to another site; browsers apply the policy to it too.
         let targets = match name {
             "consent" => "form-action 'self' https://app.example.org",
             "sign in" | "wrong password" => "form-action 'self'",

@@ -1,5 +1,4 @@
-//! What may happen once happens once, however many try at the same moment. `OAUTH_RACE_ROUNDS` asks for more
-//! rounds.
+//! Operations that succeed once, under concurrent attempts. `OAUTH_RACE_ROUNDS` raises the number of rounds.
 
 use super::super::support::client::{Answer, Client, read_answer};
 use super::super::support::signer::{Sent, nonce};
@@ -15,12 +14,12 @@ fn rounds() -> usize {
     std::env::var("OAUTH_RACE_ROUNDS").map_or(3, |text| text.parse().unwrap())
 }
 
-/// Sends all of them at the same moment, each on a connection of its own that stands already.
+/// Sends all requests at the same moment, each on its own connection that is already open.
 fn at_once(client: &Client, requests: &[Sent]) -> Vec<Answer> {
     at_once_at(&[client], requests)
 }
 
-/// Likewise, in turn to each of several services.
+/// Likewise, distributed over several services.
 pub(crate) fn at_once_at(clients: &[&Client], requests: &[Sent]) -> Vec<Answer> {
     let gate = Barrier::new(requests.len());
     std::thread::scope(|scope| {
@@ -44,7 +43,7 @@ pub(crate) fn at_once_at(clients: &[&Client], requests: &[Sent]) -> Vec<Answer> 
     })
 }
 
-/// One got through; the others were refused for that reason.
+/// One request succeeded; the others were refused for that reason.
 pub(crate) fn exactly_one(answers: Vec<Answer>, reason: &str) -> Answer {
     let (mut through, others): (Vec<_>, Vec<_>) =
         answers.into_iter().partition(|answer| answer.status == 200);
@@ -59,7 +58,7 @@ pub(crate) fn exactly_one(answers: Vec<Answer>, reason: &str) -> Answer {
 fn of_a_hundred_with_one_nonce_one_passes() {
     let stage = stage();
     for round in 0..rounds() {
-        // The very same request every other time, else a hundred different ones with the nonce in common.
+        // In every other round the identical request, else a hundred different ones that share the nonce.
         let (word, draft) = (nonce(), stage.app.whoami(&stage.token));
         let requests: Vec<Sent> = (0..THREADS)
             .map(|number| match round % 2 {
@@ -92,7 +91,7 @@ fn a_hundred_with_a_nonce_each_all_pass() {
     }
 }
 
-/// What was revoked must not come back from anybody's memory.
+/// No cache may bring back a revoked token.
 #[test]
 fn a_token_that_ends_while_others_use_it_has_ended() {
     let stage = stage();
@@ -109,7 +108,7 @@ fn a_token_that_ends_while_others_use_it_has_ended() {
     }
 }
 
-/// A form as a browser would send it.
+/// A form as a browser sends it.
 fn as_sent(cookie: &str, fields: &[(&str, &str)]) -> Sent {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let headers = [("Cookie", cookie), ("Content-Type", "application/x-www-form-urlencoded")]

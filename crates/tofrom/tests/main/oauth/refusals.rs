@@ -1,4 +1,4 @@
-//! Every way of getting it wrong, and what one is told then.
+//! Every kind of invalid request, and its answer.
 
 use super::super::support::signer::{PLACES, Pair, Place};
 use super::answers::{not_signed_by, refused, reported, whole};
@@ -13,7 +13,7 @@ fn an_absent_parameter_is_400_and_named() {
     let (stage, client) = (stage(), &stage().service.client);
     for (name, place) in NEEDED.iter().flat_map(|name| PLACES.map(|place| (*name, place))) {
         let signature = |draft: super::super::support::signer::Draft| match name {
-            // Without knowing how, nobody could sign.
+            // Without the method no signature is possible.
             "oauth_signature_method" => draft.set("oauth_signature", "x").without(name),
             _ => draft.without(name),
         };
@@ -66,7 +66,7 @@ fn a_parameter_comes_once_and_in_one_place() {
         let part = format!("{moved}={value}");
         let draft = stage.app.whoami(&stage.token).without(moved).place(place);
         for draft in [draft.clone().form(&part), draft.clone().query(&part)] {
-            // In the same place it is where it belongs.
+            // In its own location it is not a second one.
             if place == Place::Query && draft.clone().sign().body.is_empty() {
                 assert_eq!(draft.send(client).status, 200);
             } else {
@@ -119,7 +119,7 @@ fn a_second_credential_is_400() {
     for place in PLACES {
         for (name, value) in [("Authorization", basic.as_str()), ("ServicePSK", "tfk_x")] {
             let answer = stage.app.whoami(&stage.token).place(place).header(name, value).send(client);
-            // A wrong key is refused before the body is read, in which the second credential would be found.
+            // A wrong key is refused before the body is read, which would contain the second credential.
             let expected = if (name, place) == ("ServicePSK", Place::Form) { 401 } else { 400 };
             assert_eq!(answer.status, expected, "{name} {place:?}: {}", answer.text());
         }

@@ -1,5 +1,5 @@
-//! A new secret key is put before the old one: what the old one sealed still opens, what is new is sealed by
-//! the new one.
+//! Key rotation: a new secret key is put before the old one. Data sealed by the old key still opens; new data is sealed
+//! by the new key.
 
 use super::super::support::world::Folder;
 use super::application::App;
@@ -36,7 +36,7 @@ fn a_rotated_key_keeps_what_there_is_and_seals_what_is_new() {
     let (folder, log) = service.stop();
     assert!(!log.contains(OLD) && !log.contains(NEW) && !log.contains("\"ERROR\""), "{log}");
 
-    // Without the old key, all that is new stands and what it sealed does not open.
+    // Without the old key, new data opens and old data does not.
     let service = start(folder, &[NEW]);
     let client = &service.client;
     let app = |pair: &super::super::support::signer::Pair| App {

@@ -1,4 +1,4 @@
-//! RSA-SHA1 with a key that the application registered.
+//! RSA-SHA1 with the key that the application registered.
 
 use super::super::support::signer::Pair;
 use super::answers::{not_signed_by, refused};
@@ -7,7 +7,7 @@ use super::service::{Service, stage};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A private key in a file, and its public half in another.
+/// A private key file and its public key file.
 fn keys(service: &Service, name: &str) -> [PathBuf; 2] {
     let [private, public] = ["private", "public"].map(|half| service.file(&format!("{name}-{half}.pem")));
     let openssl = |arguments: &[&str]| {
@@ -34,7 +34,7 @@ fn the_registered_key_signs_and_nothing_else_does() {
     not_signed_by(&App { rsa_key: Some(stranger), ..app.clone() }.ask().send(client));
     let keyless = App { rsa_key: Some(private), ..stage().app.clone() }.ask().send(client);
     refused(&keyless, 400, "malformed", "signature_method_rejected");
-    // Who knows the public key knows no secret: not by taking it for one, nor by the empty one.
+    // The public key is no secret: neither it nor the empty string works as an HMAC secret.
     let public = std::fs::read_to_string(public).unwrap();
     for how in ["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"] {
         for secret in ["", public.as_str(), public.trim()] {

@@ -1,4 +1,4 @@
-//! Atom: valid by RFC 4287, and in agreement with what the other three say.
+//! Atom: valid by RFC 4287, and in agreement with the other three representations.
 
 use super::super::support::pages::{Scene, Shown};
 use super::said::Said;
@@ -40,7 +40,7 @@ fn links<'a>(parent: &'a Element, rel: &str) -> Vec<&'a Element> {
     all(parent, ATOM, "link").into_iter().filter(|link| link.attribute("", "rel") == Some(rel)).collect()
 }
 
-/// The demands of RFC 4287 on a feed document.
+/// The requirements of RFC 4287 on a feed document.
 pub(super) fn assert_valid(feed: &Element) {
     assert!(feed.name.is(ATOM, "feed"));
     assert_common(
@@ -89,7 +89,7 @@ pub(super) fn assert_valid(feed: &Element) {
     }
 }
 
-/// What feeds and entries have in common.
+/// The requirements that feeds and entries share.
 fn assert_common(parent: &Element, allowed: &[&str]) {
     let foreign = parent
         .elements()
@@ -129,7 +129,7 @@ fn assert_date(text: &str) {
     assert_eq!(Millis::parse(text).map(Millis::zulu).as_deref(), Ok(text));
 }
 
-/// What a feed says of itself.
+/// The metadata of a feed.
 pub(super) fn assert_feed(scene: &Scene, shown: &Shown, feed: &Element) {
     let (word, name) = (shown.query.collection.as_str(), &shown.owner.name);
     assert_eq!(text(feed, ATOM, "id"), format!("tag:feed.example,2009:{word}/{name}"));
@@ -144,7 +144,7 @@ pub(super) fn assert_feed(scene: &Scene, shown: &Shown, feed: &Element) {
     assert_eq!(links, expected);
 }
 
-/// An entry says what the other three say, as far as both can, and what only Atom tells.
+/// An entry agrees with the other three representations, and has the fields that only Atom has.
 pub(super) fn assert_says(scene: &Scene, entry: &Element, item: &Item, activity: &Said) {
     let Activity { state, body } = &scene.world.activities[&item.state.id];
     let said = |path: &[&str]| activity.at(path).map(str::to_owned);
@@ -170,7 +170,7 @@ pub(super) fn assert_says(scene: &Scene, entry: &Element, item: &Item, activity:
     assert_object(entry, activity, body);
 }
 
-/// Type and verb, as IRIs, as a category and as the name of the object's element.
+/// Type and verb: as IRIs, as a category and as the name of the object's element.
 fn assert_words(entry: &Element, activity: &Said) {
     let verb = text(entry, ACTIVITY, "verb");
     let kind = text(one(entry, ACTIVITY, "object"), ACTIVITY, "object-type");
@@ -235,7 +235,7 @@ fn assert_object(entry: &Element, activity: &Said, body: &Body) {
     assert_eq!(attribute("preview", MEDIA, "height"), said(&["Thumbnail", "Height"]));
     assert_eq!(attribute("preview", MEDIA, "width"), said(&["Thumbnail", "Width"]));
 
-    // The entry's summary is HTML that shows its own or else the description, and no markup of anybody's.
+    // The summary is HTML with the entry's own summary or else the description, and contains no markup from users.
     let summary = optional_text(entry, ATOM, "summary");
     assert!(summary.as_ref().is_none_or(|html| !html.contains(['<', '>'])), "{summary:?}");
     let shown = summary.map(|html| html.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"));

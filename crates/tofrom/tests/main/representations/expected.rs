@@ -1,11 +1,11 @@
-//! What the contract wants said of an activity, in its order.
+//! The fields of an activity as the contract demands, in order.
 
 use super::super::support::pages::Scene;
 use super::said::Said;
 use model::{Account, Comments, Object, category};
 use tofrom::feed::Item;
 
-/// Fields in the order that they were put in.
+/// Fields in order of insertion.
 #[derive(Default)]
 struct Fields(Vec<(String, Said)>);
 

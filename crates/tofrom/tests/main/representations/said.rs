@@ -1,4 +1,4 @@
-//! What a document says of an activity, whichever way it is written: fields and groups of fields, in their order.
+//! The content of a document independent of its representation: fields and groups of fields, in order.
 
 use infoset::{Element, Node};
 use serde::Deserialize;
@@ -13,7 +13,7 @@ pub(super) enum Said {
 }
 
 impl Said {
-    /// What an element says: its text, or its elements.
+    /// The content of an element: its text, or its child elements.
     pub(super) fn of(element: &Element) -> Said {
         assert!(element.attributes.is_empty() && element.name.namespace.is_empty(), "{:?}", element.name);
         match element.children.as_slice() {
@@ -42,7 +42,7 @@ impl Said {
         }
     }
 
-    /// The name of the last field: the object's, in an activity.
+    /// The name of the last field: in an activity, the object's.
     pub(super) fn last_name(&self) -> &str {
         match self {
             Said::Group(fields) => fields.last().map(|(name, _)| name.as_str()).unwrap(),

@@ -1,4 +1,4 @@
-//! `tofrom source`, as operators meet it.
+//! `tofrom source`, as operators use it.
 
 use super::stage::{atom, becomes, host, post, stage, url};
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ fn from_the_first_to_the_last() {
 #[test]
 fn lists_come_and_go_as_opml() {
     let (stage, person, other) = (stage(), stage().person("list"), stage().person("list"));
-    // More than an account may have fetched in a minute through the service, each at a host of its own.
+    // More sources than an account may fetch in a minute through the service, each at its own host.
     let servers: Vec<_> = (0..31).map(|_| stage.server()).collect();
     let mut outlines = String::new();
     for (number, server) in servers.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Each activity comes once, whatever a feed does with its items; and what a person deleted stays deleted.
+//! Each activity is imported once, however a feed changes its items; an activity that its owner deleted stays deleted.
 
 use super::super::support::signer::encode;
 use super::stage::{atom, becomes, entry, host, post, stage, url};
@@ -78,7 +78,7 @@ fn what_a_person_deleted_stays_deleted() {
     );
     assert_eq!(person.ask("DELETE", &item, &Value::Null).status, 204);
     becomes(vec!["Post 2".to_owned()], || person.titles());
-    // Edited, it would come in again if anything did.
+    // An edited item would be the first to be imported again.
     server.on("/feed", Answer::feed(atom(&[post(3), post(2), post(1).replace("Post 1", "Post one")])));
     assert_eq!(person.check("blog"), 1);
     person.pause("blog", true);

@@ -1,4 +1,4 @@
-//! Nothing leads to where it must not: not what somebody types, not a redirect, not a page's link, not a hub, not an icon.
+//! No fetch reaches a forbidden address: not a typed one, nor a redirect, a page's link, a hub or an icon.
 
 use super::super::support::demo::BINARY;
 use super::stage::{Stage, asked, atom, becomes, post, stage, url};
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use test_server::{Answer, Server};
 
-/// Hosts as somebody may write them. The fetcher's own tests have more of them, and what names lead to.
+/// Spellings of forbidden hosts. The fetcher's own tests have more of them, and DNS names.
 #[rustfmt::skip]
 const LITERALS: &[&str] = &[
     "127.0.0.1", "127.0.0.2", "127.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1",
@@ -18,13 +18,13 @@ const LITERALS: &[&str] = &[
     "[2002:7f00:1::]", "[2001:0:7f00:1::f7f7:f7f7]", "[fe80::1]", "[fd00:ec2::254]", "[ff02::1]",
 ];
 
-/// How many of these an account may ask for within a minute.
+/// Requests that an account may make within a minute.
 const CONCURRENCY: usize = 14;
 
-/// Listeners where nobody may come, on the port that may be asked.
+/// Listeners at forbidden addresses, on the allowed port.
 fn traps(stage: &Stage) -> Vec<Server> {
     let hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3", "[::1]"].map(|host| format!("{host}:{}", stage.port));
-    // Not every machine has version 6.
+    // Not every machine has IPv6.
     let free = hosts.iter().filter(|host| std::net::TcpListener::bind(host.as_str()).is_ok());
     let traps: Vec<Server> = free.map(|host| stage.runtime.block_on(Server::at(host))).collect();
     assert!(traps.len() >= 3);
@@ -35,7 +35,7 @@ fn caught(traps: &[Server]) -> usize {
     traps.iter().map(Server::connections).sum()
 }
 
-/// A command of somebody who allows no network of their own, but all ports.
+/// Runs a command with no allowed network, but all ports.
 fn without_networks(stage: &Stage, arguments: &[&str], input: &str) -> Output {
     let mut child = Command::new(BINARY)
         .args(arguments)
@@ -62,7 +62,7 @@ fn is_refusal(words: &str) -> bool {
     .any(|refusal| words.contains(refusal))
 }
 
-/// One test has all of it, for there is one port to set traps on.
+/// A single test, because there is one port for the traps.
 #[test]
 fn nothing_leads_where_it_must_not() {
     let stage = stage();
@@ -115,7 +115,7 @@ fn typed(stage: &'static Stage) {
     }
 }
 
-/// From a server that may be asked to one that may not.
+/// From an allowed server to a forbidden one.
 fn redirected(stage: &'static Stage) {
     let person = stage.person("redirected");
     let server = stage.server();
@@ -128,7 +128,7 @@ fn redirected(stage: &'static Stage) {
         assert_eq!(refused.status, 422);
         assert!(is_refusal(refused.json()["detail"].as_str().unwrap()), "{}", refused.text());
     }
-    // A feed that leads there later.
+    // A feed that redirects there later.
     let server = stage.server();
     server.on("/feed", Answer::feed(atom(&[post(1)])));
     person.connect("blog", &url(&server, "/feed"));

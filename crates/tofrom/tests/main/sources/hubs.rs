@@ -1,4 +1,5 @@
-//! Hubs of WebSub tell of news: they are asked, answered, believed if they sign, and not relied on if they fall silent.
+//! WebSub hubs: subscriptions are requested and verified, notifications need a valid signature, and a silent hub is not
+//! relied on.
 
 use super::super::support::client::Client;
 use super::super::support::signer::encode;
@@ -13,14 +14,14 @@ use test_server::{Answer, Hub, Mode, Server, Subscription};
 const HOUR: i64 = 3_600;
 const TOLD: &str = " A hub tells of news at once.";
 
-/// A feed with a hub, and somebody who is connected to it.
+/// A feed with a hub, and an account that is connected to it.
 struct Scene {
     server: Server,
     hub: Hub,
     person: Person,
 }
 
-/// Trusts the demo.
+/// Trusts the demo's certificate.
 fn roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     let file = stage().demo.told["ca_cert"].as_str().unwrap();
@@ -35,7 +36,7 @@ fn client() -> &'static Client {
 }
 
 impl Scene {
-    /// The feed says where its hub is.
+    /// The feed itself names its hub.
     fn new(mode: Mode) -> Scene {
         Scene::with(mode, None, false)
     }
@@ -56,7 +57,7 @@ impl Scene {
         url(&self.server, "/feed")
     }
 
-    /// From now on that is in the feed.
+    /// Replaces the content of the feed.
     fn publish(&self, entries: &[String], by_header: bool) {
         let (hub, own) = (url(&self.server, "/hub"), self.topic());
         let feed = atom(entries);
@@ -69,7 +70,7 @@ impl Scene {
         self.server.on("/feed", answer);
     }
 
-    /// Waits until the hub was asked and has verified it.
+    /// Waits until the hub has verified the subscription.
     fn subscribed(&self) -> Subscription {
         let is_done = |all: &Vec<Subscription>| all.last().is_some_and(|last| last.verified.is_some());
         let mut all = wait_for(|| self.hub.subscriptions(), is_done);
@@ -82,7 +83,7 @@ impl Scene {
         stage().runtime.block_on(self.hub.push(&self.topic(), "application/atom+xml", feed.as_bytes()))
     }
 
-    /// Sends something to where the hub would.
+    /// Sends a request to the hub's callback.
     fn send(&self, callback: &str, signature: Option<&str>) -> u16 {
         let headers =
             [("Content-Type", "application/atom+xml"), ("X-Hub-Signature", signature.unwrap_or_default())];
@@ -91,7 +92,7 @@ impl Scene {
     }
 }
 
-/// The path of an address of the service.
+/// The path of a callback address.
 fn target(subscription: &Subscription) -> String {
     subscription.callback.path().to_owned()
 }
@@ -173,7 +174,7 @@ fn nobody_is_told_of_subscriptions_that_are_not() {
     ] {
         assert_eq!(ask(path, &query).status, 404, "{path} {query}");
     }
-    // Once nobody is connected, the hub is told that it is over.
+    // After the last connection is removed, the service unsubscribes.
     let gone = scene.person.ask("DELETE", &scene.person.target("blog"), &serde_json::Value::Null);
     assert_eq!(gone.status, 204);
     assert_eq!(scene.push(&[post(2)]), [410]);
@@ -193,10 +194,10 @@ fn who_is_denied_goes_on_looking() {
 
 #[test]
 fn a_subscription_is_renewed_before_it_ends() {
-    // A lease that is over as soon as it is there.
+    // A lease that has already ended.
     let scene = Scene::with(Mode::Good, Some(0), false);
     let first = scene.subscribed();
-    // As soon as anything is looked at: in a minute.
+    // At the next poll: within a minute.
     let by = |next: &i64| (1..=75).contains(next);
     let next = wait_for(|| seconds_until(&scene.person.source("blog")["NextDate"]), by);
     assert!(by(&next), "{next} s");
@@ -215,7 +216,7 @@ fn a_hub_that_keeps_news_to_itself_is_not_relied_on() {
     let scene = Scene::new(Mode::Good);
     scene.subscribed();
     scene.person.settled("blog");
-    // With the hub's word it is looked at rarely.
+    // With a working hub the feed is polled rarely.
     assert_eq!(scene.person.check("blog"), 0);
     let said = scene.person.source("blog");
     assert!(seconds_until(&said["NextDate"]) > 5 * HOUR, "{said}");
@@ -225,7 +226,7 @@ fn a_hub_that_keeps_news_to_itself_is_not_relied_on() {
     let said = scene.person.source("blog");
     assert!(seconds_until(&said["NextDate"]) < HOUR, "{said}");
     assert!(!said["Health"].as_str().unwrap().contains(TOLD), "{said}");
-    // Heard again, it is relied on again.
+    // After a new notification the hub is relied on again.
     assert_eq!(scene.push(&[post(3)]), [202]);
     let health = wait_for(|| scene.person.health("blog"), |health| health.ends_with(TOLD));
     assert!(health.ends_with(TOLD), "{health}");

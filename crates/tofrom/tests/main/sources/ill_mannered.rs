@@ -1,5 +1,5 @@
-//! Servers with bad manners: people are told what is wrong in a sentence, what was there stays, and it goes on once the
-//! server has better ones.
+//! Servers with bad behaviour: the health of a source names the problem in a sentence, imported activities stay, and
+//! the import continues once the server behaves.
 
 use super::stage::{Person, atom, becomes, post, stage, url};
 use serde_json::json;
@@ -15,7 +15,7 @@ fn status(status: u16) -> String {
     format!("The server answered with status {status}, where 200 is expected.")
 }
 
-/// Each manner with what is said of it.
+/// Each behaviour with its expected message.
 fn manners() -> Vec<(Behaviour, String)> {
     let bomb = Answer::feed("").with_coded_body(Coding::Gzip, Coding::Gzip.bomb(50));
     let no_feed = Answer::feed("<?xml version='1.0'?><recipe/>");

@@ -1,4 +1,4 @@
-//! Servers' wishes are heard: what did not change is not fetched, who wants to be left alone is, and who moves is found.
+//! The fetcher respects servers: unchanged feeds are not transferred, `Retry-After` is kept, and moves are followed.
 
 use super::stage::{asked, atom, becomes, now, post, seconds_until, stage, url};
 use model::{AccountName, Millis};
@@ -36,7 +36,7 @@ fn how_long_it_stays_as_it_is_is_heard() {
     assert!((85_000..=86_400).contains(&next), "{next} s");
 }
 
-/// A server that asks to come later is not asked before, whatever people do with their connections.
+/// A server with `Retry-After` is not asked earlier, however accounts change their connections.
 #[test]
 fn who_asks_to_come_later_is_left_alone() {
     let (stage, server) = (stage(), stage().server());
@@ -79,7 +79,7 @@ fn what_is_gone_is_not_asked_for_again() {
     let said = person.source("blog");
     assert_eq!((&said["Health"], &said["NextDate"]), (&json!(format!("Ended: {words}")), &Value::Null));
     assert_eq!(person.titles(), ["Post 1"], "what it brought stays");
-    // It comes back to life with whoever connects to it then.
+    // The next new connection reactivates the source.
     server.on("/feed", Answer::feed(atom(&[post(2)])));
     let other = stage.person("gone");
     other.connect("blog", &url(&server, "/feed"));

@@ -1,4 +1,4 @@
-//! Who may see and change whose sources, how many there may be, and how often they may be looked at.
+//! Rights on sources, their maximum number, and how often they may be fetched.
 
 use super::stage::{Person, atom, post, stage, url};
 use model::{AccountName, Version};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use store::{Accounts, Connection, Sources};
 use test_server::Answer;
 
-/// Everything that can be asked of an account's sources.
+/// Every request on an account's sources.
 fn requests(person: &Person, address: &str) -> Vec<(&'static str, String, Value)> {
     let all = format!("/200909/user/{}/sources", person.name);
     let feed = json!({ "Address": address });
@@ -33,7 +33,7 @@ fn others_neither_see_nor_change_them() {
         let account = json!({ "Public": public.to_string() });
         assert_eq!(person.ask("PUT", &format!("/200909/user/{}", person.name), &account).status, 200);
         for (method, target, body) in requests(&person, &address) {
-            // That a public account is there is no secret; where it is active is.
+            // A public account's existence is no secret; its sources are.
             let expected = if public && method != "GET" { 403 } else { 404 };
             let answer = other.ask(method, &target, &body);
             assert_eq!(answer.status, expected, "{method} {target}: {}", answer.text());
@@ -88,7 +88,7 @@ fn there_are_at_most_two_hundred() {
 #[test]
 fn nobody_has_the_service_fetch_all_the_time() {
     let (stage, person) = (stage(), stage().person("often"));
-    // Refused ones count too: whoever tries addresses is to be slow at it.
+    // Refused requests count too, so that probing addresses is slow.
     let address = json!({ "Address": "http://10.0.0.1/" });
     let statuses: Vec<u16> = (0..30).map(|_| person.put("blog", address.clone()).status).collect();
     assert_eq!(statuses, [422; 30]);

@@ -1,10 +1,11 @@
-//! Once round: a page is given, its feed is found, what is there becomes activities, and it can be paused and ended.
+//! The life of a source: the feed of a page is found, its items become activities, and the source is paused and
+//! removed.
 
 use super::stage::{asked, atom, becomes, entry, host, post, stage, url, wait_for};
 use serde_json::{Value, json};
 use test_server::Answer;
 
-/// Says all that an activity can.
+/// An entry with every field that an activity can have.
 fn rich() -> String {
     let more = "<link href=\"https://blog.example/low-tide\"/><summary>The sea was gone.</summary>\
         <media:thumbnail url=\"https://blog.example/t.jpg\" width=\"120\" height=\"80\"/><thr:total>4</thr:total>";

@@ -1,4 +1,4 @@
-//! A demo of its own for the tests: the real program, started once and stopped when the tests end.
+//! A demo for the tests: the real program, started once and stopped when the tests end.
 
 use super::client::{Answer, Client};
 use super::world::Folder;
@@ -12,7 +12,7 @@ pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_tofrom");
 pub(crate) struct Demo {
     pub(crate) told: Value,
     pub(crate) client: Client,
-    /// Holds the pipe at whose end the demo stops.
+    /// Holds the pipe whose end stops the demo.
     shell: Child,
 }
 
@@ -35,8 +35,8 @@ impl Demo {
         &SHARED.get_or_init(start).0
     }
 
-    /// Starts a demo on that folder. It ends with this process, whichever way that ends: the shell's standard input
-    /// is a pipe of ours.
+    /// Starts a demo on that folder. It ends with this process, even after a crash: the shell's standard input is a
+    /// pipe of this process.
     pub(crate) fn start(folder: &std::path::Path, more: &[&str]) -> Demo {
         Demo::start_with(folder, more, &[])
     }
@@ -47,7 +47,7 @@ impl Demo {
         Demo::start_by(&[&["--data", folder.to_str().unwrap()], more].concat(), removed, settings)
     }
 
-    /// Starts a demo with these arguments; that folder is removed when it has ended.
+    /// Starts a demo with these arguments; that folder is removed after its end.
     pub(crate) fn start_by(arguments: &[&str], removed: &std::path::Path, settings: &[(&str, &str)]) -> Demo {
         let mut shell = Command::new("sh")
             .arg("-c")
@@ -69,7 +69,7 @@ impl Demo {
         Demo { told, client, shell }
     }
 
-    /// Memory of the program that is in RAM.
+    /// Resident memory of the program.
     pub(crate) fn resident_bytes(&self) -> u64 {
         let shell = self.shell.id();
         let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
@@ -95,7 +95,7 @@ impl Demo {
         self.account(name)["password"].as_str().unwrap()
     }
 
-    /// `name:password` as Basic has it.
+    /// `name:password` as Basic encodes it.
     pub(crate) fn basic(&self, name: &str, password: &str) -> String {
         use base64::Engine;
         format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(format!("{name}:{password}")))

@@ -1,5 +1,5 @@
-//! Random pages in all four representations, of activities that try whoever writes them down: any text that XML can
-//! carry, any word for type and verb.
+//! Random pages in all four representations, with activities that are hard to encode: any text that XML can carry, any
+//! word for type and verb.
 
 use super::chance::Chance;
 use super::world::{FIRST, SPAN, World, any_body};
@@ -14,7 +14,7 @@ use tofrom::feed::{Feed, FeedLimits, Item};
 use tofrom::render::{Links, PageView, Renderer};
 use tofrom::site::Site;
 
-/// A world, and what is needed to show pages of it.
+/// Random data, and a renderer for its pages.
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) site: Site,
@@ -22,7 +22,7 @@ pub(crate) struct Scene {
     renderer: Renderer,
 }
 
-/// A page: what it is of, and how it is written.
+/// A page: its query, and its four representations.
 pub(crate) struct Shown {
     pub(crate) owner: Account,
     pub(crate) query: FeedQuery,
@@ -77,7 +77,7 @@ impl Scene {
         }
     }
 
-    /// The page that a random question gives.
+    /// The page of a random query.
     pub(crate) async fn any_page(&mut self) -> Shown {
         let query = self.any_query();
         let owner = self.world.accounts.iter().find(|account| account.uid == query.owner).unwrap().clone();
@@ -103,12 +103,12 @@ impl Scene {
         shown
     }
 
-    /// The page once more, by the renderer that has written it before.
+    /// Renders the page again with the renderer that rendered it before, and so from its cache.
     pub(crate) async fn again(&self, shown: &Shown, format: Format) -> Vec<u8> {
         self.render(&self.renderer, shown, format).await
     }
 
-    /// The page by a renderer that has written nothing before.
+    /// Renders the page with a new renderer.
     pub(crate) async fn anew(&self, shown: &Shown, format: Format) -> Vec<u8> {
         self.render(&Renderer::new(self.site.clone()), shown, format).await
     }
@@ -150,7 +150,7 @@ impl Scene {
     }
 }
 
-/// An activity like no other.
+/// An activity that is hard to encode.
 pub(crate) fn troublesome(world: &mut World) -> Activity {
     let mut activity = world.new_activity();
     let chance = &mut world.chance;
@@ -172,7 +172,7 @@ pub(crate) fn troublesome(world: &mut World) -> Activity {
     activity
 }
 
-/// Known types, unknown ones, those that can't begin a name, those whose name is taken.
+/// Known types, unknown types, types that cannot start an element name, types whose name is taken.
 const KINDS: [&str; 22] = [
     "photo",
     "photo-album",

@@ -1,5 +1,5 @@
-//! The client's side of OAuth 1.0a, written from RFC 5849 and not from the crate that the service verifies
-//! with: it signs requests, and bends them wherever it is told to.
+//! The client side of OAuth 1.0a, written from RFC 5849 and independent of the crate that the service verifies with. It
+//! signs requests, and alters them as a test asks.
 
 mod encoding;
 
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where protocol parameters stand.
+/// The location of protocol parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Header,
@@ -43,7 +43,7 @@ impl Pair {
     }
 }
 
-/// A request that is still being written.
+/// A request that is not signed yet.
 #[derive(Clone)]
 pub(crate) struct Draft {
     origin: String,
@@ -60,7 +60,7 @@ pub(crate) struct Draft {
     shape: [&'static str; 3],
 }
 
-/// A request as it is sent; whatever is changed now was not signed.
+/// A signed request. The signature does not cover later changes.
 #[derive(Clone)]
 pub(crate) struct Sent {
     pub(crate) method: String,
@@ -70,7 +70,7 @@ pub(crate) struct Sent {
 }
 
 impl Draft {
-    /// A request of that application to a service that is known at `origin`, by HMAC-SHA1 in the header.
+    /// A request of that application to a service at `origin`, signed with HMAC-SHA1 in the header.
     pub(crate) fn new(origin: &str, method: &str, target: &str, application: &Pair) -> Draft {
         let protocol = [
             ("oauth_consumer_key", application.key.clone()),
@@ -109,7 +109,7 @@ impl Draft {
         self.set("oauth_signature_method", method)
     }
 
-    /// Signs by RSA-SHA1 with the private key in that file.
+    /// Signs with RSA-SHA1 and the private key in that file.
     pub(crate) fn rsa(mut self, key: &std::path::Path) -> Draft {
         self.rsa_key = Some(key.to_owned());
         self.how("RSA-SHA1")
@@ -120,13 +120,13 @@ impl Draft {
         self
     }
 
-    /// A protocol parameter, in the place of the one that is there.
+    /// Sets a protocol parameter, replacing an existing one.
     pub(crate) fn set(mut self, name: &str, value: &str) -> Draft {
         self.protocol.retain(|(known, _)| known != name);
         self.again(name, value)
     }
 
-    /// A protocol parameter, beside the one that is there.
+    /// Adds a protocol parameter beside an existing one.
     pub(crate) fn again(mut self, name: &str, value: &str) -> Draft {
         self.protocol.push((name.to_owned(), value.to_owned()));
         self
@@ -138,7 +138,7 @@ impl Draft {
         self
     }
 
-    /// So many seconds from now.
+    /// Sets the timestamp to that many seconds from now.
     pub(crate) fn seconds_away(self, seconds: i64) -> Draft {
         let then = now().checked_add_signed(seconds).unwrap();
         self.set("oauth_timestamp", &then.to_string())
@@ -150,13 +150,13 @@ impl Draft {
         self
     }
 
-    /// A form as the body; it is signed.
+    /// Sets a form as the body; it is signed.
     pub(crate) fn form(mut self, form: &str) -> Draft {
         self.form = Some(form.to_owned());
         self
     }
 
-    /// Any other body; it is not signed.
+    /// Sets any other body; it is not signed.
     pub(crate) fn body(mut self, media_type: &str, body: &[u8]) -> Draft {
         self.other_body = body.to_vec();
         self.header("Content-Type", media_type)
@@ -172,13 +172,13 @@ impl Draft {
         self
     }
 
-    /// How the header is written: scheme and realm, each with what follows it, and what stands between two.
+    /// The syntax of the header: scheme and realm, each with its trailing characters, and the separator.
     pub(crate) fn shape(mut self, scheme: &'static str, realm: &'static str, between: &'static str) -> Draft {
         self.shape = [scheme, realm, between];
         self
     }
 
-    /// What is signed: RFC 5849, section 3.4.1.
+    /// The signature base string: RFC 5849, section 3.4.1.
     fn base_string(&self) -> String {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
         let mut pairs = decoded(query);
@@ -249,7 +249,7 @@ impl Sent {
         client.send(&self.method, &self.target, &headers, &self.body)
     }
 
-    /// The value of a header that it has.
+    /// The value of an existing header.
     pub(crate) fn header(&mut self, name: &str) -> &mut String {
         &mut self.headers.iter_mut().find(|(known, _)| known == name).unwrap().1
     }
@@ -259,14 +259,14 @@ pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// Never the same twice.
+/// Unique within the process.
 pub(crate) fn nonce() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
     format!("{nanos:x}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// By another program: the library that the service is built with verifies RSA-SHA1 and does not sign by it.
+/// Signs with the openssl program: the library of the service verifies RSA-SHA1 but cannot sign with it.
 fn by_openssl(key: &std::path::Path, text: &str) -> String {
     let mut signing = Command::new("openssl")
         .args(["dgst", "-sha1", "-sign"])

@@ -1,10 +1,10 @@
-//! Time as the machine gave it to us. What its host gave to others meanwhile (`steal`) does not count: a limit of five
-//! seconds says something of the service, and nothing of neighbours who left it one of them.
+//! Elapsed time without the CPU time that the host gave to other machines (`steal`): a limit of five seconds is about
+//! the service, not about its neighbours.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-/// Between two looks.
+/// Poll interval.
 const PAUSE: Duration = Duration::from_millis(50);
 
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -25,13 +25,13 @@ impl StealAdjustedClock {
     }
 }
 
-/// Waits until it is so, for that long at most.
+/// Polls until the value equals `expected`, for at most `within`.
 pub(crate) fn becomes<T: PartialEq + Debug>(within: Duration, expected: T, look: impl FnMut() -> T) {
     let came = wait_for(within, look, |came| *came == expected);
     assert_eq!(came, expected, "within {within:?}");
 }
 
-/// Waits until what is seen is enough, for that long at most, and gives what was seen last.
+/// Polls until the value is enough, for at most `within`, and returns the last value.
 pub(crate) fn wait_for<T>(within: Duration, mut look: impl FnMut() -> T, enough: impl Fn(&T) -> bool) -> T {
     let started = StealAdjustedClock::now();
     let mut came = look();
@@ -42,14 +42,14 @@ pub(crate) fn wait_for<T>(within: Duration, mut look: impl FnMut() -> T, enough:
     came
 }
 
-/// What each processor lost to others since the machine started, on average; nothing where that is not known.
+/// Stolen time since boot, averaged over the processors; zero where it is unknown.
 fn taken() -> Duration {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     Duration::from_secs_f64(stolen(&stat) / TICKS_PER_SECOND / processors as f64)
 }
 
-/// Ticks, of all processors together.
+/// Stolen ticks, of all processors together.
 fn stolen(stat: &str) -> f64 {
     let all = stat.lines().next().and_then(|line| line.strip_prefix("cpu "));
     all.and_then(|ticks| ticks.split_whitespace().nth(7)?.parse().ok()).unwrap_or(0.0)

@@ -1,4 +1,4 @@
-//! Many at once.
+//! Batches.
 
 use super::super::support::client::Answer;
 use super::stage::{JSON, NDJSON, activity, becomes, fresh, refusal, stage, with};
@@ -84,7 +84,7 @@ fn a_page_is_as_large_as_asked_or_refused() {
         let page = read(&format!("start=40&count={count}"));
         assert_eq!((page.ids().as_slice(), page.link("next")), (&walked[40..], None), "{count}");
         for query in ["start=39&", "", &format!("cursor={updates}&")] {
-            // What arrived is there for `updates` once it is delivered.
+            // Arrivals are in `updates` once they are delivered.
             becomes((400, "count".to_owned()), || {
                 let answer = read(&format!("{query}count={count}"));
                 if answer.status == 200 { (200, String::new()) } else { refusal(&answer, "parameter") }

@@ -1,4 +1,4 @@
-//! Who follows whom.
+//! Following.
 
 use super::super::support::client::Answer;
 use super::stage::{JSON, NDJSON, activity, becomes, fresh, refusal, stage, with};

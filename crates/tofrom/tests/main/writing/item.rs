@@ -102,7 +102,7 @@ fn what_a_read_gives_can_be_put_back_and_put_elsewhere() {
     let read = |id: &str| stage.ask("GET", &item("bob", &service, id), "bob");
     let before = read("1");
     for kind in FOUR {
-        // In other letters it is the same address.
+        // The address is case-insensitive.
         let target = item("bob", &service.to_lowercase(), "1");
         let headers = [("ServicePSK", stage.demo.key("bob")), ("Accept", kind)];
         let got = stage.demo.client.get(&target, &headers);
@@ -156,7 +156,7 @@ fn what_a_later_put_does_not_say_stays() {
         let answer = stage.put("bob", &service, "1", &with(bare.clone(), more));
         assert_eq!(refusal(&answer, "field"), (422, field.to_owned()));
     }
-    // It stays direct: were it public, she would get it because she follows bob.
+    // It stays direct: if it were public, she would get it because she follows bob.
     let nobody = with(bare, json!({ "To": [] }));
     assert_eq!(stage.put("bob", &service, "1", &nobody).status, 200);
     becomes(Vec::new(), || stage.titles("alice", "alice", "to", &service));
@@ -219,7 +219,7 @@ fn atom_leaves_likes_as_they_are() {
     assert_eq!(put(&atom.replace("<thr:total>3</thr:total>", "")), counts("4"));
 }
 
-/// An entry with a summary and an alternate link of its own.
+/// An entry with its own summary and alternate link.
 fn entry(summary: &str, object: &str) -> String {
     let schema = "http://activitystrea.ms/schema/1.0";
     format!(
@@ -261,7 +261,7 @@ fn a_summary_and_an_alternate_link_put_in_atom_are_kept() {
         json!({ "Title": "t", "Description": "What the page says", "Url": "https://example.org/page" });
     assert_eq!(read("json").json()["Bookmark"], bookmark);
 
-    // What a read gives can be put back in any of them, and changes nothing.
+    // The result of a read can be put back in any representation, and changes nothing.
     let before = read("atom");
     for (kind, format) in FOUR.into_iter().zip(["xml", "atom", "json", "fastinfoset"]) {
         let tag = read(format).header("etag").unwrap().to_owned();
@@ -270,7 +270,7 @@ fn a_summary_and_an_alternate_link_put_in_atom_are_kept() {
     }
     assert_eq!(read("atom").text(), before.text());
 
-    // Another representation can't say them, so they stay, whatever else changes.
+    // Other representations cannot express them, so they stay when other fields change.
     let other =
         json!({ "Title": "other", "Bookmark": { "Url": "https://example.org/other", "Description": "d" } });
     assert_eq!(put(JSON, other.to_string().as_bytes()), 200);
@@ -292,7 +292,7 @@ fn a_summary_and_an_alternate_link_put_in_atom_are_kept() {
     let copy = stage.by_key("GET", &format!("{}?format=atom", item(&name, &service, "1")), &key, JSON, &[]);
     assert!(copy.text().contains(own) && copy.text().contains(alternate), "{}", copy.text());
 
-    // Atom can say them, so an entry without them takes them away.
+    // Atom can express them, so an entry without them removes them.
     assert_eq!(put(FOUR[1], entry("", &[RELATED, DESCRIPTION].concat()).as_bytes()), 200);
     shows(&[
         "<summary type=\"html\">What the page says</summary>",

@@ -1,4 +1,4 @@
-//! What an application may do with a token that somebody lent it.
+//! What an application may do with an account's token.
 
 use super::super::support::browser::Browser;
 use super::super::support::client::Answer;
@@ -24,7 +24,7 @@ fn issued(answer: &Answer) -> Pair {
     Pair { key: field("oauth_token"), secret: field("oauth_token_secret") }
 }
 
-/// A token of somebody of the demo.
+/// A token of an account of the demo.
 fn token(name: &str, scope: &str) -> Pair {
     token_of(name, stage().demo.password(name), scope)
 }

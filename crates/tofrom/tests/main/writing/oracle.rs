@@ -1,5 +1,5 @@
-//! The names in `To` tell the sender nothing: two senders send the same sequence of PUTs and batches, the one to accounts
-//! that exist, the other to names that nobody has, and every answer, entity tag and arrival changes alike.
+//! `To` reveals nothing to the sender: two senders send the same sequence of PUTs and batches, one to existing
+//! accounts, the other to unknown names, and every answer, entity tag and arrival changes alike.
 
 use super::super::delivery::setting;
 use super::super::support::chance::Chance;
@@ -9,11 +9,11 @@ use super::stage::{JSON, NDJSON, activity, fresh, stage, with};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How many sequences are tried, unless `ORACLE_SEQUENCES` says otherwise.
+/// Number of sequences. `ORACLE_SEQUENCES` overrides it.
 const SEQUENCES: u64 = 12;
 const STEPS: usize = 8;
 const TITLES: [&str; 3] = ["a", "a", "b"];
-/// How long a new version may take until `updates` brings it.
+/// Time limit for a new version to arrive in `updates`.
 const ARRIVES: Duration = Duration::from_secs(5);
 
 /// An account with a key that writes.
@@ -25,13 +25,13 @@ pub(crate) struct Sender {
 /// One of two senders, with the names that it sends to.
 pub(crate) struct Side<'a> {
     pub(crate) client: &'a Client,
-    /// Before every path.
+    /// The prefix of every path.
     pub(crate) prefix: &'a str,
     pub(crate) sender: Sender,
     pub(crate) names: Vec<String>,
 }
 
-/// What one step showed, without what differs from one request to the next.
+/// What one step revealed, without the parts that differ between any two requests.
 #[derive(Debug, PartialEq)]
 struct Shown {
     status: u16,
@@ -42,7 +42,7 @@ struct Shown {
     arrived: usize,
 }
 
-/// What a step sends; names are numbers, so that both sides say the same of their own.
+/// The content of a step; recipients are numbers, so that both senders send the same with their own names.
 struct Step {
     to: Option<Vec<(usize, bool)>>,
     title: &'static str,
@@ -66,12 +66,12 @@ impl Side<'_> {
         self.client.send(method, &format!("{}/200909{path}", self.prefix), headers, body.as_bytes())
     }
 
-    /// The text with the names of this side replaced.
+    /// The text with the names of this sender replaced.
     fn plain(&self, text: &str) -> String {
         text.replace(&self.sender.name, "SENDER")
     }
 
-    /// The item's entity tag and `updated`, if it is there.
+    /// The item's entity tag and `updated`, if it exists.
     fn look(&self, item: &str) -> (Option<String>, Option<String>) {
         let entry = self.ask("GET", item, "application/atom+xml", "", "");
         let updated = || Some(entry.text().split_once("<updated>")?.1.split('<').next()?.to_owned());
@@ -128,7 +128,7 @@ impl Side<'_> {
     }
 }
 
-/// Sends random sequences from both sides.
+/// Sends random sequences from both senders.
 pub(crate) fn try_all(count: u64, known: &Side<'_>, unknown: &Side<'_>) {
     assert_eq!(known.names.len(), unknown.names.len());
     let first = setting("ORACLE_SEED").unwrap_or(0);
@@ -170,7 +170,7 @@ fn the_names_in_to_tell_nothing() {
     let known = side(accounts.collect());
     let unknown = side((0..4).map(|_| fresh("nobody-")).collect());
     try_all(setting("ORACLE_SEQUENCES").unwrap_or(SEQUENCES), &known, &unknown);
-    // What the senders can export has the names that they sent, whichever exist.
+    // The senders' exports contain the names that they sent, whether they exist or not.
     for side in [&known, &unknown] {
         let names: Vec<&String> = vec![&side.names[0], &side.names[1]];
         let item = format!("/200909/activity/{}/from/Oracle/exported", side.sender.name);

@@ -1,4 +1,4 @@
-//! Changes of an account that were answered with success stay, whatever changes it at the same time.
+//! Acknowledged changes of an account are not lost to concurrent changes.
 
 use super::super::support::browser::Browser;
 use super::stage::{JSON, Stage, activity, becomes, fresh, item, stage, with};
@@ -10,7 +10,7 @@ use std::time::Duration;
 const THREADS: usize = 4;
 const ROUNDS: usize = 4;
 
-/// Does `act` while several clients change the account's profile, before it and after it.
+/// Calls `act` while several clients change the account's profile, before it and after it.
 fn under_updates(stage: &Stage, name: &str, key: &str, act: impl FnOnce()) {
     let (over, updates) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (over, updates) = (&over, &updates);
@@ -103,8 +103,8 @@ fn a_removal_stays() {
     }
 }
 
-/// An edge is a register: of a follow and an unfollow at the same time either may win. Both ends agree on which did, and
-/// the next change counts.
+/// An edge is a register: either of a concurrent follow and unfollow may win. Both ends agree on the winner, and the
+/// next change takes effect.
 #[test]
 fn an_edge_is_whole_after_a_race() {
     let stage = stage();
@@ -132,8 +132,7 @@ fn an_edge_is_whole_after_a_race() {
     }
 }
 
-/// Atom cannot say likes, and leaves counts out: what it leaves out stays as it is stored, not as it was when the request
-/// arrived.
+/// Atom cannot express likes, and leaves counts out: they stay as stored, not as they were when the request arrived.
 #[test]
 fn counts_stay_under_concurrent_edits_in_atom() {
     const TURNS: usize = 30;

@@ -1,4 +1,4 @@
-//! What is not taken, and what is said about it.
+//! Refused writes, and their problems.
 
 use super::stage::{JSON, activity, fresh, item, refusal, stage, with};
 use serde_json::json;
@@ -99,7 +99,7 @@ fn sizes() {
     assert_eq!(put("fits", 64 * 1024).status, 201);
     let large = put("large", 64 * 1024 + 1);
     assert_eq!(refusal(&large, "detail"), (413, "The body may take 64 KiB at most.".to_owned()));
-    // Without a length beforehand it is noticed on the way.
+    // Without a declared length the limit applies while reading.
     let mut chunked = b"10001\r\n".to_vec();
     chunked.extend(padded(0x1_0001).into_bytes());
     chunked.extend(b"\r\n0\r\n\r\n");

@@ -1,4 +1,4 @@
-//! Who may write, and who may read what was written.
+//! Who may write, and who may read the result.
 
 use super::stage::{NDJSON, activity, fresh, item, refusal, stage, with};
 use serde_json::json;
@@ -109,7 +109,7 @@ fn a_recipient_takes_it_out_of_what_reaches_them() {
     let not_reached = stage.wrote("bob", &service, "2", &activity("y"));
     let target = format!("/200909/activity/frank/to/{not_reached}");
     assert_eq!(stage.ask("DELETE", &target, "frank").status, 404);
-    // Who did it keeps it.
+    // The actor keeps it.
     assert_eq!(stage.ask("DELETE", &format!("/200909/activity/bob/to/{id}"), "bob").status, 204);
     assert_eq!(stage.titles("bob", "bob", "to", &service), [""; 0]);
     assert_eq!(stage.titles("bob", "bob", "tofrom", &service), ["y", "x"]);

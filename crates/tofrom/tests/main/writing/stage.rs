@@ -1,4 +1,4 @@
-//! A demo for these tests alone, and short words for what they ask of it.
+//! A demo for these tests only, and short forms of requests.
 
 use super::super::program::succeed;
 use super::super::support::client::Answer;
@@ -27,7 +27,7 @@ pub(super) fn stage() -> &'static Stage {
     })
 }
 
-/// A name that nothing and nobody has yet.
+/// An unused name.
 pub(super) fn fresh(what: &str) -> String {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     format!("{what}{}", COUNT.fetch_add(1, Ordering::Relaxed))
@@ -38,7 +38,7 @@ pub(super) fn activity(title: &str) -> Value {
     json!({ "Category": "BookmarkShared", "Title": title, "Bookmark": bookmark })
 }
 
-/// The activity with these fields besides, or in place of its own.
+/// The activity with these fields added or replaced.
 pub(super) fn with(mut activity: Value, more: Value) -> Value {
     activity.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     activity
@@ -48,18 +48,18 @@ pub(super) fn item(user: &str, service: &str, id: &str) -> String {
     format!("/200909/activity/{user}/from/{service}/{}", encode(id))
 }
 
-/// Waits until it is so, as long as something may take to reach others.
+/// Polls until the value equals `expected`, for as long as a delivery may take.
 pub(super) fn becomes<T: PartialEq + std::fmt::Debug>(expected: T, look: impl Fn() -> T) {
     steal_adjusted_clock::becomes(Duration::from_secs(5), expected, look);
 }
 
 impl Stage {
-    /// A command beside the running demo.
+    /// Runs a command beside the running demo.
     pub(super) fn run(&self, arguments: &[&str]) -> String {
         self.tell(arguments, "")
     }
 
-    /// A command that is told something on its standard input.
+    /// Runs a command with that standard input.
     pub(super) fn tell(&self, arguments: &[&str], input: &str) -> String {
         succeed(&self.folder, arguments, input)
     }
@@ -80,19 +80,19 @@ impl Stage {
         (name, key)
     }
 
-    /// Asks with a key and a body of that type; problems come as JSON.
+    /// Sends a request with a key and a body of that type; problems come as JSON.
     pub(super) fn by_key(&self, method: &str, target: &str, key: &str, kind: &str, body: &[u8]) -> Answer {
         let headers = [("ServicePSK", key), ("Accept", JSON), ("Content-Type", kind)];
         let headers = if body.is_empty() { &headers[..2] } else { &headers };
         self.demo.client.send(method, target, headers, body)
     }
 
-    /// Somebody of the demo sends JSON.
+    /// An account of the demo sends JSON.
     pub(super) fn send(&self, method: &str, target: &str, who: &str, body: &Value) -> Answer {
         self.by_key(method, target, self.demo.key(who), JSON, body.to_string().as_bytes())
     }
 
-    /// Somebody of the demo asks without a body.
+    /// An account of the demo sends a request without a body.
     pub(super) fn ask(&self, method: &str, target: &str, who: &str) -> Answer {
         self.by_key(method, target, self.demo.key(who), JSON, &[])
     }
@@ -101,14 +101,14 @@ impl Stage {
         self.send("PUT", &item(user, service, id), user, body)
     }
 
-    /// Something new of somebody of the demo: its identifier.
+    /// Writes a new activity of an account of the demo: its identifier.
     pub(super) fn wrote(&self, user: &str, service: &str, id: &str, body: &Value) -> String {
         let answer = self.put(user, service, id, body);
         assert_eq!(answer.status, 201, "{}", answer.text());
         identifier(&answer)
     }
 
-    /// What somebody sees of a service in a collection.
+    /// The titles that a reader sees of a service in a collection.
     pub(super) fn titles(&self, reader: &str, user: &str, collection: &str, service: &str) -> Vec<String> {
         let page = self.demo.read(reader, user, collection, &format!("count=200&service={service}"));
         page.activities().iter().map(|one| one["Title"].as_str().unwrap().to_owned()).collect()
@@ -123,7 +123,7 @@ pub(super) fn identifier(answer: &Answer) -> String {
     id.to_owned()
 }
 
-/// Status, and the member of a problem that says more.
+/// The status, and one member of the problem.
 pub(super) fn refusal(answer: &Answer, member: &str) -> (u16, String) {
     let told = answer.json();
     assert!(told["type"].as_str().unwrap().contains("/docs/problems/"), "{told}");

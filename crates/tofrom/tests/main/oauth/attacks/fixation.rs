@@ -1,4 +1,4 @@
-//! Somebody begins something and has another finish it: the hole of OAuth 1.0, and that of sessions.
+//! One party starts a flow and another finishes it: the hole of OAuth 1.0, and session fixation.
 
 use super::super::answers::refused;
 use super::super::application::{issued, parameter};
@@ -7,12 +7,12 @@ use super::super::service::{authorize, consent, password_of, stage};
 #[test]
 fn who_began_it_gets_nothing_without_the_verifier_of_who_allowed_it() {
     let (stage, client) = (stage(), &stage().service.client);
-    // The attacker uses the application, and sends the link to the person.
+    // The attacker starts the flow and sends the link to the victim.
     let temporary = stage.app.asked();
     let mut person = stage.service.browser();
     let (_, form) = consent(&mut person, "alice", &temporary);
     let verifier = stage.app.verifier(&person.submit(&form, &[("decision", "allow")]));
-    // Whatever the attacker knows of it opens nothing.
+    // Nothing that the attacker knows works as a verifier.
     for guess in [temporary.key.as_str(), &temporary.secret, "guess", "null", "0"] {
         let answer = stage.app.exchange(&temporary, guess).send(client);
         refused(&answer, 401, "verifier-invalid", "verifier_invalid");
@@ -47,13 +47,13 @@ fn a_callback_that_comes_to_the_page_is_ignored() {
 fn a_cookie_from_before_the_sign_in_counts_for_nothing_after_it() {
     let stage = stage();
     let temporary = stage.app.asked();
-    // One that the attacker made up, and one that is the attacker's own session.
+    // A cookie that the attacker made up, and one of the attacker's own session.
     let attacker = stage.service.signed_in("bob", &stage.app);
     for planted in ["__Host-session=planted-by-somebody".to_owned(), attacker.cookie.clone().unwrap()] {
         let mut person = stage.service.browser();
         person.cookie = Some(planted.clone());
         let page = person.visit(&authorize(&temporary));
-        // In the attacker's session the person sees whose it is, and signs in as oneself.
+        // In the attacker's session the victim sees the attacker's name and switches accounts.
         let page = match page.form("switch") {
             Some(form) => {
                 assert!(page.text().contains("Signed in as bob"));
@@ -71,7 +71,7 @@ fn a_cookie_from_before_the_sign_in_counts_for_nothing_after_it() {
     }
 }
 
-/// Signing in straight over a session that is still there: no `switch` before it.
+/// Signing in over an existing session, without `switch` before it.
 #[test]
 fn signing_in_ends_the_session_that_the_browser_had() {
     let stage = stage();

@@ -1,11 +1,11 @@
-//! Another site sends our forms from a person's browser, or frames them.
+//! Another site sends our forms from a victim's browser, or frames them.
 
 use super::super::super::support::browser::{Browser, Form, Page};
 use super::super::super::support::signer::Pair;
 use super::super::answers::refused;
 use super::super::service::{authorize, consent, password_of, stage};
 
-/// What was sent did nothing, and the person's own yes still counts.
+/// The form had no effect, and the victim can still consent.
 fn decided_nothing(page: &Page, person: &mut Browser, form: &Form, temporary: &Pair) {
     let stage = stage();
     assert_eq!((page.status(), page.leads_to()), (403, None), "{}", page.text());
@@ -66,12 +66,12 @@ fn a_decision_from_another_site_is_not_even_looked_at() {
         let (_, form) = consent(&mut person, "alice", &temporary);
         let mut forged = person.clone();
         forged.says = says.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        // With the right field, so that nothing else can be what refuses it.
+        // With the right field, so that only the origin can be the reason for the refusal.
         let page = forged.submit(&form, &[("decision", "allow")]);
         assert_eq!(page.status(), 403, "{says:?}");
         decided_nothing(&page, &mut person, &form, &temporary);
     }
-    // What says nothing is an old browser; there the field decides alone.
+    // Old browsers send no origin headers; there only the field protects.
     let (_, form) = consent(&mut person, "alice", &stage.app.asked());
     person.says.clear();
     stage.app.verifier(&person.submit(&form, &[("decision", "allow")]));
@@ -90,7 +90,7 @@ fn nobody_is_signed_in_or_out_by_another_site() {
     {
         let mut forged = person.clone();
         forged.says = vec![(name, value.to_owned())];
-        // The attacker's own name and password, so that the person would act in the attacker's account.
+        // The attacker's own name and password, so that the victim would act in the attacker's account.
         let page = forged.submit(&sign_in, &[("username", "bob"), ("password", &password_of("bob"))]);
         assert_eq!((page.status(), page.set_cookies.len()), (403, 0), "{name} {value}");
         let page = forged.submit(&switch, &[("switch", "1")]);
@@ -113,7 +113,7 @@ fn a_decision_without_the_sessions_cookie_is_none() {
     stage.app.verifier(&person.submit(&form, &[("decision", "allow")]));
 }
 
-/// Forms that other sites can send without asking are of three types; only one of them is ours.
+/// Other sites can send three form types without a preflight request; we accept only one of them.
 #[test]
 fn a_form_of_another_type_is_refused() {
     let stage = stage();

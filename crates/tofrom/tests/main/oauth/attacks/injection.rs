@@ -1,4 +1,4 @@
-//! Text that would be a header, or markup, where it is only text.
+//! Text that would be a header or markup must stay text.
 
 use super::super::super::support::signer::Pair;
 use super::super::answers::{refused, whole};
@@ -19,7 +19,7 @@ fn a_line_break_in_a_callback_makes_no_header() {
         refused(&answer, 400, "malformed", "parameter_rejected");
         assert_eq!(answer.header("x-injected"), None);
     }
-    // Encoded it is a part of the address, and stays encoded.
+    // An encoded line break is part of the address, and stays encoded.
     let callback = "http://127.0.0.1/cb?a=%0d%0aX-Injected:%20yes&b=%22%3e%3cscript%3e";
     let temporary = issued(&stage.app.ask().set("oauth_callback", callback).send(client));
     let mut browser = stage.service.browser();
@@ -30,7 +30,7 @@ fn a_line_break_in_a_callback_makes_no_header() {
     assert_eq!(page.answer.header("x-injected"), None);
 }
 
-/// A policy is a header too: what the callback adds to it must be one source and nothing more.
+/// The policy is a header too: a callback may add exactly one source to it.
 #[test]
 fn a_callback_adds_one_source_to_the_policy() {
     let stage = stage();
@@ -78,7 +78,7 @@ fn a_name_is_text_whoever_chose_it() {
     assert_eq!(kept.field("username"), Some("\"><script>alert(1)</script>"));
 }
 
-/// What a request names comes back in an answer at times: as names of parameters, as a path.
+/// Answers repeat parts of a request: names of parameters, and paths.
 #[test]
 fn names_and_paths_come_back_as_text() {
     let (stage, client) = (stage(), &stage().service.client);
@@ -94,7 +94,7 @@ fn names_and_paths_come_back_as_text() {
             .unwrap()
             .starts_with("%22%0D%0AX-Injected%3A%20yes %3Cscript%3E ")
     );
-    // The name of a parameter that can't be read stands in the challenge.
+    // The challenge contains the name of an invalid parameter.
     let mut sent = stage.app.whoami(&stage.token).sign();
     sent.header("Authorization").push_str(", y%22%0d%0aX-Injected%3a=\"%zz\"");
     let answer = sent.send(client);

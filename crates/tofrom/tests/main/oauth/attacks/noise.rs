@@ -1,5 +1,5 @@
-//! Requests with bytes changed at random: refused or not, but never a fault of the service. `OAUTH_NOISE` asks
-//! for more of them.
+//! Requests with bytes changed at random: accepted or refused, but never a server error. `OAUTH_NOISE` raises their
+//! number.
 
 use super::super::super::support::chance::Chance;
 use super::super::super::support::signer::{PLACES, Sent};
@@ -7,7 +7,7 @@ use super::super::super::support::world::Folder;
 use super::super::application::App;
 use super::super::service::{Service, consent};
 
-/// Bytes that mean something to somebody on the way.
+/// Bytes with a meaning in URLs, headers or quoted strings.
 const TELLING: &[u8] = b"%&=+\"',;:\\/?#@[]{}<> \t\x00\x7f\x80\xffA0";
 
 fn bend(text: &mut Vec<u8>, chance: &mut Chance) {
@@ -25,7 +25,7 @@ fn bend(text: &mut Vec<u8>, chance: &mut Chance) {
 #[test]
 fn bent_bytes_are_refused_and_never_make_it_fail() {
     let times = std::env::var("OAUTH_NOISE").map_or(300, |text| text.parse().unwrap());
-    // Of its own: so many wrong ones from one address are throttled, which is an answer too.
+    // A separate service: so many wrong requests from one address are throttled.
     let service = Service::start(Folder::new(), "", "info");
     service.add_account("alice", &[]);
     let app = App::register(&service, "App", "http://localhost/cb", &[]);

@@ -1,10 +1,10 @@
-//! Sending people somewhere else than back.
+//! Open redirects.
 
 use super::super::answers::{refused, reported};
 use super::super::application::App;
 use super::super::service::{BASE, authorize, stage};
 
-/// None of them is a place that an application at `https://app.example.org` or on loopback registered.
+/// Applications registered at `https://app.example.org` or on loopback may use none of these.
 const ELSEWHERE: [&str; 47] = [
     "https://evil.example/cb",
     "http://evil.example/cb",
@@ -68,8 +68,8 @@ fn a_callback_elsewhere_is_400_and_the_parameter_is_named() {
     }
 }
 
-/// An address without the two slashes is relative where its scheme is that of the page that redirects:
-/// browsers would stay here and never come back to the application.
+/// An address without the two slashes is relative if its scheme equals that of the redirecting page: a browser would
+/// stay here instead of returning to the application.
 #[test]
 fn a_callback_that_a_browser_would_take_for_one_of_ours_is_400() {
     let stage = stage();
@@ -80,7 +80,7 @@ fn a_callback_that_a_browser_would_take_for_one_of_ours_is_400() {
     }
 }
 
-/// What is only asked of an application that is registered for `oob` is `oob`.
+/// An application registered for `oob` can use only `oob`.
 #[test]
 fn who_registered_no_address_has_none() {
     let stage = stage();

@@ -1,4 +1,4 @@
-//! Secrets are said once, to whom they belong.
+//! Each secret is shown once, and only to its owner.
 
 use super::super::super::support::signer::{PLACES, Pair};
 use super::super::super::support::world::Folder;
