@@ -1,12 +1,12 @@
-//! What it costs to take an activity in and to bring it to followers, in ratios of one run:
+//! Measures the cost of accepting an activity and of delivering it to followers, as ratios within one run:
 //!
 //! ```sh
 //! cargo run --release -p tofrom --example delivery_cost
 //! ```
 //!
-//! - taking in: with one follower and with 100,000, in turns;
-//! - delivering: CPU for each follower, from 100 to 100,000 of them;
-//! - delivering against bare inserts of the same rows into the same schema, as many in a commit.
+//! - accepting: with one follower and with 100,000, alternating;
+//! - delivering: CPU per follower, from 100 to 100,000 of them;
+//! - delivering against plain inserts of the same rows into the same schema, as many in a commit.
 
 #![allow(
     clippy::unwrap_used,

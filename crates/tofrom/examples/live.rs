@@ -4,8 +4,7 @@
 //! cargo run --example live -- https://127.0.0.1:8443 ca.pem alice tfk_…
 //! ```
 //!
-//! When the connection is cut it comes back with the id of the last event, and goes on without a hole and without a
-//! repeat.
+//! After a lost connection it reconnects with the id of the last event, and continues without a gap or a repeat.
 
 use std::env;
 use std::error::Error;

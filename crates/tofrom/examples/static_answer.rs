@@ -1,11 +1,11 @@
-//! Answers every request with the same bytes, through the service's own listener: the least that an answer of that
-//! size can cost with this TLS and HTTP stack. `scripts/measure-request` holds the service against it.
+//! Answers every request with the same bytes, through the service's own listener: the minimum cost of an answer of that
+//! size with this TLS and HTTP stack. `scripts/measure-request` compares the service with it.
 //!
 //! ```sh
 //! cargo run --release -p tofrom --example static_answer -- 24000
 //! ```
 //!
-//! Prints its address when it is ready, and runs until it is ended.
+//! Prints its address when it is ready, and runs until it is stopped.
 
 use anyhow::Context;
 use axum::body::Bytes;

@@ -1,5 +1,5 @@
-//! What the cluster costs, against a bare driver that sends the same statements. `scripts/measure-cluster` starts a
-//! cluster for it; with one that runs already:
+//! Measures the cost of the cluster, against a bare driver that sends the same statements. `scripts/measure-cluster`
+//! starts a cluster for it. With a running cluster:
 //!
 //! ```sh
 //! eval "$(scripts/engines variables)"
@@ -7,13 +7,13 @@
 //! cargo run --release -p tofrom --example cluster_cost -- reads path/to/tofrom
 //! ```
 //!
-//! - `statements`: how many a page takes, cold and warm;
-//! - `reads`: CPU of the service for a page, and pages a second, in turns with the bare driver;
-//! - `fanout`: rows a second that are delivered to so many followers, in turns with the bare driver;
-//! - `graph`: so many accounts that follow one, and what others notice while all of them are delivered to;
-//! - `merged`: pages that are merged from what others did;
-//! - `return`: an account that is read again after a year;
-//! - `ways`: an activity that is pushed to so many, and one that they pull.
+//! - `statements`: statements of a page, cold and warm;
+//! - `reads`: CPU of the service per page, and pages per second, alternating with the bare driver;
+//! - `fanout`: rows per second delivered to N followers, alternating with the bare driver;
+//! - `graph`: an account with N followers, and the latency of other readers during its fan-out;
+//! - `merged`: pages with pulled actors;
+//! - `return`: an account that is read again after a year of dormancy;
+//! - `ways`: an activity that is pushed to N followers, and one that they pull.
 
 #![allow(
     clippy::unwrap_used,

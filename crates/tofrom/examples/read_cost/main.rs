@@ -1,4 +1,4 @@
-//! What a page costs, counted in rows of the store, however large the collection is; and what an entry costs on disk.
+//! Measures the cost of a page in rows of the store, for collections of any size, and the disk space of an entry.
 //!
 //! ```sh
 //! cargo run --release -p tofrom --example read_cost            # 10^2, 10^4 and 10^6 entries: some minutes

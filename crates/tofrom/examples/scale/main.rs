@@ -1,8 +1,8 @@
-//! Why very-followed accounts are pulled and idle ones left alone: a follow graph with a heavy tail, run and calculated.
+//! Why very-followed accounts are pulled and idle accounts become dormant: a heavy-tailed follow graph, run and calculated.
 //!
-//! - `run`: so many accounts on a cluster, by one choice of rules after the other: what is written and read, and that
-//!   every reader's page is the same by all of them. `scripts/simulate-scale` starts a cluster for it.
-//! - `calculate`: what that makes of very many accounts.
+//! - `run`: runs the graph on a cluster with one choice of rules after the other, counts writes and reads, and checks
+//!   that every reader's page is the same with all of them. `scripts/simulate-scale` starts a cluster for it.
+//! - `calculate`: extrapolates to very many accounts.
 //!
 //! ```sh
 //! eval "$(scripts/engines variables)"

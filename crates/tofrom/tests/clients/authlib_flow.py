@@ -1,6 +1,6 @@
-"""authlib against the service: every signature method that both know, in every place.
+"""authlib against the service: every signature method that both know, in every location.
 
-Reads what it has to know as JSON from standard input, prints a line for each flow that went through.
+Reads its parameters as JSON from standard input, prints a line for each successful flow.
 """
 
 import json
@@ -64,7 +64,7 @@ def flow(method, place):
 
 
 def end(client, place):
-    """Ends the grant, with a body that is signed by its hash where the place allows one."""
+    """Ends the grant, with a body that is signed by its hash where the location allows one."""
     body = {} if place == "body" else {"data": b'{"why": "done"}', "headers": {"Content-Type": "application/json"}}
     client.auth.force_include_body = bool(body)
     ended = client.delete(f"{told['base']}/200909/whoami/token", **body)
@@ -77,7 +77,7 @@ def end(client, place):
 
 
 def refused():
-    """What the client learns when the person says no."""
+    """The client receives the denial."""
     client = session("HMAC-SHA1", "header", "http://127.0.0.1:4180/back")
     client.fetch_request_token(f"{told['base']}/oauth/request_token")
     location, _ = person.decide(client.create_authorization_url(f"{told['base']}/oauth/authorize"), "deny")
@@ -90,7 +90,7 @@ def refused():
 
 
 def quirks():
-    """What docs/oauth.md tells of it."""
+    """The quirks that docs/oauth.md lists."""
     try:
         client = session("HMAC-SHA1", "header", "http://127.0.0.1:4180/back?a=b%20c")
         client.fetch_request_token(f"{told['base']}/oauth/request_token")

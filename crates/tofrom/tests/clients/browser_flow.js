@@ -1,9 +1,9 @@
 // The authorize page in a real browser: sign in, use another account, deny, allow, out of band, by keyboard alone, on a
-// small screen. Prints a line for each part that went well.
+// small screen. Prints a line for each part that succeeded.
 //
 //     node browser_flow.js HOME PICTURES
 //
-// HOME is a folder for the browser, PICTURES one for pictures of the pages.
+// HOME is a folder for the browser, PICTURES one for screenshots.
 'use strict';
 
 const assert = require('node:assert/strict');

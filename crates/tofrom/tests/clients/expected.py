@@ -1,4 +1,4 @@
-"""What every client reads, and what it has to find."""
+"""The data that every client reads, and the expected result."""
 
 import requests
 

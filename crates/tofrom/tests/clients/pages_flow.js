@@ -1,9 +1,9 @@
-// The pages for people in a real browser: every page on a desk and on a small screen, in light and dark, with and without
-// script; what people do there, by mouse and by keyboard alone. Prints a line for each part that went well.
+// The HTML pages in a real browser: every page on a desktop and on a small screen, in light and dark, with and without
+// script; actions by mouse and by keyboard only. Prints a line for each part that succeeded.
 //
 //     node pages_flow.js HOME PICTURES MARKUP
 //
-// HOME is a folder for the browser, PICTURES one for pictures of the pages, MARKUP one for their source.
+// HOME is a folder for the browser, PICTURES one for screenshots, MARKUP one for their source.
 'use strict';
 
 const assert = require('node:assert/strict');

@@ -1,4 +1,4 @@
-"""The part of a flow that is a person's: opens the authorize page, signs in and decides, through plain HTML forms."""
+"""The person's part of a flow: opens the authorize page, signs in and decides, through plain HTML forms."""
 
 from html.parser import HTMLParser
 from urllib.parse import urljoin
@@ -40,7 +40,7 @@ class Person:
         self.told, self.browser = told, requests.Session()
 
     def decide(self, address, decision="allow"):
-        """Where the browser is sent, and the verifier that is shown; one of them is empty."""
+        """The redirect target, and the displayed verifier; one of them is empty."""
         page = Page(self.open(address))
         if form := page.form("password"):
             fields = {"username": self.told["account"], "password": self.told["password"]}

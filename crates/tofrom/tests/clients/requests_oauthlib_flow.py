@@ -1,6 +1,6 @@
-"""requests-oauthlib against the service: every signature method that both know, in every place.
+"""requests-oauthlib against the service: every signature method that both know, in every location.
 
-Reads what it has to know as JSON from standard input, prints a line for each flow that went through.
+Reads its parameters as JSON from standard input, prints a line for each successful flow.
 """
 
 import json
@@ -59,7 +59,7 @@ def flow(method, place):
 
 
 def end(client, reader, place):
-    """Ends the grant, with a body that is signed by its hash where the place allows one."""
+    """Ends the grant, with a body that is signed by its hash where the location allows one."""
     body = {} if place == "body" else {"data": b'{"why": "done"}', "headers": {"Content-Type": "application/json"}}
     client._client.force_include_body = bool(body)
     ended = client.delete(f"{told['base']}/200909/whoami/token", **body)
@@ -72,7 +72,7 @@ def end(client, reader, place):
 
 
 def refused():
-    """What the client learns when the person says no."""
+    """The client receives the denial."""
     client = session("HMAC-SHA1", "header", "http://127.0.0.1:4180/back")
     client.fetch_request_token(f"{told['base']}/oauth/request_token")
     location, _ = person.decide(client.authorization_url(f"{told['base']}/oauth/authorize"), "deny")
@@ -85,7 +85,7 @@ def refused():
 
 
 def quirks():
-    """What docs/oauth.md tells of it."""
+    """The quirks that docs/oauth.md lists."""
     for place in ("query", "body"):
         try:
             client = session("HMAC-SHA1", place, PLACES["header"][1])

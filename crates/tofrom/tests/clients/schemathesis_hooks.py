@@ -1,4 +1,4 @@
-"""What schemathesis has to know of the service besides its description."""
+"""Adapts schemathesis to the service."""
 
 import json
 import os
@@ -37,14 +37,14 @@ def before_call(context, case, kwargs):
 
 @schemathesis.hook
 def after_call(context, case, response):
-    """Notes what came of it, for who has to know whether anything did."""
+    """Records the status, so that the caller can check the coverage."""
     with open(os.environ["SEEN"], "a") as seen:
         print(response.status_code, case.operation.label, file=seen)
 
 
 @schemathesis.check
 def lines_as_described(context, response, case):
-    """The description of lines is that of each of them, which schemathesis does not look at by itself."""
+    """The schema applies to each line, which schemathesis does not check itself."""
     if response.headers.get("content-type") == ["application/x-ndjson"]:
         one = {"$ref": "#/components/schemas/BatchLine", "components": case.operation.schema.raw_schema["components"]}
         told = [json.loads(line) for line in response.text.splitlines()]
@@ -56,6 +56,6 @@ def lines_as_described(context, response, case):
 
 @schemathesis.serializer("application/x-ndjson")
 def lines(context, value):
-    """The description is that of a line; two of them make a body."""
+    """The schema is that of a line; a body has two."""
     line = value if isinstance(value, bytes) else json.dumps(value).encode()
     return {"data": line + b"\n" + line + b"\n"}

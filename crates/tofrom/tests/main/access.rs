@@ -113,7 +113,7 @@ fn two_credentials_are_400_even_if_both_are_right() {
 }
 
 #[test]
-fn an_empty_header_of_a_credential_is_none() {
+fn an_empty_credential_header_is_no_credential() {
     let demo = Demo::shared();
     let basic = demo.basic("alice", demo.password("alice"));
     let (no_key, no_login, no_consumer) =
@@ -128,7 +128,7 @@ fn an_empty_header_of_a_credential_is_none() {
 }
 
 #[test]
-fn private_absent_and_impossible_look_alike() {
+fn private_absent_and_invalid_accounts_look_alike() {
     let demo = Demo::shared();
     let told = |name: &str| {
         let answer = demo.read("bob", name, "tofrom", "");
@@ -144,7 +144,7 @@ fn private_absent_and_impossible_look_alike() {
 }
 
 #[test]
-fn public_private_operator() {
+fn visibility_depends_on_public_private_and_operator() {
     let demo = Demo::shared();
     assert_eq!(demo.read("carol", "bob", "tofrom", "").status, 200);
     assert_eq!(demo.read("bob", "alice", "tofrom", "").status, 404);
@@ -179,7 +179,7 @@ fn header_lines_end_with_cr_and_lf() {
 }
 
 #[test]
-fn a_browser_gets_a_page_where_nothing_is() {
+fn a_browser_gets_an_html_404() {
     let demo = Demo::shared();
     let browser = [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
     for target in ["/no/such/page", "/docs/problems/none", "/assets/none"] {

@@ -24,7 +24,7 @@ fn id_of(activity: &Value) -> &str {
 }
 
 #[test]
-fn a_program_gets_the_activity_alone_in_the_representation_that_it_asks_for() {
+fn a_program_gets_the_activity_in_the_requested_representation() {
     let demo = Demo::shared();
     let activity = newest(demo, "alice");
     let (id, key) = (id_of(&activity), ("ServicePSK", demo.key("alice")));
@@ -73,7 +73,7 @@ fn a_program_gets_the_activity_alone_in_the_representation_that_it_asks_for() {
 }
 
 #[test]
-fn without_a_credential_it_is_401_unless_a_page_is_preferred() {
+fn without_a_credential_it_is_401_unless_html_is_preferred() {
     let demo = Demo::shared();
     let own = newest(demo, "alice");
     let mut browser = Browser::new(&demo.client, &demo.client.base);
@@ -114,7 +114,7 @@ fn without_a_credential_it_is_401_unless_a_page_is_preferred() {
 }
 
 #[test]
-fn a_caller_sees_there_what_a_collection_would_show() {
+fn a_caller_sees_the_same_activities_as_in_a_collection() {
     let demo = Demo::shared();
     let status = |who: &str, id: &str| {
         read(demo, id, &[("ServicePSK", demo.key(who)), ("Accept", "application/json")]).status

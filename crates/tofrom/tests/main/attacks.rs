@@ -39,7 +39,7 @@ async fn answered(target: &Target, key: &str, reads: usize) -> usize {
 }
 
 #[tokio::test]
-async fn thousands_of_unfinished_bodies_keep_no_reader_out() {
+async fn thousands_of_unfinished_bodies_do_not_block_readers() {
     let folder = Folder::new();
     let (demo, target) = attacked(&folder, "h2");
     let headers = [("ServicePSK", demo.key("bob")), ("Content-Type", "application/x-ndjson")];
@@ -93,7 +93,7 @@ async fn status(answer: ResponseFuture) -> u16 {
 }
 
 #[tokio::test]
-async fn one_account_has_a_share_of_the_bytes_under_way() {
+async fn one_account_has_a_limited_share_of_the_body_bytes_in_flight() {
     let folder = Folder::new();
     let (demo, target) = attacked(&folder, "h2");
     let post = async |user: &str, mebibytes: usize, end: bool| {
@@ -150,7 +150,7 @@ async fn a_caller_is_authenticated_before_the_body_is_read() {
 }
 
 #[tokio::test]
-async fn one_address_has_256_connections() {
+async fn one_address_may_have_256_connections() {
     let folder = Folder::new();
     let (demo, target) = attacked(&folder, "http/1.1");
     let ask = format!(

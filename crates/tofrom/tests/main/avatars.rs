@@ -27,7 +27,7 @@ async fn give_pictures(folder: &Folder, names: &[&str]) {
 }
 
 #[test]
-fn a_picture_is_shown_of_public_accounts_only() {
+fn avatars_are_shown_of_public_accounts_only() {
     let folder = Folder::new();
     let demo = Demo::start(folder.path(), &[]);
     for (name, shown) in [

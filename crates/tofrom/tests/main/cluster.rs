@@ -1,9 +1,9 @@
-//! The service on a cluster. `scripts/engines up` starts the engines and says where they are; where nobody says so,
+//! The service on a cluster. `scripts/engines up` starts the engines and prints their addresses. Without addresses
 //! the tests are skipped.
 //!
-//! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, with commas between
+//! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, separated by commas
 //! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the log's servers and their monitors, likewise
-//! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` unless told otherwise; streams are named after it
+//! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` by default; streams are named after it
 
 mod demo;
 mod law;

@@ -163,7 +163,7 @@ async fn from_one_machine_to_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_that_was_stopped_goes_on() {
+async fn a_stopped_copy_continues() {
     let (from, to) = (origin(7_001).await, Place::folder());
     copy(&from, &to).unwrap();
     let target = to.open().await;
@@ -190,7 +190,7 @@ async fn a_copy_that_was_stopped_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_not_be_copied() {
+async fn unusable_sources_and_targets_are_refused() {
     let (from, to) = (origin(7_002).await, Place::folder());
     let complaint = |to: &Place, said: &str| {
         let text = copy(&from, to).unwrap_err();

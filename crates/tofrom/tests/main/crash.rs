@@ -12,7 +12,7 @@ const KILLS: usize = 20;
 const LINES: usize = 4_000;
 
 #[test]
-fn what_was_acknowledged_is_there_once() {
+fn every_acknowledged_line_is_stored_once() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
     let lines: Vec<String> = (0..LINES)

@@ -38,13 +38,13 @@ const SEQUENCES: u64 = 500;
 
 /// Random sequences, on all cores.
 #[test]
-fn whatever_happens_everything_is_delivered_once() {
+fn every_activity_is_delivered_once() {
     try_all(Sequence::random);
 }
 
 /// The same while accounts keep switching between push and pull and between dormant and active.
 #[test]
-fn by_whichever_way_everything_is_delivered_once() {
+fn every_activity_is_delivered_once_while_fanout_modes_change() {
     try_all(Sequence::crossing);
 }
 

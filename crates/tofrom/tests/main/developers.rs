@@ -30,7 +30,7 @@ fn example(path: &str) -> String {
 }
 
 #[test]
-fn the_description_may_be_kept_and_compressed() {
+fn the_description_is_cacheable_and_compressed() {
     let demo = Demo::shared();
     let plain = demo.client.get("/openapi.json", &[]);
     assert_eq!(plain.header("cache-control"), Some("public, max-age=3600"));
@@ -42,7 +42,7 @@ fn the_description_may_be_kept_and_compressed() {
 }
 
 #[test]
-fn every_address_takes_the_methods_that_are_described_and_no_other() {
+fn every_address_accepts_exactly_the_described_methods() {
     let demo = Demo::shared();
     let key = [("ServicePSK", demo.key("ops"))];
     for (path, item) in description()["paths"].as_object().unwrap() {
@@ -109,7 +109,7 @@ fn check_page(answer: &Answer) {
 }
 
 #[test]
-fn the_page_tells_of_every_operation_and_problem() {
+fn the_page_documents_every_operation_and_problem() {
     let demo = Demo::shared();
     let stranger = demo.client.get("/docs", &[]);
     let person = visit(&mut signed_in("alice"), "/docs").answer;
@@ -137,7 +137,7 @@ fn the_page_tells_of_every_operation_and_problem() {
 }
 
 #[test]
-fn a_read_can_be_tried() {
+fn a_read_can_be_tried_on_the_page() {
     let demo = Demo::shared();
     let mut alice = signed_in("alice");
     let page = visit(&mut alice, "/docs/try?collection=from&type=photo&verb=&count=1&format=json");
@@ -159,7 +159,7 @@ fn a_read_can_be_tried() {
 }
 
 #[test]
-fn whatever_a_program_would_be_told_is_shown() {
+fn the_page_shows_the_answer_that_a_program_would_get() {
     let mut alice = signed_in("alice");
     let mut tried = |query: &str| {
         let page = visit(&mut alice, &format!("/docs/try?{query}"));

@@ -106,7 +106,7 @@ pub(crate) fn assert_same(found: &[(String, Vec<Value>)], expected: &[(String, V
 }
 
 #[test]
-fn a_fill_that_was_killed_ends_with_the_same_data() {
+fn a_killed_fill_ends_with_the_same_data() {
     let (killed, whole) = (Folder::new(), Folder::new());
     let arguments = ["--data", killed.path().to_str().unwrap()];
     let kills = kill_until_ready(Duration::from_millis(40), &arguments, &[]);
@@ -123,7 +123,7 @@ fn a_fill_that_was_killed_ends_with_the_same_data() {
 }
 
 #[test]
-fn an_emptied_store_is_filled_again_with_the_kept_secrets() {
+fn an_emptied_store_is_refilled_with_the_same_secrets() {
     let folder = Folder::new();
     let started = |data: &Path| {
         let demo = Demo::start(data, &["--admin", "127.0.0.1:0"]);

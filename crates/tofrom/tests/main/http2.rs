@@ -15,7 +15,7 @@ fn curl(demo: &Demo, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_page() {
+fn a_page_is_served_over_http2() {
     let demo = Demo::shared();
     let key = format!("ServicePSK: {}", demo.key("alice"));
     let answer = curl(demo, &["-i", "-G", "-d", "count=2", "-H", &key, "-H", "Accept: application/json"]);
@@ -37,7 +37,7 @@ fn an_early_answer_is_not_lost() {
 }
 
 #[test]
-fn a_304_says_nothing_of_a_length() {
+fn a_304_has_no_content_length() {
     let demo = Demo::shared();
     let key = format!("ServicePSK: {}", demo.key("alice"));
     let answer = curl(demo, &["-i", "-H", &key, "-H", "If-None-Match: *"]);

@@ -68,7 +68,7 @@ fn ids(page: &Page) -> Vec<model::ActivityId> {
 
 /// 10,000 random queries over 100 random data sets.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_is_what_a_naive_reading_gives() {
+async fn a_page_equals_a_naive_reading() {
     let mut shown = 0;
     for seed in 0..100 {
         let mut world = filled(seed, 80).await;
@@ -92,7 +92,7 @@ async fn a_page_is_what_a_naive_reading_gives() {
 /// Walks by `next` with any page size and filter; a cursor survives its text form and never returns more than its
 /// query.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_walk_gives_each_item_once() {
+async fn a_walk_returns_each_item_once() {
     for seed in 1_000..1_030 {
         let mut world = filled(seed, 80).await;
         let feed = feed(&world, FeedLimits::default());
@@ -120,7 +120,7 @@ fn through_text(query: &FeedQuery) -> FeedQuery {
 /// Items arrive and change between the pages of a walk. An item that stays is shown once, none is shown twice, and
 /// after the walk `updates` returns exactly the versions that were not shown.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_walk_and_its_updates_give_everything_once() {
+async fn a_walk_and_its_updates_return_everything_once() {
     for seed in 2_000..2_040 {
         let mut world = filled(seed, 40).await;
         let feed = feed(&world, FeedLimits::default());
@@ -173,7 +173,7 @@ async fn a_walk_and_its_updates_give_everything_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn retention_is_a_bound_on_the_time_of_receipt() {
+async fn retention_bounds_the_time_of_receipt() {
     for seed in 3_000..3_010 {
         let mut world = filled(seed, 60).await;
         let kept = std::time::Duration::from_millis(SPAN as u64 / 2);
@@ -193,7 +193,7 @@ async fn retention_is_a_bound_on_the_time_of_receipt() {
 
 /// A page has the requested number of items or all remaining ones, or is refused: it is never cut short silently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_is_whole_or_refused() {
+async fn a_page_is_complete_or_refused() {
     const MAX_COUNT: u32 = 7;
     let (mut refused, mut whole_pages) = (0, 0);
     for seed in 5_000..5_020 {
@@ -225,7 +225,7 @@ async fn a_page_is_whole_or_refused() {
 
 /// The same for `updates`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_updates_page_is_whole_or_refused() {
+async fn an_updates_page_is_complete_or_refused() {
     const MAX_COUNT: u32 = 7;
     let mut world = filled(6_000, 20).await;
     let feed = feed(&world, FeedLimits { max_count: MAX_COUNT, ..FeedLimits::default() });
@@ -264,7 +264,7 @@ async fn an_updates_page_is_whole_or_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_too_far_is_refused_and_the_end_is_not() {
+async fn a_start_beyond_the_limit_is_refused_unless_the_collection_ends_before() {
     let world = filled(4_000, 80).await;
     let owner = world.accounts.iter().find(|account| !account.removed).unwrap().uid;
     let query = |start| FeedQuery {

@@ -32,7 +32,7 @@ fn refused(page: &Page, what: &str) {
 }
 
 #[test]
-fn weak_ones_are_refused_wherever_one_is_set() {
+fn weak_passwords_are_refused_everywhere() {
     let folder = Folder::new();
     let in_store = Folder::new();
     let service = Service::start(folder, "registration = \"open\"\n", "info");

@@ -26,7 +26,7 @@ fn signed_in(demo: &Demo, name: &str) -> (Browser, Page) {
 }
 
 #[test]
-fn no_form_does_anything_without_its_proof() {
+fn no_form_works_without_its_csrf_field() {
     let folder = Folder::new();
     let demo = Demo::start(folder.path(), &[]);
     let (person, page) = signed_in(&demo, "ops");
@@ -58,7 +58,7 @@ fn no_form_does_anything_without_its_proof() {
 }
 
 #[test]
-fn a_session_is_never_one_that_somebody_brought_along() {
+fn a_planted_session_cookie_is_never_adopted() {
     let demo = Demo::shared();
     let mut victim = browser(demo);
     let planted = "__Host-session=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -85,7 +85,7 @@ fn a_session_is_never_one_that_somebody_brought_along() {
 }
 
 #[test]
-fn a_wrong_password_is_told_and_nobody_is_sent_elsewhere() {
+fn a_wrong_password_is_reported_and_open_redirects_are_refused() {
     let demo = Demo::shared();
     let mut person = browser(demo);
     let form = person.visit(&at(demo, "/settings/keys?x=1")).form("username").unwrap();
@@ -103,7 +103,7 @@ fn a_wrong_password_is_told_and_nobody_is_sent_elsewhere() {
 }
 
 #[test]
-fn a_page_shows_what_the_api_would_and_no_more() {
+fn a_page_shows_exactly_what_the_api_does() {
     let demo = Demo::shared();
     let (mut bob, _) = signed_in(demo, "bob");
     // Alice is private, and ops is hidden from other accounts.
@@ -146,7 +146,7 @@ fn a_page_shows_what_the_api_would_and_no_more() {
 }
 
 #[test]
-fn pages_walk_by_cursor_and_show_each_once() {
+fn pages_show_each_activity_once() {
     let demo = Demo::shared();
     let (mut alice, mut page) = signed_in(demo, "alice");
     let mut seen = Vec::new();
@@ -173,7 +173,7 @@ fn pages_walk_by_cursor_and_show_each_once() {
 }
 
 #[test]
-fn a_source_is_shown_connected_paused_and_removed() {
+fn a_source_is_previewed_connected_paused_and_removed() {
     let elsewhere = Elsewhere::open();
     let demo = elsewhere.demo();
     elsewhere.belongs_to(&demo, "bob");
@@ -237,7 +237,7 @@ fn a_source_is_shown_connected_paused_and_removed() {
 }
 
 #[test]
-fn lists_of_feeds_go_out_and_come_in() {
+fn feed_lists_are_exported_and_imported() {
     let elsewhere = Elsewhere::open();
     let demo = elsewhere.demo();
     let (mut bob, page) = signed_in(&demo, "bob");

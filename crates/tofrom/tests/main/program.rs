@@ -229,7 +229,7 @@ fn import_and_export() {
 }
 
 #[test]
-fn backup_restores() {
+fn a_backup_can_be_restored() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
     succeed(&folder, &["import", "alice", "-"], &line(1, ""));
@@ -241,7 +241,7 @@ fn backup_restores() {
 }
 
 #[test]
-fn check_says_what_is_wrong() {
+fn check_reports_invalid_settings() {
     let folder = Folder::new();
     let settings = folder.path().join("tofrom.toml");
     std::fs::write(&settings, "base_url = \"https://feeds.example\"\n[tls]\ncertificate = \"none.pem\"\nprivate_key = \"none.key\"\n").unwrap();
@@ -257,7 +257,7 @@ fn check_says_what_is_wrong() {
 
 /// None of these commands connects to a cluster.
 #[test]
-fn what_is_for_a_cluster_and_what_is_for_one_machine() {
+fn commands_and_settings_fit_the_store() {
     let folder = Folder::new();
     let told = fail(&folder, &["serve", "--role", "worker"], "", 2);
     assert!(told.contains("one process does everything"), "{told}");
@@ -375,7 +375,7 @@ fn rotating_the_secret_key() {
 }
 
 #[test]
-fn an_atom_feed_is_imported_too() {
+fn import_accepts_an_atom_feed() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
     let entry = |id: &str, title: &str| {
@@ -400,7 +400,7 @@ fn an_atom_feed_is_imported_too() {
 }
 
 #[test]
-fn commands_that_only_read_make_no_folder() {
+fn read_only_commands_create_no_folder() {
     let folder = Folder::new();
     let missing = folder.path().join("missing");
     for words in [

@@ -26,7 +26,7 @@ fn id(activity: &serde_json::Value) -> &str {
 }
 
 #[test]
-fn the_whole_collection_once_in_order() {
+fn a_walk_returns_the_whole_collection_in_order() {
     let demo = Demo::shared();
     let all = walk(demo, "count=200");
     assert!(all.len() >= 300, "alice has {}", all.len());
@@ -39,7 +39,7 @@ fn the_whole_collection_once_in_order() {
 }
 
 #[test]
-fn to_and_from_make_tofrom() {
+fn tofrom_is_the_union_of_to_and_from() {
     let demo = Demo::shared();
     let of = |collection: &str| -> HashSet<String> {
         let mut page = demo.read("alice", "alice", collection, "count=200");
@@ -102,7 +102,7 @@ fn a_form_body_sent_with_get() {
 }
 
 #[test]
-fn refusals_name_the_parameter_and_say_what_would_be_right() {
+fn refusals_name_the_parameter_and_the_expected_value() {
     let demo = Demo::shared();
     for (query, name, hint) in [
         ("count=x", "count", "whole number"),
@@ -123,7 +123,7 @@ fn refusals_name_the_parameter_and_say_what_would_be_right() {
 }
 
 #[test]
-fn names_of_parameters_in_any_case() {
+fn parameter_names_are_case_insensitive() {
     let demo = Demo::shared();
     let page = demo.alice("Verb=liked&COUNT=3&orderBy=pubDate&Format=json");
     assert_eq!(page.ids(), demo.alice("verb=liked&count=3&orderby=pubDate").ids());
@@ -141,7 +141,7 @@ fn names_of_parameters_in_any_case() {
 }
 
 #[test]
-fn a_host_and_one_only() {
+fn exactly_one_host_header_is_required() {
     let demo = Demo::shared();
     let key = demo.key("alice");
     let ask = |version: &str, hosts: &[&str]| {
@@ -166,7 +166,7 @@ fn a_host_and_one_only() {
 }
 
 #[test]
-fn what_is_withheld_is_not_stored_and_allows_nothing() {
+fn refusals_are_uncacheable_and_have_no_allow_header() {
     let demo = Demo::shared();
     for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"] {
         for target in ["/200909/activity/alice/tofrom", "/200909/user/alice", "/200909/nothing"] {
@@ -187,7 +187,7 @@ fn what_is_withheld_is_not_stored_and_allows_nothing() {
 }
 
 #[test]
-fn cursors_are_bound_to_where_they_come_from() {
+fn cursors_are_bound_to_their_query() {
     let demo = Demo::shared();
     let next = demo.alice("count=5").link("next").unwrap();
     let cursor = next.split("cursor=").nth(1).unwrap();
@@ -201,7 +201,7 @@ fn cursors_are_bound_to_where_they_come_from() {
 }
 
 #[test]
-fn links_keep_what_was_asked_and_nothing_else() {
+fn links_keep_the_known_parameters_only() {
     let demo = Demo::shared();
     let page = demo.alice("verb=liked&count=3&start=2&format=json&colour=red&oauth_flavour=x");
     for rel in ["self", "first", "next", "updates"] {
@@ -256,7 +256,7 @@ fn negotiation() {
 }
 
 #[test]
-fn problems_in_the_form_that_is_preferred() {
+fn problems_come_in_the_preferred_representation() {
     let demo = Demo::shared();
     let ask = |accept: &str| {
         let headers = [("ServicePSK", demo.key("alice")), ("Accept", accept)];
@@ -308,7 +308,7 @@ fn validators() {
 }
 
 #[test]
-fn codings_decode_to_the_same() {
+fn all_content_codings_decode_to_the_same_bytes() {
     let demo = Demo::shared();
     let ask = |coding: &str| {
         let headers =
@@ -357,7 +357,7 @@ fn head_is_get_without_a_body() {
 }
 
 #[test]
-fn every_answer_has_the_headers_that_every_answer_has() {
+fn every_answer_has_the_common_headers() {
     let demo = Demo::shared();
     let mut ids = HashSet::new();
     for (method, target, key) in [
@@ -378,7 +378,7 @@ fn every_answer_has_the_headers_that_every_answer_has() {
 }
 
 #[test]
-fn what_is_too_long_is_refused() {
+fn too_long_requests_are_refused() {
     let demo = Demo::shared();
     let long = format!("/200909/activity/alice/tofrom?x={}", "y".repeat(9_000));
     assert_eq!(demo.client.get(&long, &[("ServicePSK", demo.key("alice"))]).status, 414);

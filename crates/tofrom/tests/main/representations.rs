@@ -21,7 +21,7 @@ struct Tally {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_four_say_the_same_of_any_page() {
+async fn all_four_representations_of_a_page_agree() {
     let mut tally = Tally::default();
     for seed in 5_000..5_030 {
         let mut scene = Scene::new(seed, 40).await;

@@ -13,7 +13,7 @@ use tofrom::render::Renderer;
 const ACTIVITIES: usize = 10_000;
 
 #[tokio::test]
-async fn what_is_read_can_be_put_back() {
+async fn every_read_activity_can_be_put_back() {
     let mut scene = Scene::new(6_000, 0).await;
     let renderer = Renderer::new(scene.site.clone());
     for number in 0..ACTIVITIES {

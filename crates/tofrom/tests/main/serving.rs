@@ -174,7 +174,7 @@ fn no_secret_is_ever_logged() {
 }
 
 #[test]
-fn behind_a_proxy_and_beside_it() {
+fn proxy_and_direct_listeners_give_the_same_links() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
     let made: serde_json::Value =
@@ -242,7 +242,7 @@ fn an_application_can_be_required() {
 }
 
 #[test]
-fn a_changed_certificate_is_taken_in() {
+fn a_changed_certificate_is_reloaded() {
     let folder = Folder::new();
     let serving = serve(&folder, "");
     assert_eq!(serving.client(&folder).get("/social/docs/categories", &[]).status, 200);

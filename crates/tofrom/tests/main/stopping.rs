@@ -258,7 +258,7 @@ async fn no_request_fails_when_the_service_stops() {
 }
 
 #[tokio::test]
-async fn readiness_goes_first() {
+async fn readiness_ends_before_the_listeners_close() {
     let folder = Folder::new();
     let settings = Settings { shutdown_delay: "2s", ..Settings::default() };
     let serving = serve_with(&folder, "", settings);

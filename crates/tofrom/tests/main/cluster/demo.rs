@@ -32,7 +32,7 @@ fn state_folder(Engines { nodes, .. }: &Engines) -> PathBuf {
 
 #[test]
 #[allow(clippy::print_stdout, reason = "a test that did not run says so")]
-fn a_fill_that_was_killed_ends_with_the_data_of_one_machine() {
+fn a_killed_fill_ends_with_the_data_of_one_machine() {
     let Some(engines) = own_keyspace() else {
         println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
         return;

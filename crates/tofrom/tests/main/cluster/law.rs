@@ -12,12 +12,12 @@ const SEQUENCES: u64 = 20;
 const LANES: u8 = 16;
 
 #[test]
-fn the_law_of_delivery_holds_on_the_cluster() {
+fn every_activity_is_delivered_once_on_the_cluster() {
     try_all(Sequence::random);
 }
 
 #[test]
-fn the_law_of_delivery_holds_by_whichever_way() {
+fn every_activity_is_delivered_once_while_fanout_modes_change_on_the_cluster() {
     try_all(Sequence::crossing);
 }
 

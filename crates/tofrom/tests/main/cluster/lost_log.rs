@@ -20,7 +20,7 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 const PASSES: usize = 20;
 
 #[test]
-fn what_was_lost_while_workers_were_away_for_a_day_is_delivered() {
+fn tasks_lost_by_the_log_are_delivered_after_a_sweep() {
     let Some(engines) = prepared() else { return };
     RUNTIME.block_on(lose(own(&engines)));
 }

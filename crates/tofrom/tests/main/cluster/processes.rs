@@ -164,7 +164,7 @@ fn line_with(lines: &Receiver<String>, words: &str, within: Duration) -> String 
 }
 
 #[test]
-fn what_is_written_at_one_is_read_at_the_other() {
+fn a_write_at_one_process_is_read_at_the_other() {
     let Some(stage) = stage() else { return };
     let (actor, fan) = (stage.person("actor", &["--public"]), stage.person("fan", &[]));
     let edge = format!("/user/{}/following/{}", fan.name, actor.name);
@@ -197,7 +197,7 @@ fn what_is_written_at_one_is_read_at_the_other() {
 }
 
 #[test]
-fn a_stream_at_one_is_told_of_what_is_written_at_the_other() {
+fn a_stream_at_one_process_receives_writes_of_the_other() {
     let Some(stage) = stage() else { return };
     let (actor, fan) = (stage.person("actor", &["--public"]), stage.person("fan", &[]));
     let edge = format!("/user/{}/following/{}", fan.name, actor.name);
@@ -219,7 +219,7 @@ fn a_stream_at_one_is_told_of_what_is_written_at_the_other() {
 }
 
 #[test]
-fn what_ends_at_one_ends_at_the_other() {
+fn revocations_at_one_process_apply_at_the_other() {
     let Some(stage) = stage() else { return };
     let (one, other) = (stage.person("one", &["--public"]), stage.person("other", &[]));
     let page = format!("/activity/{}/from", one.name);
@@ -247,7 +247,7 @@ fn what_ends_at_one_ends_at_the_other() {
 
 /// `ORACLE_CLUSTER_SEQUENCES` is the number of sequences.
 #[test]
-fn the_names_in_to_tell_nothing_at_either() {
+fn to_reveals_no_account_names_at_either_process() {
     let Some(stage) = stage() else { return };
     let side = |at: usize, names: Vec<String>| {
         let Person { name, key, .. } = stage.person("sender", &[]);
@@ -261,7 +261,7 @@ fn the_names_in_to_tell_nothing_at_either() {
 }
 
 #[test]
-fn what_happens_once_happens_once_at_both_together() {
+fn one_time_credentials_work_once_across_processes() {
     let Some(stage) = stage() else { return };
     let person = stage.person("person", &[]);
     let app = App::register(&stage.apis[0], "App", "http://127.0.0.1/cb", &[]);
@@ -284,7 +284,7 @@ fn what_happens_once_happens_once_at_both_together() {
 }
 
 #[test]
-fn wrong_passwords_are_held_up_at_both() {
+fn wrong_passwords_are_throttled_at_both_processes() {
     let Some(stage) = stage() else { return };
     let person = stage.person("guessed", &[]);
     let guess = |at: usize, word: &str| {
@@ -304,7 +304,7 @@ fn wrong_passwords_are_held_up_at_both() {
 }
 
 #[test]
-fn a_mark_of_one_works_at_the_other_and_one_of_another_log_nowhere() {
+fn a_sync_token_works_at_both_processes_and_fails_for_another_log() {
     let Some(stage) = stage() else { return };
     let person = stage.person("person", &[]);
     stage.write(0, &person, "before");

@@ -24,12 +24,12 @@ const LANES: std::ops::Range<u8> = 100..108;
 type Differs = String;
 
 #[test]
-fn one_machine_and_the_cluster_show_the_same() {
+fn one_machine_and_the_cluster_show_the_same_pages() {
     try_all(SEQUENCES, Sequence::random);
 }
 
 #[test]
-fn they_show_the_same_by_whichever_way() {
+fn one_machine_and_the_cluster_show_the_same_pages_in_either_fanout_mode() {
     try_all(CROSSING, Sequence::crossing);
 }
 

@@ -82,7 +82,7 @@ async fn pause(ground: &Ground, attempts: &AtomicUsize, expected: Option<i64>) -
 }
 
 #[tokio::test]
-async fn a_task_that_keeps_failing_is_given_up_and_can_be_replayed() {
+async fn a_failing_task_becomes_a_dead_letter_and_can_be_replayed() {
     let ground = Ground::new();
     let mut stage = stage(&ground).await;
     let attempts = break_deliveries(&ground);
@@ -118,7 +118,7 @@ async fn a_task_that_keeps_failing_is_given_up_and_can_be_replayed() {
 }
 
 #[tokio::test]
-async fn what_waits_for_its_time_holds_nobody_up() {
+async fn a_task_waiting_for_its_retry_does_not_block_later_tasks() {
     let ground = Ground::new();
     let mut stage = stage(&ground).await;
     break_deliveries(&ground);
@@ -135,7 +135,7 @@ async fn what_waits_for_its_time_holds_nobody_up() {
 
 /// More tasks than a worker takes in one batch.
 #[tokio::test]
-async fn many_that_wait_for_their_time_hold_nobody_up() {
+async fn many_tasks_waiting_for_their_retry_do_not_block_later_tasks() {
     const MANY: usize = 300;
     let ground = Ground::new();
     let mut stage = stage(&ground).await;

@@ -67,7 +67,7 @@ fn take(nth: usize) -> Step {
 }
 
 #[tokio::test]
-async fn what_addresses_somebody_does_not_come_again_when_they_follow() {
+async fn an_addressed_activity_does_not_arrive_again_after_a_follow() {
     let steps = vec![look(), write(BOB, 0, &[ANN], Public), Step::WorkAll, look(), follow(ANN, BOB)];
     holds(&[], poller(ANN, ANN), steps).await;
     let again = vec![
@@ -94,7 +94,7 @@ async fn an_edit_right_after_a_removal_does_not_hide_the_removal() {
 }
 
 #[tokio::test]
-async fn a_version_that_a_reader_may_not_see_is_the_end_of_the_one_before() {
+async fn a_version_hidden_from_a_reader_retracts_the_previous_one() {
     for (to, visibility) in [(vec![], Followers), (vec![ANN], Direct)] {
         let steps = vec![
             follow(ANN, BOB),
@@ -110,7 +110,7 @@ async fn a_version_that_a_reader_may_not_see_is_the_end_of_the_one_before() {
 
 /// A stream may skip versions between two reads.
 #[tokio::test]
-async fn the_end_of_what_was_seen_several_versions_ago_is_told() {
+async fn a_version_seen_several_versions_ago_is_retracted() {
     let steps = vec![
         follow(ANN, BOB),
         write(BOB, 0, &[], Public),
@@ -125,7 +125,7 @@ async fn the_end_of_what_was_seen_several_versions_ago_is_told() {
 }
 
 #[tokio::test]
-async fn who_saw_it_only_because_it_addressed_them_is_told_when_it_does_not() {
+async fn a_former_recipient_without_other_access_gets_a_retraction() {
     let steps = vec![
         follow(ANN, BOB),
         write(BOB, 0, &[CORA], Public),
@@ -137,14 +137,14 @@ async fn who_saw_it_only_because_it_addressed_them_is_told_when_it_does_not() {
 }
 
 #[tokio::test]
-async fn who_addressed_themselves_is_told_when_they_do_not_any_more() {
+async fn an_actor_who_no_longer_addresses_themselves_gets_a_retraction() {
     let own = vec![looker(Sort::Stream, ANN, ANN, Collection::To)];
     let steps = vec![write(ANN, 0, &[ANN], Public), Step::WorkAll, look(), write(ANN, 1, &[BOB], Public)];
     holds(&[], own, steps).await;
 }
 
 #[tokio::test]
-async fn an_account_that_becomes_private_or_leaves_is_missed_where_it_only_addressed_somebody() {
+async fn activities_of_an_account_that_becomes_private_or_is_removed_are_retracted_for_recipients() {
     for deed in [Deed::Public(false), Deed::Leave] {
         let steps = vec![write(BOB, 0, &[ANN], Public), Step::WorkAll, look(), person(BOB, deed)];
         holds(&[], stream(CORA, ANN), steps.clone()).await;
@@ -154,7 +154,7 @@ async fn an_account_that_becomes_private_or_leaves_is_missed_where_it_only_addre
 
 /// Whether the node that made the change crashes or not.
 #[tokio::test]
-async fn a_change_of_an_account_is_told_if_it_happened() {
+async fn an_applied_account_change_reaches_streams() {
     for call in 0..3 {
         for (fault, again) in
             [(Fault::CrashBefore, true), (Fault::CrashAfter, false), (Fault::CrashAfter, true)]
@@ -178,7 +178,7 @@ async fn a_change_of_an_account_is_told_if_it_happened() {
 
 /// The task of the hidden version fails and is appended to the log again, after the edge.
 #[tokio::test]
-async fn a_new_follower_is_not_told_of_the_end_of_what_was_hidden_before() {
+async fn a_new_follower_gets_no_retraction_of_activities_hidden_before() {
     let fails = Trouble { call: 1, fault: Fault::Before };
     let steps = vec![
         follow(CORA, BOB),
@@ -197,7 +197,7 @@ async fn a_new_follower_is_not_told_of_the_end_of_what_was_hidden_before() {
 
 /// A delayed worker executes a task that another worker finished long ago; its retraction is older than the stored one.
 #[tokio::test]
-async fn a_worker_that_comes_late_moves_no_arrival_back() {
+async fn a_late_worker_does_not_move_an_arrival_back() {
     let steps = vec![
         follow(ANN, BOB),
         write(BOB, 0, &[], Public),
@@ -219,7 +219,7 @@ async fn a_worker_that_comes_late_moves_no_arrival_back() {
 /// A page shows an activity before it has certainly arrived, and remembers that. The memory must end when the activity
 /// arrives, even if it does not belong to the collection at that moment.
 #[tokio::test]
-async fn what_a_page_showed_early_comes_again_when_it_comes_back() {
+async fn an_activity_shown_early_arrives_again_after_a_refollow() {
     let steps = vec![
         follow(ANN, BOB),
         Step::WorkAll,
@@ -237,7 +237,7 @@ async fn what_a_page_showed_early_comes_again_when_it_comes_back() {
 
 /// A worker may crash before and after each call of a delivery.
 #[tokio::test]
-async fn a_crash_at_every_boundary_of_a_delivery() {
+async fn delivery_survives_a_crash_at_every_boundary() {
     let ground = Ground::new();
     for call in 0..60 {
         for fault in [Fault::CrashBefore, Fault::CrashAfter] {

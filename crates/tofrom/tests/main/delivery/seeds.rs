@@ -46,7 +46,7 @@ impl Seeds {
 }
 
 #[test]
-fn when_it_is_late_a_few_are_tried() {
+fn a_minimum_of_seeds_is_tried_after_the_deadline() {
     let seeds = |count, until| Seeds { until: Some(until), ..Seeds::new(5, count) };
     let tried = |seeds: Seeds| std::iter::from_fn(|| seeds.next()).count() as u64;
     let (late, early) = (SystemTime::UNIX_EPOCH, SystemTime::now() + Duration::from_secs(600));

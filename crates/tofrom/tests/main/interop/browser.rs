@@ -13,7 +13,7 @@ const LONG_NAME: &str = "Photographs & <b>other</b> things, on \
                          awallwithoutanyspaceinitsnamewhichgoesonandonuntiltheverylastcharacter";
 
 #[test]
-fn the_page_works_in_a_browser() {
+fn the_authorize_page_works_in_a_browser() {
     let demo = Demo::shared();
     let mut told = told();
     told["application"] = json!("Demo reader");

@@ -83,7 +83,7 @@ impl Follower {
 }
 
 #[test]
-fn what_is_pushed_comes_back_live_and_nothing_twice() {
+fn pushed_activities_reach_live_clients_once() {
     let folder = Folder::new();
     let (first, told) = demo(folder.path(), "127.0.0.1:0");
     let text = |value: &Value| value.as_str().unwrap().to_owned();

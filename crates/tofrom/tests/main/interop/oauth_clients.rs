@@ -252,7 +252,7 @@ fn the_commands_of_the_page_work() {
 }
 
 #[test]
-fn the_code_of_the_page_is_that_of_the_programs() {
+fn the_code_of_the_page_is_taken_from_the_programs() {
     let page = std::fs::read_to_string(format!("{ROOT}/docs/oauth.md")).unwrap();
     for (language, file) in [
         ("python", "examples/oauth/client.py"),

@@ -6,7 +6,7 @@ use super::application::issued;
 use super::service::stage;
 
 #[test]
-fn a_form_on_a_read_means_what_the_query_means() {
+fn a_form_on_a_read_means_the_same_as_a_query() {
     let stage = stage();
     let read = || stage.app.draft("GET", "/200909/activity/alice/tofrom").token(&stage.token);
     for draft in [
@@ -23,7 +23,7 @@ fn a_form_on_a_read_means_what_the_query_means() {
 }
 
 #[test]
-fn a_body_that_the_signature_can_not_cover_is_refused() {
+fn a_body_without_a_signature_over_it_is_refused() {
     let stage = stage();
     for place in [Place::Header, Place::Query] {
         let read = stage.app.draft("GET", "/200909/activity/alice/tofrom").token(&stage.token).place(place);
@@ -36,7 +36,7 @@ fn a_body_that_the_signature_can_not_cover_is_refused() {
 }
 
 #[test]
-fn a_body_hash_is_that_of_the_body() {
+fn a_body_hash_must_match_the_body() {
     let (stage, client) = (stage(), &stage().service.client);
     let read = || stage.app.whoami(&stage.token);
     assert_eq!(read().body_hash(b"").send(client).status, 200, "a GET has an empty body");
@@ -51,7 +51,7 @@ fn a_body_hash_is_that_of_the_body() {
 }
 
 #[test]
-fn the_steps_look_at_a_body_hash_too() {
+fn the_flow_steps_check_a_body_hash() {
     let (app, client) = (&stage().app, &stage().service.client);
     issued(&app.ask().body_hash(b"{}").body("application/json", b"{}").send(client));
     not_signed_by(&app.ask().body_hash(b"{}").body("application/json", b"[]").send(client));
@@ -61,7 +61,7 @@ fn the_steps_look_at_a_body_hash_too() {
 }
 
 #[test]
-fn a_form_that_was_changed_or_is_too_long_is_refused() {
+fn an_altered_or_too_long_form_is_refused() {
     let (stage, client) = (stage(), &stage().service.client);
     let mut sent = stage.app.whoami(&stage.token).form("y=1").sign();
     sent.body = b"y=2".to_vec();

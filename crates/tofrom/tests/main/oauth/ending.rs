@@ -16,7 +16,7 @@ fn within_5_seconds(what: &str, is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_token_ends_itself_and_no_other() {
+fn a_token_can_revoke_only_itself() {
     let (stage, client) = (stage(), &stage().service.client);
     let (one, other) = (stage.app.token_of("alice"), stage.app.token_of("alice"));
     let end = |token| stage.app.draft("DELETE", "/200909/whoami/token").token(token).send(client);
@@ -39,7 +39,7 @@ fn a_token_ends_itself_and_no_other() {
 }
 
 #[test]
-fn what_an_operator_takes_away_ends_within_5_seconds() {
+fn revocations_by_an_operator_apply_within_5_seconds() {
     let (service, client) = (stage().service, &stage().service.client);
     let app = App::register(service, "Soon gone", "http://localhost/cb", &[]);
     service.add_account("erin", &[]);
@@ -86,7 +86,7 @@ fn what_an_operator_takes_away_ends_within_5_seconds() {
 }
 
 #[test]
-fn disabling_ends_sessions_and_tokens_for_good() {
+fn disabling_an_account_ends_its_sessions_and_tokens_for_good() {
     let (stage, client) = (stage(), &stage().service.client);
     let service = stage.service;
     service.add_account("warden", &["--operator"]);
@@ -131,7 +131,7 @@ fn disabling_ends_sessions_and_tokens_for_good() {
 }
 
 #[test]
-fn a_new_password_ends_keys_and_tokens_where_that_is_asked_for() {
+fn a_new_password_revokes_keys_and_tokens_on_request() {
     let (stage, client) = (stage(), &stage().service.client);
     let service = stage.service;
     service.add_account("ivan", &[]);
@@ -166,7 +166,7 @@ fn a_new_password_ends_keys_and_tokens_where_that_is_asked_for() {
 
 /// A test cannot wait 15 minutes: the expiry is moved into the past in the store.
 #[test]
-fn a_question_ends_after_15_minutes_and_a_session_with_its_time() {
+fn temporary_credentials_expire_after_15_minutes_and_sessions_expire() {
     let stage = stage();
     let store = rusqlite::Connection::open(stage.service.file("tofrom.db")).unwrap();
     let seconds_left = |table: &str, end: &str| -> i64 {
@@ -214,7 +214,7 @@ fn a_question_ends_after_15_minutes_and_a_session_with_its_time() {
 }
 
 #[test]
-fn tokens_live_as_long_as_the_settings_say() {
+fn tokens_expire_as_configured() {
     let service = Service::start(Folder::new(), "token_lifetime = \"3s\"", "info");
     service.add_account("alice", &[]);
     let app = App::register(&service, "Short visit", "http://localhost/cb", &[]);

@@ -8,7 +8,7 @@ use super::service::{BASE, consent, stage};
 const HOW: [&str; 3] = ["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"];
 
 #[test]
-fn every_method_goes_the_whole_way_in_every_place() {
+fn the_flow_works_with_every_method_in_every_location() {
     let stage = stage();
     for (how, place) in HOW.iter().flat_map(|how| PLACES.map(|place| (*how, place))) {
         let app = super::application::App { how, place, ..stage.app.clone() };
@@ -23,7 +23,7 @@ fn every_method_goes_the_whole_way_in_every_place() {
 }
 
 #[test]
-fn both_steps_take_get_too_and_no_head() {
+fn both_steps_accept_get_but_not_head() {
     let (stage, client) = (stage(), &stage().service.client);
     for place in [Place::Header, Place::Query] {
         let app = super::application::App { place, ..stage.app.clone() };
@@ -46,7 +46,7 @@ fn both_steps_take_get_too_and_no_head() {
 }
 
 #[test]
-fn both_steps_answer_with_a_form_that_nobody_keeps() {
+fn both_steps_answer_with_an_uncacheable_form() {
     let (app, client) = (&stage().app, &stage().service.client);
     let first = app.ask().send(client);
     assert!(first.text().ends_with("&oauth_callback_confirmed=true"), "{}", first.text());
@@ -65,7 +65,7 @@ fn both_steps_answer_with_a_form_that_nobody_keeps() {
 }
 
 #[test]
-fn out_of_band_the_person_is_shown_the_verifier() {
+fn out_of_band_the_page_shows_the_verifier() {
     let (stage, client) = (stage(), &stage().service.client);
     let mut browser = stage.service.browser();
     let temporary = issued(&stage.app.ask().set("oauth_callback", "oob").send(client));
@@ -82,7 +82,7 @@ fn out_of_band_the_person_is_shown_the_verifier() {
 }
 
 #[test]
-fn what_was_asked_for_is_what_the_page_says_and_what_the_token_may() {
+fn the_requested_scope_is_shown_and_granted() {
     let (stage, client) = (stage(), &stage().service.client);
     let mut browser = stage.service.browser();
     for (query, scopes) in [
@@ -111,7 +111,7 @@ fn what_was_asked_for_is_what_the_page_says_and_what_the_token_may() {
 }
 
 #[test]
-fn loopback_is_one_place_on_any_port_and_elsewhere_all_is_as_registered() {
+fn loopback_callbacks_may_use_any_port_and_others_must_match() {
     let stage = stage();
     for (app, callback) in [
         (&stage.app, "http://127.0.0.1/cb"),
@@ -141,7 +141,7 @@ fn the_callback_keeps_its_own_query() {
 }
 
 #[test]
-fn who_says_no_ends_it() {
+fn a_denial_ends_the_flow() {
     let (stage, client) = (stage(), &stage().service.client);
     let mut browser = stage.service.browser();
     let temporary = stage.app.asked();
@@ -158,7 +158,7 @@ fn who_says_no_ends_it() {
 }
 
 #[test]
-fn callback_and_verifier_may_stand_beside_the_header() {
+fn callback_and_verifier_may_be_outside_the_header() {
     let (app, client) = (&stage().app, &stage().service.client);
     let callback = format!("oauth_callback={}", encode("http://127.0.0.1/cb"));
     let ask = || app.draft("POST", "/oauth/request_token");
@@ -176,7 +176,7 @@ fn callback_and_verifier_may_stand_beside_the_header() {
 }
 
 #[test]
-fn the_token_acts_as_its_person_and_whoami_says_so() {
+fn a_token_acts_as_its_account() {
     let (stage, client) = (stage(), &stage().service.client);
     let bob = stage.app.token_of("bob");
     let told = stage.app.whoami(&bob).send(client).json();

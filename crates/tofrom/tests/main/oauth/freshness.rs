@@ -6,7 +6,7 @@ use super::application::App;
 use super::service::stage;
 
 #[test]
-fn the_same_request_again_is_refused() {
+fn a_replayed_request_is_refused() {
     let (stage, client) = (stage(), &stage().service.client);
     for how in ["HMAC-SHA1", "HMAC-SHA256"] {
         let app = App { how, ..stage.app.clone() };
@@ -24,7 +24,7 @@ fn the_same_request_again_is_refused() {
 }
 
 #[test]
-fn a_nonce_is_its_consumers_tokens_and_seconds_own() {
+fn nonces_are_scoped_by_consumer_token_and_timestamp() {
     let (stage, client) = (stage(), &stage().service.client);
     let (word, seconds) = (nonce(), now().to_string());
     let read = || stage.app.whoami(&stage.token).set("oauth_nonce", &word);
@@ -46,7 +46,7 @@ fn a_nonce_is_its_consumers_tokens_and_seconds_own() {
 }
 
 #[test]
-fn a_forged_request_burns_no_nonce() {
+fn a_forged_request_does_not_use_up_a_nonce() {
     let (stage, client) = (stage(), &stage().service.client);
     let honest = stage.app.whoami(&stage.token);
     let forged = honest.clone();
@@ -58,7 +58,7 @@ fn a_forged_request_burns_no_nonce() {
 }
 
 #[test]
-fn the_window_is_300_seconds_and_named() {
+fn timestamps_may_differ_by_300_seconds() {
     let (stage, client) = (stage(), &stage().service.client);
     for seconds in [0, -5, -60, -290, 290] {
         assert_eq!(

@@ -155,7 +155,7 @@ fn service_with_alice_and_bob() -> (Service, String) {
 }
 
 #[test]
-fn ten_thousand_guesses_cost_little_and_hold_up_nobody() {
+fn ten_thousand_guesses_are_cheap_and_delay_no_other_user() {
     let (service, key) = service_with_alice_and_bob();
     let key = key.as_str();
     let app = App::register(&service, "App", "oob", &[]);
@@ -195,7 +195,7 @@ fn ten_thousand_guesses_cost_little_and_hold_up_nobody() {
 /// A password that the owner used lately must not become an oracle: if a right guess were exempt from throttling, it
 /// could be told from wrong ones, and the number of guesses would be unlimited.
 #[test]
-fn a_throttled_guesser_is_not_told_of_a_right_guess_while_the_owner_uses_the_password() {
+fn a_throttled_right_guess_is_refused_like_a_wrong_one() {
     let service = Service::start(Folder::new(), "", "info");
     service.add_account("alice", &[]);
     let (mut here, mut there) = (Line::from(&service, HERE), Line::from(&service, ELSEWHERE));
@@ -227,7 +227,7 @@ fn sign_in_from(
 }
 
 #[test]
-fn an_account_guessed_at_from_everywhere_opens_where_its_owner_was_before() {
+fn an_account_under_attack_opens_from_familiar_networks_and_browsers() {
     let (service, key) = service_with_alice_and_bob();
     let key = key.as_str();
     let (home, cafe, new) = ([127, 101, 0, 1], [127, 102, 0, 1], [127, 103, 0, 1]);
@@ -271,7 +271,7 @@ fn an_account_guessed_at_from_everywhere_opens_where_its_owner_was_before() {
 }
 
 #[test]
-fn guessers_of_many_names_from_many_networks_keep_nobody_out() {
+fn guesses_at_many_names_from_many_networks_lock_out_no_owner() {
     const GUESSERS: u8 = 60;
     let service = Service::start(Folder::new(), "", "info");
     let over = AtomicBool::new(false);

@@ -24,7 +24,7 @@ const ODD: [&str; 15] = [
 ];
 
 #[test]
-fn odd_parameters_are_signed_alike_wherever_they_stand() {
+fn odd_parameters_are_signed_alike_in_every_location() {
     let (stage, client) = (stage(), &stage().service.client);
     for odd in ODD {
         for draft in [
@@ -39,7 +39,7 @@ fn odd_parameters_are_signed_alike_wherever_they_stand() {
 }
 
 #[test]
-fn the_order_of_parameters_is_nothing() {
+fn the_order_of_parameters_does_not_matter() {
     let stage = stage();
     let mut sent = stage.app.whoami(&stage.token).query("a=1&b=2&c=3&a=0").sign();
     sent.target = sent.target.replace("a=1&b=2&c=3&a=0", "c=3&a=0&a=1&b=2");
@@ -47,7 +47,7 @@ fn the_order_of_parameters_is_nothing() {
 }
 
 #[test]
-fn the_header_comes_in_many_shapes() {
+fn many_header_spellings_are_accepted() {
     let (stage, client) = (stage(), &stage().service.client);
     for (scheme, realm, between) in [
         ("oauth ", "realm=\"x\", ", ", "),
@@ -74,7 +74,7 @@ fn the_header_comes_in_many_shapes() {
 }
 
 #[test]
-fn a_head_is_signed_as_a_head_and_a_path_as_it_is_sent() {
+fn head_is_signed_as_head_and_a_path_as_sent() {
     let (stage, client) = (stage(), &stage().service.client);
     let head = stage.app.draft("HEAD", "/200909/whoami").token(&stage.token);
     assert_eq!(head.clone().send(client).status, 200);
@@ -90,7 +90,7 @@ fn a_head_is_signed_as_a_head_and_a_path_as_it_is_sent() {
 }
 
 #[test]
-fn the_address_is_the_configured_one_whatever_host_is_named() {
+fn the_signed_address_is_the_configured_one_for_any_host() {
     let (stage, client) = (stage(), &stage().service.client);
     let sent = stage.app.whoami(&stage.token).header("Host", "evil.example");
     assert!(matches!(sent.send(client).status, 200 | 400 | 421), "two Host lines may be refused");

@@ -6,7 +6,7 @@ use super::application::App;
 use super::service::{BASE, authorize, consent, password_of, stage};
 
 #[test]
-fn it_asks_every_time_and_names_who_asks_whom() {
+fn the_page_always_asks_and_names_application_and_account() {
     let stage = stage();
     let mut browser = stage.service.signed_in("alice", &stage.app);
     for _ in 0..2 {
@@ -21,7 +21,7 @@ fn it_asks_every_time_and_names_who_asks_whom() {
 }
 
 #[test]
-fn a_wrong_password_leads_nowhere() {
+fn a_wrong_password_shows_the_sign_in_form_again() {
     let stage = stage();
     let mut browser = stage.service.browser();
     let page = browser.visit(&authorize(&stage.app.asked()));
@@ -38,7 +38,7 @@ fn a_wrong_password_leads_nowhere() {
 }
 
 #[test]
-fn one_can_use_another_account() {
+fn the_account_can_be_switched() {
     let stage = stage();
     let mut browser = stage.service.signed_in("alice", &stage.app);
     let before = browser.clone();
@@ -58,7 +58,7 @@ fn one_can_use_another_account() {
 }
 
 #[test]
-fn without_an_open_question_there_is_nothing_to_decide() {
+fn without_valid_temporary_credentials_there_is_no_decision() {
     let stage = stage();
     let mut browser = stage.service.signed_in("alice", &stage.app);
     let (used, verifier) = stage.app.allowed("alice");
@@ -80,7 +80,7 @@ fn without_an_open_question_there_is_nothing_to_decide() {
 }
 
 #[test]
-fn neither_a_get_nor_another_word_decides() {
+fn only_a_post_with_allow_or_deny_decides() {
     let stage = stage();
     let mut browser = stage.service.signed_in("alice", &stage.app);
     let temporary = stage.app.asked();
@@ -115,7 +115,7 @@ fn every_page(app: &App<'_>) -> Vec<(&'static str, Page)> {
 }
 
 #[test]
-fn no_page_is_framed_kept_or_scripted() {
+fn no_page_allows_frames_caching_or_scripts() {
     for (name, page) in every_page(&stage().other) {
         let header = |name| page.answer.header(name).unwrap_or_default();
         assert_eq!(header("x-frame-options"), "DENY", "{name}");
@@ -142,7 +142,7 @@ fn no_page_is_framed_kept_or_scripted() {
 }
 
 #[test]
-fn the_cookie_stays_with_this_host_over_https() {
+fn the_cookie_is_host_only_and_secure() {
     let stage = stage();
     let mut browser = stage.service.browser();
     let form = browser.visit(&authorize(&stage.app.asked())).form("password").unwrap();

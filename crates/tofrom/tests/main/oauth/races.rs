@@ -55,7 +55,7 @@ pub(crate) fn exactly_one(answers: Vec<Answer>, reason: &str) -> Answer {
 }
 
 #[test]
-fn of_a_hundred_with_one_nonce_one_passes() {
+fn one_of_a_hundred_requests_with_one_nonce_passes() {
     let stage = stage();
     for round in 0..rounds() {
         // In every other round the identical request, else a hundred different ones that share the nonce.
@@ -71,7 +71,7 @@ fn of_a_hundred_with_one_nonce_one_passes() {
 }
 
 #[test]
-fn of_a_hundred_with_one_verifier_one_passes() {
+fn one_of_a_hundred_exchanges_with_one_verifier_passes() {
     let stage = stage();
     for _ in 0..rounds() {
         let (temporary, verifier) = stage.app.allowed("alice");
@@ -83,7 +83,7 @@ fn of_a_hundred_with_one_verifier_one_passes() {
 }
 
 #[test]
-fn a_hundred_with_a_nonce_each_all_pass() {
+fn a_hundred_requests_with_different_nonces_pass() {
     let stage = stage();
     let requests: Vec<Sent> = (0..THREADS).map(|_| stage.app.whoami(&stage.token).sign()).collect();
     for answer in at_once(&stage.service.client, &requests) {
@@ -93,7 +93,7 @@ fn a_hundred_with_a_nonce_each_all_pass() {
 
 /// No cache may bring back a revoked token.
 #[test]
-fn a_token_that_ends_while_others_use_it_has_ended() {
+fn a_token_revoked_under_load_is_revoked() {
     let stage = stage();
     for _ in 0..rounds() {
         let token = stage.app.token_of("alice");
@@ -118,7 +118,7 @@ fn as_sent(cookie: &str, fields: &[(&str, &str)]) -> Sent {
 }
 
 #[test]
-fn of_yes_and_no_at_once_one_counts() {
+fn one_of_two_concurrent_decisions_counts() {
     let (stage, client) = (stage(), &stage().service.client);
     let mut browser = stage.service.signed_in("alice", &stage.app);
     for _ in 0..rounds() {

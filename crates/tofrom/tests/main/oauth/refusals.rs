@@ -9,7 +9,7 @@ const NEEDED: [&str; 5] =
     ["oauth_consumer_key", "oauth_signature_method", "oauth_signature", "oauth_timestamp", "oauth_nonce"];
 
 #[test]
-fn an_absent_parameter_is_400_and_named() {
+fn a_missing_parameter_is_400_and_named() {
     let (stage, client) = (stage(), &stage().service.client);
     for (name, place) in NEEDED.iter().flat_map(|name| PLACES.map(|place| (*name, place))) {
         let signature = |draft: super::super::support::signer::Draft| match name {
@@ -43,7 +43,7 @@ fn an_absent_parameter_is_400_and_named() {
 }
 
 #[test]
-fn a_parameter_comes_once_and_in_one_place() {
+fn a_repeated_parameter_is_refused() {
     let (stage, client) = (stage(), &stage().service.client);
     let names = [&NEEDED[..], &["oauth_token", "oauth_version", "oauth_body_hash"]].concat();
     for (name, place) in names.iter().flat_map(|name| PLACES.map(|place| (*name, place))) {
@@ -94,7 +94,7 @@ fn another_version_or_method_is_400() {
 }
 
 #[test]
-fn a_header_that_can_not_be_read_is_400() {
+fn a_malformed_header_is_400() {
     let client = &stage().service.client;
     for value in [
         "OAuth",
@@ -131,7 +131,7 @@ fn a_second_credential_is_400() {
 }
 
 #[test]
-fn a_token_opens_only_what_it_is_for() {
+fn temporary_and_access_tokens_are_not_interchangeable() {
     let (stage, client) = (stage(), &stage().service.client);
     let unknown = Pair::new("tfc_nobody", &stage.app.pair.secret);
     let stranger = super::application::App { pair: unknown, ..stage.app.clone() };
@@ -164,7 +164,7 @@ fn a_token_opens_only_what_it_is_for() {
 }
 
 #[test]
-fn wrong_secrets_and_bent_signatures_are_refused_and_the_right_one_is_not_told() {
+fn wrong_secrets_and_altered_signatures_are_refused_without_the_right_one() {
     let (stage, client) = (stage(), &stage().service.client);
     for how in ["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"] {
         let app = super::application::App { how, ..stage.app.clone() };
@@ -191,7 +191,7 @@ fn wrong_secrets_and_bent_signatures_are_refused_and_the_right_one_is_not_told()
 }
 
 #[test]
-fn whatever_is_altered_no_longer_fits() {
+fn any_altered_part_invalidates_the_signature() {
     let (stage, client) = (stage(), &stage().service.client);
     let signed = || stage.app.whoami(&stage.token).query("count=1&x=a%2Bb").sign();
     for query in ["count=2&x=a%2Bb", "count=1&z=a%2Bb", "count=1&x=a%2Bb&y=", "count=1", "count=1&x=a+b"] {
@@ -208,7 +208,7 @@ fn whatever_is_altered_no_longer_fits() {
 }
 
 #[test]
-fn an_invalid_signature_tells_what_was_seen_and_no_value() {
+fn an_invalid_signature_reports_names_but_no_values() {
     let (stage, client) = (stage(), &stage().service.client);
     let wrong = stage.token.with_secret("wrong");
     let draft = stage.app.whoami(&wrong).query("b=value-of-b&a=value-of-a&a=&%C3%A9=1");

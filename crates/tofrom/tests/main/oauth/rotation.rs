@@ -13,7 +13,7 @@ fn start(folder: Folder, keys: &[&str]) -> Service {
 }
 
 #[test]
-fn a_rotated_key_keeps_what_there_is_and_seals_what_is_new() {
+fn a_rotated_key_opens_old_data_and_seals_new_data() {
     let service = start(Folder::new(), &[OLD]);
     service.add_account("alice", &[]);
     let old_app = App::register(&service, "Old", "http://localhost/cb", &[]);

@@ -21,7 +21,7 @@ fn keys(service: &Service, name: &str) -> [PathBuf; 2] {
 }
 
 #[test]
-fn the_registered_key_signs_and_nothing_else_does() {
+fn only_the_registered_key_signs() {
     let (service, client) = (stage().service, &stage().service.client);
     let [[private, public], [stranger, _]] = [keys(service, "own"), keys(service, "stranger")];
     let registered = ["--rsa-key", public.to_str().unwrap()];

@@ -9,7 +9,7 @@ fn read(text: &str) -> Value {
 }
 
 #[test]
-fn from_the_first_to_the_last() {
+fn a_source_is_added_polled_paused_and_removed() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
     let person = stage.person("command");
@@ -57,7 +57,7 @@ fn from_the_first_to_the_last() {
 }
 
 #[test]
-fn lists_come_and_go_as_opml() {
+fn lists_are_imported_and_exported_as_opml() {
     let (stage, person, other) = (stage(), stage().person("list"), stage().person("list"));
     // More sources than an account may fetch in a minute through the service, each at its own host.
     let servers: Vec<_> = (0..31).map(|_| stage.server()).collect();
@@ -93,7 +93,7 @@ fn lists_come_and_go_as_opml() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_what_would_be_right() {
+fn errors_name_the_problem_and_the_remedy() {
     let (stage, person) = (stage(), stage().person("wrong"));
     let name = person.name.as_str();
     for command in ["check", "pause", "resume", "remove"] {

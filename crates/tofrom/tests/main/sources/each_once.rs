@@ -16,7 +16,7 @@ fn marks(activities: &[Value]) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn said_again_in_another_way_is_the_same() {
+fn a_reformatted_item_is_the_same_activity() {
     let (stage, server) = (stage(), stage().server());
     let link = |address: &str| format!("<link href=\"{address}\"/>");
     let first = [
@@ -49,7 +49,7 @@ fn said_again_in_another_way_is_the_same() {
 }
 
 #[test]
-fn an_edit_changes_the_activity_that_is_there() {
+fn an_edited_item_updates_its_activity() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
     let person = stage.person("edits");
@@ -64,7 +64,7 @@ fn an_edit_changes_the_activity_that_is_there() {
 }
 
 #[test]
-fn what_a_person_deleted_stays_deleted() {
+fn a_deleted_activity_is_not_imported_again() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
     let person = stage.person("deletes");
@@ -88,7 +88,7 @@ fn what_a_person_deleted_stays_deleted() {
 }
 
 #[test]
-fn two_sources_that_say_the_same_bring_it_once() {
+fn an_item_of_two_sources_is_imported_once() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
     server.on("/all", Answer::feed(atom(&[post(3), post(2), post(1)])));

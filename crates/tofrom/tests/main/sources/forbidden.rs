@@ -64,7 +64,7 @@ fn is_refusal(words: &str) -> bool {
 
 /// A single test, because there is one port for the traps.
 #[test]
-fn nothing_leads_where_it_must_not() {
+fn no_fetch_reaches_a_forbidden_address() {
     let stage = stage();
     let traps = traps(stage);
     typed(stage);

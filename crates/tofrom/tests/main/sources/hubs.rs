@@ -98,7 +98,7 @@ fn target(subscription: &Subscription) -> String {
 }
 
 #[test]
-fn what_a_hub_tells_is_there_at_once_and_nothing_is_fetched() {
+fn a_hub_notification_is_imported_immediately_without_a_fetch() {
     for by_header in [false, true] {
         let scene = Scene::with(Mode::Good, None, by_header);
         let subscription = scene.subscribed();
@@ -122,7 +122,7 @@ fn what_a_hub_tells_is_there_at_once_and_nothing_is_fetched() {
 }
 
 #[test]
-fn what_a_hub_signs_with_is_stored_sealed() {
+fn the_secret_of_a_hub_is_stored_sealed() {
     let secret = Scene::new(Mode::Good).subscribed().secret.unwrap();
     let holds = |path: &std::path::Path, text: &str| {
         let bytes = std::fs::read(path).unwrap();
@@ -137,7 +137,7 @@ fn what_a_hub_signs_with_is_stored_sealed() {
 }
 
 #[test]
-fn only_what_is_signed_is_believed() {
+fn only_signed_notifications_are_accepted() {
     let scene = Scene::new(Mode::WrongSignature);
     let callback = target(&scene.subscribed());
     assert_eq!(scene.push(&[post(2)]), [202]);
@@ -151,7 +151,7 @@ fn only_what_is_signed_is_believed() {
 }
 
 #[test]
-fn nobody_is_told_of_subscriptions_that_are_not() {
+fn callbacks_reveal_no_unknown_subscriptions() {
     let scene = Scene::new(Mode::Good);
     let subscription = scene.subscribed();
     let callback = target(&subscription);
@@ -182,7 +182,7 @@ fn nobody_is_told_of_subscriptions_that_are_not() {
 }
 
 #[test]
-fn who_is_denied_goes_on_looking() {
+fn a_denied_subscription_leaves_polling_on() {
     let scene = Scene::new(Mode::Denies);
     assert_eq!(scene.subscribed().verified, Some(false));
     let said = scene.person.settled("blog");
@@ -212,7 +212,7 @@ fn a_subscription_is_renewed_before_it_ends() {
 }
 
 #[test]
-fn a_hub_that_keeps_news_to_itself_is_not_relied_on() {
+fn a_silent_hub_is_not_relied_on() {
     let scene = Scene::new(Mode::Good);
     scene.subscribed();
     scene.person.settled("blog");
@@ -233,7 +233,7 @@ fn a_hub_that_keeps_news_to_itself_is_not_relied_on() {
 }
 
 #[test]
-fn a_hub_that_tells_too_often_is_told_so() {
+fn a_hub_that_notifies_too_often_gets_429() {
     let scene = Scene::new(Mode::Good);
     let callback = target(&scene.subscribed());
     let statuses: Vec<u16> = (0..61).map(|_| scene.send(&callback, None)).collect();

@@ -44,7 +44,7 @@ fn manners() -> Vec<(Behaviour, String)> {
 }
 
 #[test]
-fn people_are_told_what_is_wrong() {
+fn the_health_of_a_source_names_the_problem() {
     let (stage, person) = (stage(), stage().person("ill"));
     let cases: Vec<_> = manners()
         .into_iter()
@@ -89,7 +89,7 @@ fn people_are_told_what_is_wrong() {
 }
 
 #[test]
-fn nothing_is_connected_that_cannot_be_read() {
+fn an_unreadable_source_cannot_be_connected() {
     let (stage, person, server) = (stage(), stage().person("unread"), stage().server());
     let before_tls = "The server's certificate is ";
     let wrong_name = stage.secure_server(|_| stage.authority.certificate("other.example"));
@@ -127,7 +127,7 @@ fn nothing_is_connected_that_cannot_be_read() {
 }
 
 #[test]
-fn a_secure_server_is_read_and_so_are_odd_characters() {
+fn tls_servers_and_other_encodings_are_read() {
     let stage = stage();
     let server = stage.secure_server(|host| stage.authority.certificate(host));
     let greeting = |encoding: &str| atom(&[post(1).replace("Post 1", "Grüße")]).replace("utf-8", encoding);

@@ -10,7 +10,7 @@ const TAG: &str = "W/\"a strange, tag\"";
 const TIME: &str = "Sat, 14 Nov 2026 10:00:00 GMT";
 
 #[test]
-fn validators_go_back_as_they_came() {
+fn validators_are_sent_back_unchanged() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(1)])).with("ETag", TAG).with("Last-Modified", TIME));
     let person = stage.person("tags");
@@ -27,7 +27,7 @@ fn validators_go_back_as_they_came() {
 }
 
 #[test]
-fn how_long_it_stays_as_it_is_is_heard() {
+fn cache_control_of_a_feed_delays_the_next_poll() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(1)])).with("Cache-Control", "max-age=86000"));
     let person = stage.person("fresh");
@@ -38,7 +38,7 @@ fn how_long_it_stays_as_it_is_is_heard() {
 
 /// A server with `Retry-After` is not asked earlier, however accounts change their connections.
 #[test]
-fn who_asks_to_come_later_is_left_alone() {
+fn retry_after_is_respected() {
     let (stage, server) = (stage(), stage().server());
     let busy = Behaviour::from(Answer::status(429).with("Retry-After", "7200"));
     server.on("/feed", Answer::feed(atom(&[post(1)])));
@@ -64,7 +64,7 @@ fn who_asks_to_come_later_is_left_alone() {
 }
 
 #[test]
-fn what_is_gone_is_not_asked_for_again() {
+fn a_feed_that_is_gone_is_not_polled_again() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(1)])));
     let (person, waiting) = (stage.person("gone"), stage.person("gone"));
@@ -91,7 +91,7 @@ fn what_is_gone_is_not_asked_for_again() {
 }
 
 #[test]
-fn nothing_is_fetched_for_accounts_that_are_no_more() {
+fn nothing_is_fetched_for_removed_accounts() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(1)])));
     let person = stage.person("leaves");
@@ -116,7 +116,7 @@ fn nothing_is_fetched_for_accounts_that_are_no_more() {
 }
 
 #[test]
-fn a_feed_that_moves_is_followed_once_it_is_certain() {
+fn a_permanent_redirect_is_adopted_once_it_is_confirmed() {
     let (stage, old, new) = (stage(), stage().server(), stage().server());
     old.on("/feed", Answer::feed(atom(&[post(1)])));
     let people = [stage.person("moves"), stage.person("moves")];
@@ -144,7 +144,7 @@ fn a_feed_that_moves_is_followed_once_it_is_certain() {
 }
 
 #[test]
-fn where_it_leads_for_now_is_not_where_it_is() {
+fn a_temporary_redirect_is_not_adopted() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::redirect(302, "/today"));
     server.on("/today", Answer::feed(atom(&[post(1)])));

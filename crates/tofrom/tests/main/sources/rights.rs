@@ -21,7 +21,7 @@ fn requests(person: &Person, address: &str) -> Vec<(&'static str, String, Value)
 }
 
 #[test]
-fn others_neither_see_nor_change_them() {
+fn other_accounts_can_neither_see_nor_change_sources() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(1)])));
     let address = url(&server, "/feed");
@@ -62,7 +62,7 @@ fn others_neither_see_nor_change_them() {
 }
 
 #[test]
-fn there_are_at_most_two_hundred() {
+fn an_account_has_at_most_200_sources() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(1)])));
     server.on("/other", Answer::feed(atom(&[post(2)])));
@@ -86,7 +86,7 @@ fn there_are_at_most_two_hundred() {
 }
 
 #[test]
-fn nobody_has_the_service_fetch_all_the_time() {
+fn fetches_by_one_account_are_limited() {
     let (stage, person) = (stage(), stage().person("often"));
     // Refused requests count too, so that probing addresses is slow.
     let address = json!({ "Address": "http://10.0.0.1/" });

@@ -13,7 +13,7 @@ fn rich() -> String {
 }
 
 #[test]
-fn a_page_leads_to_its_feed_and_what_is_there_becomes_activities() {
+fn the_feed_of_a_page_is_found_and_imported() {
     let (stage, server) = (stage(), stage().server());
     let page = "<!doctype html><title>Blog</title><link rel=icon href=/icon.png>\
         <link rel=alternate type=application/atom+xml href=/feed.xml>";
@@ -87,7 +87,7 @@ fn a_page_leads_to_its_feed_and_what_is_there_becomes_activities() {
 }
 
 #[test]
-fn a_page_that_points_back_is_the_accounts() {
+fn a_page_with_a_rel_me_link_belongs_to_the_account() {
     let (stage, server) = (stage(), stage().server());
     let person = stage.person("owner");
     let profile = format!("{}/user/{}", stage.demo.client.base, person.name);
@@ -105,7 +105,7 @@ fn a_page_that_points_back_is_the_accounts() {
 }
 
 #[test]
-fn paused_it_brings_nothing_and_then_what_is_there() {
+fn a_paused_source_imports_nothing_until_it_is_resumed() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(1)])));
     let person = stage.person("pauses");
@@ -125,7 +125,7 @@ fn paused_it_brings_nothing_and_then_what_is_there() {
 }
 
 #[test]
-fn what_it_brought_stays_or_goes_with_it() {
+fn imported_activities_stay_or_are_removed_with_their_source() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(2), post(1)])));
     server.on("/other", Answer::feed(atom(&[post(3)])));
@@ -145,7 +145,7 @@ fn what_it_brought_stays_or_goes_with_it() {
 }
 
 #[test]
-fn one_look_is_for_everybody_who_shares_a_source() {
+fn one_poll_serves_all_accounts_that_share_a_source() {
     let (stage, server) = (stage(), stage().server());
     server.on("/feed", Answer::feed(atom(&[post(1)])));
     let people = [stage.person("shares"), stage.person("shares")];

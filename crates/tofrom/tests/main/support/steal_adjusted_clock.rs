@@ -56,7 +56,7 @@ fn stolen(stat: &str) -> f64 {
 }
 
 #[test]
-fn what_others_had_does_not_count() {
+fn stolen_time_does_not_count() {
     assert_eq!(stolen("cpu  10 20 30 40 50 60 70 80 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n"), 80.0);
     assert_eq!(stolen(""), 0.0);
     let since = StealAdjustedClock::now();

@@ -8,7 +8,7 @@ fn address(name: &str) -> String {
 }
 
 #[test]
-fn an_operator_makes_and_changes_it_and_it_changes_itself() {
+fn operators_create_accounts_and_accounts_change_themselves() {
     let (stage, name) = (stage(), fresh("made"));
     let named = json!({ "GivenName": "Ann", "FamilyName": "Å <b>", "Public": true, "Operator": true });
     let made = stage.send("PUT", &address(&name), "ops", &named);
@@ -59,7 +59,7 @@ fn representations() {
 }
 
 #[test]
-fn who_may() {
+fn only_operators_and_the_account_itself_may_change_an_account() {
     let stage = stage();
     let (hidden, _) = stage.new_account("hidden", false);
     for (name, status) in [("carol", 403), (hidden.as_str(), 404), ("nobody-at-all", 404), ("-x", 404)] {
@@ -73,7 +73,7 @@ fn who_may() {
 }
 
 #[test]
-fn removed_it_leaves_nothing_behind_but_its_name() {
+fn a_removed_account_leaves_only_its_reserved_name() {
     let (stage, service) = (stage(), fresh("removed"));
     let (name, key) = stage.new_account("gone", true);
     let edge = |one: &str, other: &str| format!("{}/following/{other}", address(one));

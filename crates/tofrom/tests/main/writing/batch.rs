@@ -23,7 +23,7 @@ fn statuses(answer: &Answer) -> Vec<u64> {
 }
 
 #[test]
-fn a_line_for_each_in_its_order_and_a_bad_one_holds_nobody_back() {
+fn every_line_gets_its_own_result_in_order() {
     let (stage, service) = (stage(), fresh("batch"));
     let untitled = with(
         json!({ "Category": "BookmarkShared", "Bookmark": { "Title": "t" } }),
@@ -55,7 +55,7 @@ fn a_line_for_each_in_its_order_and_a_bad_one_holds_nobody_back() {
 
 /// As many as a page may have, and forty more.
 #[test]
-fn a_page_is_as_large_as_asked_or_refused() {
+fn a_page_has_the_requested_size_or_is_refused() {
     let stage = stage();
     let (name, key) = stage.new_account("many", false);
     let target = format!("/200909/activity/{name}/from");
@@ -103,7 +103,7 @@ fn a_page_is_as_large_as_asked_or_refused() {
 }
 
 #[test]
-fn a_later_line_builds_upon_an_earlier_one() {
+fn a_later_line_updates_an_earlier_one() {
     let (stage, service) = (stage(), fresh("batch"));
     let bare = json!({
         "SourceId": "1", "SourceService": { "Name": service }, "Title": "two", "Bookmark": { "Title": "t" },
@@ -114,7 +114,7 @@ fn a_later_line_builds_upon_an_earlier_one() {
 }
 
 #[test]
-fn a_thousand_and_no_more() {
+fn a_batch_has_at_most_1000_activities() {
     let (stage, service) = (stage(), fresh("batch"));
     let all: Vec<String> = (0..1_001).map(|n| line(&service, &n.to_string())).collect();
     assert_eq!(refusal(&post("alice", NDJSON, &all.join("\n")), "type").0, 413);

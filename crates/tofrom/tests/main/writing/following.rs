@@ -27,7 +27,7 @@ fn listed(user: &str, list: &str, reader: &str, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn following_brings_the_newest_50_and_unfollowing_takes_all_but_what_is_addressed() {
+fn following_backfills_50_and_unfollowing_keeps_addressed_activities() {
     let (stage, service) = (stage(), fresh("following"));
     let (actor, key) = stage.new_account("actor", true);
     let (fan, fan_key) = stage.new_account("fan", false);
@@ -59,7 +59,7 @@ fn following_brings_the_newest_50_and_unfollowing_takes_all_but_what_is_addresse
 }
 
 #[test]
-fn an_account_follows_public_ones_and_operators_make_any_edge() {
+fn accounts_follow_public_accounts_and_operators_create_any_edge() {
     let (stage, service) = (stage(), fresh("following"));
     let answers = ["alice", "nobody-at-all"].map(|other| stage.ask("PUT", &edge("carol", other), "carol"));
     assert_eq!(answers[0].json(), answers[1].json(), "private and absent look alike");
@@ -138,7 +138,7 @@ fn lists_in_three_representations() {
 }
 
 #[test]
-fn the_command() {
+fn follows_are_managed_by_command() {
     let (stage, service) = (stage(), fresh("following"));
     let (fan, _) = stage.new_account("commanded", false);
     stage.wrote("alice", &service, "1", &activity("x"));

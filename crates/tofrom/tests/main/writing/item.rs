@@ -22,7 +22,7 @@ fn rich() -> Value {
 }
 
 #[test]
-fn first_201_then_200_and_only_other_content_is_another_version() {
+fn a_put_is_201_then_200_and_only_new_content_is_a_new_version() {
     let (stage, service) = (stage(), fresh("item"));
     let id = stage.wrote("bob", &service, "1", &activity("one"));
     let shown = stage.demo.read("bob", "bob", "from", &format!("service={service}")).activities();
@@ -45,7 +45,7 @@ fn first_201_then_200_and_only_other_content_is_another_version() {
 }
 
 #[test]
-fn separators_of_lines_are_escaped_wherever_json_is_written() {
+fn line_separators_are_escaped_in_all_json() {
     let stage = stage();
     let (name, key) = stage.new_account("separators", false);
     let target = item(&name, "Odd", "1");
@@ -96,7 +96,7 @@ fn get_has_validators_and_head_has_no_body() {
 }
 
 #[test]
-fn what_a_read_gives_can_be_put_back_and_put_elsewhere() {
+fn a_read_activity_can_be_put_back_and_copied() {
     let (stage, service) = (stage(), fresh("Item"));
     stage.wrote("bob", &service, "1", &rich());
     let read = |id: &str| stage.ask("GET", &item("bob", &service, id), "bob");
@@ -126,7 +126,7 @@ fn what_a_read_gives_can_be_put_back_and_put_elsewhere() {
 }
 
 #[test]
-fn what_a_later_put_does_not_say_stays() {
+fn omitted_fields_keep_their_values() {
     let (stage, service) = (stage(), fresh("item"));
     let first = with(activity("one"), json!({ "Visibility": "direct", "To": ["alice"], "LikeCount": 7 }));
     let first = with(first, json!({ "PublishedDate": "2010-01-01T00:00:00Z" }));
@@ -163,7 +163,7 @@ fn what_a_later_put_does_not_say_stays() {
 }
 
 #[test]
-fn a_known_compound_is_one_word_in_every_spelling() {
+fn known_compound_types_are_one_word_in_every_spelling() {
     let (stage, service) = (stage(), fresh("item"));
     let thing = json!({ "Title": "t" });
     let albums =
@@ -203,7 +203,7 @@ fn a_known_compound_is_one_word_in_every_spelling() {
 }
 
 #[test]
-fn atom_leaves_likes_as_they_are() {
+fn a_put_in_atom_keeps_likes() {
     let (stage, service) = (stage(), fresh("item"));
     let target = item("bob", &service, "1");
     stage.wrote("bob", &service, "1", &with(activity("x"), json!({ "CommentCount": 3, "LikeCount": 7 })));
@@ -236,7 +236,7 @@ const RELATED: &str = "<link rel='related' href='https://example.org/page'/>";
 const DESCRIPTION: &str = "<summary>What the page says</summary>";
 
 #[test]
-fn a_summary_and_an_alternate_link_put_in_atom_are_kept() {
+fn a_summary_and_an_alternate_link_from_atom_are_stored() {
     let (stage, service) = (stage(), fresh("item"));
     let target = item("bob", &service, "1");
     let put =
@@ -301,7 +301,7 @@ fn a_summary_and_an_alternate_link_put_in_atom_are_kept() {
 }
 
 #[test]
-fn a_summary_alone_is_no_description_and_an_alternate_link_alone_is_the_address() {
+fn a_lone_summary_is_no_description_and_a_lone_alternate_link_is_the_url() {
     let (stage, service) = (stage(), fresh("item"));
     let put = |id: &str, body: &str| {
         let target = item("bob", &service, id);
@@ -328,7 +328,7 @@ fn a_summary_alone_is_no_description_and_an_alternate_link_alone_is_the_address(
 }
 
 #[test]
-fn taken_back_it_is_gone_and_a_later_one_is_new() {
+fn a_deleted_activity_is_gone_and_a_later_put_creates_a_new_one() {
     let (stage, service) = (stage(), fresh("item"));
     let id = stage.wrote("bob", &service, "1", &activity("one"));
     becomes(vec!["one".to_owned()], || stage.titles("carol", "carol", "to", &service));

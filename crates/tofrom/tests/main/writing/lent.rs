@@ -44,7 +44,7 @@ fn token_of(name: &str, password: &str, scope: &str) -> Pair {
 }
 
 #[test]
-fn it_writes_with_the_scope_and_does_not_end_the_account() {
+fn a_token_writes_with_its_scope_and_cannot_remove_the_account() {
     let (stage, service) = (stage(), fresh("lent"));
     let client = &stage.demo.client;
     let target = item("erin", &service, "a/b");
@@ -64,7 +64,7 @@ fn it_writes_with_the_scope_and_does_not_end_the_account() {
 }
 
 #[test]
-fn an_operators_token_is_no_operators() {
+fn a_token_of_an_operator_has_no_operator_rights() {
     let (stage, service) = (stage(), fresh("lent"));
     let writes = token("ops", "write");
     for (user, status) in [("alice", 404), ("bob", 403), ("ops", 201)] {

@@ -160,7 +160,7 @@ pub(crate) fn try_all(count: u64, known: &Side<'_>, unknown: &Side<'_>) {
 }
 
 #[test]
-fn the_names_in_to_tell_nothing() {
+fn to_reveals_no_account_names() {
     let stage = stage();
     let side = |names: Vec<String>| {
         let (name, key) = stage.new_account("sender", false);

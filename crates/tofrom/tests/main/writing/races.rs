@@ -50,7 +50,7 @@ fn listed(stage: &Stage, name: &str) -> Value {
 }
 
 #[test]
-fn a_disable_by_command_stays() {
+fn a_disable_by_command_is_not_lost() {
     let stage = stage();
     for _ in 0..ROUNDS {
         let (name, key) = stage.new_account("disabled", true);
@@ -61,7 +61,7 @@ fn a_disable_by_command_stays() {
 }
 
 #[test]
-fn a_disable_on_the_operators_page_stays() {
+fn a_disable_on_the_operator_page_is_not_lost() {
     let stage = stage();
     let base = &stage.demo.client.base;
     let mut operator = Browser::new(&stage.demo.client, base);
@@ -78,7 +78,7 @@ fn a_disable_on_the_operators_page_stays() {
 }
 
 #[test]
-fn a_new_password_stays() {
+fn a_new_password_is_not_lost() {
     let stage = stage();
     for round in 0..ROUNDS {
         let (name, key) = stage.new_account("password", true);
@@ -92,7 +92,7 @@ fn a_new_password_stays() {
 }
 
 #[test]
-fn a_removal_stays() {
+fn a_removal_is_not_lost() {
     let stage = stage();
     for _ in 0..ROUNDS {
         let (name, key) = stage.new_account("removed", true);
@@ -106,7 +106,7 @@ fn a_removal_stays() {
 /// An edge is a register: either of a concurrent follow and unfollow may win. Both ends agree on the winner, and the
 /// next change takes effect.
 #[test]
-fn an_edge_is_whole_after_a_race() {
+fn an_edge_is_consistent_after_a_race() {
     let stage = stage();
     let (name, key) = stage.new_account("follows", true);
     let edge = format!("/200909/user/{name}/following/bob");
@@ -134,7 +134,7 @@ fn an_edge_is_whole_after_a_race() {
 
 /// Atom cannot express likes, and leaves counts out: they stay as stored, not as they were when the request arrived.
 #[test]
-fn counts_stay_under_concurrent_edits_in_atom() {
+fn counts_survive_concurrent_edits_in_atom() {
     const TURNS: usize = 30;
     let (stage, service) = (stage(), fresh("counts"));
     let target = item("bob", &service, "1");

@@ -4,7 +4,7 @@ use super::stage::{JSON, activity, fresh, item, refusal, stage, with};
 use serde_json::json;
 
 #[test]
-fn what_is_wrong_is_named() {
+fn refusals_name_the_wrong_field() {
     let (stage, service) = (stage(), fresh("refused"));
     for (field, more) in [
         ("Title", json!({ "Title": "" })),
@@ -38,7 +38,7 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn a_body_is_what_its_type_says() {
+fn a_body_must_match_its_content_type() {
     let (stage, service) = (stage(), fresh("refused"));
     let target = item("bob", &service, "1");
     let put =
@@ -77,7 +77,7 @@ fn a_body_is_what_its_type_says() {
 }
 
 #[test]
-fn who_is_refused_early_hears_it() {
+fn an_early_refusal_reaches_the_client() {
     let (stage, service) = (stage(), fresh("refused"));
     let long = "x".repeat(60_000);
     for _ in 0..10 {
@@ -88,7 +88,7 @@ fn who_is_refused_early_hears_it() {
 }
 
 #[test]
-fn sizes() {
+fn too_large_bodies_are_refused() {
     let (stage, service) = (stage(), fresh("refused"));
     let text = activity("x").to_string();
     let padded = |length: usize| format!("{text}{}", " ".repeat(length - text.len()));

@@ -20,7 +20,7 @@ fn writes(user: &str, service: &str, id: &str) -> Vec<(&'static str, String, &'s
 }
 
 #[test]
-fn a_key_that_reads_does_not_write() {
+fn a_read_only_key_cannot_write() {
     let (stage, service) = (stage(), fresh("rights"));
     let id = stage.wrote("bob", &service, "own", &activity("own"));
     let key = stage.new_key("bob", "read");
@@ -33,7 +33,7 @@ fn a_key_that_reads_does_not_write() {
 }
 
 #[test]
-fn nobody_writes_anothers() {
+fn an_account_cannot_write_for_another() {
     let (stage, service) = (stage(), fresh("rights"));
     for (victim, status, reason) in
         [("carol", 403, "not-yours"), ("alice", 404, ""), ("nobody-at-all", 404, "")]
@@ -51,7 +51,7 @@ fn nobody_writes_anothers() {
 }
 
 #[test]
-fn operators_write_for_any_account_and_are_told_of_unknown_names() {
+fn operators_write_for_any_account_and_see_unknown_recipients() {
     let (stage, service) = (stage(), fresh("rights"));
     let target = item("alice", &service, "1");
     assert_eq!(stage.send("PUT", &target, "ops", &activity("x")).status, 201);
@@ -68,7 +68,7 @@ fn operators_write_for_any_account_and_are_told_of_unknown_names() {
 }
 
 #[test]
-fn at_its_address_everybody_sees_what_they_see_in_the_collection() {
+fn an_item_is_visible_exactly_where_the_collection_shows_it() {
     let (stage, service) = (stage(), fresh("rights"));
     for visibility in ["public", "followers", "direct"] {
         let body = with(activity(visibility), json!({ "Visibility": visibility, "To": ["alice"] }));
@@ -93,7 +93,7 @@ fn at_its_address_everybody_sees_what_they_see_in_the_collection() {
 }
 
 #[test]
-fn a_recipient_takes_it_out_of_what_reaches_them() {
+fn a_recipient_removes_an_activity_from_to() {
     let (stage, service) = (stage(), fresh("rights"));
     let to = with(activity("x"), json!({ "To": ["alice", "bob"] }));
     let id = stage.wrote("bob", &service, "1", &to);

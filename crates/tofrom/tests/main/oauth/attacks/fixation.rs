@@ -5,7 +5,7 @@ use super::super::application::{issued, parameter};
 use super::super::service::{authorize, consent, password_of, stage};
 
 #[test]
-fn who_began_it_gets_nothing_without_the_verifier_of_who_allowed_it() {
+fn a_flow_needs_the_verifier_of_the_account_that_consented() {
     let (stage, client) = (stage(), &stage().service.client);
     // The attacker starts the flow and sends the link to the victim.
     let temporary = stage.app.asked();
@@ -26,7 +26,7 @@ fn who_began_it_gets_nothing_without_the_verifier_of_who_allowed_it() {
 }
 
 #[test]
-fn a_callback_that_comes_to_the_page_is_ignored() {
+fn a_callback_parameter_of_the_page_is_ignored() {
     let stage = stage();
     let mut person = stage.service.signed_in("alice", &stage.app);
     let evil = "http%3A%2F%2F127.0.0.1%3A6666%2Fevil";
@@ -44,7 +44,7 @@ fn a_callback_that_comes_to_the_page_is_ignored() {
 }
 
 #[test]
-fn a_cookie_from_before_the_sign_in_counts_for_nothing_after_it() {
+fn a_cookie_from_before_sign_in_is_invalid_after_it() {
     let stage = stage();
     let temporary = stage.app.asked();
     // A cookie that the attacker made up, and one of the attacker's own session.
@@ -73,7 +73,7 @@ fn a_cookie_from_before_the_sign_in_counts_for_nothing_after_it() {
 
 /// Signing in over an existing session, without `switch` before it.
 #[test]
-fn signing_in_ends_the_session_that_the_browser_had() {
+fn signing_in_ends_the_previous_session() {
     let stage = stage();
     let temporary = stage.app.asked();
     let form = stage.service.browser().visit(&authorize(&temporary)).form("password").unwrap();

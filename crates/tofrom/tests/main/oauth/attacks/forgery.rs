@@ -15,7 +15,7 @@ fn decided_nothing(page: &Page, person: &mut Browser, form: &Form, temporary: &P
 }
 
 #[test]
-fn consent_needs_the_field_of_this_session_and_this_question() {
+fn consent_needs_the_csrf_field_of_this_session_and_request() {
     let stage = stage();
     let mut person = stage.service.signed_in("alice", &stage.app);
     let mut attacker = stage.service.signed_in("bob", &stage.app);
@@ -46,7 +46,7 @@ fn consent_needs_the_field_of_this_session_and_this_question() {
 }
 
 #[test]
-fn a_decision_from_another_site_is_not_even_looked_at() {
+fn a_decision_from_another_site_is_refused() {
     let stage = stage();
     let mut person = stage.service.signed_in("alice", &stage.app);
     for says in [
@@ -78,7 +78,7 @@ fn a_decision_from_another_site_is_not_even_looked_at() {
 }
 
 #[test]
-fn nobody_is_signed_in_or_out_by_another_site() {
+fn another_site_cannot_sign_in_or_out() {
     let stage = stage();
     let temporary = stage.app.asked();
     let mut person = stage.service.signed_in("alice", &stage.app);
@@ -102,7 +102,7 @@ fn nobody_is_signed_in_or_out_by_another_site() {
 }
 
 #[test]
-fn a_decision_without_the_sessions_cookie_is_none() {
+fn a_decision_without_a_session_cookie_is_ignored() {
     let stage = stage();
     let temporary = stage.app.asked();
     let mut person = stage.service.signed_in("alice", &stage.app);
@@ -130,7 +130,7 @@ fn a_form_of_another_type_is_refused() {
 }
 
 #[test]
-fn the_api_takes_no_cookie() {
+fn the_api_accepts_no_cookie() {
     let stage = stage();
     let person = stage.service.signed_in("alice", &stage.app);
     let cookie = ("Cookie", person.cookie.as_deref().unwrap());

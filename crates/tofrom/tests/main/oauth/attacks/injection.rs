@@ -6,7 +6,7 @@ use super::super::application::{App, issued};
 use super::super::service::{authorize, consent, password_of, stage};
 
 #[test]
-fn a_line_break_in_a_callback_makes_no_header() {
+fn a_line_break_in_a_callback_adds_no_header() {
     let (stage, client) = (stage(), &stage().service.client);
     for callback in [
         "http://127.0.0.1/cb?a=1\r\nX-Injected: yes",
@@ -52,7 +52,7 @@ fn a_callback_adds_one_source_to_the_policy() {
 }
 
 #[test]
-fn a_name_is_text_whoever_chose_it() {
+fn names_are_escaped_on_pages() {
     let stage = stage();
     let name = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;";
     let app = App::register(stage.service, name, "http://localhost/cb", &[]);
@@ -80,7 +80,7 @@ fn a_name_is_text_whoever_chose_it() {
 
 /// Answers repeat parts of a request: names of parameters, and paths.
 #[test]
-fn names_and_paths_come_back_as_text() {
+fn names_and_paths_are_escaped_in_answers() {
     let (stage, client) = (stage(), &stage().service.client);
     let wrong = Pair::new(&stage.token.key, "wrong");
     let odd = "%3Cscript%3E=1&%22%0D%0AX-Injected%3A+yes=2&x%FF=3";
@@ -105,7 +105,7 @@ fn names_and_paths_come_back_as_text() {
 }
 
 #[test]
-fn a_cookie_is_only_looked_up() {
+fn an_invalid_cookie_is_only_looked_up() {
     let stage = stage();
     let long = format!("__Host-session={}", "x".repeat(20_000));
     for cookie in ["__Host-session=", "__Host-session=' OR 1=1 --", "__Host-session=\u{e9}", "; ; =", &long] {

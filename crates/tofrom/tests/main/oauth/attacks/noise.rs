@@ -23,7 +23,7 @@ fn bend(text: &mut Vec<u8>, chance: &mut Chance) {
 }
 
 #[test]
-fn bent_bytes_are_refused_and_never_make_it_fail() {
+fn altered_bytes_never_cause_a_server_error() {
     let times = std::env::var("OAUTH_NOISE").map_or(300, |text| text.parse().unwrap());
     // A separate service: so many wrong requests from one address are throttled.
     let service = Service::start(Folder::new(), "", "info");

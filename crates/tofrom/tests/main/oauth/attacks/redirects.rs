@@ -56,7 +56,7 @@ const ELSEWHERE: [&str; 47] = [
 ];
 
 #[test]
-fn a_callback_elsewhere_is_400_and_the_parameter_is_named() {
+fn an_unregistered_callback_is_400_and_names_the_parameter() {
     let (stage, client) = (stage(), &stage().service.client);
     for callback in ELSEWHERE {
         for app in [&stage.app, &stage.other] {
@@ -71,7 +71,7 @@ fn a_callback_elsewhere_is_400_and_the_parameter_is_named() {
 /// An address without the two slashes is relative if its scheme equals that of the redirecting page: a browser would
 /// stay here instead of returning to the application.
 #[test]
-fn a_callback_that_a_browser_would_take_for_one_of_ours_is_400() {
+fn a_callback_that_browsers_resolve_to_this_site_is_400() {
     let stage = stage();
     for callback in ["https:app.example.org/back", "https:/app.example.org/back", "https:///app.example.org/"]
     {
@@ -82,7 +82,7 @@ fn a_callback_that_a_browser_would_take_for_one_of_ours_is_400() {
 
 /// An application registered for `oob` can use only `oob`.
 #[test]
-fn who_registered_no_address_has_none() {
+fn an_application_registered_for_oob_has_no_callback() {
     let stage = stage();
     let app = App::register(stage.service, "Terminal", "oob", &[]);
     for callback in ["http://127.0.0.1/cb", "https://app.example.org/back", "oob:", BASE] {
@@ -93,7 +93,7 @@ fn who_registered_no_address_has_none() {
 }
 
 #[test]
-fn the_page_redirects_nowhere_by_itself() {
+fn the_page_redirects_only_after_a_decision() {
     let stage = stage();
     let mut browser = stage.service.browser();
     for more in [

@@ -7,7 +7,7 @@ use super::super::application::{App, issued};
 use super::super::service::{Service, authorize, consent, password_of, stage};
 
 #[test]
-fn no_refusal_tells_a_secret() {
+fn no_refusal_contains_a_secret() {
     let (stage, client) = (stage(), &stage().service.client);
     let app = App { how: "PLAINTEXT", ..stage.app.clone() };
     let secrets = [&app.pair.secret, &stage.token.secret];
@@ -36,7 +36,7 @@ fn no_refusal_tells_a_secret() {
 }
 
 #[test]
-fn nothing_secret_is_logged_or_lies_open_in_the_store() {
+fn secrets_are_neither_logged_nor_stored_in_plain_text() {
     let service = Service::start(Folder::new(), "", "trace");
     service.add_account("alice", &[]);
     let app = App::register(&service, "App", "http://localhost/cb", &[]);
