@@ -13,7 +13,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a measurement may end in a panic, and prints its table"
+    reason = "a measurement may panic, and prints its table"
 )]
 
 use model::{Account, AccountName, Edge, Millis, Uid, Version};
@@ -53,8 +53,8 @@ async fn run(folder: &Path) {
     let (few, many) = (&actors[0].1, &actors[4].1);
     let mut ratios = Vec::new();
     for round in 0..7 {
-        let one = taking_in(&ingest, few, round).await;
-        let other = taking_in(&ingest, many, round).await;
+        let one = accepting(&ingest, few, round).await;
+        let other = accepting(&ingest, many, round).await;
         ratios.push(other / one);
         // Waiting tasks are not measured here.
         drop_tasks(&store).await;
@@ -125,7 +125,7 @@ async fn followed_by(store: &Arc<SqliteStore>, followers: usize) -> Account {
     actor
 }
 
-async fn taking_in(ingest: &Ingest, actor: &Account, round: usize) -> f64 {
+async fn accepting(ingest: &Ingest, actor: &Account, round: usize) -> f64 {
     let before = cpu_micros();
     for number in 0..200 {
         ingest.accept(actor, vec![draft(&format!("take-{round}-{number}"))]).await.unwrap();

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The current position of the collection. The stream contains everything after it, however late it is opened.
     let collection = format!("{base}/200909/activity/{account}/tofrom?count=0");
     let head = service.head(&["--request", "GET", &collection])?;
-    let links = field(&head, "link").ok_or("there are no links")?;
+    let links = field(&head, "link").ok_or("no Link header")?;
     let updates =
         links.split('<').find(|link| link.contains("rel=\"updates\"")).ok_or("no link to updates")?;
     let updates = updates.split('>').next().unwrap_or_default();
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let activity = json!({"Category": "NotePosted", "Title": title, "Note": {"Title": "Hello"}}).to_string();
     let kind = "Content-Type: application/json";
     let head = service.head(&["--request", "PUT", "--header", kind, "--data-raw", &activity, &address])?;
-    writeln!(out, "pushed {}", field(&head, "location").ok_or("it has no address")?)?;
+    writeln!(out, "pushed {}", field(&head, "location").ok_or("no Location header")?)?;
 
     let mut last = String::new();
     let mut pause = Duration::from_secs(1);
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let stream = ["--no-buffer", "--header", "Accept: text/event-stream", "--header", &resume, updates];
         // curl retries a 429 or 503 after the time that `Retry-After` gives.
         let mut curl = service.start(&[&["--retry", "10"], &stream[..]].concat())?;
-        let lines = BufReader::new(curl.stdout.take().ok_or("curl says nothing")?).lines();
+        let lines = BufReader::new(curl.stdout.take().ok_or("no output of curl")?).lines();
         let (mut event, mut id, mut data) = (String::new(), None, None);
         for line in lines {
             let line = line?;
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 // An empty line ends an event. An incomplete event is sent again.
                 None if line.is_empty() => {
                     if let Some(data) = data.take() {
-                        writeln!(out, "{event} {}", told(&serde_json::from_str(&data)?))?;
+                        writeln!(out, "{event} {}", event_text(&serde_json::from_str(&data)?))?;
                     }
                     // Only now: the id is kept after its event was processed.
                     last = id.take().unwrap_or(last);
@@ -70,23 +70,23 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         if curl.wait()?.code() == Some(REFUSED) {
-            return Err("the service refused".into());
+            return Err("the service refused the request".into());
         }
         sleep(pause);
     }
 }
 
 /// The text of an event: an activity, or a reset, after which the collection must be read again.
-fn told(data: &Value) -> String {
+fn event_text(data: &Value) -> String {
     let fields = ["ActivityIdentifier", "Title", "Url"];
     let said: Vec<&str> = fields.iter().filter_map(|name| data.get(name)?.as_str()).collect();
     said.join(" ")
 }
 
 /// The value of a header.
-fn field<'a>(head: &'a str, wanted: &str) -> Option<&'a str> {
+fn field<'a>(head: &'a str, header: &str) -> Option<&'a str> {
     let mut fields = head.lines().filter_map(|line| line.split_once(": "));
-    fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim())
+    fields.find(|(name, _)| name.eq_ignore_ascii_case(header)).map(|(_, value)| value.trim())
 }
 
 struct Service<'a> {
@@ -103,7 +103,7 @@ impl Service<'_> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        writeln!(curl.stdin.take().ok_or("curl takes no headers")?, "ServicePSK: {}", self.key)?;
+        writeln!(curl.stdin.take().ok_or("no input of curl")?, "ServicePSK: {}", self.key)?;
         Ok(curl)
     }
 
@@ -111,7 +111,7 @@ impl Service<'_> {
     fn head(&self, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
         let mut curl = self.start(&[&["--dump-header", "-", "--output", "/dev/null"], arguments].concat())?;
         let mut head = String::new();
-        curl.stdout.take().ok_or("curl says nothing")?.read_to_string(&mut head)?;
-        if curl.wait()?.success() { Ok(head) } else { Err("the request did not work".into()) }
+        curl.stdout.take().ok_or("no output of curl")?.read_to_string(&mut head)?;
+        if curl.wait()?.success() { Ok(head) } else { Err("the request failed".into()) }
     }
 }

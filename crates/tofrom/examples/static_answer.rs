@@ -23,7 +23,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let size: usize = std::env::args().nth(1).context("how many bytes?")?.parse()?;
+    let size: usize = std::env::args().nth(1).context("expected the number of bytes")?.parse()?;
     let stop = stop_signal()?;
     let certificate = certificate()?;
     let socket = TcpListener::bind("127.0.0.1:0").await?;

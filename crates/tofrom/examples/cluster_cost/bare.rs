@@ -14,7 +14,7 @@ use scylla::value::CqlValue;
 use uuid::Uuid;
 
 /// Concurrent row writes; the service has as many.
-const WRITTEN_AT_ONCE: usize = 256;
+const CONCURRENT_WRITES: usize = 256;
 
 /// A session and nothing more.
 pub(crate) struct Bare {
@@ -70,7 +70,7 @@ impl Bare {
         let writes = rows.map(|(statement, values)| async move {
             self.session.execute_unpaged(statement, values).await.map(drop)
         });
-        stream::iter(writes).buffer_unordered(WRITTEN_AT_ONCE).try_collect::<()>().await.unwrap();
+        stream::iter(writes).buffer_unordered(CONCURRENT_WRITES).try_collect::<()>().await.unwrap();
     }
 }
 
@@ -203,6 +203,6 @@ impl BareDelivery {
             let arrival = (*uid, *position >> 15, *position, *id, 2_i8, *time);
             bare.session.execute_unpaged(&self.arrival, &arrival).await.map(drop)
         });
-        stream::iter(each).buffer_unordered(WRITTEN_AT_ONCE / 2).try_collect::<()>().await.unwrap();
+        stream::iter(each).buffer_unordered(CONCURRENT_WRITES / 2).try_collect::<()>().await.unwrap();
     }
 }

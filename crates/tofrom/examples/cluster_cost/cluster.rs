@@ -46,7 +46,7 @@ impl Cluster {
 }
 
 fn listed(name: &str) -> Vec<String> {
-    let text = std::env::var(name).expect("scripts/engines variables says where the engines are");
+    let text = std::env::var(name).expect("not set: run eval \"$(scripts/engines variables)\"");
     text.split(',').map(str::to_owned).collect()
 }
 
@@ -70,14 +70,14 @@ pub(crate) async fn accounts(store: &CqlStore, name: &str, many: usize) -> Vec<A
 }
 
 /// Runs all of these concurrently; returns the results in order.
-pub(crate) async fn all<T>(doing: impl Iterator<Item = impl Future<Output = store::Result<T>>>) -> Vec<T> {
-    stream::iter(doing).buffered(CONCURRENCY).try_collect().await.unwrap()
+pub(crate) async fn all<T>(tasks: impl Iterator<Item = impl Future<Output = store::Result<T>>>) -> Vec<T> {
+    stream::iter(tasks).buffered(CONCURRENCY).try_collect().await.unwrap()
 }
 
 /// The result, and the number of statements that the store sent for it.
-pub(crate) async fn counted<T>(store: &CqlStore, doing: impl Future<Output = T>) -> (T, u64) {
+pub(crate) async fn counted<T>(store: &CqlStore, tasks: impl Future<Output = T>) -> (T, u64) {
     let before = store.counted().0;
-    let done = doing.await;
+    let done = tasks.await;
     (done, store.counted().0 - before)
 }
 

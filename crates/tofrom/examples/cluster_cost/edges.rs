@@ -13,7 +13,7 @@ use tofrom::fanout::{Rules, deliver_pending};
 const ONE_SHARD: usize = 12_000;
 
 /// An account with this many followers. Prints how long it took to create them.
-pub(crate) async fn very_followed(store: &CqlStore, bare: &Bare, many: usize) -> (Account, Vec<Account>) {
+pub(crate) async fn with_followers(store: &CqlStore, bare: &Bare, many: usize) -> (Account, Vec<Account>) {
     let start = Instant::now();
     let followers = accounts(store, "follower", many).await;
     println!("{many} accounts made in {:.0} s", start.elapsed().as_secs_f64());

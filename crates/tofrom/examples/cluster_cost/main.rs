@@ -21,7 +21,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a measurement may end in a panic, and prints its table"
+    reason = "a measurement may panic, and prints its table"
 )]
 
 mod bare;
@@ -44,22 +44,25 @@ async fn main() {
     while let Some(part) = parts.next() {
         match part.as_str() {
             "statements" => statements::measure(&cluster).await,
-            "reads" => reads::measure(&cluster, &parts.next().expect("where is tofrom?")).await,
+            "reads" => reads::measure(&cluster, &parts.next().expect("expected the path of tofrom")).await,
             "fanout" => fanout::measure(&cluster, followers(parts.next())).await,
             "graph" => graph::measure(&cluster, followers(parts.next())).await,
             "merged" => modes::pages::measure(&cluster).await,
-            "return" => modes::returning::measure(&cluster).await,
+            "return" => modes::catch_up::measure(&cluster).await,
             "modes" => modes::activity::measure(&cluster, followers(parts.next())).await,
-            other => panic!("there is no part {other}"),
+            other => panic!("unknown part {other}"),
         }
     }
 }
 
 fn followers(number: Option<String>) -> usize {
-    number.and_then(|text| text.parse().ok()).filter(|number| *number > 0).expect("how many followers?")
+    number
+        .and_then(|text| text.parse().ok())
+        .filter(|number| *number > 0)
+        .expect("expected the number of followers")
 }
 
-/// The median, and the quartiles.
+/// Median, minimum and maximum.
 fn summary(values: &[f64]) -> (f64, f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

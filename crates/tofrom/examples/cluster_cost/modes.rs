@@ -1,8 +1,8 @@
 //! The cost of the fan-out modes: push to all followers, pull at read time, and catching up after dormancy.
 
 pub(crate) mod activity;
+pub(crate) mod catch_up;
 pub(crate) mod pages;
-pub(crate) mod returning;
 
 use super::bare::Bare;
 use scylla::value::CqlValue;

@@ -39,7 +39,7 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
     let before = store.counted().0;
     feed.page(Reader::Owner, &query).await.unwrap();
     let statements = store.counted().0 - before;
-    assert_eq!(statements, page.read(&bare).await as u64, "the bare driver sends as many");
+    assert_eq!(statements, page.read(&bare).await as u64, "the bare driver sends the same number");
 
     let wires = join_all(
         (0..CONCURRENCY).map(|_| async { Arc::new(tokio::sync::Mutex::new(service.connect().await)) }),
@@ -64,12 +64,12 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
         }
     }
     println!("| a page of {statements} statements | pages/s | ms of CPU |\n|---|--:|--:|");
-    for (what, turns) in
+    for (label, turns) in
         [("the service, over HTTP", &served), ("its feed alone", &read), ("the bare driver", &sent)]
     {
         let rates: Vec<f64> = turns.iter().map(|turn| turn.rate).collect();
         let costs: Vec<f64> = turns.iter().map(|turn| turn.cpu).collect();
-        println!("| {what} | {:.0} | {:.2} |", median(&rates), median(&costs));
+        println!("| {label} | {:.0} | {:.2} |", median(&rates), median(&costs));
     }
     let pairs = || served.iter().zip(&sent);
     let more: Vec<f64> = pairs().map(|(ours, theirs)| ours.cpu - theirs.cpu).collect();
@@ -81,14 +81,14 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
 }
 
 /// Repeats a task with fixed concurrency; measures the CPU of that process.
-pub(crate) async fn turn<F: Future<Output = ()>>(process: u32, doing: impl Fn(usize) -> F) -> Turn {
+pub(crate) async fn turn<F: Future<Output = ()>>(process: u32, tasks: impl Fn(usize) -> F) -> Turn {
     let (start, before) = (Instant::now(), cpu_seconds(process));
     let many = join_all((0..CONCURRENCY).map(|at| {
-        let doing = &doing;
+        let tasks = &tasks;
         async move {
             let mut done = 0_u32;
             while start.elapsed() < TURN {
-                doing(at).await;
+                tasks(at).await;
                 done += 1;
             }
             done

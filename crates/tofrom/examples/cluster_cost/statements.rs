@@ -26,7 +26,7 @@ pub(crate) async fn measure(cluster: &Cluster) {
     let since = |before: (u64, u64)| counted.counted().0 - before.0;
     println!("| a page of 20 | entries and states | bodies | together | aim | profiles of actors |");
     println!("|---|--:|--:|--:|--:|--:|");
-    for (what, aim, profiles) in [("cold", AIM_COLD, actors.len() as u64), ("warm", AIM_WARM, 0)] {
+    for (label, aim, profiles) in [("cold", AIM_COLD, actors.len() as u64), ("warm", AIM_WARM, 0)] {
         let before = counted.counted();
         let mut page = feed.page(Reader::Owner, &query).await.unwrap();
         let all = since(before);
@@ -35,6 +35,6 @@ pub(crate) async fn measure(cluster: &Cluster) {
         feed.bodies().of(&mut page.items, |_| true).await.unwrap();
         let bodies = since(before);
         let own = all - profiles;
-        println!("| {what} | {own} | {bodies} | {} | {aim} | {profiles} |", own + bodies);
+        println!("| {label} | {own} | {bodies} | {} | {aim} | {profiles} |", own + bodies);
     }
 }

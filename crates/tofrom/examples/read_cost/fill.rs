@@ -103,7 +103,7 @@ async fn account(store: &SqliteStore, name: &str) -> anyhow::Result<Uid> {
         password: None,
         created: Millis(FIRST),
     };
-    Ok(store.create_account(new).await?.context("the name is taken")?.uid)
+    Ok(store.create_account(new).await?.context("name already taken")?.uid)
 }
 
 fn facet(number: usize) -> Option<Facet> {
@@ -115,7 +115,7 @@ fn facet(number: usize) -> Option<Facet> {
 }
 
 fn pick<T>(from: &[T], at: usize) -> anyhow::Result<&T> {
-    from.get(at).context("nothing to pick from")
+    from.get(at).context("empty list")
 }
 
 fn activity(
@@ -177,7 +177,7 @@ async fn accept(
     let mut positions = Vec::with_capacity(accepted.len());
     let mut deliveries = Vec::new();
     for (Activity { state, .. }, accepted) in batch.iter().zip(accepted) {
-        let Accepted::Stored(position) = accepted else { bail!("two activities at one address") };
+        let Accepted::Stored(position) = accepted else { bail!("two activities with one external key") };
         positions.push(position);
         if state.actor != owner {
             deliveries.push(deliver(store, owner, state, position, dice.roll(3) == 0));

@@ -49,7 +49,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     }
     kept &= bytes::print(&mut stdout().lock(), &grown)?;
     if !kept {
-        writeln!(stderr(), "a bound is broken")?;
+        writeln!(stderr(), "a bound was exceeded")?;
     }
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -59,10 +59,13 @@ fn sizes() -> anyhow::Result<Vec<usize>> {
     if given.is_empty() {
         return Ok(SIZES.to_vec());
     }
-    let sizes: Vec<usize> =
-        given.iter().map(|text| text.parse()).collect::<Result<_, _>>().context("how many entries?")?;
+    let sizes: Vec<usize> = given
+        .iter()
+        .map(|text| text.parse())
+        .collect::<Result<_, _>>()
+        .context("expected numbers of entries")?;
     if sizes.iter().any(|size| *size < fill::BATCH || size % fill::BATCH > 0) {
-        bail!("a size is a multiple of {}", fill::BATCH);
+        bail!("a size must be a multiple of {}", fill::BATCH);
     }
     Ok(sizes)
 }

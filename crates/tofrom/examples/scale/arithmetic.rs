@@ -27,10 +27,10 @@ pub(crate) struct Assumptions {
     pub(crate) daily: f64,
     pub(crate) pages_a_day: f64,
     /// The share that is read occasionally, and the days between two reads. The others are never read.
-    pub(crate) now_and_then: f64,
+    pub(crate) occasional: f64,
     pub(crate) away: f64,
     /// Days before dormancy that a catch-up checks.
-    pub(crate) looked_back: f64,
+    pub(crate) checked_days: f64,
     /// Statements of a page without pulled actors.
     pub(crate) page: f64,
     /// Partitions that a page reads for each pulled actor: the list of buckets, and the newest bucket.
@@ -41,7 +41,7 @@ pub(crate) struct Assumptions {
     pub(crate) disk: f64,
     /// Seconds of a quorum write, and the concurrent writes of a worker.
     pub(crate) write: f64,
-    pub(crate) at_once: f64,
+    pub(crate) concurrent_writes: f64,
 }
 
 pub(crate) const ASSUMPTIONS: Assumptions = Assumptions {
@@ -58,16 +58,16 @@ pub(crate) const ASSUMPTIONS: Assumptions = Assumptions {
     arrival: 25.0,
     daily: 0.3,
     pages_a_day: 10.0,
-    now_and_then: 0.1,
+    occasional: 0.1,
     away: 60.0,
-    looked_back: 7.0,
+    checked_days: 7.0,
     page: 27.0,
     partitions: 2.0,
     scylla: 32.0 * 4_000.0,
     cassandra: 32.0 * 4_000.0 / 3.0,
     disk: 5e12,
     write: 0.002,
-    at_once: 256.0,
+    concurrent_writes: 256.0,
 };
 
 const DAY: f64 = 86_400.0;
@@ -112,29 +112,29 @@ pub(crate) struct Figures {
 
 impl Case {
     pub(crate) fn figures(&self, costs: &Costs) -> Figures {
-        let given = &ASSUMPTIONS;
-        let pareto = Pareto::of(self.accounts, given.followers);
+        let assumed = &ASSUMPTIONS;
+        let pareto = Pareto::of(self.accounts, assumed.followers);
         let sleeps = self.idle_after.is_finite();
-        let awake = if sleeps { given.daily + given.now_and_then } else { 1.0 };
-        let pulled_part = pareto.mean_above(self.above) / given.followers;
-        let acts = self.accounts * given.activities_a_day / DAY;
+        let active = if sleeps { assumed.daily + assumed.occasional } else { 1.0 };
+        let pulled_part = pareto.mean_above(self.above) / assumed.followers;
+        let acts = self.accounts * assumed.activities_a_day / DAY;
         // Reactivated accounts catch up, so everything is written for them too, only later.
-        let deliveries = acts * given.followers * (1.0 - pulled_part) * awake;
+        let deliveries = acts * assumed.followers * (1.0 - pulled_part) * active;
         let rows = deliveries * ROWS;
-        let kept = given.entries * given.entries_kept + given.arrival * given.arrivals_kept;
-        let bytes = deliveries * DAY * kept * given.copies;
-        let pulled = (given.followers * pulled_part).min(MAX_PULLED as f64);
+        let kept = assumed.entries * assumed.entries_kept + assumed.arrival * assumed.arrivals_kept;
+        let bytes = deliveries * DAY * kept * assumed.copies;
+        let pulled = (assumed.followers * pulled_part).min(MAX_PULLED as f64);
         let more_statements = (pulled / TOGETHER).ceil() * costs.statements_of_pulling;
-        let more_partitions = pulled * given.partitions;
-        let pages = self.accounts * given.daily * given.pages_a_day / DAY;
-        let reads = pages * (given.page + more_partitions) * given.quorum;
-        let writes = (rows + acts * costs.statements_an_activity) * given.copies;
+        let more_partitions = pulled * assumed.partitions;
+        let pages = self.accounts * assumed.daily * assumed.pages_a_day / DAY;
+        let reads = pages * (assumed.page + more_partitions) * assumed.quorum;
+        let writes = (rows + acts * costs.statements_an_activity) * assumed.copies;
         let operations =
-            given.peak * (writes + reads) + self.returns(1.0 - pulled_part, costs) * given.copies;
-        let bodies = acts * DAY * given.bodies_kept * given.body * given.copies;
-        let by_disk = (bytes + bodies) / given.disk;
+            assumed.peak * (writes + reads) + self.returns(1.0 - pulled_part, costs) * assumed.copies;
+        let bodies = acts * DAY * assumed.bodies_kept * assumed.body * assumed.copies;
+        let by_disk = (bytes + bodies) / assumed.disk;
         let nodes = |each: f64| by_disk.max(operations / each).ceil().max(FEWEST);
-        let burst = ROWS * self.above.min(pareto.most) * awake;
+        let burst = ROWS * self.above.min(pareto.most) * active;
         Figures {
             rows,
             bytes,
@@ -143,23 +143,24 @@ impl Case {
             more_statements,
             more_partitions,
             burst,
-            burst_seconds: burst * given.copies / (nodes(given.scylla) * given.scylla),
-            lag: burst / given.at_once * given.write,
-            scylla: nodes(given.scylla),
-            cassandra: nodes(given.cassandra),
+            burst_seconds: burst * assumed.copies / (nodes(assumed.scylla) * assumed.scylla),
+            lag: burst / assumed.concurrent_writes * assumed.write,
+            scylla: nodes(assumed.scylla),
+            cassandra: nodes(assumed.cassandra),
         }
     }
 
     /// Statements per second of catching up, besides the pushed rows.
     fn returns(&self, pushed: f64, costs: &Costs) -> f64 {
-        let given = &ASSUMPTIONS;
-        let asleep = given.away - self.idle_after;
-        if asleep <= 0.0 {
+        let assumed = &ASSUMPTIONS;
+        let dormant = assumed.away - self.idle_after;
+        if dormant <= 0.0 {
             return 0.0;
         }
         // On average an account follows as many as follow it.
-        let looked_at = (asleep + given.looked_back) * given.activities_a_day * given.followers * pushed;
-        let statements = looked_at + given.followers * costs.statements_a_followee;
-        self.accounts * given.now_and_then / given.away / DAY * statements
+        let checked =
+            (dormant + assumed.checked_days) * assumed.activities_a_day * assumed.followers * pushed;
+        let statements = checked + assumed.followers * costs.statements_a_followee;
+        self.accounts * assumed.occasional / assumed.away / DAY * statements
     }
 }

@@ -40,7 +40,7 @@ impl Costs {
     }
 
     pub(crate) fn read(file: &Path) -> Costs {
-        let text = std::fs::read_to_string(file).expect("a file that a run wrote");
+        let text = std::fs::read_to_string(file).expect("expected a file written by a run");
         let lines = text.lines().skip(1).filter_map(|line| line.split_once(','));
         let known: HashMap<&str, f64> = lines.map(|(name, value)| (name, value.parse().unwrap())).collect();
         Costs {

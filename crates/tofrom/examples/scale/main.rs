@@ -16,33 +16,33 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a measurement may end in a panic, and prints its tables"
+    reason = "a measurement may panic, and prints its tables"
 )]
 
 mod arithmetic;
 #[path = "../cluster_cost/bare.rs"]
-#[allow(dead_code, reason = "the other measurement takes the rest of it")]
+#[allow(dead_code, reason = "the other measurement uses the rest")]
 mod bare;
+mod catch_up;
 #[path = "../cluster_cost/cluster.rs"]
-#[allow(dead_code, reason = "the other measurement takes the rest of it")]
+#[allow(dead_code, reason = "the other measurement uses the rest")]
 mod cluster;
 mod costs;
 mod graph;
 mod pages;
 mod pareto;
-mod returns;
 mod round;
 mod rules;
 mod run;
+mod simulation;
 mod table;
-mod world;
 
 use clap::{Args, Parser};
 use cluster::Cluster;
 use costs::Costs;
 use graph::Graph;
+use simulation::Simulation;
 use std::path::PathBuf;
-use world::World;
 
 /// What very-followed and idle accounts cost, by several rules.
 #[derive(Parser)]
@@ -99,8 +99,8 @@ async fn main() {
             let graph = Graph::new(scale.accounts, scale.followers, scale.seed);
             let most = graph.followers.iter().map(Vec::len).max().unwrap_or_default();
             println!("{} accounts, {} edges, at most {most} followers", scale.accounts, graph.edges());
-            let mut world = World::made(&Cluster::prepared().await, graph).await;
-            run::run(&mut world, &scale).await.write(&costs);
+            let mut simulation = Simulation::made(&Cluster::prepared().await, graph).await;
+            run::run(&mut simulation, &scale).await.write(&costs);
         }
         Options::Calculate { costs, csv } => {
             let costs = Costs::read(&costs);

@@ -6,7 +6,7 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
-const { told } = require('./service.js');
+const { params } = require('./service.js');
 
 // HOME is a folder for the browser, PICTURES one for screenshots.
 const [home, pictures] = process.argv.slice(2);
@@ -16,14 +16,14 @@ const DESK = { width: 1100, height: 800 };
 const TALLEST = 1200;
 
 // Errors of the browser, on all pages.
-const complaints = [];
+const browserErrors = [];
 
 // A browser that also trusts the demo's authority.
 async function launch() {
   const database = path.join(home, '.pki/nssdb');
   fs.mkdirSync(database, { recursive: true });
   execFileSync('certutil', ['-d', `sql:${database}`, '-N', '--empty-password']);
-  execFileSync('certutil', ['-d', `sql:${database}`, '-A', '-t', 'C,,', '-n', 'demo', '-i', told.ca]);
+  execFileSync('certutil', ['-d', `sql:${database}`, '-A', '-t', 'C,,', '-n', 'demo', '-i', params.ca]);
   return chromium.launch({
     executablePath: execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim(),
     env: { ...process.env, HOME: home },
@@ -41,15 +41,15 @@ async function newPerson(browser, viewport, colorScheme = 'light', more = {}) {
     });
   });
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${message.location().url}`);
+    if (['error', 'warning'].includes(message.type())) browserErrors.push(`${message.text()} ${message.location().url}`);
   });
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure().errorText}`));
+  page.on('pageerror', (error) => browserErrors.push(String(error)));
+  page.on('requestfailed', (request) => browserErrors.push(`${request.url()}: ${request.failure().errorText}`));
   return page;
 }
 
 // Checks that the page fits, and takes a screenshot if wanted.
-async function look(page, name) {
+async function checkFit(page, name) {
   const { wide, room, tall } = await page.evaluate(() => {
     const { scrollWidth, clientWidth, scrollHeight } = document.documentElement;
     return { wide: scrollWidth, room: clientWidth, tall: scrollHeight };
@@ -65,4 +65,4 @@ async function signIn(page, account, password) {
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-module.exports = { complaints, DESK, home, launch, look, newPerson, PHONE, signIn };
+module.exports = { browserErrors, DESK, home, launch, checkFit, newPerson, PHONE, signIn };

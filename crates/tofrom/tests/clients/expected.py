@@ -15,8 +15,8 @@ AWKWARD = [
 ]
 
 
-def collection(told):
-    return f"{told['base']}/200909/activity/{told['account']}/tofrom"
+def collection(params):
+    return f"{params['base']}/200909/activity/{params['account']}/tofrom"
 
 
 def identifiers(answer):
@@ -26,9 +26,9 @@ def identifiers(answer):
     return [activity["ActivityIdentifier"] for activity in answer.json()["Activities"]["Activity"]]
 
 
-def by_key(told):
+def by_key(params):
     """The same read with the account's key."""
-    headers = {"ServicePSK": told["key"], "Accept": "application/json"}
-    found = identifiers(requests.get(collection(told), params=AWKWARD, headers=headers))
+    headers = {"ServicePSK": params["key"], "Accept": "application/json"}
+    found = identifiers(requests.get(collection(params), params=AWKWARD, headers=headers))
     assert len(found) == 7, found
     return found

@@ -4,16 +4,16 @@
 
 const assert = require('node:assert/strict');
 const { OAuth } = require('oauth');
-const { AWKWARD, COLLECTION, Person, byKey, encode, identifiers, send, told } = require('./service.js');
+const { AWKWARD, COLLECTION, Person, byKey, encode, identifiers, send, params } = require('./service.js');
 
 const METHODS = ['HMAC-SHA1', 'HMAC-SHA256', 'RSA-SHA1', 'PLAINTEXT'];
 const ADDRESS = `${COLLECTION}?${encode(AWKWARD)}`;
-const WHOAMI = `${told.base}/200909/whoami`;
+const WHOAMI = `${params.base}/200909/whoami`;
 
 function client(method, callback, version = '1.0') {
   const [consumer, secret] =
-    method === 'RSA-SHA1' ? [told.rsa_consumer, told.rsa_key] : [told.consumer, told.consumer.secret];
-  const [ask, exchange] = [`${told.base}/oauth/request_token`, `${told.base}/oauth/access_token`];
+    method === 'RSA-SHA1' ? [params.rsa_consumer, params.rsa_key] : [params.consumer, params.consumer.secret];
+  const [ask, exchange] = [`${params.base}/oauth/request_token`, `${params.base}/oauth/access_token`];
   const headers = { Accept: 'application/json', Connection: 'close' };
   return new OAuth(ask, exchange, consumer.key, secret, version, callback, method, 32, headers);
 }
@@ -29,13 +29,13 @@ async function flow(method, callback, person, expected) {
   const oauth = client(method, callback);
   const [temporary, temporarySecret, rest] = await call(oauth, 'getOAuthRequestToken', { scope: 'read write' });
   assert.equal(rest.oauth_callback_confirmed, 'true');
-  const decided = await person.decide(`${told.base}/oauth/authorize?oauth_token=${temporary}`);
+  const decided = await person.decide(`${params.base}/oauth/authorize?oauth_token=${temporary}`);
   const verifier = decided.verifier ?? new URL(decided.location).searchParams.get('oauth_verifier');
   const [token, secret] = await call(oauth, 'getOAuthAccessToken', temporary, temporarySecret, verifier);
 
   const [text] = await call(oauth, 'get', WHOAMI, token, secret);
   const who = JSON.parse(text).WhoAmI;
-  assert.deepEqual([who.Account, who.Method, who.Scopes], [told.account, 'oauth', 'read write']);
+  assert.deepEqual([who.Account, who.Method, who.Scopes], [params.account, 'oauth', 'read write']);
   const [read] = await call(oauth, 'get', ADDRESS, token, secret);
   assert.deepEqual(identifiers(read), expected);
   console.log('oauth', method, 'header');

@@ -36,14 +36,14 @@ class Page(HTMLParser):
 
 
 class Person:
-    def __init__(self, told):
-        self.told, self.browser = told, requests.Session()
+    def __init__(self, params):
+        self.params, self.browser = params, requests.Session()
 
     def decide(self, address, decision="allow"):
         """The redirect target, and the displayed verifier; one of them is empty."""
         page = Page(self.open(address))
         if form := page.form("password"):
-            fields = {"username": self.told["account"], "password": self.told["password"]}
+            fields = {"username": self.params["account"], "password": self.params["password"]}
             page = Page(self.send(form, fields, follow=True))
         answer = self.send(page.form("decision"), {"decision": decision}, follow=False)
         return answer.headers.get("Location", ""), Page(answer).verifier

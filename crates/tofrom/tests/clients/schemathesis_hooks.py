@@ -47,9 +47,9 @@ def lines_as_described(context, response, case):
     """The schema applies to each line, which schemathesis does not check itself."""
     if response.headers.get("content-type") == ["application/x-ndjson"]:
         one = {"$ref": "#/components/schemas/BatchLine", "components": case.operation.schema.raw_schema["components"]}
-        told = [json.loads(line) for line in response.text.splitlines()]
-        assert told, "no line"
-        for line in told:
+        results = [json.loads(line) for line in response.text.splitlines()]
+        assert results, "no line"
+        for line in results:
             wrong = [error.message for error in Draft202012Validator(one).iter_errors(line)]
             assert not wrong, f"{wrong} of {line}"
 

@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const https = require('node:https');
 
 // The parameters of a client, as JSON from standard input.
-const told = JSON.parse(fs.readFileSync(0, 'utf8'));
+const params = JSON.parse(fs.readFileSync(0, 'utf8'));
 
 // With a plus sign, with characters that have a meaning in URLs, beyond ASCII, and empty.
 const AWKWARD = [
@@ -18,7 +18,7 @@ const AWKWARD = [
   ['note', "a b+c&d=e%20/?:@!$'()*~;,é✓🎉"],
   ['empty', ''],
 ];
-const COLLECTION = `${told.base}/200909/activity/${told.account}/tofrom`;
+const COLLECTION = `${params.base}/200909/activity/${params.account}/tofrom`;
 
 const encode = (pairs) =>
   pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&');
@@ -46,7 +46,7 @@ function identifiers(text) {
 
 // The expected data, read by the account's key.
 async function byKey() {
-  const answer = await send('GET', `${COLLECTION}?${encode(AWKWARD)}`, { ServicePSK: told.key });
+  const answer = await send('GET', `${COLLECTION}?${encode(AWKWARD)}`, { ServicePSK: params.key });
   const found = identifiers(answer.text);
   assert.equal(found.length, 7);
   return found;
@@ -61,12 +61,12 @@ class Person {
   async decide(address, decision = 'allow') {
     let page = await this.visit('GET', address);
     if (page.text.includes('name="password"')) {
-      const form = { oauth_token: hidden(page.text, 'oauth_token'), username: told.account, password: told.password };
-      const signedIn = await this.visit('POST', `${told.base}/oauth/authorize`, form);
+      const form = { oauth_token: hidden(page.text, 'oauth_token'), username: params.account, password: params.password };
+      const signedIn = await this.visit('POST', `${params.base}/oauth/authorize`, form);
       page = await this.visit('GET', signedIn.headers.location);
     }
     const form = { oauth_token: hidden(page.text, 'oauth_token'), csrf: hidden(page.text, 'csrf'), decision };
-    const answer = await this.visit('POST', `${told.base}/oauth/authorize`, form);
+    const answer = await this.visit('POST', `${params.base}/oauth/authorize`, form);
     const shown = /id="verifier"[^>]*>([^<]+)</.exec(answer.text);
     return { location: answer.headers.location, verifier: shown && shown[1] };
   }
@@ -87,4 +87,4 @@ function hidden(html, name) {
   return new RegExp(`name="${name}" value="([^"]+)"`).exec(html)[1];
 }
 
-module.exports = { AWKWARD, COLLECTION, FORM, Person, byKey, encode, identifiers, send, told };
+module.exports = { AWKWARD, COLLECTION, FORM, Person, byKey, encode, identifiers, send, params };

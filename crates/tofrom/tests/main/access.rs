@@ -40,13 +40,17 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
                 Access::PageOrCredential => {
                     assert_eq!(answer.status, 401, "{method} {target}");
                     let page = demo.client.send(method, &target, &[("Accept", "text/html")], &[]);
-                    let wanted = if matches!(method, "GET" | "HEAD") { 303 } else { 405 };
-                    assert_eq!((page.status, page.header("www-authenticate")), (wanted, None), "{method}");
+                    let expected_status = if matches!(method, "GET" | "HEAD") { 303 } else { 405 };
+                    assert_eq!(
+                        (page.status, page.header("www-authenticate")),
+                        (expected_status, None),
+                        "{method}"
+                    );
                 }
                 // An unknown subscription finds nothing, and its notifications are refused.
                 Access::Open if target.starts_with("/websub/") => {
-                    let wanted = if matches!(method, "GET" | "HEAD" | "POST") { 404 } else { 405 };
-                    assert_eq!(answer.status, wanted, "{method} {target}");
+                    let expected_status = if matches!(method, "GET" | "HEAD" | "POST") { 404 } else { 405 };
+                    assert_eq!(answer.status, expected_status, "{method} {target}");
                 }
                 Access::Open if matches!(method, "GET" | "HEAD") => {
                     assert_eq!(answer.status, 200, "{method} {target}")
@@ -130,16 +134,16 @@ fn an_empty_credential_header_is_no_credential() {
 #[test]
 fn private_absent_and_invalid_accounts_look_alike() {
     let demo = Demo::shared();
-    let told = |name: &str| {
+    let answer_for = |name: &str| {
         let answer = demo.read("bob", name, "tofrom", "");
         let mut names: Vec<String> = answer.headers.iter().map(|(name, _)| name.clone()).collect();
         names.sort();
         (answer.status, names, answer.json())
     };
-    let absent = told("no-such-account");
+    let absent = answer_for("no-such-account");
     assert_eq!(absent.0, 404);
     for name in ["alice", "-x", "a%20b", "%FF", "a%2Fb", &"a".repeat(65)] {
-        assert_eq!(told(name), absent, "{name}");
+        assert_eq!(answer_for(name), absent, "{name}");
     }
 }
 
@@ -151,7 +155,7 @@ fn visibility_depends_on_public_private_and_operator() {
     assert_eq!(demo.read("ops", "alice", "tofrom", "").ids(), demo.alice("").ids());
     let everything = demo.read("bob", "bob", "from", "count=200").ids();
     let strangers = demo.read("alice", "bob", "from", "count=200").ids();
-    assert!(strangers.len() < everything.len(), "bob has some that are not public");
+    assert!(strangers.len() < everything.len(), "some of bob's activities are not public");
     assert!(strangers.iter().all(|id| everything.contains(id)));
 }
 
@@ -186,10 +190,14 @@ fn a_browser_gets_an_html_404() {
         let page = demo.client.get(target, &browser);
         assert_eq!((page.status, page.header("cache-control")), (404, Some("no-store")), "{target}");
         assert!(page.header("content-type").unwrap().starts_with("text/html"), "{target}");
-        assert!(page.text().contains(&format!("href=\"{}/\"", demo.client.base)), "a way home");
+        assert!(page.text().contains(&format!("href=\"{}/\"", demo.client.base)), "a link to the start page");
         let problem = demo.client.get(target, &[]);
         assert_eq!((problem.status, problem.header("content-type")), (404, Some("application/problem+json")));
     }
     let problem = demo.client.get("/200909/none", &[browser[0], ("ServicePSK", demo.key("bob"))]);
-    assert_eq!(problem.header("content-type"), Some("application/problem+json"), "the API has no pages");
+    assert_eq!(
+        problem.header("content-type"),
+        Some("application/problem+json"),
+        "the API returns a problem document"
+    );
 }

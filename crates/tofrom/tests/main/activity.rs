@@ -44,7 +44,9 @@ fn a_program_gets_the_activity_in_the_requested_representation() {
         let head = demo.client.send("HEAD", &format!("/activity/{id}"), &[key, ("Accept", kind)], &[]);
         assert_eq!((head.status, head.header("etag"), head.body.len()), (200, Some(tag), 0));
         match kind {
-            "application/json" => assert_eq!(answer.json(), activity, "as in the collection, and bare"),
+            "application/json" => {
+                assert_eq!(answer.json(), activity, "as in the collection, without a wrapper")
+            }
             "application/atom+xml" => {
                 let root = tree::of_xml(&answer.body).name;
                 assert!(root.is("http://www.w3.org/2005/Atom", "entry"), "{root:?}");
@@ -145,7 +147,7 @@ fn a_caller_sees_the_same_activities_as_in_a_collection() {
     let (shown, mine) = (demo.read("ops", "bob", "from", "count=200").ids(), all("carol", "tofrom"));
     let public = demo.read("carol", "bob", "from", "count=200").ids();
     for id in shown.iter().take(60) {
-        let wanted = if public.contains(id) || mine.contains(id) { 200 } else { 404 };
-        assert_eq!(status("carol", id), wanted, "{id}");
+        let expected_status = if public.contains(id) || mine.contains(id) { 200 } else { 404 };
+        assert_eq!(status("carol", id), expected_status, "{id}");
     }
 }

@@ -3,7 +3,7 @@
 use super::program::succeed;
 use super::support::client::Answer;
 use super::support::demo::Demo;
-use super::support::world::Folder;
+use super::support::folder::Folder;
 use model::{AccountName, Picture, Version};
 use store::sqlite::{Options, SqliteStore};
 use store::{Accounts, Store};

@@ -5,13 +5,13 @@
 //! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the log's servers and their monitors, likewise
 //! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` by default; streams are named after it
 
+mod delivery;
 mod demo;
-mod law;
 mod lost_log;
 mod processes;
 mod same_page;
 
-use super::delivery::ground::insist;
+use super::delivery::test_bed::with_retries;
 use std::sync::LazyLock;
 use std::time::Duration;
 use store::cql::{Nodes, apply_schema};
@@ -62,11 +62,11 @@ pub(crate) fn engines() -> Option<Engines> {
 pub(crate) async fn make_tables(nodes: &Nodes) {
     static ALONE: Mutex<()> = Mutex::const_new(());
     let _alone = ALONE.lock().await;
-    insist(async || apply_schema(nodes, &mut |_| ()).await).await;
+    with_retries(async || apply_schema(nodes, &mut |_| ()).await).await;
 }
 
 /// The engines with their tables, if the environment names any.
-#[allow(clippy::print_stdout, reason = "a test that did not run says so")]
+#[allow(clippy::print_stdout, reason = "a skipped test prints the reason")]
 fn prepared() -> Option<Engines> {
     static ENGINES: LazyLock<Option<Engines>> = LazyLock::new(|| {
         let engines = engines()?;
@@ -74,7 +74,7 @@ fn prepared() -> Option<Engines> {
         Some(engines)
     });
     if ENGINES.is_none() {
-        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
+        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS are not set");
     }
     ENGINES.clone()
 }

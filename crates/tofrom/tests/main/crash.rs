@@ -3,7 +3,7 @@
 use super::program::succeed;
 use super::support::chance::Chance;
 use super::support::demo::BINARY;
-use super::support::world::Folder;
+use super::support::folder::Folder;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -42,10 +42,10 @@ fn every_acknowledged_line_is_stored_once() {
         let feeding = std::thread::spawn(move || sent.iter().try_for_each(|line| writeln!(input, "{line}")));
         let until = 1 + chance.below(150);
         for (number, line) in BufReader::new(import.stdout.take().unwrap()).lines().take(until).enumerate() {
-            let Ok(told) = serde_json::from_str::<serde_json::Value>(&line.unwrap()) else { break };
-            let id = told["ActivityIdentifier"].as_str().unwrap().to_owned();
+            let Ok(result) = serde_json::from_str::<serde_json::Value>(&line.unwrap()) else { break };
+            let id = result["ActivityIdentifier"].as_str().unwrap().to_owned();
             let before = acknowledged.insert(number, id.clone());
-            assert!(before.is_none_or(|before| before == id), "line {number} became another activity");
+            assert!(before.is_none_or(|before| before == id), "line {number} became a different activity");
         }
         import.kill().unwrap();
         import.wait().unwrap();
@@ -58,7 +58,7 @@ fn every_acknowledged_line_is_stored_once() {
         let activity: serde_json::Value = serde_json::from_str(line).unwrap();
         *times.entry(activity["SourceId"].as_str().unwrap().to_owned()).or_default() += 1;
     }
-    assert!(times.values().all(|times| *times == 1), "something is there twice");
+    assert!(times.values().all(|times| *times == 1), "an activity is stored twice");
     let lost: Vec<_> =
         acknowledged.keys().filter(|number| !times.contains_key(&number.to_string())).collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");

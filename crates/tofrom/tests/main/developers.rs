@@ -46,14 +46,19 @@ fn every_address_accepts_exactly_the_described_methods() {
     let demo = Demo::shared();
     let key = [("ServicePSK", demo.key("ops"))];
     for (path, item) in description()["paths"].as_object().unwrap() {
-        let told: BTreeSet<String> =
+        let described: BTreeSet<String> =
             item.as_object().unwrap().keys().map(|name| name.to_uppercase()).collect();
         for method in METHODS {
             let answer = demo.client.send(method, &example(path), &key, &[]);
-            assert_eq!(answer.status != 405, told.contains(method), "{method} {path}: {}", answer.status);
+            assert_eq!(
+                answer.status != 405,
+                described.contains(method),
+                "{method} {path}: {}",
+                answer.status
+            );
             if answer.status == 405 {
                 let allowed = answer.header("allow").unwrap().split(", ").map(str::to_owned);
-                assert_eq!(allowed.collect::<BTreeSet<_>>(), told, "{path}");
+                assert_eq!(allowed.collect::<BTreeSet<_>>(), described, "{path}");
             }
         }
     }
@@ -93,7 +98,7 @@ fn visit(browser: &mut Browser, target: &str) -> Page {
 /// Everything on the page passes its policy, no anchor occurs twice, no link is broken.
 fn check_page(answer: &Answer) {
     let page = answer.text();
-    assert_eq!(answer.header("cache-control"), Some("no-store"), "it differs for who is signed in");
+    assert_eq!(answer.header("cache-control"), Some("no-store"), "it depends on the session");
     for inline in ["<style", " style=", " onclick", "javascript:"] {
         assert!(!page.contains(inline), "{inline}");
     }
@@ -104,7 +109,7 @@ fn check_page(answer: &Answer) {
     let once: BTreeSet<&str> = ids.iter().copied().collect();
     assert_eq!(once.len(), ids.len(), "{ids:?}");
     for anchor in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
-        assert!(once.contains(anchor), "nothing is at #{anchor}");
+        assert!(once.contains(anchor), "no element with the id {anchor}");
     }
 }
 
@@ -150,12 +155,12 @@ fn a_read_can_be_tried_on_the_page() {
     assert_eq!(page.element("status").as_deref(), Some("200 OK"));
     let shown: Value = serde_json::from_str(&page.element("body").unwrap()).unwrap();
     let read = demo.read("alice", "alice", "from", "type=photo&count=1");
-    assert_eq!(shown, read.json(), "as a program gets it");
+    assert_eq!(shown, read.json(), "the same as a program gets");
     assert!(page.element("body").unwrap().lines().count() > 10, "and legible");
-    let said: Vec<(&str, bool)> = ["etag", "link", "content-type"]
+    let shown_headers: Vec<(&str, bool)> = ["etag", "link", "content-type"]
         .map(|name| (name, page.html().contains(&format!("<code>{name}</code>"))))
         .into();
-    assert!(said.iter().all(|(_, there)| *there), "{said:?}");
+    assert!(shown_headers.iter().all(|(_, there)| *there), "{shown_headers:?}");
 }
 
 #[test]
@@ -171,7 +176,7 @@ fn the_page_shows_the_answer_that_a_program_would_get() {
     assert_eq!(status, "400 Bad Request");
     assert_eq!(serde_json::from_str::<Value>(&body).unwrap()["parameter"], "count");
     assert!(tried("format=atom&count=1").1.contains("\n  <entry "));
-    assert!(tried("count=1").1.contains("\n  <Activity>\n"), "XML, where nothing is said");
+    assert!(tried("count=1").1.contains("\n  <Activity>\n"), "XML by default");
     let (_, octets) = tried("format=fastinfoset&count=200");
     assert!(octets.starts_with("00000000  e0 00 00 01 ") && octets.lines().count() == 32, "{octets}");
     let (_, long) = tried("format=json&count=200");
@@ -187,10 +192,10 @@ fn the_page_shows_the_answer_that_a_program_would_get() {
 fn the_manual_has_a_line_for_every_service() {
     let manual = include_str!("../../../../docs/sources.md");
     let (_, table) = manual.split_once("| service | what to give |").unwrap();
-    let told: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    let described: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
     let line = |service: &Service| {
         let (kind, verb) = (Kind::parse(&service.kind).unwrap(), Verb::parse(&service.verb).unwrap());
         format!("| {} | {} | `{}` |", service.title, service.asks, category(&kind, &verb))
     };
-    assert_eq!(told, services().iter().map(line).collect::<Vec<_>>());
+    assert_eq!(described, services().iter().map(line).collect::<Vec<_>>());
 }

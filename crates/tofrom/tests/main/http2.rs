@@ -5,7 +5,7 @@ use std::process::Command;
 
 fn curl(demo: &Demo, arguments: &[&str]) -> String {
     let output = Command::new("curl")
-        .args(["-sS", "--http2", "--max-time", "30", "--cacert", demo.told["ca_cert"].as_str().unwrap()])
+        .args(["-sS", "--http2", "--max-time", "30", "--cacert", demo.ready["ca_cert"].as_str().unwrap()])
         .args(arguments)
         .arg(format!("{}/200909/activity/alice/tofrom", demo.client.base))
         .output()

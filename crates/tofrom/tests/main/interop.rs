@@ -47,7 +47,7 @@ fn pages(reader: &str, collection: &str) -> Vec<Page> {
 }
 
 /// The text at a path of names in a JSON activity.
-fn said<'a>(activity: &'a serde_json::Value, path: &[&str]) -> Option<&'a str> {
+fn text_at<'a>(activity: &'a serde_json::Value, path: &[&str]) -> Option<&'a str> {
     path.iter().try_fold(activity, |value, name| value.get(name)).map(|value| value.as_str().unwrap())
 }
 
@@ -56,16 +56,16 @@ fn object(activity: &serde_json::Value) -> &serde_json::Value {
     let groups = activity.as_object().unwrap().iter().filter(|(_, value)| value.is_object());
     let mut objects = groups.filter(|(name, _)| !["SourceUser", "SourceService"].contains(&name.as_str()));
     let (_, object) = objects.next().unwrap();
-    assert!(objects.next().is_none(), "one object: {activity}");
+    assert!(objects.next().is_none(), "more than one object: {activity}");
     object
 }
 
 /// The displayed name of an activity's user.
 fn full_name(activity: &serde_json::Value) -> String {
-    let parts = ["GivenName", "FamilyName"].map(|name| said(activity, &["SourceUser", name]));
+    let parts = ["GivenName", "FamilyName"].map(|name| text_at(activity, &["SourceUser", name]));
     let parts: Vec<&str> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
-        said(activity, &["SourceUser", "UserIdentifier"]).unwrap().to_owned()
+        text_at(activity, &["SourceUser", "UserIdentifier"]).unwrap().to_owned()
     } else {
         parts.join(" ")
     }

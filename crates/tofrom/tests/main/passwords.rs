@@ -3,7 +3,7 @@
 use super::oauth::service::{BASE, Service, password_of};
 use super::program::tofrom;
 use super::support::browser::{ACCEPT, Page};
-use super::support::world::Folder;
+use super::support::folder::Folder;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
@@ -25,10 +25,10 @@ fn whoami(service: &Service, name: &str, password: &str) -> u16 {
     service.client.get("/social/200909/whoami", &[("Authorization", &basic)]).status
 }
 
-fn refused(page: &Page, what: &str) {
-    assert_eq!(page.status(), 422, "{what}");
-    let why = page.element("complaint").unwrap_or_else(|| panic!("{what}: {}", page.text()));
-    assert!(why.contains("password") && why.contains("words"), "{what}: {why}");
+fn refused(page: &Page, label: &str) {
+    assert_eq!(page.status(), 422, "{label}");
+    let why = page.element("complaint").unwrap_or_else(|| panic!("{label}: {}", page.text()));
+    assert!(why.contains("password") && why.contains("words"), "{label}: {why}");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn weak_passwords_are_refused_everywhere() {
         let done = tofrom(&in_store, &["account", "add", "zebedee", "--password-stdin"], weak);
         let why = String::from_utf8(done.stderr).unwrap();
         assert!(done.status.code() == Some(1) && why.contains("password"), "{weak}: {why}");
-        assert!(!why.contains(weak), "no password is repeated: {why}");
+        assert!(!why.contains(weak), "no password is echoed: {why}");
 
         let new = [("username", "zebedee"), ("given", "Zeb"), ("family", ""), ("password", weak)];
         for address in [&format!("{BASE}/join"), &invitation] {

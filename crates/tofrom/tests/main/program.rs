@@ -1,7 +1,7 @@
 //! The program as its users see it: commands, output, exit codes.
 
 use super::support::demo::BINARY;
-use super::support::world::Folder;
+use super::support::folder::Folder;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -44,8 +44,8 @@ pub(crate) fn succeed(folder: &Folder, arguments: &[&str], input: &str) -> Strin
 
 /// The output of a command that succeeded.
 pub(crate) fn succeeded(output: Output, arguments: &[&str]) -> String {
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {message}");
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -65,8 +65,8 @@ fn json(text: &str) -> Value {
 fn invitations_and_resets() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
-    let told = fail(&folder, &["account", "invite"], "", 1);
-    assert!(told.contains("base_url"), "{told}");
+    let message = fail(&folder, &["account", "invite"], "", 1);
+    assert!(message.contains("base_url"), "{message}");
     let settings = format!("base_url = \"https://feeds.example/social\"\ndata_dir = {:?}\n", folder.path());
     std::fs::write(folder.path().join("tofrom.toml"), settings).unwrap();
     for (arguments, place) in [
@@ -77,11 +77,11 @@ fn invitations_and_resets() {
         let ticket = link.trim_end().strip_prefix(place).unwrap_or_else(|| panic!("{link}"));
         assert_eq!(ticket.len(), 43);
         let arguments = [arguments, &["--json"]].concat();
-        let told = json(&succeeded(tofrom_in(&folder, &arguments, ""), &arguments));
-        assert!(told["link"].as_str().unwrap().starts_with(place) && told["expires"].is_string());
+        let message = json(&succeeded(tofrom_in(&folder, &arguments, ""), &arguments));
+        assert!(message["link"].as_str().unwrap().starts_with(place) && message["expires"].is_string());
     }
-    let told = fail(&folder, &["account", "reset", "nobody"], "", 1);
-    assert!(told.contains("nobody"), "{told}");
+    let message = fail(&folder, &["account", "reset", "nobody"], "", 1);
+    assert!(message.contains("nobody"), "{message}");
     succeed(&folder, &["account", "set", "alice", "--disabled"], "");
     assert!(fail(&folder, &["account", "reset", "alice"], "", 1).contains("--enabled"));
 }
@@ -98,19 +98,19 @@ fn accounts() {
     let listed = json(&succeed(&folder, &["account", "list", "--json"], ""));
     let names: Vec<&str> = listed.as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["alice", "ops"]);
-    assert!(!listed.to_string().contains("argon2"), "no hash in a listing");
+    assert!(!listed.to_string().contains("argon2"), "listings contain no hash");
     succeed(&folder, &["account", "set", "alice", "--public"], "");
     for (flag, disabled) in [("--disabled", true), ("--enabled", false)] {
-        let told = json(&succeed(&folder, &["account", "set", "alice", flag, "--json"], ""));
-        assert_eq!(told["disabled"], disabled);
+        let message = json(&succeed(&folder, &["account", "set", "alice", flag, "--json"], ""));
+        assert_eq!(message["disabled"], disabled);
     }
     assert!(fail(&folder, &["account", "add", "alice", "--no-password"], "", 1).contains("alice"));
     assert!(fail(&folder, &["account", "set", "nobody", "--public"], "", 1).contains("nobody"));
     fail(&folder, &["account", "add", "-x"], "", 2);
     fail(&folder, &["account", "add", "a b", "--no-password"], "", 2);
     succeed(&folder, &["account", "remove", "alice"], "");
-    let told = fail(&folder, &["account", "add", "alice", "--no-password"], "", 1);
-    assert!(!told.is_empty(), "a name is not given again");
+    let message = fail(&folder, &["account", "add", "alice", "--no-password"], "", 1);
+    assert!(!message.is_empty(), "a name cannot be reused");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn keys_and_applications() {
     let listed = succeed(&folder, &["key", "list", "alice", "--json"], "");
     assert!(
         listed.contains(made["id"].as_str().unwrap()) && !listed.contains(key),
-        "a secret is printed once"
+        "secrets are printed once"
     );
     succeed(&folder, &["key", "revoke", "alice", made["id"].as_str().unwrap()], "");
     fail(&folder, &["key", "revoke", "alice", "0000000000000000"], "", 1);
@@ -188,7 +188,7 @@ fn every_command_has_help_with_an_example() {
         assert!(help.contains("Example"), "{command:?}: {help}");
     }
     assert!(succeed(&folder, &["completions", "bash"], "").contains("tofrom"));
-    assert!(fail(&folder, &["sevre"], "", 2).contains("serve"), "a near miss is named");
+    assert!(fail(&folder, &["sevre"], "", 2).contains("serve"), "similar commands are suggested");
 }
 
 fn line(number: usize, more: &str) -> String {
@@ -206,16 +206,16 @@ fn import_and_export() {
     let to_bob =
         r#","To":["bob"],"Visibility":"direct","PublishedDate":"2020-01-01T00:00:00.123Z","CommentCount":2"#;
     let lines = [line(1, ""), line(2, to_bob), line(1, "")].join("\n");
-    let told = succeed(&folder, &["import", "alice", "-", "--json"], &lines);
-    let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
-    assert_eq!(statuses, [201, 201, 200], "the same content again changes nothing");
+    let message = succeed(&folder, &["import", "alice", "-", "--json"], &lines);
+    let statuses: Vec<i64> = message.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
+    assert_eq!(statuses, [201, 201, 200], "repeated content changes nothing");
     let bad =
         tofrom(&folder, &["import", "alice", "-", "--json"], &format!("{{}}\nnonsense\n{}\n", line(3, "")));
     assert_eq!(bad.status.code(), Some(1));
-    let told = String::from_utf8(bad.stdout).unwrap();
-    let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
-    assert_eq!(statuses.last(), Some(&201), "a bad line does not hold the others back: {told}");
-    assert!(statuses[..2].iter().all(|status| (400..500).contains(status)), "{told}");
+    let message = String::from_utf8(bad.stdout).unwrap();
+    let statuses: Vec<i64> = message.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
+    assert_eq!(statuses.last(), Some(&201), "a bad line does not block the others: {message}");
+    assert!(statuses[..2].iter().all(|status| (400..500).contains(status)), "{message}");
 
     let exported = succeed(&folder, &["export", "alice"], "");
     let ids: Vec<Value> = exported.lines().map(|line| json(line)["SourceId"].clone()).collect();
@@ -225,7 +225,7 @@ fn import_and_export() {
         "{exported}"
     );
     succeed(&folder, &["import", "again", "-"], &exported);
-    assert_eq!(succeed(&folder, &["export", "again"], ""), exported, "what is exported can be imported");
+    assert_eq!(succeed(&folder, &["export", "again"], ""), exported, "an export can be imported");
 }
 
 #[test]
@@ -246,21 +246,24 @@ fn check_reports_invalid_settings() {
     let settings = folder.path().join("tofrom.toml");
     std::fs::write(&settings, "base_url = \"https://feeds.example\"\n[tls]\ncertificate = \"none.pem\"\nprivate_key = \"none.key\"\n").unwrap();
     let output = tofrom(&folder, &["check", "--config", settings.to_str().unwrap()], "");
-    let told =
+    let message =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("none.pem"), "{told}");
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("none.pem"), "{message}");
     std::fs::write(&settings, "base_url = \"https://feeds.example\"\nbase_uri = 1\n").unwrap();
-    let told = fail(&folder, &["serve", "--config", settings.to_str().unwrap()], "", 1);
-    assert!(told.contains("base_uri") && told.contains("base_url"), "unknown settings are errors: {told}");
+    let message = fail(&folder, &["serve", "--config", settings.to_str().unwrap()], "", 1);
+    assert!(
+        message.contains("base_uri") && message.contains("base_url"),
+        "unknown settings are errors: {message}"
+    );
 }
 
 /// None of these commands connects to a cluster.
 #[test]
 fn commands_and_settings_fit_the_store() {
     let folder = Folder::new();
-    let told = fail(&folder, &["serve", "--role", "worker"], "", 2);
-    assert!(told.contains("one process does everything"), "{told}");
+    let message = fail(&folder, &["serve", "--role", "worker"], "", 2);
+    assert!(message.contains("one process does everything"), "{message}");
     fail(&folder, &["serve", "--role", "everything"], "", 2);
     assert!(tofrom(&folder, &["schema", "apply"], "").status.success());
     assert_eq!(json(&succeed(&folder, &["schema", "plan", "--json"], "")), serde_json::json!([]));
@@ -272,19 +275,19 @@ fn commands_and_settings_fit_the_store() {
     // `tofrom` passes a folder, which implies sqlite.
     let without_folder = |arguments: &[&str], code: i32| {
         let output = Command::new(BINARY).args(arguments).args(["--config", settings]).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}");
-        told
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
+        message
     };
-    let told = fail(&folder, &["demo", "--config", settings], "", 2);
-    assert!(told.contains("not both"), "{told}");
-    let told = without_folder(&["backup", "copy.db"], 1);
-    assert!(told.contains("a cluster is backed up by its engines"), "{told}");
-    let told = without_folder(&["serve", "--role", "worker"], 1);
-    assert!(told.contains("secret_keys: is not set"), "{told}");
+    let message = fail(&folder, &["demo", "--config", settings], "", 2);
+    assert!(message.contains("not both"), "{message}");
+    let message = without_folder(&["backup", "copy.db"], 1);
+    assert!(message.contains("a cluster is backed up by its engines"), "{message}");
+    let message = without_folder(&["serve", "--role", "worker"], 1);
+    assert!(message.contains("secret_keys: is not set"), "{message}");
     std::fs::write(settings, "base_url = \"https://feeds.example\"\n").unwrap();
-    let told = without_folder(&["demo"], 1);
-    assert!(told.contains("name a folder with --data"), "{told}");
+    let message = without_folder(&["demo"], 1);
+    assert!(message.contains("name a folder with --data"), "{message}");
 }
 
 #[test]
@@ -367,11 +370,11 @@ fn rotating_the_secret_key() {
     std::fs::write(&file, format!("{new}\n{old}")).unwrap();
     let resealed = || json(&succeed(&folder, &["reseal", "--json"], ""))["resealed"].clone();
     assert_eq!(resealed(), 2);
-    assert_eq!(resealed(), 0, "it is done");
+    assert_eq!(resealed(), 0, "nothing is left to reseal");
     std::fs::write(&file, &new).unwrap();
     assert_eq!(resealed(), 0);
     std::fs::write(&file, old).unwrap();
-    assert!(fail(&folder, &["reseal"], "", 1).contains("secret_keys"), "the old key opens nothing any more");
+    assert!(fail(&folder, &["reseal"], "", 1).contains("secret_keys"), "the old key is no longer needed");
 }
 
 #[test]
@@ -393,9 +396,9 @@ fn import_accepts_an_atom_feed() {
         entry("two", "")
     );
     let output = tofrom(&folder, &["import", "alice", "-", "--json"], &feed);
-    let told = String::from_utf8(output.stdout).unwrap();
-    let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
-    assert_eq!((statuses, output.status.code()), (vec![201, 422], Some(1)), "{told}");
+    let message = String::from_utf8(output.stdout).unwrap();
+    let statuses: Vec<i64> = message.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
+    assert_eq!((statuses, output.status.code()), (vec![201, 422], Some(1)), "{message}");
     assert!(succeed(&folder, &["export", "alice"], "").contains("Alice shared a page"));
 }
 
@@ -418,10 +421,10 @@ fn read_only_commands_create_no_folder() {
     ] {
         let arguments = [words, &["--data", missing.to_str().unwrap()]].concat();
         let output = tofrom_in(&folder, &arguments, "");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
-        assert!(said.contains("there is no store in"), "{words:?}: {said}");
-        assert!(!missing.exists(), "{words:?} made the folder");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {message}");
+        assert!(message.contains("there is no store in"), "{words:?}: {message}");
+        assert!(!missing.exists(), "{words:?} created the folder");
     }
 }
 

@@ -4,8 +4,8 @@
 use super::program::succeed;
 use super::support::client::{Client, read_answer};
 use super::support::demo::BINARY;
+use super::support::folder::Folder;
 use super::support::steal_adjusted_clock::{StealAdjustedClock, wait_for};
-use super::support::world::Folder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -77,13 +77,13 @@ pub(super) fn serve_with(folder: &Folder, more: &str, with: Settings<'_>) -> Ser
     let mut addresses = std::collections::HashMap::new();
     loop {
         let mut line = String::new();
-        assert!(reader.read_line(&mut line).unwrap() > 0, "it ended: {log}");
+        assert!(reader.read_line(&mut line).unwrap() > 0, "the service ended: {log}");
         log.push_str(&line);
-        let told: serde_json::Value = serde_json::from_str(&line).unwrap();
-        if let Some(address) = told["address"].as_str() {
-            addresses.insert(told["message"].as_str().unwrap().to_owned(), address.parse().unwrap());
+        let entry: serde_json::Value = serde_json::from_str(&line).unwrap();
+        if let Some(address) = entry["address"].as_str() {
+            addresses.insert(entry["message"].as_str().unwrap().to_owned(), address.parse().unwrap());
         }
-        if told["message"] == "ready" {
+        if entry["message"] == "ready" {
             break;
         }
     }
@@ -118,7 +118,7 @@ impl Serving {
     /// Stops it and returns its log.
     pub(super) fn stop(mut self) -> String {
         self.signal();
-        assert!(self.child.wait().unwrap().success(), "SIGTERM is an orderly end");
+        assert!(self.child.wait().unwrap().success(), "SIGTERM stops it with exit code 0");
         self.log.join().unwrap()
     }
 }
@@ -169,7 +169,7 @@ fn no_secret_is_ever_logged() {
     ];
     for secret in secrets {
         let line = log.lines().find(|line| line.contains(secret));
-        assert!(line.is_none(), "{secret} stands in the log: {line:?}");
+        assert!(line.is_none(), "{secret} is in the log: {line:?}");
     }
 }
 
@@ -187,7 +187,7 @@ fn proxy_and_direct_listeners_give_the_same_links() {
     let answer = plain(serving.proxy, &request);
     assert_eq!(answer.status, 200);
     let link = answer.link("self").unwrap();
-    assert_eq!(link, format!("https://feeds.example{path}"), "links have the configured address");
+    assert_eq!(link, format!("https://feeds.example{path}"), "links use the configured address");
 
     for (path, status) in [("/healthz", 200), ("/readyz", 200), ("/metrics", 200), ("/nothing", 404)] {
         let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -207,7 +207,11 @@ fn proxy_and_direct_listeners_give_the_same_links() {
     let preflight = client.send("OPTIONS", path, &[origin, ("Access-Control-Request-Method", "GET")], &[]);
     assert_eq!(preflight.status, 204);
     assert!(preflight.header("access-control-allow-headers").unwrap().contains("ServicePSK"));
-    assert_eq!(client.get("/200909/activity/alice/tofrom", &[psk]).status, 404, "only below the prefix");
+    assert_eq!(
+        client.get("/200909/activity/alice/tofrom", &[psk]).status,
+        404,
+        "paths outside the prefix are 404"
+    );
     serving.stop();
 }
 
@@ -237,7 +241,7 @@ fn an_application_can_be_required() {
     succeed(&folder, &["key", "revoke", "alice", second["id"].as_str().unwrap()], "");
     let status = || client.get(path, &headers).status;
     let last = wait_for(Duration::from_secs(5), status, |status| *status != 200);
-    assert_ne!(last, 200, "a revoked key still counts");
+    assert_ne!(last, 200, "a revoked key is still valid");
     serving.stop();
 }
 
@@ -258,7 +262,7 @@ fn a_changed_certificate_is_reloaded() {
         {
             break;
         }
-        assert!(changed.elapsed() < Duration::from_secs(30), "the new certificate was not taken in");
+        assert!(changed.elapsed() < Duration::from_secs(30), "the new certificate was not loaded");
         std::thread::sleep(Duration::from_millis(200));
     }
     serving.stop();

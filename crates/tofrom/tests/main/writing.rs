@@ -2,11 +2,11 @@
 
 mod accounts;
 mod batch;
+mod fixture;
 mod following;
 mod item;
-mod lent;
 pub(crate) mod oracle;
 mod races;
 mod refusals;
 mod rights;
-mod stage;
+mod tokens;

@@ -2,7 +2,7 @@
 
 use super::super::bare::Bare;
 use super::super::cluster::{Cluster, accounts, counted, draft};
-use super::super::edges::very_followed;
+use super::super::edges::with_followers;
 use super::super::reader::first_page;
 use super::delivered_rows;
 use model::{Account, FanoutStage, FanoutState, Reader};
@@ -26,18 +26,18 @@ const LOWEST: usize = 1;
 
 pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     let (store, bare) = (cluster.open().await, Bare::connect(cluster).await);
-    let (actor, followers) = very_followed(&store, &bare, many).await;
+    let (actor, followers) = with_followers(&store, &bare, many).await;
     let mut actor = Actor { store, bare, account: actor, followers, done: 0 };
     println!(
         "| to {many} followers | acknowledged, ms | all can read it, s | entry and arrival rows | statements |"
     );
     println!("|---|--:|--:|--:|--:|");
     for _ in 0..ROUNDS {
-        actor.does_something("pushed").await;
+        actor.write_activity("pushed").await;
     }
-    let changed = actor.changes_over().await;
+    let changed = actor.switch_to_pull().await;
     for _ in 0..ROUNDS {
-        actor.does_something("pulled").await;
+        actor.write_activity("pulled").await;
     }
     println!("\n{changed}");
 }
@@ -53,7 +53,7 @@ struct Actor {
 
 impl Actor {
     /// Writes an activity, and delivers it.
-    async fn does_something(&mut self, way: &str) {
+    async fn write_activity(&mut self, mode: &str) {
         let (store, clock) = (&self.store, Clock::system());
         let ingest = Ingest::new(store.clone(), clock.clone());
         let before = store.floor().await.unwrap();
@@ -71,13 +71,15 @@ impl Actor {
         };
         let ((_, statements), passed) = tokio::join!(delivering, passing);
         // After a push the log continues with the remaining followers; a pulled activity is done here.
-        let all = if way == "pulled" { passed } else { start.elapsed() };
+        let all = if mode == "pulled" { passed } else { start.elapsed() };
         self.done += 1;
         self.check_readers().await;
-        let [Outcome::Created(id)] = outcomes.as_slice() else { panic!("it is new: {outcomes:?}") };
+        let [Outcome::Created(id)] = outcomes.as_slice() else {
+            panic!("expected a new activity: {outcomes:?}")
+        };
         let rows = delivered_rows(&self.bare, "aid", &CqlValue::Uuid(Uuid::from_bytes(*id.as_bytes()))).await;
         println!(
-            "| {way} | {:.0} | {:.2} | {rows} | {statements} |",
+            "| {mode} | {:.0} | {:.2} | {rows} | {statements} |",
             acknowledged.as_secs_f64() * 1e3,
             all.as_secs_f64()
         );
@@ -91,12 +93,12 @@ impl Actor {
         let last = self.followers.iter().max_by_key(|account| account.uid);
         for follower in self.followers.iter().step_by(self.followers.len().div_ceil(10)).chain(last) {
             let page = feed.page(Reader::Owner, &first_page(follower)).await.unwrap();
-            assert_eq!(page.items.len(), self.done, "account {} has it", follower.uid.0);
+            assert_eq!(page.items.len(), self.done, "account {} has all activities", follower.uid.0);
         }
     }
 
     /// One more account follows, which switches the actor to pull; returns the cost.
-    async fn changes_over(&self) -> String {
+    async fn switch_to_pull(&self) -> String {
         let (store, clock) = (&self.store, Clock::system());
         let one = accounts(store, "newcomer", 1).await.remove(0);
         follow(store.as_ref(), &clock, one.uid, &self.account).await.unwrap();

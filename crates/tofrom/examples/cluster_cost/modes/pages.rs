@@ -23,7 +23,7 @@ const PUSHED: usize = 10;
 const EACH: usize = 30;
 const PAUSE: i64 = 1_000;
 /// As long as the service caches the heads of pulled actors.
-const HEADS_KEPT: Duration = Duration::from_secs(1);
+const HEADS_TTL: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 2;
 /// Statements for each pulled actor, cold and warm.
 const AIM: (f64, f64) = (2.0, 0.0);
@@ -35,14 +35,14 @@ pub(crate) async fn measure(cluster: &Cluster) {
          | poll: first | again | ms of CPU |"
     );
     println!("|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
-    let mut taken: Vec<(usize, Taken)> = Vec::new();
+    let mut taken: Vec<(usize, StatementCounts)> = Vec::new();
     for (many, reader) in PULLED.into_iter().zip(&readers) {
         let store = cluster.open().await;
         let query = first_page(reader);
-        let (statements, poll) = Taken::count(&store, &query).await;
-        let Taken { cold, warm, profiles, polls } = statements;
+        let (statements, poll) = StatementCounts::count(&store, &query).await;
+        let StatementCounts { cold, warm, profiles, polls } = statements;
         let forgetting = feed(&store, &AccountCache::new(store.clone()), Duration::ZERO);
-        let remembering = feed(&store, &AccountCache::new(store.clone()), HEADS_KEPT);
+        let remembering = feed(&store, &AccountCache::new(store.clone()), HEADS_TTL);
         let cpu_cold = cpu(&forgetting, &query).await;
         let cpu_warm = cpu(&remembering, &query).await;
         let cpu_poll = cpu(&remembering, &poll).await;
@@ -103,30 +103,30 @@ async fn readers(cluster: &Cluster) -> Vec<Account> {
     readers
 }
 
-fn feed(store: &Arc<CqlStore>, accounts: &AccountCache, heads_kept: Duration) -> Feed {
-    let limits = FeedLimits { heads_kept, ..FeedLimits::default() };
+fn feed(store: &Arc<CqlStore>, accounts: &AccountCache, heads_ttl: Duration) -> Feed {
+    let limits = FeedLimits { heads_kept: heads_ttl, ..FeedLimits::default() };
     Feed::new(store.clone(), accounts.clone(), Clock::system(), limits)
 }
 
 /// Numbers of statements.
 #[derive(Clone, Copy)]
-struct Taken {
+struct StatementCounts {
     cold: u64,
     warm: u64,
     profiles: u64,
     polls: (u64, u64),
 }
 
-impl Taken {
+impl StatementCounts {
     /// Counts the statements of pages and polls; returns the poll too.
-    async fn count(store: &Arc<CqlStore>, query: &FeedQuery) -> (Taken, FeedQuery) {
+    async fn count(store: &Arc<CqlStore>, query: &FeedQuery) -> (StatementCounts, FeedQuery) {
         let known = AccountCache::new(store.clone());
         let page = async |feed: &Feed, query: &FeedQuery| {
             let (page, statements) = counted(store, feed.page(Reader::Owner, query)).await;
             (page.unwrap(), statements)
         };
-        let (_, knowing_nobody) = page(&feed(store, &known, HEADS_KEPT), query).await;
-        let fresh = feed(store, &known, HEADS_KEPT);
+        let (_, knowing_nobody) = page(&feed(store, &known, HEADS_TTL), query).await;
+        let fresh = feed(store, &known, HEADS_TTL);
         let (first, cold) = page(&fresh, query).await;
         let (second, warm) = page(&fresh, query).await;
         assert_eq!((first.items.len(), second.items.len()), (20, 20));
@@ -144,7 +144,7 @@ impl Taken {
             *statements = taken;
         }
         let [first, again] = polls;
-        (Taken { cold, warm, profiles: knowing_nobody - cold, polls: (first, again) }, poll)
+        (StatementCounts { cold, warm, profiles: knowing_nobody - cold, polls: (first, again) }, poll)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::super::filling::{assert_same, collections, filled_at, kill_until_ready, undisturbed};
 use super::super::support::demo::Demo;
+use super::super::support::folder::Folder;
 use super::super::support::steal_adjusted_clock::StealAdjustedClock;
-use super::super::support::world::Folder;
 use super::processes::settings;
 use super::{Engines, RUNTIME, engines, make_tables};
 use std::path::PathBuf;
@@ -31,10 +31,10 @@ fn state_folder(Engines { nodes, .. }: &Engines) -> PathBuf {
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "a test that did not run says so")]
+#[allow(clippy::print_stdout, reason = "a skipped test prints the reason")]
 fn a_killed_fill_ends_with_the_data_of_one_machine() {
     let Some(engines) = own_keyspace() else {
-        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
+        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS are not set");
         return;
     };
     let store = RUNTIME.block_on(async {

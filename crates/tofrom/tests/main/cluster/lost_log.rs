@@ -22,11 +22,11 @@ const PASSES: usize = 20;
 #[test]
 fn tasks_lost_by_the_log_are_delivered_after_a_sweep() {
     let Some(engines) = prepared() else { return };
-    RUNTIME.block_on(lose(own(&engines)));
+    RUNTIME.block_on(lose(separate_engines(&engines)));
 }
 
 /// Separate tables and a separate log: the sweep processes everything that it finds in them.
-fn own(engines: &Engines) -> Engines {
+fn separate_engines(engines: &Engines) -> Engines {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let keyspace = format!("{}_lost_{seconds}", engines.nodes.keyspace);
     Engines {
@@ -64,11 +64,11 @@ async fn lose(Engines { nodes, servers }: Engines) {
         put_back += store.sweep(a_day_later.now()).await.unwrap();
         deliver_pending(&store, &a_day_later, &Rules::default()).await.unwrap();
     }
-    assert!(put_back >= ACTIVITIES, "{put_back} were put back");
+    assert!(put_back >= ACTIVITIES, "the sweep put back {put_back} tasks");
     for follower in followers {
         assert_eq!(followed(&store, follower).await, ACTIVITIES, "of follower {follower:?}");
     }
-    assert_eq!(store.sweep(a_day_later.now()).await.unwrap(), 0, "and then there is nothing to put back");
+    assert_eq!(store.sweep(a_day_later.now()).await.unwrap(), 0, "a second sweep finds nothing");
 }
 
 fn draft(number: usize) -> Draft {

@@ -1,9 +1,9 @@
 //! Sequences that once failed, each as short as possible, and a crash at every boundary of a delivery.
 
-use super::clients::Sort;
-use super::ground::{FIRST, Ground};
-use super::sequence::{Looker, Sequence};
-use super::steps::{Deed, Pick, Step, Trouble};
+use super::clients::ClientKind;
+use super::sequence::{ClientSpec, Sequence};
+use super::steps::{Action, InjectedFault, Pick, Step};
+use super::test_bed::{FIRST, TestBed};
 use model::Visibility::{self, Direct, Followers, Public};
 use model::{Collection, Filter, Order};
 use store::faulty::Fault;
@@ -14,71 +14,71 @@ const BOB: usize = 1;
 const CORA: usize = 2;
 
 /// Runs the steps with three accounts, all public except `private`.
-async fn holds(private: &[usize], lookers: Vec<Looker>, steps: Vec<Step>) {
+async fn holds(private: &[usize], specs: Vec<ClientSpec>, steps: Vec<Step>) {
     // Every scenario holds in push mode and in pull mode.
     for pull_above in [None, Some(0)] {
-        let people = (0..3).map(|who| !private.contains(&who)).collect();
-        let (lookers, steps) = (lookers.clone(), steps.clone());
+        let initially_public = (0..3).map(|account| !private.contains(&account)).collect();
+        let (specs, steps) = (specs.clone(), steps.clone());
         let rules = Rules { pull_above, ..Rules::default() };
-        let sequence = Sequence { seed: 0, first: FIRST, people, lookers, steps, rules };
-        if let Err(broken) = sequence.run(&Ground::new()).await {
-            panic!("{rules:?}: {broken}");
+        let sequence = Sequence { seed: 0, first: FIRST, initially_public, specs, steps, rules };
+        if let Err(violation) = sequence.run(&TestBed::new()).await {
+            panic!("{rules:?}: {violation}");
         }
     }
 }
 
-fn looker(sort: Sort, reader: usize, owner: usize, collection: Collection) -> Looker {
-    Looker { sort, reader, owner, collection, order: Order::Received, filter: Filter::default() }
+fn spec(kind: ClientKind, reader: usize, owner: usize, collection: Collection) -> ClientSpec {
+    ClientSpec { kind, reader, owner, collection, order: Order::Received, filter: Filter::default() }
 }
 
-fn poller(reader: usize, owner: usize) -> Vec<Looker> {
-    vec![looker(Sort::Poller, reader, owner, Collection::ToFrom)]
+fn poller(reader: usize, owner: usize) -> Vec<ClientSpec> {
+    vec![spec(ClientKind::Poller, reader, owner, Collection::ToFrom)]
 }
 
-fn stream(reader: usize, owner: usize) -> Vec<Looker> {
-    vec![looker(Sort::Stream, reader, owner, Collection::ToFrom)]
+fn stream(reader: usize, owner: usize) -> Vec<ClientSpec> {
+    vec![spec(ClientKind::Stream, reader, owner, Collection::ToFrom)]
 }
 
-fn person(who: usize, deed: Deed) -> Step {
-    Step::Person { who, deed, trouble: None, again: false }
+fn act(account: usize, action: Action) -> Step {
+    Step::Act { account, action, fault: None, retry: false }
 }
 
 /// Writes to the first address; another title makes another version.
-fn write(who: usize, title: usize, to: &[usize], visibility: Visibility) -> Step {
-    person(who, Deed::Write { address: 0, title, to: Some(to.to_vec()), visibility: Some(visibility) })
+fn write(account: usize, title: usize, to: &[usize], visibility: Visibility) -> Step {
+    act(account, Action::Write { address: 0, title, to: Some(to.to_vec()), visibility: Some(visibility) })
 }
 
-fn follow(who: usize, whom: usize) -> Step {
-    person(who, Deed::Follow { whom })
+fn follow(account: usize, followee: usize) -> Step {
+    act(account, Action::Follow { followee })
 }
 
-fn unfollow(who: usize, whom: usize) -> Step {
-    person(who, Deed::Unfollow { whom })
+fn unfollow(account: usize, followee: usize) -> Step {
+    act(account, Action::Unfollow { followee })
 }
 
 /// The first client reads.
-fn look() -> Step {
-    Step::Look { client: 0, size: 10, whole: true, trouble: None }
+fn read() -> Step {
+    Step::Read { client: 0, size: 10, whole: true, fault: None }
 }
 
 /// A worker takes the `n`th waiting task.
 fn take(nth: usize) -> Step {
-    Step::Work { picks: vec![Pick::Waiting(nth)], troubles: Vec::new() }
+    Step::Work { picks: vec![Pick::Waiting(nth)], faults: Vec::new() }
 }
 
 #[tokio::test]
 async fn an_addressed_activity_does_not_arrive_again_after_a_follow() {
-    let steps = vec![look(), write(BOB, 0, &[ANN], Public), Step::WorkAll, look(), follow(ANN, BOB)];
+    let steps = vec![read(), write(BOB, 0, &[ANN], Public), Step::WorkAll, read(), follow(ANN, BOB)];
     holds(&[], poller(ANN, ANN), steps).await;
-    let again = vec![
+    let refollow = vec![
         follow(ANN, BOB),
         write(BOB, 0, &[ANN], Public),
         Step::WorkAll,
-        look(),
+        read(),
         unfollow(ANN, BOB),
         follow(ANN, BOB),
     ];
-    holds(&[], poller(ANN, ANN), again).await;
+    holds(&[], poller(ANN, ANN), refollow).await;
 }
 
 #[tokio::test]
@@ -86,8 +86,8 @@ async fn an_edit_right_after_a_removal_does_not_hide_the_removal() {
     let steps = vec![
         write(BOB, 0, &[ANN], Public),
         Step::WorkAll,
-        look(),
-        person(ANN, Deed::TakeOut { nth: 0 }),
+        read(),
+        act(ANN, Action::RemoveFromTo { nth: 0 }),
         write(BOB, 1, &[ANN], Public),
     ];
     holds(&[], stream(ANN, ANN), steps).await;
@@ -100,7 +100,7 @@ async fn a_version_hidden_from_a_reader_retracts_the_previous_one() {
             follow(ANN, BOB),
             write(BOB, 0, &[], Public),
             Step::WorkAll,
-            look(),
+            read(),
             write(BOB, 1, &to, visibility),
         ];
         holds(&[], stream(CORA, ANN), steps.clone()).await;
@@ -115,7 +115,7 @@ async fn a_version_seen_several_versions_ago_is_retracted() {
         follow(ANN, BOB),
         write(BOB, 0, &[], Public),
         Step::WorkAll,
-        look(),
+        read(),
         write(BOB, 1, &[], Followers),
         Step::WorkAll,
         write(BOB, 2, &[ANN], Direct),
@@ -130,7 +130,7 @@ async fn a_former_recipient_without_other_access_gets_a_retraction() {
         follow(ANN, BOB),
         write(BOB, 0, &[CORA], Public),
         Step::WorkAll,
-        look(),
+        read(),
         write(BOB, 1, &[], Public),
     ];
     holds(&[BOB], stream(CORA, ANN), steps).await;
@@ -138,15 +138,15 @@ async fn a_former_recipient_without_other_access_gets_a_retraction() {
 
 #[tokio::test]
 async fn an_actor_who_no_longer_addresses_themselves_gets_a_retraction() {
-    let own = vec![looker(Sort::Stream, ANN, ANN, Collection::To)];
-    let steps = vec![write(ANN, 0, &[ANN], Public), Step::WorkAll, look(), write(ANN, 1, &[BOB], Public)];
+    let own = vec![spec(ClientKind::Stream, ANN, ANN, Collection::To)];
+    let steps = vec![write(ANN, 0, &[ANN], Public), Step::WorkAll, read(), write(ANN, 1, &[BOB], Public)];
     holds(&[], own, steps).await;
 }
 
 #[tokio::test]
 async fn activities_of_an_account_that_becomes_private_or_is_removed_are_retracted_for_recipients() {
-    for deed in [Deed::Public(false), Deed::Leave] {
-        let steps = vec![write(BOB, 0, &[ANN], Public), Step::WorkAll, look(), person(BOB, deed)];
+    for action in [Action::Public(false), Action::RemoveAccount] {
+        let steps = vec![write(BOB, 0, &[ANN], Public), Step::WorkAll, read(), act(BOB, action)];
         holds(&[], stream(CORA, ANN), steps.clone()).await;
         holds(&[], stream(ANN, ANN), steps).await;
     }
@@ -156,19 +156,19 @@ async fn activities_of_an_account_that_becomes_private_or_is_removed_are_retract
 #[tokio::test]
 async fn an_applied_account_change_reaches_streams() {
     for call in 0..3 {
-        for (fault, again) in
+        for (fault, retry) in
             [(Fault::CrashBefore, true), (Fault::CrashAfter, false), (Fault::CrashAfter, true)]
         {
             let steps = vec![
                 follow(ANN, BOB),
                 write(BOB, 0, &[], Public),
                 Step::WorkAll,
-                look(),
-                Step::Person {
-                    who: BOB,
-                    deed: Deed::Public(false),
-                    trouble: Some(Trouble { call, fault }),
-                    again,
+                read(),
+                Step::Act {
+                    account: BOB,
+                    action: Action::Public(false),
+                    fault: Some(InjectedFault { call, fault }),
+                    retry,
                 },
             ];
             holds(&[], stream(CORA, ANN), steps).await;
@@ -179,19 +179,19 @@ async fn an_applied_account_change_reaches_streams() {
 /// The task of the hidden version fails and is appended to the log again, after the edge.
 #[tokio::test]
 async fn a_new_follower_gets_no_retraction_of_activities_hidden_before() {
-    let fails = Trouble { call: 1, fault: Fault::Before };
+    let fails = InjectedFault { call: 1, fault: Fault::Before };
     let steps = vec![
         follow(CORA, BOB),
         write(BOB, 0, &[], Public),
         Step::WorkAll,
-        look(),
+        read(),
         write(BOB, 1, &[], Direct),
         follow(ANN, BOB),
-        Step::Work { picks: vec![Pick::Waiting(0)], troubles: vec![fails] },
+        Step::Work { picks: vec![Pick::Waiting(0)], faults: vec![fails] },
     ];
     holds(&[], stream(ANN, ANN), steps.clone()).await;
     // Older than the edge, and for followers only: the backfill leaves it out.
-    let steps = vec![look(), write(BOB, 0, &[], Public), write(BOB, 1, &[], Followers), follow(ANN, BOB)];
+    let steps = vec![read(), write(BOB, 0, &[], Public), write(BOB, 1, &[], Followers), follow(ANN, BOB)];
     holds(&[], stream(ANN, ANN), steps).await;
 }
 
@@ -206,12 +206,12 @@ async fn a_late_worker_does_not_move_an_arrival_back() {
         take(0),
         write(BOB, 2, &[], Public),
         Step::WorkAll,
-        look(),
+        read(),
         write(BOB, 0, &[], Direct),
         Step::WorkAll,
         write(BOB, 1, &[], Direct),
         Step::WorkAll,
-        Step::Work { picks: vec![Pick::Again(0)], troubles: Vec::new() },
+        Step::Work { picks: vec![Pick::Repeat(0)], faults: Vec::new() },
     ];
     holds(&[], stream(ANN, ANN), steps).await;
 }
@@ -226,10 +226,10 @@ async fn an_activity_shown_early_arrives_again_after_a_refollow() {
         write(CORA, 0, &[], Public),
         write(BOB, 0, &[], Public),
         take(1),
-        look(),
+        read(),
         unfollow(ANN, BOB),
         Step::WorkAll,
-        look(),
+        read(),
         follow(ANN, BOB),
     ];
     holds(&[], stream(ANN, ANN), steps).await;
@@ -238,33 +238,32 @@ async fn an_activity_shown_early_arrives_again_after_a_refollow() {
 /// A worker may crash before and after each call of a delivery.
 #[tokio::test]
 async fn delivery_survives_a_crash_at_every_boundary() {
-    let ground = Ground::new();
+    let bed = TestBed::new();
     for call in 0..60 {
         for fault in [Fault::CrashBefore, Fault::CrashAfter] {
-            let crash = |picks| Step::Work { picks, troubles: vec![Trouble { call, fault }] };
+            let crash = |picks| Step::Work { picks, faults: vec![InjectedFault { call, fault }] };
             let steps = vec![
                 follow(ANN, BOB),
-                look(),
+                read(),
                 write(BOB, 0, &[CORA], Public),
                 Step::WorkAll,
-                look(),
+                read(),
                 write(BOB, 1, &[ANN], Direct),
                 follow(CORA, BOB),
-                person(CORA, Deed::TakeOut { nth: 0 }),
+                act(CORA, Action::RemoveFromTo { nth: 0 }),
                 unfollow(ANN, BOB),
-                person(BOB, Deed::Public(false)),
+                act(BOB, Action::Public(false)),
                 follow(ANN, BOB),
-                person(BOB, Deed::Delete { address: 0 }),
+                act(BOB, Action::Delete { address: 0 }),
                 crash(vec![Pick::Waiting(0); 8]),
-                look(),
+                read(),
                 crash(vec![Pick::Waiting(7); 8]),
             ];
-            let lookers =
-                [poller(ANN, ANN), stream(ANN, ANN), stream(CORA, ANN), stream(CORA, CORA)].concat();
-            let (people, rules) = (vec![true; 3], Rules::default());
-            let sequence = Sequence { seed: 0, first: FIRST, people, lookers, steps, rules };
-            if let Err(broken) = sequence.run(&ground).await {
-                panic!("{fault:?} at call {call}: {broken}");
+            let specs = [poller(ANN, ANN), stream(ANN, ANN), stream(CORA, ANN), stream(CORA, CORA)].concat();
+            let (initially_public, rules) = (vec![true; 3], Rules::default());
+            let sequence = Sequence { seed: 0, first: FIRST, initially_public, specs, steps, rules };
+            if let Err(violation) = sequence.run(&bed).await {
+                panic!("{fault:?} at call {call}: {violation}");
             }
         }
     }

@@ -1,12 +1,12 @@
 //! Selects the sequences: a number of consecutive seeds, or as many as time allows.
 
-use super::setting;
+use super::env_number;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// Even after the deadline, one seed in this many is tried.
-const FEWEST: u64 = 10;
+const LATE_DIVISOR: u64 = 10;
 
 /// Seeds for any number of threads. After `TOFROM_TEST_UNTIL` (seconds since 1970) only the minimum is handed out.
 pub(crate) struct Seeds {
@@ -18,14 +18,14 @@ pub(crate) struct Seeds {
 
 impl Seeds {
     pub(crate) fn new(first: u64, count: u64) -> Seeds {
-        let until =
-            setting("TOFROM_TEST_UNTIL").map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        let until = env_number("TOFROM_TEST_UNTIL")
+            .map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
         Seeds { first, end: first + count, next: AtomicU64::new(first), until }
     }
 
     pub(crate) fn next(&self) -> Option<u64> {
         let late = self.until.is_some_and(|until| SystemTime::now() > until);
-        let end = if late { self.first + (self.end - self.first).div_ceil(FEWEST) } else { self.end };
+        let end = if late { self.first + (self.end - self.first).div_ceil(LATE_DIVISOR) } else { self.end };
         // Stays at the end, so that it counts the seeds handed out.
         let next = |next: u64| (next < end).then_some(next + 1);
         self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()

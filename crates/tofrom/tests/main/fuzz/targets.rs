@@ -1,5 +1,5 @@
 //! Properties that hold for any bytes: one function for each parser of external input. Each returns whether the input
-//! was accepted, so that a test can tell whether its inputs are useful. The functions use only public interfaces, so
+//! was accepted, so that a test can check that its inputs are useful. The functions use only public interfaces, so
 //! that a fuzzer can include this file.
 
 #[path = "../../../../infoset/tests/main/check.rs"]
@@ -55,10 +55,10 @@ pub(crate) fn query(data: &[u8]) -> bool {
         let link = resolved.render();
         assert!(
             link.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)),
-            "no address: {link}"
+            "not an address: {link}"
         );
-        let again = FeedQuery::resolve(&RawQuery::parse(link.as_bytes()), OWNER, collection);
-        assert_eq!(again.as_ref(), Ok(&resolved), "{link}");
+        let reread = FeedQuery::resolve(&RawQuery::parse(link.as_bytes()), OWNER, collection);
+        assert_eq!(reread.as_ref(), Ok(&resolved), "{link}");
         through = true;
     }
     through
@@ -89,7 +89,7 @@ pub(crate) fn accept(data: &[u8]) -> bool {
             None => assert_eq!(of_these, None, "of {offers:?}"),
         }
     }
-    assert!(!accept.prefers_xml() || !headers.is_empty(), "XML is preferred only where it is named");
+    assert!(!accept.prefers_xml() || !headers.is_empty(), "XML is preferred only if it is named");
 
     let coding = Coding::choose(&codings);
     let named = |name: &str| String::from_utf8_lossy(data).to_ascii_lowercase().contains(name);
@@ -113,7 +113,10 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
     for order in [Order::Received, Order::Published] {
         if let Ok(cursor) = Cursor::decode(&text, binding, order) {
             assert_eq!(cursor.encode(binding), text, "{cursor:?}");
-            assert!(Cursor::decode(&text, elsewhere, order).is_err(), "{cursor:?} is good everywhere");
+            assert!(
+                Cursor::decode(&text, elsewhere, order).is_err(),
+                "{cursor:?} is valid for another collection"
+            );
             if let Cursor::Page { order: walked, .. } = cursor {
                 assert_eq!(walked, order);
             }
@@ -151,19 +154,19 @@ pub(crate) fn authorization(data: &[u8]) -> bool {
     match &read {
         Ok(presented) => {
             assert_eq!((sent.len(), consumers), (1, usize::from(presented.consumer.is_some())));
-            is_what_was_sent(presented, sent[0]);
+            assert_equals_sent(presented, sent[0]);
         }
         Err(denied) => {
             assert!(!denied.reason().is_empty() && denied.detail().ends_with('.'), "{denied:?}");
             assert_eq!(sent.is_empty(), denied.reason() == "missing", "{denied:?}");
         }
     }
-    let told = read_credentials(&headers_of(lines().map(|line| [line, SECRET.as_bytes()].concat())));
-    let said = match &told {
+    let result = read_credentials(&headers_of(lines().map(|line| [line, SECRET.as_bytes()].concat())));
+    let message = match &result {
         Ok(presented) => format!("{:?}", presented.credential),
         Err(denied) => format!("{denied:?} {}", denied.detail()),
     };
-    assert!(!said.contains(SECRET) && !said.contains("secret-that-nobody"), "{said}");
+    assert!(!message.contains(SECRET) && !message.contains("secret-that-nobody"), "{message}");
     read.is_ok()
 }
 
@@ -187,7 +190,7 @@ fn headers_of(lines: impl Iterator<Item = Vec<u8>>) -> HeaderMap {
     headers
 }
 
-fn is_what_was_sent(presented: &PresentedCredential, sent: &[u8]) {
+fn assert_equals_sent(presented: &PresentedCredential, sent: &[u8]) {
     match &presented.credential {
         Credential::Psk(key) => assert!(!key.is_empty() && key.as_bytes() == sent, "{presented:?}"),
         Credential::Basic { name, password } => {
@@ -215,7 +218,7 @@ const LIMITS: Limits = Limits {
 /// A decoded document survives being encoded and decoded again, and the sink never receives more than the limits allow,
 /// whether decoding succeeds or not.
 pub(crate) fn fast_infoset(data: &[u8]) -> bool {
-    let mut handed = Handed::default();
+    let mut handed = CountingSink::default();
     let decodes = infoset::decode(data, &LIMITS, &mut handed).is_ok();
     assert!(handed.octets <= LIMITS.output && handed.deepest <= LIMITS.depth, "{handed:?}");
     assert!(!decodes || handed.open == 0, "{handed:?}");
@@ -225,13 +228,13 @@ pub(crate) fn fast_infoset(data: &[u8]) -> bool {
 
 /// Counts what the sink receives, in the units of the limits.
 #[derive(Debug, Default)]
-struct Handed {
+struct CountingSink {
     octets: usize,
     open: usize,
     deepest: usize,
 }
 
-impl Sink for Handed {
+impl Sink for CountingSink {
     fn start(&mut self, name: Name<'_>, namespaces: &[Namespace<'_>], attributes: &[Attribute<'_>]) {
         let length = |name: Name<'_>| name.prefix.len() + name.namespace.len() + name.local.len();
         let declared = namespaces.iter().map(|one| 32 + one.prefix.len() + one.uri.len()).sum::<usize>();
@@ -260,51 +263,51 @@ pub(crate) fn body(data: &[u8]) -> bool {
     let mut through = false;
     for form in Format::ALL {
         match read_activity(data, form) {
-            Ok(raw) => through |= comes_back(raw, form),
-            Err(why) => says_why(&why),
+            Ok(raw) => through |= round_trips(raw, form),
+            Err(why) => assert_reason(&why),
         }
     }
     match read_feed(data) {
         Ok(entries) => {
             for entry in entries {
                 match entry {
-                    Ok(raw) => through |= comes_back(raw, Format::Atom),
-                    Err(why) => says_why(&why),
+                    Ok(raw) => through |= round_trips(raw, Format::Atom),
+                    Err(why) => assert_reason(&why),
                 }
             }
         }
-        Err(why) => says_why(&why),
+        Err(why) => assert_reason(&why),
     }
     through
 }
 
-fn says_why(why: &Unreadable) {
-    let told = why.to_string();
-    assert!(!told.is_empty() && !told.contains(char::is_control) && told.len() < 2_000, "{told:?}");
+fn assert_reason(why: &Unreadable) {
+    let result = why.to_string();
+    assert!(!result.is_empty() && !result.contains(char::is_control) && result.len() < 2_000, "{result:?}");
 }
 
 /// A parsed activity is accepted, and every representation of it parses to the same. `false`: it was refused.
-fn comes_back(raw: RawActivity, form: Format) -> bool {
-    let Ok(mut draft) = taken(raw) else { return false };
+fn round_trips(raw: RawActivity, form: Format) -> bool {
+    let Ok(mut draft) = accepted_draft(raw) else { return false };
     draft.body = draft.body_after(None);
     draft.body.comments = counts_after(form, draft.body.comments, None);
     for (format, written) in all_written(&draft) {
         // Escaping may make the text longer.
         if written.len() <= MAX_BODY {
             let raw = read_activity(&written, format).unwrap_or_else(|why| panic!("{format:?}: {why}"));
-            let mut again = taken(raw).unwrap_or_else(|why| panic!("{format:?}: {why}"));
-            again.body = again.body_after(Some(&draft.body));
-            again.body.comments = counts_after(format, again.body.comments, Some(draft.body.comments));
-            assert_eq!((&again.kind, &again.verb), (&draft.kind, &draft.verb), "{format:?}");
-            assert_eq!(again.body, draft.body, "{format:?}");
-            assert!(again.published.is_none() || again.published == Some(published(&draft)), "{format:?}");
+            let mut reread = accepted_draft(raw).unwrap_or_else(|why| panic!("{format:?}: {why}"));
+            reread.body = reread.body_after(Some(&draft.body));
+            reread.body.comments = counts_after(format, reread.body.comments, Some(draft.body.comments));
+            assert_eq!((&reread.kind, &reread.verb), (&draft.kind, &draft.verb), "{format:?}");
+            assert_eq!(reread.body, draft.body, "{format:?}");
+            assert!(reread.published.is_none() || reread.published == Some(published(&draft)), "{format:?}");
         }
     }
     true
 }
 
 /// The draft at an address, which names the service and its id.
-fn taken(mut raw: RawActivity) -> Result<Draft, tofrom::ingest::Refused> {
+fn accepted_draft(mut raw: RawActivity) -> Result<Draft, tofrom::ingest::Refused> {
     raw.source_id = Said::text("1");
     raw.service.name = Said::text("Delicious");
     normalise(&raw, NOW)

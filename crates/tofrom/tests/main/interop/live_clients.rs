@@ -3,7 +3,7 @@
 
 use super::super::support::client::Client;
 use super::super::support::demo::BINARY;
-use super::super::support::world::Folder;
+use super::super::support::folder::Folder;
 use super::SET_UP;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -25,7 +25,7 @@ impl Running {
     fn start(command: &mut Command) -> (Running, BufReader<ChildStdout>) {
         let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).env("no_proxy", "*").spawn();
         let mut child =
-            started.unwrap_or_else(|error| panic!("{command:?} does not start ({error}): {SET_UP}"));
+            started.unwrap_or_else(|error| panic!("{command:?} failed to start ({error}): {SET_UP}"));
         let printed = BufReader::new(child.stdout.take().unwrap());
         (Running(child), printed)
     }
@@ -85,10 +85,10 @@ impl Follower {
 #[test]
 fn pushed_activities_reach_live_clients_once() {
     let folder = Folder::new();
-    let (first, told) = demo(folder.path(), "127.0.0.1:0");
+    let (first, ready) = demo(folder.path(), "127.0.0.1:0");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let (base, authority) = (text(&told["base_url"]), text(&told["ca_cert"]));
-    let alice = told["accounts"].as_array().unwrap().iter().find(|account| account["name"] == "alice");
+    let (base, authority) = (text(&ready["base_url"]), text(&ready["ca_cert"]));
+    let alice = ready["accounts"].as_array().unwrap().iter().find(|account| account["name"] == "alice");
     let key = text(&alice.unwrap()["key"]);
     let arguments = [base.as_str(), &authority, "alice", &key];
     // cargo replaces itself with the program.
@@ -108,8 +108,8 @@ fn pushed_activities_reach_live_clients_once() {
     });
     // Killed with SIGKILL, and restarted at the same address.
     drop(first);
-    let (_second, told) = demo(folder.path(), base.strip_prefix("https://").unwrap());
-    assert_eq!(told["base_url"], base.as_str());
+    let (_second, ready) = demo(folder.path(), base.strip_prefix("https://").unwrap());
+    assert_eq!(ready["base_url"], base.as_str());
     let client = Client::new(&base, authority.as_ref());
     let note = |number: usize| json!({"Category": "NotePosted", "Title": format!("Note {number}"), "Note": {"Title": "x"}});
     for number in 1..=3 {
@@ -132,6 +132,6 @@ fn pushed_activities_reach_live_clients_once() {
         let mut once = seen.clone();
         once.sort_unstable();
         once.dedup();
-        assert_eq!(once.len(), seen.len(), "{}: something came twice: {seen:#?}", follower.language);
+        assert_eq!(once.len(), seen.len(), "{}: repeated lines: {seen:#?}", follower.language);
     }
 }

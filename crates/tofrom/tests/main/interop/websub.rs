@@ -1,7 +1,7 @@
 //! An independent WebSub hub notifies the service.
 
 use super::super::support::demo::BINARY;
-use super::super::support::world::Folder;
+use super::super::support::folder::Folder;
 use super::SET_UP;
 use super::feed_readers::python;
 use std::process::Command;

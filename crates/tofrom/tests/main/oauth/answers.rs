@@ -7,15 +7,15 @@ use super::super::support::client::Answer;
 pub(crate) fn refused(answer: &Answer, status: u16, reason: &str, oauth_problem: &str) {
     assert_eq!(answer.status, status, "{}", answer.text());
     assert_eq!(answer.header("content-type"), Some("application/problem+json"));
-    let told = answer.json();
+    let document = answer.json();
     assert_eq!(
-        (told["reason"].as_str(), told["oauth_problem"].as_str()),
+        (document["reason"].as_str(), document["oauth_problem"].as_str()),
         (Some(reason), Some(oauth_problem))
     );
     let challenges = answer.all("www-authenticate");
     let word = format!("oauth_problem=\"{oauth_problem}\"");
-    let said = |challenge: &&str| challenge.starts_with("OAuth realm=") && challenge.contains(&word);
-    assert!(challenges.iter().any(said), "{challenges:?}");
+    let has_problem = |challenge: &&str| challenge.starts_with("OAuth realm=") && challenge.contains(&word);
+    assert!(challenges.iter().any(has_problem), "{challenges:?}");
     let basic = challenges.iter().any(|challenge| challenge.starts_with("Basic realm="));
     assert_eq!(basic, status == 401, "{challenges:?}");
 }
@@ -27,14 +27,14 @@ pub(crate) fn not_signed_by(answer: &Answer) {
 
 /// A further parameter of the extension, from the document; the challenge repeats it.
 pub(crate) fn reported(answer: &Answer, name: &str) -> String {
-    let told = answer.json()[name].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
-    let encoded = super::super::support::signer::encode(&told);
+    let document = answer.json()[name].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
+    let encoded = super::super::support::signer::encode(&document);
     let challenge = answer.all("www-authenticate").join(", ");
     assert!(challenge.contains(&format!("{name}=\"{encoded}\"")), "{challenge}");
-    told
+    document
 }
 
 /// All bytes of the answer, to search for secrets.
-pub(crate) fn whole(answer: &Answer) -> String {
+pub(crate) fn all_text(answer: &Answer) -> String {
     format!("{:?}\n{}", answer.headers, String::from_utf8_lossy(&answer.body))
 }

@@ -2,7 +2,7 @@
 
 use super::super::support::browser::Page;
 use super::super::support::client::Answer;
-use super::super::support::signer::{Draft, Pair, Place, decoded};
+use super::super::support::signer::{Draft, Pair, ParameterLocation, decoded};
 use super::service::{ORIGIN, Service, consent};
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub(crate) struct App<'a> {
     pub(crate) pair: Pair,
     pub(crate) callback: String,
     pub(crate) how: &'static str,
-    pub(crate) place: Place,
+    pub(crate) location: ParameterLocation,
     /// The private key for RSA-SHA1.
     pub(crate) rsa_key: Option<PathBuf>,
 }
@@ -20,33 +20,34 @@ pub(crate) struct App<'a> {
 impl<'a> App<'a> {
     pub(crate) fn register(service: &'a Service, name: &str, callback: &str, more: &[&str]) -> App<'a> {
         let arguments = [&["app", "add", name, "--callback", callback, "--json"], more].concat();
-        let told: serde_json::Value = serde_json::from_str(&service.run(&arguments, "")).unwrap();
-        let pair = Pair::new(told["key"].as_str().unwrap(), told["secret"].as_str().unwrap());
-        let (how, place, rsa_key) = ("HMAC-SHA1", Place::Header, None);
-        App { service, pair, callback: callback.to_owned(), how, place, rsa_key }
+        let registration: serde_json::Value = serde_json::from_str(&service.run(&arguments, "")).unwrap();
+        let pair = Pair::new(registration["key"].as_str().unwrap(), registration["secret"].as_str().unwrap());
+        let (how, location, rsa_key) = ("HMAC-SHA1", ParameterLocation::Header, None);
+        App { service, pair, callback: callback.to_owned(), how, location, rsa_key }
     }
 
     /// A request signed without a token, to an address below the prefix.
     pub(crate) fn draft(&self, method: &str, target: &str) -> Draft {
-        let draft = Draft::new(ORIGIN, method, &format!("/social{target}"), &self.pair).place(self.place);
+        let draft =
+            Draft::new(ORIGIN, method, &format!("/social{target}"), &self.pair).location(self.location);
         match &self.rsa_key {
             Some(key) => draft.rsa(key),
-            None => draft.how(self.how),
+            None => draft.signature_method(self.how),
         }
     }
 
-    pub(crate) fn ask(&self) -> Draft {
+    pub(crate) fn temporary_request(&self) -> Draft {
         self.draft("POST", "/oauth/request_token").set("oauth_callback", &self.callback)
     }
 
     /// Temporary credentials.
-    pub(crate) fn asked(&self) -> Pair {
-        issued(&self.ask().send(&self.service.client))
+    pub(crate) fn temporary_credentials(&self) -> Pair {
+        issued(&self.temporary_request().send(&self.service.client))
     }
 
     /// Temporary credentials with consent, and the verifier.
     pub(crate) fn allowed(&self, name: &str) -> (Pair, String) {
-        let temporary = self.asked();
+        let temporary = self.temporary_credentials();
         let mut browser = self.service.browser();
         let (_, form) = consent(&mut browser, name, &temporary);
         let verifier = self.verifier(&browser.submit(&form, &[("decision", "allow")]));
@@ -55,7 +56,7 @@ impl<'a> App<'a> {
 
     /// The verifier from the callback.
     pub(crate) fn verifier(&self, page: &Page) -> String {
-        let to = page.leads_to().unwrap_or_else(|| panic!("{} {}", page.status(), page.text()));
+        let to = page.redirect_target().unwrap_or_else(|| panic!("{} {}", page.status(), page.text()));
         assert!(to.starts_with(&self.callback), "{to}");
         parameter(to, "oauth_verifier").unwrap_or_else(|| panic!("no verifier in {to}"))
     }

@@ -2,8 +2,8 @@
 //! addresses, against one account and against names of all kinds.
 
 use super::super::support::client::{Answer, TlsStream, read_answer};
+use super::super::support::folder::Folder;
 use super::super::support::steal_adjusted_clock::StealAdjustedClock;
-use super::super::support::world::Folder;
 use super::application::App;
 use super::service::{Service, authorize, password_of};
 use base64::Engine;
@@ -49,7 +49,7 @@ impl Line {
     }
 
     fn get(&mut self, header: &str) -> Answer {
-        self.ask(&format!("GET /social/200909/whoami HTTP/1.1\r\nHost: x\r\n{header}\r\n\r\n"))
+        self.request(&format!("GET /social/200909/whoami HTTP/1.1\r\nHost: x\r\n{header}\r\n\r\n"))
     }
 
     fn basic(&mut self, name: &str, password: &str) -> Answer {
@@ -59,14 +59,14 @@ impl Line {
 
     fn sign_in(&mut self, token: &str, name: &str, password: &str) -> Answer {
         let body = format!("oauth_token={token}&username={name}&password={password}");
-        self.ask(&format!(
+        self.request(&format!(
             "POST /social/oauth/authorize HTTP/1.1\r\nHost: x\r\n\
              Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         ))
     }
 
-    fn ask(&mut self, request: &str) -> Answer {
+    fn request(&mut self, request: &str) -> Answer {
         self.0.write_all(request.as_bytes()).unwrap();
         self.0.flush().unwrap();
         read_answer(&mut self.0, false)
@@ -84,7 +84,7 @@ fn cpu_seconds(pid: u32) -> f64 {
 }
 
 /// Guesses from one address on kept-alive connections while the owner reads from another; prints the figures.
-fn guess(what: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usize) -> Answer + Sync) {
+fn guess(label: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usize) -> Answer + Sync) {
     let (before, started, over) = (cpu_seconds(service.pid), Instant::now(), AtomicBool::new(false));
     let (throttled, mut waits) = std::thread::scope(|scope| {
         let wrong = &wrong;
@@ -113,9 +113,9 @@ fn guess(what: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usi
             let mut line = Line::from(service, ELSEWHERE);
             let mut waits = Vec::new();
             while !over.load(Ordering::Relaxed) {
-                let asked = StealAdjustedClock::now();
+                let started = StealAdjustedClock::now();
                 assert_eq!(line.get(&format!("ServicePSK: {key}")).status, 200);
-                waits.push(asked.elapsed());
+                waits.push(started.elapsed());
                 std::thread::sleep(Duration::from_millis(5));
             }
             waits
@@ -128,14 +128,14 @@ fn guess(what: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, usi
     waits.sort();
     let at = |percent: usize| waits[(waits.len() - 1) * percent / 100];
     eprintln!(
-        "{what}: {GUESSES} wrong passwords in {wall:.2?}, {throttled} throttled, {cpu:.2} s of processor \
+        "{label}: {GUESSES} wrong passwords in {wall:.2?}, {throttled} throttled, {cpu:.2} s of processor \
          time, with {} reads of the owner (half of them within {:.2?}, 99 % {:.2?}, all {:.2?})",
         waits.len(),
         at(50),
         at(99),
         at(100)
     );
-    assert!(GUESSES - throttled < 100, "{} were looked at", GUESSES - throttled);
+    assert!(GUESSES - throttled < 100, "{} guesses were checked", GUESSES - throttled);
     // The requirement is 5 s for an optimised build on an idle machine.
     assert!(cpu < if cfg!(debug_assertions) { 15.0 } else { 5.0 }, "{cpu} s");
     // Other tests load the machine meanwhile; a throttled request would wait for seconds.
@@ -159,7 +159,7 @@ fn ten_thousand_guesses_are_cheap_and_delay_no_other_user() {
     let (service, key) = service_with_alice_and_bob();
     let key = key.as_str();
     let app = App::register(&service, "App", "oob", &[]);
-    let temporary = app.asked();
+    let temporary = app.temporary_credentials();
 
     guess("Basic", &service, key, |line, number| line.basic("alice", &format!("wrong-{number}")));
     guess("sign-in form", &service, key, |line, number| {
@@ -170,30 +170,29 @@ fn ten_thousand_guesses_are_cheap_and_delay_no_other_user() {
     for name in ["alice", "bob"] {
         // By now a guess or two may be allowed again.
         while here.basic(name, "wrong").status != 429 {}
-        assert_eq!(
-            here.basic(name, &password_of(name)).status,
-            429,
-            "who guesses is not told of a right one"
-        );
+        assert_eq!(here.basic(name, &password_of(name)).status, 429, "a throttled right guess is refused");
     }
+    assert_eq!(here.get(&format!("ServicePSK: {key}")).status, 200, "keys are not throttled");
     assert_eq!(
-        here.get(&format!("ServicePSK: {key}")).status,
+        there.basic("alice", &password_of("alice")).status,
         200,
-        "a key is not guessed, so it is not held up"
+        "from another address the password works"
     );
-    assert_eq!(there.basic("alice", &password_of("alice")).status, 200, "from elsewhere the password opens");
     assert_eq!(there.sign_in(&temporary.key, "bob", &password_of("bob")).status, 303);
     let mut browser = service.browser();
     let form = browser.visit(&authorize(&temporary)).form("password").unwrap();
     // On a busy machine one guess may be allowed again by now; the next is not.
     let mut guess = || browser.submit(&form, &[("username", "bob"), ("password", "wrong")]);
-    let page = (0..10).map(|_| guess()).find(|page| page.status() == 429).expect("held up on the page too");
-    assert!(page.element("complaint").is_some() && page.form("password").is_some(), "it is said on the page");
+    let page = (0..10).map(|_| guess()).find(|page| page.status() == 429).expect("the page throttles too");
+    assert!(
+        page.element("complaint").is_some() && page.form("password").is_some(),
+        "the page shows the error"
+    );
     assert_eq!(page.answer.header("x-frame-options"), Some("DENY"));
 }
 
 /// A password that the owner used lately must not become an oracle: if a right guess were exempt from throttling, it
-/// could be told from wrong ones, and the number of guesses would be unlimited.
+/// could be distinguished from wrong ones, and the number of guesses would be unlimited.
 #[test]
 fn a_throttled_right_guess_is_refused_like_a_wrong_one() {
     let service = Service::start(Folder::new(), "", "info");
@@ -216,7 +215,7 @@ fn sign_in_from(
 ) -> (Answer, Option<String>) {
     let body = format!("username={name}&password={password}");
     let cookie = device.map(|device| format!("Cookie: {device}\r\n")).unwrap_or_default();
-    let answer = Line::from(service, address).ask(&format!(
+    let answer = Line::from(service, address).request(&format!(
         "POST /social/sign-in HTTP/1.1\r\nHost: x\r\n{cookie}\
          Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
@@ -235,7 +234,7 @@ fn an_account_under_attack_opens_from_familiar_networks_and_browsers() {
     assert_eq!(Line::from(&service, home).basic("alice", &password).status, 200);
     let (answer, device) = sign_in_from(&service, cafe, "alice", &password, None);
     assert_eq!(answer.status, 303);
-    let device = device.expect("a cookie beside the session's");
+    let device = device.expect("a device cookie beside the session cookie");
 
     // carol does not exist, which no caller can know: guesses at her name are treated like those at alice's.
     for name in ["alice", "carol"] {
@@ -264,7 +263,7 @@ fn an_account_under_attack_opens_from_familiar_networks_and_browsers() {
     assert_eq!(answer.status, 303, "a familiar browser");
     assert!(again.is_some());
     let (answer, _) = sign_in_from(&service, new, "carol", &password_of("carol"), Some(&device));
-    assert_eq!(answer.status, 429, "of another account");
+    assert_eq!(answer.status, 429, "the device cookie of another account");
     assert_eq!(sign_in_from(&service, new, "alice", "wrong", Some(&device)).0.status, 403);
     assert_eq!(Line::from(&service, new).get(&format!("ServicePSK: {key}")).status, 200, "keys always work");
     assert_eq!(Line::from(&service, [127, 105, 0, 1]).basic("bob", &password_of("bob")).status, 200);
@@ -293,9 +292,14 @@ fn guesses_at_many_names_from_many_networks_lock_out_no_owner() {
             // A new name each time: a right password is cached.
             let name = format!("calm{network}");
             service.add_account(&name, &[]);
-            let (mut line, asked) = (Line::from(&service, [127, 121, network, 7]), StealAdjustedClock::now());
-            assert_eq!(line.basic(&name, &password_of(&name)).status, 200, "at the first try");
-            assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+            let (mut line, started) =
+                (Line::from(&service, [127, 121, network, 7]), StealAdjustedClock::now());
+            assert_eq!(
+                line.basic(&name, &password_of(&name)).status,
+                200,
+                "the owner signs in at the first try"
+            );
+            assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
         }
         over.store(true, Ordering::Relaxed);
         let statuses: Vec<u16> = guessers.into_iter().flat_map(|one| one.join().unwrap()).collect();

@@ -5,8 +5,8 @@ use super::super::program::{succeed, succeeded, tofrom_in};
 use super::super::support::browser::{Browser, Form, Page};
 use super::super::support::client::Client;
 use super::super::support::demo::BINARY;
+use super::super::support::folder::Folder;
 use super::super::support::signer::{Pair, encode};
-use super::super::support::world::Folder;
 use super::application::App;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub(crate) struct Service {
 
 /// The shared fixture of most tests: a service with alice (private, five activities), bob (public) and two
 /// applications.
-pub(crate) struct Stage {
+pub(crate) struct OauthFixture {
     pub(crate) service: &'static Service,
     /// Registered on loopback.
     pub(crate) app: App<'static>,
@@ -43,9 +43,9 @@ pub(crate) struct Stage {
     pub(crate) token: Pair,
 }
 
-pub(crate) fn stage() -> &'static Stage {
+pub(crate) fn fixture() -> &'static OauthFixture {
     static SERVICE: OnceLock<Service> = OnceLock::new();
-    static STAGE: OnceLock<Stage> = OnceLock::new();
+    static STAGE: OnceLock<OauthFixture> = OnceLock::new();
     STAGE.get_or_init(|| {
         let service = SERVICE.get_or_init(|| Service::start(Folder::new(), "", "info"));
         service.add_account("alice", &["--given-name", "Alice"]);
@@ -64,7 +64,7 @@ pub(crate) fn stage() -> &'static Stage {
         let app = App::register(service, "Photo wall", "http://127.0.0.1/cb", &[]);
         let other = App::register(service, "Second hand", "https://app.example.org/back", &[]);
         let token = app.token_of("alice");
-        Stage { service, app, other, token }
+        OauthFixture { service, app, other, token }
     })
 }
 
@@ -155,7 +155,7 @@ impl Service {
     /// A browser with a signed-in account.
     pub(crate) fn signed_in(&self, name: &str, app: &App<'_>) -> Browser {
         let mut browser = self.browser();
-        consent(&mut browser, name, &app.asked());
+        consent(&mut browser, name, &app.temporary_credentials());
         browser
     }
 }
@@ -181,7 +181,7 @@ fn listens_at(folder: &Folder, listener: &str) -> String {
         if let (Some(listen), Some(_)) = (said(listener), said("ready")) {
             return listen["address"].as_str().unwrap().to_owned();
         }
-        assert!(started.elapsed() < Duration::from_secs(60), "it does not start: {log}");
+        assert!(started.elapsed() < Duration::from_secs(60), "the service did not start: {log}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Browser {
     /// The cookie of a familiar device, likewise.
     pub(crate) device: Option<String>,
     /// Origin headers sent with a form: current browsers send both, old ones none.
-    pub(crate) says: Vec<(&'static str, String)>,
+    pub(crate) origin_headers: Vec<(&'static str, String)>,
 }
 
 /// The `Accept` header of browsers.
@@ -42,10 +42,10 @@ impl Browser {
             base: base.to_owned(),
             cookie: None,
             device: None,
-            says: vec![("Sec-Fetch-Site", "same-origin".to_owned())],
+            origin_headers: vec![("Sec-Fetch-Site", "same-origin".to_owned())],
         };
         let origin = browser.origin();
-        browser.says.push(("Origin", origin));
+        browser.origin_headers.push(("Origin", origin));
         browser
     }
 
@@ -79,14 +79,14 @@ impl Browser {
             headers.extend((!cookies.is_empty()).then_some(("Cookie", cookies.as_str())));
             if body.is_some() {
                 headers.push(("Content-Type", "application/x-www-form-urlencoded"));
-                headers.extend(self.says.iter().map(|(name, value)| (*name, value.as_str())));
+                headers.extend(self.origin_headers.iter().map(|(name, value)| (*name, value.as_str())));
             }
             let answer = self.client.send(method, target, &headers, body.unwrap_or_default().as_bytes());
             let lines = answer.all("set-cookie").into_iter().map(str::to_owned);
             set_cookies.extend(lines.inspect(|line| {
-                let which =
+                let slot =
                     if line.starts_with("__Host-device=") { &mut self.device } else { &mut self.cookie };
-                *which = kept(line);
+                *slot = cookie_of(line);
             }));
             match answer.header("location") {
                 Some(to) if to.starts_with(&self.base) => address = to.to_owned(),
@@ -94,12 +94,12 @@ impl Browser {
             }
             (method, body) = ("GET", None);
         }
-        panic!("redirected in circles at {address}");
+        panic!("redirect loop at {address}");
     }
 }
 
 /// The cookie of a `Set-Cookie` line, unless the line deletes it.
-fn kept(line: &str) -> Option<String> {
+fn cookie_of(line: &str) -> Option<String> {
     let cookie = line.split(';').next().unwrap().to_owned();
     (!line.contains("Max-Age=0")).then_some(cookie)
 }
@@ -128,7 +128,7 @@ impl Page {
     }
 
     /// The redirect target outside the service.
-    pub(crate) fn leads_to(&self) -> Option<&str> {
+    pub(crate) fn redirect_target(&self) -> Option<&str> {
         self.answer.header("location").filter(|_| matches!(self.status(), 302 | 303))
     }
 
@@ -143,11 +143,11 @@ impl Page {
         let mut forms = Vec::new();
         for piece in self.html().split("<form").skip(1) {
             let inside = piece.split("</form>").next().unwrap();
-            let (own, inside) = inside.split_once('>').unwrap();
-            match attribute(own, "method").as_deref() {
+            let (attributes, inside) = inside.split_once('>').unwrap();
+            match attribute(attributes, "method").as_deref() {
                 // A search form: it changes nothing.
                 Some("get") => continue,
-                method => assert_eq!(method, Some("post"), "{own}"),
+                method => assert_eq!(method, Some("post"), "{attributes}"),
             }
             let pairs = |tag: &str| -> Vec<(String, String)> {
                 let tags = inside.split(tag).skip(1).map(|rest| rest.split('>').next().unwrap());
@@ -156,7 +156,7 @@ impl Page {
                 tags.filter_map(pair).collect()
             };
             let (fields, buttons) = (pairs("<input"), pairs("<button"));
-            forms.push(Form { action: attribute(own, "action").unwrap(), fields, buttons });
+            forms.push(Form { action: attribute(attributes, "action").unwrap(), fields, buttons });
         }
         forms
     }

@@ -106,13 +106,13 @@ pub(crate) fn read_answer(stream: impl Read, head_only: bool) -> Answer {
         let _ = reader.read_to_end(&mut answer.body);
     }
     if answer.header("transfer-encoding") == Some("chunked") && !head_only {
-        answer.body = joined(&answer.body);
+        answer.body = dechunked(&answer.body);
     }
     answer
 }
 
 /// Decodes a chunked body.
-fn joined(mut chunks: &[u8]) -> Vec<u8> {
+fn dechunked(mut chunks: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     loop {
         let end = chunks.windows(2).position(|two| two == b"\r\n").expect("a chunk's size");
@@ -156,10 +156,10 @@ impl Answer {
     /// The address of a relation in the Link header.
     pub(crate) fn link(&self, rel: &str) -> Option<String> {
         let links = self.header("link")?;
-        let wanted = format!("rel=\"{rel}\"");
+        let relation = format!("rel=\"{rel}\"");
         links
             .split(", <")
-            .find(|link| link.ends_with(&wanted))
+            .find(|link| link.ends_with(&relation))
             .map(|link| link.trim_start_matches('<').split('>').next().unwrap().to_owned())
     }
 }

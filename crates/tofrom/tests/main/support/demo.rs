@@ -1,7 +1,7 @@
 //! A demo for the tests: the real program, started once and stopped when the tests end.
 
 use super::client::{Answer, Client};
-use super::world::Folder;
+use super::folder::Folder;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_tofrom");
 
 pub(crate) struct Demo {
-    pub(crate) told: Value,
+    pub(crate) ready: Value,
     pub(crate) client: Client,
     /// Holds the pipe whose end stops the demo.
     shell: Child,
@@ -63,10 +63,10 @@ impl Demo {
             .unwrap();
         let mut line = String::new();
         BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
         let client =
-            Client::new(told["base_url"].as_str().unwrap(), told["ca_cert"].as_str().unwrap().as_ref());
-        Demo { told, client, shell }
+            Client::new(ready["base_url"].as_str().unwrap(), ready["ca_cert"].as_str().unwrap().as_ref());
+        Demo { ready, client, shell }
     }
 
     /// Resident memory of the program.
@@ -83,7 +83,7 @@ impl Demo {
     }
 
     fn account(&self, name: &str) -> &Value {
-        let accounts = self.told["accounts"].as_array().unwrap();
+        let accounts = self.ready["accounts"].as_array().unwrap();
         accounts.iter().find(|account| account["name"] == name).unwrap()
     }
 

@@ -17,13 +17,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The location of protocol parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ParameterLocation {
     Header,
     Query,
     Form,
 }
 
-pub(crate) const PLACES: [Place; 3] = [Place::Header, Place::Query, Place::Form];
+pub(crate) const LOCATIONS: [ParameterLocation; 3] =
+    [ParameterLocation::Header, ParameterLocation::Query, ParameterLocation::Form];
 
 /// A key and its secret: of an application, of a temporary token or of an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub(crate) struct Draft {
     method: String,
     target: String,
     headers: Vec<(String, String)>,
-    place: Place,
+    location: ParameterLocation,
     protocol: Vec<(String, String)>,
     secrets: [String; 2],
     form: Option<String>,
@@ -84,7 +85,7 @@ impl Draft {
             method: method.to_owned(),
             target: target.to_owned(),
             headers: Vec::new(),
-            place: Place::Header,
+            location: ParameterLocation::Header,
             protocol: protocol.map(|(name, value)| (name.to_owned(), value)).into(),
             secrets: [application.secret.clone(), String::new()],
             form: None,
@@ -105,29 +106,29 @@ impl Draft {
         self
     }
 
-    pub(crate) fn how(self, method: &str) -> Draft {
+    pub(crate) fn signature_method(self, method: &str) -> Draft {
         self.set("oauth_signature_method", method)
     }
 
     /// Signs with RSA-SHA1 and the private key in that file.
     pub(crate) fn rsa(mut self, key: &std::path::Path) -> Draft {
         self.rsa_key = Some(key.to_owned());
-        self.how("RSA-SHA1")
+        self.signature_method("RSA-SHA1")
     }
 
-    pub(crate) fn place(mut self, place: Place) -> Draft {
-        self.place = place;
+    pub(crate) fn location(mut self, location: ParameterLocation) -> Draft {
+        self.location = location;
         self
     }
 
     /// Sets a protocol parameter, replacing an existing one.
     pub(crate) fn set(mut self, name: &str, value: &str) -> Draft {
         self.protocol.retain(|(known, _)| known != name);
-        self.again(name, value)
+        self.add(name, value)
     }
 
     /// Adds a protocol parameter beside an existing one.
-    pub(crate) fn again(mut self, name: &str, value: &str) -> Draft {
+    pub(crate) fn add(mut self, name: &str, value: &str) -> Draft {
         self.protocol.push((name.to_owned(), value.to_owned()));
         self
     }
@@ -219,16 +220,16 @@ impl Draft {
                 .collect::<Vec<_>>()
                 .join(between)
         };
-        match self.place {
-            Place::Header => {
+        match self.location {
+            ParameterLocation::Header => {
                 let [scheme, realm, between] = self.shape;
                 let value = format!("{scheme}{realm}{}", written("\"", between));
                 self = self.header("Authorization", &value);
             }
-            Place::Query => self = self.clone().query(&written("", "&")),
-            Place::Form => {
-                let own = self.form.take().map(|form| format!("{form}&")).unwrap_or_default();
-                self.form = Some(format!("{own}{}", written("", "&")));
+            ParameterLocation::Query => self = self.clone().query(&written("", "&")),
+            ParameterLocation::Form => {
+                let prefix = self.form.take().map(|form| format!("{form}&")).unwrap_or_default();
+                self.form = Some(format!("{prefix}{}", written("", "&")));
             }
         }
         if self.form.is_some() && !self.headers.iter().any(|(name, _)| name == "Content-Type") {
@@ -277,6 +278,6 @@ fn by_openssl(key: &std::path::Path, text: &str) -> String {
         .unwrap();
     signing.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let signed = signing.wait_with_output().unwrap();
-    assert!(signed.status.success(), "openssl did not sign");
+    assert!(signed.status.success(), "openssl failed to sign");
     BASE64_STANDARD.encode(signed.stdout)
 }

@@ -12,38 +12,38 @@ const TICKS_PER_SECOND: f64 = 100.0;
 #[derive(Clone, Copy)]
 pub(crate) struct StealAdjustedClock {
     began: Instant,
-    taken: Duration,
+    stolen_time: Duration,
 }
 
 impl StealAdjustedClock {
     pub(crate) fn now() -> StealAdjustedClock {
-        StealAdjustedClock { began: Instant::now(), taken: taken() }
+        StealAdjustedClock { began: Instant::now(), stolen_time: stolen_time() }
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
-        self.began.elapsed().saturating_sub(taken().saturating_sub(self.taken))
+        self.began.elapsed().saturating_sub(stolen_time().saturating_sub(self.stolen_time))
     }
 }
 
 /// Polls until the value equals `expected`, for at most `within`.
-pub(crate) fn becomes<T: PartialEq + Debug>(within: Duration, expected: T, look: impl FnMut() -> T) {
-    let came = wait_for(within, look, |came| *came == expected);
-    assert_eq!(came, expected, "within {within:?}");
+pub(crate) fn becomes<T: PartialEq + Debug>(within: Duration, expected: T, probe: impl FnMut() -> T) {
+    let value = wait_for(within, probe, |value| *value == expected);
+    assert_eq!(value, expected, "within {within:?}");
 }
 
 /// Polls until the value is enough, for at most `within`, and returns the last value.
-pub(crate) fn wait_for<T>(within: Duration, mut look: impl FnMut() -> T, enough: impl Fn(&T) -> bool) -> T {
+pub(crate) fn wait_for<T>(within: Duration, mut probe: impl FnMut() -> T, enough: impl Fn(&T) -> bool) -> T {
     let started = StealAdjustedClock::now();
-    let mut came = look();
-    while !enough(&came) && started.elapsed() < within {
+    let mut value = probe();
+    while !enough(&value) && started.elapsed() < within {
         std::thread::sleep(PAUSE);
-        came = look();
+        value = probe();
     }
-    came
+    value
 }
 
 /// Stolen time since boot, averaged over the processors; zero where it is unknown.
-fn taken() -> Duration {
+fn stolen_time() -> Duration {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     Duration::from_secs_f64(stolen(&stat) / TICKS_PER_SECOND / processors as f64)

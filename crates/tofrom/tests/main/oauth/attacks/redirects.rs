@@ -2,7 +2,7 @@
 
 use super::super::answers::{refused, reported};
 use super::super::application::App;
-use super::super::service::{BASE, authorize, stage};
+use super::super::service::{BASE, authorize, fixture};
 
 /// Applications registered at `https://app.example.org` or on loopback may use none of these.
 const ELSEWHERE: [&str; 47] = [
@@ -57,10 +57,10 @@ const ELSEWHERE: [&str; 47] = [
 
 #[test]
 fn an_unregistered_callback_is_400_and_names_the_parameter() {
-    let (stage, client) = (stage(), &stage().service.client);
+    let (fixture, client) = (fixture(), &fixture().service.client);
     for callback in ELSEWHERE {
-        for app in [&stage.app, &stage.other] {
-            let answer = app.ask().set("oauth_callback", callback).send(client);
+        for app in [&fixture.app, &fixture.other] {
+            let answer = app.temporary_request().set("oauth_callback", callback).send(client);
             refused(&answer, 400, "malformed", "parameter_rejected");
             assert_eq!(reported(&answer, "oauth_parameters_rejected"), "oauth_callback", "{callback}");
             assert!(!answer.text().contains("evil"), "{callback}: {}", answer.text());
@@ -72,10 +72,11 @@ fn an_unregistered_callback_is_400_and_names_the_parameter() {
 /// stay here instead of returning to the application.
 #[test]
 fn a_callback_that_browsers_resolve_to_this_site_is_400() {
-    let stage = stage();
+    let fixture = fixture();
     for callback in ["https:app.example.org/back", "https:/app.example.org/back", "https:///app.example.org/"]
     {
-        let answer = stage.other.ask().set("oauth_callback", callback).send(&stage.service.client);
+        let answer =
+            fixture.other.temporary_request().set("oauth_callback", callback).send(&fixture.service.client);
         refused(&answer, 400, "malformed", "parameter_rejected");
     }
 }
@@ -83,25 +84,25 @@ fn a_callback_that_browsers_resolve_to_this_site_is_400() {
 /// An application registered for `oob` can use only `oob`.
 #[test]
 fn an_application_registered_for_oob_has_no_callback() {
-    let stage = stage();
-    let app = App::register(stage.service, "Terminal", "oob", &[]);
+    let fixture = fixture();
+    let app = App::register(fixture.service, "Terminal", "oob", &[]);
     for callback in ["http://127.0.0.1/cb", "https://app.example.org/back", "oob:", BASE] {
-        let answer = app.ask().set("oauth_callback", callback).send(&stage.service.client);
+        let answer = app.temporary_request().set("oauth_callback", callback).send(&fixture.service.client);
         refused(&answer, 400, "malformed", "parameter_rejected");
     }
-    assert_eq!(app.ask().send(&stage.service.client).status, 200);
+    assert_eq!(app.temporary_request().send(&fixture.service.client).status, 200);
 }
 
 #[test]
 fn the_page_redirects_only_after_a_decision() {
-    let stage = stage();
-    let mut browser = stage.service.browser();
+    let fixture = fixture();
+    let mut browser = fixture.service.browser();
     for more in [
         "&oauth_callback=https%3A%2F%2Fevil.example",
         "&next=//evil.example",
         "&return_to=http://evil.example",
     ] {
-        let page = browser.visit(&format!("{}{more}", authorize(&stage.app.asked())));
-        assert!(page.leads_to().is_none() && !page.html().contains("evil"), "{}", page.html());
+        let page = browser.visit(&format!("{}{more}", authorize(&fixture.app.temporary_credentials())));
+        assert!(page.redirect_target().is_none() && !page.html().contains("evil"), "{}", page.html());
     }
 }

@@ -1,24 +1,24 @@
 //! An external web server that activities are imported from, and a demo that may fetch from it.
 
 use super::demo::Demo;
-use super::world::Folder;
+use super::folder::Folder;
 use test_server::{Answer, Server};
 use tokio::runtime::Runtime;
 
 /// A server on 127.0.0.2 with a feed of thirteen articles and a page that links to it.
-pub(crate) struct Elsewhere {
+pub(crate) struct ExternalSite {
     server: Server,
     // After the server: its tasks run here.
     _runtime: Runtime,
     folder: Folder,
 }
 
-impl Elsewhere {
-    pub(crate) fn open() -> Elsewhere {
+impl ExternalSite {
+    pub(crate) fn open() -> ExternalSite {
         let runtime = Runtime::new().unwrap();
         let server = runtime.block_on(Server::at("127.0.0.2:0"));
         server.on("/feed", Answer::feed(feed(&server.url("127.0.0.2", "/"))));
-        Elsewhere { server, _runtime: runtime, folder: Folder::new() }
+        ExternalSite { server, _runtime: runtime, folder: Folder::new() }
     }
 
     /// A demo that may fetch only from this server; the page links to its profiles by `rel=me`.

@@ -1,29 +1,29 @@
 //! Shrinks a failing sequence by leaving out steps.
 
-use super::ground::Place;
-use super::sequence::{Broken, Sequence};
+use super::sequence::{Sequence, Violation};
+use super::test_bed::Backend;
 use std::time::{Duration, Instant};
 
 /// Shrinking stops after this time: sequences also fail on a cluster that is slow for a while.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The report of a failed sequence.
-pub(super) async fn report(sequence: &Sequence, broken: &Broken, place: Place) -> String {
-    let (shortest, why) = shortened(sequence, broken, place).await;
+pub(super) async fn report(sequence: &Sequence, violation: &Violation, backend: Backend) -> String {
+    let (shortest, why) = shrunk(sequence, violation, backend).await;
     let steps: Vec<String> = shortest.steps.iter().map(|step| format!("  {step:?}")).collect();
     format!(
-        "the law of delivery is broken on {place:?} with DELIVERY_SEED={} ({} steps): {broken}\n\
-         shortened: {why}\npublic at first: {:?}\nlookers: {:?}\n{}\n",
+        "the delivery property is violated on {backend:?} with DELIVERY_SEED={} ({} steps): {violation}\n\
+         shrunk: {why}\ninitially public: {:?}\nclients: {:?}\n{}\n",
         sequence.seed,
         sequence.steps.len(),
-        shortest.people,
-        shortest.lookers,
+        shortest.initially_public,
+        shortest.specs,
         steps.join("\n")
     )
 }
 
-async fn shortened(sequence: &Sequence, broken: &Broken, place: Place) -> (Sequence, Broken) {
-    let (mut shortest, mut why) = (sequence.clone(), broken.clone());
+async fn shrunk(sequence: &Sequence, violation: &Violation, backend: Backend) -> (Sequence, Violation) {
+    let (mut shortest, mut why) = (sequence.clone(), violation.clone());
     let mut at = shortest.steps.len();
     let mut shorter = false;
     let began = Instant::now();
@@ -31,9 +31,9 @@ async fn shortened(sequence: &Sequence, broken: &Broken, place: Place) -> (Seque
         at -= 1;
         let mut candidate = shortest.clone();
         candidate.steps.remove(at);
-        let ground = place.ground().await;
-        if let Err(failed) = ground.judge(candidate.run(&ground)).await
-            && !failed.unanswered
+        let bed = backend.test_bed().await;
+        if let Err(failed) = bed.try_run(candidate.run(&bed)).await
+            && !failed.engine_failed
         {
             (shortest, why, shorter) = (candidate, failed.why, true);
         }

@@ -1,8 +1,8 @@
 //! The delivery property on the cluster: the same sequences, the same checks.
 
-use super::super::delivery::ground::Place;
 use super::super::delivery::sequence::Sequence;
-use super::super::delivery::{Trial, setting};
+use super::super::delivery::test_bed::Backend;
+use super::super::delivery::{SequenceRunner, env_number};
 use super::{RUNTIME, prepared};
 use std::sync::{Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ fn every_activity_is_delivered_once_on_the_cluster() {
 
 #[test]
 fn every_activity_is_delivered_once_while_fanout_modes_change_on_the_cluster() {
-    try_all(Sequence::crossing);
+    try_all(Sequence::switching_modes);
 }
 
 fn try_all(sequence: fn(u64, i64) -> Sequence) {
@@ -28,12 +28,12 @@ fn try_all(sequence: fn(u64, i64) -> Sequence) {
     if prepared().is_none() {
         return;
     }
-    let trial = Trial::of(setting("DELIVERY_CLUSTER_SEQUENCES").unwrap_or(SEQUENCES), sequence);
+    let runner = SequenceRunner::of(env_number("DELIVERY_CLUSTER_SEQUENCES").unwrap_or(SEQUENCES), sequence);
     std::thread::scope(|scope| {
         for lane in 0..LANES {
-            let trial = &trial;
-            scope.spawn(move || RUNTIME.block_on(trial.run_on(Place::Cluster { lane })));
+            let runner = &runner;
+            scope.spawn(move || RUNTIME.block_on(runner.run_on(Backend::Cluster { lane })));
         }
     });
-    trial.judge();
+    runner.finish();
 }

@@ -3,8 +3,8 @@
 use super::super::program::tofrom_with;
 use super::super::support::client::Answer;
 use super::super::support::demo::Demo;
+use super::super::support::folder::Folder;
 use super::super::support::steal_adjusted_clock;
-use super::super::support::world::Folder;
 use model::Millis;
 use serde_json::{Value, json};
 use std::fmt::Debug;
@@ -23,7 +23,7 @@ const JSON: &str = "application/json";
 /// Time limit for a change to become visible.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(super) struct Stage {
+pub(super) struct SourceFixture {
     pub(super) demo: Demo,
     pub(super) folder: Folder,
     /// Runtime of the servers.
@@ -34,8 +34,8 @@ pub(super) struct Stage {
     settings: Vec<(&'static str, String)>,
 }
 
-pub(super) fn stage() -> &'static Stage {
-    static STAGE: OnceLock<Stage> = OnceLock::new();
+pub(super) fn fixture() -> &'static SourceFixture {
+    static STAGE: OnceLock<SourceFixture> = OnceLock::new();
     STAGE.get_or_init(|| {
         let folder = Folder::new();
         let authority = Authority::new();
@@ -47,10 +47,10 @@ pub(super) fn stage() -> &'static Stage {
             ("TOFROM_SOURCES__PORTS", port.to_string()),
             ("SSL_CERT_FILE", trusted.to_str().unwrap().to_owned()),
         ];
-        let told: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let demo = Demo::start_with(folder.path(), &[], &told);
+        let variables: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let demo = Demo::start_with(folder.path(), &[], &variables);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        Stage { demo, folder, runtime: runtime.unwrap(), authority, port, settings }
+        SourceFixture { demo, folder, runtime: runtime.unwrap(), authority, port, settings }
     })
 }
 
@@ -109,11 +109,11 @@ pub(super) fn url(server: &Server, path: &str) -> String {
 }
 
 /// How often that path was requested.
-pub(super) fn asked(server: &Server, path: &str) -> usize {
-    server.asked().iter().filter(|asked| asked.path == path).count()
+pub(super) fn request_count(server: &Server, path: &str) -> usize {
+    server.asked().iter().filter(|request| request.path == path).count()
 }
 
-impl Stage {
+impl SourceFixture {
     fn address(&self) -> String {
         static COUNT: AtomicUsize = AtomicUsize::new(1);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -146,7 +146,7 @@ impl Stage {
     }
 
     /// The output of a command that succeeds.
-    pub(super) fn tell(&self, arguments: &[&str]) -> String {
+    pub(super) fn succeed(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments, "");
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
@@ -169,27 +169,27 @@ impl Stage {
     }
 
     /// A new account.
-    pub(super) fn person(&'static self, what: &str) -> Person {
+    pub(super) fn person(&'static self, prefix: &str) -> Person {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("{what}{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{prefix}{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let account = json!({ "Public": "false", "GivenName": "Gil" });
         let made = self.by_key("PUT", &format!("/200909/user/{name}"), self.demo.key("ops"), &account);
         assert_eq!(made.status, 201, "{}", made.text());
-        let told = self.tell(&["key", "add", &name, "--scope", "write", "--json"]);
-        let told: Value = serde_json::from_str(&told).unwrap();
-        Person { stage: self, name, key: told["key"].as_str().unwrap().to_owned() }
+        let output = self.succeed(&["key", "add", &name, "--scope", "write", "--json"]);
+        let output: Value = serde_json::from_str(&output).unwrap();
+        Person { fixture: self, name, key: output["key"].as_str().unwrap().to_owned() }
     }
 }
 
 pub(super) struct Person {
-    stage: &'static Stage,
+    fixture: &'static SourceFixture,
     pub(super) name: String,
     pub(super) key: String,
 }
 
 impl Person {
-    pub(super) fn ask(&self, method: &str, target: &str, body: &Value) -> Answer {
-        self.stage.by_key(method, target, &self.key, body)
+    pub(super) fn request(&self, method: &str, target: &str, body: &Value) -> Answer {
+        self.fixture.by_key(method, target, &self.key, body)
     }
 
     pub(super) fn target(&self, source: &str) -> String {
@@ -197,7 +197,7 @@ impl Person {
     }
 
     pub(super) fn put(&self, source: &str, body: Value) -> Answer {
-        self.ask("PUT", &self.target(source), &body)
+        self.request("PUT", &self.target(source), &body)
     }
 
     /// Connects a source.
@@ -208,7 +208,7 @@ impl Person {
 
     /// The service's description of a source.
     pub(super) fn source(&self, source: &str) -> Value {
-        let answer = self.ask("GET", &self.target(source), &Value::Null);
+        let answer = self.request("GET", &self.target(source), &Value::Null);
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()["Source"].clone()
     }
@@ -228,14 +228,14 @@ impl Person {
 
     /// Polls the source by a command: the number of new items.
     pub(super) fn check(&self, source: &str) -> u64 {
-        let told = self.stage.tell(&["source", "check", &self.name, source, "--json"]);
-        let told: Value = serde_json::from_str(&told).unwrap();
-        told["new"].as_u64().unwrap()
+        let output = self.fixture.succeed(&["source", "check", &self.name, source, "--json"]);
+        let output: Value = serde_json::from_str(&output).unwrap();
+        output["new"].as_u64().unwrap()
     }
 
     /// The same where the poll fails: the message.
     pub(super) fn check_fails(&self, source: &str) -> String {
-        self.stage.fail(&["source", "check", &self.name, source])
+        self.fixture.fail(&["source", "check", &self.name, source])
     }
 
     pub(super) fn pause(&self, source: &str, paused: bool) {
@@ -246,7 +246,7 @@ impl Person {
     /// The account's own activities, latest first.
     pub(super) fn activities(&self) -> Vec<Value> {
         let target = format!("/200909/activity/{}/from?count=200", self.name);
-        self.ask("GET", &target, &Value::Null).activities()
+        self.request("GET", &target, &Value::Null).activities()
     }
 
     /// The titles of their objects, in order.

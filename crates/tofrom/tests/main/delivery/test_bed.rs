@@ -2,8 +2,8 @@
 
 use super::super::cluster::{self, Engines};
 use super::super::support::chance::Chance;
-use super::super::support::world::Folder;
-use super::sequence::Broken;
+use super::super::support::folder::Folder;
+use super::sequence::Violation;
 use futures::FutureExt;
 use model::Millis;
 use std::panic::AssertUnwindSafe;
@@ -21,44 +21,44 @@ use tofrom::ingest::{Ingest, Randomness};
 
 /// The time at which every sequence starts.
 pub(crate) const FIRST: i64 = 1_794_696_000_000;
-/// A cluster holds data of earlier processes too, so its sequences start at the present time.
-static BEGAN: LazyLock<i64> = LazyLock::new(|| Clock::system().now().0);
-static GROUNDS: AtomicU64 = AtomicU64::new(0);
+/// Start of this process: part of names and identifiers, because a cluster holds data of earlier processes too.
+static STARTED: LazyLock<i64> = LazyLock::new(|| Clock::system().now().0);
+static TEST_BEDS: AtomicU64 = AtomicU64::new(0);
 /// Retries after an engine was too busy to answer.
-const AGAIN: u64 = 5;
+const MAX_RETRIES: u64 = 5;
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// The store that sequences run on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Backend {
     /// One file for each test bed.
     File,
     /// The shared cluster; each lane has its own log and time range.
     Cluster { lane: u8 },
 }
 
-impl Place {
-    pub(crate) async fn ground(self) -> Ground {
+impl Backend {
+    pub(crate) async fn test_bed(self) -> TestBed {
         match self {
-            Place::File => Ground::new(),
-            Place::Cluster { lane } => Ground::on_cluster(&cluster::engines().unwrap(), lane).await,
+            Backend::File => TestBed::new(),
+            Backend::Cluster { lane } => TestBed::on_cluster(&cluster::engines().unwrap(), lane).await,
         }
     }
 
-    /// Runs `f` on the test bed. If the engine did not answer, `f` runs again on a new test bed and is given the number
-    /// of earlier tries. A test bed with a failed run is discarded: its leftovers must not disturb the next run.
-    pub(crate) async fn judge<T>(
+    /// Calls `run` on the test bed. If the engine did not answer, calls it again on a new test bed with the number of
+    /// earlier tries. A test bed with a failed run is discarded: its leftovers must not disturb the next run.
+    pub(crate) async fn try_run<T>(
         self,
-        mut ground: Ground,
-        run: impl AsyncFn(&Ground, u64) -> Result<T, Broken>,
-    ) -> Result<(Ground, T), Broken> {
+        mut bed: TestBed,
+        run: impl AsyncFn(&TestBed, u64) -> Result<T, Violation>,
+    ) -> Result<(TestBed, T), Violation> {
         let mut tried = 0;
         loop {
-            match ground.judge(run(&ground, tried)).await {
-                Ok(came) => return Ok((ground, came)),
-                Err(failed) if failed.unanswered && tried < AGAIN => {
-                    drop(ground);
-                    ground = self.ground().await;
+            match bed.try_run(run(&bed, tried)).await {
+                Ok(outcome) => return Ok((bed, outcome)),
+                Err(failed) if failed.engine_failed && tried < MAX_RETRIES => {
+                    drop(bed);
+                    bed = self.test_bed().await;
                     tried += 1;
                 }
                 Err(failed) => return Err(failed.why),
@@ -70,27 +70,27 @@ impl Place {
     /// They lie far in the past, where the services of other tests ignore them.
     pub(crate) fn first(self) -> i64 {
         match self {
-            Place::File => FIRST,
-            Place::Cluster { lane } => FIRST - (1_000 - i64::from(lane)) * DAY,
+            Backend::File => FIRST,
+            Backend::Cluster { lane } => FIRST - (1_000 - i64::from(lane)) * DAY,
         }
     }
 }
 
 /// A run that failed.
-pub(crate) struct Failed {
-    pub(crate) why: Broken,
+pub(crate) struct FailedRun {
+    pub(crate) why: Violation,
     /// The engine did not answer some call. A busy cluster may still apply the write at any later time, which no
     /// sequence expects, so the run proves nothing.
-    pub(crate) unanswered: bool,
+    pub(crate) engine_failed: bool,
 }
 
 /// A store, a node that accepts and reads, and a worker. Node and worker fail independently.
-pub(crate) struct Ground {
+pub(crate) struct TestBed {
     /// The worker's view, so that tasks taken from its log can be dealt to the worker.
     pub(crate) store: Arc<dyn Store>,
     pub(crate) node: Arc<Faulty>,
     pub(crate) worker: Arc<Faulty>,
-    /// The fault-free store behind `store`.
+    /// The wrapper behind `store`, to count unplanned failures.
     plain: Arc<Faulty>,
     pub(crate) accounts: AccountCache,
     pub(crate) ingest: Ingest,
@@ -101,46 +101,46 @@ pub(crate) struct Ground {
     _folder: Option<Folder>,
 }
 
-impl Ground {
-    pub(crate) fn new() -> Ground {
+impl TestBed {
+    pub(crate) fn new() -> TestBed {
         let folder = Folder::new();
         let options = Options { synchronous_off: true, ..Options::default() };
         let store = Arc::new(SqliteStore::open(&folder.path().join("delivery.db"), options).unwrap());
-        Ground { _folder: Some(folder), ..Ground::over(Arc::clone(&store) as Arc<dyn Store>, store) }
+        TestBed { _folder: Some(folder), ..TestBed::over(Arc::clone(&store) as Arc<dyn Store>, store) }
     }
 
     /// Node and worker are separate processes there. A lane reuses its log for the next sequence, because only the
     /// store can create logs; leftover tasks are discarded.
-    pub(crate) async fn on_cluster(engines: &Engines, lane: u8) -> Ground {
+    pub(crate) async fn on_cluster(engines: &Engines, lane: u8) -> TestBed {
         let Engines { nodes, servers } = engines.on_stream(&format!("law_{lane}"));
-        let node = Arc::new(insist(async || CqlStore::open(&nodes, &servers).await).await);
-        let worker = Arc::new(insist(async || CqlStore::open(&nodes, &servers).await).await);
-        while insist(async || worker.backlog(1).await).await.tasks > 0 {
-            let left = insist(async || worker.pending(1_000).await).await;
+        let node = Arc::new(with_retries(async || CqlStore::open(&nodes, &servers).await).await);
+        let worker = Arc::new(with_retries(async || CqlStore::open(&nodes, &servers).await).await);
+        while with_retries(async || worker.backlog(1).await).await.tasks > 0 {
+            let left = with_retries(async || worker.pending(1_000).await).await;
             let left: Vec<_> = left.iter().map(|task| task.position).collect();
-            insist(async || worker.acknowledge(&left, &[]).await).await;
+            with_retries(async || worker.acknowledge(&left, &[]).await).await;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        Ground::over(node, worker)
+        TestBed::over(node, worker)
     }
 
-    fn over(node: Arc<dyn Store>, store: Arc<dyn Store>) -> Ground {
+    fn over(node: Arc<dyn Store>, store: Arc<dyn Store>) -> TestBed {
         let [node, worker, plain] =
             [node, Arc::clone(&store), store].map(|store| Arc::new(Faulty::new(store)));
         let time = Arc::new(AtomicI64::new(FIRST));
-        let told = Arc::clone(&time);
-        let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
-        let chance = Arc::new(Mutex::new(drawn_by(GROUNDS.fetch_add(1, Ordering::Relaxed))));
-        let drawn = Arc::clone(&chance);
+        let shared_time = Arc::clone(&time);
+        let clock = Clock::from(move || Millis(shared_time.load(Ordering::Relaxed)));
+        let chance = Arc::new(Mutex::new(id_generator(TEST_BEDS.fetch_add(1, Ordering::Relaxed))));
+        let generator = Arc::clone(&chance);
         let randomness = Randomness::from(move |bytes| {
-            let mut chance = drawn.lock().unwrap();
+            let mut chance = generator.lock().unwrap();
             bytes.iter_mut().for_each(|byte| [*byte] = chance.bytes());
             Ok(())
         });
         let accounts = AccountCache::new(node.clone());
         // A busy machine is no violation.
         let limits = FeedLimits { deadline: Duration::from_secs(120), ..FeedLimits::default() };
-        Ground {
+        TestBed {
             ingest: Ingest::new(node.clone(), clock.clone()).with_randomness(randomness),
             feed: Feed::new(node.clone(), accounts.clone(), clock.clone(), limits),
             store: plain.clone(),
@@ -156,13 +156,16 @@ impl Ground {
     }
 
     /// Runs a future; a panic counts as a failure.
-    pub(crate) async fn judge<T>(&self, run: impl Future<Output = Result<T, Broken>>) -> Result<T, Failed> {
-        let unanswered =
+    pub(crate) async fn try_run<T>(
+        &self,
+        run: impl Future<Output = Result<T, Violation>>,
+    ) -> Result<T, FailedRun> {
+        let engine_failed =
             || [&self.node, &self.worker, &self.plain].iter().map(|store| store.unplanned()).sum::<usize>();
-        let before = unanswered();
-        let came = AssertUnwindSafe(run).catch_unwind().await;
-        let came = came.unwrap_or_else(|_| Err("it panics, as was told above".to_owned()));
-        came.map_err(|why| Failed { why, unanswered: unanswered() > before })
+        let before = engine_failed();
+        let outcome = AssertUnwindSafe(run).catch_unwind().await;
+        let outcome = outcome.unwrap_or_else(|_| Err("panicked: see the message above".to_owned()));
+        outcome.map_err(|why| FailedRun { why, engine_failed: engine_failed() > before })
     }
 
     pub(crate) fn now(&self) -> Millis {
@@ -174,25 +177,25 @@ impl Ground {
     }
 
     /// Moves the clock forward, or back if negative.
-    pub(crate) fn pass(&self, millis: i64) {
+    pub(crate) fn advance(&self, millis: i64) {
         self.time.fetch_add(millis, Ordering::Relaxed);
     }
 
     /// Restarts the generation of identifiers: the same seed gives the same identifiers on every test bed of this
     /// process.
-    pub(crate) fn draw_anew(&self, seed: u64) {
-        *self.chance.lock().unwrap() = drawn_by(u64::MAX - seed);
+    pub(crate) fn reseed(&self, seed: u64) {
+        *self.chance.lock().unwrap() = id_generator(u64::MAX - seed);
     }
 
     /// A name that is not taken.
     pub(crate) fn fresh_name(&self) -> String {
         static NAMES: AtomicU64 = AtomicU64::new(0);
-        format!("person-{}-{}", *BEGAN, NAMES.fetch_add(1, Ordering::Relaxed))
+        format!("person-{}-{}", *STARTED, NAMES.fetch_add(1, Ordering::Relaxed))
     }
 }
 
 /// Calls an engine that may be busy, with retries.
-pub(crate) async fn insist<T>(ask: impl AsyncFn() -> store::Result<T>) -> T {
+pub(crate) async fn with_retries<T>(ask: impl AsyncFn() -> store::Result<T>) -> T {
     for _ in 0..10 {
         if let Ok(answer) = ask().await {
             return answer;
@@ -203,6 +206,6 @@ pub(crate) async fn insist<T>(ask: impl AsyncFn() -> store::Result<T>) -> T {
 }
 
 /// A generator of identifiers that differ for every number and every process.
-fn drawn_by(number: u64) -> Chance {
-    Chance::new(number.rotate_left(44) ^ BEGAN.unsigned_abs())
+fn id_generator(number: u64) -> Chance {
+    Chance::new(number.rotate_left(44) ^ STARTED.unsigned_abs())
 }

@@ -1,6 +1,7 @@
 //! Random accounts, edges and activities in a real store, and the pages that a naive reading of all of them gives.
 
 use super::chance::Chance;
+use super::folder::Folder;
 use model::{
     Account, AccountName, Activity, ActivityId, Body, Comments, Edge, Entry, EntryReason, Facet, FeedQuery,
     Kind, Millis, Object, Order, Position, Reader, Service, ServiceName, SortKey, State, Thumbnail, Uid,
@@ -11,30 +12,7 @@ use std::sync::Arc;
 use store::sqlite::{Options, SqliteStore};
 use store::{Acceptance, Accepted, ExternalKey, NewAccount, Store};
 
-/// A temporary folder that is removed with its test.
-pub(crate) struct Folder(std::path::PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Folder {
-        static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("tofrom-test-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    pub(crate) fn path(&self) -> &std::path::Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-pub(crate) struct World {
+pub(crate) struct RandomData {
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) accounts: Vec<Account>,
     pub(crate) edges: HashMap<(Uid, Uid), Edge>,
@@ -55,9 +33,9 @@ const VERBS: [&str; 3] = ["post", "like", "share"];
 pub(crate) const FIRST: i64 = 1_700_000_000_000;
 pub(crate) const SPAN: usize = 60;
 
-impl World {
+impl RandomData {
     /// Accounts that follow each other at random; some are public, and sometimes one is removed.
-    pub(crate) async fn new(seed: u64, people: usize) -> World {
+    pub(crate) async fn new(seed: u64, people: usize) -> RandomData {
         let folder = Folder::new();
         let options = Options { synchronous_off: true, ..Options::default() };
         let store = Arc::new(SqliteStore::open(&folder.path().join("world.db"), options).unwrap());
@@ -67,7 +45,7 @@ impl World {
             let new = NewAccount {
                 name: AccountName::parse(&format!("person-{number}")).unwrap(),
                 version: Version(1),
-                given_name: (!chance.one_in(4)).then(|| format!("StealAdjustedClock {number}")),
+                given_name: (!chance.one_in(4)).then(|| format!("Given {number}")),
                 family_name: (!chance.one_in(4)).then(|| "O'Family & <Sons>".to_owned()),
                 public: chance.one_in(2),
                 operator: false,
@@ -80,17 +58,17 @@ impl World {
                 account = Account { removed: true, version: Version(2), ..account };
                 assert!(store::Accounts::replace_account(&*store, before, &account).await.unwrap());
                 // Nothing watches this account yet, so its task is acknowledged unexecuted.
-                let told: Vec<Position> = store::Log::pending(&*store, 10)
+                let pending: Vec<Position> = store::Log::pending(&*store, 10)
                     .await
                     .unwrap()
                     .iter()
                     .map(|task| task.position)
                     .collect();
-                store::Log::acknowledge(&*store, &told, &[]).await.unwrap();
+                store::Log::acknowledge(&*store, &pending, &[]).await.unwrap();
             }
             accounts.push(account);
         }
-        let mut world = World {
+        let mut data = RandomData {
             store,
             accounts,
             edges: HashMap::new(),
@@ -102,12 +80,12 @@ impl World {
         };
         for follower in 0..people {
             for followee in 0..people {
-                if follower != followee && !world.chance.one_in(3) {
-                    world.set_edge(follower, followee).await;
+                if follower != followee && !data.chance.one_in(3) {
+                    data.set_edge(follower, followee).await;
                 }
             }
         }
-        world
+        data
     }
 
     fn tick(&mut self) -> Version {
@@ -133,7 +111,7 @@ impl World {
     }
 
     /// Writes a random activity and delivers it: a new one, or at times an edit or a deletion of an earlier one.
-    pub(crate) async fn happen(&mut self) -> ActivityId {
+    pub(crate) async fn write_random(&mut self) -> ActivityId {
         let known: Vec<ActivityId> = self.activities.keys().copied().collect();
         let edit = !known.is_empty() && self.chance.one_in(6);
         let before = edit.then(|| self.activities[self.chance.pick(&known)].clone());
@@ -141,11 +119,15 @@ impl World {
             Some(old) => self.changed(old),
             None => self.new_activity(),
         };
-        self.take_in(activity, before).await
+        self.store_and_deliver(activity, before).await
     }
 
     /// Stores an activity, or a new version of `before`, and delivers it.
-    pub(crate) async fn take_in(&mut self, activity: Activity, before: Option<Activity>) -> ActivityId {
+    pub(crate) async fn store_and_deliver(
+        &mut self,
+        activity: Activity,
+        before: Option<Activity>,
+    ) -> ActivityId {
         let source = ExternalKey {
             actor: activity.state.actor,
             service: activity.state.facet.service.clone(),

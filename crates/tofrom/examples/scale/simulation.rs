@@ -18,7 +18,7 @@ const ONE_SHARD: usize = 12_000;
 const PARTS: i64 = 64;
 
 /// A service with accounts that follow each other. One process answers requests and another delivers.
-pub(crate) struct World {
+pub(crate) struct Simulation {
     pub(crate) graph: Graph,
     pub(crate) accounts: Vec<Account>,
     pub(crate) api: Arc<CqlStore>,
@@ -32,8 +32,8 @@ pub(crate) struct World {
     bare: Bare,
 }
 
-impl World {
-    pub(crate) async fn made(cluster: &Cluster, graph: Graph) -> World {
+impl Simulation {
+    pub(crate) async fn made(cluster: &Cluster, graph: Graph) -> Simulation {
         let (api, worker, clock) = (cluster.open().await, cluster.open().await, Clock::system());
         let bare = Bare::connect(cluster).await;
         let start = Instant::now();
@@ -41,10 +41,10 @@ impl World {
         println!("{} accounts made in {:.0} s", accounts.len(), start.elapsed().as_secs_f64());
         let start = Instant::now();
         let (actors, pulled, steps) = (Vec::new(), Vec::new(), HashMap::new());
-        let world = World { graph, accounts, api, worker, clock, actors, pulled, steps, bare };
-        world.follow().await;
-        println!("{} edges written in {:.0} s\n", world.graph.edges(), start.elapsed().as_secs_f64());
-        world
+        let simulation = Simulation { graph, accounts, api, worker, clock, actors, pulled, steps, bare };
+        simulation.follow().await;
+        println!("{} edges written in {:.0} s\n", simulation.graph.edges(), start.elapsed().as_secs_f64());
+        simulation
     }
 
     /// Writes the edges. The store creates one between two extra accounts, and its rows are copied for the others,
@@ -65,7 +65,7 @@ impl World {
         let edges = || {
             let all = self.graph.followers.iter().zip(&self.accounts);
             all.flat_map(|(followers, followee)| {
-                assert!(followers.len() < ONE_SHARD, "nobody is followed by that many here");
+                assert!(followers.len() < ONE_SHARD, "no account has that many followers here");
                 followers.iter().map(move |number| (self.accounts[*number].uid.0, followee.uid.0))
             })
         };

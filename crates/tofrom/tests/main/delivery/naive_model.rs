@@ -8,7 +8,7 @@ use model::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 #[derive(Default)]
-pub(crate) struct Naive {
+pub(crate) struct NaiveModel {
     pub(crate) accounts: Vec<Account>,
     pub(crate) edges: HashMap<(Uid, Uid), Edge>,
     pub(crate) removals: HashSet<(Uid, ActivityId)>,
@@ -18,7 +18,7 @@ pub(crate) struct Naive {
     pub(crate) addresses: HashMap<(Uid, usize), ActivityId>,
 }
 
-impl Naive {
+impl NaiveModel {
     /// The `n`th account; numbers wrap around.
     pub(crate) fn account(&self, number: usize) -> &Account {
         &self.accounts[number % self.accounts.len()]
@@ -73,7 +73,7 @@ impl Naive {
     }
 
     /// The oldest activity of a backfill: the 50th newest public one in order of receipt.
-    pub(crate) fn brought_along_from(&self, actor: Uid) -> Option<SortKey> {
+    pub(crate) fn backfill_start(&self, actor: Uid) -> Option<SortKey> {
         let public =
             |state: &&State| state.actor == actor && !state.deleted && state.visibility == Visibility::Public;
         let sort_key = |state: &State| SortKey { time: state.received, id: state.id };
@@ -83,7 +83,7 @@ impl Naive {
     }
 
     /// The activities in an account's `to`, oldest first.
-    pub(crate) fn reaching(&self, owner: Uid) -> Vec<&State> {
+    pub(crate) fn in_to(&self, owner: Uid) -> Vec<&State> {
         let reaches = |state: &&State| {
             let removed = self.removals.contains(&(owner, state.id));
             belongs(state, owner, self.edges.get(&(owner, state.actor)), removed).to

@@ -1,9 +1,9 @@
 //! Finds out whether actions took effect. Where a fault left that open, the states in the store decide; entries are
 //! never consulted. An action either took effect or did not, and it did if it was acknowledged.
 
-use super::people::{burst, source};
-use super::sequence::{Broken, Stage};
-use super::steps::Deed;
+use super::actions::{burst, external_key};
+use super::sequence::{Harness, Violation};
+use super::steps::Action;
 use model::{Account, Edge, State, Uid, Visibility};
 
 /// A change, by the way in which clients learn of it.
@@ -19,194 +19,200 @@ pub(crate) enum Change {
 }
 
 /// The expected content of an address after a write.
-struct Wanted {
+struct ExpectedState {
     visibility: Visibility,
     addressed: Vec<Uid>,
     deleted: bool,
 }
 
-impl Wanted {
+impl ExpectedState {
     fn is(&self, state: &State) -> bool {
         let visible_alike = self.visibility == state.visibility && self.addressed == state.addressed;
         state.deleted == self.deleted && visible_alike
     }
 }
 
-impl Stage<'_> {
+impl Harness<'_> {
     /// Copies the outcome of an action into the model; `done` if it was acknowledged.
-    pub(super) async fn learn(&mut self, person: &Account, deed: &Deed, done: bool) -> Result<(), Broken> {
-        match deed {
-            Deed::Write { address, to, visibility, .. } => {
-                let wanted = self.wanted(person.uid, *address, to.as_deref(), *visibility);
-                self.learn_write(person.uid, *address, Some(&wanted), done).await
+    pub(super) async fn reconcile(
+        &mut self,
+        actor: &Account,
+        action: &Action,
+        done: bool,
+    ) -> Result<(), Violation> {
+        match action {
+            Action::Write { address, to, visibility, .. } => {
+                let expected = self.expected(actor.uid, *address, to.as_deref(), *visibility);
+                self.reconcile_write(actor.uid, *address, Some(&expected), done).await
             }
-            Deed::Burst => {
+            Action::Burst => {
                 for address in burst() {
-                    self.learn_address(person.uid, address).await?;
+                    self.reconcile_address(actor.uid, address).await?;
                 }
                 Ok(())
             }
-            Deed::Delete { address } => {
-                let before = self.naive.at(person.uid, *address).cloned();
-                let wanted = before.map(|state| Wanted {
+            Action::Delete { address } => {
+                let before = self.naive.at(actor.uid, *address).cloned();
+                let expected = before.map(|state| ExpectedState {
                     visibility: state.visibility,
                     addressed: state.addressed,
                     deleted: true,
                 });
-                self.learn_write(person.uid, *address, wanted.as_ref(), done).await
+                self.reconcile_write(actor.uid, *address, expected.as_ref(), done).await
             }
-            Deed::Follow { whom } | Deed::Unfollow { whom } => {
-                let whom = self.naive.account(*whom).clone();
-                let following = matches!(deed, Deed::Follow { .. });
-                let possible = whom.uid != person.uid && !(whom.removed && following);
-                self.learn_deed_of_edge(person.uid, whom.uid, following, done && possible).await
+            Action::Follow { followee } | Action::Unfollow { followee } => {
+                let followee = self.naive.account(*followee).clone();
+                let following = matches!(action, Action::Follow { .. });
+                let possible = followee.uid != actor.uid && !(followee.removed && following);
+                self.reconcile_edge_action(actor.uid, followee.uid, following, done && possible).await
             }
-            Deed::TakeOut { .. } => {
-                self.learn_removals(person.uid).await;
+            Action::RemoveFromTo { .. } => {
+                self.reconcile_removals(actor.uid).await;
                 Ok(())
             }
-            Deed::Public(_) | Deed::Leave => {
-                self.learn_accounts().await;
-                if matches!(deed, Deed::Leave) {
-                    self.learn_edges().await;
+            Action::Public(_) | Action::RemoveAccount => {
+                self.reconcile_accounts().await;
+                if matches!(action, Action::RemoveAccount) {
+                    self.reconcile_edges().await;
                 }
                 Ok(())
             }
         }
     }
 
-    fn wanted(
+    fn expected(
         &self,
         actor: Uid,
         address: usize,
         to: Option<&[usize]>,
         visibility: Option<Visibility>,
-    ) -> Wanted {
+    ) -> ExpectedState {
         let before = self.naive.at(actor, address).filter(|state| !state.deleted);
-        let stays = before.map_or_else(Vec::new, |state| state.addressed.clone());
+        let unchanged = before.map_or_else(Vec::new, |state| state.addressed.clone());
         let numbers = |to: &[usize]| {
-            let there = to.iter().map(|who| self.naive.account(*who)).filter(|account| !account.removed);
-            let mut uids: Vec<Uid> = there.map(|account| account.uid).collect();
+            let existing =
+                to.iter().map(|account| self.naive.account(*account)).filter(|account| !account.removed);
+            let mut uids: Vec<Uid> = existing.map(|account| account.uid).collect();
             uids.sort();
             uids.dedup();
             uids
         };
-        Wanted {
+        ExpectedState {
             visibility: visibility.or(before.map(|state| state.visibility)).unwrap_or_default(),
-            addressed: to.map_or(stays, numbers),
+            addressed: to.map_or(unchanged, numbers),
             deleted: false,
         }
     }
 
-    async fn learn_write(
+    async fn reconcile_write(
         &mut self,
         actor: Uid,
         address: usize,
-        wanted: Option<&Wanted>,
+        expected: Option<&ExpectedState>,
         done: bool,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Violation> {
         let before = self.naive.at(actor, address).cloned();
-        self.learn_address(actor, address).await?;
+        self.reconcile_address(actor, address).await?;
         let after = self.naive.at(actor, address);
-        let as_wanted = match (wanted, after) {
-            (Some(wanted), Some(after)) => wanted.is(after),
+        let as_expected = match (expected, after) {
+            (Some(expected), Some(after)) => expected.is(after),
             (None, after) => after.is_none(),
             (Some(_), None) => false,
         };
         let untouched = !done && before.as_ref() == after;
         let later = before.as_ref() == after || before.map(|state| state.version) < after.map(|s| s.version);
-        if (as_wanted || untouched) && later {
+        if (as_expected || untouched) && later {
             return Ok(());
         }
-        Err(format!("acknowledged: {done}, but at the address stands {after:?}"))
+        Err(format!("acknowledged: {done}, but the address holds {after:?}"))
     }
 
     /// Copies the content of an address into the model.
-    async fn learn_address(&mut self, actor: Uid, address: usize) -> Result<(), Broken> {
-        let store = &self.ground.store;
-        let Some(claim) = store.claim(&source(actor, address)).await.unwrap() else { return Ok(()) };
+    async fn reconcile_address(&mut self, actor: Uid, address: usize) -> Result<(), Violation> {
+        let store = &self.bed.store;
+        let Some(claim) = store.claim(&external_key(actor, address)).await.unwrap() else { return Ok(()) };
         let before = self.naive.addresses.insert((actor, address), claim.id);
         // If the address holds another activity now, the old one has ended.
         let ids: Vec<_> = before.into_iter().filter(|id| *id != claim.id).chain([claim.id]).collect();
         let mut changed = false;
         for state in store.states(&ids).await.unwrap().into_iter().flatten() {
             if state.id != claim.id && !state.deleted {
-                return Err(format!("{state:?} stands at no address and is not deleted"));
+                return Err(format!("{state:?} has no address and is not deleted"));
             }
             changed |= self.naive.states.insert(state.id, state.clone()) != Some(state);
         }
         if changed {
-            self.notice(Change::Activity);
+            self.update_expectations(Change::Activity);
         }
         Ok(())
     }
 
-    async fn learn_deed_of_edge(
+    async fn reconcile_edge_action(
         &mut self,
         follower: Uid,
         followee: Uid,
         following: bool,
         done: bool,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Violation> {
         let before = self.naive.edges.get(&(follower, followee)).copied();
-        self.learn_edge(follower, followee).await;
+        self.reconcile_edge(follower, followee).await;
         let after = self.naive.edges.get(&(follower, followee)).copied();
         if done && after.is_some_and(|edge| edge.following) != following {
-            return Err(format!("following should be {following} by now, but there is {after:?}"));
+            return Err(format!("expected following = {following}, found {after:?}"));
         }
-        let from = self.naive.brought_along_from(followee);
-        let wrong = |edge: &Edge| edge.following && (edge.since, edge.from) != (self.ground.now(), from);
+        let from = self.naive.backfill_start(followee);
+        let wrong = |edge: &Edge| edge.following && (edge.since, edge.from) != (self.bed.now(), from);
         match after.filter(|edge| Some(*edge) != before && wrong(edge)) {
-            Some(edge) => Err(format!("the edge should bring what is from {from:?} on: {edge:?}")),
+            Some(edge) => Err(format!("expected a backfill from {from:?}: {edge:?}")),
             None => Ok(()),
         }
     }
 
-    async fn learn_edge(&mut self, follower: Uid, followee: Uid) {
-        let edges = self.ground.store.edges(follower, &[followee]).await.unwrap();
+    async fn reconcile_edge(&mut self, follower: Uid, followee: Uid) {
+        let edges = self.bed.store.edges(follower, &[followee]).await.unwrap();
         let Some(edge) = edges.into_iter().flatten().next() else { return };
         if self.naive.edges.insert((follower, followee), edge) != Some(edge) {
-            self.notice(Change::Edge(follower));
+            self.update_expectations(Change::Edge(follower));
         }
     }
 
-    async fn learn_edges(&mut self) {
+    async fn reconcile_edges(&mut self) {
         let uids: Vec<Uid> = self.naive.accounts.iter().map(|account| account.uid).collect();
         for follower in &uids {
             for followee in uids.iter().filter(|followee| *followee != follower) {
-                self.learn_edge(*follower, *followee).await;
+                self.reconcile_edge(*follower, *followee).await;
             }
         }
     }
 
-    async fn learn_accounts(&mut self) {
+    async fn reconcile_accounts(&mut self) {
         let uids: Vec<Uid> = self.naive.accounts.iter().map(|account| account.uid).collect();
-        uids.iter().for_each(|uid| self.ground.accounts.forget(*uid));
-        let accounts = self.ground.store.accounts(&uids).await.unwrap().into_iter().flatten().collect();
+        uids.iter().for_each(|uid| self.bed.accounts.forget(*uid));
+        let accounts = self.bed.store.accounts(&uids).await.unwrap().into_iter().flatten().collect();
         let before = std::mem::replace(&mut self.naive.accounts, accounts);
         if before != self.naive.accounts {
-            self.notice(Change::Account);
+            self.update_expectations(Change::Account);
         }
     }
 
-    async fn learn_removals(&mut self, owner: Uid) {
+    async fn reconcile_removals(&mut self, owner: Uid) {
         let items: Vec<_> = self.naive.states.values().map(|state| (state.id, state.received)).collect();
-        let removed = self.ground.store.removed(owner, &items).await.unwrap();
+        let removed = self.bed.store.removed(owner, &items).await.unwrap();
         let removed = items.iter().zip(removed).filter(|(_, removed)| *removed);
         self.naive.removals.extend(removed.map(|((id, _), _)| (owner, *id)));
-        self.notice(Change::Activity);
+        self.update_expectations(Change::Activity);
     }
 
     /// Copies everything into the model after a late write.
-    pub(super) async fn learn_all(&mut self) -> Result<(), Broken> {
-        self.learn_accounts().await;
-        self.learn_edges().await;
+    pub(super) async fn reconcile_all(&mut self) -> Result<(), Violation> {
+        self.reconcile_accounts().await;
+        self.reconcile_edges().await;
         for account in self.naive.accounts.clone() {
             let bursts = self.bursts.contains(&account.uid);
             for address in (0..2).chain(burst().filter(|_| bursts)) {
-                self.learn_address(account.uid, address).await?;
+                self.reconcile_address(account.uid, address).await?;
             }
-            self.learn_removals(account.uid).await;
+            self.reconcile_removals(account.uid).await;
         }
         Ok(())
     }

@@ -4,8 +4,8 @@
 use super::access::example;
 use super::support::browser::{Browser, Page};
 use super::support::demo::Demo;
-use super::support::elsewhere::Elsewhere;
-use super::support::world::Folder;
+use super::support::external_site::ExternalSite;
+use super::support::folder::Folder;
 use tofrom::http::{Access, ROUTES};
 
 fn browser(demo: &Demo) -> Browser {
@@ -94,12 +94,11 @@ fn a_wrong_password_is_reported_and_open_redirects_are_refused() {
     assert!(page.text().contains("Name and password do not fit together"));
     assert_eq!(person.cookie, None);
     let page = person.submit(&form, &[("username", "bob"), ("password", demo.password("bob"))]);
-    assert!(page.text().contains("Keys that work"), "back to where they wanted to go");
+    assert!(page.text().contains("Keys that work"), "back to the requested page");
     let mut person = browser(demo);
-    let elsewhere =
-        [("then", "https://evil.example/"), ("username", "bob"), ("password", demo.password("bob"))];
-    let page = person.submit(&form, &elsewhere);
-    assert_eq!((page.status(), page.leads_to()), (200, None));
+    let site = [("then", "https://evil.example/"), ("username", "bob"), ("password", demo.password("bob"))];
+    let page = person.submit(&form, &site);
+    assert_eq!((page.status(), page.redirect_target()), (200, None));
 }
 
 #[test]
@@ -115,8 +114,8 @@ fn a_page_shows_exactly_what_the_api_does() {
     let own = demo.read("alice", "alice", "from", "count=200");
     let (reaching, own) = (demo.read("bob", "bob", "tofrom", "count=200").ids(), own.ids());
     for id in own.iter().take(20) {
-        let wanted = if reaching.contains(id) { 200 } else { 404 };
-        assert_eq!(bob.visit(&at(demo, &format!("/activity/{id}"))).status(), wanted, "{id}");
+        let expected_status = if reaching.contains(id) { 200 } else { 404 };
+        assert_eq!(bob.visit(&at(demo, &format!("/activity/{id}"))).status(), expected_status, "{id}");
     }
     let (mut alice, feed) = signed_in(demo, "alice");
     let shown = demo.alice("");
@@ -174,31 +173,31 @@ fn pages_show_each_activity_once() {
 
 #[test]
 fn a_source_is_previewed_connected_paused_and_removed() {
-    let elsewhere = Elsewhere::open();
-    let demo = elsewhere.demo();
-    elsewhere.belongs_to(&demo, "bob");
+    let site = ExternalSite::open();
+    let demo = site.demo();
+    site.belongs_to(&demo, "bob");
     let (mut bob, _) = signed_in(&demo, "bob");
     let list = |bob: &mut Browser| bob.visit(&at(&demo, "/settings/sources"));
     let form_to = |page: &Page, action: &str| {
         page.forms().into_iter().find(|form| form.action == action).unwrap_or_else(|| panic!("{action}"))
     };
-    let look = form_to(&list(&mut bob), "/settings/sources/preview");
+    let preview_form = form_to(&list(&mut bob), "/settings/sources/preview");
     // A refusal gives its reason, and keeps the typed text.
     for (typed, why) in [
         ("nonsense", "This is not the address of a page or a feed"),
         ("http://127.0.0.3/x", "public"),
         ("ftp://example.org/", "http"),
     ] {
-        let page = bob.submit(&look, &[("address", typed)]);
+        let page = bob.submit(&preview_form, &[("address", typed)]);
         assert_eq!(page.status(), 422, "{typed}: {}", page.text());
         assert!(page.text().contains(why), "{typed}: {}", page.element("complaint").unwrap());
         assert_eq!(form_to(&page, "/settings/sources/preview").field("address"), Some(typed));
     }
-    let page = bob.submit(&look, &[("service", "GitHub"), ("person", "a/b")]);
+    let page = bob.submit(&preview_form, &[("service", "GitHub"), ("person", "a/b")]);
     assert_eq!(page.status(), 422);
     assert!(page.text().contains("GitHub needs your name on GitHub."), "{}", page.text());
 
-    let page = bob.submit(&look, &[("address", &elsewhere.page())]);
+    let page = bob.submit(&preview_form, &[("address", &site.page())]);
     assert_eq!(page.status(), 200, "{}", page.text());
     assert!(page.text().contains("Low tide") && page.text().contains("And 3 more."), "{}", page.text());
     let connect = form_to(&page, "/settings/sources");
@@ -212,15 +211,15 @@ fn a_source_is_previewed_connected_paused_and_removed() {
     }
     let feed = bob.visit(&at(&demo, "/user/bob"));
     assert!(feed.text().contains("Day 13 at the sea"));
-    assert!(feed.html().contains(&format!("<a href=\"{}\" rel=\"me nofollow\">", elsewhere.page())));
+    assert!(feed.html().contains(&format!("<a href=\"{}\" rel=\"me nofollow\">", site.page())));
     // Adding it again changes nothing, and adding it under another name is refused.
-    let page = bob.submit(&look, &[("address", &elsewhere.feed())]);
+    let page = bob.submit(&preview_form, &[("address", &site.feed())]);
     assert!(page.text().contains("connected to this already"), "{}", page.text());
 
-    let act = |bob: &mut Browser, what: &str, fields: &[(&str, &str)]| {
-        let form = form_to(&list(bob), &format!("/settings/sources/tide/{what}"));
+    let act = |bob: &mut Browser, button: &str, fields: &[(&str, &str)]| {
+        let form = form_to(&list(bob), &format!("/settings/sources/tide/{button}"));
         let page = bob.submit(&form, fields);
-        assert_eq!(page.status(), 200, "{what}: {}", page.text());
+        assert_eq!(page.status(), 200, "{button}: {}", page.text());
         page.text()
     };
     assert!(act(&mut bob, "check", &[]).contains("nothing new"));
@@ -228,20 +227,21 @@ fn a_source_is_previewed_connected_paused_and_removed() {
     assert!(act(&mut bob, "resume", &[]).contains("It goes on."));
     assert!(act(&mut bob, "remove", &[("brought", "delete")]).contains("Nothing yet."));
     assert!(!bob.visit(&at(&demo, "/user/bob")).text().contains("at the sea"));
-    for gone in ["check", "pause", "resume", "remove"] {
+    for action in ["check", "pause", "resume", "remove"] {
         let form = form_to(&list(&mut bob), "/settings/sources/preview");
         // The CSRF field of one form is invalid for another.
-        let form = super::support::browser::Form { action: format!("/settings/sources/tide/{gone}"), ..form };
-        assert_eq!(bob.submit(&form, &[]).status(), 403, "{gone}");
+        let form =
+            super::support::browser::Form { action: format!("/settings/sources/tide/{action}"), ..form };
+        assert_eq!(bob.submit(&form, &[]).status(), 403, "{action}");
     }
 }
 
 #[test]
 fn feed_lists_are_exported_and_imported() {
-    let elsewhere = Elsewhere::open();
-    let demo = elsewhere.demo();
+    let site = ExternalSite::open();
+    let demo = site.demo();
     let (mut bob, page) = signed_in(&demo, "bob");
-    let elsewhere_proof = page.form("csrf").unwrap().field("csrf").unwrap().to_owned();
+    let other_csrf = page.form("csrf").unwrap().field("csrf").unwrap().to_owned();
     let page = bob.visit(&at(&demo, "/settings/sources"));
     let forms = page.forms();
     let form = forms.iter().find(|form| form.action == "/settings/sources/opml").unwrap();
@@ -255,16 +255,16 @@ fn feed_lists_are_exported_and_imported() {
         demo.client.send("POST", &form.action, &headers, body.as_bytes())
     };
     let outline = |address: &str| format!("<outline type=\"rss\" text=\"x\" xmlUrl=\"{address}\"/>");
-    let many: String = (0..120).map(|number| outline(&format!("{}?{number}", elsewhere.feed()))).collect();
+    let many: String = (0..120).map(|number| outline(&format!("{}?{number}", site.feed()))).collect();
     let list = format!("<opml version=\"2.0\"><body>{}{many}</body></opml>", outline("http://10.0.0.1/feed"));
-    assert_eq!(send(&elsewhere_proof, &list).status, 403);
+    assert_eq!(send(&other_csrf, &list).status, 403);
     assert_eq!(send(form.field("csrf").unwrap(), "no list").status, 422);
     let answer = send(form.field("csrf").unwrap(), &list);
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(answer.text().contains("99 connected, 1 could not be"), "{}", answer.text());
     assert!(answer.text().contains("21 more were left out"), "{}", answer.text());
-    let again = send(form.field("csrf").unwrap(), &list);
-    assert!(again.text().contains("0 connected, 99 were so before"), "{}", again.text());
+    let repeated = send(form.field("csrf").unwrap(), &list);
+    assert!(repeated.text().contains("0 connected, 99 were so before"), "{}", repeated.text());
     let exported = demo.client.get("/settings/sources/opml", &[("Cookie", &cookie)]);
     assert_eq!(exported.header("content-type"), Some("text/x-opml; charset=utf-8"));
     assert_eq!(exported.header("content-disposition"), Some("attachment; filename=\"bob.opml\""));
