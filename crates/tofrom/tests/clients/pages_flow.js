@@ -141,11 +141,11 @@ async function profile(browser) {
   const page = await newPerson(browser, PHONE);
   forbidOtherHosts(page);
   await enter(page, 'carol', '/settings');
-  await page.getByLabel('StealAdjustedClock name').fill('Cárol');
+  await page.getByLabel('Given name').fill('Cárol');
   await page.getByText('Private.').click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('status').getByText('Saved').waitFor();
-  assert.equal(await page.getByLabel('StealAdjustedClock name').inputValue(), 'Cárol');
+  assert.equal(await page.getByLabel('Given name').inputValue(), 'Cárol');
   assert.ok(await page.getByRole('radio', { name: 'Private.' }).isChecked());
   await page.getByText('Public.').click();
   await page.getByRole('button', { name: 'Save' }).click();
