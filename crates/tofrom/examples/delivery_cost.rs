@@ -1,19 +1,19 @@
-//! What it costs to take an activity in and to bring it to followers, in ratios of one run:
+//! Measures the cost of accepting an activity and of delivering it to followers, as ratios within one run:
 //!
 //! ```sh
 //! cargo run --release -p tofrom --example delivery_cost
 //! ```
 //!
-//! - taking in: with one follower and with 100,000, in turns;
-//! - delivering: CPU for each follower, from 100 to 100,000 of them;
-//! - delivering against bare inserts of the same rows into the same schema, as many in a commit.
+//! - accepting: with one follower and with 100,000, alternating;
+//! - delivering: CPU per follower, from 100 to 100,000 of them;
+//! - delivering against plain inserts of the same rows into the same schema, as many in a commit.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a measurement may end in a panic, and prints its table"
+    reason = "a measurement may panic, and prints its table"
 )]
 
 use model::{Account, AccountName, Edge, Millis, Uid, Version};
@@ -53,10 +53,10 @@ async fn run(folder: &Path) {
     let (few, many) = (&actors[0].1, &actors[4].1);
     let mut ratios = Vec::new();
     for round in 0..7 {
-        let one = taking_in(&ingest, few, round).await;
-        let other = taking_in(&ingest, many, round).await;
+        let one = accepting(&ingest, few, round).await;
+        let other = accepting(&ingest, many, round).await;
         ratios.push(other / one);
-        // What waits is not what is measured here.
+        // Waiting tasks are not measured here.
         drop_tasks(&store).await;
     }
     println!(
@@ -92,7 +92,7 @@ async fn run(folder: &Path) {
     println!("delivered against bare inserts: {:.2} (aim 0.8 at least)", median(&mut ratios));
 }
 
-/// An actor with so many followers.
+/// An actor with this many followers.
 async fn followed_by(store: &Arc<SqliteStore>, followers: usize) -> Account {
     let new = NewAccount {
         name: AccountName::parse(&format!("actor-{followers}")).unwrap(),
@@ -106,7 +106,7 @@ async fn followed_by(store: &Arc<SqliteStore>, followers: usize) -> Account {
     };
     let actor = store.create_account(new).await.unwrap().unwrap();
     let edge = Edge { following: true, version: Version(1), since: Millis(1), from: None };
-    // Numbers that no account has: a collection needs none.
+    // Numbers without accounts: a collection needs none.
     let mut waiting = Vec::new();
     for number in 0..followers {
         let follower = Uid(1_000_000 * i64::try_from(followers).unwrap() + i64::try_from(number).unwrap());
@@ -125,7 +125,7 @@ async fn followed_by(store: &Arc<SqliteStore>, followers: usize) -> Account {
     actor
 }
 
-async fn taking_in(ingest: &Ingest, actor: &Account, round: usize) -> f64 {
+async fn accepting(ingest: &Ingest, actor: &Account, round: usize) -> f64 {
     let before = cpu_micros();
     for number in 0..200 {
         ingest.accept(actor, vec![draft(&format!("take-{round}-{number}"))]).await.unwrap();
@@ -154,7 +154,7 @@ fn draft(id: &str) -> Draft {
     normalise(&json::read(text.to_string().as_bytes()).unwrap(), Clock::system().now()).unwrap()
 }
 
-/// The same rows by themselves, into the same file, for owners of their own.
+/// The same rows with plain inserts, into the same file, for other owners.
 fn bare_inserts(path: &Path, round: usize) -> f64 {
     let connection = Connection::open(path).unwrap();
     connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();

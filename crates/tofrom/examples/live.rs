@@ -4,8 +4,7 @@
 //! cargo run --example live -- https://127.0.0.1:8443 ca.pem alice tfk_…
 //! ```
 //!
-//! When the connection is cut it comes back with the id of the last event, and goes on without a hole and without a
-//! repeat.
+//! After a lost connection it reconnects with the id of the last event, and continues without a gap or a repeat.
 
 use std::env;
 use std::error::Error;
@@ -16,7 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-/// What curl ends with when the service refused.
+/// curl's exit code for an HTTP error.
 const REFUSED: i32 = 22;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,10 +26,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let service = Service { authority, key };
     let mut out = stdout();
 
-    // Where the collection stands now. Whatever comes after this is in the stream, whenever that is opened.
+    // The current position of the collection. The stream contains everything after it, however late it is opened.
     let collection = format!("{base}/200909/activity/{account}/tofrom?count=0");
     let head = service.head(&["--request", "GET", &collection])?;
-    let links = field(&head, "link").ok_or("there are no links")?;
+    let links = field(&head, "link").ok_or("no Link header")?;
     let updates =
         links.split('<').find(|link| link.contains("rel=\"updates\"")).ok_or("no link to updates")?;
     let updates = updates.split('>').next().unwrap_or_default();
@@ -41,16 +40,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let activity = json!({"Category": "NotePosted", "Title": title, "Note": {"Title": "Hello"}}).to_string();
     let kind = "Content-Type: application/json";
     let head = service.head(&["--request", "PUT", "--header", kind, "--data-raw", &activity, &address])?;
-    writeln!(out, "pushed {}", field(&head, "location").ok_or("it has no address")?)?;
+    writeln!(out, "pushed {}", field(&head, "location").ok_or("no Location header")?)?;
 
     let mut last = String::new();
     let mut pause = Duration::from_secs(1);
     loop {
         let resume = format!("Last-Event-ID: {last}");
         let stream = ["--no-buffer", "--header", "Accept: text/event-stream", "--header", &resume, updates];
-        // What is refused because there is too much to do is asked again by curl, as long as it is told to wait.
+        // curl retries a 429 or 503 after the time that `Retry-After` gives.
         let mut curl = service.start(&[&["--retry", "10"], &stream[..]].concat())?;
-        let lines = BufReader::new(curl.stdout.take().ok_or("curl says nothing")?).lines();
+        let lines = BufReader::new(curl.stdout.take().ok_or("no output of curl")?).lines();
         let (mut event, mut id, mut data) = (String::new(), None, None);
         for line in lines {
             let line = line?;
@@ -59,36 +58,35 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Some(("id", value)) => id = Some(value.to_owned()),
                 Some(("data", value)) => data = Some(value.to_owned()),
                 Some(("retry", value)) => pause = Duration::from_millis(value.parse()?),
-                // An event is whole at the empty line. What broke off before it comes again.
+                // An empty line ends an event. An incomplete event is sent again.
                 None if line.is_empty() => {
                     if let Some(data) = data.take() {
-                        writeln!(out, "{event} {}", told(&serde_json::from_str(&data)?))?;
+                        writeln!(out, "{event} {}", event_text(&serde_json::from_str(&data)?))?;
                     }
-                    // Only now: an event whose id is kept is an event that was dealt with.
+                    // Only now: the id is kept after its event was processed.
                     last = id.take().unwrap_or(last);
                 }
                 _ => {}
             }
         }
         if curl.wait()?.code() == Some(REFUSED) {
-            return Err("the service refused".into());
+            return Err("the service refused the request".into());
         }
         sleep(pause);
     }
 }
 
-/// What an event says: which activity, or, if more changed than can be told one by one, where the collection is to be
-/// read anew.
-fn told(data: &Value) -> String {
+/// The text of an event: an activity, or a reset, after which the collection must be read again.
+fn event_text(data: &Value) -> String {
     let fields = ["ActivityIdentifier", "Title", "Url"];
     let said: Vec<&str> = fields.iter().filter_map(|name| data.get(name)?.as_str()).collect();
     said.join(" ")
 }
 
 /// The value of a header.
-fn field<'a>(head: &'a str, wanted: &str) -> Option<&'a str> {
+fn field<'a>(head: &'a str, header: &str) -> Option<&'a str> {
     let mut fields = head.lines().filter_map(|line| line.split_once(": "));
-    fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim())
+    fields.find(|(name, _)| name.eq_ignore_ascii_case(header)).map(|(_, value)| value.trim())
 }
 
 struct Service<'a> {
@@ -97,7 +95,7 @@ struct Service<'a> {
 }
 
 impl Service<'_> {
-    /// Starts curl. The key goes to its standard input: others on this machine can see its arguments.
+    /// Starts curl. The key goes to its standard input: other users of this machine can see its arguments.
     fn start(&self, arguments: &[&str]) -> Result<Child, Box<dyn Error>> {
         let mut curl = Command::new("curl")
             .args(["--silent", "--show-error", "--fail", "--cacert", self.authority, "--header", "@-"])
@@ -105,7 +103,7 @@ impl Service<'_> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        writeln!(curl.stdin.take().ok_or("curl takes no headers")?, "ServicePSK: {}", self.key)?;
+        writeln!(curl.stdin.take().ok_or("no input of curl")?, "ServicePSK: {}", self.key)?;
         Ok(curl)
     }
 
@@ -113,7 +111,7 @@ impl Service<'_> {
     fn head(&self, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
         let mut curl = self.start(&[&["--dump-header", "-", "--output", "/dev/null"], arguments].concat())?;
         let mut head = String::new();
-        curl.stdout.take().ok_or("curl says nothing")?.read_to_string(&mut head)?;
-        if curl.wait()?.success() { Ok(head) } else { Err("the request did not work".into()) }
+        curl.stdout.take().ok_or("no output of curl")?.read_to_string(&mut head)?;
+        if curl.wait()?.success() { Ok(head) } else { Err("the request failed".into()) }
     }
 }

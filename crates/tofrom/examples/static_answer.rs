@@ -1,11 +1,11 @@
-//! Answers every request with the same bytes, through the service's own listener: the least that an answer of that
-//! size can cost with this TLS and HTTP stack. `scripts/measure-request` holds the service against it.
+//! Answers every request with the same bytes, through the service's own listener: the minimum cost of an answer of that
+//! size with this TLS and HTTP stack. `scripts/measure-request` compares the service with it.
 //!
 //! ```sh
 //! cargo run --release -p tofrom --example static_answer -- 24000
 //! ```
 //!
-//! Prints its address when it is ready, and runs until it is ended.
+//! Prints its address when it is ready, and runs until it is stopped.
 
 use anyhow::Context;
 use axum::body::Bytes;
@@ -23,7 +23,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let size: usize = std::env::args().nth(1).context("how many bytes?")?.parse()?;
+    let size: usize = std::env::args().nth(1).context("expected the number of bytes")?.parse()?;
     let stop = stop_signal()?;
     let certificate = certificate()?;
     let socket = TcpListener::bind("127.0.0.1:0").await?;
@@ -38,7 +38,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(serve(listeners, router, Limits::default(), stop).await?)
 }
 
-/// A certificate that is forgotten with the process: its files are retracted once they are read.
+/// A temporary certificate: its files are deleted once they are read.
 fn certificate() -> anyhow::Result<std::sync::Arc<ReloadingCertificate>> {
     let folder = std::env::temp_dir().join(format!("tofrom-static-answer-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-//! The service held to its contract: laws as properties, and black-box tests through the real HTTPS listener.
+//! The service held to its contract: properties over random data, and black-box tests through the real HTTPS listener.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,7 +6,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stderr,
-    reason = "a failing test may panic, and says why"
+    reason = "a failing test panics with its reason"
 )]
 
 mod main {
@@ -25,8 +25,8 @@ mod main {
     mod interop;
     mod laws;
     mod oauth;
+    mod pages;
     mod passwords;
-    mod people;
     mod program;
     mod reading;
     mod representations;

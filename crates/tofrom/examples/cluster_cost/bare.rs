@@ -1,4 +1,4 @@
-//! What a program without a service around it sends: the same statements with the same values.
+//! The bare driver: the same statements with the same values, without a service around them.
 
 use super::cluster::Cluster;
 use futures::future::{join_all, try_join_all};
@@ -13,8 +13,8 @@ use scylla::statement::prepared::PreparedStatement;
 use scylla::value::CqlValue;
 use uuid::Uuid;
 
-/// Rows that are written at once; the service has as many under way.
-const WRITTEN_AT_ONCE: usize = 256;
+/// Concurrent row writes; the service has as many.
+const CONCURRENT_WRITES: usize = 256;
 
 /// A session and nothing more.
 pub(crate) struct Bare {
@@ -40,13 +40,13 @@ impl Bare {
         prepared
     }
 
-    /// Runs a statement; gives how many rows came.
+    /// Runs a statement; returns the number of rows.
     pub(crate) async fn run(&self, statement: &PreparedStatement, values: impl SerializeRow) -> usize {
         let answer = self.session.execute_unpaged(statement, values).await.unwrap();
         answer.into_rows_result().map_or(0, |rows| rows.rows_num())
     }
 
-    /// The first row that a statement gives.
+    /// The first row of a statement.
     pub(crate) async fn first<R>(&self, text: &str, values: impl SerializeRow) -> R
     where
         R: for<'r> scylla::deserialize::row::DeserializeRow<'r, 'r>,
@@ -56,7 +56,7 @@ impl Bare {
         answer.into_rows_result().unwrap().first_row().unwrap()
     }
 
-    /// How many rows have that value in the one column that a statement gives of a whole table.
+    /// How many rows have that value in the statement's only column, over a whole table.
     pub(crate) async fn rows_with(&self, text: &str, value: &CqlValue) -> usize {
         let statement = self.prepare(text).await;
         let pages = self.session.execute_iter(statement, ()).await.unwrap();
@@ -70,11 +70,11 @@ impl Bare {
         let writes = rows.map(|(statement, values)| async move {
             self.session.execute_unpaged(statement, values).await.map(drop)
         });
-        stream::iter(writes).buffer_unordered(WRITTEN_AT_ONCE).try_collect::<()>().await.unwrap();
+        stream::iter(writes).buffer_unordered(CONCURRENT_WRITES).try_collect::<()>().await.unwrap();
     }
 }
 
-/// A page of somebody's, of which everything is known beforehand.
+/// A page for which everything is known beforehand.
 pub(crate) struct BarePage {
     owner: i64,
     reasons: Vec<(i8, i64)>,
@@ -89,12 +89,12 @@ pub(crate) struct BarePage {
     state: PreparedStatement,
 }
 
-/// Rows that the service asks each of three reasons for at first.
+/// Rows that the service first requests for each of three reasons.
 const PORTION: i32 = 28;
 const YEAR: i64 = 31_556_952_000;
 
 impl BarePage {
-    /// The first page of somebody who has these entries on it and after it.
+    /// The first page of an account with these entries on it and after it.
     pub(crate) async fn new(bare: &Bare, owner: Uid, entries: &[Entry]) -> BarePage {
         let slice = |table: &str| {
             format!(
@@ -134,7 +134,7 @@ impl BarePage {
         }
     }
 
-    /// Reads it, step by step as the service does; gives how many statements that took.
+    /// Reads the page with the same steps as the service; returns the number of statements.
     pub(crate) async fn read(&self, bare: &Bare) -> usize {
         let (least, owner) = (Uuid::from_bytes(*ActivityId::MIN.as_bytes()), self.owner);
         bare.run(&self.reading, (owner,)).await;
@@ -190,7 +190,7 @@ impl BareDelivery {
         }
     }
 
-    /// Brings it to these.
+    /// Delivers a row to these followers.
     pub(crate) async fn deliver(&self, bare: &Bare, followers: &[i64], row: &Row) {
         let each = followers.iter().map(|uid| async move {
             let Row { bucket, time, id, cell, version, position } = row;
@@ -203,6 +203,6 @@ impl BareDelivery {
             let arrival = (*uid, *position >> 15, *position, *id, 2_i8, *time);
             bare.session.execute_unpaged(&self.arrival, &arrival).await.map(drop)
         });
-        stream::iter(each).buffer_unordered(WRITTEN_AT_ONCE / 2).try_collect::<()>().await.unwrap();
+        stream::iter(each).buffer_unordered(CONCURRENT_WRITES / 2).try_collect::<()>().await.unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! The engines, and what is put into them for all measurements.
+//! The engines, and the data that all measurements share.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{Account, AccountName, Millis, Version};
@@ -11,10 +11,10 @@ use tofrom::clock::Clock;
 use tofrom::ingest::{Draft, json, normalise};
 
 const KEYSPACE: &str = "tofrom_cost";
-/// What is made at once: accounts, edges, activities of different actors.
+/// Concurrent writes: accounts, edges, activities of different actors.
 const CONCURRENCY: usize = 64;
 
-/// Where the engines are.
+/// The addresses of the engines.
 pub(crate) struct Cluster {
     pub(crate) nodes: Nodes,
     pub(crate) servers: Servers,
@@ -39,18 +39,18 @@ impl Cluster {
         Cluster { nodes, servers }
     }
 
-    /// A store that remembers nothing yet.
+    /// A store with empty caches.
     pub(crate) async fn open(&self) -> Arc<CqlStore> {
         Arc::new(CqlStore::open(&self.nodes, &self.servers).await.unwrap())
     }
 }
 
 fn listed(name: &str) -> Vec<String> {
-    let text = std::env::var(name).expect("scripts/engines variables says where the engines are");
+    let text = std::env::var(name).expect("not set: run eval \"$(scripts/engines variables)\"");
     text.split(',').map(str::to_owned).collect()
 }
 
-/// Accounts with that name and a number behind it, which nobody had before.
+/// New accounts with that name prefix and a number.
 pub(crate) async fn accounts(store: &CqlStore, name: &str, many: usize) -> Vec<Account> {
     let now = Clock::system().now();
     let made = (0..many).map(|number| async move {
@@ -69,19 +69,19 @@ pub(crate) async fn accounts(store: &CqlStore, name: &str, many: usize) -> Vec<A
     all(made).await
 }
 
-/// Does all of these, many at once; gives what came of them in their order.
-pub(crate) async fn all<T>(doing: impl Iterator<Item = impl Future<Output = store::Result<T>>>) -> Vec<T> {
-    stream::iter(doing).buffered(CONCURRENCY).try_collect().await.unwrap()
+/// Runs all of these concurrently; returns the results in order.
+pub(crate) async fn all<T>(tasks: impl Iterator<Item = impl Future<Output = store::Result<T>>>) -> Vec<T> {
+    stream::iter(tasks).buffered(CONCURRENCY).try_collect().await.unwrap()
 }
 
-/// What came of something, and how many statements the store sent for it.
-pub(crate) async fn counted<T>(store: &CqlStore, doing: impl Future<Output = T>) -> (T, u64) {
+/// The result, and the number of statements that the store sent for it.
+pub(crate) async fn counted<T>(store: &CqlStore, tasks: impl Future<Output = T>) -> (T, u64) {
     let before = store.counted().0;
-    let done = doing.await;
+    let done = tasks.await;
     (done, store.counted().0 - before)
 }
 
-/// A bookmark for these, received then.
+/// A bookmark for these recipients, received at that time.
 pub(crate) fn draft(number: usize, received: Millis, to: &[AccountName]) -> Draft {
     let text = serde_json::json!({
         "SourceId": format!("{}-{number}", received.0),

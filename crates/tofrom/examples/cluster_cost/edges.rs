@@ -1,4 +1,4 @@
-//! Followers by the hundred thousand.
+//! Accounts with a hundred thousand followers and more.
 
 use super::bare::Bare;
 use super::cluster::accounts;
@@ -9,11 +9,11 @@ use store::cql::CqlStore;
 use tofrom::clock::Clock;
 use tofrom::fanout::{Rules, deliver_pending};
 
-/// From so many followers on the store has them in 16 shards.
+/// From this many followers on the store uses 16 shards.
 const ONE_SHARD: usize = 12_000;
 
-/// An account, and so many that follow it. Says how long it took to make them.
-pub(crate) async fn very_followed(store: &CqlStore, bare: &Bare, many: usize) -> (Account, Vec<Account>) {
+/// An account with this many followers. Prints how long it took to create them.
+pub(crate) async fn with_followers(store: &CqlStore, bare: &Bare, many: usize) -> (Account, Vec<Account>) {
     let start = Instant::now();
     let followers = accounts(store, "follower", many).await;
     println!("{many} accounts made in {:.0} s", start.elapsed().as_secs_f64());
@@ -25,8 +25,8 @@ pub(crate) async fn very_followed(store: &CqlStore, bare: &Bare, many: usize) ->
     (actor, followers)
 }
 
-/// Has all of these follow the actor. The first edge is made by the store; what it wrote is copied for the others, because
-/// each of them would be a task in the log.
+/// Makes all of these follow the actor. The store creates the first edge, and its rows are copied for the others,
+/// because each of them would be a task in the log.
 pub(crate) async fn follow_all(store: &CqlStore, bare: &Bare, actor: &Account, followers: &[i64]) {
     let clock = Clock::system();
     let now = clock.now();

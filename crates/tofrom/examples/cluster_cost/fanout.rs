@@ -1,4 +1,4 @@
-//! Delivered rows a second against those that a bare driver writes, into the same tables, for the same accounts.
+//! Delivered rows per second against a bare driver, into the same tables, for the same accounts.
 
 use super::bare::{Bare, BareDelivery, Row};
 use super::cluster::{Cluster, accounts, cpu_seconds, draft};
@@ -19,14 +19,14 @@ pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     let (store, bare, clock) = (cluster.open().await, Bare::connect(cluster).await, Clock::system());
     let ingest = Ingest::new(store.clone(), clock.clone());
     let actor = accounts(&store, "actor", 1).await.remove(0);
-    // Numbers that no account has: a collection needs none.
+    // Numbers without accounts: a collection needs none.
     let followers: Vec<i64> = (0..many).map(|_| random_number()).collect();
     follow_all(&store, &bare, &actor, &followers).await;
     let delivery = BareDelivery::new(&bare).await;
     let mut rates = (Vec::new(), Vec::new());
     let mut costs = (Vec::new(), Vec::new());
     let (rows, mut statements) = (ROWS * many, 0);
-    // What is new to every follower, which is written once, and a cold Java are not what is compared.
+    // The one-time writes for every new follower, and a cold JVM, are not compared.
     for round in 0..ROUNDS + 2 {
         ingest.accept(&actor, vec![draft(round, clock.now(), &[])]).await.unwrap();
         let before = store.counted().0;
@@ -52,7 +52,7 @@ pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     );
 }
 
-/// Rows a second, and microseconds of this process's CPU for each.
+/// Rows per second, and CPU microseconds of this process per row.
 async fn timed<T>(rows: usize, writing: impl Future<Output = T>) -> (f64, f64) {
     let (start, before) = (Instant::now(), cpu_seconds(std::process::id()));
     writing.await;
@@ -64,7 +64,7 @@ fn random_number() -> i64 {
     (Uuid::new_v4().as_u64_pair().0 >> 1) as i64
 }
 
-/// What was delivered last.
+/// The row that was delivered last.
 async fn newest(bare: &Bare, owner: i64) -> Row {
     let listed = "SELECT bucket FROM feed.directory WHERE uid = ? AND ord = 0 AND box = 2";
     let (bucket,): (i64,) = bare.first(listed, (owner,)).await;

@@ -1,8 +1,8 @@
-//! An actor whom very many accounts follow, and what others notice while something of it is delivered to all of them.
+//! An actor with very many followers, and the latency of other readers during its fan-out.
 
 use super::bare::Bare;
 use super::cluster::{Cluster, draft};
-use super::edges::very_followed;
+use super::edges::with_followers;
 use super::reader::first_page;
 use model::{Account, Reader, Start};
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use tofrom::fanout::{Rules, deliver_pending};
 use tofrom::feed::{Feed, FeedLimits};
 use tofrom::ingest::Ingest;
 
-/// PulledActors who read meanwhile, each page and poll so long after the one before.
+/// Concurrent readers, and the pause between their pages and polls.
 const READERS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long they are watched while nothing is delivered.
+/// How long they read while nothing is delivered.
 const QUIET: Duration = Duration::from_secs(20);
 
 pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     let (store, bare, clock) = (cluster.open().await, Bare::connect(cluster).await, Clock::system());
-    let (actor, followers) = very_followed(&store, &bare, many).await;
+    let (actor, followers) = with_followers(&store, &bare, many).await;
 
-    // Requests are answered by one process and deliveries done by another.
+    // One process answers requests and another delivers.
     let api = cluster.open().await;
     let ingest = Ingest::new(api.clone(), clock.clone());
     let last = followers.iter().max_by_key(|account| account.uid).unwrap();
@@ -33,24 +33,24 @@ pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     );
     println!("|---|--:|--:|--:|--:|");
     let quiet = watched(&api, &followers, tokio::time::sleep(QUIET)).await.1;
-    println!("| nothing delivered | | | {} | {} |", quiet.pages.told(), quiet.polls.told());
+    println!("| nothing delivered | | | {} | {} |", quiet.pages.percentiles(), quiet.polls.percentiles());
     for number in 0..3 {
         let start = Instant::now();
         ingest.accept(&actor, vec![draft(number, clock.now(), &[])]).await.unwrap();
         let acknowledged = start.elapsed();
         let rules = Rules::default();
         let delivering = deliver_pending(store.as_ref(), &clock, &rules);
-        let (_, noticed) = watched(&api, &followers, delivering).await;
+        let (_, reader_times) = watched(&api, &followers, delivering).await;
         let all = start.elapsed();
         let page = feed(&api).page(Reader::Owner, &first_page(last)).await.unwrap();
-        assert_eq!(page.items.len(), number + 1, "the last one has it");
+        assert_eq!(page.items.len(), number + 1, "the last follower has it");
         println!(
             "| activity {} | {:.0} | {:.1} | {} | {} |",
             number + 1,
             acknowledged.as_secs_f64() * 1e3,
             all.as_secs_f64(),
-            noticed.pages.told(),
-            noticed.polls.told()
+            reader_times.pages.percentiles(),
+            reader_times.polls.percentiles()
         );
     }
 }
@@ -59,12 +59,12 @@ fn feed(store: &Arc<CqlStore>) -> Feed {
     Feed::new(store.clone(), AccountCache::new(store.clone()), Clock::system(), FeedLimits::default())
 }
 
-/// How long something took each time, in milliseconds.
+/// Durations in milliseconds.
 #[derive(Default)]
 struct Times(Vec<f64>);
 
 impl Times {
-    fn told(&self) -> String {
+    fn percentiles(&self) -> String {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         let at =
@@ -73,19 +73,19 @@ impl Times {
     }
 }
 
-/// What readers noticed.
+/// The durations that readers saw.
 #[derive(Default)]
-struct Noticed {
+struct ReaderTimes {
     pages: Times,
     polls: Times,
 }
 
-/// Has some of the followers read pages and poll for updates for as long as something is done.
+/// Lets some of the followers read pages and poll for updates while something runs.
 async fn watched<T>(
     store: &Arc<CqlStore>,
     followers: &[Account],
-    doing: impl Future<Output = T>,
-) -> (T, Noticed) {
+    tasks: impl Future<Output = T>,
+) -> (T, ReaderTimes) {
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let readers: Vec<_> = (0..READERS)
         .map(|number| {
@@ -93,7 +93,7 @@ async fn watched<T>(
             let some: Vec<Account> = followers.iter().skip(number).step_by(READERS).cloned().collect();
             let stopped = stopped.clone();
             tokio::spawn(async move {
-                let mut noticed = Noticed::default();
+                let mut reader_times = ReaderTimes::default();
                 for account in some.iter().cycle() {
                     if *stopped.borrow() {
                         break;
@@ -101,24 +101,24 @@ async fn watched<T>(
                     let query = first_page(account);
                     let start = Instant::now();
                     let page = feed.page(Reader::Owner, &query).await.unwrap();
-                    noticed.pages.0.push(start.elapsed().as_secs_f64() * 1e3);
+                    reader_times.pages.0.push(start.elapsed().as_secs_f64() * 1e3);
                     tokio::time::sleep(PAUSE).await;
                     let start = Instant::now();
                     feed.page(Reader::Owner, &query.from(Start::Updates(page.sync_token))).await.unwrap();
-                    noticed.polls.0.push(start.elapsed().as_secs_f64() * 1e3);
+                    reader_times.polls.0.push(start.elapsed().as_secs_f64() * 1e3);
                     tokio::time::sleep(PAUSE).await;
                 }
-                noticed
+                reader_times
             })
         })
         .collect();
-    let done = doing.await;
+    let done = tasks.await;
     stop.send(true).unwrap();
-    let mut all = Noticed::default();
+    let mut all = ReaderTimes::default();
     for reader in readers {
-        let noticed = reader.await.unwrap();
-        all.pages.0.extend(noticed.pages.0);
-        all.polls.0.extend(noticed.polls.0);
+        let reader_times = reader.await.unwrap();
+        all.pages.0.extend(reader_times.pages.0);
+        all.polls.0.extend(reader_times.polls.0);
     }
     (done, all)
 }

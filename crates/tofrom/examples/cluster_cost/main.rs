@@ -1,5 +1,5 @@
-//! What the cluster costs, against a bare driver that sends the same statements. `scripts/measure-cluster` starts a
-//! cluster for it; with one that runs already:
+//! Measures the cost of the cluster, against a bare driver that sends the same statements. `scripts/measure-cluster`
+//! starts a cluster for it. With a running cluster:
 //!
 //! ```sh
 //! eval "$(scripts/engines variables)"
@@ -7,13 +7,13 @@
 //! cargo run --release -p tofrom --example cluster_cost -- reads path/to/tofrom
 //! ```
 //!
-//! - `statements`: how many a page takes, cold and warm;
-//! - `reads`: CPU of the service for a page, and pages a second, in turns with the bare driver;
-//! - `fanout`: rows a second that are delivered to so many followers, in turns with the bare driver;
-//! - `graph`: so many accounts that follow one, and what others notice while all of them are delivered to;
-//! - `merged`: pages that are merged from what others did;
-//! - `return`: an account that is read again after a year;
-//! - `modes`: an activity that is pushed to so many, and one that they pull.
+//! - `statements`: statements of a page, cold and warm;
+//! - `reads`: CPU of the service per page, and pages per second, alternating with the bare driver;
+//! - `fanout`: rows per second delivered to N followers, alternating with the bare driver;
+//! - `graph`: an account with N followers, and the latency of other readers during its fan-out;
+//! - `merged`: pages with pulled actors;
+//! - `return`: an account that is read again after a year of dormancy;
+//! - `modes`: an activity that is pushed to N followers, and one that they pull.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a measurement may end in a panic, and prints its table"
+    reason = "a measurement may panic, and prints its table"
 )]
 
 mod bare;
@@ -44,22 +44,25 @@ async fn main() {
     while let Some(part) = parts.next() {
         match part.as_str() {
             "statements" => statements::measure(&cluster).await,
-            "reads" => reads::measure(&cluster, &parts.next().expect("where is tofrom?")).await,
+            "reads" => reads::measure(&cluster, &parts.next().expect("expected the path of tofrom")).await,
             "fanout" => fanout::measure(&cluster, followers(parts.next())).await,
             "graph" => graph::measure(&cluster, followers(parts.next())).await,
             "merged" => modes::pages::measure(&cluster).await,
-            "return" => modes::returning::measure(&cluster).await,
+            "return" => modes::catch_up::measure(&cluster).await,
             "modes" => modes::activity::measure(&cluster, followers(parts.next())).await,
-            other => panic!("there is no part {other}"),
+            other => panic!("unknown part {other}"),
         }
     }
 }
 
 fn followers(number: Option<String>) -> usize {
-    number.and_then(|text| text.parse().ok()).filter(|number| *number > 0).expect("how many followers?")
+    number
+        .and_then(|text| text.parse().ok())
+        .filter(|number| *number > 0)
+        .expect("expected the number of followers")
 }
 
-/// The middle one, and what lies around it.
+/// Median, minimum and maximum.
 fn summary(values: &[f64]) -> (f64, f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

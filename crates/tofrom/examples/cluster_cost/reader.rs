@@ -1,4 +1,4 @@
-//! An account as many have it: what it did, what addresses it, and what it follows, in turns.
+//! A typical account: its own activities, addressed ones and followed ones, in turn.
 
 use super::cluster::{Cluster, accounts, draft};
 use model::{Account, Collection, EntryReasons, FeedQuery, Filter, Millis, Order, Start, Uid};
@@ -12,12 +12,12 @@ use tofrom::ingest::Ingest;
 
 /// Accounts that it follows, and as many others that address it.
 const OTHERS: usize = 20;
-/// What each of them does, all together as much as the account itself.
+/// Activities of each of them; together as many as the account's own.
 const EACH: usize = 10;
-/// Between two activities, in milliseconds.
+/// Milliseconds between two activities.
 const PAUSE: i64 = 60_000;
 
-/// Makes the account and everything in its collection.
+/// Creates the account and everything in its collection.
 pub(crate) async fn filled(cluster: &Cluster) -> (Arc<CqlStore>, Account) {
     let store = cluster.open().await;
     let clock = Clock::system();
@@ -32,7 +32,7 @@ pub(crate) async fn filled(cluster: &Cluster) -> (Arc<CqlStore>, Account) {
     let steps = OTHERS * EACH;
     let received = |step: usize, part: i64| {
         let back = (steps - step) as i64 * PAUSE;
-        // Over an edge comes what is received after it.
+        // An edge delivers activities received after it.
         Millis(now.0 + 1_000 * 60 * 60 * 24 - back + part)
     };
     let own = (0..steps).map(|step| draft(step, received(step, 0), &[])).collect();
@@ -49,7 +49,6 @@ pub(crate) async fn filled(cluster: &Cluster) -> (Arc<CqlStore>, Account) {
     (store, reader)
 }
 
-/// Its first page.
 pub(crate) fn first_page(reader: &Account) -> FeedQuery {
     FeedQuery {
         owner: reader.uid,
@@ -62,7 +61,7 @@ pub(crate) fn first_page(reader: &Account) -> FeedQuery {
     }
 }
 
-/// What that page is made of, and the entry that says whether there is another.
+/// The entries of that page, and one more that says whether there is another page.
 pub(crate) fn first_slice(owner: Uid, filter: &Filter) -> Slice<'_> {
     Slice { owner, reasons: EntryReasons::ALL, order: Order::Received, filter, after: None, limit: 21 }
 }

@@ -1,4 +1,4 @@
-//! What a page costs the service beyond what its statements cost any program.
+//! The cost of a page in the service beyond the cost of its statements.
 
 use super::bare::{Bare, BarePage};
 use super::cluster::{Cluster, cpu_seconds};
@@ -20,7 +20,7 @@ const CONCURRENCY: usize = 16;
 /// Milliseconds of CPU.
 const AIM: f64 = 0.6;
 
-/// Pages a second, and milliseconds of CPU for each.
+/// Pages per second, and milliseconds of CPU per page.
 pub(crate) struct Turn {
     rate: f64,
     pub(crate) cpu: f64,
@@ -39,7 +39,7 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
     let before = store.counted().0;
     feed.page(Reader::Owner, &query).await.unwrap();
     let statements = store.counted().0 - before;
-    assert_eq!(statements, page.read(&bare).await as u64, "the bare driver sends as many");
+    assert_eq!(statements, page.read(&bare).await as u64, "the bare driver sends the same number");
 
     let wires = join_all(
         (0..CONCURRENCY).map(|_| async { Arc::new(tokio::sync::Mutex::new(service.connect().await)) }),
@@ -56,7 +56,7 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
         let this = std::process::id();
         let other = turn(this, |_| async { drop(feed.page(Reader::Owner, &query).await.unwrap()) }).await;
         let third = turn(this, |_| async { assert!(page.read(&bare).await > 0) }).await;
-        // The first round warms everything up.
+        // The first round warms up.
         if round > 0 {
             served.push(one);
             read.push(other);
@@ -64,12 +64,12 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
         }
     }
     println!("| a page of {statements} statements | pages/s | ms of CPU |\n|---|--:|--:|");
-    for (what, turns) in
+    for (label, turns) in
         [("the service, over HTTP", &served), ("its feed alone", &read), ("the bare driver", &sent)]
     {
         let rates: Vec<f64> = turns.iter().map(|turn| turn.rate).collect();
         let costs: Vec<f64> = turns.iter().map(|turn| turn.cpu).collect();
-        println!("| {what} | {:.0} | {:.2} |", median(&rates), median(&costs));
+        println!("| {label} | {:.0} | {:.2} |", median(&rates), median(&costs));
     }
     let pairs = || served.iter().zip(&sent);
     let more: Vec<f64> = pairs().map(|(ours, theirs)| ours.cpu - theirs.cpu).collect();
@@ -80,15 +80,15 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
     println!("pages a second against the bare driver: {ratio:.2} ({least:.2} to {most:.2})");
 }
 
-/// Has so many at once do it again and again; counts the CPU of that process.
-pub(crate) async fn turn<F: Future<Output = ()>>(process: u32, doing: impl Fn(usize) -> F) -> Turn {
+/// Repeats a task with fixed concurrency; measures the CPU of that process.
+pub(crate) async fn turn<F: Future<Output = ()>>(process: u32, tasks: impl Fn(usize) -> F) -> Turn {
     let (start, before) = (Instant::now(), cpu_seconds(process));
     let many = join_all((0..CONCURRENCY).map(|at| {
-        let doing = &doing;
+        let tasks = &tasks;
         async move {
             let mut done = 0_u32;
             while start.elapsed() < TURN {
-                doing(at).await;
+                tasks(at).await;
                 done += 1;
             }
             done

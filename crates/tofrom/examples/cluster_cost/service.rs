@@ -67,7 +67,7 @@ impl Service {
         self.child.id()
     }
 
-    /// A connection that stays.
+    /// A persistent connection.
     pub(crate) async fn connect(&self) -> TcpStream {
         let wire = TcpStream::connect(self.address).await.unwrap();
         wire.set_nodelay(true).unwrap();
@@ -101,7 +101,7 @@ fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// Sends a request and takes the whole answer; gives its status.
+/// Sends a request and reads the whole answer; returns its status.
 async fn ask(wire: &mut TcpStream, request: &[u8]) -> Option<u16> {
     wire.write_all(request).await.ok()?;
     let mut answer = Vec::with_capacity(32 * 1024);

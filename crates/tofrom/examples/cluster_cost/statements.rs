@@ -1,4 +1,4 @@
-//! How many statements a page of 20 takes.
+//! The number of statements for a page of 20.
 
 use super::cluster::Cluster;
 use super::reader::{filled, first_page, first_slice};
@@ -16,7 +16,7 @@ const AIM_WARM: u64 = 28;
 pub(crate) async fn measure(cluster: &Cluster) {
     let (filling, account) = filled(cluster).await;
     let query = first_page(&account);
-    // Those who did what is on the page, or what comes next.
+    // The actors of the page and of the next entry.
     let entries = filling.slice(&first_slice(account.uid, &query.filter)).await.unwrap();
     let actors: HashSet<_> = entries.iter().map(|entry| entry.actor).collect();
     let counted = cluster.open().await;
@@ -26,7 +26,7 @@ pub(crate) async fn measure(cluster: &Cluster) {
     let since = |before: (u64, u64)| counted.counted().0 - before.0;
     println!("| a page of 20 | entries and states | bodies | together | aim | profiles of actors |");
     println!("|---|--:|--:|--:|--:|--:|");
-    for (what, aim, profiles) in [("cold", AIM_COLD, actors.len() as u64), ("warm", AIM_WARM, 0)] {
+    for (label, aim, profiles) in [("cold", AIM_COLD, actors.len() as u64), ("warm", AIM_WARM, 0)] {
         let before = counted.counted();
         let mut page = feed.page(Reader::Owner, &query).await.unwrap();
         let all = since(before);
@@ -35,6 +35,6 @@ pub(crate) async fn measure(cluster: &Cluster) {
         feed.bodies().of(&mut page.items, |_| true).await.unwrap();
         let bodies = since(before);
         let own = all - profiles;
-        println!("| {what} | {own} | {bodies} | {} | {aim} | {profiles} |", own + bodies);
+        println!("| {label} | {own} | {bodies} | {} | {aim} | {profiles} |", own + bodies);
     }
 }

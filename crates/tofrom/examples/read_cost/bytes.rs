@@ -1,4 +1,4 @@
-//! What entries take on disk, as the file has grown.
+//! Disk space of entries, as the file grows.
 
 use rusqlite::Connection;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::path::Path;
 const AIM_WITHOUT: f64 = 130.0;
 const AIM_WITH: f64 = 175.0;
 
-/// Of small files the last, half-empty pages are a large part; they are shown and held to nothing.
+/// In small files the last, half-empty pages dominate; they are printed, but not checked.
 const WORTH_MEASURING: usize = 10_000;
 
 /// Bytes per row of the table of entries.
@@ -17,7 +17,7 @@ pub(crate) struct Bytes {
     entries: f64,
     published: f64,
     arrival: f64,
-    /// Everything else but bodies: states, claims, the directory of runs.
+    /// Everything else except bodies: states, claims, the directory of runs.
     rest: f64,
 }
 
@@ -47,7 +47,7 @@ impl Bytes {
     }
 }
 
-/// Prints the table. Gives whether the aims are reached.
+/// Prints the table. Returns whether the aims are reached.
 pub(crate) fn print(out: &mut impl Write, grown: &[(usize, usize, Bytes)]) -> std::io::Result<bool> {
     writeln!(out)?;
     writeln!(

@@ -1,4 +1,4 @@
-//! The pages that are read, and what each may cost.
+//! The measured pages, and the limit of each.
 
 use super::fill::{FIRST, Filled};
 use anyhow::Context;
@@ -12,11 +12,11 @@ use tofrom::feed::{Feed, FeedLimits, Page};
 
 const COUNT: u32 = 20;
 
-/// Rows of entries for each item that is returned.
+/// Rows of entries for each returned item.
 const PER_ITEM: u64 = 4;
 
-/// For each facet of the account: a row of the directory and a first row of the run in each of the three reasons, and
-/// one for the item that is looked at only to know whether there is a next page.
+/// For each facet of the account: a row of the directory and the first row of the run for each of the three reasons,
+/// and one for the item that only decides whether there is a next page.
 const PER_FACET: u64 = 7;
 
 /// How far next links are followed.
@@ -36,20 +36,20 @@ pub(crate) enum Case {
     FilteredFar,
 }
 
-/// What a page cost.
+/// The cost of a page.
 pub(crate) struct Measured {
-    /// Which page it is, if not the first.
+    /// The page number, if it is not the first.
     pub(crate) page: Option<usize>,
     pub(crate) items: usize,
     pub(crate) rows: u64,
     pub(crate) runs: u64,
-    /// For the first time.
+    /// First read.
     pub(crate) first_micros: u128,
-    /// For every time after that, the median.
+    /// Median of the later reads.
     pub(crate) micros: u128,
 }
 
-/// The most rows that a page of so many items may take.
+/// The maximum number of rows for a page of this many items.
 pub(crate) fn bound(items: usize, facets: usize) -> u64 {
     PER_ITEM * items as u64 + PER_FACET * facets as u64
 }
@@ -102,8 +102,8 @@ impl Case {
     }
 }
 
-/// Reads the page, counts its rows, and reads it again: the store remembers first pages. `None` if there is no such
-/// page.
+/// Reads the page, counts its rows, and reads it again: the store caches first pages. `None` if the page does not
+/// exist.
 pub(crate) async fn measure(filled: &Filled, case: Case, order: Order) -> anyhow::Result<Option<Measured>> {
     let store = Arc::clone(&filled.store) as Arc<dyn Store>;
     let end = filled.end;

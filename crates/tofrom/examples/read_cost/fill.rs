@@ -1,4 +1,4 @@
-//! A store with one large collection in it, filled the way the service fills it: accepted, delivered, acknowledged.
+//! A store with one large collection, filled as the service fills it: accepted, delivered, acknowledged.
 
 use anyhow::{Context, bail};
 use model::{
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use store::sqlite::{Options, SqliteStore};
 use store::{Acceptance, Accepted, Accounts, Activities, ExternalKey, Feeds, Graph, Log, NewAccount};
 
-/// So many activities are accepted at once.
+/// Activities that are accepted together.
 pub(crate) const BATCH: usize = 100;
 
 /// The first entry's time of receipt; the next ones follow within seconds.
 pub(crate) const FIRST: i64 = 1_700_000_000_000;
 
-/// How many others the owner follows.
+/// Number of followees.
 const OTHERS: usize = 20;
 
 /// A filled store.
@@ -25,7 +25,7 @@ pub(crate) struct Filled {
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) owner: Uid,
     pub(crate) entries: usize,
-    /// How many facets the owner's collection has: no more than it has entries.
+    /// Number of facets in the owner's collection: no more than it has entries.
     pub(crate) facets_present: usize,
     /// One entry in a thousand has it.
     pub(crate) rare: Facet,
@@ -51,8 +51,7 @@ impl Dice {
     }
 }
 
-/// Makes the store: half of the owner's entries are the owner's own, the others reach the owner by following, by
-/// being addressed, or by both.
+/// Creates the store: half of the entries are the owner's own; the others are followed, addressed, or both.
 pub(crate) async fn fill(file: &Path, entries: usize, facets: usize) -> anyhow::Result<Filled> {
     let options = Options { synchronous_off: true, ..Options::default() };
     let store = Arc::new(SqliteStore::open(file, options)?);
@@ -77,7 +76,7 @@ pub(crate) async fn fill(file: &Path, entries: usize, facets: usize) -> anyhow::
             let facet = if number % 1_000 == 50 { rare } else { pick(usual, dice.roll(usual.len()))? };
             present.insert(facet.clone());
             let actor = if dice.roll(2) == 0 { owner } else { *pick(&others, dice.roll(others.len()))? };
-            // Three in ten of what reaches the owner do so by name.
+            // Three in ten of the entries of others address the owner.
             let addressed = if actor != owner && dice.roll(10) < 3 { vec![owner] } else { Vec::new() };
             batch.push(activity(&mut dice, number, now, facet, actor, addressed)?);
         }
@@ -104,7 +103,7 @@ async fn account(store: &SqliteStore, name: &str) -> anyhow::Result<Uid> {
         password: None,
         created: Millis(FIRST),
     };
-    Ok(store.create_account(new).await?.context("the name is taken")?.uid)
+    Ok(store.create_account(new).await?.context("name already taken")?.uid)
 }
 
 fn facet(number: usize) -> Option<Facet> {
@@ -116,7 +115,7 @@ fn facet(number: usize) -> Option<Facet> {
 }
 
 fn pick<T>(from: &[T], at: usize) -> anyhow::Result<&T> {
-    from.get(at).context("nothing to pick from")
+    from.get(at).context("empty list")
 }
 
 fn activity(
@@ -127,7 +126,7 @@ fn activity(
     actor: Uid,
     addressed: Vec<Uid>,
 ) -> anyhow::Result<Activity> {
-    // Half of them come within seconds, half within a day: the two orders differ.
+    // Half of them were published within seconds, half within a day: the two orders differ.
     let before = if dice.roll(2) == 0 { dice.millis(5_000) } else { dice.millis(86_400_000) };
     let received = Millis(now);
     let state = State {
@@ -178,19 +177,19 @@ async fn accept(
     let mut positions = Vec::with_capacity(accepted.len());
     let mut deliveries = Vec::new();
     for (Activity { state, .. }, accepted) in batch.iter().zip(accepted) {
-        let Accepted::Stored(position) = accepted else { bail!("two activities at one address") };
+        let Accepted::Stored(position) = accepted else { bail!("two activities with one external key") };
         positions.push(position);
         if state.actor != owner {
             deliveries.push(deliver(store, owner, state, position, dice.roll(3) == 0));
         }
     }
-    // All at once, so that the writer commits them together.
+    // Concurrently, so that the writer commits them together.
     futures::future::try_join_all(deliveries).await?;
     Ok(store.acknowledge(&positions, &[]).await?)
 }
 
-/// Delivers to the owner. Everybody is followed, so what addresses the owner is in two reasons; `only_addressed` leaves
-/// the second one out, as where the owner began to follow later.
+/// Delivers to the owner. The owner follows all actors, so an addressed activity has two reasons; `only_addressed`
+/// leaves the second one out, as if the owner had followed later.
 async fn deliver(
     store: &SqliteStore,
     owner: Uid,

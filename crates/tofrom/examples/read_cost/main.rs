@@ -1,4 +1,4 @@
-//! What a page costs, counted in rows of the store, however large the collection is; and what an entry costs on disk.
+//! Measures the cost of a page in rows of the store, for collections of any size, and the disk space of an entry.
 //!
 //! ```sh
 //! cargo run --release -p tofrom --example read_cost            # 10^2, 10^4 and 10^6 entries: some minutes
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 const SIZES: [usize; 3] = [100, 10_000, 1_000_000];
 const FACETS: [usize; 2] = [10, 1_000];
 
-/// A folder that goes away with the measurement.
+/// A temporary folder that is removed with the measurement.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -49,7 +49,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     }
     kept &= bytes::print(&mut stdout().lock(), &grown)?;
     if !kept {
-        writeln!(stderr(), "a bound is broken")?;
+        writeln!(stderr(), "a bound was exceeded")?;
     }
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -59,10 +59,13 @@ fn sizes() -> anyhow::Result<Vec<usize>> {
     if given.is_empty() {
         return Ok(SIZES.to_vec());
     }
-    let sizes: Vec<usize> =
-        given.iter().map(|text| text.parse()).collect::<Result<_, _>>().context("how many entries?")?;
+    let sizes: Vec<usize> = given
+        .iter()
+        .map(|text| text.parse())
+        .collect::<Result<_, _>>()
+        .context("expected numbers of entries")?;
     if sizes.iter().any(|size| *size < fill::BATCH || size % fill::BATCH > 0) {
-        bail!("a size is a multiple of {}", fill::BATCH);
+        bail!("a size must be a multiple of {}", fill::BATCH);
     }
     Ok(sizes)
 }
@@ -76,7 +79,7 @@ fn heading() -> std::io::Result<()> {
     writeln!(out, "|--:|--:|---|---|--:|--:|--:|--:|---|--:|--:|")
 }
 
-/// Reads every kind of page in both orders. Gives whether all bounds were kept.
+/// Reads every kind of page in both orders. Returns whether all bounds were kept.
 async fn measure(filled: &Filled) -> anyhow::Result<bool> {
     let mut kept = true;
     for case in Case::ALL {
@@ -101,7 +104,7 @@ async fn measure(filled: &Filled) -> anyhow::Result<bool> {
     Ok(kept)
 }
 
-/// Closes the store, so that its write-ahead log is in the file, and looks at the file.
+/// Closes the store, so that its write-ahead log is in the file, and measures the file.
 fn sizes_on_disk(filled: Filled, file: &Path) -> anyhow::Result<bytes::Bytes> {
     drop(filled);
     bytes::Bytes::of(file)

@@ -1,21 +1,21 @@
-//! What the rules make of very many accounts: calculated from assumptions, and from what a run measured.
+//! The cost of the rules for very many accounts, from assumptions and measured costs.
 
 use super::costs::Costs;
 use super::pareto::Pareto;
 use model::MAX_PULLED;
 
-/// What is assumed; the same as in `docs/scale.md`, and what goes beyond that is told there.
+/// The assumptions of `docs/scale.md`, and further ones that are listed there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Assumptions {
-    /// Of each account.
+    /// Per account.
     pub(crate) activities_a_day: f64,
     pub(crate) followers: f64,
-    /// The mean times that is the peak.
+    /// Peak load as a multiple of the mean.
     pub(crate) peak: f64,
     pub(crate) copies: f64,
-    /// Copies that are asked at a read.
+    /// Copies that a read asks.
     pub(crate) quorum: f64,
-    /// For how many days followed entries are kept, and arrivals.
+    /// Days for which followed entries, and arrivals, are stored.
     pub(crate) entries_kept: f64,
     pub(crate) arrivals_kept: f64,
     pub(crate) bodies_kept: f64,
@@ -23,25 +23,25 @@ pub(crate) struct Assumptions {
     pub(crate) body: f64,
     pub(crate) entries: f64,
     pub(crate) arrival: f64,
-    /// The part of the accounts that are read daily, and how many pages of each.
+    /// The share of accounts that are read daily, and the pages of each.
     pub(crate) daily: f64,
     pub(crate) pages_a_day: f64,
-    /// The part that is read now and then, once in so many days. The others never are.
-    pub(crate) now_and_then: f64,
+    /// The share that is read occasionally, and the days between two reads. The others are never read.
+    pub(crate) occasional: f64,
     pub(crate) away: f64,
-    /// Days before it fell asleep that an account's return looks at.
-    pub(crate) looked_back: f64,
-    /// Statements of a page that pulls nothing.
+    /// Days before dormancy that a catch-up checks.
+    pub(crate) checked_days: f64,
+    /// Statements of a page without pulled actors.
     pub(crate) page: f64,
-    /// Partitions that are read for each account that a page pulls from: which buckets there are, and the newest one.
+    /// Partitions that a page reads for each pulled actor: the list of buckets, and the newest bucket.
     pub(crate) partitions: f64,
-    /// What a node takes: operations a second of ScyllaDB and of Cassandra, and bytes.
+    /// The capacity of a node: operations per second of ScyllaDB and of Cassandra, and bytes.
     pub(crate) scylla: f64,
     pub(crate) cassandra: f64,
     pub(crate) disk: f64,
-    /// Seconds of a write that is acknowledged by a quorum, and how many a worker has under way.
+    /// Seconds of a quorum write, and the concurrent writes of a worker.
     pub(crate) write: f64,
-    pub(crate) at_once: f64,
+    pub(crate) concurrent_writes: f64,
 }
 
 pub(crate) const ASSUMPTIONS: Assumptions = Assumptions {
@@ -58,53 +58,53 @@ pub(crate) const ASSUMPTIONS: Assumptions = Assumptions {
     arrival: 25.0,
     daily: 0.3,
     pages_a_day: 10.0,
-    now_and_then: 0.1,
+    occasional: 0.1,
     away: 60.0,
-    looked_back: 7.0,
+    checked_days: 7.0,
     page: 27.0,
     partitions: 2.0,
     scylla: 32.0 * 4_000.0,
     cassandra: 32.0 * 4_000.0 / 3.0,
     disk: 5e12,
     write: 0.002,
-    at_once: 256.0,
+    concurrent_writes: 256.0,
 };
 
 const DAY: f64 = 86_400.0;
 /// Two entries and an arrival.
 const ROWS: f64 = 3.0;
-/// Accounts that are read together by one statement.
+/// Accounts that one statement reads together.
 const TOGETHER: f64 = 100.0;
-/// Copies of anything need so many nodes at least.
+/// The copies need at least this many nodes.
 const FEWEST: f64 = 3.0;
 
-/// Rules for so many accounts.
+/// Rules for a number of accounts.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) accounts: f64,
-    /// Infinite: nobody is pulled.
+    /// Infinite: no account is pulled.
     pub(crate) above: f64,
-    /// After how many days without a read accounts fall asleep; infinite: they do not.
+    /// Days without a read before an account becomes dormant; infinite: never.
     pub(crate) idle_after: f64,
 }
 
-/// What they come to.
+/// The results.
 pub(crate) struct Figures {
-    /// Rows that are pushed, a second; at the peak that many times more.
+    /// Pushed rows per second, on average.
     pub(crate) rows: f64,
     /// Bytes of followed entries and arrivals, all copies.
     pub(crate) bytes: f64,
-    /// How many accounts are pulled, and from how many of them a reader pulls.
+    /// The number of pulled accounts, and of pulled actors per reader.
     pub(crate) pulled_accounts: f64,
     pub(crate) pulled: f64,
-    /// Statements that a page takes more, and partitions that it reads more.
+    /// Additional statements and partitions of a page.
     pub(crate) more_statements: f64,
     pub(crate) more_partitions: f64,
-    /// Rows of one activity of whoever has most followers and is pushed.
+    /// Rows of one activity of the most followed account in push mode.
     pub(crate) burst: f64,
-    /// For how many seconds that takes all that the cluster can write.
+    /// Seconds for which that takes the whole write capacity of the cluster.
     pub(crate) burst_seconds: f64,
-    /// How many seconds it takes one worker, until the last follower has it.
+    /// Seconds that one worker needs until the last follower has it.
     pub(crate) lag: f64,
     pub(crate) scylla: f64,
     pub(crate) cassandra: f64,
@@ -112,29 +112,29 @@ pub(crate) struct Figures {
 
 impl Case {
     pub(crate) fn figures(&self, costs: &Costs) -> Figures {
-        let given = &ASSUMPTIONS;
-        let pareto = Pareto::of(self.accounts, given.followers);
+        let assumed = &ASSUMPTIONS;
+        let pareto = Pareto::of(self.accounts, assumed.followers);
         let sleeps = self.idle_after.is_finite();
-        let awake = if sleeps { given.daily + given.now_and_then } else { 1.0 };
-        let pulled_part = pareto.mean_above(self.above) / given.followers;
-        let acts = self.accounts * given.activities_a_day / DAY;
-        // Who comes back gets what was missed, so to them everything is written too, only later.
-        let deliveries = acts * given.followers * (1.0 - pulled_part) * awake;
+        let active = if sleeps { assumed.daily + assumed.occasional } else { 1.0 };
+        let pulled_part = pareto.mean_above(self.above) / assumed.followers;
+        let acts = self.accounts * assumed.activities_a_day / DAY;
+        // Reactivated accounts catch up, so everything is written for them too, only later.
+        let deliveries = acts * assumed.followers * (1.0 - pulled_part) * active;
         let rows = deliveries * ROWS;
-        let kept = given.entries * given.entries_kept + given.arrival * given.arrivals_kept;
-        let bytes = deliveries * DAY * kept * given.copies;
-        let pulled = (given.followers * pulled_part).min(MAX_PULLED as f64);
+        let kept = assumed.entries * assumed.entries_kept + assumed.arrival * assumed.arrivals_kept;
+        let bytes = deliveries * DAY * kept * assumed.copies;
+        let pulled = (assumed.followers * pulled_part).min(MAX_PULLED as f64);
         let more_statements = (pulled / TOGETHER).ceil() * costs.statements_of_pulling;
-        let more_partitions = pulled * given.partitions;
-        let pages = self.accounts * given.daily * given.pages_a_day / DAY;
-        let reads = pages * (given.page + more_partitions) * given.quorum;
-        let writes = (rows + acts * costs.statements_an_activity) * given.copies;
+        let more_partitions = pulled * assumed.partitions;
+        let pages = self.accounts * assumed.daily * assumed.pages_a_day / DAY;
+        let reads = pages * (assumed.page + more_partitions) * assumed.quorum;
+        let writes = (rows + acts * costs.statements_an_activity) * assumed.copies;
         let operations =
-            given.peak * (writes + reads) + self.returns(1.0 - pulled_part, costs) * given.copies;
-        let bodies = acts * DAY * given.bodies_kept * given.body * given.copies;
-        let by_disk = (bytes + bodies) / given.disk;
+            assumed.peak * (writes + reads) + self.returns(1.0 - pulled_part, costs) * assumed.copies;
+        let bodies = acts * DAY * assumed.bodies_kept * assumed.body * assumed.copies;
+        let by_disk = (bytes + bodies) / assumed.disk;
         let nodes = |each: f64| by_disk.max(operations / each).ceil().max(FEWEST);
-        let burst = ROWS * self.above.min(pareto.most) * awake;
+        let burst = ROWS * self.above.min(pareto.most) * active;
         Figures {
             rows,
             bytes,
@@ -143,23 +143,24 @@ impl Case {
             more_statements,
             more_partitions,
             burst,
-            burst_seconds: burst * given.copies / (nodes(given.scylla) * given.scylla),
-            lag: burst / given.at_once * given.write,
-            scylla: nodes(given.scylla),
-            cassandra: nodes(given.cassandra),
+            burst_seconds: burst * assumed.copies / (nodes(assumed.scylla) * assumed.scylla),
+            lag: burst / assumed.concurrent_writes * assumed.write,
+            scylla: nodes(assumed.scylla),
+            cassandra: nodes(assumed.cassandra),
         }
     }
 
-    /// Statements a second for those who come back, besides the rows that are pushed to them.
+    /// Statements per second of catching up, besides the pushed rows.
     fn returns(&self, pushed: f64, costs: &Costs) -> f64 {
-        let given = &ASSUMPTIONS;
-        let asleep = given.away - self.idle_after;
-        if asleep <= 0.0 {
+        let assumed = &ASSUMPTIONS;
+        let dormant = assumed.away - self.idle_after;
+        if dormant <= 0.0 {
             return 0.0;
         }
-        // Everybody follows as many as follow.
-        let looked_at = (asleep + given.looked_back) * given.activities_a_day * given.followers * pushed;
-        let statements = looked_at + given.followers * costs.statements_a_followee;
-        self.accounts * given.now_and_then / given.away / DAY * statements
+        // On average an account follows as many as follow it.
+        let checked =
+            (dormant + assumed.checked_days) * assumed.activities_a_day * assumed.followers * pushed;
+        let statements = checked + assumed.followers * costs.statements_a_followee;
+        self.accounts * assumed.occasional / assumed.away / DAY * statements
     }
 }

@@ -1,21 +1,21 @@
-//! What a run measured, for the arithmetic: kept in a file between the two.
+//! Measured costs for the arithmetic, in a file that a run writes.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What things cost, in statements: these are the same on any machine.
+/// Costs in statements, which are the same on any machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
     /// Statements of a worker for each activity, besides the rows that it pushes.
     pub(crate) statements_an_activity: f64,
-    /// Statements that a page takes more, where something is pulled; up to a hundred accounts are read together.
+    /// Additional statements of a page with pulled actors; up to a hundred accounts are read together.
     pub(crate) statements_of_pulling: f64,
-    /// Statements for each follower who is told that an account is pulled, once.
+    /// Statements for each follower of an account that switches to pull, once.
     pub(crate) statements_a_choice: f64,
-    /// Statements for each edge over which somebody sleeps, once.
+    /// Statements for each edge that becomes dormant, once.
     pub(crate) statements_a_sleep: f64,
-    /// Statements for a return, for each followee, besides one for each activity that it looks at and the rows that it
+    /// Statements of a catch-up for each followee, besides one for each activity that it checks and the rows that it
     /// pushes.
     pub(crate) statements_a_followee: f64,
 }
@@ -40,7 +40,7 @@ impl Costs {
     }
 
     pub(crate) fn read(file: &Path) -> Costs {
-        let text = std::fs::read_to_string(file).expect("a file that a run wrote");
+        let text = std::fs::read_to_string(file).expect("expected a file written by a run");
         let lines = text.lines().skip(1).filter_map(|line| line.split_once(','));
         let known: HashMap<&str, f64> = lines.map(|(name, value)| (name, value.parse().unwrap())).collect();
         Costs {

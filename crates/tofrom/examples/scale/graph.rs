@@ -1,9 +1,9 @@
-//! Who follows whom, who reads, and what has to be on whose page.
+//! The follow graph, its readers, and the expected pages.
 
 use super::pareto::Pareto;
 use std::collections::HashSet;
 
-/// Of five accounts so many are ever read.
+/// Of five accounts this many are ever read.
 const READ_OF_FIVE: usize = 2;
 
 /// Accounts by number, the most followed first.
@@ -38,13 +38,13 @@ impl Graph {
         self.followers.iter().map(Vec::len).sum()
     }
 
-    /// Accounts that more than so many follow.
+    /// Accounts with more than this many followers.
     pub(crate) fn followed_above(&self, above: usize) -> impl Iterator<Item = usize> + '_ {
         self.followers.iter().enumerate().filter(move |(_, all)| all.len() > above).map(|(number, _)| number)
     }
 
-    /// Those who act in a round: so many, as many of each part of the distribution as of any other, the most followed
-    /// among them, in an order that chance gives.
+    /// The actors of a round: equally many from each part of the distribution, including the most followed, in random
+    /// order.
     pub(crate) fn actors(&self, many: usize, seed: u64) -> Vec<usize> {
         let mut chance = Chance(seed);
         let mut actors: Vec<usize> = (0..many).map(|turn| turn * self.followers.len() / many).collect();
@@ -54,7 +54,7 @@ impl Graph {
         actors
     }
 
-    /// The newest of these, which were done by `actors` one after the other, that the account finds in its collection.
+    /// The newest activities, given as indexes into `actors`, that belong to the account's collection.
     pub(crate) fn page(&self, account: usize, actors: &[usize], size: usize) -> Vec<usize> {
         let of: HashSet<usize> = self.followees[account].iter().copied().chain([account]).collect();
         (0..actors.len()).rev().filter(|step| of.contains(&actors[*step])).take(size).collect()

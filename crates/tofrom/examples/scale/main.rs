@@ -1,8 +1,8 @@
-//! Why very-followed accounts are pulled and idle ones left alone: a follow graph with a heavy tail, run and calculated.
+//! Why very-followed accounts are pulled and idle accounts become dormant: a heavy-tailed follow graph, run and calculated.
 //!
-//! - `run`: so many accounts on a cluster, by one choice of rules after the other: what is written and read, and that
-//!   every reader's page is the same by all of them. `scripts/simulate-scale` starts a cluster for it.
-//! - `calculate`: what that makes of very many accounts.
+//! - `run`: runs the graph on a cluster with one choice of rules after the other, counts writes and reads, and checks
+//!   that every reader's page is the same with all of them. `scripts/simulate-scale` starts a cluster for it.
+//! - `calculate`: extrapolates to very many accounts.
 //!
 //! ```sh
 //! eval "$(scripts/engines variables)"
@@ -16,33 +16,33 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a measurement may end in a panic, and prints its tables"
+    reason = "a measurement may panic, and prints its tables"
 )]
 
 mod arithmetic;
 #[path = "../cluster_cost/bare.rs"]
-#[allow(dead_code, reason = "the other measurement takes the rest of it")]
+#[allow(dead_code, reason = "the other measurement uses the rest")]
 mod bare;
+mod catch_up;
 #[path = "../cluster_cost/cluster.rs"]
-#[allow(dead_code, reason = "the other measurement takes the rest of it")]
+#[allow(dead_code, reason = "the other measurement uses the rest")]
 mod cluster;
 mod costs;
 mod graph;
 mod pages;
 mod pareto;
-mod returns;
 mod round;
 mod rules;
 mod run;
+mod simulation;
 mod table;
-mod world;
 
 use clap::{Args, Parser};
 use cluster::Cluster;
 use costs::Costs;
 use graph::Graph;
+use simulation::Simulation;
 use std::path::PathBuf;
-use world::World;
 
 /// What very-followed and idle accounts cost, by several rules.
 #[derive(Parser)]
@@ -51,13 +51,13 @@ enum Options {
     Run {
         #[command(flatten)]
         scale: Scale,
-        /// Where to write what things cost.
+        /// Where to write the measured costs.
         #[arg(long, value_name = "FILE")]
         costs: PathBuf,
     },
     /// Calculates with these costs for a million accounts and more.
     Calculate {
-        /// What a run wrote.
+        /// The file with the costs of a run.
         #[arg(long, value_name = "FILE")]
         costs: PathBuf,
         /// Where to write the curves, for a plot.
@@ -66,19 +66,19 @@ enum Options {
     },
 }
 
-/// How large it is.
+/// Size of the run.
 #[derive(Args)]
 struct Scale {
     /// How many accounts.
     #[arg(long, default_value_t = 10_000)]
     accounts: usize,
-    /// How many follow one on average; an edge takes about a millisecond to write.
+    /// How many followers an account has on average; an edge takes about a millisecond to write.
     #[arg(long, default_value_t = 5.0)]
     followers: f64,
-    /// How many activities by each of the rules; by a tenth of the accounts unless told.
+    /// How many activities for each of the rules; by default a tenth of the accounts.
     #[arg(long)]
     activities: Option<usize>,
-    /// How many of them a second.
+    /// How many activities per second.
     #[arg(long, default_value_t = 25.0)]
     pace: f64,
     /// The same number gives the same graph.
@@ -99,8 +99,8 @@ async fn main() {
             let graph = Graph::new(scale.accounts, scale.followers, scale.seed);
             let most = graph.followers.iter().map(Vec::len).max().unwrap_or_default();
             println!("{} accounts, {} edges, at most {most} followers", scale.accounts, graph.edges());
-            let mut world = World::made(&Cluster::prepared().await, graph).await;
-            run::run(&mut world, &scale).await.write(&costs);
+            let mut simulation = Simulation::made(&Cluster::prepared().await, graph).await;
+            run::run(&mut simulation, &scale).await.write(&costs);
         }
         Options::Calculate { costs, csv } => {
             let costs = Costs::read(&costs);

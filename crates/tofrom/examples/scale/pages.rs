@@ -1,7 +1,7 @@
-//! Readers' pages, held to what has to be on them, and what they cost.
+//! Readers' pages: checked against the expected ones, and their cost.
 
 use super::graph::is_read;
-use super::world::World;
+use super::simulation::Simulation;
 use futures::{StreamExt, stream};
 use model::{Collection, FeedQuery, Filter, Order, Reader, Start};
 use std::collections::BTreeMap;
@@ -10,69 +10,74 @@ use tofrom::accounts::AccountCache;
 use tofrom::feed::{Feed, FeedLimits, Page};
 
 const SIZE: u32 = 20;
-/// Pages that are read at once.
+/// Concurrent page reads.
 const CONCURRENCY: usize = 16;
-/// Of how many readers it is counted what pages take.
+/// Readers whose statements are counted.
 const COUNTED: usize = 400;
-/// What it is does not matter: here accounts fall asleep when they are told to. That there is one has reads noted.
+/// The value does not matter, because the run marks accounts dormant itself. It must be set so that reads are recorded.
 const IDLE_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Statements of somebody's page, and of a poll behind it that finds nothing.
+/// Statements of a page, and of an empty poll after it.
 #[derive(Clone, Copy)]
-pub(crate) struct Taken {
-    /// Without those for the states of what is on the page, which are as many whatever the rules are.
+pub(crate) struct StatementCounts {
+    /// Without those for the states on the page, whose number does not depend on the rules.
     pub(crate) page: f64,
     pub(crate) poll: f64,
 }
 
-/// A reader of the world's collections, who remembers of what is pulled nothing between two pages.
-pub(crate) fn feed(world: &World) -> Feed {
+/// A feed that caches nothing of pulled actors between two pages.
+pub(crate) fn feed(simulation: &Simulation) -> Feed {
     let limits = FeedLimits { idle_after: Some(IDLE_AFTER), ..FeedLimits::default() };
-    Feed::new(world.api.clone(), AccountCache::new(world.api.clone()), world.clock.clone(), limits)
+    Feed::new(
+        simulation.api.clone(),
+        AccountCache::new(simulation.api.clone()),
+        simulation.clock.clone(),
+        limits,
+    )
 }
 
-/// Reads the first pages of these; panics where one is not as it has to be.
-pub(crate) async fn check(world: &World, feed: &Feed, readers: &[usize]) {
-    let pages = readers.iter().map(|reader| page(world, feed, *reader));
+/// Reads the first pages of these accounts; panics if one differs from the expected page.
+pub(crate) async fn check(simulation: &Simulation, feed: &Feed, readers: &[usize]) {
+    let pages = readers.iter().map(|reader| page(simulation, feed, *reader));
     stream::iter(pages).buffer_unordered(CONCURRENCY).collect::<Vec<Page>>().await;
 }
 
-/// Counts what pages of some readers take, one after the other: of those on whose pages is something of others.
-pub(crate) async fn count(world: &World, feed: &Feed) -> BTreeMap<usize, Taken> {
+/// Counts the statements of pages one after the other, for readers with activities of others on their pages.
+pub(crate) async fn count(simulation: &Simulation, feed: &Feed) -> BTreeMap<usize, StatementCounts> {
     let has_some = |reader: &usize| {
-        let found = world.graph.page(*reader, &world.actors, SIZE as usize);
-        is_read(*reader) && found.iter().any(|step| world.actors[*step] != *reader)
+        let found = simulation.graph.page(*reader, &simulation.actors, SIZE as usize);
+        is_read(*reader) && found.iter().any(|step| simulation.actors[*step] != *reader)
     };
-    let mut readers: Vec<usize> = (0..world.accounts.len()).filter(has_some).collect();
-    // Some of each part of the distribution, the same whatever came later.
+    let mut readers: Vec<usize> = (0..simulation.accounts.len()).filter(has_some).collect();
+    // A sample of each part of the distribution, independent of later activities.
     readers.sort_by_key(|reader| reader % 97);
     let mut counted = BTreeMap::new();
     for reader in readers.into_iter().take(COUNTED) {
-        // So that profiles are remembered, which is the same by all rules.
-        page(world, feed, reader).await;
-        let before = world.api.counted().0;
-        let found = page(world, feed, reader).await;
-        let states = world.graph.page(reader, &world.actors, SIZE as usize + 1).len();
-        let between = world.api.counted().0;
-        let poll = first_page(world, reader).from(Start::Updates(found.sync_token));
+        // Fills the cache of profiles, which does not depend on the rules.
+        page(simulation, feed, reader).await;
+        let before = simulation.api.counted().0;
+        let found = page(simulation, feed, reader).await;
+        let states = simulation.graph.page(reader, &simulation.actors, SIZE as usize + 1).len();
+        let between = simulation.api.counted().0;
+        let poll = first_page(simulation, reader).from(Start::Updates(found.sync_token));
         assert!(feed.page(Reader::Owner, &poll).await.unwrap().items.is_empty(), "nothing came");
         let page = (between - before) as f64 - states as f64;
-        counted.insert(reader, Taken { page, poll: (world.api.counted().0 - between) as f64 });
+        counted.insert(reader, StatementCounts { page, poll: (simulation.api.counted().0 - between) as f64 });
     }
     counted
 }
 
-async fn page(world: &World, feed: &Feed, reader: usize) -> Page {
-    let page = feed.page(Reader::Owner, &first_page(world, reader)).await.unwrap();
-    let wanted = world.graph.page(reader, &world.actors, SIZE as usize);
-    let found: Vec<usize> = page.items.iter().map(|item| world.steps[&item.state.id]).collect();
-    assert_eq!(found, wanted, "what is on the page of account {reader}");
+async fn page(simulation: &Simulation, feed: &Feed, reader: usize) -> Page {
+    let page = feed.page(Reader::Owner, &first_page(simulation, reader)).await.unwrap();
+    let expected = simulation.graph.page(reader, &simulation.actors, SIZE as usize);
+    let found: Vec<usize> = page.items.iter().map(|item| simulation.steps[&item.state.id]).collect();
+    assert_eq!(found, expected, "the page of account {reader}");
     page
 }
 
-fn first_page(world: &World, reader: usize) -> FeedQuery {
+fn first_page(simulation: &Simulation, reader: usize) -> FeedQuery {
     FeedQuery {
-        owner: world.accounts[reader].uid,
+        owner: simulation.accounts[reader].uid,
         collection: Collection::ToFrom,
         filter: Filter::default(),
         order: Order::Received,

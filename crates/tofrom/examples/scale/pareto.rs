@@ -1,8 +1,8 @@
-//! How many follow an account: few follow most, and very many follow a few.
+//! The number of followers of an account: most have few, and a few have very many.
 
-/// How heavy the tail is: the smaller, the more of all edges lead to few accounts.
+/// The weight of the tail: the smaller, the more of all edges lead to few accounts.
 const SHAPE: f64 = 1.25;
-/// The most followed account is followed by this part of all.
+/// The most followed account has this share of all accounts as followers.
 const MAX_FOLLOWED: f64 = 0.1;
 
 /// A bounded Pareto distribution of followers.
@@ -13,11 +13,11 @@ pub(crate) struct Pareto {
 }
 
 impl Pareto {
-    /// That of so many accounts with so many followers on average.
+    /// The distribution for this many accounts with this mean number of followers.
     pub(crate) fn of(accounts: f64, mean: f64) -> Pareto {
         let most = accounts * MAX_FOLLOWED;
         let (mut low, mut high) = (0.0, mean);
-        // The mean grows with the least; fifty halvings find it.
+        // The mean grows with the minimum; fifty bisections find it.
         for _ in 0..50 {
             let least = f64::midpoint(low, high);
             if (Pareto { least, most }).mean() < mean {
@@ -29,12 +29,12 @@ impl Pareto {
         Pareto { least: high, most }
     }
 
-    /// The part of the unbounded distribution that lies below `most`.
+    /// The share of the unbounded distribution that lies below `most`.
     fn inside(&self) -> f64 {
         1.0 - (self.least / self.most).powf(SHAPE)
     }
 
-    /// How many follow whom this part of the accounts is followed less than.
+    /// The number of followers below which this share of the accounts lies.
     pub(crate) fn quantile(&self, part: f64) -> f64 {
         self.least * (1.0 - part * self.inside()).powf(-1.0 / SHAPE)
     }
@@ -43,14 +43,14 @@ impl Pareto {
         self.mean_above(0.0)
     }
 
-    /// What accounts that more than so many follow add to the mean.
+    /// The contribution to the mean of accounts with more than this many followers.
     pub(crate) fn mean_above(&self, followers: f64) -> f64 {
         let from = followers.clamp(self.least, self.most);
         let tail = from.powf(1.0 - SHAPE) - self.most.powf(1.0 - SHAPE);
         SHAPE / (SHAPE - 1.0) * self.least.powf(SHAPE) * tail / self.inside()
     }
 
-    /// Which part of the accounts more than so many follow.
+    /// The share of the accounts with more than this many followers.
     pub(crate) fn part_above(&self, followers: f64) -> f64 {
         let from = followers.clamp(self.least, self.most);
         ((self.least / from).powf(SHAPE) - (self.least / self.most).powf(SHAPE)) / self.inside()

@@ -1,7 +1,7 @@
-//! The choices that are compared, and how the service changes over from one to the next.
+//! The compared rules, and the transitions between them.
 
 use super::graph::is_read;
-use super::world::World;
+use super::simulation::Simulation;
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{FanoutStage, FanoutState, Millis};
 use std::time::{Duration, Instant};
@@ -9,29 +9,29 @@ use store::{FanoutModes, Log, Work};
 use tofrom::fanout::dormancy::mark_dormant;
 use tofrom::fanout::{Rules, deliver_pending};
 
-/// Accounts that are looked at in one go, and so many times at once.
+/// Accounts that are processed in one batch, and the concurrency.
 const PAGE: usize = 50;
 const CONCURRENCY: usize = 16;
 
-/// The lowest threshold of so many accounts.
+/// The lowest threshold for this many accounts.
 fn lowest(accounts: usize) -> usize {
     accounts / 100
 }
 
-/// By which rules things come to followers.
+/// A choice of fan-out rules.
 #[derive(Clone, Copy)]
-pub(crate) struct Choice {
+pub(crate) struct RuleSet {
     pub(crate) pull_above: Option<usize>,
     pub(crate) idle: bool,
 }
 
-impl Choice {
-    /// In the order in which the service can change over from one to the next: the threshold falls until it is taken
-    /// away, and who fell asleep sleeps on.
-    pub(crate) fn all(accounts: usize) -> Vec<Choice> {
+impl RuleSet {
+    /// In an order that the service supports: the threshold falls until it is removed, and dormant accounts stay
+    /// dormant.
+    pub(crate) fn all(accounts: usize) -> Vec<RuleSet> {
         let low = lowest(accounts);
-        let pull = |pull_above| Choice { pull_above, idle: false };
-        let idle = |pull_above| Choice { pull_above, idle: true };
+        let pull = |pull_above| RuleSet { pull_above, idle: false };
+        let idle = |pull_above| RuleSet { pull_above, idle: true };
         vec![
             pull(None),
             pull(Some(4 * low)),
@@ -45,32 +45,32 @@ impl Choice {
     pub(crate) fn name(&self) -> String {
         match (self.pull_above, self.idle) {
             (None, false) => "push to all".to_owned(),
-            (None, true) => "who sleeps is left alone".to_owned(),
+            (None, true) => "dormant accounts are skipped".to_owned(),
             (Some(above), false) => format!("pull above {above}"),
-            (Some(above), true) => format!("pull above {above}, and who sleeps is left alone"),
+            (Some(above), true) => format!("pull above {above}, dormant accounts are skipped"),
         }
     }
 
-    /// Whether what an account does is pulled.
-    pub(crate) fn pulls(&self, world: &World, actor: usize) -> bool {
-        self.pull_above.is_some_and(|above| world.graph.followers[actor].len() > above)
+    /// Whether an account is pulled.
+    pub(crate) fn pulls(&self, simulation: &Simulation, actor: usize) -> bool {
+        self.pull_above.is_some_and(|above| simulation.graph.followers[actor].len() > above)
     }
 
-    /// To how many what an account does is pushed.
-    pub(crate) fn reached(&self, world: &World, actor: usize) -> usize {
-        let is_awake = |number: &&usize| !self.idle || is_read(**number);
-        if self.pulls(world, actor) {
+    /// The number of accounts that an activity is pushed to.
+    pub(crate) fn reached(&self, simulation: &Simulation, actor: usize) -> usize {
+        let is_active = |number: &&usize| !self.idle || is_read(**number);
+        if self.pulls(simulation, actor) {
             0
         } else {
-            world.graph.followers[actor].iter().filter(is_awake).count()
+            simulation.graph.followers[actor].iter().filter(is_active).count()
         }
     }
 }
 
-/// What it took to change over.
+/// The cost of a transition.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Change {
-    /// Edges whose ends were told.
+    /// Edges that were changed.
     pub(crate) edges: usize,
     pub(crate) statements: u64,
     pub(crate) seconds: f64,
@@ -86,50 +86,58 @@ impl Change {
         }
     }
 
-    pub(crate) fn tell(&self, what: &str) {
-        println!("{} {what}, in {:.0} s with {} statements", self.edges, self.seconds, self.statements);
+    pub(crate) fn print_summary(&self, label: &str) {
+        println!("{} {label}, in {:.0} s with {} statements", self.edges, self.seconds, self.statements);
     }
 }
 
-/// Has what accounts do be pulled or pushed as the choice has it.
-pub(crate) async fn change_audiences(world: &World, choice: &Choice) -> Change {
-    let (start, before) = (Instant::now(), world.worker.counted().0);
+/// Switches accounts to the fan-out modes of the choice.
+pub(crate) async fn switch_fanout_modes(simulation: &Simulation, rule_set: &RuleSet) -> Change {
+    let (start, before) = (Instant::now(), simulation.worker.counted().0);
     let mut edges = 0;
-    for number in world.graph.followed_above(lowest(world.accounts.len())) {
-        let (uid, wanted) = (world.accounts[number].uid, choice.pulls(world, number));
-        let FanoutState { version, stage } = world.api.fanout_states(&[uid]).await.unwrap()[0];
+    for number in simulation.graph.followed_above(lowest(simulation.accounts.len())) {
+        let (uid, expected) = (simulation.accounts[number].uid, rule_set.pulls(simulation, number));
+        let FanoutState { version, stage } = simulation.api.fanout_states(&[uid]).await.unwrap()[0];
         match stage {
-            FanoutStage::Push if wanted => {
-                world.api.append(&Work::PrepareFollowers { uid, after: None }).await.unwrap();
-                edges += world.graph.followers[number].len();
+            FanoutStage::Push if expected => {
+                simulation.api.append(&Work::PrepareFollowers { uid, after: None }).await.unwrap();
+                edges += simulation.graph.followers[number].len();
             }
-            FanoutStage::Pull if !wanted => {
+            FanoutStage::Pull if !expected => {
                 let again = FanoutState { version: version.following(), stage: FanoutStage::Reverted };
-                world.api.put_fanout_state(uid, &again).await.unwrap();
+                simulation.api.put_fanout_state(uid, &again).await.unwrap();
             }
             _ => {}
         }
     }
-    settle(world).await;
-    Change { edges, statements: world.worker.counted().0 - before, seconds: start.elapsed().as_secs_f64() }
+    settle(simulation).await;
+    Change {
+        edges,
+        statements: simulation.worker.counted().0 - before,
+        seconds: start.elapsed().as_secs_f64(),
+    }
 }
 
-/// Lets those fall asleep who have not been read since then.
-pub(crate) async fn put_to_sleep(world: &World, since: Millis) -> Change {
-    let (start, before) = (Instant::now(), world.worker.counted().0);
-    let now = world.clock.now();
+/// Marks accounts dormant that have not been read since then.
+pub(crate) async fn mark_idle_dormant(simulation: &Simulation, since: Millis) -> Change {
+    let (start, before) = (Instant::now(), simulation.worker.counted().0);
+    let now = simulation.clock.now();
     let idle_after = Duration::from_millis((now.0 - since.0).unsigned_abs());
-    let pages = world.accounts.chunks(PAGE);
-    let looks = pages.map(|some| mark_dormant(world.worker.as_ref(), some, now, idle_after));
-    let looks: Vec<_> = looks.collect();
-    stream::iter(looks).buffer_unordered(CONCURRENCY).try_collect::<Vec<()>>().await.unwrap();
-    settle(world).await;
-    let asleep = world.graph.followees.iter().enumerate().filter(|(number, _)| !is_read(*number));
-    let edges = asleep.map(|(_, followees)| followees.len()).sum();
-    Change { edges, statements: world.worker.counted().0 - before, seconds: start.elapsed().as_secs_f64() }
+    let pages = simulation.accounts.chunks(PAGE);
+    let batches = pages.map(|some| mark_dormant(simulation.worker.as_ref(), some, now, idle_after));
+    let batches: Vec<_> = batches.collect();
+    stream::iter(batches).buffer_unordered(CONCURRENCY).try_collect::<Vec<()>>().await.unwrap();
+    settle(simulation).await;
+    let dormant = simulation.graph.followees.iter().enumerate().filter(|(number, _)| !is_read(*number));
+    let edges = dormant.map(|(_, followees)| followees.len()).sum();
+    Change {
+        edges,
+        statements: simulation.worker.counted().0 - before,
+        seconds: start.elapsed().as_secs_f64(),
+    }
 }
 
-/// Does what is to be done.
-pub(crate) async fn settle(world: &World) {
-    deliver_pending(world.worker.as_ref(), &world.clock, &Rules::default()).await.unwrap();
+/// Executes all pending tasks.
+pub(crate) async fn settle(simulation: &Simulation) {
+    deliver_pending(simulation.worker.as_ref(), &simulation.clock, &Rules::default()).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Tells what was calculated.
+//! Prints the calculated results.
 
 use super::arithmetic::{ASSUMPTIONS, Case};
 use super::costs::Costs;
@@ -28,25 +28,25 @@ pub(crate) fn print(costs: &Costs) {
 }
 
 fn row(case: &Case, costs: &Costs) {
-    let told = case.figures(costs);
+    let figures = case.figures(costs);
     let or_off = |number: f64| if number.is_finite() { format!("{number}") } else { "off".to_owned() };
     println!(
         "| {:e} | {} | {} | {} | {} | {:.1} | {} | {:.1} | {:.1} | {:.0} | {} | {:.3} | {:.2} | {} | {} |",
         case.accounts,
         or_off(case.idle_after),
         or_off(case.above),
-        short(told.rows),
-        short(told.rows * ASSUMPTIONS.peak),
-        told.bytes / 1e12,
-        short(told.pulled_accounts),
-        told.pulled,
-        told.more_statements,
-        told.more_partitions,
-        short(told.burst),
-        told.burst_seconds,
-        told.lag,
-        told.scylla,
-        told.cassandra,
+        short(figures.rows),
+        short(figures.rows * ASSUMPTIONS.peak),
+        figures.bytes / 1e12,
+        short(figures.pulled_accounts),
+        figures.pulled,
+        figures.more_statements,
+        figures.more_partitions,
+        short(figures.burst),
+        figures.burst_seconds,
+        figures.lag,
+        figures.scylla,
+        figures.cassandra,
     );
 }
 
@@ -59,7 +59,7 @@ fn short(number: f64) -> String {
     }
 }
 
-/// Every size and rule, with thresholds so close together that they give curves.
+/// Every size and rule, with thresholds close enough for curves.
 pub(crate) fn curves(costs: &Costs) -> String {
     let mut text = String::from("accounts,idle,above,rows,partitions,lag\n");
     let points =
@@ -67,10 +67,14 @@ pub(crate) fn curves(costs: &Costs) -> String {
     for accounts in ACCOUNTS {
         for idle_after in IDLE_AFTER {
             for above in points().chain([f64::INFINITY]) {
-                let told = Case { accounts, above, idle_after }.figures(costs);
-                let (idle, rows) = (u8::from(idle_after.is_finite()), told.rows);
-                writeln!(text, "{accounts},{idle},{above:.0},{rows},{},{}", told.more_partitions, told.lag)
-                    .unwrap();
+                let figures = Case { accounts, above, idle_after }.figures(costs);
+                let (idle, rows) = (u8::from(idle_after.is_finite()), figures.rows);
+                writeln!(
+                    text,
+                    "{accounts},{idle},{above:.0},{rows},{},{}",
+                    figures.more_partitions, figures.lag
+                )
+                .unwrap();
             }
         }
     }

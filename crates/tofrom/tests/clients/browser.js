@@ -1,4 +1,4 @@
-// A real browser, and what every test of pages does with it.
+// A real browser, and the steps that all page tests share.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -6,24 +6,24 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
-const { told } = require('./service.js');
+const { params } = require('./service.js');
 
-// HOME is a folder for the browser, PICTURES one for pictures of the pages.
+// HOME is a folder for the browser, PICTURES one for screenshots.
 const [home, pictures] = process.argv.slice(2);
 const PHONE = { width: 360, height: 740 };
 const DESK = { width: 1100, height: 800 };
-// As much of a page as a picture shows.
+// The height of a screenshot at most.
 const TALLEST = 1200;
 
-// What the browser complained of, in all pages.
-const complaints = [];
+// Errors of the browser, on all pages.
+const browserErrors = [];
 
-// A browser that trusts the demo's authority, and nothing else that is not trusted anyway.
+// A browser that also trusts the demo's authority.
 async function launch() {
   const database = path.join(home, '.pki/nssdb');
   fs.mkdirSync(database, { recursive: true });
   execFileSync('certutil', ['-d', `sql:${database}`, '-N', '--empty-password']);
-  execFileSync('certutil', ['-d', `sql:${database}`, '-A', '-t', 'C,,', '-n', 'demo', '-i', told.ca]);
+  execFileSync('certutil', ['-d', `sql:${database}`, '-A', '-t', 'C,,', '-n', 'demo', '-i', params.ca]);
   return chromium.launch({
     executablePath: execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim(),
     env: { ...process.env, HOME: home },
@@ -31,7 +31,7 @@ async function launch() {
   });
 }
 
-// A person's own browser, with nothing remembered.
+// A fresh browser context.
 async function newPerson(browser, viewport, colorScheme = 'light', more = {}) {
   const context = await browser.newContext({ viewport, colorScheme, ...more });
   const page = await context.newPage();
@@ -41,15 +41,15 @@ async function newPerson(browser, viewport, colorScheme = 'light', more = {}) {
     });
   });
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${message.location().url}`);
+    if (['error', 'warning'].includes(message.type())) browserErrors.push(`${message.text()} ${message.location().url}`);
   });
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure().errorText}`));
+  page.on('pageerror', (error) => browserErrors.push(String(error)));
+  page.on('requestfailed', (request) => browserErrors.push(`${request.url()}: ${request.failure().errorText}`));
   return page;
 }
 
-// Looks at the page: it has to fit, and somebody may want to see it.
-async function look(page, name) {
+// Checks that the page fits, and takes a screenshot if wanted.
+async function checkFit(page, name) {
   const { wide, room, tall } = await page.evaluate(() => {
     const { scrollWidth, clientWidth, scrollHeight } = document.documentElement;
     return { wide: scrollWidth, room: clientWidth, tall: scrollHeight };
@@ -65,4 +65,4 @@ async function signIn(page, account, password) {
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-module.exports = { complaints, DESK, home, launch, look, newPerson, PHONE, signIn };
+module.exports = { browserErrors, DESK, home, launch, checkFit, newPerson, PHONE, signIn };

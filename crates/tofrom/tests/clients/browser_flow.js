@@ -1,18 +1,18 @@
 // The authorize page in a real browser: sign in, use another account, deny, allow, out of band, by keyboard alone, on a
-// small screen. Prints a line for each part that went well.
+// small screen. Prints a line for each part that succeeded.
 //
 //     node browser_flow.js HOME PICTURES
 //
-// HOME is a folder for the browser, PICTURES one for pictures of the pages.
+// HOME is a folder for the browser, PICTURES one for screenshots.
 'use strict';
 
 const assert = require('node:assert/strict');
 const http = require('node:http');
 const { OAuth } = require('oauth');
-const { complaints, DESK, launch, look, newPerson, PHONE, signIn } = require('./browser.js');
-const { identifiers, told } = require('./service.js');
+const { browserErrors, DESK, launch, checkFit, newPerson, PHONE, signIn } = require('./browser.js');
+const { identifiers, params } = require('./service.js');
 
-// An application with a callback of its own on loopback.
+// An application with a callback on loopback.
 class Application {
   static async start() {
     const application = new Application();
@@ -26,21 +26,21 @@ class Application {
     return application;
   }
 
-  // Takes the first step. `host` is where its callback is; without one it is out of band.
-  async ask(host, consumer = told.consumer) {
+  // Requests temporary credentials. `host` is the host of its callback; without one it is out of band.
+  async ask(host, consumer = params.consumer) {
     const callback = host ? `http://${host}:${this.port}/back?a=b%20c` : 'oob';
-    const steps = [`${told.base}/oauth/request_token`, `${told.base}/oauth/access_token`];
+    const steps = [`${params.base}/oauth/request_token`, `${params.base}/oauth/access_token`];
     const headers = { Accept: 'application/json' };
     this.oauth = new OAuth(...steps, consumer.key, consumer.secret, '1.0', callback, 'HMAC-SHA1', 32, headers);
     [this.token, this.secret] = await this.call('getOAuthRequestToken');
     this.returned = new Promise((resolve) => { this.waiting = resolve; });
-    return `${told.base}/oauth/authorize?oauth_token=${this.token}`;
+    return `${params.base}/oauth/authorize?oauth_token=${this.token}`;
   }
 
-  // Takes the last step and reads the collection of that account: how many activities there are on a page.
+  // Exchanges the verifier and reads the collection of that account: the number of activities on a page.
   async read(verifier, account) {
     const [token, secret] = await this.call('getOAuthAccessToken', this.token, this.secret, verifier);
-    const [text] = await this.call('get', `${told.base}/200909/activity/${account}/tofrom?count=5`, token, secret);
+    const [text] = await this.call('get', `${params.base}/200909/activity/${account}/tofrom?count=5`, token, secret);
     return identifiers(text).length;
   }
 
@@ -56,27 +56,27 @@ const consent = (page) => page.getByRole('heading', { level: 1, name: /wants to 
 async function denyAndAllow(browser, application) {
   const page = await newPerson(browser, DESK);
   await page.goto(await application.ask('localhost'));
-  await look(page, 'sign-in');
+  await checkFit(page, 'sign-in');
   await signIn(page, 'alice', 'not her password');
   await page.getByRole('alert').getByText('Incorrect username or password').waitFor();
   assert.equal(await page.getByLabel('Username').inputValue(), 'alice');
   assert.equal(await page.getByLabel('Password').inputValue(), '');
-  await look(page, 'sign-in-complaint');
-  // Chromium itself notes every page that comes with such a status.
-  const noted = complaints.splice(0);
-  assert.deepEqual(noted.map((text) => /status of 403 .*\/oauth\/authorize$/.test(text)), [true], noted);
+  await checkFit(page, 'sign-in-complaint');
+  // Chromium itself logs every page with such a status.
+  const logged = browserErrors.splice(0);
+  assert.deepEqual(logged.map((text) => /status of 403 .*\/oauth\/authorize$/.test(text)), [true], logged);
   console.log('a wrong password');
 
-  await signIn(page, 'alice', told.passwords.alice);
+  await signIn(page, 'alice', params.passwords.alice);
   await consent(page);
   await page.getByText('Signed in as alice').waitFor();
-  await page.getByRole('heading', { level: 1 }).getByText(told.application).waitFor();
+  await page.getByRole('heading', { level: 1 }).getByText(params.application).waitFor();
   await page.getByText(`localhost:${application.port}`).waitFor();
-  await look(page, 'consent');
+  await checkFit(page, 'consent');
   console.log('signed in');
 
   await page.getByRole('button', { name: 'Use another account' }).click();
-  await signIn(page, 'bob', told.passwords.bob);
+  await signIn(page, 'bob', params.passwords.bob);
   await consent(page);
   await page.getByText('Signed in as bob').waitFor();
   console.log('another account');
@@ -88,7 +88,7 @@ async function denyAndAllow(browser, application) {
   await page.getByText('Welcome back.').waitFor();
   console.log('denied');
 
-  // Still signed in, and asked nevertheless.
+  // Still signed in, and asked for consent nevertheless.
   await page.goto(await application.ask('127.0.0.1'));
   await consent(page);
   await page.getByRole('button', { name: 'Allow' }).click();
@@ -103,26 +103,26 @@ async function denyAndAllow(browser, application) {
 
 async function outOfBand(browser, application) {
   const page = await newPerson(browser, PHONE, 'dark');
-  await page.goto(await application.ask(null, told.long_consumer));
-  await look(page, 'phone-sign-in');
-  await signIn(page, 'alice', told.passwords.alice);
+  await page.goto(await application.ask(null, params.long_consumer));
+  await checkFit(page, 'phone-sign-in');
+  await signIn(page, 'alice', params.passwords.alice);
   await consent(page);
-  await look(page, 'phone-consent');
+  await checkFit(page, 'phone-consent');
   await page.getByRole('button', { name: 'Allow' }).click();
   const verifier = await page.locator('#verifier').textContent();
-  await look(page, 'phone-verifier');
+  await checkFit(page, 'phone-verifier');
   assert.equal(await application.read(verifier, 'alice'), 5);
   console.log('out of band');
 
-  await page.goto(await application.ask(null, told.long_consumer));
+  await page.goto(await application.ask(null, params.long_consumer));
   await page.getByRole('button', { name: 'Deny' }).click();
   await page.getByRole('heading', { name: 'Access denied' }).waitFor();
-  await look(page, 'phone-denied');
+  await checkFit(page, 'phone-denied');
   console.log('out of band, denied');
   await page.context().close();
 }
 
-// What has the focus, and that it shows.
+// The focused element, which must be visibly focused.
 async function focused(page) {
   const found = await page.evaluate(() => {
     const { id, textContent } = document.activeElement;
@@ -135,13 +135,13 @@ async function focused(page) {
 
 async function byKeyboard(browser, application) {
   const page = await newPerson(browser, PHONE);
-  // The policy's grammar has no word for an IPv6 address, so this callback needs another than the others.
+  // The policy's grammar has no IPv6 addresses, so this callback needs another source than the others.
   await page.goto(await application.ask(application.family === 'IPv6' ? '[::1]' : '127.0.0.1'));
   assert.equal(await focused(page), 'username');
   await page.keyboard.type('alice');
   await page.keyboard.press('Tab');
   assert.equal(await focused(page), 'password');
-  await page.keyboard.type(told.passwords.alice);
+  await page.keyboard.type(params.passwords.alice);
   await page.keyboard.press('Enter');
   await consent(page);
   const stops = [];
@@ -151,7 +151,7 @@ async function byKeyboard(browser, application) {
     stops.push(await focused(page));
   }
   assert.deepEqual(stops, ['Not alice? Use another account', 'Allow']);
-  await look(page, 'phone-keyboard');
+  await checkFit(page, 'phone-keyboard');
   await page.keyboard.press('Enter');
   const allowed = (await application.returned).searchParams;
   await page.getByText('Welcome back.').waitFor();
@@ -160,24 +160,24 @@ async function byKeyboard(browser, application) {
   await page.context().close();
 }
 
-// Nothing is asked there. Chromium notes the status, so this comes after it was looked for complaints.
+// The page asks nothing. Chromium logs the status, so this runs after the check for errors.
 async function nothingToDecide(browser) {
   const page = await newPerson(browser, PHONE);
-  await page.goto(`${told.base}/oauth/authorize?oauth_token=tft_unknown`);
+  await page.goto(`${params.base}/oauth/authorize?oauth_token=tft_unknown`);
   await page.getByRole('heading', { name: 'No pending authorization request' }).waitFor();
-  await look(page, 'phone-nothing');
+  await checkFit(page, 'phone-nothing');
   console.log('nothing to decide');
   await page.context().close();
 }
 
-// Whether a complaint would have been heard.
+// Whether an error would have been noticed.
 async function control(browser, application) {
   const page = await newPerson(browser, DESK);
   await page.goto(await application.ask());
   const heard = page.waitForEvent('console', (message) => message.text().startsWith('policy: img-src'));
   await page.evaluate(() => { document.body.append(Object.assign(new Image(), { src: 'data:image/png;base64,' })); });
   await heard;
-  assert.notDeepEqual(complaints, []);
+  assert.notDeepEqual(browserErrors, []);
   await page.context().close();
 }
 
@@ -186,7 +186,7 @@ async function main() {
   await denyAndAllow(browser, application);
   await outOfBand(browser, application);
   await byKeyboard(browser, application);
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(browserErrors, []);
   await control(browser, application);
   console.log('nothing complained');
   await nothingToDecide(browser);
@@ -196,6 +196,6 @@ async function main() {
 }
 
 main().catch((error) => {
-  console.error(error, complaints);
+  console.error(error, browserErrors);
   process.exit(1);
 });

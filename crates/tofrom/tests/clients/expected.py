@@ -1,8 +1,8 @@
-"""What every client reads, and what it has to find."""
+"""The data that every client reads, and the expected result."""
 
 import requests
 
-# Repeated, with a plus sign, with characters that mean something in addresses, beyond ASCII, and empty.
+# Repeated, with a plus sign, with characters that have a meaning in URLs, beyond ASCII, and empty.
 AWKWARD = [
     ("count", "7"),
     ("orderby", "pubDate"),
@@ -15,20 +15,20 @@ AWKWARD = [
 ]
 
 
-def collection(told):
-    return f"{told['base']}/200909/activity/{told['account']}/tofrom"
+def collection(params):
+    return f"{params['base']}/200909/activity/{params['account']}/tofrom"
 
 
 def identifiers(answer):
     assert answer.status_code == 200, answer.text
-    # Whoever follows a link signs anew.
+    # A client signs each link that it follows.
     assert 'rel="next"' in answer.headers["Link"] and "oauth_" not in answer.headers["Link"], answer.headers
     return [activity["ActivityIdentifier"] for activity in answer.json()["Activities"]["Activity"]]
 
 
-def by_key(told):
+def by_key(params):
     """The same read with the account's key."""
-    headers = {"ServicePSK": told["key"], "Accept": "application/json"}
-    found = identifiers(requests.get(collection(told), params=AWKWARD, headers=headers))
+    headers = {"ServicePSK": params["key"], "Accept": "application/json"}
+    found = identifiers(requests.get(collection(params), params=AWKWARD, headers=headers))
     assert len(found) == 7, found
     return found

@@ -1,24 +1,24 @@
 // npm oauth, which passport-oauth1 signs with, against the service: every signature method; reads signed in the header
-// and in the query. Prints a line for each flow that went through.
+// and in the query. Prints a line for each successful flow.
 'use strict';
 
 const assert = require('node:assert/strict');
 const { OAuth } = require('oauth');
-const { AWKWARD, COLLECTION, Person, byKey, encode, identifiers, send, told } = require('./service.js');
+const { AWKWARD, COLLECTION, Person, byKey, encode, identifiers, send, params } = require('./service.js');
 
 const METHODS = ['HMAC-SHA1', 'HMAC-SHA256', 'RSA-SHA1', 'PLAINTEXT'];
 const ADDRESS = `${COLLECTION}?${encode(AWKWARD)}`;
-const WHOAMI = `${told.base}/200909/whoami`;
+const WHOAMI = `${params.base}/200909/whoami`;
 
 function client(method, callback, version = '1.0') {
   const [consumer, secret] =
-    method === 'RSA-SHA1' ? [told.rsa_consumer, told.rsa_key] : [told.consumer, told.consumer.secret];
-  const [ask, exchange] = [`${told.base}/oauth/request_token`, `${told.base}/oauth/access_token`];
+    method === 'RSA-SHA1' ? [params.rsa_consumer, params.rsa_key] : [params.consumer, params.consumer.secret];
+  const [ask, exchange] = [`${params.base}/oauth/request_token`, `${params.base}/oauth/access_token`];
   const headers = { Accept: 'application/json', Connection: 'close' };
   return new OAuth(ask, exchange, consumer.key, secret, version, callback, method, 32, headers);
 }
 
-// Its functions call back with an error, or with what there is.
+// Its functions call back with an error or a result.
 function call(oauth, name, ...given) {
   return new Promise((resolve, reject) => {
     oauth[name](...given, (error, ...results) => (error ? reject(error) : resolve(results)));
@@ -29,13 +29,13 @@ async function flow(method, callback, person, expected) {
   const oauth = client(method, callback);
   const [temporary, temporarySecret, rest] = await call(oauth, 'getOAuthRequestToken', { scope: 'read write' });
   assert.equal(rest.oauth_callback_confirmed, 'true');
-  const decided = await person.decide(`${told.base}/oauth/authorize?oauth_token=${temporary}`);
+  const decided = await person.decide(`${params.base}/oauth/authorize?oauth_token=${temporary}`);
   const verifier = decided.verifier ?? new URL(decided.location).searchParams.get('oauth_verifier');
   const [token, secret] = await call(oauth, 'getOAuthAccessToken', temporary, temporarySecret, verifier);
 
   const [text] = await call(oauth, 'get', WHOAMI, token, secret);
   const who = JSON.parse(text).WhoAmI;
-  assert.deepEqual([who.Account, who.Method, who.Scopes], [told.account, 'oauth', 'read write']);
+  assert.deepEqual([who.Account, who.Method, who.Scopes], [params.account, 'oauth', 'read write']);
   const [read] = await call(oauth, 'get', ADDRESS, token, secret);
   assert.deepEqual(identifiers(read), expected);
   console.log('oauth', method, 'header');
@@ -51,14 +51,14 @@ async function flow(method, callback, person, expected) {
   assert.deepEqual([refused.statusCode, JSON.parse(refused.data).oauth_problem], [401, 'token_revoked']);
 }
 
-// What docs/oauth.md tells of it.
+// The quirks that docs/oauth.md lists.
 async function quirks(oauth, token, secret) {
   const twice = `${COLLECTION}?type=photo&type=video`;
   const repeated = await call(oauth, 'get', twice, token, secret).catch((error) => error);
   assert.equal(JSON.parse(repeated.data).oauth_problem, 'signature_invalid');
   console.log('oauth quirk: a name twice');
 
-  // As its read-me has it; passport-oauth1 passes 1.0.
+  // As in its README; passport-oauth1 passes 1.0.
   const other = client('HMAC-SHA1', 'oob', '1.0A');
   await call(other, 'get', WHOAMI, token, secret);
   console.log('oauth quirk: version 1.0A');

@@ -1,17 +1,16 @@
-// npm oauth-1.0a against the service: every signature method, in every place.
-// Prints a line for each flow that went through.
+// npm oauth-1.0a against the service: every signature method in every location. Prints a line for each successful flow.
 'use strict';
 
 const assert = require('node:assert/strict');
 const crypto = require('node:crypto');
 const OAuth = require('oauth-1.0a');
-const { AWKWARD, COLLECTION, FORM, Person, byKey, encode, identifiers, send, told } = require('./service.js');
+const { AWKWARD, COLLECTION, FORM, Person, byKey, encode, identifiers, send, params } = require('./service.js');
 
 const hmac = (hash) => (base, key) => crypto.createHmac(hash, key).update(base).digest('base64');
 const METHODS = {
   'HMAC-SHA1': hmac('sha1'),
   'HMAC-SHA256': hmac('sha256'),
-  'RSA-SHA1': (base) => crypto.createSign('RSA-SHA1').update(base).sign(told.rsa_key, 'base64'),
+  'RSA-SHA1': (base) => crypto.createSign('RSA-SHA1').update(base).sign(params.rsa_key, 'base64'),
   'PLAINTEXT': (_, key) => key,
 };
 const CALLBACKS = {
@@ -22,15 +21,16 @@ const CALLBACKS = {
 
 function client(method) {
   return OAuth({
-    consumer: method === 'RSA-SHA1' ? told.rsa_consumer : told.consumer,
+    consumer: method === 'RSA-SHA1' ? params.rsa_consumer : params.consumer,
     signature_method: method,
     hash_function: METHODS[method],
-    // Without it the body's hash would be made by hash_function, which needs a key.
+    // Otherwise hash_function would compute the body's hash, and needs a key.
     body_hash_function: (body) => crypto.createHash('sha1').update(body).digest('base64'),
   });
 }
 
-// Signs and sends with the protocol parameters in that place; the others go in the form for `body`, else in the query.
+// Signs and sends with the protocol parameters in that location; the others go into the form for `body`, else into the
+// query.
 function signed(oauth, place, method, address, pairs, token) {
   const [own, others] = [{}, []];
   for (const [name, value] of pairs) name.startsWith('oauth_') ? (own[name] = value) : others.push([name, value]);
@@ -53,7 +53,7 @@ async function token(answer) {
 
 async function flow(method, place, person, expected) {
   const oauth = client(method);
-  const [callback, step] = [CALLBACKS[place], `${told.base}/oauth`];
+  const [callback, step] = [CALLBACKS[place], `${params.base}/oauth`];
   const asked = [['oauth_callback', callback], ['scope', 'write read']];
   const temporary = await token(await signed(oauth, place, 'POST', `${step}/request_token`, asked));
   const decided = await person.decide(`${step}/authorize?oauth_token=${temporary.key}`);
@@ -62,8 +62,8 @@ async function flow(method, place, person, expected) {
   const brought = [['oauth_verifier', verifier]];
   const access = await token(await signed(oauth, place, 'POST', `${step}/access_token`, brought, temporary));
 
-  const who = JSON.parse((await signed(oauth, place, 'GET', `${told.base}/200909/whoami`, [], access)).text).WhoAmI;
-  assert.deepEqual([who.Account, who.Method, who.Scopes], [told.account, 'oauth', 'read write']);
+  const who = JSON.parse((await signed(oauth, place, 'GET', `${params.base}/200909/whoami`, [], access)).text).WhoAmI;
+  assert.deepEqual([who.Account, who.Method, who.Scopes], [params.account, 'oauth', 'read write']);
   const read = await signed(oauth, place, 'GET', COLLECTION, AWKWARD, access);
   assert.equal(read.status, 200, read.text);
   assert.deepEqual(identifiers(read.text), expected);
@@ -74,20 +74,20 @@ async function flow(method, place, person, expected) {
 
 // Ends the grant, with a body that is signed by its hash.
 async function end(oauth, place, access) {
-  const [method, url, data] = ['DELETE', `${told.base}/200909/whoami/token`, '{"why": "done"}'];
+  const [method, url, data] = ['DELETE', `${params.base}/200909/whoami/token`, '{"why": "done"}'];
   const all = oauth.authorize({ method, url, data, includeBodyHash: true }, access);
   assert.ok(all.oauth_body_hash);
   const ended = await send(method, url, { ...oauth.toHeader(all), 'Content-Type': 'application/json' }, data);
   assert.equal(ended.status, 204, ended.text);
-  const after = await signed(oauth, place, 'GET', `${told.base}/200909/whoami`, [], access);
+  const after = await signed(oauth, place, 'GET', `${params.base}/200909/whoami`, [], access);
   assert.deepEqual([after.status, JSON.parse(after.text).oauth_problem], [401, 'token_revoked']);
 }
 
-// What docs/oauth.md tells of it.
+// The quirks that docs/oauth.md lists.
 async function quirks(oauth, access, expected) {
   const get = async (url, signedUrl = url) =>
     JSON.parse((await send('GET', url, oauth.toHeader(oauth.authorize({ method: 'GET', url: signedUrl }, access)))).text);
-  const whoami = `${told.base}/200909/whoami`;
+  const whoami = `${params.base}/200909/whoami`;
 
   const plus = await get(`${COLLECTION}?publishedsince=2009-09-01T00:00:00+02:00`);
   assert.equal(plus.oauth_problem, 'signature_invalid');
@@ -102,8 +102,8 @@ async function quirks(oauth, access, expected) {
   assert.equal(twice.oauth_problem, 'signature_invalid');
   console.log('oauth-1.0a quirk: a name twice, first without a value');
 
-  const url = `${told.base}/200909/whoami/token`;
-  const unhashed = OAuth({ consumer: told.consumer, signature_method: 'HMAC-SHA1', hash_function: METHODS['HMAC-SHA1'] });
+  const url = `${params.base}/200909/whoami/token`;
+  const unhashed = OAuth({ consumer: params.consumer, signature_method: 'HMAC-SHA1', hash_function: METHODS['HMAC-SHA1'] });
   const all = unhashed.authorize({ method: 'DELETE', url, data: '{}', includeBodyHash: true }, access);
   const headers = { ...unhashed.toHeader(all), 'Content-Type': 'application/json' };
   const refused = JSON.parse((await send('DELETE', url, headers, '{}')).text);

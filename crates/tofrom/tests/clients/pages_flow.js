@@ -1,45 +1,45 @@
-// The pages for people in a real browser: every page on a desk and on a small screen, in light and dark, with and without
-// script; what people do there, by mouse and by keyboard alone. Prints a line for each part that went well.
+// The HTML pages in a real browser: every page on a desktop and on a small screen, in light and dark, with and without
+// script; actions by mouse and by keyboard only. Prints a line for each part that succeeded.
 //
 //     node pages_flow.js HOME PICTURES MARKUP
 //
-// HOME is a folder for the browser, PICTURES one for pictures of the pages, MARKUP one for their source.
+// HOME is a folder for the browser, PICTURES one for screenshots, MARKUP one for their source.
 'use strict';
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
 const zlib = require('node:zlib');
-const { complaints, DESK, launch, look, newPerson, PHONE, signIn } = require('./browser.js');
-const { send, told } = require('./service.js');
+const { browserErrors, DESK, launch, checkFit, newPerson, PHONE, signIn } = require('./browser.js');
+const { send, params } = require('./service.js');
 
 const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const markup = process.argv[4];
-// As narrow as a page may get: the smallest telephones, and a desk of 1280 pixels at 400 %.
+// The minimum width of a page: the smallest phones, and a desktop of 1280 pixels at 400 %.
 const NARROW = { width: 320, height: 640 };
-// A page is this many bytes at most, compressed and without pictures.
+// The maximum size of a page in bytes, compressed and without pictures.
 const LARGEST = 60 * 1024;
 
 const enter = async (page, account, then = '/') => {
-  await page.goto(`${told.base}${then}`);
-  await signIn(page, account, told.passwords[account]);
+  await page.goto(`${params.base}${then}`);
+  await signIn(page, account, params.passwords[account]);
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'));
 };
 
-// No page asks anybody but us for anything.
-const stayHome = (page) => page.on('request', (request) => {
-  if (!request.url().startsWith(`${told.base}/`)) complaints.push(`asked elsewhere: ${request.url()}`);
+// No page makes requests to another host.
+const forbidOtherHosts = (page) => page.on('request', (request) => {
+  if (!request.url().startsWith(`${params.base}/`)) browserErrors.push(`asked elsewhere: ${request.url()}`);
 });
 
-// Holds a page to what all pages must be.
-async function examine(page, name) {
+// Checks the requirements on all pages.
+async function checkPage(page, name) {
   await page.evaluate(AXE);
   const found = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
   const words = found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
   assert.deepEqual(words, [], `${name}: ${page.url()}`);
 }
 
-// The pages that somebody sees without having done anything.
+// The pages that need no action first.
 const PAGES = {
   alice: [
     ['/feed', 'feed'],
@@ -71,22 +71,22 @@ async function everyPage(browser) {
   for (const [viewport, scheme, prefix] of shapes) {
     for (const [account, pages] of Object.entries(PAGES)) {
       const page = await newPerson(browser, viewport, scheme);
-      stayHome(page);
-      await page.goto(`${told.base}/sign-in`);
-      await examine(page, `${prefix}sign-in`);
-      await look(page, `${prefix}sign-in-own`);
+      forbidOtherHosts(page);
+      await page.goto(`${params.base}/sign-in`);
+      await checkPage(page, `${prefix}sign-in`);
+      await checkFit(page, `${prefix}sign-in-own`);
       await enter(page, account);
       for (const [address, name, status = 200] of pages) {
-        const answer = await page.goto(`${told.base}${address}`);
+        const answer = await page.goto(`${params.base}${address}`);
         assert.equal(answer.status(), status, address);
         const text = await answer.text();
         fs.writeFileSync(path.join(markup, `${name}.html`), text);
         const size = zlib.gzipSync(text).length;
         assert.ok(size <= LARGEST, `${name}: ${size} bytes`);
         await page.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
-        await examine(page, `${prefix}${name}`);
+        await checkPage(page, `${prefix}${name}`);
         await page.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = false; }));
-        await look(page, `${prefix}${name}`);
+        await checkFit(page, `${prefix}${name}`);
       }
       await page.context().close();
     }
@@ -96,15 +96,15 @@ async function everyPage(browser) {
 
 async function keys(browser) {
   const page = await newPerson(browser, DESK);
-  stayHome(page);
+  forbidOtherHosts(page);
   await enter(page, 'alice', '/settings/keys');
   await page.getByLabel('Name', { exact: true }).fill('Photo <b>wall</b>');
   await page.getByRole('button', { name: 'Create key' }).click();
   const key = await page.locator('#key').textContent();
-  assert.match(await page.locator('#curl').textContent(), new RegExp(`^curl -H "ServicePSK: ${key}" ${told.base}/200909/activity/alice/tofrom$`));
-  await examine(page, 'key');
-  await look(page, 'key');
-  const read = () => send('GET', `${told.base}/200909/activity/alice/tofrom?count=1`, { ServicePSK: key });
+  assert.match(await page.locator('#curl').textContent(), new RegExp(`^curl -H "ServicePSK: ${key}" ${params.base}/200909/activity/alice/tofrom$`));
+  await checkPage(page, 'key');
+  await checkFit(page, 'key');
+  const read = () => send('GET', `${params.base}/200909/activity/alice/tofrom?count=1`, { ServicePSK: key });
   assert.equal((await read()).status, 200);
   await page.getByRole('button', { name: 'Revoke Photo <b>wall</b>' }).click();
   await page.getByRole('status').getByText('Revoked').waitFor();
@@ -116,19 +116,19 @@ async function keys(browser) {
 
 async function applications(browser) {
   const page = await newPerson(browser, DESK);
-  stayHome(page);
+  forbidOtherHosts(page);
   await enter(page, 'bob', '/settings/applications');
   await page.getByText('Register an application').click();
   await page.getByLabel('Application name').fill('Wall');
   await page.getByLabel('Callback URL').fill('javascript:alert(1)');
   await page.getByRole('button', { name: 'Register' }).click();
   await page.getByRole('alert').getByText('Invalid callback URL').waitFor();
-  complaints.splice(0);
+  browserErrors.splice(0);
   await page.getByLabel('Application name').fill('Wall');
   await page.getByLabel('Callback URL').fill('https://wall.example/back');
   await page.getByRole('button', { name: 'Register' }).click();
   const before = await page.locator('#secret').textContent();
-  await examine(page, 'secret');
+  await checkPage(page, 'secret');
   await page.getByRole('button', { name: 'Reset secret of Wall' }).click();
   await page.waitForFunction((old) => document.querySelector('#secret')?.textContent !== old, before);
   await page.getByRole('button', { name: 'Remove Wall' }).click();
@@ -139,7 +139,7 @@ async function applications(browser) {
 
 async function profile(browser) {
   const page = await newPerson(browser, PHONE);
-  stayHome(page);
+  forbidOtherHosts(page);
   await enter(page, 'carol', '/settings');
   await page.getByLabel('Given name').fill('Cárol');
   await page.getByText('Private.').click();
@@ -150,7 +150,7 @@ async function profile(browser) {
   await page.getByText('Public.').click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('status').getByText('Saved').waitFor();
-  const picture = async () => Buffer.from(await (await page.request.get(`${told.base}/user/carol/avatar/80.png`)).body());
+  const picture = async () => Buffer.from(await (await page.request.get(`${params.base}/user/carol/avatar/80.png`)).body());
   const drawn = await picture();
   const png = await page.locator('.wordmark img').screenshot();
   await page.getByLabel('PNG, JPEG').setInputFiles({ name: 'x.png', mimeType: 'image/png', buffer: png });
@@ -160,8 +160,8 @@ async function profile(browser) {
   await page.getByLabel('PNG, JPEG').setInputFiles({ name: 'x.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
   await page.getByRole('button', { name: 'Upload' }).click();
   await page.getByRole('alert').waitFor();
-  complaints.splice(0);
-  await page.goto(`${told.base}/settings`);
+  browserErrors.splice(0);
+  await page.goto(`${params.base}/settings`);
   await page.getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('status').getByText('Picture updated').waitFor();
   assert.deepEqual(await picture(), drawn);
@@ -171,63 +171,63 @@ async function profile(browser) {
 
 async function joining(browser) {
   const operator = await newPerson(browser, DESK);
-  stayHome(operator);
+  forbidOtherHosts(operator);
   await enter(operator, 'ops', '/operator/accounts');
   await operator.getByRole('button', { name: 'Create invitation link' }).click();
   const invitation = await operator.locator('#link').textContent();
-  await look(operator, 'invitation');
+  await checkFit(operator, 'invitation');
   const page = await newPerson(browser, PHONE);
-  stayHome(page);
+  forbidOtherHosts(page);
   await page.goto(invitation);
-  await examine(page, 'join');
-  await look(page, 'join');
+  await checkPage(page, 'join');
+  await checkFit(page, 'join');
   await page.getByLabel('Username').fill('alice');
   await page.getByLabel('Password').fill('correct horse battery');
   await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByRole('alert').getByText('This username is taken').waitFor();
-  complaints.splice(0);
+  browserErrors.splice(0);
   const name = `zoe${Date.now()}`;
   await page.getByLabel('Username').fill(name);
   await page.getByLabel('Password').fill('correct horse battery');
   await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByText('No activity yet').waitFor();
-  await look(page, 'feed-empty');
-  await examine(page, 'feed-empty');
+  await checkFit(page, 'feed-empty');
+  await checkPage(page, 'feed-empty');
 
-  // A second browser of the same person is listed, and can be ended.
+  // A second session of the same account is listed, and can be ended.
   const other = await newPerson(browser, DESK);
-  await other.goto(`${told.base}/sign-in`);
+  await other.goto(`${params.base}/sign-in`);
   await signIn(other, name, 'correct horse battery');
   await other.getByText('No activity yet').waitFor();
-  await page.goto(`${told.base}/settings/security`);
+  await page.goto(`${params.base}/settings/security`);
   await page.getByRole('button', { name: /^Revoke the session/ }).click();
   await page.getByRole('status').getByText('Session revoked').waitFor();
-  await other.goto(`${told.base}/feed`);
+  await other.goto(`${params.base}/feed`);
   await other.getByRole('heading', { name: 'Sign in' }).waitFor();
 
-  await operator.goto(`${told.base}/operator/accounts?name=${name}`);
+  await operator.goto(`${params.base}/operator/accounts?name=${name}`);
   await operator.getByRole('button', { name: `Reset link for ${name}` }).click();
   await other.goto(await operator.locator('#link').textContent());
-  await examine(other, 'reset');
+  await checkPage(other, 'reset');
   await other.getByLabel('New password').fill('another horse battery');
   await other.getByRole('button', { name: 'Set password' }).click();
   await other.getByText('No activity yet').waitFor();
-  await page.goto(`${told.base}/feed`);
+  await page.goto(`${params.base}/feed`);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 
-  await operator.goto(`${told.base}/operator/accounts?name=${name}`);
+  await operator.goto(`${params.base}/operator/accounts?name=${name}`);
   await operator.getByRole('button', { name: `Disable ${name}` }).click();
   await operator.getByText('disabled', { exact: true }).waitFor();
   const deadline = Date.now() + 5000;
-  do await other.goto(`${told.base}/feed`); while (!other.url().includes('/sign-in') && Date.now() < deadline);
+  do await other.goto(`${params.base}/feed`); while (!other.url().includes('/sign-in') && Date.now() < deadline);
   await other.getByRole('heading', { name: 'Sign in' }).waitFor();
   await operator.getByRole('button', { name: `Enable ${name}` }).click();
   await operator.getByRole('button', { name: `Disable ${name}` }).waitFor();
   // The session has ended for good; the password works again.
-  await other.goto(`${told.base}/sign-in`);
+  await other.goto(`${params.base}/sign-in`);
   await signIn(other, name, 'another horse battery');
   await other.getByText('No activity yet').waitFor();
-  await other.goto(`${told.base}/settings/data`);
+  await other.goto(`${params.base}/settings/data`);
   const [download] = await Promise.all([other.waitForEvent('download'), other.getByRole('link', { name: 'Download' }).click()]);
   assert.equal(download.suggestedFilename(), `${name}.ndjson`);
   await other.getByLabel('Your password').fill('another horse battery');
@@ -237,34 +237,34 @@ async function joining(browser) {
   console.log('an account, from its beginning to its end');
 }
 
-// A page that can't be asked for again, in all shapes. Colours change at once where nothing is to move.
-async function everyShape(page, name) {
+// A page that cannot be requested again, in all variants. With reduced motion colours change immediately.
+async function everyVariant(page, name) {
   for (const [viewport, prefix] of [[NARROW, 'narrow-'], [DESK, '']]) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['dark', 'light']) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await examine(page, `${prefix}${name}`);
+      await checkPage(page, `${prefix}${name}`);
     }
-    await look(page, `${prefix}${name}`);
+    await checkFit(page, `${prefix}${name}`);
   }
   fs.writeFileSync(path.join(markup, `${name}.html`), await page.content());
 }
 
-// Where somebody is active: seen, connected, looked at, paused, brought along, and removed with what it brought.
+// Sources: previewed, connected, polled, paused, exported, and removed with their activities.
 async function sources(browser) {
-  const { page: home, feed } = told.elsewhere;
+  const { page: home, feed } = params.elsewhere;
   const page = await newPerson(browser, DESK);
-  stayHome(page);
+  forbidOtherHosts(page);
   await enter(page, 'frank', '/settings/sources');
   await page.getByLabel('Feed or page address').fill('http://127.0.0.3/');
   await page.getByRole('button', { name: 'Preview' }).first().click();
   await page.getByRole('alert').waitFor();
   assert.equal(await page.getByLabel('Feed or page address').inputValue(), 'http://127.0.0.3/');
-  await examine(page, 'sources-complaint');
+  await checkPage(page, 'sources-complaint');
   await page.getByLabel('Feed or page address').fill(home);
   await page.getByRole('button', { name: 'Preview' }).first().click();
   await page.getByText('And 3 more.').waitFor();
-  await everyShape(page, 'source-preview');
+  await everyVariant(page, 'source-preview');
   await page.getByLabel('Source name').fill('low-tide');
   await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByRole('status').getByText('Connected').waitFor();
@@ -274,28 +274,28 @@ async function sources(browser) {
   await page.getByLabel('OPML file with your own feeds').setInputFiles(list);
   await page.getByRole('button', { name: 'Import' }).click();
   await page.getByRole('status').getByText('1 connected, 1 failed').waitFor();
-  await examine(page, 'sources-imported');
+  await checkPage(page, 'sources-imported');
   fs.writeFileSync(path.join(markup, 'sources-imported.html'), await page.content());
   await page.getByRole('button', { name: /^Pause 127/ }).click();
   await page.getByRole('status').getByText('Paused').waitFor();
-  await everyShape(page, 'settings-sources');
+  await everyVariant(page, 'settings-sources');
   await page.getByRole('button', { name: /^Resume 127/ }).click();
   await page.getByRole('status').getByText('Resumed').waitFor();
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export' }).click()]);
   assert.equal(download.suggestedFilename(), 'frank.opml');
-  await page.goto(`${told.base}/user/frank`);
+  await page.goto(`${params.base}/user/frank`);
   assert.equal(await page.getByRole('link', { name: new URL(home).hostname }).getAttribute('rel'), 'me nofollow');
   await page.context().close();
 
   // The rest by keyboard, without script.
   const plain = await newPerson(browser, PHONE, 'light', { javaScriptEnabled: false });
-  stayHome(plain);
+  forbidOtherHosts(plain);
   await enter(plain, 'frank', '/settings/sources');
   await plain.getByRole('button', { name: 'Check now low-tide' }).press('Enter');
   await plain.getByRole('status').getByText('No new activity').waitFor();
   const item = plain.getByRole('listitem').filter({ hasText: 'low-tide' });
   await item.locator('summary').press('Enter');
-  await look(plain, 'without-script-source-removal');
+  await checkFit(plain, 'without-script-source-removal');
   await item.getByRole('radio', { name: 'Delete from every feed' }).press('Space');
   await item.getByRole('button', { name: 'Yes, remove low-tide' }).press('Enter');
   await plain.getByRole('status').getByText('with all its imported activities').waitFor();
@@ -305,15 +305,15 @@ async function sources(browser) {
 
 const put = (source, title, more = {}) => send(
   'PUT',
-  `${told.base}/200909/activity/alice/from/Pages/${source}`,
-  { ServicePSK: told.write_key, 'Content-Type': 'application/json' },
+  `${params.base}/200909/activity/alice/from/Pages/${source}`,
+  { ServicePSK: params.write_key, 'Content-Type': 'application/json' },
   JSON.stringify({ Category: 'BookmarkShared', Title: title, Bookmark: { Title: title, Url: 'https://example.org/' }, ...more }),
 );
 
 async function live(browser) {
   const people = [await newPerson(browser, DESK), await newPerson(browser, PHONE, 'dark')];
   for (const page of people) {
-    stayHome(page);
+    forbidOtherHosts(page);
     await page.addInitScript(() => {
       window.shifts = 0;
       new PerformanceObserver((list) => { for (const one of list.getEntries()) window.shifts += one.value; }).observe({ type: 'layout-shift', buffered: true });
@@ -328,7 +328,7 @@ async function live(browser) {
   for (const [at, page] of people.entries()) {
     await page.getByRole('link', { name: 'Show 1 new activity' }).waitFor();
     assert.equal(await page.evaluate(() => window.shifts), before[at], 'something moved');
-    await look(page, at ? 'phone-news' : 'news');
+    await checkFit(page, at ? 'phone-news' : 'news');
     await page.getByRole('link', { name: 'Show 1 new activity' }).click();
     await page.getByRole('heading', { name: 'Seen by two' }).waitFor();
   }
@@ -343,7 +343,7 @@ async function live(browser) {
   console.log('live');
 }
 
-// What somebody might write to do harm is text, everywhere.
+// Hostile input stays text everywhere.
 async function hostile(browser) {
   const marks = (count) => `e${'\u0301'.repeat(count)}`;
   const [wide, wider] = [marks(990), marks(8_000)];
@@ -356,32 +356,32 @@ async function hostile(browser) {
     assert.ok([200, 201, 422].includes(refused.status), refused.text);
   }
   const page = await newPerson(browser, PHONE);
-  stayHome(page);
-  page.on('dialog', () => complaints.push('a dialog'));
+  forbidOtherHosts(page);
+  page.on('dialog', () => browserErrors.push('a dialog'));
   await enter(page, 'alice', '/feed?collection=from');
   for (const address of ['/feed?collection=from', '/user/alice', '/feed?service=%3Cscript%3Ealert(1)%3C/script%3E', '/settings?done=%3Cb%3E']) {
-    await page.goto(`${told.base}${address}`);
+    await page.goto(`${params.base}${address}`);
     const { wide: width, room } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, room: document.documentElement.clientWidth }));
     assert.ok(width <= room, address);
     const links = await page.locator('a').evaluateAll((all) => all.map((one) => one.protocol));
     assert.deepEqual(links.filter((protocol) => !['http:', 'https:'].includes(protocol)), []);
     assert.equal(await page.locator('main script, main b:has-text("wall"), img[onerror]').count(), 0);
   }
-  for (const at of titles.keys()) await send('DELETE', `${told.base}/200909/activity/alice/from/Pages/hostile${at}`, { ServicePSK: told.write_key });
-  for (const at of titles.keys()) await send('DELETE', `${told.base}/200909/activity/alice/from/Pages/scheme${at}`, { ServicePSK: told.write_key });
+  for (const at of titles.keys()) await send('DELETE', `${params.base}/200909/activity/alice/from/Pages/hostile${at}`, { ServicePSK: params.write_key });
+  for (const at of titles.keys()) await send('DELETE', `${params.base}/200909/activity/alice/from/Pages/scheme${at}`, { ServicePSK: params.write_key });
   await page.context().close();
   console.log('hostile words');
 }
 
-// Everything by keyboard: sign in, past the menu, open the filter, and use it.
+// By keyboard only: sign in, skip the menu, open the filter, and use it.
 async function byKeyboard(browser) {
   const page = await newPerson(browser, DESK);
-  stayHome(page);
-  await page.goto(`${told.base}/`);
+  forbidOtherHosts(page);
+  await page.goto(`${params.base}/`);
   await page.waitForFunction(() => document.activeElement.id === 'username');
   await page.keyboard.type('alice');
   await page.keyboard.press('Tab');
-  await page.keyboard.type(told.passwords.alice);
+  await page.keyboard.type(params.passwords.alice);
   await page.keyboard.press('Enter');
   await page.waitForURL('**/feed');
   await page.keyboard.press('Tab');
@@ -415,7 +415,7 @@ async function byKeyboard(browser) {
 // The same without script, at 200 %: as if the screen were half as wide.
 async function withoutScript(browser) {
   const page = await newPerson(browser, { width: 640, height: 400 }, 'light', { javaScriptEnabled: false });
-  stayHome(page);
+  forbidOtherHosts(page);
   await enter(page, 'alice', '/feed');
   await page.locator('summary').filter({ hasText: /^API$/ }).click();
   await page.getByText('Get this feed from a program').waitFor();
@@ -425,17 +425,17 @@ async function withoutScript(browser) {
   await page.getByRole('link', { name: 'Older' }).click();
   await page.getByRole('link', { name: 'Newest', exact: true }).click();
   await page.getByRole('link', { name: 'Check for new activity' }).waitFor();
-  await page.goto(`${told.base}/user/frank`);
+  await page.goto(`${params.base}/user/frank`);
   for (const word of ['Follow', 'Unfollow', 'Follow', 'Unfollow']) {
     const button = page.getByRole('button', { name: word, exact: true });
     if (await button.count()) await button.click();
   }
   for (const [address, name, status = 200] of PAGES.alice) {
-    const answer = await page.goto(`${told.base}${address}`);
+    const answer = await page.goto(`${params.base}${address}`);
     assert.equal(answer.status(), status, address);
-    await look(page, `without-script-${name}`);
+    await checkFit(page, `without-script-${name}`);
   }
-  await page.goto(`${told.base}/settings/keys`);
+  await page.goto(`${params.base}/settings/keys`);
   await page.getByLabel('Name', { exact: true }).fill('Without script');
   await page.getByRole('button', { name: 'Create key' }).click();
   assert.match(await page.locator('#key').textContent(), /^tfk_/);
@@ -451,15 +451,15 @@ async function main() {
   const parts = [everyPage, keys, applications, profile, joining, sources, live, hostile, byKeyboard, withoutScript];
   for (const part of parts.filter(({ name }) => !process.env.ONLY || process.env.ONLY === name)) {
     await part(browser);
-    // Chromium itself notes every page that comes with a status of an error, and what was under way when a page is left.
-    const rest = complaints.filter((text) => !/status of (400|403|404|409|422)|net::ERR_ABORTED/.test(text));
+    // Chromium itself logs every page with an error status, and requests that were pending when a page was left.
+    const rest = browserErrors.filter((text) => !/status of (400|403|404|409|422)|net::ERR_ABORTED/.test(text));
     assert.deepEqual(rest, [], part.name);
-    complaints.splice(0);
+    browserErrors.splice(0);
   }
   await browser.close();
 }
 
 main().catch((error) => {
-  console.error(error, complaints);
+  console.error(error, browserErrors);
   process.exit(1);
 });

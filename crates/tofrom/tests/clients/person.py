@@ -1,4 +1,4 @@
-"""The part of a flow that is a person's: opens the authorize page, signs in and decides, through plain HTML forms."""
+"""The person's part of a flow: opens the authorize page, signs in and decides, through plain HTML forms."""
 
 from html.parser import HTMLParser
 from urllib.parse import urljoin
@@ -36,14 +36,14 @@ class Page(HTMLParser):
 
 
 class Person:
-    def __init__(self, told):
-        self.told, self.browser = told, requests.Session()
+    def __init__(self, params):
+        self.params, self.browser = params, requests.Session()
 
     def decide(self, address, decision="allow"):
-        """Where the browser is sent, and the verifier that is shown; one of them is empty."""
+        """The redirect target, and the displayed verifier; one of them is empty."""
         page = Page(self.open(address))
         if form := page.form("password"):
-            fields = {"username": self.told["account"], "password": self.told["password"]}
+            fields = {"username": self.params["account"], "password": self.params["password"]}
             page = Page(self.send(form, fields, follow=True))
         answer = self.send(page.form("decision"), {"decision": decision}, follow=False)
         return answer.headers.get("Location", ""), Page(answer).verifier

@@ -1,6 +1,6 @@
-"""requests-oauthlib against the service: every signature method that both know, in every place.
+"""requests-oauthlib against the service: every signature method that both know, in every location.
 
-Reads what it has to know as JSON from standard input, prints a line for each flow that went through.
+Reads its parameters as JSON from standard input, prints a line for each successful flow.
 """
 
 import json
@@ -13,22 +13,22 @@ from requests_oauthlib.oauth1_session import TokenRequestDenied
 from expected import AWKWARD, by_key, collection, identifiers
 from person import Person
 
-# oauthlib unescapes a callback once too often outside of the header, so only there it has escapes.
+# Outside of the header oauthlib unescapes a callback once too often, so only the header's has escapes.
 PLACES = {
     "header": (SIGNATURE_TYPE_AUTH_HEADER, "http://127.0.0.1:4180/back?a=b%20c&d=%2Be"),
     "query": (SIGNATURE_TYPE_QUERY, "http://localhost:4180/back?a=b"),
     "body": (SIGNATURE_TYPE_BODY, "oob"),
 }
 
-told = json.load(sys.stdin)
-person, expected = Person(told), by_key(told)
+params = json.load(sys.stdin)
+person, expected = Person(params), by_key(params)
 
 
 def session(method, place, callback):
-    consumer = told["rsa_consumer"] if method == "RSA-SHA1" else told["consumer"]
+    consumer = params["rsa_consumer"] if method == "RSA-SHA1" else params["consumer"]
     made = OAuth1Session(
         consumer["key"], client_secret=consumer["secret"], callback_uri=callback, signature_method=method,
-        signature_type=PLACES[place][0], rsa_key=told["rsa_key"] if method == "RSA-SHA1" else None,
+        signature_type=PLACES[place][0], rsa_key=params["rsa_key"] if method == "RSA-SHA1" else None,
     )
     made.headers["Accept"] = "application/json"
     return made
@@ -38,63 +38,63 @@ def flow(method, place):
     callback = PLACES[place][1]
     client = session(method, place, callback)
     parameters = {"params" if place == "query" else "data": {"scope": "read write"}}
-    given = client.fetch_request_token(f"{told['base']}/oauth/request_token", **parameters)
+    given = client.fetch_request_token(f"{params['base']}/oauth/request_token", **parameters)
     assert given["oauth_callback_confirmed"] == "true", given
-    location, verifier = person.decide(client.authorization_url(f"{told['base']}/oauth/authorize"))
+    location, verifier = person.decide(client.authorization_url(f"{params['base']}/oauth/authorize"))
     if callback == "oob":
-        client.fetch_access_token(f"{told['base']}/oauth/access_token", verifier=verifier)
+        client.fetch_access_token(f"{params['base']}/oauth/access_token", verifier=verifier)
     else:
         assert location.startswith(f"{callback}&oauth_token={given['oauth_token']}&oauth_verifier="), location
         client.parse_authorization_response(location)
-        client.fetch_access_token(f"{told['base']}/oauth/access_token")
+        client.fetch_access_token(f"{params['base']}/oauth/access_token")
 
     # It signs no GET that has a body.
     reader = session(method, "header" if place == "body" else place, None)
     reader.token = client.token
-    who = reader.get(f"{told['base']}/200909/whoami").json()["WhoAmI"]
-    assert (who["Account"], who["Method"], who["Scopes"]) == (told["account"], "oauth", "read write"), who
-    assert identifiers(reader.get(collection(told), params=AWKWARD)) == expected
+    who = reader.get(f"{params['base']}/200909/whoami").json()["WhoAmI"]
+    assert (who["Account"], who["Method"], who["Scopes"]) == (params["account"], "oauth", "read write"), who
+    assert identifiers(reader.get(collection(params), params=AWKWARD)) == expected
     end(client, reader, place)
     print("requests-oauthlib", method, place, flush=True)
 
 
 def end(client, reader, place):
-    """Ends the grant, with a body that is signed by its hash where the place allows one."""
+    """Ends the grant, with a body that is signed by its hash where the location allows one."""
     body = {} if place == "body" else {"data": b'{"why": "done"}', "headers": {"Content-Type": "application/json"}}
     client._client.force_include_body = bool(body)
-    ended = client.delete(f"{told['base']}/200909/whoami/token", **body)
+    ended = client.delete(f"{params['base']}/200909/whoami/token", **body)
     assert ended.status_code == 204, ended.text
     if body:
         signed = f"{ended.request.url} {ended.request.headers}"
         assert "oauth_body_hash" in signed, signed
-    after = reader.get(f"{told['base']}/200909/whoami")
+    after = reader.get(f"{params['base']}/200909/whoami")
     assert (after.status_code, after.json()["oauth_problem"]) == (401, "token_revoked"), after.text
 
 
 def refused():
-    """What the client learns when the person says no."""
+    """The client receives the denial."""
     client = session("HMAC-SHA1", "header", "http://127.0.0.1:4180/back")
-    client.fetch_request_token(f"{told['base']}/oauth/request_token")
-    location, _ = person.decide(client.authorization_url(f"{told['base']}/oauth/authorize"), "deny")
+    client.fetch_request_token(f"{params['base']}/oauth/request_token")
+    location, _ = person.decide(client.authorization_url(f"{params['base']}/oauth/authorize"), "deny")
     assert client.parse_authorization_response(location)["oauth_problem"] == "user_refused", location
     try:
-        client.fetch_access_token(f"{told['base']}/oauth/access_token", verifier="none")
+        client.fetch_access_token(f"{params['base']}/oauth/access_token", verifier="none")
     except TokenRequestDenied as denied:
         assert '"oauth_problem":"user_refused"' in str(denied), denied
         print("requests-oauthlib refused", flush=True)
 
 
 def quirks():
-    """What docs/oauth.md tells of it."""
+    """The quirks that docs/oauth.md lists."""
     for place in ("query", "body"):
         try:
             client = session("HMAC-SHA1", place, PLACES["header"][1])
-            client.fetch_request_token(f"{told['base']}/oauth/request_token")
+            client.fetch_request_token(f"{params['base']}/oauth/request_token")
         except TokenRequestDenied as denied:
             assert '"oauth_problem":"signature_invalid"' in str(denied), denied
             print("requests-oauthlib quirk: a callback with escapes in the", place, flush=True)
     try:
-        session("HMAC-SHA1", "header", None).get(collection(told), data=AWKWARD)
+        session("HMAC-SHA1", "header", None).get(collection(params), data=AWKWARD)
     except ValueError as refusal:
         assert "should not include body" in str(refusal), refusal
         print("requests-oauthlib quirk: a GET with a body", flush=True)

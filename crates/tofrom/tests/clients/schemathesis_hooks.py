@@ -1,4 +1,4 @@
-"""What schemathesis has to know of the service besides its description."""
+"""Adapts schemathesis to the service."""
 
 import json
 import os
@@ -6,8 +6,7 @@ import os
 import schemathesis
 from jsonschema import Draft202012Validator
 
-# The examples of the description are about alice, so most requests are; she must not be removed. Who is, is nobody's
-# concern elsewhere.
+# The examples of the description are about alice, so most requests are; she must not be removed. Erin may be.
 SPARED, REMOVED = "alice", "erin"
 USER, ITEM, RECEIVED = "/200909/user/{user}", "/200909/activity/{user}/from/{service}/{source}", "/200909/activity/{user}/to/{activity}"
 ACTIVITY, EXAMPLE = "/activity/{activity}", "01a1dc1e-de01-7f0f-88b3-717cbb004bb1"
@@ -20,7 +19,7 @@ def before_call(context, case, kwargs):
     names, method, path = case.path_parameters, case.method, case.operation.path
     if (method, path) == ("DELETE", USER) and names["user"] == SPARED:
         names["user"] = REMOVED
-    # What the examples name is not there, or deleted by now. These are.
+    # The examples name activities that do not exist or are deleted by now. These exist.
     elif path == ITEM and method in ("GET", "HEAD") and names["user"] == SPARED:
         names |= {"service": "Delicious", "source": "kept"}
     elif path == ACTIVITY and names["activity"] == EXAMPLE:
@@ -29,7 +28,7 @@ def before_call(context, case, kwargs):
         names["activity"] = os.environ["RECEIVED"]
     elif path == SOURCE and method in ("GET", "HEAD") and names["user"] == SPARED:
         names["name"] = "kept"
-    # Whatever address it makes up would be asked: only that of the test's own server is.
+    # Generated addresses would be fetched: replace them by that of the test's own server.
     if path in (SOURCES, SOURCE) and isinstance(case.body, dict):
         for fields in (case.body, case.body.get("Source")):
             if isinstance(fields, dict) and isinstance(fields.get("Address"), str):
@@ -38,25 +37,25 @@ def before_call(context, case, kwargs):
 
 @schemathesis.hook
 def after_call(context, case, response):
-    """Notes what came of it, for who has to know whether anything did."""
+    """Records the status, so that the caller can check the coverage."""
     with open(os.environ["SEEN"], "a") as seen:
         print(response.status_code, case.operation.label, file=seen)
 
 
 @schemathesis.check
 def lines_as_described(context, response, case):
-    """The description of lines is that of each of them, which schemathesis does not look at by itself."""
+    """The schema applies to each line, which schemathesis does not check itself."""
     if response.headers.get("content-type") == ["application/x-ndjson"]:
         one = {"$ref": "#/components/schemas/BatchLine", "components": case.operation.schema.raw_schema["components"]}
-        told = [json.loads(line) for line in response.text.splitlines()]
-        assert told, "no line"
-        for line in told:
+        results = [json.loads(line) for line in response.text.splitlines()]
+        assert results, "no line"
+        for line in results:
             wrong = [error.message for error in Draft202012Validator(one).iter_errors(line)]
             assert not wrong, f"{wrong} of {line}"
 
 
 @schemathesis.serializer("application/x-ndjson")
 def lines(context, value):
-    """The description is that of a line; two of them make a body."""
+    """The schema is that of a line; a body has two."""
     line = value if isinstance(value, bytes) else json.dumps(value).encode()
     return {"data": line + b"\n" + line + b"\n"}

@@ -1,8 +1,7 @@
-"""schemathesis against the service: every operation that /openapi.json describes, with made-up parameters and bodies.
+"""schemathesis against the service: every operation of /openapi.json, with generated parameters and bodies.
 
-Reads what it has to know as JSON from standard input, prints a line for each thing that holds. No answer is a fault of
-the service, each has a status, a media type, headers and a content that its description has, and every operation was
-done at least once.
+Reads its parameters as JSON from standard input, prints a line for each property that holds: no answer is a server
+error, each has a described status, media type, headers and content, and every operation succeeded at least once.
 """
 
 import json
@@ -26,36 +25,36 @@ CHECKS = [
     "lines_as_described",
 ]
 METHODS = {"get", "head", "put", "post", "delete"}
-# These take a signature. Others' OAuth clients do them.
+# These need a signature. The OAuth clients test them.
 STEPS = {f"{method} /oauth/{step}" for method in ("GET", "POST") for step in ("request_token", "access_token")}
 SIGNED = {"DELETE /200909/whoami/token"} | STEPS
 
-told = json.load(sys.stdin)
-base = told["base"]
+params = json.load(sys.stdin)
+base = params["base"]
 document = requests.get(f"{base}/openapi.json").json()
 OpenAPIV31SpecValidator(document).validate()
 print(f"valid {document['openapi']}")
 
 # Something to read, and something to remove.
-headers = {"ServicePSK": told["key"], "Accept": "application/json"}
+headers = {"ServicePSK": params["key"], "Accept": "application/json"}
 kept = {"Category": "BookmarkShared", "Title": "Kept", "Bookmark": {"Title": "Kept", "Url": "https://example.org/"}}
 item = requests.put(f"{base}/200909/activity/alice/from/Delicious/kept", json=kept, headers=headers)
 item.raise_for_status()
 source = f"{base}/200909/user/alice/sources/kept"
-requests.put(source, json={"Address": told["feed"]}, headers=headers).raise_for_status()
+requests.put(source, json={"Address": params["feed"]}, headers=headers).raise_for_status()
 page = requests.get(f"{base}/200909/activity/alice/to?count=1", headers=headers).json()
 received = page["Activities"]["Activity"][0]["ActivityIdentifier"]
 
 settings = f"""
 hooks = "schemathesis_hooks"
-# Threads get into each other's way in what makes up the values.
+# Concurrent generation of values is not thread-safe.
 workers = 1
 seed = 20
-tls-verify = {json.dumps(told["ca"])}
+tls-verify = {json.dumps(params["ca"])}
 request-timeout = 10.0
 generation = {{ max-examples = 30, with-security-parameters = false, database = "none" }}
-headers = {{ ServicePSK = {json.dumps(told["key"])}, Accept = "application/json" }}
-parameters = {{ "header.ServiceConsumerKey" = {json.dumps(told["consumer"]["key"])} }}
+headers = {{ ServicePSK = {json.dumps(params["key"])}, Accept = "application/json" }}
+parameters = {{ "header.ServiceConsumerKey" = {json.dumps(params["consumer"]["key"])} }}
 """
 with tempfile.TemporaryDirectory() as folder:
     Path(folder, "schemathesis.toml").write_text(settings)
@@ -64,7 +63,7 @@ with tempfile.TemporaryDirectory() as folder:
     command = [program, "--config-file", "schemathesis.toml", "run", f"{base}/openapi.json", "--checks", ",".join(CHECKS)]
     command += ["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--warnings", "off", "--no-color"]
     environment = {"PYTHONPATH": Path(__file__).parent, "PYTHONDONTWRITEBYTECODE": "1", "SEEN": seen}
-    environment |= {"RECEIVED": received, "FEED": told["feed"], "KEPT": item.headers["Location"].rsplit("/", 1)[1]}
+    environment |= {"RECEIVED": received, "FEED": params["feed"], "KEPT": item.headers["Location"].rsplit("/", 1)[1]}
     environment = os.environ | {name: str(value) for name, value in environment.items()}
     run = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     answers = [line.split(" ", 1) for line in seen.read_text().splitlines()]
@@ -73,7 +72,7 @@ if run.returncode:
     sys.exit(run.stdout)
 operations = {f"{method.upper()} {path}" for path, item in document["paths"].items() for method in METHODS & item.keys()}
 done = {label for status, label in answers if status < "300"}
-# It reads its own description once, before everything else.
+# It reads the description once, before everything else.
 lacking = operations - done - SIGNED - {"GET /openapi.json"}
 assert not lacking, f"never done: {lacking}"
 print(f"{len(operations)} operations")

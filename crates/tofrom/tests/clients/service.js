@@ -1,14 +1,14 @@
-// What the JavaScript clients share: plain HTTPS, what they read and have to find, and the person who is asked.
+// Shared by the JavaScript clients: plain HTTPS, the expected data, and the person who consents.
 'use strict';
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const https = require('node:https');
 
-// What a client has to know, as JSON from standard input.
-const told = JSON.parse(fs.readFileSync(0, 'utf8'));
+// The parameters of a client, as JSON from standard input.
+const params = JSON.parse(fs.readFileSync(0, 'utf8'));
 
-// With a plus sign, with characters that mean something in addresses, beyond ASCII, and empty.
+// With a plus sign, with characters that have a meaning in URLs, beyond ASCII, and empty.
 const AWKWARD = [
   ['count', '7'],
   ['orderby', 'pubDate'],
@@ -18,12 +18,12 @@ const AWKWARD = [
   ['note', "a b+c&d=e%20/?:@!$'()*~;,é✓🎉"],
   ['empty', ''],
 ];
-const COLLECTION = `${told.base}/200909/activity/${told.account}/tofrom`;
+const COLLECTION = `${params.base}/200909/activity/${params.account}/tofrom`;
 
 const encode = (pairs) =>
   pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&');
 
-// Sends exactly that; fetch would refuse a GET with a body. The address goes out as it is written, as far as Node lets it.
+// Sends exactly that; fetch would refuse a GET with a body. The address is sent as written, as far as Node allows it.
 function send(method, address, headers = {}, body = '') {
   const [, host, port, target] = /^https:\/\/([^/:]+):(\d+)(.*)$/.exec(address);
   const length = body ? { 'Content-Length': Buffer.byteLength(body) } : {};
@@ -44,9 +44,9 @@ function identifiers(text) {
   return JSON.parse(text).Activities.Activity.map((activity) => activity.ActivityIdentifier);
 }
 
-// What there is to find, by the account's key.
+// The expected data, read by the account's key.
 async function byKey() {
-  const answer = await send('GET', `${COLLECTION}?${encode(AWKWARD)}`, { ServicePSK: told.key });
+  const answer = await send('GET', `${COLLECTION}?${encode(AWKWARD)}`, { ServicePSK: params.key });
   const found = identifiers(answer.text);
   assert.equal(found.length, 7);
   return found;
@@ -61,12 +61,12 @@ class Person {
   async decide(address, decision = 'allow') {
     let page = await this.visit('GET', address);
     if (page.text.includes('name="password"')) {
-      const form = { oauth_token: hidden(page.text, 'oauth_token'), username: told.account, password: told.password };
-      const signedIn = await this.visit('POST', `${told.base}/oauth/authorize`, form);
+      const form = { oauth_token: hidden(page.text, 'oauth_token'), username: params.account, password: params.password };
+      const signedIn = await this.visit('POST', `${params.base}/oauth/authorize`, form);
       page = await this.visit('GET', signedIn.headers.location);
     }
     const form = { oauth_token: hidden(page.text, 'oauth_token'), csrf: hidden(page.text, 'csrf'), decision };
-    const answer = await this.visit('POST', `${told.base}/oauth/authorize`, form);
+    const answer = await this.visit('POST', `${params.base}/oauth/authorize`, form);
     const shown = /id="verifier"[^>]*>([^<]+)</.exec(answer.text);
     return { location: answer.headers.location, verifier: shown && shown[1] };
   }
@@ -87,4 +87,4 @@ function hidden(html, name) {
   return new RegExp(`name="${name}" value="([^"]+)"`).exec(html)[1];
 }
 
-module.exports = { AWKWARD, COLLECTION, FORM, Person, byKey, encode, identifiers, send, told };
+module.exports = { AWKWARD, COLLECTION, FORM, Person, byKey, encode, identifiers, send, params };

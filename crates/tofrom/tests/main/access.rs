@@ -1,4 +1,4 @@
-//! Who gets in, who sees what, and what nobody learns.
+//! Authentication, visibility, and what no caller may learn.
 
 use super::support::client::read_answer;
 use super::support::demo::Demo;
@@ -25,7 +25,7 @@ pub(super) fn example(path: &str) -> String {
         .replace("{asset}", tofrom::pages::assets::STYLE.name())
 }
 
-/// A new route is guarded, or says openly that it is not.
+/// A new route requires a credential, or is declared open.
 #[test]
 fn every_route_without_credentials_is_401_unless_it_is_open() {
     let demo = Demo::shared();
@@ -36,17 +36,21 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
             let answer = demo.client.send(method, &target, &[], &[]);
             match route.access {
                 Access::Credential => assert_eq!(answer.status, 401, "{method} {target}"),
-                // Without a preference it is for programs; a browser is sent to sign in.
+                // Without a preference the caller counts as a program; a browser is redirected to sign in.
                 Access::PageOrCredential => {
                     assert_eq!(answer.status, 401, "{method} {target}");
                     let page = demo.client.send(method, &target, &[("Accept", "text/html")], &[]);
-                    let wanted = if matches!(method, "GET" | "HEAD") { 303 } else { 405 };
-                    assert_eq!((page.status, page.header("www-authenticate")), (wanted, None), "{method}");
+                    let expected_status = if matches!(method, "GET" | "HEAD") { 303 } else { 405 };
+                    assert_eq!(
+                        (page.status, page.header("www-authenticate")),
+                        (expected_status, None),
+                        "{method}"
+                    );
                 }
-                // A hub that nobody asked finds nothing, and nobody wants what it brings.
+                // An unknown subscription finds nothing, and its notifications are refused.
                 Access::Open if target.starts_with("/websub/") => {
-                    let wanted = if matches!(method, "GET" | "HEAD" | "POST") { 404 } else { 405 };
-                    assert_eq!(answer.status, wanted, "{method} {target}");
+                    let expected_status = if matches!(method, "GET" | "HEAD" | "POST") { 404 } else { 405 };
+                    assert_eq!(answer.status, expected_status, "{method} {target}");
                 }
                 Access::Open if matches!(method, "GET" | "HEAD") => {
                     assert_eq!(answer.status, 200, "{method} {target}")
@@ -54,8 +58,8 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
                 Access::Application if matches!(method, "GET" | "POST") => {
                     assert_eq!(answer.status, 401, "{method} {target}")
                 }
-                // A page sends people to sign in, or refuses as pages do: with a page, and without a challenge that
-                // would make browsers ask.
+                // A page redirects to sign in, or refuses with a page and without a challenge, which would open the
+                // browser's password dialog.
                 Access::Page if matches!(method, "GET" | "HEAD" | "POST") => {
                     assert_eq!(answer.header("www-authenticate"), None, "{method} {target}");
                     if answer.status == 303 {
@@ -113,7 +117,7 @@ fn two_credentials_are_400_even_if_both_are_right() {
 }
 
 #[test]
-fn an_empty_header_of_a_credential_is_none() {
+fn an_empty_credential_header_is_no_credential() {
     let demo = Demo::shared();
     let basic = demo.basic("alice", demo.password("alice"));
     let (no_key, no_login, no_consumer) =
@@ -128,30 +132,30 @@ fn an_empty_header_of_a_credential_is_none() {
 }
 
 #[test]
-fn private_absent_and_impossible_look_alike() {
+fn private_absent_and_invalid_accounts_look_alike() {
     let demo = Demo::shared();
-    let told = |name: &str| {
+    let answer_for = |name: &str| {
         let answer = demo.read("bob", name, "tofrom", "");
         let mut names: Vec<String> = answer.headers.iter().map(|(name, _)| name.clone()).collect();
         names.sort();
         (answer.status, names, answer.json())
     };
-    let absent = told("no-such-account");
+    let absent = answer_for("no-such-account");
     assert_eq!(absent.0, 404);
     for name in ["alice", "-x", "a%20b", "%FF", "a%2Fb", &"a".repeat(65)] {
-        assert_eq!(told(name), absent, "{name}");
+        assert_eq!(answer_for(name), absent, "{name}");
     }
 }
 
 #[test]
-fn public_private_operator() {
+fn visibility_depends_on_public_private_and_operator() {
     let demo = Demo::shared();
     assert_eq!(demo.read("carol", "bob", "tofrom", "").status, 200);
     assert_eq!(demo.read("bob", "alice", "tofrom", "").status, 404);
     assert_eq!(demo.read("ops", "alice", "tofrom", "").ids(), demo.alice("").ids());
     let everything = demo.read("bob", "bob", "from", "count=200").ids();
     let strangers = demo.read("alice", "bob", "from", "count=200").ids();
-    assert!(strangers.len() < everything.len(), "bob has some that are not public");
+    assert!(strangers.len() < everything.len(), "some of bob's activities are not public");
     assert!(strangers.iter().all(|id| everything.contains(id)));
 }
 
@@ -179,17 +183,21 @@ fn header_lines_end_with_cr_and_lf() {
 }
 
 #[test]
-fn a_browser_gets_a_page_where_nothing_is() {
+fn a_browser_gets_an_html_404() {
     let demo = Demo::shared();
     let browser = [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
     for target in ["/no/such/page", "/docs/problems/none", "/assets/none"] {
         let page = demo.client.get(target, &browser);
         assert_eq!((page.status, page.header("cache-control")), (404, Some("no-store")), "{target}");
         assert!(page.header("content-type").unwrap().starts_with("text/html"), "{target}");
-        assert!(page.text().contains(&format!("href=\"{}/\"", demo.client.base)), "a way home");
+        assert!(page.text().contains(&format!("href=\"{}/\"", demo.client.base)), "a link to the start page");
         let problem = demo.client.get(target, &[]);
         assert_eq!((problem.status, problem.header("content-type")), (404, Some("application/problem+json")));
     }
     let problem = demo.client.get("/200909/none", &[browser[0], ("ServicePSK", demo.key("bob"))]);
-    assert_eq!(problem.header("content-type"), Some("application/problem+json"), "the API has no pages");
+    assert_eq!(
+        problem.header("content-type"),
+        Some("application/problem+json"),
+        "the API returns a problem document"
+    );
 }

@@ -14,7 +14,7 @@ fn read(demo: &Demo, id: &str, headers: &[(&str, &str)]) -> Answer {
     demo.client.get(&format!("/activity/{id}"), headers)
 }
 
-/// The newest of what somebody did.
+/// The newest activity of an account.
 fn newest(demo: &Demo, who: &str) -> Value {
     demo.read(who, who, "from", "count=1").activities().remove(0)
 }
@@ -24,7 +24,7 @@ fn id_of(activity: &Value) -> &str {
 }
 
 #[test]
-fn a_program_gets_the_activity_alone_in_the_representation_that_it_asks_for() {
+fn a_program_gets_the_activity_in_the_requested_representation() {
     let demo = Demo::shared();
     let activity = newest(demo, "alice");
     let (id, key) = (id_of(&activity), ("ServicePSK", demo.key("alice")));
@@ -44,7 +44,9 @@ fn a_program_gets_the_activity_alone_in_the_representation_that_it_asks_for() {
         let head = demo.client.send("HEAD", &format!("/activity/{id}"), &[key, ("Accept", kind)], &[]);
         assert_eq!((head.status, head.header("etag"), head.body.len()), (200, Some(tag), 0));
         match kind {
-            "application/json" => assert_eq!(answer.json(), activity, "as in the collection, and bare"),
+            "application/json" => {
+                assert_eq!(answer.json(), activity, "as in the collection, without a wrapper")
+            }
             "application/atom+xml" => {
                 let root = tree::of_xml(&answer.body).name;
                 assert!(root.is("http://www.w3.org/2005/Atom", "entry"), "{root:?}");
@@ -54,7 +56,7 @@ fn a_program_gets_the_activity_alone_in_the_representation_that_it_asks_for() {
         }
     }
     assert!(xml.is_some_and(|root| root.name.is("", "Activity")));
-    // A credential makes it a program's request, also with what a browser accepts.
+    // A credential makes it a program's request, even with a browser's `Accept`.
     for headers in [vec![key], vec![("Authorization", basic.as_str())], vec![key, ("Accept", ACCEPT)]] {
         let answer = read(demo, id, &headers);
         assert_eq!((answer.status, answer.header("content-type")), (200, Some(FOUR[0])), "{headers:?}");
@@ -73,7 +75,7 @@ fn a_program_gets_the_activity_alone_in_the_representation_that_it_asks_for() {
 }
 
 #[test]
-fn without_a_credential_it_is_401_unless_a_page_is_preferred() {
+fn without_a_credential_it_is_401_unless_html_is_preferred() {
     let demo = Demo::shared();
     let own = newest(demo, "alice");
     let mut browser = Browser::new(&demo.client, &demo.client.base);
@@ -114,7 +116,7 @@ fn without_a_credential_it_is_401_unless_a_page_is_preferred() {
 }
 
 #[test]
-fn a_caller_sees_there_what_a_collection_would_show() {
+fn a_caller_sees_the_same_activities_as_in_a_collection() {
     let demo = Demo::shared();
     let status = |who: &str, id: &str| {
         read(demo, id, &[("ServicePSK", demo.key(who)), ("Accept", "application/json")]).status
@@ -126,7 +128,7 @@ fn a_caller_sees_there_what_a_collection_would_show() {
         names.sort();
         (answer.status, names, answer.json())
     };
-    // Alice is private: only what reaches bob is there for him.
+    // Alice is private: bob finds only those of her activities that reach him.
     let reaching = all("bob", "tofrom");
     let mut hidden = 0;
     for id in all("alice", "from").iter().take(30) {
@@ -140,11 +142,12 @@ fn a_caller_sees_there_what_a_collection_would_show() {
     }
     assert!(hidden > 0);
     assert_eq!(absent(UNKNOWN).0, 404);
-    // Bob is public: a stranger sees what his collection shows to strangers, and what reaches them besides.
+    // Bob is public: another reader finds the activities that his collection shows to all, and those that reach the
+    // reader besides.
     let (shown, mine) = (demo.read("ops", "bob", "from", "count=200").ids(), all("carol", "tofrom"));
     let public = demo.read("carol", "bob", "from", "count=200").ids();
     for id in shown.iter().take(60) {
-        let wanted = if public.contains(id) || mine.contains(id) { 200 } else { 404 };
-        assert_eq!(status("carol", id), wanted, "{id}");
+        let expected_status = if public.contains(id) || mine.contains(id) { 200 } else { 404 };
+        assert_eq!(status("carol", id), expected_status, "{id}");
     }
 }

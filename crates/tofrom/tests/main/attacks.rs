@@ -1,8 +1,8 @@
-//! Clients that want the service for themselves: unfinished bodies, bodies for nobody, connections without end.
+//! Denial of service: unfinished bodies, bodies for unknown subscriptions, endless connections.
 
 use super::support::demo::Demo;
+use super::support::folder::Folder;
 use super::support::http2::Target;
-use super::support::world::Folder;
 use axum::body::Bytes;
 use h2::RecvStream;
 use h2::client::ResponseFuture;
@@ -17,29 +17,29 @@ fn address(third: u8, last: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(127, 30, third, last))
 }
 
-/// A demo, and how to reach it by a protocol.
+/// A demo, and a target for one protocol.
 fn attacked(folder: &Folder, protocol: &str) -> (Demo, Target) {
     let demo = Demo::start(folder.path(), &[]);
-    let ca = demo.told["ca_cert"].as_str().unwrap().to_owned();
+    let ca = demo.ready["ca_cert"].as_str().unwrap().to_owned();
     let target = Target::new(demo.client.address, ca.as_ref(), protocol);
     (demo, target)
 }
 
-/// How many reads of bob's page are answered with 200, of so many.
+/// How many of these reads of bob's page are answered with 200.
 async fn answered(target: &Target, key: &str, reads: usize) -> usize {
     let mut requests = target.http2(address(255, 1)).await.unwrap();
     let mut right = 0;
     for _ in 0..reads {
-        let ask = target.request("GET", "/200909/activity/bob/from?count=5", &[("ServicePSK", key)]);
+        let request = target.request("GET", "/200909/activity/bob/from?count=5", &[("ServicePSK", key)]);
         requests = requests.ready().await.unwrap();
-        let (answer, _) = requests.send_request(ask, true).unwrap();
+        let (answer, _) = requests.send_request(request, true).unwrap();
         right += usize::from(answer.await.unwrap().status() == 200);
     }
     right
 }
 
 #[tokio::test]
-async fn thousands_of_unfinished_bodies_keep_no_reader_out() {
+async fn thousands_of_unfinished_bodies_do_not_block_readers() {
     let folder = Folder::new();
     let (demo, target) = attacked(&folder, "h2");
     let headers = [("ServicePSK", demo.key("bob")), ("Content-Type", "application/x-ndjson")];
@@ -49,11 +49,11 @@ async fn thousands_of_unfinished_bodies_keep_no_reader_out() {
         let mut requests = target.http2(address(connection, 1)).await.unwrap();
         for _ in 0..64 {
             requests = requests.ready().await.unwrap();
-            let ask = target.request("POST", "/200909/activity/bob/from", &headers);
-            held.push(requests.send_request(ask, false).unwrap());
+            let request = target.request("POST", "/200909/activity/bob/from", &headers);
+            held.push(requests.send_request(request, false).unwrap());
         }
     }
-    assert_eq!(held.len(), 4_224, "more than there are request slots");
+    assert_eq!(held.len(), 4_224, "more bodies than request slots");
     let began = Instant::now();
     assert_eq!(answered(&target, demo.key("bob"), 100).await, 100);
     let (took, more) = (began.elapsed(), demo.resident_bytes().saturating_sub(before));
@@ -72,9 +72,10 @@ async fn bodies_for_unknown_subscriptions_are_refused_unread() {
         [target.http2(address(0, 2)).await.unwrap(), target.http2(address(0, 2)).await.unwrap()];
     for number in 0..100 {
         let mut requests = connections[number % 2].clone().ready().await.unwrap();
-        let ask = target.request("POST", &format!("/websub/{number:032x}"), &[("Content-Length", "5242880")]);
-        let (answer, mut body) = requests.send_request(ask, false).unwrap();
-        // As much as the windows take; the rest waits in this process.
+        let request =
+            target.request("POST", &format!("/websub/{number:032x}"), &[("Content-Length", "5242880")]);
+        let (answer, mut body) = requests.send_request(request, false).unwrap();
+        // As much as the flow-control windows take; the rest waits in this process.
         body.send_data(Bytes::from(vec![b'x'; 5 << 20]), false).unwrap();
         sent.push((answer, body));
     }
@@ -93,7 +94,7 @@ async fn status(answer: ResponseFuture) -> u16 {
 }
 
 #[tokio::test]
-async fn one_account_has_a_share_of_the_bytes_under_way() {
+async fn one_account_has_a_limited_share_of_the_body_bytes_in_flight() {
     let folder = Folder::new();
     let (demo, target) = attacked(&folder, "h2");
     let post = async |user: &str, mebibytes: usize, end: bool| {
@@ -102,7 +103,7 @@ async fn one_account_has_a_share_of_the_bytes_under_way() {
         let headers = [("ServicePSK", demo.key(user)), ("Content-Type", "application/x-ndjson")];
         let (answer, mut body) =
             requests.send_request(target.request("POST", &path, &headers), false).unwrap();
-        // Blank lines are no activities.
+        // Blank lines are not activities.
         body.send_data(Bytes::from(vec![b'\n'; mebibytes << 20]), end).unwrap();
         (requests, answer, body)
     };
@@ -112,7 +113,7 @@ async fn one_account_has_a_share_of_the_bytes_under_way() {
     let (_second, answer, _more) = post("bob", 3, true).await;
     assert_eq!(status(answer).await, 429, "6 and 3 MiB are more than 8");
     let (_third, answer, _more) = post("carol", 3, true).await;
-    assert_eq!(status(answer).await, 200, "another account has a share of its own");
+    assert_eq!(status(answer).await, 200, "another account has its own share");
 }
 
 #[tokio::test]
@@ -145,15 +146,15 @@ async fn a_caller_is_authenticated_before_the_body_is_read() {
         line.write_all(header.as_bytes()).await.unwrap();
         let mut start = [0; 12];
         line.read_exact(&mut start).await.unwrap();
-        assert_eq!(&start, b"HTTP/1.1 401", "no byte of the body came");
+        assert_eq!(&start, b"HTTP/1.1 401", "answered before the body");
     }
 }
 
 #[tokio::test]
-async fn one_address_has_256_connections() {
+async fn one_address_may_have_256_connections() {
     let folder = Folder::new();
     let (demo, target) = attacked(&folder, "http/1.1");
-    let ask = format!(
+    let request = format!(
         "GET /200909/whoami HTTP/1.1\r\nHost: x\r\nServicePSK: {}\r\nContent-Length: 0\r\n\r\n",
         demo.key("bob")
     );
@@ -163,7 +164,7 @@ async fn one_address_has_256_connections() {
     }
     assert!(target.connect(address(0, 6)).await.is_err(), "the 257th is closed");
     let mut other = target.connect(address(0, 7)).await.expect("another address has its own count");
-    other.write_all(ask.as_bytes()).await.unwrap();
+    other.write_all(request.as_bytes()).await.unwrap();
     let mut start = [0; 12];
     other.read_exact(&mut start).await.unwrap();
     assert_eq!(&start, b"HTTP/1.1 200");

@@ -1,16 +1,16 @@
-//! Pictures of accounts, and what nobody learns from them.
+//! Avatars, and what no caller may learn from them.
 
 use super::program::succeed;
 use super::support::client::Answer;
 use super::support::demo::Demo;
-use super::support::world::Folder;
+use super::support::folder::Folder;
 use model::{AccountName, Picture, Version};
 use store::sqlite::{Options, SqliteStore};
 use store::{Accounts, Store};
 
 const SENT: [&[u8]; 3] = [b"small", b"medium", b"large"];
 
-/// Every header that could tell two answers apart.
+/// Every header that could distinguish two answers.
 fn headers(answer: &Answer) -> [Option<&str>; 5] {
     ["content-type", "cache-control", "content-security-policy", "vary", "content-disposition"]
         .map(|name| answer.header(name))
@@ -27,7 +27,7 @@ async fn give_pictures(folder: &Folder, names: &[&str]) {
 }
 
 #[test]
-fn a_picture_is_shown_of_public_accounts_only() {
+fn avatars_are_shown_of_public_accounts_only() {
     let folder = Folder::new();
     let demo = Demo::start(folder.path(), &[]);
     for (name, shown) in [

@@ -1,17 +1,17 @@
-//! The service on a cluster. `scripts/engines up` starts the engines and says where they are; where nobody says so,
+//! The service on a cluster. `scripts/engines up` starts the engines and prints their addresses. Without addresses
 //! the tests are skipped.
 //!
-//! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, with commas between
+//! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, separated by commas
 //! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the log's servers and their monitors, likewise
-//! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` unless told otherwise; streams are named after it
+//! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` by default; streams are named after it
 
+mod delivery;
 mod demo;
-mod law;
 mod lost_log;
 mod processes;
 mod same_page;
 
-use super::delivery::ground::insist;
+use super::delivery::test_bed::with_retries;
 use std::sync::LazyLock;
 use std::time::Duration;
 use store::cql::{Nodes, apply_schema};
@@ -19,11 +19,11 @@ use store::jetstream::Servers;
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
 
-/// The connections live here.
+/// Runtime of the connections.
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap());
 
-/// Where the engines are.
+/// The addresses of the engines.
 #[derive(Clone)]
 pub(crate) struct Engines {
     pub(crate) nodes: Nodes,
@@ -31,7 +31,7 @@ pub(crate) struct Engines {
 }
 
 impl Engines {
-    /// The same with a log of its own.
+    /// The same engines with a separate log.
     pub(crate) fn on_stream(&self, name: &str) -> Engines {
         let stream = format!("{}_{name}", self.nodes.keyspace);
         Engines { servers: Servers { stream, ..self.servers.clone() }, ..self.clone() }
@@ -50,23 +50,23 @@ pub(crate) fn engines() -> Option<Engines> {
         monitor: listed("TOFROM_TEST_NATS_MONITOR").unwrap_or_default(),
         stream: keyspace.clone(),
         ack_wait: Duration::from_secs(5),
-        // The servers keep as much free for each stream.
+        // The servers reserve this much space for each stream.
         max_bytes: 16 << 20,
     };
     let nodes = Nodes { nodes: listed("TOFROM_TEST_CQL")?, datacenter: "datacenter1".to_owned(), keyspace };
     Some(Engines { nodes, servers })
 }
 
-/// Makes the tables of a keyspace. Never two at once: Cassandra's nodes may come to different schemas then, and not agree
-/// for minutes.
+/// Creates the tables of a keyspace, never two concurrently: Cassandra's nodes may then disagree about the schema for
+/// minutes.
 pub(crate) async fn make_tables(nodes: &Nodes) {
     static ALONE: Mutex<()> = Mutex::const_new(());
     let _alone = ALONE.lock().await;
-    insist(async || apply_schema(nodes, &mut |_| ()).await).await;
+    with_retries(async || apply_schema(nodes, &mut |_| ()).await).await;
 }
 
-/// The engines with their tables, if there are any.
-#[allow(clippy::print_stdout, reason = "a test that did not run says so")]
+/// The engines with their tables, if the environment names any.
+#[allow(clippy::print_stdout, reason = "a skipped test prints the reason")]
 fn prepared() -> Option<Engines> {
     static ENGINES: LazyLock<Option<Engines>> = LazyLock::new(|| {
         let engines = engines()?;
@@ -74,7 +74,7 @@ fn prepared() -> Option<Engines> {
         Some(engines)
     });
     if ENGINES.is_none() {
-        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
+        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS are not set");
     }
     ENGINES.clone()
 }

@@ -1,20 +1,20 @@
-//! A whole service moves to another store, and nobody who reads can tell.
+//! A whole service moves to another store, and readers see no difference.
 //!
-//! The test with a cluster needs the engines that `scripts/engines up` starts and says where they are; where nobody says
-//! so, it is skipped. It makes a keyspace of its own each time.
+//! The test with a cluster needs the engines that `scripts/engines up` starts and whose addresses it prints; it is
+//! skipped without them. It creates a new keyspace each time.
 
-mod place;
-mod same;
+mod compare;
+mod location;
 
 use super::support::demo::BINARY;
-use super::support::world::World;
+use super::support::random_data::RandomData;
+use location::ServiceLocation;
 use model::{AccessToken, Account, Application, Key, KeyId, Millis, Picture, Scopes, SourceId, Uid, Version};
-use place::Place;
 use std::process::Command;
 use store::{Accounts, Connection, Copying, Credentials, Log, NewAccount, Source, Store, Work};
 
-/// Runs the command; gives what it says, in the end or of what is wrong.
-fn copy(from: &Place, to: &Place) -> Result<String, String> {
+/// Runs the command; returns its output, or its error.
+fn copy(from: &ServiceLocation, to: &ServiceLocation) -> Result<String, String> {
     let output = Command::new(BINARY)
         .args(["copy", "--from"])
         .arg(from.settings())
@@ -23,12 +23,13 @@ fn copy(from: &Place, to: &Place) -> Result<String, String> {
         .env_remove("TOFROM_SECRET_KEYS")
         .output()
         .unwrap();
-    let said =
+    let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if output.status.success() { Ok(said) } else { Err(said) }
+    if output.status.success() { Ok(text) } else { Err(text) }
 }
 
-/// A source that everybody is connected to, one for each account, and connections that were removed or moved on.
+/// A source that all accounts are connected to, one source for each account, and connections that were removed or
+/// moved.
 async fn connect(store: &dyn Store, accounts: &[Account]) {
     let source = |number: u8, due| Source {
         id: SourceId([number; 16]),
@@ -40,13 +41,13 @@ async fn connect(store: &dyn Store, accounts: &[Account]) {
     let shared = source(63, Some(Millis(1_000)));
     assert!(store.replace_source(None, &shared).await.unwrap());
     for (number, account) in (0..).zip(accounts) {
-        let own = source(number, (number % 2 == 0).then_some(Millis(i64::MAX / 2)));
-        assert!(store.replace_source(None, &own).await.unwrap());
+        let own_source = source(number, (number % 2 == 0).then_some(Millis(i64::MAX / 2)));
+        assert!(store.replace_source(None, &own_source).await.unwrap());
         for (name, source, version, removed) in [
             ("everybody", shared.id, 1, false),
             ("mine", shared.id, 1, false),
-            ("mine", own.id, 2, false),
-            ("no-more", own.id, 7, true),
+            ("mine", own_source.id, 2, false),
+            ("no-more", own_source.id, 7, true),
         ] {
             let (owner, name, version) = (account.uid, name.to_owned(), Version(version));
             let connection = Connection { owner, name, version, source, removed, state: vec![number] };
@@ -57,28 +58,28 @@ async fn connect(store: &dyn Store, accounts: &[Account]) {
     }
 }
 
-/// A service of some people who do, change, delete and remove things, with keys, an application, access tokens and
+/// A service whose accounts write, change, delete and remove activities, with keys, an application, access tokens and
 /// connections.
-async fn origin(seed: u64) -> Place {
-    let mut world = World::new(seed, 12).await;
+async fn origin(seed: u64) -> ServiceLocation {
+    let mut data = RandomData::new(seed, 12).await;
     for number in 0..240 {
-        world.happen().await;
+        data.write_random().await;
         if number % 12 == 0 {
-            world.remove().await;
+            data.remove().await;
         }
     }
-    let gone = world.accounts.last().unwrap();
-    let gone_now = Account { removed: true, version: Version(gone.version.0 + 1), ..gone.clone() };
-    assert!(world.store.replace_account(gone.version, &gone_now).await.unwrap());
-    let [first, ..] = world.accounts.as_mut_slice() else { panic!("there are accounts") };
+    let removed = data.accounts.last().unwrap();
+    let gone_now = Account { removed: true, version: Version(removed.version.0 + 1), ..removed.clone() };
+    assert!(data.store.replace_account(removed.version, &gone_now).await.unwrap());
+    let [first, ..] = data.accounts.as_mut_slice() else { panic!("no accounts") };
     let before = first.version;
     *first = Account { disabled: true, version: Version(before.0 + 1), ..first.clone() };
-    assert!(world.store.replace_account(before, first).await.unwrap());
+    assert!(data.store.replace_account(before, first).await.unwrap());
     let sizes = [vec![1], vec![2; 2_000], vec![3; 30_000]];
-    world.store.put_picture(first.uid, &Picture { version: Version(9), sizes }).await.unwrap();
-    let told: Vec<_> = world.store.pending(10).await.unwrap().iter().map(|task| task.position).collect();
-    world.store.acknowledge(&told, &[]).await.unwrap();
-    for (number, account) in (0..).zip(&world.accounts) {
+    data.store.put_picture(first.uid, &Picture { version: Version(9), sizes }).await.unwrap();
+    let pending: Vec<_> = data.store.pending(10).await.unwrap().iter().map(|task| task.position).collect();
+    data.store.acknowledge(&pending, &[]).await.unwrap();
+    for (number, account) in (0..).zip(&data.accounts) {
         let at = Millis(1_000 + number);
         let (used, revoked) =
             ((number % 2 == 0).then_some(at), (number % 3 == 0).then_some(Millis(at.0 + 1)));
@@ -93,10 +94,10 @@ async fn origin(seed: u64) -> Place {
             revoked,
             used,
         };
-        world.store.add_key(&key).await.unwrap();
+        data.store.add_key(&key).await.unwrap();
         let token = AccessToken {
             key: format!("tft_{number}"),
-            sealed_secret: place::sealed(&format!("access-token-secret tft_{number}")),
+            sealed_secret: location::sealed(&format!("access-token-secret tft_{number}")),
             consumer: "tfc_app".to_owned(),
             owner: account.uid,
             epoch: 2,
@@ -107,12 +108,12 @@ async fn origin(seed: u64) -> Place {
             used,
         };
         if number < 4 {
-            world.store.copy_token(&token).await.unwrap();
+            data.store.copy_token(&token).await.unwrap();
         }
     }
     let application = Application {
         key: "tfc_app".to_owned(),
-        sealed_secret: place::sealed("application-secret tfc_app"),
+        sealed_secret: location::sealed("application-secret tfc_app"),
         name: "Photo wall".to_owned(),
         callback: "https://wall.example.org/back".to_owned(),
         rsa_key: None,
@@ -120,15 +121,15 @@ async fn origin(seed: u64) -> Place {
         removed: Some(Millis(6)),
         owner: Some(Uid(1)),
     };
-    world.store.add_application(&application).await.unwrap();
-    connect(world.store.as_ref(), &world.accounts).await;
-    world.store.set_once("tag-host", "feed.example").await.unwrap();
-    let place = Place::folder();
-    world.store.backup(&place.folder_path().join("tofrom.db"), |_, _| {}).await.unwrap();
+    data.store.add_application(&application).await.unwrap();
+    connect(data.store.as_ref(), &data.accounts).await;
+    data.store.set_once("tag-host", "feed.example").await.unwrap();
+    let place = ServiceLocation::folder();
+    data.store.backup(&place.folder_path().join("tofrom.db"), |_, _| {}).await.unwrap();
     place
 }
 
-/// The name of somebody who is gone is not given again, and numbers go on.
+/// The name of a removed account is not given again, and account numbers continue.
 async fn names_stay_taken(target: &dyn Copying) {
     let taken = target.every_account(None, 1).await.unwrap().remove(0);
     let new = |name| NewAccount {
@@ -146,32 +147,32 @@ async fn names_stay_taken(target: &dyn Copying) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn from_one_machine_to_another() {
-    let (from, to) = (origin(7_000).await, Place::folder());
-    let said = copy(&from, &to).unwrap();
-    assert!(said.contains("12 accounts, "), "{said}");
+    let (from, to) = (origin(7_000).await, ServiceLocation::folder());
+    let output = copy(&from, &to).unwrap();
+    assert!(output.contains("12 accounts, "), "{output}");
     let (source, target) = (from.open().await, to.open().await);
-    same::assert_same(&source, &target).await;
+    compare::assert_same(&source, &target).await;
     names_stay_taken(target.as_ref()).await;
-    let said = copy(&from, &to).unwrap();
-    assert!(said.contains("nothing to do"), "{said}");
+    let output = copy(&from, &to).unwrap();
+    assert!(output.contains("nothing to do"), "{output}");
 
-    // What comes then comes after everything that the source had.
+    // New positions come after all positions of the source.
     let last = source.floor().await.unwrap();
     let next = target.append(&Work::Account { uid: Uid(1), after: None }).await.unwrap();
     assert!(next > last && next > target.oldest(Millis(0)).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_that_was_stopped_goes_on() {
-    let (from, to) = (origin(7_001).await, Place::folder());
+async fn a_stopped_copy_continues() {
+    let (from, to) = (origin(7_001).await, ServiceLocation::folder());
     copy(&from, &to).unwrap();
     let target = to.open().await;
     let done = target.copy_progress().await.unwrap().unwrap();
-    // As if it had been stopped after the third account.
+    // As if the copy had been stopped after the third account.
     let third = target.every_account(None, 3).await.unwrap().pop().unwrap().uid.0;
-    let mut noted: serde_json::Value = serde_json::from_str(&done).unwrap();
-    (noted["done"], noted["finished"]) = (third.into(), false.into());
-    target.set_copy_progress(&noted.to_string()).await.unwrap();
+    let mut progress: serde_json::Value = serde_json::from_str(&done).unwrap();
+    (progress["done"], progress["finished"]) = (third.into(), false.into());
+    target.set_copy_progress(&progress.to_string()).await.unwrap();
     let served = Command::new(BINARY)
         .args(["serve", "--config"])
         .arg(to.settings())
@@ -179,35 +180,35 @@ async fn a_copy_that_was_stopped_goes_on() {
         .envs([("TOFROM_PROXY__LISTEN", "127.0.0.1:0"), ("TOFROM_PROXY__TRUSTED", "127.0.0.1")])
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&served.stderr);
-    assert!(!served.status.success() && said.contains("a copy into this store is incomplete"), "{said}");
+    let output = String::from_utf8_lossy(&served.stderr);
+    assert!(!served.status.success() && output.contains("a copy into this store is incomplete"), "{output}");
 
-    let said = copy(&from, &to).unwrap();
-    assert!(said.contains("9 accounts, "), "{said}");
-    same::assert_same(&from.open().await, &target).await;
+    let output = copy(&from, &to).unwrap();
+    assert!(output.contains("9 accounts, "), "{output}");
+    compare::assert_same(&from.open().await, &target).await;
     assert_eq!(target.copy_progress().await.unwrap(), Some(done));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_not_be_copied() {
-    let (from, to) = (origin(7_002).await, Place::folder());
-    let complaint = |to: &Place, said: &str| {
+async fn unusable_sources_and_targets_are_refused() {
+    let (from, to) = (origin(7_002).await, ServiceLocation::folder());
+    let assert_refused = |to: &ServiceLocation, output: &str| {
         let text = copy(&from, to).unwrap_err();
-        assert!(text.contains(said) && text.lines().count() == 1, "{text:?} does not say {said:?}");
+        assert!(text.contains(output) && text.lines().count() == 1, "{text:?} does not say {output:?}");
     };
-    std::fs::write(to.folder_path().join("secret.key"), place::OTHER_KEY).unwrap();
-    complaint(&to, "--to has different secret_keys than the source");
+    std::fs::write(to.folder_path().join("secret.key"), location::OTHER_KEY).unwrap();
+    assert_refused(&to, "--to has different secret_keys than the source");
     std::fs::remove_file(to.folder_path().join("secret.key")).unwrap();
-    complaint(&to, "--to has no secret_keys");
-    complaint(&from, "the target is not empty");
+    assert_refused(&to, "--to has no secret_keys");
+    assert_refused(&from, "the target is not empty");
 
-    let (source, to) = (from.open().await, Place::folder());
+    let (source, to) = (from.open().await, ServiceLocation::folder());
     let at = source.append(&Work::Account { uid: Uid(1), after: None }).await.unwrap();
-    complaint(&to, "still has pending deliveries");
+    assert_refused(&to, "still has pending deliveries");
     source.acknowledge(&[at], &[]).await.unwrap();
     copy(&from, &to).unwrap();
 
-    let nowhere = Place::folder();
+    let nowhere = ServiceLocation::folder();
     assert!(copy(&nowhere, &to).unwrap_err().contains("--from: no store in"));
     let both =
         Command::new(BINARY).args(["copy", "--from", "a", "--to", "b", "--data", "c"]).output().unwrap();
@@ -216,17 +217,17 @@ async fn what_can_not_be_copied() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn to_a_cluster_and_back() {
-    let Some(cluster) = Place::cluster().await else {
-        eprintln!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
+    let Some(cluster) = ServiceLocation::cluster().await else {
+        eprintln!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS are not set");
         return;
     };
-    let (from, back) = (origin(7_003).await, Place::folder());
+    let (from, back) = (origin(7_003).await, ServiceLocation::folder());
     copy(&from, &cluster).unwrap();
     let (source, target) = (from.open().await, cluster.open().await);
-    same::assert_same(&source, &target).await;
+    compare::assert_same(&source, &target).await;
     names_stay_taken(target.as_ref()).await;
     copy(&cluster, &back).unwrap();
     let end = back.open().await;
-    same::assert_same(&target, &end).await;
-    same::assert_same(&source, &end).await;
+    compare::assert_same(&target, &end).await;
+    compare::assert_same(&source, &end).await;
 }

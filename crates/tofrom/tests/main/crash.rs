@@ -1,9 +1,9 @@
-//! `kill -9` in the middle of an import: every line that was acknowledged is there once, and the store is whole.
+//! `kill -9` during an import: every acknowledged line is stored once, and the store is consistent.
 
 use super::program::succeed;
 use super::support::chance::Chance;
 use super::support::demo::BINARY;
-use super::support::world::Folder;
+use super::support::folder::Folder;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ const KILLS: usize = 20;
 const LINES: usize = 4_000;
 
 #[test]
-fn what_was_acknowledged_is_there_once() {
+fn every_acknowledged_line_is_stored_once() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
     let lines: Vec<String> = (0..LINES)
@@ -36,16 +36,16 @@ fn what_was_acknowledged_is_there_once() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // Slowly enough to be killed in the middle, and every time from the start.
+        // Slow enough to be killed in the middle, and from the start each time.
         let mut input = import.stdin.take().unwrap();
         let sent: Vec<String> = lines.iter().take(200 + chance.below(LINES - 200)).cloned().collect();
         let feeding = std::thread::spawn(move || sent.iter().try_for_each(|line| writeln!(input, "{line}")));
         let until = 1 + chance.below(150);
         for (number, line) in BufReader::new(import.stdout.take().unwrap()).lines().take(until).enumerate() {
-            let Ok(told) = serde_json::from_str::<serde_json::Value>(&line.unwrap()) else { break };
-            let id = told["ActivityIdentifier"].as_str().unwrap().to_owned();
+            let Ok(result) = serde_json::from_str::<serde_json::Value>(&line.unwrap()) else { break };
+            let id = result["ActivityIdentifier"].as_str().unwrap().to_owned();
             let before = acknowledged.insert(number, id.clone());
-            assert!(before.is_none_or(|before| before == id), "line {number} became another activity");
+            assert!(before.is_none_or(|before| before == id), "line {number} became a different activity");
         }
         import.kill().unwrap();
         import.wait().unwrap();
@@ -58,7 +58,7 @@ fn what_was_acknowledged_is_there_once() {
         let activity: serde_json::Value = serde_json::from_str(line).unwrap();
         *times.entry(activity["SourceId"].as_str().unwrap().to_owned()).or_default() += 1;
     }
-    assert!(times.values().all(|times| *times == 1), "something is there twice");
+    assert!(times.values().all(|times| *times == 1), "an activity is stored twice");
     let lost: Vec<_> =
         acknowledged.keys().filter(|number| !times.contains_key(&number.to_string())).collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");

@@ -1,109 +1,115 @@
-//! The law of delivery: whatever happens in whatever order, and whatever breaks meanwhile, in the end every collection
-//! has exactly what belongs there, and whoever polled or watched has been told of it, without a hole and without a repeat.
+//! The delivery property: after any sequence of writes, follows and faults, every collection holds exactly the
+//! activities that belong to it, and every poller and stream has received each of them without a gap and without a
+//! repeat.
 //!
-//! A test is a list of steps: people write, edit, delete and follow, workers do tasks in any order and crash in the
-//! middle, writes land long after everybody gave them up, and clients look now and then. `people` does what people do
-//! and `learning` finds out what became of it, `work` does what workers do, `looks` what clients do. `naive` says what
-//! ought to be, by looking at everything there is. At the end all faults stop, everything is delivered, and `verdict`
-//! compares.
+//! A test is a list of steps: accounts write, edit, delete and follow, workers execute tasks in any order and crash,
+//! writes land long after their callers timed out, and clients read now and then. `actions` performs the accounts'
+//! actions and `reconcile` finds out whether they took effect. `workers` drives the workers and `reads` the clients.
+//! `naive_model` computes the expected collections from all known states. At the end all faults stop, everything is
+//! delivered, and `final_checks` compares.
 //!
-//! The steps come from a seed, and times come from the steps. Identifiers are made by the service, but no two
-//! activities are received in the same millisecond, so that what is random in them decides nothing: a seed always
-//! gives the same, but for the order in which a worker ends what it does at once. A sequence that fails is shortened as
-//! far as it still does, and printed with its seed.
+//! Steps come from a seed, and times come from the steps. The service creates identifiers, but no two activities are
+//! received in the same millisecond, so their random part decides nothing. A seed therefore reproduces its sequence,
+//! except for the order in which a worker finishes concurrent tasks. A failing sequence is shrunk and printed with its
+//! seed.
 
+mod actions;
 mod clients;
 mod failures;
-pub(crate) mod ground;
-mod learning;
-mod looks;
-pub(crate) mod naive;
-mod people;
+pub(crate) mod final_checks;
+pub(crate) mod naive_model;
+mod reads;
+mod reconcile;
 mod scenarios;
 pub(crate) mod seeds;
 pub(crate) mod sequence;
-mod shorten;
+mod shrink;
 pub(crate) mod steps;
-pub(crate) mod verdict;
-mod work;
+pub(crate) mod test_bed;
+mod workers;
 
-use ground::Place;
 use seeds::Seeds;
 use sequence::Sequence;
 use std::sync::Mutex;
+use test_bed::Backend;
 
-/// How many sequences are tried, unless `DELIVERY_SEQUENCES` says otherwise.
+/// Number of sequences. `DELIVERY_SEQUENCES` overrides it.
 const SEQUENCES: u64 = 500;
 
-/// Many sequences, on all cores.
+/// Random sequences, on all cores.
 #[test]
-fn whatever_happens_everything_is_delivered_once() {
+fn every_activity_is_delivered_once() {
     try_all(Sequence::random);
 }
 
-/// The same where accounts change over to being pulled and back, and fall asleep and return, all the time.
+/// The same while accounts keep switching between push and pull and between dormant and active.
 #[test]
-fn by_whichever_way_everything_is_delivered_once() {
-    try_all(Sequence::crossing);
+fn every_activity_is_delivered_once_while_fanout_modes_change() {
+    try_all(Sequence::switching_modes);
 }
 
 fn try_all(sequence: fn(u64, i64) -> Sequence) {
-    let trial = Trial::of(setting("DELIVERY_SEQUENCES").unwrap_or(SEQUENCES), sequence);
+    let runner = SequenceRunner::of(env_number("DELIVERY_SEQUENCES").unwrap_or(SEQUENCES), sequence);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                runtime.block_on(trial.run_on(Place::File));
+                runtime.block_on(runner.run_on(Backend::File));
             });
         }
     });
-    trial.judge();
+    runner.finish();
 }
 
-pub(crate) fn setting(name: &str) -> Option<u64> {
+pub(crate) fn env_number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect(name))
 }
 
-/// Sequences one after the other, for any number of hands. `DELIVERY_SEED` is the first seed; with
-/// `DELIVERY_REPORTS` more than one that fails is told of before the test ends.
-pub(crate) struct Trial {
+/// Runs sequences one after the other, shared by any number of threads. `DELIVERY_SEED` is the first seed. With
+/// `DELIVERY_REPORTS` the test collects that many failures before it ends.
+pub(crate) struct SequenceRunner {
     seeds: Seeds,
-    wanted: u64,
+    max_reports: u64,
     sequence: fn(u64, i64) -> Sequence,
     reports: Mutex<Vec<String>>,
 }
 
-impl Trial {
-    pub(crate) fn of(sequences: u64, sequence: fn(u64, i64) -> Sequence) -> Trial {
-        let first = setting("DELIVERY_SEED").unwrap_or(0);
-        let wanted = setting("DELIVERY_REPORTS").unwrap_or(1);
-        Trial { seeds: Seeds::new(first, sequences), wanted, sequence, reports: Mutex::default() }
+impl SequenceRunner {
+    pub(crate) fn of(sequences: u64, sequence: fn(u64, i64) -> Sequence) -> SequenceRunner {
+        let first = env_number("DELIVERY_SEED").unwrap_or(0);
+        let max_reports = env_number("DELIVERY_REPORTS").unwrap_or(1);
+        SequenceRunner {
+            seeds: Seeds::new(first, sequences),
+            max_reports,
+            sequence,
+            reports: Mutex::default(),
+        }
     }
 
-    /// Runs sequences as long as there are any.
-    pub(crate) async fn run_on(&self, place: Place) {
-        let mut ground = place.ground().await;
+    /// Runs sequences until the seeds are used up.
+    pub(crate) async fn run_on(&self, backend: Backend) {
+        let mut bed = backend.test_bed().await;
         while let Some(seed) = self.next() {
-            let sequence = (self.sequence)(seed, place.first());
-            let came = place.judge(ground, async |ground, _| sequence.run(ground).await).await;
-            ground = match came {
-                Ok((ground, ())) => ground,
+            let sequence = (self.sequence)(seed, backend.first());
+            let outcome = backend.try_run(bed, async |bed, _| sequence.run(bed).await).await;
+            bed = match outcome {
+                Ok((bed, ())) => bed,
                 Err(why) => {
-                    let report = shorten::report(&sequence, &why, place).await;
+                    let report = shrink::report(&sequence, &why, backend).await;
                     self.reports.lock().unwrap().push(report);
-                    place.ground().await
+                    backend.test_bed().await
                 }
             };
         }
     }
 
     fn next(&self) -> Option<u64> {
-        let enough = self.reports.lock().unwrap().len() as u64 >= self.wanted;
+        let enough = self.reports.lock().unwrap().len() as u64 >= self.max_reports;
         if enough { None } else { self.seeds.next() }
     }
 
-    pub(crate) fn judge(self) {
+    pub(crate) fn finish(self) {
         self.seeds.tried();
         let reports = self.reports.into_inner().unwrap();
         assert!(reports.is_empty(), "{}", reports.join("\n"));

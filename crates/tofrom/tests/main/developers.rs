@@ -1,4 +1,4 @@
-//! What developers get: the description at `/openapi.json`, the page at `/docs`, and the form that tries a read.
+//! The developer pages: the description at `/openapi.json`, the page at `/docs`, and the form that tries a read.
 
 use super::support::browser::{Browser, Page};
 use super::support::client::Answer;
@@ -18,7 +18,7 @@ fn description() -> Value {
     answer.json()
 }
 
-/// An address that such a path stands for, of an account that nobody has: whatever is sent there does nothing.
+/// An address for the path, of an account that does not exist, so that no request has an effect.
 fn example(path: &str) -> String {
     path.replace("{user}", "no-such-account")
         .replace("{service}", "Flickr")
@@ -30,7 +30,7 @@ fn example(path: &str) -> String {
 }
 
 #[test]
-fn the_description_may_be_kept_and_compressed() {
+fn the_description_is_cacheable_and_compressed() {
     let demo = Demo::shared();
     let plain = demo.client.get("/openapi.json", &[]);
     assert_eq!(plain.header("cache-control"), Some("public, max-age=3600"));
@@ -42,18 +42,23 @@ fn the_description_may_be_kept_and_compressed() {
 }
 
 #[test]
-fn every_address_takes_the_methods_that_are_described_and_no_other() {
+fn every_address_accepts_exactly_the_described_methods() {
     let demo = Demo::shared();
     let key = [("ServicePSK", demo.key("ops"))];
     for (path, item) in description()["paths"].as_object().unwrap() {
-        let told: BTreeSet<String> =
+        let described: BTreeSet<String> =
             item.as_object().unwrap().keys().map(|name| name.to_uppercase()).collect();
         for method in METHODS {
             let answer = demo.client.send(method, &example(path), &key, &[]);
-            assert_eq!(answer.status != 405, told.contains(method), "{method} {path}: {}", answer.status);
+            assert_eq!(
+                answer.status != 405,
+                described.contains(method),
+                "{method} {path}: {}",
+                answer.status
+            );
             if answer.status == 405 {
                 let allowed = answer.header("allow").unwrap().split(", ").map(str::to_owned);
-                assert_eq!(allowed.collect::<BTreeSet<_>>(), told, "{path}");
+                assert_eq!(allowed.collect::<BTreeSet<_>>(), described, "{path}");
             }
         }
     }
@@ -90,10 +95,10 @@ fn visit(browser: &mut Browser, target: &str) -> Page {
     browser.visit(&format!("{}{target}", Demo::shared().client.base))
 }
 
-/// Nothing on the page that its policy would not let through, no anchor twice, no link into the void.
+/// Everything on the page passes its policy, no anchor occurs twice, no link is broken.
 fn check_page(answer: &Answer) {
     let page = answer.text();
-    assert_eq!(answer.header("cache-control"), Some("no-store"), "it differs for who is signed in");
+    assert_eq!(answer.header("cache-control"), Some("no-store"), "it depends on the session");
     for inline in ["<style", " style=", " onclick", "javascript:"] {
         assert!(!page.contains(inline), "{inline}");
     }
@@ -104,12 +109,12 @@ fn check_page(answer: &Answer) {
     let once: BTreeSet<&str> = ids.iter().copied().collect();
     assert_eq!(once.len(), ids.len(), "{ids:?}");
     for anchor in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
-        assert!(once.contains(anchor), "nothing is at #{anchor}");
+        assert!(once.contains(anchor), "no element with the id {anchor}");
     }
 }
 
 #[test]
-fn the_page_tells_of_every_operation_and_problem() {
+fn the_page_documents_every_operation_and_problem() {
     let demo = Demo::shared();
     let stranger = demo.client.get("/docs", &[]);
     let person = visit(&mut signed_in("alice"), "/docs").answer;
@@ -137,7 +142,7 @@ fn the_page_tells_of_every_operation_and_problem() {
 }
 
 #[test]
-fn a_read_can_be_tried() {
+fn a_read_can_be_tried_on_the_page() {
     let demo = Demo::shared();
     let mut alice = signed_in("alice");
     let page = visit(&mut alice, "/docs/try?collection=from&type=photo&verb=&count=1&format=json");
@@ -150,16 +155,16 @@ fn a_read_can_be_tried() {
     assert_eq!(page.element("status").as_deref(), Some("200 OK"));
     let shown: Value = serde_json::from_str(&page.element("body").unwrap()).unwrap();
     let read = demo.read("alice", "alice", "from", "type=photo&count=1");
-    assert_eq!(shown, read.json(), "as a program gets it");
+    assert_eq!(shown, read.json(), "the same as a program gets");
     assert!(page.element("body").unwrap().lines().count() > 10, "and legible");
-    let said: Vec<(&str, bool)> = ["etag", "link", "content-type"]
+    let shown_headers: Vec<(&str, bool)> = ["etag", "link", "content-type"]
         .map(|name| (name, page.html().contains(&format!("<code>{name}</code>"))))
         .into();
-    assert!(said.iter().all(|(_, there)| *there), "{said:?}");
+    assert!(shown_headers.iter().all(|(_, there)| *there), "{shown_headers:?}");
 }
 
 #[test]
-fn whatever_a_program_would_be_told_is_shown() {
+fn the_page_shows_the_answer_that_a_program_would_get() {
     let mut alice = signed_in("alice");
     let mut tried = |query: &str| {
         let page = visit(&mut alice, &format!("/docs/try?{query}"));
@@ -171,7 +176,7 @@ fn whatever_a_program_would_be_told_is_shown() {
     assert_eq!(status, "400 Bad Request");
     assert_eq!(serde_json::from_str::<Value>(&body).unwrap()["parameter"], "count");
     assert!(tried("format=atom&count=1").1.contains("\n  <entry "));
-    assert!(tried("count=1").1.contains("\n  <Activity>\n"), "XML, where nothing is said");
+    assert!(tried("count=1").1.contains("\n  <Activity>\n"), "XML by default");
     let (_, octets) = tried("format=fastinfoset&count=200");
     assert!(octets.starts_with("00000000  e0 00 00 01 ") && octets.lines().count() == 32, "{octets}");
     let (_, long) = tried("format=json&count=200");
@@ -187,10 +192,10 @@ fn whatever_a_program_would_be_told_is_shown() {
 fn the_manual_has_a_line_for_every_service() {
     let manual = include_str!("../../../../docs/sources.md");
     let (_, table) = manual.split_once("| service | what to give |").unwrap();
-    let told: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    let described: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
     let line = |service: &Service| {
         let (kind, verb) = (Kind::parse(&service.kind).unwrap(), Verb::parse(&service.verb).unwrap());
         format!("| {} | {} | `{}` |", service.title, service.asks, category(&kind, &verb))
     };
-    assert_eq!(told, services().iter().map(line).collect::<Vec<_>>());
+    assert_eq!(described, services().iter().map(line).collect::<Vec<_>>());
 }

@@ -1,24 +1,24 @@
-//! Random bytes: more than a hundred thousand inputs, made from good ones by chance, for everything that reads what comes
-//! from outside. `FUZZ_TIMES` multiplies that. Not a replacement for a fuzzer that follows the code's branches (`fuzz/` has the same targets for
+//! Random bytes: more than a hundred thousand mutations of valid inputs, for every parser of external input.
+//! `FUZZ_TIMES` multiplies their number. It does not replace a coverage-guided fuzzer (`fuzz/` has the same targets for
 //! one), but it runs everywhere and every time.
 
 mod seeds;
 mod targets;
 
-use super::delivery::setting;
+use super::delivery::env_number;
 use super::support::chance::Chance;
 use seeds::Seeds;
 use std::fmt::Write;
 
 type Target = fn(&[u8]) -> bool;
 
-/// Runs a target on its seeds as they are, and on so many mutations of them. One in `through` must get through: where
-/// all are refused at the door, nothing behind it is tested.
+/// Runs a target on its seeds and on this many mutations of them. One in `through` must be accepted: if the first check
+/// refused all of them, the later ones would not be tested.
 fn run(seeds: &Seeds, target: Target, inputs: usize, through: usize) {
     for (number, input) in seeds.inputs.iter().enumerate() {
         try_one(target, input, &format!("seed {number}"));
     }
-    let inputs = inputs * setting("FUZZ_TIMES").map_or(1, |times| usize::try_from(times).unwrap());
+    let inputs = inputs * env_number("FUZZ_TIMES").map_or(1, |times| usize::try_from(times).unwrap());
     let mut chance = Chance::new(20_090_909);
     let mut got_through = 0;
     for number in 0..inputs {
@@ -28,7 +28,7 @@ fn run(seeds: &Seeds, target: Target, inputs: usize, through: usize) {
         }
         got_through += usize::from(try_one(target, &data, &format!("input {number}")));
     }
-    assert!(got_through > inputs / through, "only {got_through} of {inputs} got through");
+    assert!(got_through > inputs / through, "only {got_through} of {inputs} were accepted");
     assert!(got_through < inputs, "nothing was refused");
 }
 
@@ -39,7 +39,7 @@ fn try_one(target: Target, data: &[u8], which: &str) -> bool {
             write!(hex, "{byte:02x}").unwrap();
             hex
         });
-        panic!("{which} breaks the rule: {:?} ({hex})", String::from_utf8_lossy(data))
+        panic!("{which} violates the property: {:?} ({hex})", String::from_utf8_lossy(data))
     })
 }
 

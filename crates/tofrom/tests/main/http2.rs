@@ -5,7 +5,7 @@ use std::process::Command;
 
 fn curl(demo: &Demo, arguments: &[&str]) -> String {
     let output = Command::new("curl")
-        .args(["-sS", "--http2", "--max-time", "30", "--cacert", demo.told["ca_cert"].as_str().unwrap()])
+        .args(["-sS", "--http2", "--max-time", "30", "--cacert", demo.ready["ca_cert"].as_str().unwrap()])
         .args(arguments)
         .arg(format!("{}/200909/activity/alice/tofrom", demo.client.base))
         .output()
@@ -15,7 +15,7 @@ fn curl(demo: &Demo, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_page() {
+fn a_page_is_served_over_http2() {
     let demo = Demo::shared();
     let key = format!("ServicePSK: {}", demo.key("alice"));
     let answer = curl(demo, &["-i", "-G", "-d", "count=2", "-H", &key, "-H", "Accept: application/json"]);
@@ -25,7 +25,7 @@ fn a_page() {
     assert!(answer.ends_with(&by_form));
 }
 
-/// An answer that is given before the request's body came must reach the client all the same.
+/// An answer sent before the request's body arrives must still reach the client.
 #[test]
 fn an_early_answer_is_not_lost() {
     let demo = Demo::shared();
@@ -37,7 +37,7 @@ fn an_early_answer_is_not_lost() {
 }
 
 #[test]
-fn a_304_says_nothing_of_a_length() {
+fn a_304_has_no_content_length() {
     let demo = Demo::shared();
     let key = format!("ServicePSK: {}", demo.key("alice"));
     let answer = curl(demo, &["-i", "-H", &key, "-H", "If-None-Match: *"]);

@@ -1,6 +1,6 @@
-//! Other people's eyes on what we write: the Fast Infoset reference, feed readers, libxml2, OAuth clients, a browser,
-//! the programs of `examples/live`, a shell that runs the commands of the manual, and schemathesis, which holds us to our
-//! description; and somebody else's hub.
+//! Independent programs against our output: the Fast Infoset reference, feed readers, libxml2, OAuth clients, a
+//! browser, the programs of `examples/live`, a shell that runs the commands of the manual, schemathesis, which checks
+//! our OpenAPI description, and an independent WebSub hub.
 
 mod browser;
 mod commands;
@@ -16,7 +16,7 @@ mod websub;
 use super::support::client::Answer;
 use super::support::demo::Demo;
 
-/// What to do about a tool that is not there.
+/// The advice for a missing tool.
 const SET_UP: &str = "run scripts/setup, which installs what the tests need";
 
 /// A page of the demo in two representations.
@@ -25,7 +25,7 @@ struct Page {
     json: Answer,
 }
 
-/// Every page of a collection, read as somebody who follows links would.
+/// Every page of a collection, as a reader gets them by following links.
 fn pages(reader: &str, collection: &str) -> Vec<Page> {
     let demo = Demo::shared();
     let get = |address: &str, media_type: &str| {
@@ -47,25 +47,25 @@ fn pages(reader: &str, collection: &str) -> Vec<Page> {
 }
 
 /// The text at a path of names in a JSON activity.
-fn said<'a>(activity: &'a serde_json::Value, path: &[&str]) -> Option<&'a str> {
+fn text_at<'a>(activity: &'a serde_json::Value, path: &[&str]) -> Option<&'a str> {
     path.iter().try_fold(activity, |value, name| value.get(name)).map(|value| value.as_str().unwrap())
 }
 
-/// The object of a JSON activity: what has no name of its own in the contract.
+/// The object of a JSON activity: the member whose name the contract leaves open.
 fn object(activity: &serde_json::Value) -> &serde_json::Value {
     let groups = activity.as_object().unwrap().iter().filter(|(_, value)| value.is_object());
     let mut objects = groups.filter(|(name, _)| !["SourceUser", "SourceService"].contains(&name.as_str()));
     let (_, object) = objects.next().unwrap();
-    assert!(objects.next().is_none(), "one object: {activity}");
+    assert!(objects.next().is_none(), "more than one object: {activity}");
     object
 }
 
-/// The name that is shown of an activity's user.
+/// The displayed name of an activity's user.
 fn full_name(activity: &serde_json::Value) -> String {
-    let parts = ["GivenName", "FamilyName"].map(|name| said(activity, &["SourceUser", name]));
+    let parts = ["GivenName", "FamilyName"].map(|name| text_at(activity, &["SourceUser", name]));
     let parts: Vec<&str> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
-        said(activity, &["SourceUser", "UserIdentifier"]).unwrap().to_owned()
+        text_at(activity, &["SourceUser", "UserIdentifier"]).unwrap().to_owned()
     } else {
         parts.join(" ")
     }

@@ -1,11 +1,10 @@
-//! OAuth 1.0a from outside: applications that sign, people who are asked, and whoever means harm, through the real
-//! HTTPS listener. What signs here was written apart from what verifies there.
+//! OAuth 1.0a from outside: applications that sign, people who consent, and attackers, through the real HTTPS listener.
+//! The signing code here is independent of the verifying code of the service.
 
 pub(crate) mod answers;
 pub(crate) mod application;
 mod attacks;
 mod bodies;
-mod ending;
 mod flow;
 mod freshness;
 mod guessing;
@@ -13,6 +12,7 @@ mod normalisation;
 mod pages;
 pub(crate) mod races;
 mod refusals;
+mod revocation;
 mod rotation;
 mod rsa;
 pub(crate) mod service;

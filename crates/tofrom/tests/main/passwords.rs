@@ -1,17 +1,17 @@
-//! Passwords: which ones can be set, and that it is the same wherever one is set.
+//! Passwords: the accepted ones, and that every form applies the same rules.
 
 use super::oauth::service::{BASE, Service, password_of};
 use super::program::tofrom;
 use super::support::browser::{ACCEPT, Page};
-use super::support::world::Folder;
+use super::support::folder::Folder;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// Too short, common, a repeat, and made of the account's name.
+/// Too short, common, repetitive, and made of the account's name.
 const WEAK: [&str; 4] = ["vK7#qzR2!", "password1234", "aaaaaaaaaaaa", "zebedeezebedee"];
 const STRONG: &str = "tidal lantern quorum fig";
 
-/// Sends a form of a page that has no field of its own in it.
+/// Sends a form that has no CSRF field.
 fn send(service: &Service, address: &str, fields: &[(&str, &str)]) -> Page {
     let path = address.strip_prefix("https://feeds.example").unwrap();
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
@@ -25,14 +25,14 @@ fn whoami(service: &Service, name: &str, password: &str) -> u16 {
     service.client.get("/social/200909/whoami", &[("Authorization", &basic)]).status
 }
 
-fn refused(page: &Page, what: &str) {
-    assert_eq!(page.status(), 422, "{what}");
-    let why = page.element("complaint").unwrap_or_else(|| panic!("{what}: {}", page.text()));
-    assert!(why.contains("password") && why.contains("words"), "{what}: {why}");
+fn refused(page: &Page, label: &str) {
+    assert_eq!(page.status(), 422, "{label}");
+    let why = page.element("complaint").unwrap_or_else(|| panic!("{label}: {}", page.text()));
+    assert!(why.contains("password") && why.contains("words"), "{label}: {why}");
 }
 
 #[test]
-fn weak_ones_are_refused_wherever_one_is_set() {
+fn weak_passwords_are_refused_everywhere() {
     let folder = Folder::new();
     let in_store = Folder::new();
     let service = Service::start(folder, "registration = \"open\"\n", "info");
@@ -43,7 +43,7 @@ fn weak_ones_are_refused_wherever_one_is_set() {
         let done = tofrom(&in_store, &["account", "add", "zebedee", "--password-stdin"], weak);
         let why = String::from_utf8(done.stderr).unwrap();
         assert!(done.status.code() == Some(1) && why.contains("password"), "{weak}: {why}");
-        assert!(!why.contains(weak), "no password is repeated: {why}");
+        assert!(!why.contains(weak), "no password is echoed: {why}");
 
         let new = [("username", "zebedee"), ("given", "Zeb"), ("family", ""), ("password", weak)];
         for address in [&format!("{BASE}/join"), &invitation] {
@@ -57,7 +57,8 @@ fn weak_ones_are_refused_wherever_one_is_set() {
     for weak in WEAK {
         refused(&send(&service, &reset, &[("password", weak)]), weak);
     }
-    // A refusal used nothing up. The longest one of characters that take the most room passes through every form.
+    // A refusal does not use up the link. The longest password, of the characters with the longest encoding, passes
+    // through every form.
     let long: String = (0..1_024_u32)
         .filter_map(|n| char::from_u32(0x1_F300 + n.wrapping_mul(2_654_435_761) % 512))
         .collect();

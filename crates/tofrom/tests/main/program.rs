@@ -1,7 +1,7 @@
-//! The program as its users meet it: commands, their answers, their exit codes.
+//! The program as its users see it: commands, output, exit codes.
 
 use super::support::demo::BINARY;
-use super::support::world::Folder;
+use super::support::folder::Folder;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -11,7 +11,7 @@ pub(crate) fn tofrom(folder: &Folder, arguments: &[&str], input: &str) -> Output
     tofrom_in(folder, &[arguments, &["--data", folder.path().to_str().unwrap()]].concat(), input)
 }
 
-/// Runs a command in a folder, by the settings that are there.
+/// Runs a command in a folder, with the settings there.
 pub(crate) fn tofrom_in(folder: &Folder, arguments: &[&str], input: &str) -> Output {
     tofrom_with(folder, arguments, &[], input)
 }
@@ -33,7 +33,7 @@ pub(crate) fn tofrom_with(
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that refuses its arguments does not read.
+    // A command that refuses its arguments does not read its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -42,10 +42,10 @@ pub(crate) fn succeed(folder: &Folder, arguments: &[&str], input: &str) -> Strin
     succeeded(tofrom(folder, arguments, input), arguments)
 }
 
-/// What a command printed that did well.
+/// The output of a command that succeeded.
 pub(crate) fn succeeded(output: Output, arguments: &[&str]) -> String {
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {message}");
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -60,13 +60,13 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
 }
 
-/// Links are whole, and what they carry is known to the store.
+/// Links are complete, and the store knows their tickets.
 #[test]
 fn invitations_and_resets() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
-    let told = fail(&folder, &["account", "invite"], "", 1);
-    assert!(told.contains("base_url"), "{told}");
+    let message = fail(&folder, &["account", "invite"], "", 1);
+    assert!(message.contains("base_url"), "{message}");
     let settings = format!("base_url = \"https://feeds.example/social\"\ndata_dir = {:?}\n", folder.path());
     std::fs::write(folder.path().join("tofrom.toml"), settings).unwrap();
     for (arguments, place) in [
@@ -77,11 +77,11 @@ fn invitations_and_resets() {
         let ticket = link.trim_end().strip_prefix(place).unwrap_or_else(|| panic!("{link}"));
         assert_eq!(ticket.len(), 43);
         let arguments = [arguments, &["--json"]].concat();
-        let told = json(&succeeded(tofrom_in(&folder, &arguments, ""), &arguments));
-        assert!(told["link"].as_str().unwrap().starts_with(place) && told["expires"].is_string());
+        let message = json(&succeeded(tofrom_in(&folder, &arguments, ""), &arguments));
+        assert!(message["link"].as_str().unwrap().starts_with(place) && message["expires"].is_string());
     }
-    let told = fail(&folder, &["account", "reset", "nobody"], "", 1);
-    assert!(told.contains("nobody"), "{told}");
+    let message = fail(&folder, &["account", "reset", "nobody"], "", 1);
+    assert!(message.contains("nobody"), "{message}");
     succeed(&folder, &["account", "set", "alice", "--disabled"], "");
     assert!(fail(&folder, &["account", "reset", "alice"], "", 1).contains("--enabled"));
 }
@@ -98,19 +98,19 @@ fn accounts() {
     let listed = json(&succeed(&folder, &["account", "list", "--json"], ""));
     let names: Vec<&str> = listed.as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["alice", "ops"]);
-    assert!(!listed.to_string().contains("argon2"), "no hash in a listing");
+    assert!(!listed.to_string().contains("argon2"), "listings contain no hash");
     succeed(&folder, &["account", "set", "alice", "--public"], "");
     for (flag, disabled) in [("--disabled", true), ("--enabled", false)] {
-        let told = json(&succeed(&folder, &["account", "set", "alice", flag, "--json"], ""));
-        assert_eq!(told["disabled"], disabled);
+        let message = json(&succeed(&folder, &["account", "set", "alice", flag, "--json"], ""));
+        assert_eq!(message["disabled"], disabled);
     }
     assert!(fail(&folder, &["account", "add", "alice", "--no-password"], "", 1).contains("alice"));
     assert!(fail(&folder, &["account", "set", "nobody", "--public"], "", 1).contains("nobody"));
     fail(&folder, &["account", "add", "-x"], "", 2);
     fail(&folder, &["account", "add", "a b", "--no-password"], "", 2);
     succeed(&folder, &["account", "remove", "alice"], "");
-    let told = fail(&folder, &["account", "add", "alice", "--no-password"], "", 1);
-    assert!(!told.is_empty(), "a name is not given again");
+    let message = fail(&folder, &["account", "add", "alice", "--no-password"], "", 1);
+    assert!(!message.is_empty(), "a name cannot be reused");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn keys_and_applications() {
     let listed = succeed(&folder, &["key", "list", "alice", "--json"], "");
     assert!(
         listed.contains(made["id"].as_str().unwrap()) && !listed.contains(key),
-        "a secret is printed once"
+        "secrets are printed once"
     );
     succeed(&folder, &["key", "revoke", "alice", made["id"].as_str().unwrap()], "");
     fail(&folder, &["key", "revoke", "alice", "0000000000000000"], "", 1);
@@ -188,7 +188,7 @@ fn every_command_has_help_with_an_example() {
         assert!(help.contains("Example"), "{command:?}: {help}");
     }
     assert!(succeed(&folder, &["completions", "bash"], "").contains("tofrom"));
-    assert!(fail(&folder, &["sevre"], "", 2).contains("serve"), "a near miss is named");
+    assert!(fail(&folder, &["sevre"], "", 2).contains("serve"), "similar commands are suggested");
 }
 
 fn line(number: usize, more: &str) -> String {
@@ -206,16 +206,16 @@ fn import_and_export() {
     let to_bob =
         r#","To":["bob"],"Visibility":"direct","PublishedDate":"2020-01-01T00:00:00.123Z","CommentCount":2"#;
     let lines = [line(1, ""), line(2, to_bob), line(1, "")].join("\n");
-    let told = succeed(&folder, &["import", "alice", "-", "--json"], &lines);
-    let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
-    assert_eq!(statuses, [201, 201, 200], "the same content again changes nothing");
+    let message = succeed(&folder, &["import", "alice", "-", "--json"], &lines);
+    let statuses: Vec<i64> = message.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
+    assert_eq!(statuses, [201, 201, 200], "repeated content changes nothing");
     let bad =
         tofrom(&folder, &["import", "alice", "-", "--json"], &format!("{{}}\nnonsense\n{}\n", line(3, "")));
     assert_eq!(bad.status.code(), Some(1));
-    let told = String::from_utf8(bad.stdout).unwrap();
-    let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
-    assert_eq!(statuses.last(), Some(&201), "a bad line does not hold the others back: {told}");
-    assert!(statuses[..2].iter().all(|status| (400..500).contains(status)), "{told}");
+    let message = String::from_utf8(bad.stdout).unwrap();
+    let statuses: Vec<i64> = message.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
+    assert_eq!(statuses.last(), Some(&201), "a bad line does not block the others: {message}");
+    assert!(statuses[..2].iter().all(|status| (400..500).contains(status)), "{message}");
 
     let exported = succeed(&folder, &["export", "alice"], "");
     let ids: Vec<Value> = exported.lines().map(|line| json(line)["SourceId"].clone()).collect();
@@ -225,11 +225,11 @@ fn import_and_export() {
         "{exported}"
     );
     succeed(&folder, &["import", "again", "-"], &exported);
-    assert_eq!(succeed(&folder, &["export", "again"], ""), exported, "what is exported can be imported");
+    assert_eq!(succeed(&folder, &["export", "again"], ""), exported, "an export can be imported");
 }
 
 #[test]
-fn backup_restores() {
+fn a_backup_can_be_restored() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
     succeed(&folder, &["import", "alice", "-"], &line(1, ""));
@@ -241,26 +241,29 @@ fn backup_restores() {
 }
 
 #[test]
-fn check_says_what_is_wrong() {
+fn check_reports_invalid_settings() {
     let folder = Folder::new();
     let settings = folder.path().join("tofrom.toml");
     std::fs::write(&settings, "base_url = \"https://feeds.example\"\n[tls]\ncertificate = \"none.pem\"\nprivate_key = \"none.key\"\n").unwrap();
     let output = tofrom(&folder, &["check", "--config", settings.to_str().unwrap()], "");
-    let told =
+    let message =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("none.pem"), "{told}");
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("none.pem"), "{message}");
     std::fs::write(&settings, "base_url = \"https://feeds.example\"\nbase_uri = 1\n").unwrap();
-    let told = fail(&folder, &["serve", "--config", settings.to_str().unwrap()], "", 1);
-    assert!(told.contains("base_uri") && told.contains("base_url"), "unknown settings are errors: {told}");
+    let message = fail(&folder, &["serve", "--config", settings.to_str().unwrap()], "", 1);
+    assert!(
+        message.contains("base_uri") && message.contains("base_url"),
+        "unknown settings are errors: {message}"
+    );
 }
 
-/// Nothing of this gets as far as asking a cluster.
+/// None of these commands connects to a cluster.
 #[test]
-fn what_is_for_a_cluster_and_what_is_for_one_machine() {
+fn commands_and_settings_fit_the_store() {
     let folder = Folder::new();
-    let told = fail(&folder, &["serve", "--role", "worker"], "", 2);
-    assert!(told.contains("one process does everything"), "{told}");
+    let message = fail(&folder, &["serve", "--role", "worker"], "", 2);
+    assert!(message.contains("one process does everything"), "{message}");
     fail(&folder, &["serve", "--role", "everything"], "", 2);
     assert!(tofrom(&folder, &["schema", "apply"], "").status.success());
     assert_eq!(json(&succeed(&folder, &["schema", "plan", "--json"], "")), serde_json::json!([]));
@@ -269,22 +272,22 @@ fn what_is_for_a_cluster_and_what_is_for_one_machine() {
     let cluster = "store = \"cql\"\n[cql]\nnodes = [\"127.0.0.1:1\"]\n[nats]\nservers = [\"127.0.0.1:2\"]\n";
     std::fs::write(&settings, cluster).unwrap();
     let settings = settings.to_str().unwrap();
-    // `tofrom` names a folder, which is the same as to say sqlite.
+    // `tofrom` passes a folder, which implies sqlite.
     let without_folder = |arguments: &[&str], code: i32| {
         let output = Command::new(BINARY).args(arguments).args(["--config", settings]).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}");
-        told
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
+        message
     };
-    let told = fail(&folder, &["demo", "--config", settings], "", 2);
-    assert!(told.contains("not both"), "{told}");
-    let told = without_folder(&["backup", "copy.db"], 1);
-    assert!(told.contains("backup supports single-machine stores only"), "{told}");
-    let told = without_folder(&["serve", "--role", "worker"], 1);
-    assert!(told.contains("secret_keys is not set"), "{told}");
+    let message = fail(&folder, &["demo", "--config", settings], "", 2);
+    assert!(message.contains("not both"), "{message}");
+    let message = without_folder(&["backup", "copy.db"], 1);
+    assert!(message.contains("backup supports single-machine stores only"), "{message}");
+    let message = without_folder(&["serve", "--role", "worker"], 1);
+    assert!(message.contains("secret_keys is not set"), "{message}");
     std::fs::write(settings, "base_url = \"https://feeds.example\"\n").unwrap();
-    let told = without_folder(&["demo"], 1);
-    assert!(told.contains("use --data DIR"), "{told}");
+    let message = without_folder(&["demo"], 1);
+    assert!(message.contains("use --data DIR"), "{message}");
 }
 
 #[test]
@@ -354,7 +357,7 @@ fn tokens() {
     assert!(states().iter().all(|state| state.ends_with("revoked")), "{:?}", states());
 }
 
-/// A new key is put first, everything is sealed with it, and the old one can go.
+/// A new key is put first, everything is resealed with it, and the old one can be removed.
 #[test]
 fn rotating_the_secret_key() {
     let folder = Folder::new();
@@ -367,15 +370,15 @@ fn rotating_the_secret_key() {
     std::fs::write(&file, format!("{new}\n{old}")).unwrap();
     let resealed = || json(&succeed(&folder, &["reseal", "--json"], ""))["resealed"].clone();
     assert_eq!(resealed(), 2);
-    assert_eq!(resealed(), 0, "it is done");
+    assert_eq!(resealed(), 0, "nothing is left to reseal");
     std::fs::write(&file, &new).unwrap();
     assert_eq!(resealed(), 0);
     std::fs::write(&file, old).unwrap();
-    assert!(fail(&folder, &["reseal"], "", 1).contains("secret_keys"), "the old key opens nothing any more");
+    assert!(fail(&folder, &["reseal"], "", 1).contains("secret_keys"), "the old key is no longer needed");
 }
 
 #[test]
-fn an_atom_feed_is_imported_too() {
+fn import_accepts_an_atom_feed() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
     let entry = |id: &str, title: &str| {
@@ -393,14 +396,14 @@ fn an_atom_feed_is_imported_too() {
         entry("two", "")
     );
     let output = tofrom(&folder, &["import", "alice", "-", "--json"], &feed);
-    let told = String::from_utf8(output.stdout).unwrap();
-    let statuses: Vec<i64> = told.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
-    assert_eq!((statuses, output.status.code()), (vec![201, 422], Some(1)), "{told}");
+    let message = String::from_utf8(output.stdout).unwrap();
+    let statuses: Vec<i64> = message.lines().map(|line| json(line)["status"].as_i64().unwrap()).collect();
+    assert_eq!((statuses, output.status.code()), (vec![201, 422], Some(1)), "{message}");
     assert!(succeed(&folder, &["export", "alice"], "").contains("Alice shared a page"));
 }
 
 #[test]
-fn commands_that_only_read_make_no_folder() {
+fn read_only_commands_create_no_folder() {
     let folder = Folder::new();
     let missing = folder.path().join("missing");
     for words in [
@@ -418,10 +421,10 @@ fn commands_that_only_read_make_no_folder() {
     ] {
         let arguments = [words, &["--data", missing.to_str().unwrap()]].concat();
         let output = tofrom_in(&folder, &arguments, "");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
-        assert!(said.contains("there is no store in"), "{words:?}: {said}");
-        assert!(!missing.exists(), "{words:?} made the folder");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {message}");
+        assert!(message.contains("there is no store in"), "{words:?}: {message}");
+        assert!(!missing.exists(), "{words:?} created the folder");
     }
 }
 

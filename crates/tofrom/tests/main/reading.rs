@@ -1,4 +1,4 @@
-//! Reading a collection through the real listener: parameters, paging, representations, manners.
+//! Reading a collection through the real listener: parameters, paging, representations, HTTP semantics.
 
 use super::support::client::read_answer;
 use super::support::demo::Demo;
@@ -9,7 +9,7 @@ const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded")
 const FOUR: [&str; 4] =
     ["application/xml", "application/atom+xml", "application/json", "application/fastinfoset"];
 
-/// Everything that next links lead to.
+/// All items that the `next` links lead to.
 fn walk(demo: &Demo, query: &str) -> Vec<serde_json::Value> {
     let headers = [("ServicePSK", demo.key("alice")), ("Accept", "application/json")];
     let mut page = demo.alice(query);
@@ -26,7 +26,7 @@ fn id(activity: &serde_json::Value) -> &str {
 }
 
 #[test]
-fn the_whole_collection_once_in_order() {
+fn a_walk_returns_the_whole_collection_in_order() {
     let demo = Demo::shared();
     let all = walk(demo, "count=200");
     assert!(all.len() >= 300, "alice has {}", all.len());
@@ -39,7 +39,7 @@ fn the_whole_collection_once_in_order() {
 }
 
 #[test]
-fn to_and_from_make_tofrom() {
+fn tofrom_is_the_union_of_to_and_from() {
     let demo = Demo::shared();
     let of = |collection: &str| -> HashSet<String> {
         let mut page = demo.read("alice", "alice", collection, "count=200");
@@ -64,12 +64,12 @@ fn defaults_and_slices() {
     assert_eq!(demo.alice("").ids(), all[..20]);
     assert_eq!(demo.alice("start=3&count=5").ids(), all[3..8]);
     assert_eq!(demo.alice("count=201").ids(), all[..201]);
-    assert_eq!(demo.alice("count=2147483647").ids(), all, "no more than 1,000 follow");
+    assert_eq!(demo.alice("count=2147483647").ids(), all, "a larger count returns all");
     assert_eq!(demo.alice("count=2147483647").link("next"), None);
     assert_eq!(demo.alice(&format!("start={}", all.len())).ids(), [""; 0]);
     assert_eq!(demo.alice("count=0").ids(), [""; 0]);
     assert_eq!(demo.alice("count=0").link("next"), None);
-    assert_eq!(demo.alice("start=2147483647").status, 200, "the end comes before the limit");
+    assert_eq!(demo.alice("start=2147483647").status, 200, "an offset beyond the end is an empty page");
 }
 
 #[test]
@@ -92,7 +92,11 @@ fn a_form_body_sent_with_get() {
     assert_eq!(send(&[FORM], b"count=3").ids(), demo.alice("verb=liked&count=3").ids());
     assert_eq!(send(&[FORM], b"").ids(), demo.alice("verb=liked").ids());
     assert_eq!(send(&[("Content-Type", "application/json")], b"{}").status, 400);
-    assert_eq!(send(&[], b"count=3").ids(), demo.alice("verb=liked&count=3").ids(), "no type is a form");
+    assert_eq!(
+        send(&[], b"count=3").ids(),
+        demo.alice("verb=liked&count=3").ids(),
+        "a body without a type is a form"
+    );
     assert_eq!(send(&[("Content-Type", "text/plain")], b"").ids(), demo.alice("verb=liked").ids());
     assert_eq!(send(&[], &[b'x'; 9_000]).status, 413);
     assert_eq!(send(&[FORM], &[b'x'; 9_000]).status, 413);
@@ -102,7 +106,7 @@ fn a_form_body_sent_with_get() {
 }
 
 #[test]
-fn refusals_name_the_parameter_and_say_what_would_be_right() {
+fn refusals_name_the_parameter_and_the_expected_value() {
     let demo = Demo::shared();
     for (query, name, hint) in [
         ("count=x", "count", "whole number"),
@@ -123,7 +127,7 @@ fn refusals_name_the_parameter_and_say_what_would_be_right() {
 }
 
 #[test]
-fn names_of_parameters_in_any_case() {
+fn parameter_names_are_case_insensitive() {
     let demo = Demo::shared();
     let page = demo.alice("Verb=liked&COUNT=3&orderBy=pubDate&Format=json");
     assert_eq!(page.ids(), demo.alice("verb=liked&count=3&orderby=pubDate").ids());
@@ -141,32 +145,32 @@ fn names_of_parameters_in_any_case() {
 }
 
 #[test]
-fn a_host_and_one_only() {
+fn exactly_one_host_header_is_required() {
     let demo = Demo::shared();
     let key = demo.key("alice");
-    let ask = |version: &str, hosts: &[&str]| {
+    let request = |version: &str, hosts: &[&str]| {
         let mut lines = format!("GET /200909/whoami {version}\r\nServicePSK: {key}\r\nConnection: close\r\n");
         hosts.iter().for_each(|host| lines.push_str(&format!("Host: {host}\r\n")));
         let mut stream = demo.client.connect();
         stream.write_all(format!("{lines}\r\n").as_bytes()).unwrap();
         read_answer(stream, false)
     };
-    assert_eq!(ask("HTTP/1.1", &["127.0.0.1"]).status, 200);
-    assert_eq!(ask("HTTP/1.0", &[]).status, 200);
+    assert_eq!(request("HTTP/1.1", &["127.0.0.1"]).status, 200);
+    assert_eq!(request("HTTP/1.0", &[]).status, 200);
     for (version, hosts) in [
         ("HTTP/1.1", &[][..]),
         ("HTTP/1.1", &["127.0.0.1", "127.0.0.1"]),
         ("HTTP/1.1", &["127.0.0.1", "elsewhere.example"]),
         ("HTTP/1.0", &["127.0.0.1", "elsewhere.example"]),
     ] {
-        let answer = ask(version, hosts);
+        let answer = request(version, hosts);
         assert_eq!(answer.status, 400, "{version} {hosts:?}");
         assert!(answer.json()["type"].as_str().unwrap().ends_with("/docs/problems/host"));
     }
 }
 
 #[test]
-fn what_is_withheld_is_not_stored_and_allows_nothing() {
+fn refusals_are_uncacheable_and_have_no_allow_header() {
     let demo = Demo::shared();
     for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"] {
         for target in ["/200909/activity/alice/tofrom", "/200909/user/alice", "/200909/nothing"] {
@@ -183,16 +187,16 @@ fn what_is_withheld_is_not_stored_and_allows_nothing() {
         assert_eq!((answer.status, answer.header("cache-control")), (404, Some("no-store")), "{target}");
     }
     let refused = demo.client.send("PATCH", "/200909/whoami", &[key[0], key[0]], &[]);
-    assert_eq!((refused.status, refused.header("allow")), (400, None), "only a 405 has an Allow");
+    assert_eq!((refused.status, refused.header("allow")), (400, None), "only a 405 has an Allow header");
 }
 
 #[test]
-fn cursors_are_bound_to_where_they_come_from() {
+fn cursors_are_bound_to_their_query() {
     let demo = Demo::shared();
     let next = demo.alice("count=5").link("next").unwrap();
     let cursor = next.split("cursor=").nth(1).unwrap();
     assert_eq!(demo.alice(&format!("count=5&cursor={cursor}")).status, 200);
-    assert_eq!(demo.alice(&format!("cursor={cursor}")).status, 200, "the page may get larger on the way");
+    assert_eq!(demo.alice(&format!("cursor={cursor}")).status, 200, "the count may change during a walk");
     for more in ["verb=liked", "orderby=pubDate", "start=1", "receivedsince=2020-01-01T00:00:00Z"] {
         assert_eq!(demo.alice(&format!("count=5&cursor={cursor}&{more}")).status, 400, "{more}");
     }
@@ -201,7 +205,7 @@ fn cursors_are_bound_to_where_they_come_from() {
 }
 
 #[test]
-fn links_keep_what_was_asked_and_nothing_else() {
+fn links_keep_the_known_parameters_only() {
     let demo = Demo::shared();
     let page = demo.alice("verb=liked&count=3&start=2&format=json&colour=red&oauth_flavour=x");
     for rel in ["self", "first", "next", "updates"] {
@@ -228,37 +232,41 @@ fn updates_are_empty_when_nothing_arrived() {
 #[test]
 fn negotiation() {
     let demo = Demo::shared();
-    let ask = |query: &str, accept: Option<&str>| {
+    let request = |query: &str, accept: Option<&str>| {
         let mut headers = vec![("ServicePSK", demo.key("alice"))];
         headers.extend(accept.map(|accept| ("Accept", accept)));
         demo.client.get(&format!("/200909/activity/alice/tofrom{query}"), &headers)
     };
-    assert_eq!(ask("", None).header("content-type"), Some("application/xml"));
+    assert_eq!(request("", None).header("content-type"), Some("application/xml"));
     for kind in FOUR {
-        assert_eq!(ask("", Some(kind)).header("content-type"), Some(kind));
+        assert_eq!(request("", Some(kind)).header("content-type"), Some(kind));
     }
     assert_eq!(
-        ask("?format=atom", Some("application/json")).header("content-type"),
+        request("?format=atom", Some("application/json")).header("content-type"),
         Some("application/atom+xml")
     );
     assert_eq!(
-        ask("", Some("application/atom+xml;type=feed;charset=utf-8")).header("content-type"),
+        request("", Some("application/atom+xml;type=feed;charset=utf-8")).header("content-type"),
         Some("application/atom+xml")
     );
     assert_eq!(
-        ask("", Some("application/xml;q=0.9, application/json;q=abc")).header("content-type"),
+        request("", Some("application/xml;q=0.9, application/json;q=abc")).header("content-type"),
         Some("application/json")
     );
-    assert_eq!(ask("?format=json", Some("text/html")).status, 200, "the parameter beats the header");
-    let refused = ask("", Some("text/html"));
+    assert_eq!(
+        request("?format=json", Some("text/html")).status,
+        200,
+        "the parameter takes precedence over the header"
+    );
+    let refused = request("", Some("text/html"));
     assert_eq!(refused.status, 406);
     assert!(FOUR.iter().all(|kind| refused.text().contains(kind)));
 }
 
 #[test]
-fn problems_in_the_form_that_is_preferred() {
+fn problems_come_in_the_preferred_representation() {
     let demo = Demo::shared();
-    let ask = |accept: &str| {
+    let request = |accept: &str| {
         let headers = [("ServicePSK", demo.key("alice")), ("Accept", accept)];
         demo.client.get("/200909/activity/alice/tofrom?count=x", &headers)
     };
@@ -269,14 +277,14 @@ fn problems_in_the_form_that_is_preferred() {
         ("application/atom+xml", "application/problem+xml"),
         ("application/fastinfoset", "application/problem+xml"),
     ] {
-        assert_eq!(ask(accept).header("content-type"), Some(kind), "{accept}");
+        assert_eq!(request(accept).header("content-type"), Some(kind), "{accept}");
     }
-    let kind = ask("*/*").json()["type"].as_str().unwrap().to_owned();
+    let kind = request("*/*").json()["type"].as_str().unwrap().to_owned();
     let page = demo.client.follow(&kind, &[]);
     assert_eq!(
         (page.status, page.header("content-type")),
         (200, Some("text/html; charset=utf-8")),
-        "{kind} leads there"
+        "{kind} links to its page"
     );
     assert!(page.text().contains("Invalid parameter"));
 }
@@ -284,7 +292,7 @@ fn problems_in_the_form_that_is_preferred() {
 #[test]
 fn validators() {
     let demo = Demo::shared();
-    let ask = |target: &str, headers: &[(&str, &str)]| {
+    let request = |target: &str, headers: &[(&str, &str)]| {
         let mut all = vec![("ServicePSK", demo.key("alice"))];
         all.extend(headers);
         demo.client.get(target, &all)
@@ -293,33 +301,37 @@ fn validators() {
     let mut tags = HashSet::new();
     for accept in FOUR {
         for coding in ["identity", "gzip", "br", "zstd"] {
-            let asked = [("Accept", accept), ("Accept-Encoding", coding)];
-            let answer = ask(target, &asked);
+            let request_headers = [("Accept", accept), ("Accept-Encoding", coding)];
+            let answer = request(target, &request_headers);
             let tag = answer.header("etag").unwrap().to_owned();
             assert!(tag.starts_with("W/\""));
-            let again = ask(target, &[asked[0], asked[1], ("If-None-Match", &tag)]);
-            assert_eq!((again.status, again.body.len(), again.header("etag")), (304, 0, Some(tag.as_str())));
-            assert!(again.link("updates").is_some() && again.header("vary").is_some());
-            assert!(tags.insert(tag), "one for each representation and coding");
+            let revalidated =
+                request(target, &[request_headers[0], request_headers[1], ("If-None-Match", &tag)]);
+            assert_eq!(
+                (revalidated.status, revalidated.body.len(), revalidated.header("etag")),
+                (304, 0, Some(tag.as_str()))
+            );
+            assert!(revalidated.link("updates").is_some() && revalidated.header("vary").is_some());
+            assert!(tags.insert(tag), "entity tags differ by representation and coding");
         }
     }
-    assert_eq!(ask(target, &[("If-None-Match", "\"other\"")]).status, 200);
-    assert_eq!(demo.client.get(target, &[("If-None-Match", "*")]).status, 401, "who asks comes first");
+    assert_eq!(request(target, &[("If-None-Match", "\"other\"")]).status, 200);
+    assert_eq!(demo.client.get(target, &[("If-None-Match", "*")]).status, 401, "authentication comes first");
 }
 
 #[test]
-fn codings_decode_to_the_same() {
+fn all_content_codings_decode_to_the_same_bytes() {
     let demo = Demo::shared();
-    let ask = |coding: &str| {
+    let request = |coding: &str| {
         let headers =
             [("ServicePSK", demo.key("alice")), ("Accept", "application/json"), ("Accept-Encoding", coding)];
         demo.client.get("/200909/activity/alice/tofrom?count=50&start=5", &headers)
     };
-    let plain = ask("identity");
+    let plain = request("identity");
     assert_eq!(plain.header("content-encoding"), None);
     let activities = |body: &[u8]| serde_json::from_slice::<serde_json::Value>(body).unwrap();
     for coding in ["gzip", "br", "zstd"] {
-        let coded = ask(coding);
+        let coded = request(coding);
         assert_eq!(coded.header("content-encoding"), Some(coding));
         assert!(
             coded.body.len() * 3 < plain.body.len(),
@@ -357,7 +369,7 @@ fn head_is_get_without_a_body() {
 }
 
 #[test]
-fn every_answer_has_the_headers_that_every_answer_has() {
+fn every_answer_has_the_common_headers() {
     let demo = Demo::shared();
     let mut ids = HashSet::new();
     for (method, target, key) in [
@@ -378,7 +390,7 @@ fn every_answer_has_the_headers_that_every_answer_has() {
 }
 
 #[test]
-fn what_is_too_long_is_refused() {
+fn too_long_requests_are_refused() {
     let demo = Demo::shared();
     let long = format!("/200909/activity/alice/tofrom?x={}", "y".repeat(9_000));
     assert_eq!(demo.client.get(&long, &[("ServicePSK", demo.key("alice"))]).status, 414);
@@ -390,21 +402,21 @@ fn what_is_too_long_is_refused() {
 #[test]
 fn whoami() {
     let demo = Demo::shared();
-    let consumer = demo.told["consumer"]["key"].as_str().unwrap();
+    let consumer = demo.ready["consumer"]["key"].as_str().unwrap();
     let headers =
         [("ServicePSK", demo.key("bob")), ("Accept", "application/json"), ("ServiceConsumerKey", consumer)];
-    let told = demo.client.get("/200909/whoami", &headers).json();
-    assert_eq!(told["WhoAmI"]["Account"], "bob");
-    assert_eq!(told["WhoAmI"]["Method"], "psk");
-    assert_eq!(told["WhoAmI"]["Consumer"], consumer);
+    let answer = demo.client.get("/200909/whoami", &headers).json();
+    assert_eq!(answer["WhoAmI"]["Account"], "bob");
+    assert_eq!(answer["WhoAmI"]["Method"], "psk");
+    assert_eq!(answer["WhoAmI"]["Consumer"], consumer);
     let basic = demo.basic("bob", demo.password("bob"));
-    let told = demo
+    let answer = demo
         .client
         .get("/200909/whoami", &[("Authorization", &basic), ("Accept", "application/json")])
         .json();
-    assert_eq!(told["WhoAmI"]["Method"], "basic");
-    assert_eq!(told["WhoAmI"]["Scopes"], "read write");
-    assert!(told["WhoAmI"].get("Consumer").is_none());
+    assert_eq!(answer["WhoAmI"]["Method"], "basic");
+    assert_eq!(answer["WhoAmI"]["Scopes"], "read write");
+    assert!(answer["WhoAmI"].get("Consumer").is_none());
     let xml = demo.client.get("/200909/whoami", &[("ServicePSK", demo.key("bob"))]);
     assert!(xml.text().contains("<WhoAmI><Account>bob</Account>"), "{}", xml.text());
     let atom = [("ServicePSK", demo.key("bob")), ("Accept", "application/atom+xml")];

@@ -1,16 +1,16 @@
-//! The four representations of a page say the same, and say what is so.
+//! The four representations of a page agree with each other and with the stored data.
 
 mod atom;
+mod content;
 mod expected;
-mod said;
 
-use super::support::pages::{Scene, Shown};
+use super::support::pages::{PageFixture, RenderedPage};
 use super::support::tree;
+use content::Content;
 use expected::expected;
 use model::{Format, Start};
-use said::Said;
 
-/// What the pages had to show in all, so that a test knows whether they were worth it.
+/// What the pages contained in all, so that the test can check that they were varied enough.
 #[derive(Default)]
 struct Tally {
     pages: usize,
@@ -21,18 +21,22 @@ struct Tally {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_four_say_the_same_of_any_page() {
+async fn all_four_representations_of_a_page_agree() {
     let mut tally = Tally::default();
     for seed in 5_000..5_030 {
-        let mut scene = Scene::new(seed, 40).await;
+        let mut fixture = PageFixture::new(seed, 40).await;
         for number in 0..20 {
-            let shown = scene.any_page().await;
-            eprintln!("world {seed}, page {number}: {:?}", shown.query);
-            check(&scene, &shown);
+            let shown = fixture.any_page().await;
+            eprintln!("seed {seed}, page {number}: {:?}", shown.query);
+            check(&fixture, &shown);
             for format in Format::ALL {
                 let written = shown.written(format);
-                assert_eq!(scene.again(&shown, format).await, written, "{format:?} from what is remembered");
-                assert_eq!(scene.anew(&shown, format).await, written, "{format:?} from nothing");
+                assert_eq!(fixture.render_cached(&shown, format).await, written, "{format:?} from the cache");
+                assert_eq!(
+                    fixture.render_uncached(&shown, format).await,
+                    written,
+                    "{format:?} from a new renderer"
+                );
             }
             tally.pages += 1;
             tally.empty += usize::from(shown.items.is_empty());
@@ -48,29 +52,29 @@ async fn all_four_say_the_same_of_any_page() {
     );
 }
 
-fn check(scene: &Scene, shown: &Shown) {
-    let activities: Vec<Said> = shown.items.iter().map(|item| expected(scene, item)).collect();
+fn check(fixture: &PageFixture, shown: &RenderedPage) {
+    let activities: Vec<Content> = shown.items.iter().map(|item| expected(fixture, item)).collect();
 
-    let json: Said = serde_json::from_slice(&shown.json).unwrap();
-    let page = |activities| Said::Group(vec![("Activity".to_owned(), Said::List(activities))]);
-    assert_eq!(json, Said::Group(vec![("Activities".to_owned(), page(activities.clone()))]));
+    let json: Content = serde_json::from_slice(&shown.json).unwrap();
+    let page = |activities| Content::Group(vec![("Activity".to_owned(), Content::List(activities))]);
+    assert_eq!(json, Content::Group(vec![("Activities".to_owned(), page(activities.clone()))]));
 
     let xml = tree::of_xml(&shown.xml);
     assert!(xml.name.is("", "Activities") && xml.attributes.is_empty());
     assert_eq!(xml.children.len(), shown.items.len());
     for (element, activity) in xml.elements().zip(&activities) {
         assert!(element.name.is("", "Activity"));
-        assert_eq!(Said::of(element), *activity);
+        assert_eq!(Content::of(element), *activity);
     }
-    activities.iter().for_each(Said::assert_nothing_empty);
+    activities.iter().for_each(Content::assert_nothing_empty);
     assert_eq!(tree::of_fast_infoset(&shown.fast_infoset), xml);
 
     let atom = tree::of_xml(&shown.atom);
     atom::assert_valid(&atom);
-    atom::assert_feed(scene, shown, &atom);
+    atom::assert_feed(fixture, shown, &atom);
     let entries: Vec<_> = atom.elements().filter(|element| element.name.local == "entry").collect();
     assert_eq!(entries.len(), shown.items.len());
     for ((entry, item), activity) in entries.into_iter().zip(&shown.items).zip(&activities) {
-        atom::assert_says(scene, entry, item, activity);
+        atom::assert_entry(fixture, entry, item, activity);
     }
 }

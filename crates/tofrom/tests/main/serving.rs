@@ -1,11 +1,11 @@
-//! `tofrom serve` with settings of its own: what it logs, the proxy's listener, the admin listener, origins, required
+//! `tofrom serve` with various settings: the log, the proxy's listener, the admin listener, origins, required
 //! applications, changed certificates.
 
 use super::program::succeed;
 use super::support::client::{Client, read_answer};
 use super::support::demo::BINARY;
+use super::support::folder::Folder;
 use super::support::steal_adjusted_clock::{StealAdjustedClock, wait_for};
-use super::support::world::Folder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -20,15 +20,15 @@ pub(super) struct Serving {
     admin: SocketAddr,
 }
 
-/// A certificate for 127.0.0.1, its own authority.
+/// A self-signed certificate for 127.0.0.1.
 fn write_certificate(folder: &Path) {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-    // The key first: a pair that does not fit yet is not taken in.
+    // The key first: a pair that does not match is not loaded.
     std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
     std::fs::write(folder.join("cert.pem"), made.cert.pem()).unwrap();
 }
 
-/// How a service is served, where that matters; ports of 0 are free ones.
+/// Settings that matter for a test; port 0 means a free port.
 #[derive(Clone, Copy)]
 pub(super) struct Settings<'a> {
     pub(super) https: u16,
@@ -66,7 +66,7 @@ pub(super) fn serve_with(folder: &Folder, more: &str, with: Settings<'_>) -> Ser
         .arg(&settings)
         .arg("--data")
         .arg(folder.path())
-        // Where it listens is logged whatever else is not.
+        // The listener's address is logged at any level.
         .env("TOFROM_LOG", format!("{log},tofrom::cli=info"))
         .env("TOFROM_LOG_FORMAT", "json")
         .stderr(Stdio::piped())
@@ -77,13 +77,13 @@ pub(super) fn serve_with(folder: &Folder, more: &str, with: Settings<'_>) -> Ser
     let mut addresses = std::collections::HashMap::new();
     loop {
         let mut line = String::new();
-        assert!(reader.read_line(&mut line).unwrap() > 0, "it ended: {log}");
+        assert!(reader.read_line(&mut line).unwrap() > 0, "the service ended: {log}");
         log.push_str(&line);
-        let told: serde_json::Value = serde_json::from_str(&line).unwrap();
-        if let Some(address) = told["address"].as_str() {
-            addresses.insert(told["message"].as_str().unwrap().to_owned(), address.parse().unwrap());
+        let entry: serde_json::Value = serde_json::from_str(&line).unwrap();
+        if let Some(address) = entry["address"].as_str() {
+            addresses.insert(entry["message"].as_str().unwrap().to_owned(), address.parse().unwrap());
         }
-        if told["message"] == "ready" {
+        if entry["message"] == "ready" {
             break;
         }
     }
@@ -105,20 +105,20 @@ impl Serving {
         Client::new(&format!("https://{}", self.https), &folder.path().join("cert.pem"))
     }
 
-    /// What `/readyz` answers.
+    /// The status of `/readyz`.
     pub(super) fn ready(&self) -> u16 {
         plain(self.admin, "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").status
     }
 
-    /// Has it stop.
+    /// Sends SIGTERM.
     pub(super) fn signal(&self) {
         Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
     }
 
-    /// Stops it and gives back all that it logged.
+    /// Stops it and returns its log.
     pub(super) fn stop(mut self) -> String {
         self.signal();
-        assert!(self.child.wait().unwrap().success(), "SIGTERM is an orderly end");
+        assert!(self.child.wait().unwrap().success(), "SIGTERM stops it with exit code 0");
         self.log.join().unwrap()
     }
 }
@@ -169,12 +169,12 @@ fn no_secret_is_ever_logged() {
     ];
     for secret in secrets {
         let line = log.lines().find(|line| line.contains(secret));
-        assert!(line.is_none(), "{secret} stands in the log: {line:?}");
+        assert!(line.is_none(), "{secret} is in the log: {line:?}");
     }
 }
 
 #[test]
-fn behind_a_proxy_and_beside_it() {
+fn proxy_and_direct_listeners_give_the_same_links() {
     let folder = Folder::new();
     succeed(&folder, &["account", "add", "alice", "--no-password"], "");
     let made: serde_json::Value =
@@ -187,7 +187,7 @@ fn behind_a_proxy_and_beside_it() {
     let answer = plain(serving.proxy, &request);
     assert_eq!(answer.status, 200);
     let link = answer.link("self").unwrap();
-    assert_eq!(link, format!("https://feeds.example{path}"), "links have the configured address");
+    assert_eq!(link, format!("https://feeds.example{path}"), "links use the configured address");
 
     for (path, status) in [("/healthz", 200), ("/readyz", 200), ("/metrics", 200), ("/nothing", 404)] {
         let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -207,7 +207,11 @@ fn behind_a_proxy_and_beside_it() {
     let preflight = client.send("OPTIONS", path, &[origin, ("Access-Control-Request-Method", "GET")], &[]);
     assert_eq!(preflight.status, 204);
     assert!(preflight.header("access-control-allow-headers").unwrap().contains("ServicePSK"));
-    assert_eq!(client.get("/200909/activity/alice/tofrom", &[psk]).status, 404, "only below the prefix");
+    assert_eq!(
+        client.get("/200909/activity/alice/tofrom", &[psk]).status,
+        404,
+        "paths outside the prefix are 404"
+    );
     serving.stop();
 }
 
@@ -229,7 +233,7 @@ fn an_application_can_be_required() {
         200
     );
 
-    // What a command writes counts while the service runs: a new key at once, a revoked one within 5 s.
+    // Commands take effect while the service runs: a new key immediately, a revoked one within 5 s.
     let second = made(&["key", "add", "alice", "--json"]);
     let headers =
         [("ServicePSK", second["key"].as_str().unwrap()), ("ServiceConsumerKey", app.as_str().unwrap())];
@@ -237,19 +241,19 @@ fn an_application_can_be_required() {
     succeed(&folder, &["key", "revoke", "alice", second["id"].as_str().unwrap()], "");
     let status = || client.get(path, &headers).status;
     let last = wait_for(Duration::from_secs(5), status, |status| *status != 200);
-    assert_ne!(last, 200, "a revoked key still counts");
+    assert_ne!(last, 200, "a revoked key is still valid");
     serving.stop();
 }
 
 #[test]
-fn a_changed_certificate_is_taken_in() {
+fn a_changed_certificate_is_reloaded() {
     let folder = Folder::new();
     let serving = serve(&folder, "");
     assert_eq!(serving.client(&folder).get("/social/docs/categories", &[]).status, 200);
     write_certificate(folder.path());
     let client = serving.client(&folder);
     let changed = StealAdjustedClock::now();
-    // Until the service has it, the handshake fails: the new certificate is the only one that the client trusts.
+    // Until the service has loaded it, the handshake fails: the client trusts only the new certificate.
     loop {
         let mut stream = client.connect();
         if stream
@@ -258,7 +262,7 @@ fn a_changed_certificate_is_taken_in() {
         {
             break;
         }
-        assert!(changed.elapsed() < Duration::from_secs(30), "the new certificate was not taken in");
+        assert!(changed.elapsed() < Duration::from_secs(30), "the new certificate was not loaded");
         std::thread::sleep(Duration::from_millis(200));
     }
     serving.stop();

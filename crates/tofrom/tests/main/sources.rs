@@ -1,12 +1,12 @@
-//! Sources from outside: the real program fetches from servers of this machine that have all manners, good and bad, and
-//! what comes of it is read through the real HTTPS listener. `scripts/prove-sources` kills the program meanwhile.
+//! Sources: the real program fetches from local servers with good and bad behaviour, and the results are read through
+//! the real HTTPS listener. `scripts/prove-sources` kills the program meanwhile.
 
+mod bad_servers;
 mod commands;
-mod each_once;
+mod deduplication;
+mod fixture;
 mod forbidden;
 mod hubs;
-mod ill_mannered;
+mod lifecycle;
 mod polite;
 mod rights;
-mod round;
-mod stage;

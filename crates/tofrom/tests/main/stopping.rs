@@ -1,10 +1,10 @@
-//! Stops under load: no request that reached the service fails, directly and behind nginx, on HTTP/1 and HTTP/2.
+//! Stops under load: no request that reached the service fails, directly and behind nginx, over HTTP/1 and HTTP/2.
 
 use super::program::succeed;
 use super::serving::{Settings, serve_with};
+use super::support::folder::Folder;
 use super::support::http2::Target;
 use super::support::steal_adjusted_clock::wait_for;
-use super::support::world::Folder;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
@@ -17,22 +17,22 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const STOPS: usize = 20;
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const PATH: &str = "/social/200909/activity/bob/from?count=20";
-/// Between two requests of one client.
+/// Pause between two requests of one client.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long the service keeps an idle connection when it stops.
+/// How long the stopping service keeps an idle connection open.
 const IDLE_GRACE: Duration = Duration::from_millis(200);
-/// For how long the clients read before the stop.
+/// How long the clients read before the stop.
 const LOAD: Duration = Duration::from_millis(400);
 
-/// What the clients of one round saw.
+/// The results of the clients of one round.
 #[derive(Default)]
-struct Seen {
+struct ClientResults {
     answers: AtomicUsize,
     faults: Mutex<Vec<String>>,
     over: AtomicBool,
 }
 
-impl Seen {
+impl ClientResults {
     fn fault(&self, what: impl Into<String>) {
         self.faults.lock().unwrap().push(what.into());
     }
@@ -41,7 +41,7 @@ impl Seen {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Counts an answer; false if it is the proxy's own, which has nothing to pass the request on to any longer.
+    /// Counts an answer; false if it is the proxy's own, after the service has closed its listener.
     fn answer(&self, status: u16, behind_proxy: bool) -> bool {
         match status {
             200 => {
@@ -57,22 +57,22 @@ impl Seen {
     }
 }
 
-/// Reads over and over by HTTP/1.1, until no connection can be made.
-async fn read_by_http1(target: Target, key: String, behind_proxy: bool, seen: Arc<Seen>) {
-    let ask = format!("GET {PATH} HTTP/1.1\r\nHost: {}\r\nServicePSK: {key}\r\n\r\n", target.address);
-    while !seen.is_over() {
+/// Reads repeatedly over HTTP/1.1, until no connection can be made.
+async fn read_by_http1(target: Target, key: String, behind_proxy: bool, results: Arc<ClientResults>) {
+    let request = format!("GET {PATH} HTTP/1.1\r\nHost: {}\r\nServicePSK: {key}\r\n\r\n", target.address);
+    while !results.is_over() {
         let Ok(mut line) = target.connect(HERE).await else { return };
         let mut last_answer: Option<Instant> = None;
         loop {
-            // On a busy machine this client may stand still for longer than an idle connection stays open.
+            // On a busy machine this client may pause for longer than an idle connection stays open.
             let was_idle = last_answer.is_some_and(|at| at.elapsed() > IDLE_GRACE);
             let answer = async {
-                line.write_all(ask.as_bytes()).await?;
+                line.write_all(request.as_bytes()).await?;
                 read_answer(&mut line).await
             };
             match answer.await {
                 Ok((status, closes)) => {
-                    if !seen.answer(status, behind_proxy) {
+                    if !results.answer(status, behind_proxy) {
                         return;
                     }
                     if closes {
@@ -82,7 +82,7 @@ async fn read_by_http1(target: Target, key: String, behind_proxy: bool, seen: Ar
                 }
                 Err(error) if was_idle && error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Err(error) => {
-                    seen.fault(format!("HTTP/1.1: {error}"));
+                    results.fault(format!("HTTP/1.1: {error}"));
                     break;
                 }
             }
@@ -111,20 +111,20 @@ async fn read_answer(line: &mut (impl AsyncReadExt + Unpin)) -> io::Result<(u16,
     }
 }
 
-/// The same by HTTP/2, with several streams at once.
-async fn read_by_http2(target: Target, key: String, behind_proxy: bool, seen: Arc<Seen>) {
-    while !seen.is_over() {
+/// The same over HTTP/2, with several concurrent streams.
+async fn read_by_http2(target: Target, key: String, behind_proxy: bool, results: Arc<ClientResults>) {
+    while !results.is_over() {
         let Ok(requests) = target.http2(HERE).await else { return };
         let streams = (0..4).map(|_| {
-            let (target, key, seen, mut requests) =
-                (target.clone(), key.clone(), Arc::clone(&seen), requests.clone());
+            let (target, key, results, mut requests) =
+                (target.clone(), key.clone(), Arc::clone(&results), requests.clone());
             async move {
-                while !seen.is_over() {
-                    // The connection takes no more requests: a GOAWAY has come.
+                while !results.is_over() {
+                    // The connection accepts no more requests: a GOAWAY has arrived.
                     let Ok(ready) = requests.ready().await else { return true };
                     requests = ready;
-                    let ask = target.request("GET", PATH, &[("ServicePSK", &key)]);
-                    let Ok((answer, _)) = requests.send_request(ask, true) else { return true };
+                    let request = target.request("GET", PATH, &[("ServicePSK", &key)]);
+                    let Ok((answer, _)) = requests.send_request(request, true) else { return true };
                     let whole = async {
                         let response = answer.await?;
                         let (status, mut body) = (response.status().as_u16(), response.into_body());
@@ -134,14 +134,15 @@ async fn read_by_http2(target: Target, key: String, behind_proxy: bool, seen: Ar
                         Ok::<_, h2::Error>(status)
                     };
                     match whole.await {
-                        Ok(status) if !seen.answer(status, behind_proxy) => return false,
+                        Ok(status) if !results.answer(status, behind_proxy) => return false,
                         Ok(_) => {}
-                        // Sent after the GOAWAY: it was not processed, and the next connection takes it (RFC 9113, 6.8).
+                        // Sent after the GOAWAY: it was not processed, and the client may retry it on a new connection
+                        // (RFC 9113, 6.8).
                         Err(error) if error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR) => {
                             return true;
                         }
                         Err(error) => {
-                            seen.fault(format!("HTTP/2: {error}"));
+                            results.fault(format!("HTTP/2: {error}"));
                             return true;
                         }
                     }
@@ -156,14 +157,14 @@ async fn read_by_http2(target: Target, key: String, behind_proxy: bool, seen: Ar
     }
 }
 
-/// A stream of events; gives what came last, when it has ended.
+/// Reads a stream of events until its end; returns all of it.
 async fn watch(target: Target, key: String) -> String {
     let mut line = target.connect(HERE).await.unwrap();
-    let ask = format!(
+    let request = format!(
         "GET /social/200909/activity/bob/tofrom HTTP/1.1\r\nHost: x\r\nServicePSK: {key}\r\nAccept: \
          text/event-stream\r\n\r\n"
     );
-    line.write_all(ask.as_bytes()).await.unwrap();
+    line.write_all(request.as_bytes()).await.unwrap();
     let mut text = String::new();
     let _ = line.read_to_string(&mut text).await;
     text
@@ -178,7 +179,7 @@ impl Drop for Nginx {
     }
 }
 
-/// nginx before the service's plain listener. It tries nothing again, so that every failure is seen.
+/// nginx in front of the service's plain listener. It does not retry, so that every failure is visible.
 fn nginx(folder: &Path, listen: u16, upstream: u16) -> Nginx {
     let text = format!(
         "daemon off; master_process off; error_log {0}/error.log; pid {0}/pid;\nevents {{ }}\nhttp {{\n\
@@ -227,37 +228,37 @@ async fn no_request_fails_when_the_service_stops() {
     let mut answers = 0;
     for round in 0..STOPS {
         let running = serving.take().unwrap_or_else(|| serve_with(&folder, "", settings));
-        let seen = Arc::new(Seen::default());
+        let results = Arc::new(ClientResults::default());
         let mut clients = tokio::task::JoinSet::new();
         for (port, behind_proxy) in [(https, false), (front, true)] {
             for _ in 0..3 {
-                let of = (target(port, "http/1.1"), key.clone(), behind_proxy, Arc::clone(&seen));
+                let of = (target(port, "http/1.1"), key.clone(), behind_proxy, Arc::clone(&results));
                 clients.spawn(read_by_http1(of.0, of.1, of.2, of.3));
             }
-            let of = (target(port, "h2"), key.clone(), behind_proxy, Arc::clone(&seen));
+            let of = (target(port, "h2"), key.clone(), behind_proxy, Arc::clone(&results));
             clients.spawn(read_by_http2(of.0, of.1, of.2, of.3));
         }
         let stream = tokio::spawn(watch(target(https, "http/1.1"), key.clone()));
         tokio::time::sleep(LOAD).await;
         tokio::task::spawn_blocking(move || running.stop()).await.unwrap();
         let ended = tokio::time::timeout(Duration::from_secs(10), clients.join_all()).await;
-        seen.over.store(true, Ordering::Relaxed);
-        let faults = seen.faults.lock().unwrap().clone();
+        results.over.store(true, Ordering::Relaxed);
+        let faults = results.faults.lock().unwrap().clone();
         assert_eq!(faults, [""; 0], "stop {round}");
-        assert!(ended.is_ok(), "stop {round}: a client is still at it");
+        assert!(ended.is_ok(), "stop {round}: a client is still running");
         let stream = stream.await.unwrap();
         assert!(stream.contains("retry: "), "stop {round}: {stream}");
-        answers += seen.answers.load(Ordering::Relaxed);
+        answers += results.answers.load(Ordering::Relaxed);
     }
     eprintln!("{STOPS} stops, {answers} answers, no fault");
     let log = std::fs::read_to_string(folder.path().join("error.log")).unwrap();
     let faults: Vec<_> = log.lines().filter(|line| !line.contains("Connection refused")).collect();
-    assert_eq!(faults, [""; 0], "nginx found nobody listening, and no other fault");
+    assert_eq!(faults, [""; 0], "nginx found no listener, and no other fault");
     assert!(answers > STOPS * 20, "{answers} answers");
 }
 
 #[tokio::test]
-async fn readiness_goes_first() {
+async fn readiness_ends_before_the_listeners_close() {
     let folder = Folder::new();
     let settings = Settings { shutdown_delay: "2s", ..Settings::default() };
     let serving = serve_with(&folder, "", settings);
@@ -266,9 +267,9 @@ async fn readiness_goes_first() {
     serving.signal();
     let until_503 = wait_for(Duration::from_secs(1), || serving.ready(), |status| *status == 503);
     assert_eq!(until_503, 503);
-    let told = client.get("/social/200909/whoami", &[]);
-    assert_eq!(told.status, 401, "requests are taken for the whole delay");
-    assert_eq!(told.header("connection"), Some("close"), "as the client asked");
+    let response = client.get("/social/200909/whoami", &[]);
+    assert_eq!(response.status, 401, "requests are accepted during the whole delay");
+    assert_eq!(response.header("connection"), Some("close"), "as the client asked");
     serving.stop();
     assert!(std::net::TcpStream::connect(client.address).is_err());
 }
@@ -284,9 +285,9 @@ fn a_second_service_on_one_folder_is_refused() {
         .arg(folder.path())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&second.stderr);
-    assert_eq!(second.status.code(), Some(1), "{said}");
-    assert!(said.contains("in use") && said.contains("tofrom.lock"), "{said}");
+    let error_text = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{error_text}");
+    assert!(error_text.contains("in use") && error_text.contains("tofrom.lock"), "{error_text}");
     succeed(&folder, &["account", "add", "bob", "--no-password"], "");
     assert_eq!(serving.ready(), 200);
     serving.stop();

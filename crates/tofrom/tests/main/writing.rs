@@ -1,13 +1,12 @@
-//! Writing, accounts and following from outside, through the real HTTPS listener, on a demo that only these tests
-//! change.
+//! Writing, accounts and following, through the real HTTPS listener, on a demo that only these tests change.
 
 mod accounts;
 mod batch;
+mod fixture;
 mod following;
 mod item;
-mod lent;
 pub(crate) mod oracle;
 mod races;
 mod refusals;
 mod rights;
-mod stage;
+mod tokens;

@@ -1,4 +1,4 @@
-"""Reads Atom files with feedparser and prints what it found of each, as JSON: how a feed reader sees our feeds."""
+"""Reads Atom files with feedparser and prints the fields of each as JSON: our feeds as a feed reader sees them."""
 
 import json
 import sys

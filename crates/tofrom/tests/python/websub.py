@@ -1,9 +1,9 @@
-"""Somebody else's hub (Flask-WebSub) tells the service of news.
+"""An independent hub (Flask-WebSub) notifies the service.
 
     websub.py path/to/tofrom FOLDER
 
-The hub verifies the service's subscription, fetches what was published, signs it and sends it on. The service must show
-it without asking the feed's server again. Exit code 1, and what is wrong, if it does not.
+The hub verifies the service's subscription, fetches the published feed, signs it and sends it on. The service must show
+it without fetching from the feed's server again. Otherwise exit code 1 and the reason.
 """
 
 import http.server
@@ -81,15 +81,15 @@ settings = {
 demo = [binary, "demo", "--json", "--listen", "127.0.0.1:0", "--data", os.path.join(folder, "demo")]
 service = subprocess.Popen(demo, stdout=subprocess.PIPE, env=os.environ | settings)
 try:
-    told = json.loads(service.stdout.readline())
-    os.environ["REQUESTS_CA_BUNDLE"] = told["ca_cert"]
-    trust = ssl.create_default_context(cafile=told["ca_cert"])
-    [key] = [account["key"] for account in told["accounts"] if account["name"] == "alice"]
+    ready = json.loads(service.stdout.readline())
+    os.environ["REQUESTS_CA_BUNDLE"] = ready["ca_cert"]
+    trust = ssl.create_default_context(cafile=ready["ca_cert"])
+    [key] = [account["key"] for account in ready["accounts"] if account["name"] == "alice"]
 
     def ask(method, path, body=None):
         headers = {"ServicePSK": key, "Accept": "application/json", "Content-Type": "application/json"}
         data = json.dumps(body).encode() if body else None
-        request = urllib.request.Request(told["base_url"] + path, data, headers, method=method)
+        request = urllib.request.Request(ready["base_url"] + path, data, headers, method=method)
         with urllib.request.urlopen(request, context=trust) as answer:
             return answer.read().decode()
 
@@ -98,12 +98,12 @@ try:
     until("the subscription", lambda: "A hub sends updates" in ask("GET", source))
 
     by_the_service = [agent for agent in asked if agent.startswith("tofrom/")]
-    titles.append("Told by the hub")
+    titles.append("Sent by the hub")
     publish = urllib.parse.urlencode({"hub.mode": "publish", "hub.topic": address, "hub.url": address}).encode()
     urllib.request.urlopen(hub, publish).read()
-    until("the news", lambda: "Told by the hub" in ask("GET", "/200909/activity/alice/from?count=5"))
+    until("the news", lambda: "Sent by the hub" in ask("GET", "/200909/activity/alice/from?count=5"))
     if [agent for agent in asked if agent.startswith("tofrom/")] != by_the_service:
-        sys.exit("the service asked the feed's server, though the hub told it everything")
+        sys.exit("the service fetched from the feed's server, although the hub sent everything")
 finally:
     service.terminate()
     service.wait()

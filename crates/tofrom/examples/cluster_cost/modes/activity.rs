@@ -1,8 +1,8 @@
-//! One activity of an account that very many follow: pushed to all of them, and pulled by those who read.
+//! One activity of an account with very many followers: pushed to all of them, and pulled by readers.
 
 use super::super::bare::Bare;
 use super::super::cluster::{Cluster, accounts, counted, draft};
-use super::super::edges::very_followed;
+use super::super::edges::with_followers;
 use super::super::reader::first_page;
 use super::delivered_rows;
 use model::{Account, FanoutStage, FanoutState, Reader};
@@ -19,25 +19,25 @@ use tofrom::following::follow;
 use tofrom::ingest::{Ingest, Outcome};
 use uuid::Uuid;
 
-/// The first one is also what is new to every follower, and meets a cold Java.
+/// The first round includes the one-time writes for every new follower, and a cold JVM.
 const ROUNDS: usize = 2;
 /// A threshold at which every change counts the followers.
 const LOWEST: usize = 1;
 
 pub(crate) async fn measure(cluster: &Cluster, many: usize) {
     let (store, bare) = (cluster.open().await, Bare::connect(cluster).await);
-    let (actor, followers) = very_followed(&store, &bare, many).await;
+    let (actor, followers) = with_followers(&store, &bare, many).await;
     let mut actor = Actor { store, bare, account: actor, followers, done: 0 };
     println!(
         "| to {many} followers | acknowledged, ms | all can read it, s | entry and arrival rows | statements |"
     );
     println!("|---|--:|--:|--:|--:|");
     for _ in 0..ROUNDS {
-        actor.does_something("pushed").await;
+        actor.write_activity("pushed").await;
     }
-    let changed = actor.changes_over().await;
+    let changed = actor.switch_to_pull().await;
     for _ in 0..ROUNDS {
-        actor.does_something("pulled").await;
+        actor.write_activity("pulled").await;
     }
     println!("\n{changed}");
 }
@@ -47,13 +47,13 @@ struct Actor {
     bare: Bare,
     account: Account,
     followers: Vec<Account>,
-    /// How many activities.
+    /// Number of activities.
     done: usize,
 }
 
 impl Actor {
-    /// Does something, and has it delivered.
-    async fn does_something(&mut self, way: &str) {
+    /// Writes an activity, and delivers it.
+    async fn write_activity(&mut self, mode: &str) {
         let (store, clock) = (&self.store, Clock::system());
         let ingest = Ingest::new(store.clone(), clock.clone());
         let before = store.floor().await.unwrap();
@@ -63,27 +63,29 @@ impl Actor {
         let rules = Rules::default();
         let delivering = counted(store, deliver_pending(store.as_ref(), &clock, &rules));
         let passing = async {
-            // There is nothing else in the log.
+            // The log holds nothing else.
             while store.floor().await.unwrap() == before {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             start.elapsed()
         };
         let ((_, statements), passed) = tokio::join!(delivering, passing);
-        // Behind what is pushed the log goes on with the other followers; what is pulled ends here.
-        let all = if way == "pulled" { passed } else { start.elapsed() };
+        // After a push the log continues with the remaining followers; a pulled activity is done here.
+        let all = if mode == "pulled" { passed } else { start.elapsed() };
         self.done += 1;
         self.check_readers().await;
-        let [Outcome::Created(id)] = outcomes.as_slice() else { panic!("it is new: {outcomes:?}") };
+        let [Outcome::Created(id)] = outcomes.as_slice() else {
+            panic!("expected a new activity: {outcomes:?}")
+        };
         let rows = delivered_rows(&self.bare, "aid", &CqlValue::Uuid(Uuid::from_bytes(*id.as_bytes()))).await;
         println!(
-            "| {way} | {:.0} | {:.2} | {rows} | {statements} |",
+            "| {mode} | {:.0} | {:.2} | {rows} | {statements} |",
             acknowledged.as_secs_f64() * 1e3,
             all.as_secs_f64()
         );
     }
 
-    /// Some of the followers have everything, the last one too.
+    /// A sample of the followers, including the last one, has everything.
     async fn check_readers(&self) {
         let store = &self.store;
         let accounts = AccountCache::new(store.clone());
@@ -91,12 +93,12 @@ impl Actor {
         let last = self.followers.iter().max_by_key(|account| account.uid);
         for follower in self.followers.iter().step_by(self.followers.len().div_ceil(10)).chain(last) {
             let page = feed.page(Reader::Owner, &first_page(follower)).await.unwrap();
-            assert_eq!(page.items.len(), self.done, "account {} has it", follower.uid.0);
+            assert_eq!(page.items.len(), self.done, "account {} has all activities", follower.uid.0);
         }
     }
 
-    /// One more follows, and from then on what the account does is pulled; says what that took.
-    async fn changes_over(&self) -> String {
+    /// One more account follows, which switches the actor to pull; returns the cost.
+    async fn switch_to_pull(&self) -> String {
         let (store, clock) = (&self.store, Clock::system());
         let one = accounts(store, "newcomer", 1).await.remove(0);
         follow(store.as_ref(), &clock, one.uid, &self.account).await.unwrap();

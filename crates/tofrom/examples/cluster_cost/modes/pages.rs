@@ -1,4 +1,4 @@
-//! Pages, and polls that find nothing, of readers who pull from none, some and as many as they may.
+//! Pages and empty polls of readers with no, some and the maximum number of pulled actors.
 
 use super::super::cluster::{Cluster, accounts, all, counted, draft};
 use super::super::median;
@@ -16,16 +16,16 @@ use tofrom::feed::{Feed, FeedLimits};
 use tofrom::following::follow;
 use tofrom::ingest::Ingest;
 
-/// From how many each of the readers pulls; besides it follows so many others.
+/// Numbers of pulled actors of the readers; each follows this many pushed actors besides.
 const PULLED: [usize; 3] = [0, 10, 200];
 const PUSHED: usize = 10;
-/// What each of them does, and the milliseconds between two activities.
+/// Activities of each actor, and the milliseconds between two of them.
 const EACH: usize = 30;
 const PAUSE: i64 = 1_000;
-/// As long as the service remembers what very-followed accounts did.
+/// As long as the service caches the heads of pulled actors.
 const HEAD_TTL: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 2;
-/// Statements for each pulled one, cold and warm.
+/// Statements for each pulled actor, cold and warm.
 const AIM: (f64, f64) = (2.0, 0.0);
 
 pub(crate) async fn measure(cluster: &Cluster) {
@@ -35,12 +35,12 @@ pub(crate) async fn measure(cluster: &Cluster) {
          | poll: first | again | ms of CPU |"
     );
     println!("|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
-    let mut taken: Vec<(usize, Taken)> = Vec::new();
+    let mut taken: Vec<(usize, StatementCounts)> = Vec::new();
     for (many, reader) in PULLED.into_iter().zip(&readers) {
         let store = cluster.open().await;
         let query = first_page(reader);
-        let (statements, poll) = Taken::count(&store, &query).await;
-        let Taken { cold, warm, profiles, polls } = statements;
+        let (statements, poll) = StatementCounts::count(&store, &query).await;
+        let StatementCounts { cold, warm, profiles, polls } = statements;
         let forgetting = feed(&store, &AccountCache::new(store.clone()), Duration::ZERO);
         let remembering = feed(&store, &AccountCache::new(store.clone()), HEAD_TTL);
         let cpu_cold = cpu(&forgetting, &query).await;
@@ -68,7 +68,7 @@ pub(crate) async fn measure(cluster: &Cluster) {
     println!();
 }
 
-/// Makes the readers and whom they follow, and what these do.
+/// Creates the readers, their followees, and the activities.
 async fn readers(cluster: &Cluster) -> Vec<Account> {
     let (store, clock) = (cluster.open().await, Clock::system());
     let most = PULLED.into_iter().max().unwrap();
@@ -83,7 +83,7 @@ async fn readers(cluster: &Cluster) -> Vec<Account> {
     for (reader, many) in readers.iter().zip(PULLED) {
         all(pulled.iter().take(many).map(|one| follow(store_ref, &clock, reader.uid, one))).await;
     }
-    // Whoever has a follower now is pulled.
+    // From now on every account with a follower is pulled.
     deliver_pending(store_ref, &clock, &Rules { pull_above: Some(0), ..Rules::default() }).await.unwrap();
     let numbers: Vec<Uid> = pulled.iter().map(|one| one.uid).collect();
     let audiences = store.fanout_states(&numbers).await.unwrap();
@@ -108,18 +108,18 @@ fn feed(store: &Arc<CqlStore>, accounts: &AccountCache, head_ttl: Duration) -> F
     Feed::new(store.clone(), accounts.clone(), Clock::system(), limits)
 }
 
-/// Statements that were taken.
+/// Numbers of statements.
 #[derive(Clone, Copy)]
-struct Taken {
+struct StatementCounts {
     cold: u64,
     warm: u64,
     profiles: u64,
     polls: (u64, u64),
 }
 
-impl Taken {
-    /// Counts those of pages and polls; gives the poll too.
-    async fn count(store: &Arc<CqlStore>, query: &FeedQuery) -> (Taken, FeedQuery) {
+impl StatementCounts {
+    /// Counts the statements of pages and polls; returns the poll too.
+    async fn count(store: &Arc<CqlStore>, query: &FeedQuery) -> (StatementCounts, FeedQuery) {
         let known = AccountCache::new(store.clone());
         let page = async |feed: &Feed, query: &FeedQuery| {
             let (page, statements) = counted(store, feed.page(Reader::Owner, query)).await;
@@ -130,7 +130,7 @@ impl Taken {
         let (first, cold) = page(&fresh, query).await;
         let (second, warm) = page(&fresh, query).await;
         assert_eq!((first.items.len(), second.items.len()), (20, 20));
-        // The log has retracted on: else nobody would look at what arrived.
+        // The log has moved on: otherwise a poll would skip the arrivals.
         let clock = Clock::system();
         let stranger = accounts(store, "stranger", 1).await.remove(0);
         let ingest = Ingest::new(store.clone(), clock.clone());
@@ -144,14 +144,14 @@ impl Taken {
             *statements = taken;
         }
         let [first, again] = polls;
-        (Taken { cold, warm, profiles: knowing_nobody - cold, polls: (first, again) }, poll)
+        (StatementCounts { cold, warm, profiles: knowing_nobody - cold, polls: (first, again) }, poll)
     }
 }
 
-/// Milliseconds of this process's CPU for each read.
+/// CPU milliseconds of this process per read.
 async fn cpu(feed: &Feed, query: &FeedQuery) -> f64 {
     let mut costs = Vec::new();
-    // The first turn warms everything up.
+    // The first round warms up.
     for round in 0..=ROUNDS {
         let turn =
             turn(std::process::id(), |_| async { drop(feed.page(Reader::Owner, query).await.unwrap()) });

@@ -1,9 +1,9 @@
-//! The demo on a cluster has the data of the one on one machine, however often it was killed while it was filled.
+//! The demo on a cluster has the same data as the demo on one machine, even if it was killed while it was filled.
 
 use super::super::filling::{assert_same, collections, filled_at, kill_until_ready, undisturbed};
 use super::super::support::demo::Demo;
+use super::super::support::folder::Folder;
 use super::super::support::steal_adjusted_clock::StealAdjustedClock;
-use super::super::support::world::Folder;
 use super::processes::settings;
 use super::{Engines, RUNTIME, engines, make_tables};
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use std::time::Duration;
 use store::cql::{CqlStore, Nodes};
 use store::jetstream::Servers;
 
-/// When a demo has to be ready at the latest, once its tables are there.
+/// Time limit for a demo to become ready once its tables exist.
 const READY: Duration = Duration::from_secs(60);
 
-/// In a keyspace of its own, because its accounts have the same names everywhere.
+/// A separate keyspace, because the demo's accounts have the same names everywhere.
 fn own_keyspace() -> Option<Engines> {
     let Engines { nodes, servers } = engines()?;
     let keyspace = format!("{}_demo", nodes.keyspace);
@@ -22,7 +22,7 @@ fn own_keyspace() -> Option<Engines> {
     Some(Engines { nodes: Nodes { keyspace, ..nodes }, servers })
 }
 
-/// As long as the cluster is there, so are the secrets of its demo: it may have been filled by an earlier run.
+/// The demo's secrets live as long as the cluster: an earlier run may have filled it.
 fn state_folder(Engines { nodes, .. }: &Engines) -> PathBuf {
     let name = format!("tofrom-test-{}-{}", nodes.keyspace, nodes.nodes.join("-").replace([':', '.'], "-"));
     let folder = std::env::temp_dir().join(name);
@@ -31,15 +31,15 @@ fn state_folder(Engines { nodes, .. }: &Engines) -> PathBuf {
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "a test that did not run says so")]
-fn a_fill_that_was_killed_ends_with_the_data_of_one_machine() {
+#[allow(clippy::print_stdout, reason = "a skipped test prints the reason")]
+fn a_killed_fill_ends_with_the_data_of_one_machine() {
     let Some(engines) = own_keyspace() else {
-        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS do not say where the engines are");
+        println!("skipped: TOFROM_TEST_CQL and TOFROM_TEST_NATS are not set");
         return;
     };
     let store = RUNTIME.block_on(async {
         make_tables(&engines.nodes).await;
-        // A stream that is there is taken as it is; the demo itself would have much room kept free for it.
+        // An existing stream is used as it is; the demo itself would reserve much more space for it.
         CqlStore::open(&engines.nodes, &engines.servers).await.unwrap()
     });
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! The log loses everything while nobody works on it: that costs time, never an activity.
+//! The log loses everything while no worker runs: deliveries are late, but no activity is lost.
 
 use super::{Engines, RUNTIME, make_tables, prepared};
 use model::{Account, AccountName, EntryReasons, Filter, Millis, Order, Uid, Version};
@@ -16,17 +16,17 @@ use tofrom::ingest::{Draft, Ingest, json, normalise};
 const ACTIVITIES: usize = 60;
 const FOLLOWERS: usize = 3;
 const DAY: i64 = 24 * 60 * 60 * 1_000;
-/// More passes of the sweeper than a day takes.
+/// More passes of the sweep than a day has.
 const PASSES: usize = 20;
 
 #[test]
-fn what_was_lost_while_workers_were_away_for_a_day_is_delivered() {
+fn tasks_lost_by_the_log_are_delivered_after_a_sweep() {
     let Some(engines) = prepared() else { return };
-    RUNTIME.block_on(lose(own(&engines)));
+    RUNTIME.block_on(lose(separate_engines(&engines)));
 }
 
-/// Tables and a log of its own: the sweeper takes up whatever it finds in them.
-fn own(engines: &Engines) -> Engines {
+/// Separate tables and a separate log: the sweep processes everything that it finds in them.
+fn separate_engines(engines: &Engines) -> Engines {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let keyspace = format!("{}_lost_{seconds}", engines.nodes.keyspace);
     Engines {
@@ -48,7 +48,7 @@ async fn lose(Engines { nodes, servers }: Engines) {
     }
     deliver_pending(&*store, &clock, &Rules::default()).await.unwrap();
 
-    // The workers are away, and what comes in is acknowledged all the same.
+    // The workers are down, and writes are acknowledged nevertheless.
     let ingest = Ingest::new(store.clone(), clock.clone());
     let drafts = (0..ACTIVITIES).map(draft).collect();
     let outcomes = ingest.accept(&actor, drafts).await.unwrap();
@@ -64,11 +64,11 @@ async fn lose(Engines { nodes, servers }: Engines) {
         put_back += store.sweep(a_day_later.now()).await.unwrap();
         deliver_pending(&store, &a_day_later, &Rules::default()).await.unwrap();
     }
-    assert!(put_back >= ACTIVITIES, "{put_back} were put back");
+    assert!(put_back >= ACTIVITIES, "the sweep put back {put_back} tasks");
     for follower in followers {
         assert_eq!(followed(&store, follower).await, ACTIVITIES, "of follower {follower:?}");
     }
-    assert_eq!(store.sweep(a_day_later.now()).await.unwrap(), 0, "and then there is nothing to put back");
+    assert_eq!(store.sweep(a_day_later.now()).await.unwrap(), 0, "a second sweep finds nothing");
 }
 
 fn draft(number: usize) -> Draft {

@@ -1,7 +1,7 @@
-//! Two processes that answer and two that deliver, on one cluster: whoever asks by turns can't tell that they are
-//! two.
+//! Two API processes and two workers on one cluster: a client that alternates between the API processes sees one
+//! service.
 
-use super::super::delivery::setting;
+use super::super::delivery::env_number;
 use super::super::oauth::answers::refused;
 use super::super::oauth::application::{App, issued};
 use super::super::oauth::races::{at_once_at, exactly_one};
@@ -23,33 +23,33 @@ use store::Accounts;
 use store::cql::CqlStore;
 
 const JSON: &str = "application/json";
-/// How long something may take until it is so everywhere.
-const EVERYWHERE: Duration = Duration::from_secs(5);
-/// How long it may take until a stream tells of it.
-const TOLD: Duration = Duration::from_secs(2);
-/// The lines of a stream may come a little late on a busy machine; a line without an end is none.
+/// Time limit for a change to become visible everywhere.
+const PROPAGATION: Duration = Duration::from_secs(5);
+/// Time limit for a change to reach a stream.
+const STREAM_DELAY: Duration = Duration::from_secs(2);
+/// Lines of a stream may be late on a busy machine. A line without an end does not count.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-struct Stage {
+struct Processes {
     apis: [Service; 2],
     _workers: [Service; 2],
     engines: Engines,
 }
 
-/// Somebody, with a key that writes.
+/// An account with a key that writes.
 struct Person {
     name: String,
     key: String,
     key_id: String,
 }
 
-/// All tests share the processes; each has people of its own.
-fn stage() -> Option<&'static Stage> {
-    static STAGE: OnceLock<Stage> = OnceLock::new();
+/// All tests share the processes; each has its own accounts.
+fn processes() -> Option<&'static Processes> {
+    static STAGE: OnceLock<Processes> = OnceLock::new();
     let engines = prepared()?;
     Some(STAGE.get_or_init(|| {
         let engines = engines.on_stream("box");
-        // A stream that is there is taken as it is; the service itself would have much room kept free for it.
+        // An existing stream is used as it is; the service itself would reserve much more space for it.
         RUNTIME.block_on(CqlStore::open(&engines.nodes, &engines.servers)).unwrap();
         let settings = settings(&engines);
         let start = |role| {
@@ -58,14 +58,14 @@ fn stage() -> Option<&'static Stage> {
                 both.map(|starting| starting.join().unwrap())
             })
         };
-        Stage { apis: start("api"), _workers: start("worker"), engines }
+        Processes { apis: start("api"), _workers: start("worker"), engines }
     }))
 }
 
 pub(super) fn settings(engines: &Engines) -> String {
     let Engines { nodes, servers } = engines;
     let secret = BASE64_STANDARD.encode([7; 32]);
-    // The accounts of other tests are long ago, and would be let fall asleep.
+    // Accounts of other tests lie far in the past, and would become dormant.
     format!(
         "store = \"cql\"\nsecret_keys = [{secret:?}]\nfanout.idle_after = \"off\"\ncql.nodes = {:?}\n\
          cql.keyspace = {:?}\nnats.servers = {:?}\nnats.monitor = {:?}\nnats.stream = {:?}\n",
@@ -73,21 +73,21 @@ pub(super) fn settings(engines: &Engines) -> String {
     )
 }
 
-/// A name that nobody has yet on the cluster.
-fn fresh(what: &str) -> String {
+/// A name that is not taken on the cluster.
+fn fresh(prefix: &str) -> String {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let millis = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
-    format!("{what}-{millis}-{}", COUNT.fetch_add(1, Ordering::Relaxed))
+    format!("{prefix}-{millis}-{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Waits until it is so, for as long as that may take.
+/// Polls until the value equals `expected`, for as long as a change may take.
 fn becomes<T: PartialEq + std::fmt::Debug>(expected: T, look: impl Fn() -> T) {
-    steal_adjusted_clock::becomes(EVERYWHERE, expected, look);
+    steal_adjusted_clock::becomes(PROPAGATION, expected, look);
 }
 
-impl Stage {
-    fn person(&self, what: &str, more: &[&str]) -> Person {
-        let name = fresh(what);
+impl Processes {
+    fn person(&self, prefix: &str, more: &[&str]) -> Person {
+        let name = fresh(prefix);
         self.apis[0].add_account(&name, more);
         let made = self.apis[1].run(&["key", "add", &name, "--scope", "write", "--json"], "");
         let made: Value = serde_json::from_str(&made).unwrap();
@@ -95,8 +95,8 @@ impl Stage {
         Person { key: text("key"), key_id: text("id"), name }
     }
 
-    /// One of the processes is asked; the number goes around.
-    fn ask(&self, at: usize, method: &str, target: &str, who: &Person, body: Option<&Value>) -> Answer {
+    /// Sends a request to one of the processes; the number wraps around.
+    fn request(&self, at: usize, method: &str, target: &str, who: &Person, body: Option<&Value>) -> Answer {
         let body = body.map(Value::to_string).unwrap_or_default();
         let headers = [("ServicePSK", who.key.as_str()), ("Accept", JSON), ("Content-Type", JSON)];
         let headers = if body.is_empty() { &headers[..2] } else { &headers };
@@ -107,16 +107,16 @@ impl Stage {
     fn write(&self, at: usize, who: &Person, id: &str) {
         let bookmark = json!({ "Title": "t", "Url": "https://example.org/" });
         let body = json!({ "Category": "BookmarkShared", "Title": id, "Bookmark": bookmark });
-        let answer = self.ask(at, "PUT", &own(who, id), who, Some(&body));
+        let answer = self.request(at, "PUT", &own_target(who, id), who, Some(&body));
         assert_eq!(answer.status, 201, "{}", answer.text());
     }
 
     fn titles(&self, at: usize, who: &Person, collection: &str, query: &str) -> Vec<String> {
         let target = format!("/activity/{}/{collection}?count=200&{query}", who.name);
-        titles(&self.ask(at, "GET", &target, who, None))
+        titles(&self.request(at, "GET", &target, who, None))
     }
 
-    /// A stream of what reaches somebody, line by line.
+    /// A stream of an account's collection, line by line.
     fn stream(&self, at: usize, who: &Person, query: &str, last: Option<&str>) -> Receiver<String> {
         let client: Client = self.apis[at % 2].client.clone();
         let last = last.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default();
@@ -125,22 +125,22 @@ impl Stage {
              Accept: text/event-stream\r\n{last}\r\n",
             who.name, who.key
         );
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         let mut stream = client.connect();
         stream.write_all(request.as_bytes()).unwrap();
         stream.flush().unwrap();
         std::thread::spawn(move || {
             for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                if tell.send(line).is_err() {
+                if sender.send(line).is_err() {
                     return;
                 }
             }
         });
-        told
+        receiver
     }
 }
 
-fn own(who: &Person, id: &str) -> String {
+fn own_target(who: &Person, id: &str) -> String {
     format!("/activity/{}/from/Delicious/{id}", who.name)
 }
 
@@ -148,7 +148,7 @@ fn titles(page: &Answer) -> Vec<String> {
     page.activities().iter().map(|one| one["Title"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Waits for a line with these words.
+/// Waits for a line that contains these words.
 fn line_with(lines: &Receiver<String>, words: &str, within: Duration) -> String {
     let started = StealAdjustedClock::now();
     let mut seen = Vec::new();
@@ -164,15 +164,15 @@ fn line_with(lines: &Receiver<String>, words: &str, within: Duration) -> String 
 }
 
 #[test]
-fn what_is_written_at_one_is_read_at_the_other() {
-    let Some(stage) = stage() else { return };
-    let (actor, fan) = (stage.person("actor", &["--public"]), stage.person("fan", &[]));
+fn a_write_at_one_process_is_read_at_the_other() {
+    let Some(processes) = processes() else { return };
+    let (actor, fan) = (processes.person("actor", &["--public"]), processes.person("fan", &[]));
     let edge = format!("/user/{}/following/{}", fan.name, actor.name);
-    assert_eq!(stage.ask(0, "PUT", &edge, &fan, None).status, 204);
+    assert_eq!(processes.request(0, "PUT", &edge, &fan, None).status, 204);
     let mut newest = Vec::new();
     for number in 0..10 {
         let id = format!("n{number}");
-        stage.write(number, &actor, &id);
+        processes.write(number, &actor, &id);
         newest.insert(0, id);
         for query in [
             "",
@@ -181,59 +181,60 @@ fn what_is_written_at_one_is_read_at_the_other() {
             "type=bookmark&verb=share",
             "orderby=pubDate&type=bookmark",
         ] {
-            assert_eq!(stage.titles(number + 1, &actor, "from", query), newest, "{query}");
-            assert_eq!(stage.titles(number, &actor, "tofrom", query), newest, "{query}");
+            assert_eq!(processes.titles(number + 1, &actor, "from", query), newest, "{query}");
+            assert_eq!(processes.titles(number, &actor, "tofrom", query), newest, "{query}");
         }
         for at in 0..2 {
-            becomes(newest.clone(), || stage.titles(at, &fan, "to", "orderby=pubDate"));
+            becomes(newest.clone(), || processes.titles(at, &fan, "to", "orderby=pubDate"));
         }
     }
-    assert_eq!(stage.ask(1, "DELETE", &own(&actor, "n3"), &actor, None).status, 204);
+    assert_eq!(processes.request(1, "DELETE", &own_target(&actor, "n3"), &actor, None).status, 204);
     newest.retain(|id| id != "n3");
-    assert_eq!(stage.titles(0, &actor, "from", ""), newest, "what is taken back is retracted at once");
-    assert_eq!(stage.titles(0, &fan, "to", ""), newest, "for everybody");
-    assert_eq!(stage.ask(1, "DELETE", &edge, &fan, None).status, 204);
-    assert_eq!(stage.titles(0, &fan, "to", ""), [""; 0]);
+    assert_eq!(processes.titles(0, &actor, "from", ""), newest, "a deletion is visible immediately");
+    assert_eq!(processes.titles(0, &fan, "to", ""), newest, "for all followers");
+    assert_eq!(processes.request(1, "DELETE", &edge, &fan, None).status, 204);
+    assert_eq!(processes.titles(0, &fan, "to", ""), [""; 0]);
 }
 
 #[test]
-fn a_stream_at_one_is_told_of_what_is_written_at_the_other() {
-    let Some(stage) = stage() else { return };
-    let (actor, fan) = (stage.person("actor", &["--public"]), stage.person("fan", &[]));
+fn a_stream_at_one_process_receives_writes_of_the_other() {
+    let Some(processes) = processes() else { return };
+    let (actor, fan) = (processes.person("actor", &["--public"]), processes.person("fan", &[]));
     let edge = format!("/user/{}/following/{}", fan.name, actor.name);
-    assert_eq!(stage.ask(0, "PUT", &edge, &fan, None).status, 204);
+    assert_eq!(processes.request(0, "PUT", &edge, &fan, None).status, 204);
     for at in 0..2 {
-        let (own, followers) = (stage.stream(at, &actor, "", None), stage.stream(at, &fan, "", None));
-        for lines in [&own, &followers] {
+        let (own_target, followers) =
+            (processes.stream(at, &actor, "", None), processes.stream(at, &fan, "", None));
+        for lines in [&own_target, &followers] {
             line_with(lines, "text/event-stream", TIMEOUT);
             line_with(lines, ":", TIMEOUT);
         }
         std::thread::sleep(Duration::from_secs(1));
         for round in 0..3 {
-            let id = format!("told-{at}-{round}");
-            stage.write(at + 1, &actor, &id);
-            line_with(&own, &id, TOLD);
-            line_with(&followers, &id, TOLD);
+            let id = format!("streamed-{at}-{round}");
+            processes.write(at + 1, &actor, &id);
+            line_with(&own_target, &id, STREAM_DELAY);
+            line_with(&followers, &id, STREAM_DELAY);
         }
     }
 }
 
 #[test]
-fn what_ends_at_one_ends_at_the_other() {
-    let Some(stage) = stage() else { return };
-    let (one, other) = (stage.person("one", &["--public"]), stage.person("other", &[]));
+fn revocations_at_one_process_apply_at_the_other() {
+    let Some(processes) = processes() else { return };
+    let (one, other) = (processes.person("one", &["--public"]), processes.person("other", &[]));
     let page = format!("/activity/{}/from", one.name);
-    let seen = |at: usize, who: &Person| stage.ask(at, "GET", &page, who, None).status;
+    let seen = |at: usize, who: &Person| processes.request(at, "GET", &page, who, None).status;
     assert_eq!([seen(0, &other), seen(1, &other)], [200, 200]);
     let private =
-        stage.ask(0, "PUT", &format!("/user/{}", one.name), &one, Some(&json!({ "Public": false })));
+        processes.request(0, "PUT", &format!("/user/{}", one.name), &one, Some(&json!({ "Public": false })));
     assert_eq!(private.status, 200, "{}", private.text());
     assert_eq!(seen(0, &other), 404);
     becomes(404, || seen(1, &other));
 
-    let app = App::register(&stage.apis[0], "App", "http://127.0.0.1/cb", &[]);
+    let app = App::register(&processes.apis[0], "App", "http://127.0.0.1/cb", &[]);
     let token = app.token_of(&one.name);
-    let clients = stage.apis.each_ref().map(|api| &api.client);
+    let clients = processes.apis.each_ref().map(|api| &api.client);
     let works = |at: usize| app.whoami(&token).send(clients[at]).status;
     assert_eq!([works(0), works(1)], [200, 200]);
     assert_eq!(app.draft("DELETE", "/200909/whoami/token").token(&token).send(clients[0]).status, 204);
@@ -241,31 +242,31 @@ fn what_ends_at_one_ends_at_the_other() {
     becomes(401, || works(1));
 
     assert_eq!([seen(0, &one), seen(1, &one)], [200, 200]);
-    stage.apis[0].run(&["key", "revoke", &one.name, &one.key_id], "");
+    processes.apis[0].run(&["key", "revoke", &one.name, &one.key_id], "");
     becomes([401, 401], || [seen(0, &one), seen(1, &one)]);
 }
 
-/// `ORACLE_CLUSTER_SEQUENCES` says how many sequences are tried.
+/// `ORACLE_CLUSTER_SEQUENCES` is the number of sequences.
 #[test]
-fn the_names_in_to_tell_nothing_at_either() {
-    let Some(stage) = stage() else { return };
+fn to_reveals_no_account_names_at_either_process() {
+    let Some(processes) = processes() else { return };
     let side = |at: usize, names: Vec<String>| {
-        let Person { name, key, .. } = stage.person("sender", &[]);
-        let client = &stage.apis[at].client;
+        let Person { name, key, .. } = processes.person("sender", &[]);
+        let client = &processes.apis[at].client;
         Side { client, prefix: "/social", sender: Sender { name, key }, names }
     };
-    let known = [&["--public"][..], &[], &[]].map(|more| stage.person("known", more).name);
+    let known = [&["--public"][..], &[], &[]].map(|more| processes.person("known", more).name);
     let unknown = [(); 3].map(|()| fresh("nobody"));
-    let sequences = setting("ORACLE_CLUSTER_SEQUENCES").unwrap_or(4);
+    let sequences = env_number("ORACLE_CLUSTER_SEQUENCES").unwrap_or(4);
     oracle::try_all(sequences, &side(0, known.to_vec()), &side(1, unknown.to_vec()));
 }
 
 #[test]
-fn what_happens_once_happens_once_at_both_together() {
-    let Some(stage) = stage() else { return };
-    let person = stage.person("person", &[]);
-    let app = App::register(&stage.apis[0], "App", "http://127.0.0.1/cb", &[]);
-    let clients = stage.apis.each_ref().map(|api| &api.client);
+fn one_time_credentials_work_once_across_processes() {
+    let Some(processes) = processes() else { return };
+    let person = processes.person("person", &[]);
+    let app = App::register(&processes.apis[0], "App", "http://127.0.0.1/cb", &[]);
+    let clients = processes.apis.each_ref().map(|api| &api.client);
     let token = app.token_of(&person.name);
     for round in 0..4 {
         let request = app.whoami(&token).sign();
@@ -284,12 +285,12 @@ fn what_happens_once_happens_once_at_both_together() {
 }
 
 #[test]
-fn wrong_passwords_are_held_up_at_both() {
-    let Some(stage) = stage() else { return };
-    let person = stage.person("guessed", &[]);
+fn wrong_passwords_are_throttled_at_both_processes() {
+    let Some(processes) = processes() else { return };
+    let person = processes.person("guessed", &[]);
     let guess = |at: usize, word: &str| {
         let basic = format!("Basic {}", BASE64_STANDARD.encode(format!("{}:{word}", person.name)));
-        stage.apis[at % 2].client.get("/social/200909/whoami", &[("Authorization", &basic)]).status
+        processes.apis[at % 2].client.get("/social/200909/whoami", &[("Authorization", &basic)]).status
     };
     let started = StealAdjustedClock::now();
     let statuses: Vec<u16> = (0..100).map(|number| guess(number, &format!("wrong-{number}"))).collect();
@@ -298,29 +299,29 @@ fn wrong_passwords_are_held_up_at_both() {
         let mine = statuses.iter().skip(at).step_by(2);
         assert!(mine.clone().any(|status| *status == 429), "{statuses:?}");
         while guess(at, "wrong") != 429 {}
-        assert_eq!(guess(at, &password_of(&person.name)), 429, "who guesses is not told of a right one");
+        assert_eq!(guess(at, &password_of(&person.name)), 429, "a throttled right guess is refused");
     }
     assert!(statuses.iter().all(|status| [401, 429].contains(status)), "{statuses:?}");
 }
 
 #[test]
-fn a_mark_of_one_works_at_the_other_and_one_of_another_log_nowhere() {
-    let Some(stage) = stage() else { return };
-    let person = stage.person("person", &[]);
-    stage.write(0, &person, "before");
+fn a_sync_token_works_at_both_processes_and_fails_for_another_log() {
+    let Some(processes) = processes() else { return };
+    let person = processes.person("person", &[]);
+    processes.write(0, &person, "before");
     let target = format!("/activity/{}/tofrom", person.name);
-    let mut page = stage.ask(0, "GET", &target, &person, None);
+    let mut page = processes.request(0, "GET", &target, &person, None);
     for number in 0..6 {
         let link = page.link("updates").unwrap();
         let (_, updates) = link.split_once("/200909").unwrap();
         let id = format!("after-{number}");
-        stage.write(number, &person, &id);
-        becomes(vec![id], || titles(&stage.ask(number + 1, "GET", updates, &person, None)));
-        page = stage.ask(number + 1, "GET", updates, &person, None);
+        processes.write(number, &person, &id);
+        becomes(vec![id], || titles(&processes.request(number + 1, "GET", updates, &person, None)));
+        page = processes.request(number + 1, "GET", updates, &person, None);
     }
 
     let owner = RUNTIME.block_on(async {
-        let store = CqlStore::open(&stage.engines.nodes, &stage.engines.servers).await.unwrap();
+        let store = CqlStore::open(&processes.engines.nodes, &processes.engines.servers).await.unwrap();
         store.account_by_name(&AccountName::parse(&person.name).unwrap()).await.unwrap().unwrap().uid
     });
     let sync_token = SyncToken::at(Position(5));
@@ -334,10 +335,10 @@ fn a_mark_of_one_works_at_the_other_and_one_of_another_log_nowhere() {
         format: None,
     };
     for at in 0..2 {
-        let answer = stage.ask(at, "GET", &format!("{target}?{}", old.render()), &person, None);
+        let answer = processes.request(at, "GET", &format!("{target}?{}", old.render()), &person, None);
         assert_eq!(answer.status, 410, "{}", answer.text());
         assert!(answer.json()["type"].as_str().unwrap().ends_with("/cursor-expired"), "{}", answer.text());
-        let lines = stage.stream(at, &person, "", Some(&old.sync_token_text(&sync_token)));
+        let lines = processes.stream(at, &person, "", Some(&old.sync_token_text(&sync_token)));
         line_with(&lines, "event: incomplete", TIMEOUT);
     }
 }

@@ -1,12 +1,12 @@
-//! The same page on both engines: what people do is done on one machine and on the cluster with the same identifiers
-//! at the same times, and whoever reads can't tell which one they read.
+//! The same pages on both engines: the same actions run on one machine and on the cluster with the same identifiers at
+//! the same times, and every read gives the same result.
 
-use super::super::delivery::ground::{Ground, Place};
+use super::super::delivery::env_number;
+use super::super::delivery::final_checks::{COLLECTIONS, query};
 use super::super::delivery::seeds::Seeds;
-use super::super::delivery::sequence::{Sequence, Stage, any_filter};
-use super::super::delivery::setting;
+use super::super::delivery::sequence::{Harness, Sequence, any_filter};
 use super::super::delivery::steps::Step;
-use super::super::delivery::verdict::{COLLECTIONS, query};
+use super::super::delivery::test_bed::{Backend, TestBed};
 use super::super::support::chance::Chance;
 use super::{RUNTIME, prepared};
 use model::{AccountName, Body, FeedQuery, Filter, Order, Reader, Start, State, SyncToken, Uid};
@@ -14,45 +14,45 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tofrom::feed::Item;
 
-/// How many sequences are tried, unless `SAME_PAGE_SEQUENCES` says otherwise.
+/// Number of sequences. `SAME_PAGE_SEQUENCES` overrides it.
 const SEQUENCES: u64 = 10;
-/// Where accounts change over and fall asleep.
-const CROSSING: u64 = 20;
-/// Lanes that no other test has.
+/// Number of sequences in which accounts switch fan-out mode and become dormant.
+const MODE_SWITCHING_SEQUENCES: u64 = 20;
+/// Lanes that no other test uses.
 const LANES: std::ops::Range<u8> = 100..108;
 
-type Differs = String;
+type Difference = String;
 
 #[test]
-fn one_machine_and_the_cluster_show_the_same() {
+fn one_machine_and_the_cluster_show_the_same_pages() {
     try_all(SEQUENCES, Sequence::random);
 }
 
 #[test]
-fn they_show_the_same_by_whichever_way() {
-    try_all(CROSSING, Sequence::crossing);
+fn one_machine_and_the_cluster_show_the_same_pages_in_either_fanout_mode() {
+    try_all(MODE_SWITCHING_SEQUENCES, Sequence::switching_modes);
 }
 
 fn try_all(count: u64, sequence: fn(u64, i64) -> Sequence) {
-    // One after the other: they use the same lanes.
+    // The tests share the lanes, so they run one after the other.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if prepared().is_none() {
         return;
     }
-    let first = setting("SAME_PAGE_SEED").unwrap_or(0);
-    let seeds = Seeds::new(first, setting("SAME_PAGE_SEQUENCES").unwrap_or(count));
-    let (whole, found) = (AtomicU64::new(0), Mutex::new(None));
+    let first = env_number("SAME_PAGE_SEED").unwrap_or(0);
+    let seeds = Seeds::new(first, env_number("SAME_PAGE_SEQUENCES").unwrap_or(count));
+    let (comparable, found) = (AtomicU64::new(0), Mutex::new(None));
     let work = async |lane| {
-        let place = Place::Cluster { lane };
-        let mut ground = place.ground().await;
+        let backend = Backend::Cluster { lane };
+        let mut bed = backend.test_bed().await;
         while found.lock().unwrap().is_none() {
             let Some(seed) = seeds.next() else { break };
-            let run = async |ground: &Ground, tried| same(sequence(seed, place.first()), tried, ground).await;
-            match place.judge(ground, run).await {
-                Ok((back, calm)) => {
-                    ground = back;
-                    whole.fetch_add(u64::from(calm), Ordering::Relaxed);
+            let run = async |bed: &TestBed, tried| same(sequence(seed, backend.first()), tried, bed).await;
+            match backend.try_run(bed, run).await {
+                Ok((back, undisturbed)) => {
+                    bed = back;
+                    comparable.fetch_add(u64::from(undisturbed), Ordering::Relaxed);
                 }
                 Err(why) => {
                     *found.lock().unwrap() = Some(format!("SAME_PAGE_SEED={seed}: {why}"));
@@ -69,82 +69,82 @@ fn try_all(count: u64, sequence: fn(u64, i64) -> Sequence) {
     });
     let found = found.into_inner().unwrap();
     assert!(found.is_none(), "{}", found.unwrap());
-    let (whole, tried) = (whole.into_inner(), seeds.tried());
-    assert!(whole * 2 > tried, "of {tried} sequences {whole} went without trouble");
+    let (comparable, tried) = (comparable.into_inner(), seeds.tried());
+    assert!(comparable * 2 > tried, "only {comparable} of {tried} sequences were comparable");
 }
 
-/// The same done on both.
-struct Both<'a> {
-    stages: [Stage<'a>; 2],
+/// The same sequence on both engines.
+struct EnginePair<'a> {
+    harnesses: [Harness<'a>; 2],
     chance: Chance,
 }
 
-/// Gives whether updates could be compared too.
-async fn same(sequence: Sequence, tried: u64, other: &Ground) -> Result<bool, Differs> {
-    let one = &Ground::new();
+/// Returns whether updates could be compared too.
+async fn same(sequence: Sequence, tried: u64, other: &TestBed) -> Result<bool, Difference> {
+    let one = &TestBed::new();
     let Sequence { seed, first, .. } = sequence;
-    // No two tests of this process make the same identifiers, nor do they when they try again: they share a cluster.
-    let drawn = (seed << 1 | u64::from(sequence.rules.pull_above.is_some())) ^ tried << 17;
-    [one, other].iter().for_each(|ground| ground.draw_anew(drawn));
-    let mut stages = [
-        Stage::new(one, first, &sequence.people, &[]).await,
-        Stage::new(other, first, &sequence.people, &[]).await,
+    // Identifiers are unique among the tests and retries of this process, because they share a cluster.
+    let id_seed = (seed << 1 | u64::from(sequence.rules.pull_above.is_some())) ^ tried << 17;
+    [one, other].iter().for_each(|bed| bed.reseed(id_seed));
+    let mut harnesses = [
+        Harness::new(one, first, &sequence.initially_public, &[]).await,
+        Harness::new(other, first, &sequence.initially_public, &[]).await,
     ];
-    for stage in &mut stages {
-        stage.ties = true;
-        stage.rules = sequence.rules;
+    for harness in &mut harnesses {
+        harness.ties = true;
+        harness.rules = sequence.rules;
     }
-    let mut both = Both { stages, chance: Chance::new(seed) };
+    let mut pair = EnginePair { harnesses, chance: Chance::new(seed) };
     let mut sync_tokens = Vec::new();
-    for step in sequence.steps.iter().filter_map(undisturbed) {
-        for stage in &mut both.stages {
-            // What is done while the followees of somebody who falls asleep get to know of it is pushed, or comes when
-            // they return: which of the two is nobody's to say.
-            let falls_asleep = matches!(step, Step::Sleep { .. });
-            if falls_asleep {
-                stage.work_until_all_is_done().await;
+    for step in sequence.steps.iter().filter_map(without_faults) {
+        for harness in &mut pair.harnesses {
+            // An activity written while an account becomes dormant is pushed, or arrives with the catch-up. Both are
+            // right.
+            let becomes_dormant = matches!(step, Step::MarkDormant { .. });
+            if becomes_dormant {
+                harness.work_until_idle().await;
             }
-            stage.step(&step).await.map_err(|broken| format!("{step:?}: {broken}"))?;
-            if falls_asleep {
-                stage.work_until_all_is_done().await;
+            harness.step(&step).await.map_err(|violation| format!("{step:?}: {violation}"))?;
+            if becomes_dormant {
+                harness.work_until_idle().await;
             }
         }
         if matches!(step, Step::WorkAll) {
-            sync_tokens.extend(both.sync_tokens().await);
+            sync_tokens.extend(pair.sync_tokens().await);
         }
     }
-    for stage in &mut both.stages {
-        // Likewise what an edge brings along while its follower returns: at the place of the edge, or of the return.
-        stage.work_until_all_is_done().await;
-        stage.settle().await?;
+    for harness in &mut pair.harnesses {
+        // Likewise a backfill while its follower catches up: it arrives at the position of the edge or of the catch-up.
+        harness.work_until_idle().await;
+        harness.settle().await?;
     }
-    both.compare_pages().await?;
-    // What an engine that was too slow made stand in the log twice is told after sync_tokens that it came before.
-    let calm = both.stages.iter().all(|stage| stage.logged_twice.is_empty());
-    if calm {
+    pair.compare_pages().await?;
+    // A slow engine may have logged a task twice; its arrivals then come after sync tokens that they should precede.
+    let undisturbed = pair.harnesses.iter().all(|harness| harness.logged_twice.is_empty());
+    if undisturbed {
         for (owner, sync_tokens) in sync_tokens {
-            both.compare_updates(owner, sync_tokens).await?;
+            pair.compare_updates(owner, sync_tokens).await?;
         }
     }
-    Ok(calm)
+    Ok(undisturbed)
 }
 
-/// What people do, and nothing that goes wrong: where something does, engines may differ in what they tell twice.
-fn undisturbed(step: &Step) -> Option<Step> {
+/// The step without its faults: after a fault the engines may differ in repeated arrivals.
+fn without_faults(step: &Step) -> Option<Step> {
     match step {
-        Step::Person { who, deed, .. } => {
-            Some(Step::Person { who: *who, deed: deed.clone(), trouble: None, again: false })
+        Step::Act { account, action, .. } => {
+            Some(Step::Act { account: *account, action: action.clone(), fault: None, retry: false })
         }
-        Step::Sleep { who, .. } => Some(Step::Sleep { who: *who, trouble: None }),
+        Step::MarkDormant { account, .. } => Some(Step::MarkDormant { account: *account, fault: None }),
         Step::Time(_) | Step::WorkAll => Some(step.clone()),
         Step::Work { .. } => Some(Step::WorkAll),
-        Step::Land { .. } | Step::Look { .. } => None,
+        Step::Land { .. } | Step::Read { .. } => None,
     }
 }
 
-/// An item as it is on both: accounts have numbers of their own on each.
-fn told(stage: &Stage<'_>, item: &Item) -> String {
-    let account = |uid: Uid| stage.naive.accounts.iter().position(|account| account.uid == uid);
+/// An item in a form that is equal on both engines: account numbers differ.
+fn comparable_item(harness: &Harness<'_>, item: &Item) -> String {
+    let account = |uid: Uid| harness.naive.accounts.iter().position(|account| account.uid == uid);
     let State { actor, addressed, .. } = &item.state;
     let mut addressed: Vec<_> = addressed.iter().map(|uid| account(*uid)).collect();
     addressed.sort();
@@ -152,33 +152,33 @@ fn told(stage: &Stage<'_>, item: &Item) -> String {
     format!("{state:?} of {:?} for {addressed:?}", account(*actor))
 }
 
-/// A body as it is on both: an account's name is replaced by its number in the sequence.
-fn numbered(stage: &Stage<'_>, body: Body) -> (Body, Vec<Option<usize>>) {
-    let number = |name: &AccountName| stage.naive.accounts.iter().position(|account| account.name == *name);
+/// A body in a form that is equal on both engines: account names are replaced by their numbers in the sequence.
+fn comparable_body(harness: &Harness<'_>, body: Body) -> (Body, Vec<Option<usize>>) {
+    let number = |name: &AccountName| harness.naive.accounts.iter().position(|account| account.name == *name);
     let to = body.to.iter().map(number).collect();
     (Body { to: Vec::new(), ..body }, to)
 }
 
-impl Both<'_> {
-    /// Where updates begin for everybody, now that everything is delivered.
+impl EnginePair<'_> {
+    /// The start of updates for every account, now that everything is delivered.
     async fn sync_tokens(&mut self) -> Vec<(usize, [SyncToken; 2])> {
-        for stage in &mut self.stages {
-            stage.work_until_all_is_done().await;
+        for harness in &mut self.harnesses {
+            harness.work_until_idle().await;
         }
         let mut sync_tokens = Vec::new();
-        for number in 0..self.stages[0].naive.accounts.len() {
-            let [one, other] = &self.stages;
+        for number in 0..self.harnesses[0].naive.accounts.len() {
+            let [one, other] = &self.harnesses;
             sync_tokens.push((number, [sync_token(one, number).await, sync_token(other, number).await]));
         }
         sync_tokens
     }
 
-    async fn compare_pages(&mut self) -> Result<(), Differs> {
-        for owner in 0..self.stages[0].naive.accounts.len() {
+    async fn compare_pages(&mut self) -> Result<(), Difference> {
+        for owner in 0..self.harnesses[0].naive.accounts.len() {
             for collection in COLLECTIONS {
                 for order in [Order::Received, Order::Published] {
                     let filter = match self.chance.one_in(2) {
-                        true => any_filter(&mut self.chance, self.stages[0].first),
+                        true => any_filter(&mut self.chance, self.harnesses[0].first),
                         false => Filter::default(),
                     };
                     for filter in [Filter::default(), filter] {
@@ -188,8 +188,9 @@ impl Both<'_> {
                             true => Start::Skip(u32::try_from(self.chance.below(8)).unwrap()),
                             false => Start::Skip(0),
                         };
-                        let asked = FeedQuery { start, count, ..query(Uid(0), collection, order, filter) };
-                        self.compare(reader, owner, [asked.clone(), asked]).await?;
+                        let feed_query =
+                            FeedQuery { start, count, ..query(Uid(0), collection, order, filter) };
+                        self.compare(reader, owner, [feed_query.clone(), feed_query]).await?;
                     }
                 }
             }
@@ -197,60 +198,66 @@ impl Both<'_> {
         Ok(())
     }
 
-    async fn compare_updates(&mut self, owner: usize, sync_tokens: [SyncToken; 2]) -> Result<(), Differs> {
+    async fn compare_updates(&mut self, owner: usize, sync_tokens: [SyncToken; 2]) -> Result<(), Difference> {
         let count = u32::try_from(*self.chance.pick(&[1, 2, 20])).unwrap();
         let collection = *self.chance.pick(&COLLECTIONS);
-        let asked = query(Uid(0), collection, Order::Received, Filter::default());
-        let asked = sync_tokens.map(|sync_token| FeedQuery {
+        let feed_query = query(Uid(0), collection, Order::Received, Filter::default());
+        let feed_query = sync_tokens.map(|sync_token| FeedQuery {
             count,
             start: Start::Updates(sync_token),
-            ..asked.clone()
+            ..feed_query.clone()
         });
-        self.compare(owner, owner, asked).await
+        self.compare(owner, owner, feed_query).await
     }
 
-    /// All pages from there on, with bodies.
-    async fn compare(&self, reader: usize, owner: usize, asked: [FeedQuery; 2]) -> Result<(), Differs> {
-        let [one, other] = asked;
-        let here = walk(&self.stages[0], reader, owner, one.clone()).await?;
-        let there = walk(&self.stages[1], reader, owner, other.clone()).await?;
+    /// Compares all pages from there on, with bodies.
+    async fn compare(
+        &self,
+        reader: usize,
+        owner: usize,
+        feed_queries: [FeedQuery; 2],
+    ) -> Result<(), Difference> {
+        let [one, other] = feed_queries;
+        let here = walk(&self.harnesses[0], reader, owner, one.clone()).await?;
+        let there = walk(&self.harnesses[1], reader, owner, other.clone()).await?;
         if here != there {
             let start = other.start;
             return Err(format!(
-                "{reader} reads {one:?} of {owner}: {here:#?} on one, {there:#?} on the other, there from {start:?}"
+                "{reader} reads {one:?} of {owner}: {here:#?} on one machine, {there:#?} on the cluster, from {start:?}"
             ));
         }
         Ok(())
     }
 }
 
-/// The sync_token of whoever has seen everything.
-async fn sync_token(stage: &Stage<'_>, owner: usize) -> SyncToken {
-    let owner = stage.naive.account(owner).uid;
+/// The sync token of a reader who has seen everything.
+async fn sync_token(harness: &Harness<'_>, owner: usize) -> SyncToken {
+    let owner = harness.naive.account(owner).uid;
     let nothing =
         FeedQuery { count: 0, ..query(owner, model::Collection::ToFrom, Order::Received, Filter::default()) };
-    stage.ground.feed.page(Reader::Owner, &nothing).await.unwrap().sync_token
+    harness.bed.feed.page(Reader::Owner, &nothing).await.unwrap().sync_token
 }
 
 async fn walk(
-    stage: &Stage<'_>,
+    harness: &Harness<'_>,
     reader: usize,
     owner: usize,
-    asked: FeedQuery,
-) -> Result<Vec<String>, Differs> {
-    let (reader, owner) = (stage.naive.account(reader).uid, stage.naive.account(owner).uid);
-    let reader = stage.naive.reader(reader, owner);
-    let mut next = FeedQuery { owner, ..asked };
+    feed_query: FeedQuery,
+) -> Result<Vec<String>, Difference> {
+    let (reader, owner) = (harness.naive.account(reader).uid, harness.naive.account(owner).uid);
+    let reader = harness.naive.reader(reader, owner);
+    let mut next = FeedQuery { owner, ..feed_query };
     let mut walked = Vec::new();
     loop {
-        let page = stage.ground.feed.page(reader, &next).await.map_err(|error| error.to_string())?;
+        let page = harness.bed.feed.page(reader, &next).await.map_err(|error| error.to_string())?;
         let ids: Vec<_> = page.items.iter().map(|item| item.state.id).collect();
-        let found = stage.ground.store.activities(&ids).await.map_err(|error| error.to_string())?;
-        let bodies =
-            found.into_iter().map(|one| one.map(|one| (one.state.version, numbered(stage, one.body))));
+        let found = harness.bed.store.activities(&ids).await.map_err(|error| error.to_string())?;
+        let bodies = found
+            .into_iter()
+            .map(|one| one.map(|one| (one.state.version, comparable_body(harness, one.body))));
         let items = page.items.iter().zip(bodies);
-        walked.extend(items.map(|(item, body)| format!("{} {body:?}", told(stage, item))));
-        // Where pages end is part of what is shown.
+        walked.extend(items.map(|(item, body)| format!("{} {body:?}", comparable_item(harness, item))));
+        // Page boundaries are compared too.
         walked.push("page".to_owned());
         let Some(start) = page.next else { return Ok(walked) };
         next = next.from(start);

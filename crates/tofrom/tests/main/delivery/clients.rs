@@ -1,72 +1,73 @@
-//! Those who look: pollers, who walk a collection and then ask for updates, and streams, who walk it and then are told
-//! what happens. Each keeps what it was shown, and beside it what it ought to see by the naive model.
+//! Clients: pollers walk a collection and then request updates; streams walk it and then receive events. Each records
+//! the items it was shown, and beside them the items that the naive model expects.
 
-use super::learning::Change;
-use super::naive::Naive;
-use super::sequence::{Broken, Looker};
+use super::naive_model::NaiveModel;
+use super::reconcile::Change;
+use super::sequence::{ClientSpec, Violation};
 use model::{Account, ActivityId, FeedQuery, Reader, Start, Uid, Version, may_see};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tofrom::feed::Item;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum ClientKind {
     Poller,
     Stream,
 }
 
 /// A version of an activity.
-pub(crate) type Seen = (ActivityId, Version);
+pub(crate) type ActivityVersion = (ActivityId, Version);
 
-/// How something came into a client's sight.
+/// How an activity became visible to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Came {
-    /// By something that arrives: the client must be shown it.
+pub(crate) enum Appearance {
+    /// It arrived: the client must be shown it.
     ByArrival,
-    /// By a change of who may see what, which brings nothing: a stream is told to look anew, a poller is not.
-    Silently,
+    /// Its visibility changed, which causes no arrival: a stream receives a reset, a poller does not.
+    WithoutArrival,
 }
 
-pub(crate) struct Client {
-    pub(crate) sort: Sort,
+pub(crate) struct FeedClient {
+    pub(crate) kind: ClientKind,
     pub(crate) uid: Uid,
     pub(crate) query: FeedQuery,
-    /// What it may see now.
-    pub(crate) visible: HashMap<Seen, Came>,
-    /// How often that came into its sight.
-    pub(crate) came: HashMap<Seen, usize>,
-    /// What was in the collection at some time.
-    was_there: HashSet<ActivityId>,
-    /// What was open to its reader at some time, had everybody been public and had they followed the owner.
-    was_open: HashSet<ActivityId>,
-    /// How often it was shown what.
-    pub(crate) shown: HashMap<Seen, usize>,
-    /// The collection as far as it was told.
+    /// Versions that the client may see now.
+    pub(crate) visible: HashMap<ActivityVersion, Appearance>,
+    /// How often each version became visible.
+    pub(crate) appeared: HashMap<ActivityVersion, usize>,
+    /// Activities that have ever been in the collection.
+    was_in_collection: HashSet<ActivityId>,
+    /// Activities that the reader could ever have read if all actors had been public and the reader had followed the
+    /// owner.
+    was_readable: HashSet<ActivityId>,
+    /// How often each version was shown.
+    pub(crate) shown: HashMap<ActivityVersion, usize>,
+    /// The collection as the client knows it.
     pub(crate) view: BTreeMap<ActivityId, Version>,
-    /// Where it goes on; `None` before its first look.
+    /// Where the client continues; `None` before its first read.
     pub(crate) start: Option<Start>,
-    /// As whom it looked the last time.
+    /// The reader's relation to the owner at the last read.
     pub(crate) reader: Option<Reader>,
 }
 
-impl Client {
-    pub(crate) fn new(looker: &Looker, naive: &Naive) -> Client {
+impl FeedClient {
+    pub(crate) fn new(spec: &ClientSpec, naive: &NaiveModel) -> FeedClient {
         let query = FeedQuery {
-            owner: naive.account(looker.owner).uid,
-            collection: looker.collection,
-            filter: looker.filter.clone(),
-            order: looker.order,
+            owner: naive.account(spec.owner).uid,
+            collection: spec.collection,
+            filter: spec.filter.clone(),
+            order: spec.order,
             start: Start::Skip(0),
             count: 1,
             format: None,
         };
-        Client {
-            sort: looker.sort,
-            uid: naive.account(looker.reader).uid,
+        FeedClient {
+            kind: spec.kind,
+            uid: naive.account(spec.reader).uid,
             query,
             visible: HashMap::new(),
-            came: HashMap::new(),
-            was_there: HashSet::new(),
-            was_open: HashSet::new(),
+            appeared: HashMap::new(),
+            was_in_collection: HashSet::new(),
+            was_readable: HashSet::new(),
             shown: HashMap::new(),
             view: BTreeMap::new(),
             start: None,
@@ -74,17 +75,17 @@ impl Client {
         }
     }
 
-    /// Something changed: notes what comes into sight by it, and what goes.
-    pub(crate) fn notice(&mut self, naive: &Naive, change: Change) {
+    /// Updates the expectation after a change.
+    pub(crate) fn update_expectations(&mut self, naive: &NaiveModel, change: Change) {
         let owner = self.query.owner;
-        let came = match change {
-            Change::Activity => Came::ByArrival,
-            Change::Edge(follower) if follower == owner => Came::ByArrival,
-            Change::Edge(_) | Change::Account => Came::Silently,
+        let appeared = match change {
+            Change::Activity => Appearance::ByArrival,
+            Change::Edge(follower) if follower == owner => Appearance::ByArrival,
+            Change::Edge(_) | Change::Account => Appearance::WithoutArrival,
         };
         let reader = naive.reader(self.uid, owner);
         // The same reader, as if they followed the owner.
-        let friend = match reader {
+        let as_follower = match reader {
             Reader::Owner => Reader::Owner,
             Reader::Other { uid, .. } => Reader::Other { uid, follows_owner: true },
         };
@@ -92,35 +93,37 @@ impl Client {
             let (seen, actor) = ((state.id, state.version), naive.actor(state));
             let there = naive.has(&self.query, state);
             if there {
-                self.was_there.insert(state.id);
+                self.was_in_collection.insert(state.id);
             }
-            if !state.deleted && may_see(friend, owner, state, &Account { public: true, ..actor.clone() }) {
-                self.was_open.insert(state.id);
+            if !state.deleted
+                && may_see(as_follower, owner, state, &Account { public: true, ..actor.clone() })
+            {
+                self.was_readable.insert(state.id);
             }
             let visible = there && may_see(reader, owner, state, actor);
-            // An older version is not there any more, and perhaps not even this one.
+            // Older versions are no longer visible, and perhaps this one is not either.
             self.visible.retain(|(id, version), _| *id != state.id || visible && *version == state.version);
             if visible && !self.visible.contains_key(&seen) {
-                self.visible.insert(seen, came);
-                *self.came.entry(seen).or_default() += 1;
+                self.visible.insert(seen, appeared);
+                *self.appeared.entry(seen).or_default() += 1;
             }
         }
     }
 
-    /// It is told that something is not there any more: it must have been there, and open to this reader, but perhaps not
-    /// at the same time. Between two looks of a stream there may be many versions, and nobody keeps them all.
-    pub(crate) fn lose(&mut self, id: ActivityId) -> Result<(), Broken> {
-        if !self.was_there.contains(&id) || !self.was_open.contains(&id) {
-            return Err(format!("{self} is told of the end of {id}, which it never could see"));
+    /// Handles a retraction: the activity must have been in the collection and readable at some time, but not
+    /// necessarily at the same time. A stream may skip versions between two reads, and no history of them is kept.
+    pub(crate) fn retract(&mut self, id: ActivityId) -> Result<(), Violation> {
+        if !self.was_in_collection.contains(&id) || !self.was_readable.contains(&id) {
+            return Err(format!("{self} received a retraction of {id}, which it could never see"));
         }
         self.view.remove(&id);
         Ok(())
     }
 
-    pub(crate) fn see(&mut self, item: &Item) -> Result<(), Broken> {
+    pub(crate) fn show(&mut self, item: &Item) -> Result<(), Violation> {
         let seen = (item.state.id, item.state.version);
         if !self.visible.contains_key(&seen) {
-            return Err(format!("{self} is shown {:?}, which is not there for it", item.state));
+            return Err(format!("{self} was shown {:?}, which it may not see", item.state));
         }
         *self.shown.entry(seen).or_default() += 1;
         self.view.insert(seen.0, seen.1);
@@ -128,10 +131,10 @@ impl Client {
     }
 }
 
-impl std::fmt::Display for Client {
+impl std::fmt::Display for FeedClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Client { sort, uid, query, .. } = self;
+        let FeedClient { kind, uid, query, .. } = self;
         let (owner, collection) = (query.owner.0, query.collection.as_str());
-        write!(f, "the {sort:?} of account {} in {collection} of {owner}", uid.0)
+        write!(f, "the {kind:?} of account {} in {collection} of {owner}", uid.0)
     }
 }

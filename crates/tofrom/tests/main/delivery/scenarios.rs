@@ -1,9 +1,9 @@
-//! Sequences that were hard once, each as short as it can be told, and a crash at every boundary of a delivery.
+//! Sequences that once failed, each as short as possible, and a crash at every boundary of a delivery.
 
-use super::clients::Sort;
-use super::ground::{FIRST, Ground};
-use super::sequence::{Looker, Sequence};
-use super::steps::{Deed, Pick, Step, Trouble};
+use super::clients::ClientKind;
+use super::sequence::{ClientSpec, Sequence};
+use super::steps::{Action, InjectedFault, Pick, Step};
+use super::test_bed::{FIRST, TestBed};
 use model::Visibility::{self, Direct, Followers, Public};
 use model::{Collection, Filter, Order};
 use store::faulty::Fault;
@@ -13,72 +13,72 @@ const ANN: usize = 0;
 const BOB: usize = 1;
 const CORA: usize = 2;
 
-/// Runs the steps among three, of whom all but `private` are public.
-async fn holds(private: &[usize], lookers: Vec<Looker>, steps: Vec<Step>) {
-    // Whatever holds for what is pushed holds for what is pulled.
+/// Runs the steps with three accounts, all public except `private`.
+async fn holds(private: &[usize], specs: Vec<ClientSpec>, steps: Vec<Step>) {
+    // Every scenario holds in push mode and in pull mode.
     for pull_above in [None, Some(0)] {
-        let people = (0..3).map(|who| !private.contains(&who)).collect();
-        let (lookers, steps) = (lookers.clone(), steps.clone());
+        let initially_public = (0..3).map(|account| !private.contains(&account)).collect();
+        let (specs, steps) = (specs.clone(), steps.clone());
         let rules = Rules { pull_above, ..Rules::default() };
-        let sequence = Sequence { seed: 0, first: FIRST, people, lookers, steps, rules };
-        if let Err(broken) = sequence.run(&Ground::new()).await {
-            panic!("{rules:?}: {broken}");
+        let sequence = Sequence { seed: 0, first: FIRST, initially_public, specs, steps, rules };
+        if let Err(violation) = sequence.run(&TestBed::new()).await {
+            panic!("{rules:?}: {violation}");
         }
     }
 }
 
-fn looker(sort: Sort, reader: usize, owner: usize, collection: Collection) -> Looker {
-    Looker { sort, reader, owner, collection, order: Order::Received, filter: Filter::default() }
+fn spec(kind: ClientKind, reader: usize, owner: usize, collection: Collection) -> ClientSpec {
+    ClientSpec { kind, reader, owner, collection, order: Order::Received, filter: Filter::default() }
 }
 
-fn poller(reader: usize, owner: usize) -> Vec<Looker> {
-    vec![looker(Sort::Poller, reader, owner, Collection::ToFrom)]
+fn poller(reader: usize, owner: usize) -> Vec<ClientSpec> {
+    vec![spec(ClientKind::Poller, reader, owner, Collection::ToFrom)]
 }
 
-fn stream(reader: usize, owner: usize) -> Vec<Looker> {
-    vec![looker(Sort::Stream, reader, owner, Collection::ToFrom)]
+fn stream(reader: usize, owner: usize) -> Vec<ClientSpec> {
+    vec![spec(ClientKind::Stream, reader, owner, Collection::ToFrom)]
 }
 
-fn person(who: usize, deed: Deed) -> Step {
-    Step::Person { who, deed, trouble: None, again: false }
+fn act(account: usize, action: Action) -> Step {
+    Step::Act { account, action, fault: None, retry: false }
 }
 
-/// Writes to the first address; another title is another version.
-fn write(who: usize, title: usize, to: &[usize], visibility: Visibility) -> Step {
-    person(who, Deed::Write { address: 0, title, to: Some(to.to_vec()), visibility: Some(visibility) })
+/// Writes to the first address; another title makes another version.
+fn write(account: usize, title: usize, to: &[usize], visibility: Visibility) -> Step {
+    act(account, Action::Write { address: 0, title, to: Some(to.to_vec()), visibility: Some(visibility) })
 }
 
-fn follow(who: usize, whom: usize) -> Step {
-    person(who, Deed::Follow { whom })
+fn follow(account: usize, followee: usize) -> Step {
+    act(account, Action::Follow { followee })
 }
 
-fn unfollow(who: usize, whom: usize) -> Step {
-    person(who, Deed::Unfollow { whom })
+fn unfollow(account: usize, followee: usize) -> Step {
+    act(account, Action::Unfollow { followee })
 }
 
-/// The first client looks.
-fn look() -> Step {
-    Step::Look { client: 0, size: 10, whole: true, trouble: None }
+/// The first client reads.
+fn read() -> Step {
+    Step::Read { client: 0, size: 10, whole: true, fault: None }
 }
 
-/// A worker takes the `n`th task that waits.
+/// A worker takes the `n`th waiting task.
 fn take(nth: usize) -> Step {
-    Step::Work { picks: vec![Pick::Waiting(nth)], troubles: Vec::new() }
+    Step::Work { picks: vec![Pick::Waiting(nth)], faults: Vec::new() }
 }
 
 #[tokio::test]
-async fn what_addresses_somebody_does_not_come_again_when_they_follow() {
-    let steps = vec![look(), write(BOB, 0, &[ANN], Public), Step::WorkAll, look(), follow(ANN, BOB)];
+async fn an_addressed_activity_does_not_arrive_again_after_a_follow() {
+    let steps = vec![read(), write(BOB, 0, &[ANN], Public), Step::WorkAll, read(), follow(ANN, BOB)];
     holds(&[], poller(ANN, ANN), steps).await;
-    let again = vec![
+    let refollow = vec![
         follow(ANN, BOB),
         write(BOB, 0, &[ANN], Public),
         Step::WorkAll,
-        look(),
+        read(),
         unfollow(ANN, BOB),
         follow(ANN, BOB),
     ];
-    holds(&[], poller(ANN, ANN), again).await;
+    holds(&[], poller(ANN, ANN), refollow).await;
 }
 
 #[tokio::test]
@@ -86,21 +86,21 @@ async fn an_edit_right_after_a_removal_does_not_hide_the_removal() {
     let steps = vec![
         write(BOB, 0, &[ANN], Public),
         Step::WorkAll,
-        look(),
-        person(ANN, Deed::TakeOut { nth: 0 }),
+        read(),
+        act(ANN, Action::RemoveFromTo { nth: 0 }),
         write(BOB, 1, &[ANN], Public),
     ];
     holds(&[], stream(ANN, ANN), steps).await;
 }
 
 #[tokio::test]
-async fn a_version_that_a_reader_may_not_see_is_the_end_of_the_one_before() {
+async fn a_version_hidden_from_a_reader_retracts_the_previous_one() {
     for (to, visibility) in [(vec![], Followers), (vec![ANN], Direct)] {
         let steps = vec![
             follow(ANN, BOB),
             write(BOB, 0, &[], Public),
             Step::WorkAll,
-            look(),
+            read(),
             write(BOB, 1, &to, visibility),
         ];
         holds(&[], stream(CORA, ANN), steps.clone()).await;
@@ -108,14 +108,14 @@ async fn a_version_that_a_reader_may_not_see_is_the_end_of_the_one_before() {
     }
 }
 
-/// Between two looks of a stream there may be versions that nobody was told of.
+/// A stream may skip versions between two reads.
 #[tokio::test]
-async fn the_end_of_what_was_seen_several_versions_ago_is_told() {
+async fn a_version_seen_several_versions_ago_is_retracted() {
     let steps = vec![
         follow(ANN, BOB),
         write(BOB, 0, &[], Public),
         Step::WorkAll,
-        look(),
+        read(),
         write(BOB, 1, &[], Followers),
         Step::WorkAll,
         write(BOB, 2, &[ANN], Direct),
@@ -125,50 +125,50 @@ async fn the_end_of_what_was_seen_several_versions_ago_is_told() {
 }
 
 #[tokio::test]
-async fn who_saw_it_only_because_it_addressed_them_is_told_when_it_does_not() {
+async fn a_former_recipient_without_other_access_gets_a_retraction() {
     let steps = vec![
         follow(ANN, BOB),
         write(BOB, 0, &[CORA], Public),
         Step::WorkAll,
-        look(),
+        read(),
         write(BOB, 1, &[], Public),
     ];
     holds(&[BOB], stream(CORA, ANN), steps).await;
 }
 
 #[tokio::test]
-async fn who_addressed_themselves_is_told_when_they_do_not_any_more() {
-    let own = vec![looker(Sort::Stream, ANN, ANN, Collection::To)];
-    let steps = vec![write(ANN, 0, &[ANN], Public), Step::WorkAll, look(), write(ANN, 1, &[BOB], Public)];
+async fn an_actor_who_no_longer_addresses_themselves_gets_a_retraction() {
+    let own = vec![spec(ClientKind::Stream, ANN, ANN, Collection::To)];
+    let steps = vec![write(ANN, 0, &[ANN], Public), Step::WorkAll, read(), write(ANN, 1, &[BOB], Public)];
     holds(&[], own, steps).await;
 }
 
 #[tokio::test]
-async fn an_account_that_becomes_private_or_leaves_is_missed_where_it_only_addressed_somebody() {
-    for deed in [Deed::Public(false), Deed::Leave] {
-        let steps = vec![write(BOB, 0, &[ANN], Public), Step::WorkAll, look(), person(BOB, deed)];
+async fn activities_of_an_account_that_becomes_private_or_is_removed_are_retracted_for_recipients() {
+    for action in [Action::Public(false), Action::RemoveAccount] {
+        let steps = vec![write(BOB, 0, &[ANN], Public), Step::WorkAll, read(), act(BOB, action)];
         holds(&[], stream(CORA, ANN), steps.clone()).await;
         holds(&[], stream(ANN, ANN), steps).await;
     }
 }
 
-/// Whatever becomes of the node that changed it.
+/// Whether the node that made the change crashes or not.
 #[tokio::test]
-async fn a_change_of_an_account_is_told_if_it_happened() {
+async fn an_applied_account_change_reaches_streams() {
     for call in 0..3 {
-        for (fault, again) in
+        for (fault, retry) in
             [(Fault::CrashBefore, true), (Fault::CrashAfter, false), (Fault::CrashAfter, true)]
         {
             let steps = vec![
                 follow(ANN, BOB),
                 write(BOB, 0, &[], Public),
                 Step::WorkAll,
-                look(),
-                Step::Person {
-                    who: BOB,
-                    deed: Deed::Public(false),
-                    trouble: Some(Trouble { call, fault }),
-                    again,
+                read(),
+                Step::Act {
+                    account: BOB,
+                    action: Action::Public(false),
+                    fault: Some(InjectedFault { call, fault }),
+                    retry,
                 },
             ];
             holds(&[], stream(CORA, ANN), steps).await;
@@ -176,28 +176,28 @@ async fn a_change_of_an_account_is_told_if_it_happened() {
     }
 }
 
-/// The task of the hidden version fails and stands in the log again, after the edge.
+/// The task of the hidden version fails and is appended to the log again, after the edge.
 #[tokio::test]
-async fn a_new_follower_is_not_told_of_the_end_of_what_was_hidden_before() {
-    let fails = Trouble { call: 1, fault: Fault::Before };
+async fn a_new_follower_gets_no_retraction_of_activities_hidden_before() {
+    let fails = InjectedFault { call: 1, fault: Fault::Before };
     let steps = vec![
         follow(CORA, BOB),
         write(BOB, 0, &[], Public),
         Step::WorkAll,
-        look(),
+        read(),
         write(BOB, 1, &[], Direct),
         follow(ANN, BOB),
-        Step::Work { picks: vec![Pick::Waiting(0)], troubles: vec![fails] },
+        Step::Work { picks: vec![Pick::Waiting(0)], faults: vec![fails] },
     ];
     holds(&[], stream(ANN, ANN), steps.clone()).await;
-    // Older than the edge, and for followers only: the edge does not bring it.
-    let steps = vec![look(), write(BOB, 0, &[], Public), write(BOB, 1, &[], Followers), follow(ANN, BOB)];
+    // Older than the edge, and for followers only: the backfill leaves it out.
+    let steps = vec![read(), write(BOB, 0, &[], Public), write(BOB, 1, &[], Followers), follow(ANN, BOB)];
     holds(&[], stream(ANN, ANN), steps).await;
 }
 
-/// A worker that was held up does a task that another did long ago; what it takes back by then was taken back later.
+/// A delayed worker executes a task that another worker finished long ago; its retraction is older than the stored one.
 #[tokio::test]
-async fn a_worker_that_comes_late_moves_no_arrival_back() {
+async fn a_late_worker_does_not_move_an_arrival_back() {
     let steps = vec![
         follow(ANN, BOB),
         write(BOB, 0, &[], Public),
@@ -206,65 +206,64 @@ async fn a_worker_that_comes_late_moves_no_arrival_back() {
         take(0),
         write(BOB, 2, &[], Public),
         Step::WorkAll,
-        look(),
+        read(),
         write(BOB, 0, &[], Direct),
         Step::WorkAll,
         write(BOB, 1, &[], Direct),
         Step::WorkAll,
-        Step::Work { picks: vec![Pick::Again(0)], troubles: Vec::new() },
+        Step::Work { picks: vec![Pick::Repeat(0)], faults: Vec::new() },
     ];
     holds(&[], stream(ANN, ANN), steps).await;
 }
 
-/// A page shows what has not arrived for sure, and remembers that. When it has arrived it must be forgotten, also where
-/// it does not belong at that moment.
+/// A page shows an activity before it has certainly arrived, and remembers that. The memory must end when the activity
+/// arrives, even if it does not belong to the collection at that moment.
 #[tokio::test]
-async fn what_a_page_showed_early_comes_again_when_it_comes_back() {
+async fn an_activity_shown_early_arrives_again_after_a_refollow() {
     let steps = vec![
         follow(ANN, BOB),
         Step::WorkAll,
         write(CORA, 0, &[], Public),
         write(BOB, 0, &[], Public),
         take(1),
-        look(),
+        read(),
         unfollow(ANN, BOB),
         Step::WorkAll,
-        look(),
+        read(),
         follow(ANN, BOB),
     ];
     holds(&[], stream(ANN, ANN), steps).await;
 }
 
-/// Whatever a delivery is made of, a worker may crash before and after any of it.
+/// A worker may crash before and after each call of a delivery.
 #[tokio::test]
-async fn a_crash_at_every_boundary_of_a_delivery() {
-    let ground = Ground::new();
+async fn delivery_survives_a_crash_at_every_boundary() {
+    let bed = TestBed::new();
     for call in 0..60 {
         for fault in [Fault::CrashBefore, Fault::CrashAfter] {
-            let crash = |picks| Step::Work { picks, troubles: vec![Trouble { call, fault }] };
+            let crash = |picks| Step::Work { picks, faults: vec![InjectedFault { call, fault }] };
             let steps = vec![
                 follow(ANN, BOB),
-                look(),
+                read(),
                 write(BOB, 0, &[CORA], Public),
                 Step::WorkAll,
-                look(),
+                read(),
                 write(BOB, 1, &[ANN], Direct),
                 follow(CORA, BOB),
-                person(CORA, Deed::TakeOut { nth: 0 }),
+                act(CORA, Action::RemoveFromTo { nth: 0 }),
                 unfollow(ANN, BOB),
-                person(BOB, Deed::Public(false)),
+                act(BOB, Action::Public(false)),
                 follow(ANN, BOB),
-                person(BOB, Deed::Delete { address: 0 }),
+                act(BOB, Action::Delete { address: 0 }),
                 crash(vec![Pick::Waiting(0); 8]),
-                look(),
+                read(),
                 crash(vec![Pick::Waiting(7); 8]),
             ];
-            let lookers =
-                [poller(ANN, ANN), stream(ANN, ANN), stream(CORA, ANN), stream(CORA, CORA)].concat();
-            let (people, rules) = (vec![true; 3], Rules::default());
-            let sequence = Sequence { seed: 0, first: FIRST, people, lookers, steps, rules };
-            if let Err(broken) = sequence.run(&ground).await {
-                panic!("{fault:?} at call {call}: {broken}");
+            let specs = [poller(ANN, ANN), stream(ANN, ANN), stream(CORA, ANN), stream(CORA, CORA)].concat();
+            let (initially_public, rules) = (vec![true; 3], Rules::default());
+            let sequence = Sequence { seed: 0, first: FIRST, initially_public, specs, steps, rules };
+            if let Err(violation) = sequence.run(&bed).await {
+                panic!("{fault:?} at call {call}: {violation}");
             }
         }
     }

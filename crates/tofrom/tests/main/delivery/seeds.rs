@@ -1,15 +1,14 @@
-//! Which sequences are tried: so many, one seed after the other, or as many as there is time for.
+//! Selects the sequences: a number of consecutive seeds, or as many as time allows.
 
-use super::setting;
+use super::env_number;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// However late it is, one in so many is tried.
-const FEWEST: u64 = 10;
+/// Even after the deadline, one seed in this many is tried.
+const LATE_DIVISOR: u64 = 10;
 
-/// Seeds for any number of hands. After `TOFROM_TEST_UNTIL`, in seconds since 1970, none are given out beyond the
-/// fewest.
+/// Seeds for any number of threads. After `TOFROM_TEST_UNTIL` (seconds since 1970) only the minimum is handed out.
 pub(crate) struct Seeds {
     first: u64,
     end: u64,
@@ -19,20 +18,20 @@ pub(crate) struct Seeds {
 
 impl Seeds {
     pub(crate) fn new(first: u64, count: u64) -> Seeds {
-        let until =
-            setting("TOFROM_TEST_UNTIL").map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        let until = env_number("TOFROM_TEST_UNTIL")
+            .map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
         Seeds { first, end: first + count, next: AtomicU64::new(first), until }
     }
 
     pub(crate) fn next(&self) -> Option<u64> {
         let late = self.until.is_some_and(|until| SystemTime::now() > until);
-        let end = if late { self.first + (self.end - self.first).div_ceil(FEWEST) } else { self.end };
-        // Beyond the end it stays where it is, so that it says how many there were.
+        let end = if late { self.first + (self.end - self.first).div_ceil(LATE_DIVISOR) } else { self.end };
+        // Stays at the end, so that it counts the seeds handed out.
         let next = |next: u64| (next < end).then_some(next + 1);
         self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
     }
 
-    /// How many were given out; says so, past the test runner, if that is not all.
+    /// The number of seeds handed out; printed past the test runner if some were left out.
     pub(crate) fn tried(self) -> u64 {
         let (tried, all) = (self.next.into_inner() - self.first, self.end - self.first);
         if tried < all {
@@ -47,7 +46,7 @@ impl Seeds {
 }
 
 #[test]
-fn when_it_is_late_a_few_are_tried() {
+fn a_minimum_of_seeds_is_tried_after_the_deadline() {
     let seeds = |count, until| Seeds { until: Some(until), ..Seeds::new(5, count) };
     let tried = |seeds: Seeds| std::iter::from_fn(|| seeds.next()).count() as u64;
     let (late, early) = (SystemTime::UNIX_EPOCH, SystemTime::now() + Duration::from_secs(600));

@@ -1,24 +1,24 @@
-//! A sequence of steps, and running it.
+//! A sequence of steps, and its execution.
 
 use super::super::support::chance::Chance;
-use super::clients::{Client, Sort};
-use super::ground::Ground;
-use super::naive::Naive;
+use super::clients::{ClientKind, FeedClient};
+use super::final_checks;
+use super::naive_model::NaiveModel;
 use super::steps::Step;
-use super::verdict;
+use super::test_bed::TestBed;
 use model::{AccountName, Collection, Filter, Millis, Order, Range, Uid, Version};
 use std::collections::HashSet;
 use store::faulty::{Fault, Faulty};
 use store::{NewAccount, Task};
 use tofrom::fanout::Rules;
 
-/// A law that does not hold.
-pub(crate) type Broken = String;
+/// A description of a violated property.
+pub(crate) type Violation = String;
 
-/// Who looks at what.
+/// A client: its reader and the collection it reads.
 #[derive(Clone, Debug)]
-pub(crate) struct Looker {
-    pub(crate) sort: Sort,
+pub(crate) struct ClientSpec {
+    pub(crate) kind: ClientKind,
     pub(crate) reader: usize,
     pub(crate) owner: usize,
     pub(crate) collection: Collection,
@@ -29,44 +29,45 @@ pub(crate) struct Looker {
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     pub(crate) seed: u64,
-    /// When it begins.
+    /// Start time.
     pub(crate) first: i64,
-    /// Whether each account is public at first.
-    pub(crate) people: Vec<bool>,
-    pub(crate) lookers: Vec<Looker>,
+    /// For each account, whether it starts public.
+    pub(crate) initially_public: Vec<bool>,
+    pub(crate) specs: Vec<ClientSpec>,
     pub(crate) steps: Vec<Step>,
-    /// By which way things come to followers.
+    /// Fan-out rules of the workers.
     pub(crate) rules: Rules,
 }
 
 impl Sequence {
     pub(crate) fn random(seed: u64, first: i64) -> Sequence {
         let mut chance = Chance::new(seed);
-        // The first numbers of neighbouring seeds are alike.
+        // The first outputs of neighbouring seeds are similar.
         for _ in 0..8 {
             chance.next();
         }
-        let people: Vec<bool> = (0..4 + chance.below(3)).map(|_| !chance.one_in(3)).collect();
-        let lookers =
-            (0..4 + chance.below(3)).map(|_| Looker::random(&mut chance, people.len(), first)).collect();
+        let initially_public: Vec<bool> = (0..4 + chance.below(3)).map(|_| !chance.one_in(3)).collect();
+        let specs = (0..4 + chance.below(3))
+            .map(|_| ClientSpec::random(&mut chance, initially_public.len(), first))
+            .collect();
         let mut steps: Vec<Step> = (0..chance.below(4)).map(|_| Step::follow(&mut chance)).collect();
         for _ in 0..10 + chance.below(16) {
             if chance.one_in(2) {
-                steps.push(Step::look(&mut chance));
+                steps.push(Step::read(&mut chance));
             }
             steps.push(Step::random(&mut chance));
         }
-        Sequence { seed, first, people, lookers, steps, rules: Rules::default() }
+        Sequence { seed, first, initially_public, specs, steps, rules: Rules::default() }
     }
 
-    /// One in which accounts change over to being pulled and back, and fall asleep and return, again and again.
-    pub(crate) fn crossing(seed: u64, first: i64) -> Sequence {
+    /// A sequence in which accounts keep switching between push and pull and between dormant and active.
+    pub(crate) fn switching_modes(seed: u64, first: i64) -> Sequence {
         let sequence = Sequence::random(seed, first);
         let mut chance = Chance::new(!seed);
         let mut steps = Vec::new();
         for step in sequence.steps {
             match chance.below(8) {
-                0 => steps.push(Step::sleep(&mut chance)),
+                0 => steps.push(Step::mark_dormant(&mut chance)),
                 1 | 2 => steps.push(Step::follow(&mut chance)),
                 3 => steps.push(Step::unfollow(&mut chance)),
                 _ => {}
@@ -80,27 +81,27 @@ impl Sequence {
         Sequence { steps, rules, ..sequence }
     }
 
-    /// Runs it with fresh accounts; says which law broke.
-    pub(crate) async fn run(&self, ground: &Ground) -> Result<(), Broken> {
-        let mut stage = Stage::new(ground, self.first, &self.people, &self.lookers).await;
-        stage.rules = self.rules;
+    /// Runs the sequence with fresh accounts; the error describes the violation.
+    pub(crate) async fn run(&self, bed: &TestBed) -> Result<(), Violation> {
+        let mut harness = Harness::new(bed, self.first, &self.initially_public, &self.specs).await;
+        harness.rules = self.rules;
         for (number, step) in self.steps.iter().enumerate() {
-            let told = |broken| format!("at step {number}, {step:?}: {broken}");
-            stage.step(step).await.map_err(told)?;
+            let context = |violation| format!("at step {number}, {step:?}: {violation}");
+            harness.step(step).await.map_err(context)?;
         }
-        let told = |broken| format!("at the end: {broken}");
-        stage.settle().await.map_err(told)?;
-        verdict::pronounce(&mut stage, &mut Chance::new(self.seed)).await.map_err(told)
+        let context = |violation| format!("at the end: {violation}");
+        harness.settle().await.map_err(context)?;
+        final_checks::check_all(&mut harness, &mut Chance::new(self.seed)).await.map_err(context)
     }
 }
 
-impl Looker {
-    fn random(chance: &mut Chance, people: usize, first: i64) -> Looker {
-        // Most look where most happens.
-        let owner = if chance.one_in(3) { chance.below(people) } else { chance.below(2) };
-        let reader = if chance.one_in(2) { owner } else { chance.below(people) };
-        Looker {
-            sort: *chance.pick(&[Sort::Poller, Sort::Stream]),
+impl ClientSpec {
+    fn random(chance: &mut Chance, accounts: usize, first: i64) -> ClientSpec {
+        // Most clients read where most activity is.
+        let owner = if chance.one_in(3) { chance.below(accounts) } else { chance.below(2) };
+        let reader = if chance.one_in(2) { owner } else { chance.below(accounts) };
+        ClientSpec {
+            kind: *chance.pick(&[ClientKind::Poller, ClientKind::Stream]),
             reader,
             owner,
             collection: *chance.pick(&[
@@ -115,7 +116,7 @@ impl Looker {
     }
 }
 
-/// A filter that selects something of what is written from then on.
+/// A filter that selects some of the activities written from `first` on.
 pub(crate) fn any_filter(chance: &mut Chance, first: i64) -> Filter {
     let mut filter = Filter::default();
     match chance.below(5) {
@@ -128,59 +129,59 @@ pub(crate) fn any_filter(chance: &mut Chance, first: i64) -> Filter {
     filter
 }
 
-/// A sequence that is under way.
-pub(crate) struct Stage<'a> {
-    pub(crate) ground: &'a Ground,
-    /// When it began.
+/// A sequence in progress.
+pub(crate) struct Harness<'a> {
+    pub(crate) bed: &'a TestBed,
+    /// Start time.
     pub(crate) first: i64,
-    pub(crate) naive: Naive,
-    pub(crate) clients: Vec<Client>,
+    pub(crate) naive: NaiveModel,
+    pub(crate) clients: Vec<FeedClient>,
     /// Every task that a worker took.
     pub(crate) taken: Vec<Task>,
-    /// Activities and edges whose delivery was logged twice: they may be told twice.
-    pub(crate) logged_twice: HashSet<Subject>,
+    /// Activities and edges whose delivery was logged twice: clients may receive them twice.
+    pub(crate) logged_twice: HashSet<DeliverySubject>,
     /// No two activities are received at the same time, unless ties are wanted.
     pub(crate) latest_receipt: i64,
     pub(crate) ties: bool,
-    /// Accounts that wrote many at once, or tried to.
+    /// Accounts that performed or attempted a burst.
     pub(crate) bursts: HashSet<Uid>,
     pub(crate) rules: Rules,
 }
 
-/// What a delivery is about.
+/// The subject of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Subject {
+pub(crate) enum DeliverySubject {
     Activity(model::ActivityId),
     Edge(Uid, Uid),
-    Return(Uid),
+    CatchUp(Uid),
 }
 
-impl<'a> Stage<'a> {
-    /// Fresh accounts, and nobody has done anything yet.
+impl<'a> Harness<'a> {
+    /// Fresh accounts without any activity.
     pub(crate) async fn new(
-        ground: &'a Ground,
+        bed: &'a TestBed,
         first: i64,
-        people: &[bool],
-        lookers: &[Looker],
-    ) -> Stage<'a> {
-        ground.set_time(first);
-        let mut naive = Naive::default();
-        for public in people {
+        initially_public: &[bool],
+        specs: &[ClientSpec],
+    ) -> Harness<'a> {
+        bed.set_time(first);
+        let mut naive = NaiveModel::default();
+        for public in initially_public {
             let new = NewAccount {
-                name: AccountName::parse(&ground.fresh_name()).unwrap(),
+                name: AccountName::parse(&bed.fresh_name()).unwrap(),
                 version: Version(1),
                 given_name: None,
                 family_name: None,
                 public: *public,
                 operator: false,
                 password: None,
-                created: ground.now(),
+                created: bed.now(),
             };
-            naive.accounts.push(ground.store.create_account(new).await.unwrap().unwrap());
+            naive.accounts.push(bed.store.create_account(new).await.unwrap().unwrap());
         }
-        let clients = lookers.iter().map(|looker| Client::new(looker, &naive)).collect();
-        Stage {
-            ground,
+        let clients = specs.iter().map(|spec| FeedClient::new(spec, &naive)).collect();
+        Harness {
+            bed,
             first,
             naive,
             clients,
@@ -193,30 +194,30 @@ impl<'a> Stage<'a> {
         }
     }
 
-    pub(crate) async fn step(&mut self, step: &Step) -> Result<(), Broken> {
+    pub(crate) async fn step(&mut self, step: &Step) -> Result<(), Violation> {
         match step {
-            Step::Time(millis) => self.ground.pass(*millis),
-            Step::Person { who, deed, trouble, again } => {
-                self.person(*who, deed, *trouble, *again).await?;
+            Step::Time(millis) => self.bed.advance(*millis),
+            Step::Act { account, action, fault, retry } => {
+                self.act(*account, action, *fault, *retry).await?;
             }
-            Step::Sleep { who, trouble } => self.mark_dormant(*who, *trouble).await,
-            Step::Work { picks, troubles } => self.work(picks, troubles).await,
+            Step::MarkDormant { account, fault } => self.mark_dormant(*account, *fault).await,
+            Step::Work { picks, faults } => self.work(picks, faults).await,
             Step::WorkAll => self.work_all().await,
             Step::Land { of_worker, which } => self.land(*of_worker, *which).await?,
-            Step::Look { client, size, whole, trouble } => {
-                self.look(*client, *size, *whole, *trouble).await?;
+            Step::Read { client, size, whole, fault } => {
+                self.read(*client, *size, *whole, *fault).await?;
             }
         }
         Ok(())
     }
 }
 
-/// Plans that the calls with these numbers go wrong.
-pub(crate) fn plan(store: &Faulty, troubles: Vec<super::steps::Trouble>) {
+/// Injects faults into the calls with these numbers.
+pub(crate) fn plan(store: &Faulty, faults: Vec<super::steps::InjectedFault>) {
     let mut call = 0;
     store.plan(move |_| -> Option<Fault> {
-        let trouble = troubles.iter().find(|trouble| trouble.call == call);
+        let fault = faults.iter().find(|fault| fault.call == call);
         call += 1;
-        trouble.map(|trouble| trouble.fault)
+        fault.map(|fault| fault.fault)
     });
 }

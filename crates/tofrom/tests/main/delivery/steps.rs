@@ -1,141 +1,141 @@
-//! What may happen. A step names accounts, addresses and clients by number, and numbers wrap around, so that any list
-//! of steps makes sense: leaving some out leaves a sequence that can be run.
+//! The possible steps. A step names accounts, addresses and clients by number, and numbers wrap around, so every subset
+//! of a list of steps can be run.
 
 use super::super::support::chance::Chance;
 use model::Visibility;
 use store::faulty::Fault;
 
-/// The `n`th call to the store during a step goes wrong.
+/// A fault in the `n`th store call of a step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct InjectedFault {
     pub(crate) call: usize,
     pub(crate) fault: Fault,
 }
 
-/// What a person does, through a node that may fail.
+/// An action of an account, through a node that may fail.
 #[derive(Clone, Debug)]
-pub(crate) enum Deed {
-    /// Writes to one of the own addresses: something new, a new version, or the same once more.
+pub(crate) enum Action {
+    /// Writes to one of its addresses: a new activity, a new version, or the same content again.
     Write { address: usize, title: usize, to: Option<Vec<usize>>, visibility: Option<Visibility> },
-    /// Writes so many new ones at once that a new follower does not find them all.
+    /// Writes more new activities than a backfill brings.
     Burst,
-    /// Takes back what stands at an address.
+    /// Deletes the activity at an address.
     Delete { address: usize },
-    /// Follows somebody.
-    Follow { whom: usize },
-    /// Does not follow them any more.
-    Unfollow { whom: usize },
-    /// Takes the `n`th of what reaches them out of it.
-    TakeOut { nth: usize },
+    /// Follows an account.
+    Follow { followee: usize },
+    /// Unfollows an account.
+    Unfollow { followee: usize },
+    /// Removes the `n`th activity from its `to`.
+    RemoveFromTo { nth: usize },
     /// Becomes public or private.
     Public(bool),
-    /// Leaves for good.
-    Leave,
+    /// Removes the account.
+    RemoveAccount,
 }
 
-/// Which task a worker takes.
+/// The task that a worker takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pick {
-    /// The `n`th that waits.
+    /// The `n`th waiting task.
     Waiting(usize),
-    /// The `n`th that any worker ever took, done long ago or not: a worker that was held up.
-    Again(usize),
+    /// The `n`th task that any worker ever took, finished or not: a delayed worker.
+    Repeat(usize),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// The clock goes on, or back.
+    /// The clock moves forward or back.
     Time(i64),
-    /// Somebody does something; if it fails, they may try again.
-    Person { who: usize, deed: Deed, trouble: Option<Trouble>, again: bool },
-    /// Nobody has read somebody's collections for long.
-    Sleep { who: usize, trouble: Option<Trouble> },
-    /// A worker takes these tasks, one after the other, and is started anew if it crashed.
-    Work { picks: Vec<Pick>, troubles: Vec<Trouble> },
-    /// A worker does everything that is due, many at once.
+    /// An account acts; after a failure it may retry.
+    Act { account: usize, action: Action, fault: Option<InjectedFault>, retry: bool },
+    /// The account becomes dormant.
+    MarkDormant { account: usize, fault: Option<InjectedFault> },
+    /// A worker takes these tasks in order, and is restarted if it crashed.
+    Work { picks: Vec<Pick>, faults: Vec<InjectedFault> },
+    /// A worker executes all due tasks concurrently.
     WorkAll,
-    /// A late write of a worker's or of a node's lands.
+    /// A late write of the worker or of the node lands.
     Land { of_worker: bool, which: usize },
-    /// A client looks: at one page of at most so many, or as far as there is something.
-    Look { client: usize, size: usize, whole: bool, trouble: Option<Trouble> },
+    /// A client reads: one page of at most `size` items, or everything.
+    Read { client: usize, size: usize, whole: bool, fault: Option<InjectedFault> },
 }
 
 impl Step {
-    /// Something happens.
+    /// A random step other than a read.
     pub(crate) fn random(chance: &mut Chance) -> Step {
         match chance.below(100) {
             0..4 => Step::Time(*chance.pick(&[1, 1, 50, 1_000, 300_000, -3])),
-            4..68 => Step::Person {
-                who: any_account(chance),
-                deed: Deed::random(chance),
-                trouble: chance.one_in(5).then(|| Trouble::random(chance, 7)),
-                again: chance.one_in(2),
+            4..68 => Step::Act {
+                account: any_account(chance),
+                action: Action::random(chance),
+                fault: chance.one_in(5).then(|| InjectedFault::random(chance, 7)),
+                retry: chance.one_in(2),
             },
             68..90 => Step::Work {
                 picks: (0..1 + chance.below(4)).map(|_| Pick::random(chance)).collect(),
-                troubles: (0..chance.below(3)).map(|_| Trouble::random(chance, 20)).collect(),
+                faults: (0..chance.below(3)).map(|_| InjectedFault::random(chance, 20)).collect(),
             },
             90..95 => Step::WorkAll,
             _ => Step::Land { of_worker: chance.one_in(2), which: chance.below(4) },
         }
     }
 
-    /// Somebody looks.
-    pub(crate) fn look(chance: &mut Chance) -> Step {
-        Step::Look {
+    /// A random read.
+    pub(crate) fn read(chance: &mut Chance) -> Step {
+        Step::Read {
             client: chance.below(60),
             size: *chance.pick(&[1, 2, 3, 100]),
             whole: !chance.one_in(3),
-            trouble: chance.one_in(8).then(|| Trouble::random(chance, 7)),
+            fault: chance.one_in(8).then(|| InjectedFault::random(chance, 7)),
         }
     }
 
-    pub(crate) fn sleep(chance: &mut Chance) -> Step {
-        let trouble = chance.one_in(4).then(|| Trouble::random(chance, 6));
-        Step::Sleep { who: any_account(chance), trouble }
+    pub(crate) fn mark_dormant(chance: &mut Chance) -> Step {
+        let fault = chance.one_in(4).then(|| InjectedFault::random(chance, 6));
+        Step::MarkDormant { account: any_account(chance), fault }
     }
 
     pub(crate) fn unfollow(chance: &mut Chance) -> Step {
-        let deed = Deed::Unfollow { whom: any_account(chance) };
-        Step::Person { who: any_account(chance), deed, trouble: None, again: false }
+        let action = Action::Unfollow { followee: any_account(chance) };
+        Step::Act { account: any_account(chance), action, fault: None, retry: false }
     }
 
     pub(crate) fn follow(chance: &mut Chance) -> Step {
-        let deed = Deed::Follow { whom: any_account(chance) };
-        Step::Person { who: any_account(chance), deed, trouble: None, again: false }
+        let action = Action::Follow { followee: any_account(chance) };
+        Step::Act { account: any_account(chance), action, fault: None, retry: false }
     }
 }
 
-/// The first ones do more than the others, so that something comes together.
+/// The first accounts act more than the others, so that their actions interact.
 fn any_account(chance: &mut Chance) -> usize {
     if chance.one_in(3) { chance.below(60) } else { chance.below(2) }
 }
 
-impl Trouble {
-    fn random(chance: &mut Chance, calls: usize) -> Trouble {
+impl InjectedFault {
+    fn random(chance: &mut Chance, calls: usize) -> InjectedFault {
         use Fault::{After, Before, CrashAfter, CrashBefore, Late};
         let fault = *chance.pick(&[Before, After, Late, Late, CrashBefore, CrashAfter]);
-        Trouble { call: chance.below(calls), fault }
+        InjectedFault { call: chance.below(calls), fault }
     }
 }
 
 impl Pick {
     fn random(chance: &mut Chance) -> Pick {
         match chance.below(10) {
-            0 => Pick::Again(chance.below(8)),
+            0 => Pick::Repeat(chance.below(8)),
             1..6 => Pick::Waiting(0),
             _ => Pick::Waiting(chance.below(6)),
         }
     }
 }
 
-impl Deed {
-    fn random(chance: &mut Chance) -> Deed {
+impl Action {
+    fn random(chance: &mut Chance) -> Action {
         if chance.one_in(500) {
-            return Deed::Burst;
+            return Action::Burst;
         }
         match chance.below(200) {
-            0..91 => Deed::Write {
+            0..91 => Action::Write {
                 address: chance.below(2),
                 title: chance.below(3),
                 to: (!chance.one_in(3)).then(|| (0..chance.below(3)).map(|_| any_account(chance)).collect()),
@@ -144,12 +144,12 @@ impl Deed {
                     *chance.pick(&[Public, Public, Followers, Direct])
                 }),
             },
-            91..107 => Deed::Delete { address: chance.below(2) },
-            107..145 => Deed::Follow { whom: any_account(chance) },
-            145..165 => Deed::Unfollow { whom: any_account(chance) },
-            165..177 => Deed::TakeOut { nth: chance.below(8) },
-            177..196 => Deed::Public(chance.one_in(2)),
-            _ => Deed::Leave,
+            91..107 => Action::Delete { address: chance.below(2) },
+            107..145 => Action::Follow { followee: any_account(chance) },
+            145..165 => Action::Unfollow { followee: any_account(chance) },
+            165..177 => Action::RemoveFromTo { nth: chance.below(8) },
+            177..196 => Action::Public(chance.one_in(2)),
+            _ => Action::RemoveAccount,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What mutations start from: inputs that get far, those that once went wrong, and words that mean something.
+//! Starting points of mutations: inputs that get far, inputs that once failed, and words with a meaning.
 
 use super::targets::{OWNER, all_written};
 use base64::Engine;
@@ -10,7 +10,7 @@ use model::{
 };
 use tofrom::ingest::{normalise, read_activity};
 
-/// The bytes that a target's mutations start from, and words that are put into them.
+/// The inputs that a target's mutations start from, and the words that are inserted into them.
 pub(crate) struct Seeds {
     pub(crate) inputs: Vec<Vec<u8>>,
     pub(crate) words: Vec<Vec<u8>>,
@@ -33,7 +33,7 @@ const QUERIES: [&str; 14] = [
     "unknown=1&&=&a&=b&%&%4&%zz&count=0",
     "receivedsince=0001-01-01T00:00:00Z&receivedbefore=9999-12-31T23:59:59.999Z",
     "receivedsince=0001-01-01T00:00:00%2B23:59",
-    // The sign of the Kelvin is no ASCII letter, but in lower case it is one.
+    // The Kelvin sign is no ASCII letter, but its lower case is one.
     "verb=li%E2%84%AAed",
     "type=_Boo%E2%84%AA",
     "service=%C4%B0%CE%A3,%20x%20&type=a/b%20c",
@@ -180,7 +180,7 @@ pub(crate) fn authorization() -> Seeds {
     )
 }
 
-/// Documents with what our writer never writes: other encodings and alphabets, tables up front, comments.
+/// Documents with features that our writer never uses: other encodings and alphabets, initial vocabularies, comments.
 const DOCUMENTS: [&str; 6] = [
     "e0000001007c00727800614031780062fff07c00690080f0916869f041004032f0a0f03c0065fff0",
     "e0000001007c00657800616000 12f096010068006940 0080f0a0fff0",
@@ -236,7 +236,7 @@ fn small_feed() -> Vec<u8> {
     writer.finish()
 }
 
-/// Activities with all that a body may have; those of the last line are put into each representation.
+/// Activities with all fields that a body may have; those of the last line are put into each representation.
 const BODIES: [&str; 5] = [
     "<?xml version='1.0' encoding='UTF-8'?><Activity xmlns:o='urn:o'><!-- -->\n\
      <Title>R&amp;D <![CDATA[<b>]]>&#233;</Title>\

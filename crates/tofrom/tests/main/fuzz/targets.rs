@@ -1,5 +1,5 @@
-//! What must hold for any bytes whatever: a function for each place where strangers' bytes come in. Each says whether
-//! the bytes got through, so that a test knows whether its inputs are any good. They need only public interfaces, so
+//! Properties that hold for any bytes: one function for each parser of external input. Each returns whether the input
+//! was accepted, so that a test can check that its inputs are useful. The functions use only public interfaces, so
 //! that a fuzzer can include this file.
 
 #[path = "../../../../infoset/tests/main/check.rs"]
@@ -40,7 +40,7 @@ const PARAMETERS: [&str; 12] = [
     "cursor",
 ];
 
-/// A query is refused for a parameter that there is, or asks something that can be asked again by a link.
+/// A query is refused because of a known parameter, or its link parses to the same query.
 pub(crate) fn query(data: &[u8]) -> bool {
     let mut through = false;
     for collection in [Collection::To, Collection::ToFrom] {
@@ -55,17 +55,17 @@ pub(crate) fn query(data: &[u8]) -> bool {
         let link = resolved.render();
         assert!(
             link.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)),
-            "no address: {link}"
+            "not an address: {link}"
         );
-        let again = FeedQuery::resolve(&RawQuery::parse(link.as_bytes()), OWNER, collection);
-        assert_eq!(again.as_ref(), Ok(&resolved), "{link}");
+        let reread = FeedQuery::resolve(&RawQuery::parse(link.as_bytes()), OWNER, collection);
+        assert_eq!(reread.as_ref(), Ok(&resolved), "{link}");
         through = true;
     }
     through
 }
 
-/// Whatever is accepted, what is chosen was offered; what is chosen of all is chosen of any that it is among; and
-/// where nothing will do, nothing of it will. A line break begins another header line.
+/// The chosen format was offered; the best of all offers is the best of every subset that contains it; if no offer is
+/// acceptable, no subset is. A line break starts another header line.
 pub(crate) fn accept(data: &[u8]) -> bool {
     let (mut headers, mut codings) = (HeaderMap::new(), HeaderMap::new());
     for value in data.split(|byte| *byte == b'\n').filter_map(|line| HeaderValue::from_bytes(line).ok()) {
@@ -89,7 +89,7 @@ pub(crate) fn accept(data: &[u8]) -> bool {
             None => assert_eq!(of_these, None, "of {offers:?}"),
         }
     }
-    assert!(!accept.prefers_xml() || !headers.is_empty(), "XML is preferred only where it is named");
+    assert!(!accept.prefers_xml() || !headers.is_empty(), "XML is preferred only if it is named");
 
     let coding = Coding::choose(&codings);
     let named = |name: &str| String::from_utf8_lossy(data).to_ascii_lowercase().contains(name);
@@ -100,8 +100,8 @@ pub(crate) fn accept(data: &[u8]) -> bool {
     chosen.is_some()
 }
 
-/// What decodes is what was encoded, bit for bit, and it is no cursor of another collection. What begins with `=` is
-/// the inside of a cursor: it gets its checksum here, which chance would not find.
+/// Decoding inverts encoding, bit for bit, and a cursor is invalid for another collection. Input that starts with `=`
+/// is the content of a cursor: it gets its checksum here, which chance would not find.
 pub(crate) fn cursor(data: &[u8]) -> bool {
     let mut through = false;
     let text = match data.split_first() {
@@ -113,7 +113,10 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
     for order in [Order::Received, Order::Published] {
         if let Ok(cursor) = Cursor::decode(&text, binding, order) {
             assert_eq!(cursor.encode(binding), text, "{cursor:?}");
-            assert!(Cursor::decode(&text, elsewhere, order).is_err(), "{cursor:?} is good everywhere");
+            assert!(
+                Cursor::decode(&text, elsewhere, order).is_err(),
+                "{cursor:?} is valid for another collection"
+            );
             if let Cursor::Page { order: walked, .. } = cursor {
                 assert_eq!(walked, order);
             }
@@ -123,7 +126,7 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
     through
 }
 
-/// The text of a cursor with that inside.
+/// The text of a cursor with that content.
 fn sealed(content: &[u8]) -> String {
     let checksum = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -133,11 +136,11 @@ fn sealed(content: &[u8]) -> String {
 
 const PSK: HeaderName = HeaderName::from_static("servicepsk");
 const CONSUMER: HeaderName = HeaderName::from_static("serviceconsumerkey");
-/// `:secret-that-nobody-may-see` in base64: behind a whole number of its letters it is the end of a password.
+/// `:secret-that-nobody-may-see` in base64: after a whole number of its letters it is the end of a password.
 const SECRET: &str = "OnNlY3JldC10aGF0LW5vYm9keS1tYXktc2Vl";
 
-/// A credential gets through only if it came alone, and an empty header is none; what is read of it is what was sent; and no
-/// refusal repeats a secret. A line is a header: a first `P` makes it a key, a `C` a consumer, anything else an
+/// A credential is accepted only alone, and an empty header is no credential; the parsed value is the sent one; no
+/// refusal repeats a secret. A line is a header: a leading `P` makes it a key, a `C` a consumer, anything else an
 /// `Authorization`.
 pub(crate) fn authorization(data: &[u8]) -> bool {
     let lines = || data.split(|byte| *byte == b'\n');
@@ -151,19 +154,19 @@ pub(crate) fn authorization(data: &[u8]) -> bool {
     match &read {
         Ok(presented) => {
             assert_eq!((sent.len(), consumers), (1, usize::from(presented.consumer.is_some())));
-            is_what_was_sent(presented, sent[0]);
+            assert_equals_sent(presented, sent[0]);
         }
         Err(denied) => {
             assert!(!denied.reason().is_empty() && denied.detail().ends_with('.'), "{denied:?}");
             assert_eq!(sent.is_empty(), denied.reason() == "missing", "{denied:?}");
         }
     }
-    let told = read_credentials(&headers_of(lines().map(|line| [line, SECRET.as_bytes()].concat())));
-    let said = match &told {
+    let result = read_credentials(&headers_of(lines().map(|line| [line, SECRET.as_bytes()].concat())));
+    let message = match &result {
         Ok(presented) => format!("{:?}", presented.credential),
         Err(denied) => format!("{denied:?} {}", denied.detail()),
     };
-    assert!(!said.contains(SECRET) && !said.contains("secret-that-nobody"), "{said}");
+    assert!(!message.contains(SECRET) && !message.contains("secret-that-nobody"), "{message}");
     read.is_ok()
 }
 
@@ -179,7 +182,7 @@ fn headers_of(lines: impl Iterator<Item = Vec<u8>>) -> HeaderMap {
             Some((b'C', consumer)) => (CONSUMER, consumer),
             _ => (AUTHORIZATION, &line[..]),
         };
-        // A server trims what stands around a value.
+        // A server trims the whitespace around a value.
         if let Ok(value) = HeaderValue::from_bytes(value.trim_ascii()) {
             headers.append(name, value);
         }
@@ -187,7 +190,7 @@ fn headers_of(lines: impl Iterator<Item = Vec<u8>>) -> HeaderMap {
     headers
 }
 
-fn is_what_was_sent(presented: &PresentedCredential, sent: &[u8]) {
+fn assert_equals_sent(presented: &PresentedCredential, sent: &[u8]) {
     match &presented.credential {
         Credential::Psk(key) => assert!(!key.is_empty() && key.as_bytes() == sent, "{presented:?}"),
         Credential::Basic { name, password } => {
@@ -212,10 +215,10 @@ const LIMITS: Limits = Limits {
     output: 1 << 16,
 };
 
-/// What decodes comes back the same after being written again, and nobody is handed more than the limits allow,
-/// whether it decodes or not.
+/// A decoded document survives being encoded and decoded again, and the sink never receives more than the limits allow,
+/// whether decoding succeeds or not.
 pub(crate) fn fast_infoset(data: &[u8]) -> bool {
-    let mut handed = Handed::default();
+    let mut handed = CountingSink::default();
     let decodes = infoset::decode(data, &LIMITS, &mut handed).is_ok();
     assert!(handed.octets <= LIMITS.output && handed.deepest <= LIMITS.depth, "{handed:?}");
     assert!(!decodes || handed.open == 0, "{handed:?}");
@@ -223,15 +226,15 @@ pub(crate) fn fast_infoset(data: &[u8]) -> bool {
     decodes
 }
 
-/// Counts what a sink is handed, as the limits do.
+/// Counts what the sink receives, in the units of the limits.
 #[derive(Debug, Default)]
-struct Handed {
+struct CountingSink {
     octets: usize,
     open: usize,
     deepest: usize,
 }
 
-impl Sink for Handed {
+impl Sink for CountingSink {
     fn start(&mut self, name: Name<'_>, namespaces: &[Namespace<'_>], attributes: &[Attribute<'_>]) {
         let length = |name: Name<'_>| name.prefix.len() + name.namespace.len() + name.local.len();
         let declared = namespaces.iter().map(|one| 32 + one.prefix.len() + one.uri.len()).sum::<usize>();
@@ -255,56 +258,56 @@ const NOW: Millis = Millis(1_794_696_243_123);
 static RENDERER: LazyLock<Renderer> =
     LazyLock::new(|| Renderer::new(Site::new("https://feed.example", "feed.example")));
 
-/// Each of the readers of bodies reads it or says why not, and what can be taken in comes back the same.
+/// Every body parser accepts the input or gives a reason, and an accepted activity survives a round trip.
 pub(crate) fn body(data: &[u8]) -> bool {
     let mut through = false;
     for form in Format::ALL {
         match read_activity(data, form) {
-            Ok(raw) => through |= comes_back(raw, form),
-            Err(why) => says_why(&why),
+            Ok(raw) => through |= round_trips(raw, form),
+            Err(why) => assert_reason(&why),
         }
     }
     match read_feed(data) {
         Ok(entries) => {
             for entry in entries {
                 match entry {
-                    Ok(raw) => through |= comes_back(raw, Format::Atom),
-                    Err(why) => says_why(&why),
+                    Ok(raw) => through |= round_trips(raw, Format::Atom),
+                    Err(why) => assert_reason(&why),
                 }
             }
         }
-        Err(why) => says_why(&why),
+        Err(why) => assert_reason(&why),
     }
     through
 }
 
-fn says_why(why: &Unreadable) {
-    let told = why.to_string();
-    assert!(!told.is_empty() && !told.contains(char::is_control) && told.len() < 2_000, "{told:?}");
+fn assert_reason(why: &Unreadable) {
+    let result = why.to_string();
+    assert!(!result.is_empty() && !result.contains(char::is_control) && result.len() < 2_000, "{result:?}");
 }
 
-/// What was said can be taken in, and in every representation it is read as what it was. `false`: it can't be.
-fn comes_back(raw: RawActivity, form: Format) -> bool {
-    let Ok(mut draft) = taken(raw) else { return false };
+/// A parsed activity is accepted, and every representation of it parses to the same. `false`: it was refused.
+fn round_trips(raw: RawActivity, form: Format) -> bool {
+    let Ok(mut draft) = accepted_draft(raw) else { return false };
     draft.body = draft.body_after(None);
     draft.body.comments = counts_after(form, draft.body.comments, None);
     for (format, written) in all_written(&draft) {
-        // Text that has to be escaped may be longer than it was.
+        // Escaping may make the text longer.
         if written.len() <= MAX_BODY {
             let raw = read_activity(&written, format).unwrap_or_else(|why| panic!("{format:?}: {why}"));
-            let mut again = taken(raw).unwrap_or_else(|why| panic!("{format:?}: {why}"));
-            again.body = again.body_after(Some(&draft.body));
-            again.body.comments = counts_after(format, again.body.comments, Some(draft.body.comments));
-            assert_eq!((&again.kind, &again.verb), (&draft.kind, &draft.verb), "{format:?}");
-            assert_eq!(again.body, draft.body, "{format:?}");
-            assert!(again.published.is_none() || again.published == Some(published(&draft)), "{format:?}");
+            let mut reread = accepted_draft(raw).unwrap_or_else(|why| panic!("{format:?}: {why}"));
+            reread.body = reread.body_after(Some(&draft.body));
+            reread.body.comments = counts_after(format, reread.body.comments, Some(draft.body.comments));
+            assert_eq!((&reread.kind, &reread.verb), (&draft.kind, &draft.verb), "{format:?}");
+            assert_eq!(reread.body, draft.body, "{format:?}");
+            assert!(reread.published.is_none() || reread.published == Some(published(&draft)), "{format:?}");
         }
     }
     true
 }
 
-/// What becomes of it at an address, which names the service and its id.
-fn taken(mut raw: RawActivity) -> Result<Draft, tofrom::ingest::Refused> {
+/// The draft at an address, which names the service and its id.
+fn accepted_draft(mut raw: RawActivity) -> Result<Draft, tofrom::ingest::Refused> {
     raw.source_id = RawValue::text("1");
     raw.service.name = RawValue::text("Delicious");
     normalise(&raw, NOW)
@@ -314,7 +317,7 @@ fn published(draft: &Draft) -> Millis {
     draft.published.unwrap_or(NOW)
 }
 
-/// The activity that a draft becomes, in all four representations.
+/// The activity of a draft, in all four representations.
 pub(crate) fn all_written(draft: &Draft) -> Vec<(Format, Vec<u8>)> {
     let actor = Account {
         uid: OWNER,

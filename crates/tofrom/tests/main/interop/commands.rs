@@ -1,12 +1,12 @@
-//! The commands of docs/api.md, run as they stand there.
+//! Runs the commands of docs/api.md.
 //!
-//! Every block marked `sh` is a script of its own that has to end well, within two minutes. It may use `$BASE` (the base
-//! address), `$CA` (the certificate authority's file), `$KEY` and `$PASSWORD` (alice's), `$CONSUMER` (a consumer key) and
-//! `$OPERATOR` (an operator's key). A line `# prints: TEXT` in it says what its output contains. Some of them write, so
-//! the demo is theirs alone.
+//! Every block marked `sh` is a separate script that must succeed within two minutes. It may use `$BASE` (the base
+//! address), `$CA` (the certificate authority's file), `$KEY` and `$PASSWORD` (alice's), `$CONSUMER` (a consumer key)
+//! and `$OPERATOR` (an operator's key). A line `# prints: TEXT` names a part of its output. Some of them write, so they
+//! have their own demo.
 
 use super::super::support::demo::Demo;
-use super::super::support::world::Folder;
+use super::super::support::folder::Folder;
 use std::process::Command;
 
 const MANUAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md");
@@ -29,7 +29,7 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
             (None, _) => {}
         }
     }
-    assert_eq!(language, None, "a block does not end");
+    assert_eq!(language, None, "unterminated block");
     blocks
 }
 
@@ -40,7 +40,7 @@ fn the_commands_of_the_manual_work() {
     assert!(!blocks.is_empty(), "{MANUAL} has no block marked sh");
     let data = Folder::new();
     let demo = Demo::start(data.path(), &[]);
-    let told = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let as_text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let mut failures = String::new();
     for (line, script) in &blocks {
         let folder = Folder::new();
@@ -49,17 +49,17 @@ fn the_commands_of_the_manual_work() {
             .current_dir(folder.path())
             .env("no_proxy", "*")
             .env("BASE", &demo.client.base)
-            .env("CA", told(&demo.told["ca_cert"]))
+            .env("CA", as_text(&demo.ready["ca_cert"]))
             .env("KEY", demo.key("alice"))
             .env("PASSWORD", demo.password("alice"))
-            .env("CONSUMER", told(&demo.told["consumer"]["key"]))
+            .env("CONSUMER", as_text(&demo.ready["consumer"]["key"]))
             .env("OPERATOR", demo.key("ops"))
             .output()
             .unwrap();
         let (printed, complained) =
             (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
-        let mut wanted = script.lines().filter_map(|line| line.trim_start().strip_prefix(PRINTS));
-        let lacking = wanted.find(|text| !printed.contains(text.trim()));
+        let mut expected = script.lines().filter_map(|line| line.trim_start().strip_prefix(PRINTS));
+        let lacking = expected.find(|text| !printed.contains(text.trim()));
         if !run.status.success() || lacking.is_some() {
             failures.push_str(&format!(
                 "\nline {line}: {}, lacking {lacking:?}\n{script}printed: {printed}\n{complained}",

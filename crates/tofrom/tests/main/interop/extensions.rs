@@ -1,7 +1,7 @@
-//! The extensions of Atom, found by libxml2 with XPath: each by its namespace, with the values that JSON has.
+//! The Atom extensions, found by libxml2 with XPath: each by its namespace, with the values of JSON.
 
-use super::super::support::world::Folder;
-use super::{Page, SET_UP, object, pages, said};
+use super::super::support::folder::Folder;
+use super::{Page, SET_UP, object, pages, text_at};
 use model::{Kind, Verb, parse_category};
 use serde_json::Value;
 use std::path::Path;
@@ -15,12 +15,12 @@ const THREAD: &str = "http://purl.org/syndication/thread/1.0";
 const MEDIA: &str = "http://purl.org/syndication/atommedia";
 const SCHEMA: &str = "http://activitystrea.ms/schema/1.0/";
 
-/// Stands between the values of one answer; no text of the demo has it.
+/// Separates the values of one answer; no text of the demo contains it.
 const SEAM: char = '\u{241f}';
 
 fn xpath(file: &Path, expression: &str) -> String {
     let run = Command::new("xmllint").args(["--nonet", "--xpath", expression]).arg(file).output();
-    let run = run.unwrap_or_else(|error| panic!("xmllint does not start ({error}): {SET_UP}"));
+    let run = run.unwrap_or_else(|error| panic!("xmllint failed to start ({error}): {SET_UP}"));
     assert!(run.status.success(), "{expression}: {}", String::from_utf8_lossy(&run.stderr));
     String::from_utf8(run.stdout).unwrap().trim_end_matches('\n').to_owned()
 }
@@ -29,9 +29,9 @@ fn step(namespace: &str, local: &str) -> String {
     format!("*[local-name()='{local}' and namespace-uri()='{namespace}']")
 }
 
-/// What is looked for in an entry, and what it must be; `None` where it must not be there.
-fn wanted(activity: &Value) -> Vec<(String, Option<String>)> {
-    let text = |path: &[&str]| said(activity, path).map(str::to_owned);
+/// The paths in an entry with their expected values; `None` where the path must be absent.
+fn expected_values(activity: &Value) -> Vec<(String, Option<String>)> {
+    let text = |path: &[&str]| text_at(activity, path).map(str::to_owned);
     let provider = step(SERVICE, "provider");
     let thing = step(ACTIVITY, "object");
     let actor = step(ACTIVITY, "actor");
@@ -42,15 +42,21 @@ fn wanted(activity: &Value) -> Vec<(String, Option<String>)> {
     let base = profile.strip_suffix(&format!("/user/{user}")).unwrap();
     let link = |rel: &str| format!("{}[@rel='{rel}']", step(ATOM, "link"));
     let media = |local: &str| format!("@*[local-name()='{local}' and namespace-uri()='{MEDIA}']");
-    let thumbnail = |name: &str| said(object(activity), &["Thumbnail", name]).map(str::to_owned);
-    let mut wanted = vec![
+    let thumbnail = |name: &str| text_at(object(activity), &["Thumbnail", name]).map(str::to_owned);
+    let mut expected_values = vec![
         (step(ACTIVITY, "verb"), Some(verb.iri())),
         (format!("{provider}/{}", step(ATOM, "name")), text(&["SourceService", "Name"])),
         (format!("{provider}/{}", step(ATOM, "uri")), text(&["SourceService", "WebsiteURL"])),
         (format!("{provider}/{}", step(ATOM, "icon")), text(&["SourceService", "IconURL"])),
         (format!("{thing}/{}", step(ACTIVITY, "object-type")), Some(kind.iri())),
-        (format!("{thing}/{}", step(ATOM, "title")), said(object(activity), &["Title"]).map(str::to_owned)),
-        (format!("{thing}/{}/@href", link("related")), said(object(activity), &["Url"]).map(str::to_owned)),
+        (
+            format!("{thing}/{}", step(ATOM, "title")),
+            text_at(object(activity), &["Title"]).map(str::to_owned),
+        ),
+        (
+            format!("{thing}/{}/@href", link("related")),
+            text_at(object(activity), &["Url"]).map(str::to_owned),
+        ),
         (format!("{thing}/{}/@href", link("preview")), thumbnail("Url")),
         (format!("{thing}/{}/{}", link("preview"), media("height")), thumbnail("Height")),
         (format!("{thing}/{}/{}", link("preview"), media("width")), thumbnail("Width")),
@@ -62,19 +68,20 @@ fn wanted(activity: &Value) -> Vec<(String, Option<String>)> {
     ];
     for (at, size) in ["80", "120", "200"].into_iter().enumerate() {
         let avatar = format!("{actor}/{}[{}]", link("avatar"), at + 1);
-        wanted.push((format!("{avatar}/@href"), Some(format!("{base}/user/{user}/avatar/{size}.png"))));
-        wanted.push((format!("{avatar}/@type"), Some("image/png".to_owned())));
-        wanted.push((format!("{avatar}/{}", media("height")), Some(size.to_owned())));
-        wanted.push((format!("{avatar}/{}", media("width")), Some(size.to_owned())));
+        expected_values
+            .push((format!("{avatar}/@href"), Some(format!("{base}/user/{user}/avatar/{size}.png"))));
+        expected_values.push((format!("{avatar}/@type"), Some("image/png".to_owned())));
+        expected_values.push((format!("{avatar}/{}", media("height")), Some(size.to_owned())));
+        expected_values.push((format!("{avatar}/{}", media("width")), Some(size.to_owned())));
     }
-    wanted
+    expected_values
 }
 
-/// Type and verb of a JSON activity, of which only the category tells.
+/// Type and verb of a JSON activity, which only the category gives.
 fn words(activity: &Value) -> (Kind, Verb) {
     let groups = activity.as_object().unwrap().iter().filter(|(_, value)| value.is_object());
     let mut kinds = groups.filter_map(|(name, _)| Kind::parse(name));
-    kinds.find_map(|kind| parse_category(said(activity, &["Category"]).unwrap(), Some(&kind))).unwrap()
+    kinds.find_map(|kind| parse_category(text_at(activity, &["Category"]).unwrap(), Some(&kind))).unwrap()
 }
 
 #[test]
@@ -97,9 +104,9 @@ fn libxml2_finds_every_extension() {
         );
         assert_eq!(xpath(&file, &one_each), activities.len().to_string());
         for (at, activity) in activities.iter().enumerate() {
-            // One process for an entry, not for a field: each value, and how often it is there.
-            let wanted = wanted(activity);
-            let parts: Vec<String> = wanted
+            // One process for each entry, not for each field: each value, and how often it occurs.
+            let expected_values = expected_values(activity);
+            let parts: Vec<String> = expected_values
                 .iter()
                 .map(|(path, _)| {
                     format!("count(/*/{entry}[{0}]/{path}),'{SEAM}',string(/*/{entry}[{0}]/{path})", at + 1)
@@ -107,13 +114,13 @@ fn libxml2_finds_every_extension() {
                 .collect();
             let found = xpath(&file, &format!("concat({})", parts.join(&format!(",'{SEAM}',"))));
             let found: Vec<&str> = found.split(SEAM).collect();
-            assert_eq!(found.len(), 2 * wanted.len());
-            for (pair, (path, value)) in found.chunks(2).zip(&wanted) {
+            assert_eq!(found.len(), 2 * expected_values.len());
+            for (pair, (path, value)) in found.chunks(2).zip(&expected_values) {
                 let expected = value.as_ref().map_or(("0", ""), |value| ("1", value));
                 assert_eq!((pair[0], pair[1]), expected, "{path} of {activity}");
             }
             entries += 1;
         }
     }
-    assert!(entries >= 300, "alice has 300 activities and more: {entries}");
+    assert!(entries >= 300, "expected at least 300 activities of alice: {entries}");
 }

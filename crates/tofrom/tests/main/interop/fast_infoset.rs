@@ -1,18 +1,18 @@
-//! The reference implementation in Java reads our Fast Infoset as what our XML says, and we read what it writes.
+//! The Java reference implementation reads our Fast Infoset like our XML, and we read its output.
 
-use super::super::support::pages::Scene;
+use super::super::support::folder::Folder;
+use super::super::support::pages::PageFixture;
 use super::super::support::tree;
-use super::super::support::world::Folder;
 use super::SET_UP;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PAGES: usize = 1_000;
 
-/// The program that the `infoset` crate holds its documents against; it says itself how it is used.
+/// The program that the `infoset` crate is tested against; its usage is in the file.
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../infoset/tests/java/Interop.java");
 
-/// An XML text and what Java made of it, in UTF-8 and in UTF-16.
+/// An XML text and Java's encoding of it, in UTF-8 and in UTF-16.
 struct Job {
     xml: Vec<u8>,
     theirs: [PathBuf; 2],
@@ -39,26 +39,26 @@ async fn the_reference_implementation_agrees_on_any_page() {
     };
     let mut activities = 0;
     for seed in 6_000..6_040 {
-        let mut scene = Scene::new(seed, 30).await;
+        let mut fixture = PageFixture::new(seed, 30).await;
         for number in 0..PAGES / 40 {
-            let shown = scene.any_page().await;
+            let shown = fixture.any_page().await;
             activities += shown.items.len();
             add(Some(&shown.fast_infoset), shown.xml);
             if number % 5 == 0 {
-                // Namespaces and attributes are only in Atom, which we don't write as Fast Infoset.
+                // Only Atom has namespaces and attributes, and we do not encode it as Fast Infoset.
                 add(None, shown.atom);
             }
         }
     }
-    assert!(activities > 2 * PAGES, "the pages should show something: {activities}");
+    assert!(activities > 2 * PAGES, "too few activities on the pages: {activities}");
     let file = folder.path().join("jobs");
     std::fs::write(&file, list).unwrap();
 
     let java = Command::new("java").args(["-cp", &jar, PROGRAM]).arg(&file).output();
-    let java = java.unwrap_or_else(|error| panic!("java does not start ({error}): {SET_UP}"));
-    let (told, complained) = (String::from_utf8_lossy(&java.stdout), String::from_utf8_lossy(&java.stderr));
-    assert!(java.status.success(), "{told}{complained}\nIf that is not about a page: {SET_UP}");
-    assert_eq!(told.trim(), format!("{} fine", jobs.len()));
+    let java = java.unwrap_or_else(|error| panic!("java failed to start ({error}): {SET_UP}"));
+    let (output, errors) = (String::from_utf8_lossy(&java.stdout), String::from_utf8_lossy(&java.stderr));
+    assert!(java.status.success(), "{output}{errors}\nIf that is not about a page: {SET_UP}");
+    assert_eq!(output.trim(), format!("{} fine", jobs.len()));
     for job in &jobs {
         let expected = tree::of_xml(&job.xml);
         for path in &job.theirs {

@@ -1,12 +1,12 @@
-//! feedparser and feed-rs find every field of RFC 4287 that is there, with the values that JSON has.
+//! feedparser and feed-rs find every field of RFC 4287 that is present, with the values of JSON.
 
-use super::super::support::world::Folder;
-use super::{Page, SET_UP, full_name, object, pages, said};
+use super::super::support::folder::Folder;
+use super::{Page, SET_UP, full_name, object, pages, text_at};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where scripts/setup puts the Python that has feedparser.
+/// The Python with feedparser, as installed by scripts/setup.
 pub(super) fn python() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
@@ -15,13 +15,13 @@ pub(super) fn python() -> PathBuf {
     python
 }
 
-/// One page of each collection that has another title, and all of alice's.
+/// One page of each collection with a different title, and all of alice's.
 fn all_pages() -> Vec<Page> {
     let pages: Vec<Page> = ["alice/tofrom", "alice/from", "alice/to", "bob/from"]
         .into_iter()
         .flat_map(|one| pages("alice", one))
         .collect();
-    assert!(pages.len() > 8, "the demo should have several pages: {}", pages.len());
+    assert!(pages.len() > 8, "too few pages in the demo: {}", pages.len());
     pages
 }
 
@@ -63,31 +63,31 @@ fn feedparser_finds_every_field() {
 }
 
 fn assert_entry(entry: &Value, activity: &Value) {
-    let id = said(activity, &["ActivityIdentifier"]).unwrap();
+    let id = text_at(activity, &["ActivityIdentifier"]).unwrap();
     assert!(entry["id"].as_str().unwrap().ends_with(&format!(",2009:activity/{id}")), "{entry}");
-    assert_eq!(entry["title"].as_str(), said(activity, &["Title"]));
+    assert_eq!(entry["title"].as_str(), text_at(activity, &["Title"]));
     assert_eq!(entry["title_type"], "text/plain");
     for date in ["updated", "published"] {
         let text = entry[date].as_str().unwrap();
         assert_eq!(model::Millis::parse(text).unwrap().zulu(), text);
         assert_eq!(entry[format!("{date}_parsed")], true, "{text}");
     }
-    // Among all links: the reader's short cut to one wants another type than the contract's text/xhtml.
-    // This reader takes the object's links for the entry's, too.
+    // Search all links: the reader's shortcut wants another type than the contract's text/xhtml. This reader also
+    // counts the object's links as the entry's.
     let links = entry["links"].as_array().unwrap();
     let alternate = |kind: &str| links.iter().find(|link| link["rel"] == "alternate" && link["type"] == kind);
-    assert_eq!(alternate("text/xhtml").unwrap()["href"].as_str(), said(activity, &["ActivityUrl"]));
+    assert_eq!(alternate("text/xhtml").unwrap()["href"].as_str(), text_at(activity, &["ActivityUrl"]));
     let page = alternate("text/html").and_then(|link| link["href"].as_str());
-    assert_eq!(page, said(object(activity), &["Url"]));
+    assert_eq!(page, text_at(object(activity), &["Url"]));
     assert_eq!(entry["author"]["name"], full_name(activity));
-    assert_eq!(entry["author"]["href"].as_str(), said(activity, &["SourceUser", "ProfileUrl"]));
+    assert_eq!(entry["author"]["href"].as_str(), text_at(activity, &["SourceUser", "ProfileUrl"]));
     let categories = entry["categories"].as_array().unwrap();
     assert_eq!(categories.len(), 1);
-    assert_eq!(categories[0]["term"].as_str(), said(activity, &["Category"]));
+    assert_eq!(categories[0]["term"].as_str(), text_at(activity, &["Category"]));
     assert_label(categories[0]["label"].as_str(), activity);
     assert!(categories[0]["scheme"].as_str().unwrap().ends_with("/docs/categories"));
     let summary = entry["summary"].as_str().map(unescaped);
-    assert_eq!(summary.as_deref(), said(object(activity), &["Description"]));
+    assert_eq!(summary.as_deref(), text_at(object(activity), &["Description"]));
     assert!(summary.is_none() || entry["summary_type"].is_string());
 }
 
@@ -95,7 +95,7 @@ fn assert_entry(entry: &Value, activity: &Value) {
 fn assert_label(label: Option<&str>, activity: &Value) {
     let label = label.unwrap();
     assert!(
-        label.contains(' ') && Some(label.replace(' ', "").as_str()) == said(activity, &["Category"]),
+        label.contains(' ') && Some(label.replace(' ', "").as_str()) == text_at(activity, &["Category"]),
         "{label}"
     );
 }
@@ -119,22 +119,22 @@ fn feed_rs_finds_every_field() {
             assert_eq!(found.map(|link| link.href.clone()), page.atom.link(rel), "{rel}");
         }
         for (entry, activity) in feed.entries.iter().zip(&activities) {
-            let id = said(activity, &["ActivityIdentifier"]).unwrap();
+            let id = text_at(activity, &["ActivityIdentifier"]).unwrap();
             assert!(entry.id.ends_with(&format!(",2009:activity/{id}")), "{}", entry.id);
-            assert_eq!(entry.title.as_ref().map(|title| &*title.content), said(activity, &["Title"]));
+            assert_eq!(entry.title.as_ref().map(|title| &*title.content), text_at(activity, &["Title"]));
             assert!(entry.updated.is_some() && entry.published.is_some());
             let alternate = entry.links.iter().find(|link| link.rel.as_deref() == Some("alternate")).unwrap();
-            assert_eq!(Some(&*alternate.href), said(activity, &["ActivityUrl"]));
+            assert_eq!(Some(&*alternate.href), text_at(activity, &["ActivityUrl"]));
             assert_eq!(alternate.media_type.as_deref(), Some("text/xhtml"));
             assert_eq!(entry.authors.len(), 1);
             assert_eq!(entry.authors[0].name, Some(full_name(activity)));
-            assert_eq!(entry.authors[0].uri.as_deref(), said(activity, &["SourceUser", "ProfileUrl"]));
+            assert_eq!(entry.authors[0].uri.as_deref(), text_at(activity, &["SourceUser", "ProfileUrl"]));
             assert_eq!(entry.categories.len(), 1);
-            assert_eq!(Some(&*entry.categories[0].term), said(activity, &["Category"]));
+            assert_eq!(Some(&*entry.categories[0].term), text_at(activity, &["Category"]));
             assert_label(entry.categories[0].label.as_deref(), activity);
             assert!(entry.categories[0].scheme.as_ref().unwrap().ends_with("/docs/categories"));
             let summary = entry.summary.as_ref().map(|summary| unescaped(&summary.content));
-            assert_eq!(summary.as_deref(), said(object(activity), &["Description"]));
+            assert_eq!(summary.as_deref(), text_at(object(activity), &["Description"]));
         }
     }
 }

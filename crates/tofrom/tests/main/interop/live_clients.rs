@@ -1,9 +1,9 @@
-//! The programs of `examples/live` push an activity and follow the collection, also over a service that is killed and
-//! started again.
+//! The programs of `examples/live` push an activity and follow the collection, even while the service is killed and
+//! restarted.
 
 use super::super::support::client::Client;
 use super::super::support::demo::BINARY;
-use super::super::support::world::Folder;
+use super::super::support::folder::Folder;
 use super::SET_UP;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -13,19 +13,19 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// How long something may take to come; the first one includes building the program in Rust.
+/// Time limit for a line; the first one includes building the program in Rust.
 const TIMEOUT: Duration = Duration::from_secs(300);
-/// For how long nothing may come twice.
+/// How long to watch for repeats.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// A program that is ended with the test.
+/// A program that ends with the test.
 struct Running(Child);
 
 impl Running {
     fn start(command: &mut Command) -> (Running, BufReader<ChildStdout>) {
         let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).env("no_proxy", "*").spawn();
         let mut child =
-            started.unwrap_or_else(|error| panic!("{command:?} does not start ({error}): {SET_UP}"));
+            started.unwrap_or_else(|error| panic!("{command:?} failed to start ({error}): {SET_UP}"));
         let printed = BufReader::new(child.stdout.take().unwrap());
         (Running(child), printed)
     }
@@ -38,7 +38,7 @@ impl Drop for Running {
     }
 }
 
-/// A demo at that address; what it tells when it is ready.
+/// A demo at that address, and its ready message.
 fn demo(folder: &Path, listen: &str) -> (Running, Value) {
     let mut command = Command::new(BINARY);
     command.args(["demo", "--json", "--listen", listen, "--data"]).arg(folder).env("TOFROM_LOG", "error");
@@ -67,7 +67,7 @@ impl Follower {
         Follower { language, lines, _running: running }
     }
 
-    /// What it prints until a line ends with that.
+    /// The lines up to one that ends with `end`.
     fn until(&self, end: &str) -> Vec<String> {
         let mut seen: Vec<String> = Vec::new();
         let deadline = Instant::now() + TIMEOUT;
@@ -83,15 +83,15 @@ impl Follower {
 }
 
 #[test]
-fn what_is_pushed_comes_back_live_and_nothing_twice() {
+fn pushed_activities_reach_live_clients_once() {
     let folder = Folder::new();
-    let (first, told) = demo(folder.path(), "127.0.0.1:0");
+    let (first, ready) = demo(folder.path(), "127.0.0.1:0");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let (base, authority) = (text(&told["base_url"]), text(&told["ca_cert"]));
-    let alice = told["accounts"].as_array().unwrap().iter().find(|account| account["name"] == "alice");
+    let (base, authority) = (text(&ready["base_url"]), text(&ready["ca_cert"]));
+    let alice = ready["accounts"].as_array().unwrap().iter().find(|account| account["name"] == "alice");
     let key = text(&alice.unwrap()["key"]);
     let arguments = [base.as_str(), &authority, "alice", &key];
-    // cargo becomes the program that it runs.
+    // cargo replaces itself with the program.
     let followers = [
         ("Python", &["python3", "-B", "examples/live/client.py"][..]),
         ("JavaScript", &["node", "examples/live/client.js"]),
@@ -106,10 +106,10 @@ fn what_is_pushed_comes_back_live_and_nothing_twice() {
         assert_eq!(seen.last(), Some(&event));
         seen
     });
-    // Killed without a word, and there again at the same address.
+    // Killed with SIGKILL, and restarted at the same address.
     drop(first);
-    let (_second, told) = demo(folder.path(), base.strip_prefix("https://").unwrap());
-    assert_eq!(told["base_url"], base.as_str());
+    let (_second, ready) = demo(folder.path(), base.strip_prefix("https://").unwrap());
+    assert_eq!(ready["base_url"], base.as_str());
     let client = Client::new(&base, authority.as_ref());
     let note = |number: usize| json!({"Category": "NotePosted", "Title": format!("Note {number}"), "Note": {"Title": "x"}});
     for number in 1..=3 {
@@ -132,6 +132,6 @@ fn what_is_pushed_comes_back_live_and_nothing_twice() {
         let mut once = seen.clone();
         once.sort_unstable();
         once.dedup();
-        assert_eq!(once.len(), seen.len(), "{}: something came twice: {seen:#?}", follower.language);
+        assert_eq!(once.len(), seen.len(), "{}: repeated lines: {seen:#?}", follower.language);
     }
 }

@@ -1,9 +1,8 @@
-//! Other people's OAuth clients go the whole way through the service, and so do the commands of
-//! docs/oauth.md.
+//! Independent OAuth clients complete the whole flow, and so do the commands of docs/oauth.md.
 
 use super::super::support::browser::Browser;
 use super::super::support::demo::{BINARY, Demo};
-use super::super::support::world::Folder;
+use super::super::support::folder::Folder;
 use super::SET_UP;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -16,7 +15,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const METHODS: [&str; 4] = ["HMAC-SHA1", "HMAC-SHA256", "RSA-SHA1", "PLAINTEXT"];
 const PLACES: [&str; 3] = ["header", "query", "body"];
 
-/// Where scripts/setup puts what the clients need.
+/// A path below the folder where scripts/setup installs the clients' packages.
 pub(super) fn cached(path: &str) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
@@ -45,7 +44,7 @@ pub(super) fn client_of(demo: &Demo, file: &str) -> Command {
         command.arg("-B");
     }
     for variable in ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"] {
-        command.env(variable, demo.told["ca_cert"].as_str().unwrap());
+        command.env(variable, demo.ready["ca_cert"].as_str().unwrap());
     }
     command.arg(format!("{}/tests/clients/{file}", env!("CARGO_MANIFEST_DIR")));
     command
@@ -53,7 +52,7 @@ pub(super) fn client_of(demo: &Demo, file: &str) -> Command {
 
 /// The demo's folder.
 fn data() -> &'static Path {
-    Path::new(Demo::shared().told["ca_cert"].as_str().unwrap()).parent().unwrap()
+    Path::new(Demo::shared().ready["ca_cert"].as_str().unwrap()).parent().unwrap()
 }
 
 /// Registers an application with the demo.
@@ -68,8 +67,8 @@ pub(super) fn register(name: &str, callback: &str, more: &[&str]) -> Value {
     serde_json::from_slice(&run.stdout).unwrap()
 }
 
-/// What a client has to know of the demo.
-pub(super) fn told() -> Value {
+/// The parameters of a client: addresses and credentials of the demo.
+pub(super) fn client_parameters() -> Value {
     static RSA: LazyLock<(Value, String)> = LazyLock::new(|| {
         let folder = Folder::new();
         let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -78,7 +77,7 @@ pub(super) fn told() -> Value {
             [&["genrsa", "-out", &private, "2048"][..], &["rsa", "-in", &private, "-pubout", "-out", &public]]
         {
             let run = Command::new("openssl").args(arguments).output();
-            let run = run.unwrap_or_else(|error| panic!("openssl does not start ({error}): {SET_UP}"));
+            let run = run.unwrap_or_else(|error| panic!("openssl failed to start ({error}): {SET_UP}"));
             assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
         }
         let consumer = register("Photo wall", "http://localhost/", &["--rsa-key", &public]);
@@ -87,37 +86,37 @@ pub(super) fn told() -> Value {
     let demo = Demo::shared();
     json!({
         "base": demo.client.base,
-        "ca": demo.told["ca_cert"],
+        "ca": demo.ready["ca_cert"],
         "account": "alice",
         "password": demo.password("alice"),
         "key": demo.key("alice"),
-        "consumer": demo.told["consumer"],
+        "consumer": demo.ready["consumer"],
         "rsa_consumer": RSA.0,
         "rsa_key": RSA.1,
     })
 }
 
-/// Runs a program that reads what it has to know, and gives the lines that it prints.
-pub(super) fn lines(command: &mut Command, told: &Value) -> BTreeSet<String> {
+/// Runs a program with these parameters on its standard input; returns the lines that it prints.
+pub(super) fn lines(command: &mut Command, parameters: &Value) -> BTreeSet<String> {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap_or_else(|error| panic!("{command:?} does not start ({error}): {SET_UP}"));
-    child.stdin.take().unwrap().write_all(told.to_string().as_bytes()).unwrap();
+        .unwrap_or_else(|error| panic!("{command:?} failed to start ({error}): {SET_UP}"));
+    child.stdin.take().unwrap().write_all(parameters.to_string().as_bytes()).unwrap();
     let run = child.wait_with_output().unwrap();
     let printed = String::from_utf8(run.stdout).unwrap();
     assert!(run.status.success(), "{printed}{}\n{SET_UP}", String::from_utf8_lossy(&run.stderr));
     printed.lines().map(str::to_owned).collect()
 }
 
-/// Runs a client: every method in every place goes through, and it does what else is said of it.
+/// Runs a client: every method works in every location, and the further lines are printed.
 fn check(file: &str, name: &str, methods: &[&str], places: &[&str], more: &[&str]) {
     let flows = methods.iter().flat_map(|method| places.iter().map(move |place| format!("{method} {place}")));
     let more = more.iter().map(|&line| line.to_owned());
-    let wanted: BTreeSet<String> = flows.chain(more).map(|line| format!("{name} {line}")).collect();
-    assert_eq!(lines(&mut client(file), &told()), wanted);
+    let expected: BTreeSet<String> = flows.chain(more).map(|line| format!("{name} {line}")).collect();
+    assert_eq!(lines(&mut client(file), &client_parameters()), expected);
 }
 
 #[test]
@@ -173,12 +172,12 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
         }
         inside ^= line.starts_with("```");
     }
-    assert!(!inside, "a block does not end");
+    assert!(!inside, "unterminated block");
     blocks
 }
 
-/// Sees the output of something that sends a person to the authorize page and waits for the code that is
-/// shown there, as often as it does.
+/// Reads the output of a program that sends a person to the authorize page and waits for the displayed code; acts as
+/// that person each time.
 fn with_a_person(child: &mut Child) -> String {
     let demo = Demo::shared();
     let mut answers = child.stdin.take().unwrap();
@@ -190,8 +189,8 @@ fn with_a_person(child: &mut Child) -> String {
         if let Some(at) = line.find("https://").filter(|_| line.contains("/oauth/authorize?oauth_token=")) {
             let mut browser = Browser::new(&demo.client, &demo.client.base);
             let sign_in = browser.visit(line[at..].trim()).form("password").unwrap();
-            let whom = [("username", "alice"), ("password", demo.password("alice"))];
-            let consent = browser.submit(&sign_in, &whom).form("decision").unwrap();
+            let credentials = [("username", "alice"), ("password", demo.password("alice"))];
+            let consent = browser.submit(&sign_in, &credentials).form("decision").unwrap();
             let shown = browser.submit(&consent, &[("decision", "allow")]);
             writeln!(answers, "{}", shown.element("verifier").unwrap()).unwrap();
         }
@@ -205,7 +204,7 @@ fn the_commands_of_the_page_work() {
     let demo = Demo::shared();
     let page = std::fs::read_to_string(format!("{ROOT}/docs/oauth.md")).unwrap();
     let blocks: Vec<Block<'_>> = blocks(&page).into_iter().filter(|block| block.language == "sh").collect();
-    // One shell for all of them, which says where each begins.
+    // One shell runs all of them, and prints a marker before each.
     let begins = |line: usize| format!("\n@@ line {line}\n");
     let mut script = "exec 2>&1\n".to_owned();
     for block in &blocks {
@@ -219,10 +218,10 @@ fn the_commands_of_the_page_work() {
         .current_dir(ROOT)
         .env("PATH", format!("{path}:{}", std::env::var("PATH").unwrap()))
         .env("BASE", &demo.client.base)
-        .env("CA", demo.told["ca_cert"].as_str().unwrap())
+        .env("CA", demo.ready["ca_cert"].as_str().unwrap())
         .env("DATA", data())
-        .env("CONSUMER", demo.told["consumer"]["key"].as_str().unwrap())
-        .env("CONSUMER_SECRET", demo.told["consumer"]["secret"].as_str().unwrap())
+        .env("CONSUMER", demo.ready["consumer"]["key"].as_str().unwrap())
+        .env("CONSUMER_SECRET", demo.ready["consumer"]["secret"].as_str().unwrap())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -230,7 +229,7 @@ fn the_commands_of_the_page_work() {
     let printed = with_a_person(&mut shell);
     let status = shell.wait().unwrap();
     assert!(status.success(), "{status} after\n{printed}");
-    // What the programs have to find.
+    // The output that the programs must have.
     let newest = demo.alice("count=3&publishedsince=2009-09-01T00:00:00%2B02:00").activities();
     let titles = newest.iter().map(|activity| activity["Title"].as_str().unwrap().to_owned());
     let titles: Vec<String> = titles.collect();
@@ -238,22 +237,22 @@ fn the_commands_of_the_page_work() {
     for (at, block) in blocks.iter().enumerate() {
         rest = rest.split_once(&begins(block.line)).unwrap().1;
         let next = blocks.get(at + 1).and_then(|next| rest.split_once(&begins(next.line)));
-        let own = next.map_or(rest, |(own, _)| own);
-        let mut wanted: Vec<&str> =
+        let output = next.map_or(rest, |(output, _)| output);
+        let mut expected: Vec<&str> =
             block.text.lines().filter_map(|line| line.strip_prefix("# prints: ")).collect();
         if block.text.contains(" --example client") || block.text.contains("/client.") {
-            wanted.extend(titles.iter().map(String::as_str));
+            expected.extend(titles.iter().map(String::as_str));
             programs += 1;
         }
-        for wanted in wanted {
-            assert!(own.contains(wanted), "line {}: no {wanted:?} in\n{own}", block.line);
+        for expected in expected {
+            assert!(output.contains(expected), "line {}: no {expected:?} in\n{output}", block.line);
         }
     }
     assert_eq!(programs, 3, "in Python, JavaScript and Rust");
 }
 
 #[test]
-fn the_code_of_the_page_is_that_of_the_programs() {
+fn the_code_of_the_page_is_taken_from_the_programs() {
     let page = std::fs::read_to_string(format!("{ROOT}/docs/oauth.md")).unwrap();
     for (language, file) in [
         ("python", "examples/oauth/client.py"),
@@ -263,7 +262,7 @@ fn the_code_of_the_page_is_that_of_the_programs() {
         let program = std::fs::read_to_string(format!("{ROOT}/{file}")).unwrap();
         let shown: Vec<Block<'_>> =
             blocks(&page).into_iter().filter(|block| block.language == language).collect();
-        assert!(!shown.is_empty(), "nothing is shown in {language}");
+        assert!(!shown.is_empty(), "no block in {language}");
         for block in shown {
             assert!(program.contains(&block.text), "line {} is not in {file}", block.line);
         }

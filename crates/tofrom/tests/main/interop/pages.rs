@@ -1,10 +1,10 @@
-//! The pages for people in Debian's Chromium, driven by playwright: see `tests/clients/pages_flow.js`; and their markup
-//! before the validator of the W3C.
+//! The HTML pages in Debian's Chromium, driven by playwright: see `tests/clients/pages_flow.js`; and their markup in
+//! the W3C validator.
 //!
-//! `PAGE_PICTURES` names a folder that pictures of the pages are left in.
+//! `PAGE_PICTURES` names a folder for screenshots.
 
-use super::super::support::elsewhere::Elsewhere;
-use super::super::support::world::Folder;
+use super::super::support::external_site::ExternalSite;
+use super::super::support::folder::Folder;
 use super::oauth_clients::{cached, client_of, lines};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "frank", "ops"];
 #[test]
 fn the_pages_work_in_a_browser() {
     let folder = Folder::new();
-    // One of its own: people change things there. So is the place that some of it comes from.
-    let elsewhere = Elsewhere::open();
-    let demo = elsewhere.demo();
-    elsewhere.belongs_to(&demo, "frank");
+    // A separate demo, because the flow changes accounts; and a separate server for its sources.
+    let site = ExternalSite::open();
+    let demo = site.demo();
+    site.belongs_to(&demo, "frank");
     let (home, markup) = (folder.path().join("home"), folder.path().join("markup"));
     let pictures = std::env::var_os("PAGE_PICTURES").map(PathBuf::from);
     let pictures = pictures.unwrap_or_else(|| folder.path().join("pictures"));
@@ -27,15 +27,16 @@ fn the_pages_work_in_a_browser() {
     }
     let passwords: Value =
         PEOPLE.iter().map(|name| ((*name).to_owned(), json!(demo.password(name)))).collect();
-    let told = json!({
-        "base": demo.told["base_url"],
-        "ca": demo.told["ca_cert"],
+    let parameters = json!({
+        "base": demo.ready["base_url"],
+        "ca": demo.ready["ca_cert"],
         "passwords": passwords,
         "write_key": demo.key("alice"),
-        "elsewhere": { "page": elsewhere.page(), "feed": elsewhere.feed() },
+        "elsewhere": { "page": site.page(), "feed": site.feed() },
     });
-    let printed = lines(client_of(&demo, "pages_flow.js").arg(&home).arg(&pictures).arg(&markup), &told);
-    let wanted = [
+    let printed =
+        lines(client_of(&demo, "pages_flow.js").arg(&home).arg(&pictures).arg(&markup), &parameters);
+    let expected = [
         "every page",
         "a key",
         "an application",
@@ -47,11 +48,11 @@ fn the_pages_work_in_a_browser() {
         "by keyboard",
         "without script",
     ];
-    assert_eq!(printed, wanted.map(str::to_owned).into());
+    assert_eq!(printed, expected.map(str::to_owned).into());
     assert_valid(&markup);
 }
 
-/// Has the validator of the W3C read all pages in that folder.
+/// Runs the W3C validator on all pages in that folder.
 fn assert_valid(markup: &Path) {
     let validator = cached("clients/node_modules/vnu-jar/build/dist/vnu.jar");
     let run =

@@ -1,23 +1,23 @@
-//! schemathesis asks for everything that `/openapi.json` describes: see `tests/clients/schemathesis_run.py`. It writes,
-//! so the demo is its own. It prints how many cases it made up.
+//! schemathesis calls every operation of `/openapi.json`: see `tests/clients/schemathesis_run.py`. It writes, so it has
+//! its own demo. It prints the number of generated cases.
 
-use super::super::support::elsewhere::Elsewhere;
+use super::super::support::external_site::ExternalSite;
 use super::oauth_clients::{client_of, lines};
 use serde_json::json;
 
 #[test]
 fn every_operation_answers_as_described() {
-    let elsewhere = Elsewhere::open();
-    let demo = elsewhere.demo();
-    let told = json!({
+    let site = ExternalSite::open();
+    let demo = site.demo();
+    let parameters = json!({
         "base": demo.client.base,
-        "ca": demo.told["ca_cert"],
-        // An operator comes further than others.
+        "ca": demo.ready["ca_cert"],
+        // An operator may call every operation.
         "key": demo.key("ops"),
-        "consumer": demo.told["consumer"],
-        "feed": elsewhere.feed(),
+        "consumer": demo.ready["consumer"],
+        "feed": site.feed(),
     });
-    let mut printed = lines(&mut client_of(&demo, "schemathesis_run.py"), &told);
+    let mut printed = lines(&mut client_of(&demo, "schemathesis_run.py"), &parameters);
     let cases: Vec<String> = printed.extract_if(.., |line| line.contains(" cases, ")).collect();
     eprintln!("{cases:?}");
     let operations = tofrom::openapi::operations();

@@ -1,4 +1,4 @@
-//! What people with bad intentions try.
+//! Attacks.
 
 mod fixation;
 mod forgery;

@@ -1,10 +1,10 @@
-//! Where clients and servers misread each other: encodings, order, shapes of the header.
+//! Where clients and servers disagree: encodings, order, and the syntax of the header.
 
-use super::super::support::signer::Place;
+use super::super::support::signer::ParameterLocation;
 use super::answers::not_signed_by;
-use super::service::stage;
+use super::service::fixture;
 
-/// Queries that are written in many ways.
+/// Queries in many encodings.
 const ODD: [&str; 15] = [
     "x=b&x=a&x=B&x=&x=10&x=9",
     "e=&f&g=",
@@ -24,13 +24,13 @@ const ODD: [&str; 15] = [
 ];
 
 #[test]
-fn odd_parameters_are_signed_alike_wherever_they_stand() {
-    let (stage, client) = (stage(), &stage().service.client);
+fn odd_parameters_are_signed_alike_in_every_location() {
+    let (fixture, client) = (fixture(), &fixture().service.client);
     for odd in ODD {
         for draft in [
-            stage.app.whoami(&stage.token).query(odd),
-            stage.app.whoami(&stage.token).query(odd).place(Place::Query),
-            stage.app.whoami(&stage.token).query("x=b&x=1").form(odd),
+            fixture.app.whoami(&fixture.token).query(odd),
+            fixture.app.whoami(&fixture.token).query(odd).location(ParameterLocation::Query),
+            fixture.app.whoami(&fixture.token).query("x=b&x=1").form(odd),
         ] {
             let answer = draft.send(client);
             assert_eq!(answer.status, 200, "{odd}: {}", answer.text());
@@ -39,16 +39,16 @@ fn odd_parameters_are_signed_alike_wherever_they_stand() {
 }
 
 #[test]
-fn the_order_of_parameters_is_nothing() {
-    let stage = stage();
-    let mut sent = stage.app.whoami(&stage.token).query("a=1&b=2&c=3&a=0").sign();
+fn the_order_of_parameters_does_not_matter() {
+    let fixture = fixture();
+    let mut sent = fixture.app.whoami(&fixture.token).query("a=1&b=2&c=3&a=0").sign();
     sent.target = sent.target.replace("a=1&b=2&c=3&a=0", "c=3&a=0&a=1&b=2");
-    assert_eq!(sent.send(&stage.service.client).status, 200);
+    assert_eq!(sent.send(&fixture.service.client).status, 200);
 }
 
 #[test]
-fn the_header_comes_in_many_shapes() {
-    let (stage, client) = (stage(), &stage().service.client);
+fn many_header_spellings_are_accepted() {
+    let (fixture, client) = (fixture(), &fixture().service.client);
     for (scheme, realm, between) in [
         ("oauth ", "realm=\"x\", ", ", "),
         ("OAUTH ", "realm=\"x\",", ","),
@@ -57,46 +57,47 @@ fn the_header_comes_in_many_shapes() {
         ("OAuth ", "realm=\"a, oauth_nonce=b\", ", ", "),
         ("OAuth ", "Realm=\"a \\\" b\", ", ",  "),
     ] {
-        let answer = stage.app.whoami(&stage.token).shape(scheme, realm, between).send(client);
+        let answer = fixture.app.whoami(&fixture.token).shape(scheme, realm, between).send(client);
         assert_eq!(answer.status, 200, "{scheme:?} {realm:?}: {}", answer.text());
     }
     for draft in [
-        stage.app.whoami(&stage.token).without("oauth_version"),
-        stage.app.whoami(&stage.token).set("oauth_flavour", "sweet & sour"),
-        stage.app.ask().set("oauth_token", ""),
+        fixture.app.whoami(&fixture.token).without("oauth_version"),
+        fixture.app.whoami(&fixture.token).set("oauth_flavour", "sweet & sour"),
+        fixture.app.temporary_request().set("oauth_token", ""),
     ] {
         assert_eq!(draft.send(client).status, 200);
     }
-    let mut sent = stage.app.whoami(&stage.token).set("oauth_flavour", "sweet").sign();
+    let mut sent = fixture.app.whoami(&fixture.token).set("oauth_flavour", "sweet").sign();
     let header = sent.header("Authorization");
     *header = header.replace("sweet", "sour");
     not_signed_by(&sent.send(client));
 }
 
 #[test]
-fn a_head_is_signed_as_a_head_and_a_path_as_it_is_sent() {
-    let (stage, client) = (stage(), &stage().service.client);
-    let head = stage.app.draft("HEAD", "/200909/whoami").token(&stage.token);
+fn head_is_signed_as_head_and_a_path_as_sent() {
+    let (fixture, client) = (fixture(), &fixture().service.client);
+    let head = fixture.app.draft("HEAD", "/200909/whoami").token(&fixture.token);
     assert_eq!(head.clone().send(client).status, 200);
     let mut as_get = head.sign();
     as_get.method = "GET".to_owned();
     not_signed_by(&as_get.send(client));
     for path in ["/200909/activity/ALICE/tofrom", "/200909/activity/%61lice/tofrom"] {
-        assert_eq!(stage.app.draft("GET", path).token(&stage.token).send(client).status, 200, "{path}");
+        assert_eq!(fixture.app.draft("GET", path).token(&fixture.token).send(client).status, 200, "{path}");
     }
-    let mut rewritten = stage.app.draft("GET", "/200909/activity/%61lice/tofrom").token(&stage.token).sign();
+    let mut rewritten =
+        fixture.app.draft("GET", "/200909/activity/%61lice/tofrom").token(&fixture.token).sign();
     rewritten.target = rewritten.target.replace("%61", "a");
     not_signed_by(&rewritten.send(client));
 }
 
 #[test]
-fn the_address_is_the_configured_one_whatever_host_is_named() {
-    let (stage, client) = (stage(), &stage().service.client);
-    let sent = stage.app.whoami(&stage.token).header("Host", "evil.example");
+fn the_signed_address_is_the_configured_one_for_any_host() {
+    let (fixture, client) = (fixture(), &fixture().service.client);
+    let sent = fixture.app.whoami(&fixture.token).header("Host", "evil.example");
     assert!(matches!(sent.send(client).status, 200 | 400 | 421), "two Host lines may be refused");
     let evil = |origin: &str| {
-        super::super::support::signer::Draft::new(origin, "GET", "/social/200909/whoami", &stage.app.pair)
-            .token(&stage.token)
+        super::super::support::signer::Draft::new(origin, "GET", "/social/200909/whoami", &fixture.app.pair)
+            .token(&fixture.token)
             .send(client)
     };
     assert_eq!(evil("https://feeds.example").status, 200);

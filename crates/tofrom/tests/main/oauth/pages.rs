@@ -1,122 +1,126 @@
-//! The authorize page: what it says, what it takes, and what browsers are told about it.
+//! The authorize page: its content, its forms and its headers.
 
 use super::super::support::browser::Page;
 use super::super::support::signer::Pair;
 use super::application::App;
-use super::service::{BASE, authorize, consent, password_of, stage};
+use super::service::{BASE, authorize, consent, fixture, password_of};
 
 #[test]
-fn it_asks_every_time_and_names_who_asks_whom() {
-    let stage = stage();
-    let mut browser = stage.service.signed_in("alice", &stage.app);
+fn the_page_always_asks_and_names_application_and_account() {
+    let fixture = fixture();
+    let mut browser = fixture.service.signed_in("alice", &fixture.app);
     for _ in 0..2 {
-        let (page, form) = consent(&mut browser, "alice", &stage.other.asked());
+        let (page, form) = consent(&mut browser, "alice", &fixture.other.temporary_credentials());
         for word in ["Second hand", "alice", "app.example.org", "read your whole feed"] {
             assert!(page.text().contains(word), "{word}: {}", page.text());
         }
         let values: Vec<&str> = form.buttons.iter().map(|(_, value)| value.as_str()).collect();
         assert_eq!(values, ["allow", "deny"]);
-        stage.other.verifier(&browser.submit(&form, &[("decision", "allow")]));
+        fixture.other.verifier(&browser.submit(&form, &[("decision", "allow")]));
     }
 }
 
 #[test]
-fn a_wrong_password_leads_nowhere() {
-    let stage = stage();
-    let mut browser = stage.service.browser();
-    let page = browser.visit(&authorize(&stage.app.asked()));
-    assert!(page.form("decision").is_none(), "first one signs in");
+fn a_wrong_password_shows_the_sign_in_form_again() {
+    let fixture = fixture();
+    let mut browser = fixture.service.browser();
+    let page = browser.visit(&authorize(&fixture.app.temporary_credentials()));
+    assert!(page.form("decision").is_none(), "the sign-in form comes first");
     let form = page.form("password").unwrap();
     for (name, word) in [("alice", "wrong"), ("nobody", "wrong"), ("", ""), ("alice", "")] {
         let page = browser.submit(&form, &[("username", name), ("password", word)]);
         assert_eq!((page.status(), page.form("decision").is_none()), (403, true), "{name}");
         assert!(page.set_cookies.is_empty() && page.element("complaint").is_some());
-        let again = page.form("password").unwrap();
-        let kept = (again.field("username"), again.field("password"));
-        assert_eq!(kept, (Some(name), Some("")), "the name is kept, the password is not");
+        let form = page.form("password").unwrap();
+        let fields = (form.field("username"), form.field("password"));
+        assert_eq!(fields, (Some(name), Some("")), "the form keeps the name, not the password");
     }
 }
 
 #[test]
-fn one_can_use_another_account() {
-    let stage = stage();
-    let mut browser = stage.service.signed_in("alice", &stage.app);
+fn the_account_can_be_switched() {
+    let fixture = fixture();
+    let mut browser = fixture.service.signed_in("alice", &fixture.app);
     let before = browser.clone();
-    let temporary = stage.app.asked();
+    let temporary = fixture.app.temporary_credentials();
     let (page, _) = consent(&mut browser, "alice", &temporary);
     let page = browser.submit(&page.form("switch").unwrap(), &[("switch", "1")]);
     assert!(page.form("password").is_some() && browser.cookie.is_none(), "{}", page.text());
     let page = before.clone().visit(&authorize(&temporary));
-    assert!(page.form("password").is_some(), "the session before is over, for whoever kept its cookie too");
+    assert!(page.form("password").is_some(), "the previous session has ended, even with its cookie");
     let (page, form) = consent(&mut browser, "bob", &temporary);
     assert!(page.text().contains("Signed in as bob"), "{}", page.text());
-    let verifier = stage.app.verifier(&browser.submit(&form, &[("decision", "allow")]));
-    let exchange = stage.app.exchange(&temporary, &verifier);
-    let token = super::application::issued(&exchange.send(&stage.service.client));
-    let told = stage.app.whoami(&token).send(&stage.service.client).json();
-    assert_eq!(told["WhoAmI"]["Account"], "bob");
+    let verifier = fixture.app.verifier(&browser.submit(&form, &[("decision", "allow")]));
+    let exchange = fixture.app.exchange(&temporary, &verifier);
+    let token = super::application::issued(&exchange.send(&fixture.service.client));
+    let answer = fixture.app.whoami(&token).send(&fixture.service.client).json();
+    assert_eq!(answer["WhoAmI"]["Account"], "bob");
 }
 
 #[test]
-fn without_an_open_question_there_is_nothing_to_decide() {
-    let stage = stage();
-    let mut browser = stage.service.signed_in("alice", &stage.app);
-    let (used, verifier) = stage.app.allowed("alice");
-    stage.app.exchange(&used, &verifier).send(&stage.service.client);
-    let (allowed, _) = stage.app.allowed("alice");
+fn without_valid_temporary_credentials_there_is_no_decision() {
+    let fixture = fixture();
+    let mut browser = fixture.service.signed_in("alice", &fixture.app);
+    let (used, verifier) = fixture.app.allowed("alice");
+    fixture.app.exchange(&used, &verifier).send(&fixture.service.client);
+    let (allowed, _) = fixture.app.allowed("alice");
     for (token, status) in [
         (Pair::new("", ""), 400),
         (Pair::new("nobody", ""), 404),
         (Pair::new("\0\r\nX-Injected: yes", ""), 404),
         (used, 404),
         (allowed, 404),
-        (stage.token.clone(), 404),
+        (fixture.token.clone(), 404),
     ] {
         let page = browser.visit(&authorize(&token));
-        assert_eq!((page.status(), page.forms().len(), page.leads_to()), (status, 0, None), "{token:?}");
+        assert_eq!(
+            (page.status(), page.forms().len(), page.redirect_target()),
+            (status, 0, None),
+            "{token:?}"
+        );
         assert_eq!(page.answer.header("x-injected"), None);
     }
     assert_eq!(browser.visit(&format!("{BASE}/oauth/authorize")).status(), 400);
 }
 
 #[test]
-fn neither_a_get_nor_another_word_decides() {
-    let stage = stage();
-    let mut browser = stage.service.signed_in("alice", &stage.app);
-    let temporary = stage.app.asked();
+fn only_a_post_with_allow_or_deny_decides() {
+    let fixture = fixture();
+    let mut browser = fixture.service.signed_in("alice", &fixture.app);
+    let temporary = fixture.app.temporary_credentials();
     let (_, form) = consent(&mut browser, "alice", &temporary);
     let csrf = form.field("csrf").unwrap();
     let page = browser.visit(&format!("{}&decision=allow&csrf={csrf}", authorize(&temporary)));
-    assert!(page.leads_to().is_none() && page.form("decision").is_some());
+    assert!(page.redirect_target().is_none() && page.form("decision").is_some());
     for changes in [&[("decision", "perhaps")][..], &[("decision", "")], &[("decision", "ALLOW")], &[]] {
         assert_eq!(browser.submit(&form, changes).status(), 400, "{changes:?}");
     }
     let still = browser.submit(&form, &[("decision", "allow")]);
-    stage.app.verifier(&still);
+    fixture.app.verifier(&still);
 }
 
-/// Every page of it, as a browser gets it.
+/// Every state of the page, as a browser gets it.
 fn every_page(app: &App<'_>) -> Vec<(&'static str, Page)> {
     let (service, oob) = (app.service, App { callback: "oob".to_owned(), ..app.clone() });
     let mut browser = service.browser();
-    let mut pages = vec![("sign in", browser.visit(&authorize(&app.asked())))];
+    let mut pages = vec![("sign in", browser.visit(&authorize(&app.temporary_credentials())))];
     let form = pages[0].1.form("password").unwrap();
     pages.push(("wrong password", browser.submit(&form, &[("username", "alice"), ("password", "wrong")])));
-    pages.push(("consent", consent(&mut browser, "alice", &app.asked()).0));
+    pages.push(("consent", consent(&mut browser, "alice", &app.temporary_credentials()).0));
     for (name, decision) in [("verifier", "allow"), ("declined", "deny")] {
-        let (_, form) = consent(&mut browser, "alice", &oob.asked());
+        let (_, form) = consent(&mut browser, "alice", &oob.temporary_credentials());
         pages.push((name, browser.submit(&form, &[("decision", decision)])));
     }
     pages.push(("nothing", browser.visit(&authorize(&Pair::new("nobody", "")))));
-    let (_, form) = consent(&mut browser, "alice", &app.asked());
+    let (_, form) = consent(&mut browser, "alice", &app.temporary_credentials());
     pages.push(("not ours", browser.submit(&form, &[("csrf", ""), ("decision", "allow")])));
     pages.push(("neither", browser.submit(&form, &[("decision", "perhaps")])));
     pages
 }
 
 #[test]
-fn no_page_is_framed_kept_or_scripted() {
-    for (name, page) in every_page(&stage().other) {
+fn no_page_allows_frames_caching_or_scripts() {
+    for (name, page) in every_page(&fixture().other) {
         let header = |name| page.answer.header(name).unwrap_or_default();
         assert_eq!(header("x-frame-options"), "DENY", "{name}");
         assert_eq!(header("cache-control"), "no-store", "{name}");
@@ -131,7 +135,7 @@ fn no_page_is_framed_kept_or_scripted() {
             |rest: &str| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()).starts_with('=');
         let scripted = page.html().contains("<script") || page.html().split(" on").skip(1).any(handler);
         assert!(!scripted, "{name}: {}", page.html());
-        // Only the consent form is followed by a redirect out of here; browsers hold that to the policy too.
+        // Only the consent form leads to a redirect to another site; browsers apply the policy to it too.
         let targets = match name {
             "consent" => "form-action 'self' https://app.example.org",
             "sign in" | "wrong password" => "form-action 'self'",
@@ -142,10 +146,10 @@ fn no_page_is_framed_kept_or_scripted() {
 }
 
 #[test]
-fn the_cookie_stays_with_this_host_over_https() {
-    let stage = stage();
-    let mut browser = stage.service.browser();
-    let form = browser.visit(&authorize(&stage.app.asked())).form("password").unwrap();
+fn the_cookie_is_host_only_and_secure() {
+    let fixture = fixture();
+    let mut browser = fixture.service.browser();
+    let form = browser.visit(&authorize(&fixture.app.temporary_credentials())).form("password").unwrap();
     let page = browser.submit(&form, &[("username", "Alice"), ("password", &password_of("alice"))]);
     let [session, device] = &page.set_cookies[..] else { panic!("{:?}", page.set_cookies) };
     for (line, name, days) in [(session, "__Host-session=", 90), (device, "__Host-device=", 90)] {

@@ -1,11 +1,10 @@
-//! What may happen once happens once, however many try at the same moment. `OAUTH_RACE_ROUNDS` asks for more
-//! rounds.
+//! Operations that succeed once, under concurrent attempts. `OAUTH_RACE_ROUNDS` raises the number of rounds.
 
 use super::super::support::client::{Answer, Client, read_answer};
 use super::super::support::signer::{Sent, nonce};
 use super::answers::refused;
 use super::application::{issued, parameter};
-use super::service::{consent, stage};
+use super::service::{consent, fixture};
 use std::io::Write;
 use std::sync::Barrier;
 
@@ -15,12 +14,12 @@ fn rounds() -> usize {
     std::env::var("OAUTH_RACE_ROUNDS").map_or(3, |text| text.parse().unwrap())
 }
 
-/// Sends all of them at the same moment, each on a connection of its own that stands already.
+/// Sends all requests at the same moment, each on its own connection that is already open.
 fn at_once(client: &Client, requests: &[Sent]) -> Vec<Answer> {
     at_once_at(&[client], requests)
 }
 
-/// Likewise, in turn to each of several services.
+/// Likewise, distributed over several services.
 pub(crate) fn at_once_at(clients: &[&Client], requests: &[Sent]) -> Vec<Answer> {
     let gate = Barrier::new(requests.len());
     std::thread::scope(|scope| {
@@ -44,7 +43,7 @@ pub(crate) fn at_once_at(clients: &[&Client], requests: &[Sent]) -> Vec<Answer> 
     })
 }
 
-/// One got through; the others were refused for that reason.
+/// One request succeeded; the others were refused for that reason.
 pub(crate) fn exactly_one(answers: Vec<Answer>, reason: &str) -> Answer {
     let (mut through, others): (Vec<_>, Vec<_>) =
         answers.into_iter().partition(|answer| answer.status == 200);
@@ -56,60 +55,61 @@ pub(crate) fn exactly_one(answers: Vec<Answer>, reason: &str) -> Answer {
 }
 
 #[test]
-fn of_a_hundred_with_one_nonce_one_passes() {
-    let stage = stage();
+fn one_of_a_hundred_requests_with_one_nonce_passes() {
+    let fixture = fixture();
     for round in 0..rounds() {
-        // The very same request every other time, else a hundred different ones with the nonce in common.
-        let (word, draft) = (nonce(), stage.app.whoami(&stage.token));
+        // In every other round the identical request, else a hundred different ones that share the nonce.
+        let (word, draft) = (nonce(), fixture.app.whoami(&fixture.token));
         let requests: Vec<Sent> = (0..THREADS)
             .map(|number| match round % 2 {
                 0 => draft.clone().sign(),
                 _ => draft.clone().set("oauth_nonce", &word).query(&format!("number={number}")).sign(),
             })
             .collect();
-        exactly_one(at_once(&stage.service.client, &requests), "nonce-used");
+        exactly_one(at_once(&fixture.service.client, &requests), "nonce-used");
     }
 }
 
 #[test]
-fn of_a_hundred_with_one_verifier_one_passes() {
-    let stage = stage();
+fn one_of_a_hundred_exchanges_with_one_verifier_passes() {
+    let fixture = fixture();
     for _ in 0..rounds() {
-        let (temporary, verifier) = stage.app.allowed("alice");
+        let (temporary, verifier) = fixture.app.allowed("alice");
         let requests: Vec<Sent> =
-            (0..THREADS).map(|_| stage.app.exchange(&temporary, &verifier).sign()).collect();
-        let token = issued(&exactly_one(at_once(&stage.service.client, &requests), "token-used"));
-        assert_eq!(stage.app.whoami(&token).send(&stage.service.client).status, 200);
+            (0..THREADS).map(|_| fixture.app.exchange(&temporary, &verifier).sign()).collect();
+        let token = issued(&exactly_one(at_once(&fixture.service.client, &requests), "token-used"));
+        assert_eq!(fixture.app.whoami(&token).send(&fixture.service.client).status, 200);
     }
 }
 
 #[test]
-fn a_hundred_with_a_nonce_each_all_pass() {
-    let stage = stage();
-    let requests: Vec<Sent> = (0..THREADS).map(|_| stage.app.whoami(&stage.token).sign()).collect();
-    for answer in at_once(&stage.service.client, &requests) {
+fn a_hundred_requests_with_different_nonces_pass() {
+    let fixture = fixture();
+    let requests: Vec<Sent> = (0..THREADS).map(|_| fixture.app.whoami(&fixture.token).sign()).collect();
+    for answer in at_once(&fixture.service.client, &requests) {
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
 }
 
-/// What was revoked must not come back from anybody's memory.
+/// No cache may bring back a revoked token.
 #[test]
-fn a_token_that_ends_while_others_use_it_has_ended() {
-    let stage = stage();
+fn a_token_revoked_under_load_is_revoked() {
+    let fixture = fixture();
     for _ in 0..rounds() {
-        let token = stage.app.token_of("alice");
-        let mut requests: Vec<Sent> = (0..40).map(|_| stage.app.whoami(&token).sign()).collect();
-        requests.insert(20, stage.app.draft("DELETE", "/200909/whoami/token").token(&token).sign());
-        let statuses: Vec<u16> = at_once(&stage.service.client, &requests).iter().map(|a| a.status).collect();
+        let token = fixture.app.token_of("alice");
+        let mut requests: Vec<Sent> = (0..40).map(|_| fixture.app.whoami(&token).sign()).collect();
+        requests.insert(20, fixture.app.draft("DELETE", "/200909/whoami/token").token(&token).sign());
+        let statuses: Vec<u16> =
+            at_once(&fixture.service.client, &requests).iter().map(|a| a.status).collect();
         assert_eq!(statuses[20], 204, "{statuses:?}");
         for _ in 0..3 {
-            let answer = stage.app.whoami(&token).send(&stage.service.client);
+            let answer = fixture.app.whoami(&token).send(&fixture.service.client);
             refused(&answer, 401, "token-revoked", "token_revoked");
         }
     }
 }
 
-/// A form as a browser would send it.
+/// A form as a browser sends it.
 fn as_sent(cookie: &str, fields: &[(&str, &str)]) -> Sent {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let headers = [("Cookie", cookie), ("Content-Type", "application/x-www-form-urlencoded")]
@@ -119,11 +119,11 @@ fn as_sent(cookie: &str, fields: &[(&str, &str)]) -> Sent {
 }
 
 #[test]
-fn of_yes_and_no_at_once_one_counts() {
-    let (stage, client) = (stage(), &stage().service.client);
-    let mut browser = stage.service.signed_in("alice", &stage.app);
+fn one_of_two_concurrent_decisions_counts() {
+    let (fixture, client) = (fixture(), &fixture().service.client);
+    let mut browser = fixture.service.signed_in("alice", &fixture.app);
     for _ in 0..rounds() {
-        let temporary = stage.app.asked();
+        let temporary = fixture.app.temporary_credentials();
         let (_, form) = consent(&mut browser, "alice", &temporary);
         let (cookie, csrf) = (browser.cookie.clone().unwrap(), form.field("csrf").unwrap());
         let decision =
@@ -138,10 +138,10 @@ fn of_yes_and_no_at_once_one_counts() {
         match &verifiers[..] {
             [] => assert!(refusals > 0),
             [verifier] => {
-                assert_eq!(refusals, 0, "a yes and a no");
-                issued(&stage.app.exchange(&temporary, verifier).send(client));
+                assert_eq!(refusals, 0, "one request allows and one denies");
+                issued(&fixture.app.exchange(&temporary, verifier).send(client));
             }
-            more => panic!("{} times yes", more.len()),
+            more => panic!("{} requests allowed", more.len()),
         }
         assert!(answers.iter().all(|answer| matches!(answer.status, 303 | 404)));
     }

@@ -1,7 +1,7 @@
-//! A new secret key is put before the old one: what the old one sealed still opens, what is new is sealed by
-//! the new one.
+//! Key rotation: a new secret key is put before the old one. Data sealed by the old key still opens; new data is sealed
+//! by the new key.
 
-use super::super::support::world::Folder;
+use super::super::support::folder::Folder;
 use super::application::App;
 use super::service::Service;
 
@@ -13,7 +13,7 @@ fn start(folder: Folder, keys: &[&str]) -> Service {
 }
 
 #[test]
-fn a_rotated_key_keeps_what_there_is_and_seals_what_is_new() {
+fn a_rotated_key_opens_old_data_and_seals_new_data() {
     let service = start(Folder::new(), &[OLD]);
     service.add_account("alice", &[]);
     let old_app = App::register(&service, "Old", "http://localhost/cb", &[]);
@@ -28,7 +28,7 @@ fn a_rotated_key_keeps_what_there_is_and_seals_what_is_new() {
     let old_app = App { pair: old_pair.clone(), ..new_app.clone() };
     assert_eq!(old_app.whoami(&old_token).send(client).status, 200, "an old token");
     let exchanged = old_app.exchange(&allowed, &verifier).send(client);
-    assert_eq!(exchanged.status, 200, "a question that was open when the key changed");
+    assert_eq!(exchanged.status, 200, "temporary credentials from before the rotation");
     let (new_of_old, new_of_new) = (old_app.token_of("alice"), new_app.token_of("alice"));
     assert_eq!(old_app.whoami(&new_of_old).send(client).status, 200);
     assert_eq!(new_app.whoami(&new_of_new).send(client).status, 200);
@@ -36,7 +36,7 @@ fn a_rotated_key_keeps_what_there_is_and_seals_what_is_new() {
     let (folder, log) = service.stop();
     assert!(!log.contains(OLD) && !log.contains(NEW) && !log.contains("\"ERROR\""), "{log}");
 
-    // Without the old key, all that is new stands and what it sealed does not open.
+    // Without the old key, new data opens and old data does not.
     let service = start(folder, &[NEW]);
     let client = &service.client;
     let app = |pair: &super::super::support::signer::Pair| App {
@@ -44,12 +44,12 @@ fn a_rotated_key_keeps_what_there_is_and_seals_what_is_new() {
         pair: pair.clone(),
         callback: "http://localhost/cb".to_owned(),
         how: "HMAC-SHA1",
-        place: super::super::support::signer::Place::Header,
+        location: super::super::support::signer::ParameterLocation::Header,
         rsa_key: None,
     };
     assert_eq!(app(&new_pair).whoami(&new_of_new).send(client).status, 200);
     let lost = app(&old_pair).whoami(&old_token).send(client);
-    assert_eq!(lost.status, 500, "it says that the fault is the service's: {}", lost.text());
+    assert_eq!(lost.status, 500, "it is a server error: {}", lost.text());
     let (_, log) = service.stop();
-    assert!(log.contains("secret_keys"), "and the log says what to look at: {log}");
+    assert!(log.contains("secret_keys"), "the log names the setting: {log}");
 }

@@ -1,13 +1,13 @@
-//! RSA-SHA1 with a key that the application registered.
+//! RSA-SHA1 with the key that the application registered.
 
 use super::super::support::signer::Pair;
 use super::answers::{not_signed_by, refused};
 use super::application::App;
-use super::service::{Service, stage};
+use super::service::{Service, fixture};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A private key in a file, and its public half in another.
+/// A private key file and its public key file.
 fn keys(service: &Service, name: &str) -> [PathBuf; 2] {
     let [private, public] = ["private", "public"].map(|half| service.file(&format!("{name}-{half}.pem")));
     let openssl = |arguments: &[&str]| {
@@ -21,25 +21,25 @@ fn keys(service: &Service, name: &str) -> [PathBuf; 2] {
 }
 
 #[test]
-fn the_registered_key_signs_and_nothing_else_does() {
-    let (service, client) = (stage().service, &stage().service.client);
+fn only_the_registered_key_signs() {
+    let (service, client) = (fixture().service, &fixture().service.client);
     let [[private, public], [stranger, _]] = [keys(service, "own"), keys(service, "stranger")];
     let registered = ["--rsa-key", public.to_str().unwrap()];
     let app = App::register(service, "Key holder", "http://localhost/cb", &registered);
     let holder = App { rsa_key: Some(private.clone()), ..app.clone() };
     let token = holder.token_of("alice");
-    let told = holder.whoami(&token).query("a=%2B&a=&b=+").send(client);
-    assert_eq!((told.status, &told.json()["WhoAmI"]["Account"]), (200, &"alice".into()));
+    let answer = holder.whoami(&token).query("a=%2B&a=&b=+").send(client);
+    assert_eq!((answer.status, &answer.json()["WhoAmI"]["Account"]), (200, &"alice".into()));
 
-    not_signed_by(&App { rsa_key: Some(stranger), ..app.clone() }.ask().send(client));
-    let keyless = App { rsa_key: Some(private), ..stage().app.clone() }.ask().send(client);
+    not_signed_by(&App { rsa_key: Some(stranger), ..app.clone() }.temporary_request().send(client));
+    let keyless = App { rsa_key: Some(private), ..fixture().app.clone() }.temporary_request().send(client);
     refused(&keyless, 400, "malformed", "signature_method_rejected");
-    // Who knows the public key knows no secret: not by taking it for one, nor by the empty one.
+    // The public key is no secret: neither it nor the empty string works as an HMAC secret.
     let public = std::fs::read_to_string(public).unwrap();
     for how in ["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"] {
         for secret in ["", public.as_str(), public.trim()] {
             let pair = Pair::new(&app.pair.key, secret);
-            not_signed_by(&App { how, pair, ..app.clone() }.ask().send(client));
+            not_signed_by(&App { how, pair, ..app.clone() }.temporary_request().send(client));
         }
     }
     let mut sent = holder.whoami(&token).query("a=1").sign();

@@ -1,12 +1,12 @@
-//! `tofrom serve` for these tests: below a prefix, and known at another address than the one where it
-//! listens, because the address that it is known at is what signatures are over.
+//! `tofrom serve` for these tests: below a prefix, and with a base address that differs from the listener's, because
+//! signatures cover the base address.
 
 use super::super::program::{succeed, succeeded, tofrom_in};
 use super::super::support::browser::{Browser, Form, Page};
 use super::super::support::client::Client;
 use super::super::support::demo::BINARY;
+use super::super::support::folder::Folder;
 use super::super::support::signer::{Pair, encode};
-use super::super::support::world::Folder;
 use super::application::App;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -17,22 +17,23 @@ use std::time::{Duration, Instant};
 pub(crate) const ORIGIN: &str = "https://feeds.example";
 pub(crate) const BASE: &str = "https://feeds.example/social";
 
-/// Runs the service until somebody says so or is gone; then the folder goes too, unless it is to be kept.
+/// Runs the service until its input says so or is closed; then removes the folder, unless it is to be kept.
 const SCRIPT: &str = "\"$@\" 2>\"$TEST_FOLDER/log\" & echo $!; read word; kill $!; wait $!; \
                       [ \"$word\" = keep ] || rm -rf \"$TEST_FOLDER\"";
 
 pub(crate) struct Service {
     pub(crate) client: Client,
-    /// The service's own process.
+    /// Process ID of the service.
     pub(crate) pid: u32,
-    /// Whether its data are in a cluster, and not in its folder.
+    /// Whether its data is in a cluster instead of its folder.
     in_cluster: bool,
     folder: Folder,
     shell: Child,
 }
 
-/// What most tests need: a service with alice (private, five activities), bob (public) and two applications.
-pub(crate) struct Stage {
+/// The shared fixture of most tests: a service with alice (private, five activities), bob (public) and two
+/// applications.
+pub(crate) struct OauthFixture {
     pub(crate) service: &'static Service,
     /// Registered on loopback.
     pub(crate) app: App<'static>,
@@ -42,9 +43,9 @@ pub(crate) struct Stage {
     pub(crate) token: Pair,
 }
 
-pub(crate) fn stage() -> &'static Stage {
+pub(crate) fn fixture() -> &'static OauthFixture {
     static SERVICE: OnceLock<Service> = OnceLock::new();
-    static STAGE: OnceLock<Stage> = OnceLock::new();
+    static STAGE: OnceLock<OauthFixture> = OnceLock::new();
     STAGE.get_or_init(|| {
         let service = SERVICE.get_or_init(|| Service::start(Folder::new(), "", "info"));
         service.add_account("alice", &["--given-name", "Alice"]);
@@ -63,28 +64,28 @@ pub(crate) fn stage() -> &'static Stage {
         let app = App::register(service, "Photo wall", "http://127.0.0.1/cb", &[]);
         let other = App::register(service, "Second hand", "https://app.example.org/back", &[]);
         let token = app.token_of("alice");
-        Stage { service, app, other, token }
+        OauthFixture { service, app, other, token }
     })
 }
 
-/// Everybody's password here is their own.
+/// Every account has its own password.
 pub(crate) fn password_of(name: &str) -> String {
     format!("the-very-own-word-of-{name}")
 }
 
-/// Where an application sends people to.
+/// The authorize address that an application sends people to.
 pub(crate) fn authorize(temporary: &Pair) -> String {
     format!("{BASE}/oauth/authorize?oauth_token={}", encode(&temporary.key))
 }
 
 impl Service {
-    /// Starts it on that folder. It ends with this process, whichever way that ends.
+    /// Starts the service on that folder. It ends with this process, even after a crash.
     pub(crate) fn start(folder: Folder, settings: &str, log: &str) -> Service {
         let data = ["--data", folder.path().to_str().unwrap()].map(str::to_owned);
         Service::start_by(&data, folder, settings, log)
     }
 
-    /// Starts one of several of a cluster.
+    /// Starts one of several services of a cluster.
     pub(crate) fn start_as(role: &str, settings: &str) -> Service {
         Service::start_by(&["--role", role].map(str::to_owned), Folder::new(), settings, "info")
     }
@@ -97,9 +98,9 @@ impl Service {
             "base_url = \"{BASE}\"\nlisten = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\n{settings}\n\
              [tls]\ncertificate = \"cert.pem\"\nprivate_key = \"key.pem\"\n",
         );
-        // Commands that are run in this folder find the settings by themselves.
+        // Commands that run in this folder find the settings there.
         std::fs::write(folder.path().join("tofrom.toml"), text).unwrap();
-        // What a service before it logged is not news of this one.
+        // The log of an earlier service is removed.
         let _ = std::fs::remove_file(folder.path().join("log"));
         let mut shell = Command::new("sh")
             .args(["-c", SCRIPT, "sh", BINARY, "serve"])
@@ -122,7 +123,7 @@ impl Service {
         Service { client, pid, in_cluster, folder, shell }
     }
 
-    /// Ends it; gives the folder back and all that it logged.
+    /// Stops the service; returns the folder and the log.
     pub(crate) fn stop(mut self) -> (Folder, String) {
         self.shell.stdin.take().unwrap().write_all(b"keep\n").unwrap();
         self.shell.wait().unwrap();
@@ -130,7 +131,7 @@ impl Service {
         (self.folder, log)
     }
 
-    /// Runs a command beside it.
+    /// Runs a command beside the service.
     pub(crate) fn run(&self, arguments: &[&str], input: &str) -> String {
         match self.in_cluster {
             true => succeeded(tofrom_in(&self.folder, arguments, input), arguments),
@@ -151,15 +152,15 @@ impl Service {
         Browser::new(&self.client, BASE)
     }
 
-    /// A browser in which somebody is signed in.
+    /// A browser with a signed-in account.
     pub(crate) fn signed_in(&self, name: &str, app: &App<'_>) -> Browser {
         let mut browser = self.browser();
-        consent(&mut browser, name, &app.asked());
+        consent(&mut browser, name, &app.temporary_credentials());
         browser
     }
 }
 
-/// The page that asks for the decision, and its form; signs in where asked to.
+/// The consent page and its form; signs in if necessary.
 pub(crate) fn consent(browser: &mut Browser, name: &str, temporary: &Pair) -> (Page, Form) {
     let mut page = browser.visit(&authorize(temporary));
     if let Some(form) = page.form("password") {
@@ -169,7 +170,7 @@ pub(crate) fn consent(browser: &mut Browser, name: &str, temporary: &Pair) -> (P
     (page, form)
 }
 
-/// Where it listens, from its log, once it is ready.
+/// The listener's address from the log, once the service is ready.
 fn listens_at(folder: &Folder, listener: &str) -> String {
     let started = Instant::now();
     loop {
@@ -180,7 +181,7 @@ fn listens_at(folder: &Folder, listener: &str) -> String {
         if let (Some(listen), Some(_)) = (said(listener), said("ready")) {
             return listen["address"].as_str().unwrap().to_owned();
         }
-        assert!(started.elapsed() < Duration::from_secs(60), "it does not start: {log}");
+        assert!(started.elapsed() < Duration::from_secs(60), "the service did not start: {log}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

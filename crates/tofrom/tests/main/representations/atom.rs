@@ -1,7 +1,7 @@
-//! Atom: valid by RFC 4287, and in agreement with what the other three say.
+//! Atom: valid by RFC 4287, and in agreement with the other three representations.
 
-use super::super::support::pages::{Scene, Shown};
-use super::said::Said;
+use super::super::support::pages::{PageFixture, RenderedPage};
+use super::content::Content;
 use infoset::Element;
 use model::{Activity, Body, Kind, Millis, Verb, category, category_label};
 use std::collections::HashSet;
@@ -40,14 +40,14 @@ fn links<'a>(parent: &'a Element, rel: &str) -> Vec<&'a Element> {
     all(parent, ATOM, "link").into_iter().filter(|link| link.attribute("", "rel") == Some(rel)).collect()
 }
 
-/// The demands of RFC 4287 on a feed document.
+/// The requirements of RFC 4287 on a feed document.
 pub(super) fn assert_valid(feed: &Element) {
     assert!(feed.name.is(ATOM, "feed"));
     assert_common(
         feed,
         &["entry", "author", "category", "generator", "icon", "id", "link", "subtitle", "title", "updated"],
     );
-    assert_eq!(links(feed, "self").len(), 1, "a feed says where it is");
+    assert_eq!(links(feed, "self").len(), 1, "a feed has one self link");
     let entries = all(feed, ATOM, "entry");
     let mut ids = HashSet::new();
     for entry in &entries {
@@ -67,41 +67,38 @@ pub(super) fn assert_valid(feed: &Element) {
                 "updated",
             ],
         );
-        assert!(ids.insert(text(entry, ATOM, "id")), "an identifier twice");
+        assert!(ids.insert(text(entry, ATOM, "id")), "repeated identifier");
         for at_most_once in ["published", "summary", "content", "rights", "source"] {
             assert!(all(entry, ATOM, at_most_once).len() <= 1, "{at_most_once} twice");
         }
-        assert!(
-            !all(entry, ATOM, "author").is_empty() || !all(feed, ATOM, "author").is_empty(),
-            "nobody wrote it"
-        );
+        assert!(!all(entry, ATOM, "author").is_empty() || !all(feed, ATOM, "author").is_empty(), "no author");
         let alternates = links(entry, "alternate");
         assert!(
             !alternates.is_empty() || !all(entry, ATOM, "content").is_empty(),
-            "neither content nor alternate"
+            "neither content nor an alternate link"
         );
         let kinds: HashSet<_> = alternates
             .iter()
             .map(|link| (link.attribute("", "type"), link.attribute("", "hreflang")))
             .collect();
-        assert_eq!(kinds.len(), alternates.len(), "alternates of one type and language");
+        assert_eq!(kinds.len(), alternates.len(), "two alternates of one type and language");
         optional_text(entry, ATOM, "published").iter().for_each(|date| assert_date(date));
     }
 }
 
-/// What feeds and entries have in common.
+/// The requirements that feeds and entries share.
 fn assert_common(parent: &Element, allowed: &[&str]) {
     let foreign = parent
         .elements()
         .find(|child| child.name.namespace == ATOM && !allowed.contains(&&*child.name.local));
-    assert!(foreign.is_none(), "{foreign:?} has no place in {:?}", parent.name);
-    assert_eq!(parent.elements().count(), parent.children.len(), "text has no place here");
+    assert!(foreign.is_none(), "{foreign:?} is not allowed in {:?}", parent.name);
+    assert_eq!(parent.elements().count(), parent.children.len(), "text is not allowed here");
     assert_absolute(&text(parent, ATOM, "id"));
     assert_date(&text(parent, ATOM, "updated"));
     for construct in ["title", "summary"].map(|name| all(parent, ATOM, name)).concat() {
         let kind = construct.attribute("", "type").unwrap_or("text");
         assert!(matches!(kind, "text" | "html"), "type {kind}");
-        assert_eq!(construct.elements().count(), 0, "text constructs hold text");
+        assert_eq!(construct.elements().count(), 0, "text constructs contain only text");
         assert!(!construct.text().is_empty());
     }
     assert_eq!(all(parent, ATOM, "title").len(), 1);
@@ -129,12 +126,12 @@ fn assert_date(text: &str) {
     assert_eq!(Millis::parse(text).map(Millis::zulu).as_deref(), Ok(text));
 }
 
-/// What a feed says of itself.
-pub(super) fn assert_feed(scene: &Scene, shown: &Shown, feed: &Element) {
+/// The metadata of a feed.
+pub(super) fn assert_feed(fixture: &PageFixture, shown: &RenderedPage, feed: &Element) {
     let (word, name) = (shown.query.collection.as_str(), &shown.owner.name);
     assert_eq!(text(feed, ATOM, "id"), format!("tag:feed.example,2009:{word}/{name}"));
     assert!(text(feed, ATOM, "title").ends_with(&shown.owner.display_name()));
-    let changed = shown.items.iter().map(|item| scene.world.activities[&item.state.id].state.updated).max();
+    let changed = shown.items.iter().map(|item| fixture.data.activities[&item.state.id].state.updated).max();
     assert_eq!(text(feed, ATOM, "updated"), changed.unwrap_or(shown.owner.created).zulu());
     let links: Vec<_> = all(feed, ATOM, "link")
         .into_iter()
@@ -144,34 +141,34 @@ pub(super) fn assert_feed(scene: &Scene, shown: &Shown, feed: &Element) {
     assert_eq!(links, expected);
 }
 
-/// An entry says what the other three say, as far as both can, and what only Atom tells.
-pub(super) fn assert_says(scene: &Scene, entry: &Element, item: &Item, activity: &Said) {
-    let Activity { state, body } = &scene.world.activities[&item.state.id];
-    let said = |path: &[&str]| activity.at(path).map(str::to_owned);
-    let id = said(&["ActivityIdentifier"]).unwrap();
+/// An entry agrees with the other three representations, and has the fields that only Atom has.
+pub(super) fn assert_entry(fixture: &PageFixture, entry: &Element, item: &Item, activity: &Content) {
+    let Activity { state, body } = &fixture.data.activities[&item.state.id];
+    let text_at = |path: &[&str]| activity.at(path).map(str::to_owned);
+    let id = text_at(&["ActivityIdentifier"]).unwrap();
     assert_eq!(text(entry, ATOM, "id"), format!("tag:feed.example,2009:activity/{id}"));
     assert_eq!(text(entry, ATOM, "published"), state.published.zulu());
     assert_eq!(text(entry, ATOM, "updated"), state.updated.zulu());
-    assert_eq!(Some(text(entry, ATOM, "title")), said(&["Title"]));
+    assert_eq!(Some(text(entry, ATOM, "title")), text_at(&["Title"]));
     let alternate = links(entry, "alternate")[0];
-    assert_eq!(alternate.attribute("", "href").map(str::to_owned), said(&["ActivityUrl"]));
-    assert_eq!(alternate.attribute("", "title").map(str::to_owned), said(&["Title"]));
+    assert_eq!(alternate.attribute("", "href").map(str::to_owned), text_at(&["ActivityUrl"]));
+    assert_eq!(alternate.attribute("", "title").map(str::to_owned), text_at(&["Title"]));
     assert_eq!(alternate.attribute("", "type"), Some("text/xhtml"));
-    let comments = said(&["CommentCount"]).unwrap_or("0".to_owned());
+    let comments = text_at(&["CommentCount"]).unwrap_or("0".to_owned());
     assert_eq!(text(entry, THREAD, "total"), comments);
 
     let provider = one(entry, SERVICE, "provider");
-    assert_eq!(Some(text(provider, ATOM, "name")), said(&["SourceService", "Name"]));
-    assert_eq!(optional_text(provider, ATOM, "uri"), said(&["SourceService", "WebsiteURL"]));
-    assert_eq!(optional_text(provider, ATOM, "icon"), said(&["SourceService", "IconURL"]));
+    assert_eq!(Some(text(provider, ATOM, "name")), text_at(&["SourceService", "Name"]));
+    assert_eq!(optional_text(provider, ATOM, "uri"), text_at(&["SourceService", "WebsiteURL"]));
+    assert_eq!(optional_text(provider, ATOM, "icon"), text_at(&["SourceService", "IconURL"]));
 
     assert_words(entry, activity);
     assert_person(entry, activity);
     assert_object(entry, activity, body);
 }
 
-/// Type and verb, as IRIs, as a category and as the name of the object's element.
-fn assert_words(entry: &Element, activity: &Said) {
+/// Type and verb: as IRIs, as a category and as the name of the object's element.
+fn assert_words(entry: &Element, activity: &Content) {
     let verb = text(entry, ACTIVITY, "verb");
     let kind = text(one(entry, ACTIVITY, "object"), ACTIVITY, "object-type");
     assert!(verb.starts_with(SCHEMA) && kind.starts_with(SCHEMA), "{verb} {kind}");
@@ -186,14 +183,14 @@ fn assert_words(entry: &Element, activity: &Said) {
     assert_eq!(activity.last_name(), kind.element());
 }
 
-fn assert_person(entry: &Element, activity: &Said) {
-    let said = |path: &[&str]| activity.at(path).map(str::to_owned);
-    let names = [said(&["SourceUser", "GivenName"]), said(&["SourceUser", "FamilyName"])];
-    let user = said(&["SourceUser", "UserIdentifier"]).unwrap();
+fn assert_person(entry: &Element, activity: &Content) {
+    let text_at = |path: &[&str]| activity.at(path).map(str::to_owned);
+    let names = [text_at(&["SourceUser", "GivenName"]), text_at(&["SourceUser", "FamilyName"])];
+    let user = text_at(&["SourceUser", "UserIdentifier"]).unwrap();
     let author = one(entry, ATOM, "author");
     let full: Vec<String> = names.iter().flatten().cloned().collect();
     assert_eq!(text(author, ATOM, "name"), if full.is_empty() { user.clone() } else { full.join(" ") });
-    assert_eq!(Some(text(author, ATOM, "uri")), said(&["SourceUser", "ProfileUrl"]));
+    assert_eq!(Some(text(author, ATOM, "uri")), text_at(&["SourceUser", "ProfileUrl"]));
     let actor = one(entry, ACTIVITY, "actor");
     assert_eq!(text(actor, ACTIVITY, "object-type"), format!("{SCHEMA}person"));
     assert_eq!(text(actor, ATOM, "id"), user);
@@ -201,7 +198,7 @@ fn assert_person(entry: &Element, activity: &Said) {
     let poco =
         ["givenName", "familyName"].map(|part| name.first().and_then(|name| optional_text(name, POCO, part)));
     assert_eq!(poco, names);
-    assert_eq!(name.len(), usize::from(!full.is_empty()), "a name of nothing");
+    assert_eq!(name.len(), usize::from(!full.is_empty()), "an empty name");
     let avatars: Vec<_> = links(actor, "avatar")
         .into_iter()
         .map(|link| {
@@ -215,31 +212,31 @@ fn assert_person(entry: &Element, activity: &Said) {
     assert_eq!(avatars, expected);
 }
 
-fn assert_object(entry: &Element, activity: &Said, body: &Body) {
+fn assert_object(entry: &Element, activity: &Content, body: &Body) {
     let name = activity.last_name();
-    let said = |path: &[&str]| activity.at(&[&[name], path].concat()).map(str::to_owned);
+    let text_at = |path: &[&str]| activity.at(&[&[name], path].concat()).map(str::to_owned);
     let object = one(entry, ACTIVITY, "object");
-    assert_eq!(optional_text(object, ATOM, "title"), said(&["Title"]));
-    assert_eq!(optional_text(object, ATOM, "summary"), said(&["Description"]));
+    assert_eq!(optional_text(object, ATOM, "title"), text_at(&["Title"]));
+    assert_eq!(optional_text(object, ATOM, "summary"), text_at(&["Description"]));
     let attribute = |rel: &str, namespace: &str, local: &str| {
         let link = links(object, rel);
         assert!(link.len() <= 1, "{rel} twice");
         link.first().and_then(|link| link.attribute(namespace, local).map(str::to_owned))
     };
-    assert_eq!(attribute("related", "", "href"), said(&["Url"]));
-    assert_eq!(attribute("related", "", "title"), said(&["Url"]).and(said(&["Title"])));
-    let page = body.object.alternate.clone().or(said(&["Url"]));
-    assert_eq!(attribute("alternate", "", "href"), page, "beside the address and never alone");
+    assert_eq!(attribute("related", "", "href"), text_at(&["Url"]));
+    assert_eq!(attribute("related", "", "title"), text_at(&["Url"]).and(text_at(&["Title"])));
+    let page = body.object.alternate.clone().or(text_at(&["Url"]));
+    assert_eq!(attribute("alternate", "", "href"), page, "an alternate link needs a related link");
     assert_eq!(attribute("alternate", "", "type"), page.map(|_| "text/html".to_owned()));
-    assert_eq!(attribute("preview", "", "href"), said(&["Thumbnail", "Url"]));
-    assert_eq!(attribute("preview", MEDIA, "height"), said(&["Thumbnail", "Height"]));
-    assert_eq!(attribute("preview", MEDIA, "width"), said(&["Thumbnail", "Width"]));
+    assert_eq!(attribute("preview", "", "href"), text_at(&["Thumbnail", "Url"]));
+    assert_eq!(attribute("preview", MEDIA, "height"), text_at(&["Thumbnail", "Height"]));
+    assert_eq!(attribute("preview", MEDIA, "width"), text_at(&["Thumbnail", "Width"]));
 
-    // The entry's summary is HTML that shows its own or else the description, and no markup of anybody's.
+    // The summary is HTML with the entry's own summary or else the description, and contains no markup from users.
     let summary = optional_text(entry, ATOM, "summary");
     assert!(summary.as_ref().is_none_or(|html| !html.contains(['<', '>'])), "{summary:?}");
     let shown = summary.map(|html| html.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"));
-    assert_eq!(shown, body.summary.clone().or(said(&["Description"])));
+    assert_eq!(shown, body.summary.clone().or(text_at(&["Description"])));
     if shown.is_some() {
         assert_eq!(one(entry, ATOM, "summary").attribute("", "type"), Some("html"));
     }

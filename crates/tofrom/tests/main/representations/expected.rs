@@ -1,17 +1,17 @@
-//! What the contract wants said of an activity, in its order.
+//! The fields of an activity as the contract demands, in order.
 
-use super::super::support::pages::Scene;
-use super::said::Said;
+use super::super::support::pages::PageFixture;
+use super::content::Content;
 use model::{Account, Comments, Object, category};
 use tofrom::feed::Item;
 
-/// Fields in the order that they were put in.
+/// Fields in order of insertion.
 #[derive(Default)]
-struct Fields(Vec<(String, Said)>);
+struct Fields(Vec<(String, Content)>);
 
 impl Fields {
     fn put(&mut self, name: &str, text: impl Into<String>) {
-        self.0.push((name.to_owned(), Said::Text(text.into())));
+        self.0.push((name.to_owned(), Content::Text(text.into())));
     }
 
     fn put_known(&mut self, name: &str, text: Option<impl ToString>) {
@@ -21,12 +21,12 @@ impl Fields {
     }
 
     fn group(&mut self, name: &str, fields: Fields) {
-        self.0.push((name.to_owned(), Said::Group(fields.0)));
+        self.0.push((name.to_owned(), Content::Group(fields.0)));
     }
 }
 
-pub(super) fn expected(scene: &Scene, item: &Item) -> Said {
-    let activity = &scene.world.activities[&item.state.id];
+pub(super) fn expected(fixture: &PageFixture, item: &Item) -> Content {
+    let activity = &fixture.data.activities[&item.state.id];
     let (state, body, id) = (&activity.state, &activity.body, activity.state.id);
     let mut fields = Fields::default();
     fields.put("ActivityUrl", format!("https://feed.example:8443/prefix/activity/{id}"));
@@ -34,7 +34,7 @@ pub(super) fn expected(scene: &Scene, item: &Item) -> Said {
     fields.put("ReceivedDate", state.received.zulu().replace('Z', "+00:00"));
     fields.put("Category", category(&state.facet.kind, &state.facet.verb));
     fields.put("Title", &body.title);
-    let actor = scene.world.accounts.iter().find(|account| account.uid == state.actor).unwrap();
+    let actor = fixture.data.accounts.iter().find(|account| account.uid == state.actor).unwrap();
     fields.group("SourceUser", user(actor));
     let mut service = Fields::default();
     service.put("Name", body.service.name.as_str());
@@ -49,7 +49,7 @@ pub(super) fn expected(scene: &Scene, item: &Item) -> Said {
         }
     }
     fields.group(&state.facet.kind.element(), object(&body.object));
-    Said::Group(fields.0)
+    Content::Group(fields.0)
 }
 
 fn user(account: &Account) -> Fields {

@@ -1,12 +1,12 @@
-//! Who may see and change whose sources, how many there may be, and how often they may be looked at.
+//! Rights on sources, their maximum number, and how often they may be fetched.
 
-use super::stage::{Person, atom, post, stage, url};
+use super::fixture::{Person, atom, fixture, post, url};
 use model::{AccountName, Version};
 use serde_json::{Value, json};
 use store::{Accounts, Connection, Sources};
 use test_server::CannedResponse;
 
-/// Everything that can be asked of an account's sources.
+/// Every request on an account's sources.
 fn requests(person: &Person, address: &str) -> Vec<(&'static str, String, Value)> {
     let all = format!("/200909/user/{}/sources", person.name);
     let feed = json!({ "Address": address });
@@ -21,24 +21,24 @@ fn requests(person: &Person, address: &str) -> Vec<(&'static str, String, Value)
 }
 
 #[test]
-fn others_neither_see_nor_change_them() {
-    let (stage, server) = (stage(), stage().server());
+fn other_accounts_can_neither_see_nor_change_sources() {
+    let (fixture, server) = (fixture(), fixture().server());
     server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     let address = url(&server, "/feed");
-    let (person, other) = (stage.person("mine"), stage.person("other"));
+    let (person, other) = (fixture.person("mine"), fixture.person("other"));
     person.connect("blog", &address);
     person.settled("blog");
     let (before, asked) = (person.source("blog"), server.requests().len());
     for public in [false, true] {
         let account = json!({ "Public": public.to_string() });
-        assert_eq!(person.ask("PUT", &format!("/200909/user/{}", person.name), &account).status, 200);
+        assert_eq!(person.request("PUT", &format!("/200909/user/{}", person.name), &account).status, 200);
         for (method, target, body) in requests(&person, &address) {
-            // That a public account is there is no secret; where it is active is.
+            // A public account's existence is no secret; its sources are.
             let expected = if public && method != "GET" { 403 } else { 404 };
-            let answer = other.ask(method, &target, &body);
+            let answer = other.request(method, &target, &body);
             assert_eq!(answer.status, expected, "{method} {target}: {}", answer.text());
             let without =
-                stage.demo.client.send(method, &target, &[("Content-Type", "application/json")], b"{}");
+                fixture.demo.client.send(method, &target, &[("Content-Type", "application/json")], b"{}");
             assert_eq!(without.status, 401, "{method} {target}");
         }
     }
@@ -46,30 +46,30 @@ fn others_neither_see_nor_change_them() {
     after["Health"] = before["Health"].clone();
     assert_eq!((after, server.requests().len()), (before, asked));
 
-    let told: Value =
-        serde_json::from_str(&stage.tell(&["key", "add", &person.name, "--scope", "read", "--json"]))
+    let document: Value =
+        serde_json::from_str(&fixture.succeed(&["key", "add", &person.name, "--scope", "read", "--json"]))
             .unwrap();
-    let key = told["key"].as_str().unwrap();
+    let key = document["key"].as_str().unwrap();
     for (method, target, body) in requests(&person, &address) {
-        let answer = stage.by_key(method, &target, key, &body);
+        let answer = fixture.by_key(method, &target, key, &body);
         assert_eq!(answer.status, if method == "GET" { 200 } else { 403 }, "{method} {target}");
     }
-    let operator = stage.demo.key("ops");
+    let operator = fixture.demo.key("ops");
     for (method, target, body) in requests(&person, &address) {
-        let answer = stage.by_key(method, &target, operator, &body);
+        let answer = fixture.by_key(method, &target, operator, &body);
         assert!(answer.status < 300, "{method} {target}: {}", answer.text());
     }
 }
 
 #[test]
-fn there_are_at_most_two_hundred() {
-    let (stage, server) = (stage(), stage().server());
+fn an_account_has_at_most_200_sources() {
+    let (fixture, server) = (fixture(), fixture().server());
     server.on("/feed", CannedResponse::feed(atom(&[post(1)])));
     server.on("/other", CannedResponse::feed(atom(&[post(2)])));
-    let person = stage.person("many");
+    let person = fixture.person("many");
     person.connect("blog", &url(&server, "/feed"));
-    let store = stage.store();
-    stage.runtime.block_on(async {
+    let store = fixture.store();
+    fixture.runtime.block_on(async {
         let account = AccountName::parse(&person.name).unwrap();
         let owner = store.account_by_name(&account).await.unwrap().unwrap().uid;
         let first = store.connection(owner, "blog").await.unwrap().unwrap();
@@ -81,14 +81,14 @@ fn there_are_at_most_two_hundred() {
     let refused = person.put("one-more", json!({ "Address": url(&server, "/other") }));
     assert_eq!(refused.status, 422, "{}", refused.text());
     assert_eq!(refused.json()["detail"], "An account has at most 200 sources: remove one first.");
-    assert_eq!(person.ask("DELETE", &person.target("blog-7"), &Value::Null).status, 204);
+    assert_eq!(person.request("DELETE", &person.target("blog-7"), &Value::Null).status, 204);
     person.connect("one-more", &url(&server, "/other"));
 }
 
 #[test]
-fn nobody_has_the_service_fetch_all_the_time() {
-    let (stage, person) = (stage(), stage().person("often"));
-    // Refused ones count too: whoever tries addresses is to be slow at it.
+fn fetches_by_one_account_are_limited() {
+    let (fixture, person) = (fixture(), fixture().person("often"));
+    // Refused requests count too, so that probing addresses is slow.
     let address = json!({ "Address": "http://10.0.0.1/" });
     let statuses: Vec<u16> = (0..30).map(|_| person.put("blog", address.clone()).status).collect();
     assert_eq!(statuses, [422; 30]);
@@ -96,5 +96,5 @@ fn nobody_has_the_service_fetch_all_the_time() {
     assert_eq!(late.status, 429, "{}", late.text());
     let wait: u64 = late.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait} s");
-    assert_eq!(stage.person("often").put("blog", address).status, 422, "others are not held up");
+    assert_eq!(fixture.person("often").put("blog", address).status, 422, "other accounts are not limited");
 }

@@ -1,32 +1,32 @@
-//! A person at a browser: keeps the service's cookie, fills in forms, follows redirects inside the service
-//! and stops at one that leads out of it.
+//! A browser: keeps cookies, fills in forms, follows redirects inside the service and stops at redirects to other
+//! sites.
 
 use super::client::{Answer, Client};
 
-/// A browser. Clones share nothing: each goes on with the cookie that it was cloned with.
+/// A browser. Clones are independent: each continues with a copy of the cookies.
 #[derive(Clone)]
 pub(crate) struct Browser {
     client: Client,
     base: String,
     /// `name=value` of the session's cookie.
     pub(crate) cookie: Option<String>,
-    /// The same of the cookie by which it is familiar.
+    /// The cookie of a familiar device, likewise.
     pub(crate) device: Option<String>,
-    /// What it says about where a form comes from: browsers say both of these, old ones nothing.
-    pub(crate) says: Vec<(&'static str, String)>,
+    /// Origin headers sent with a form: current browsers send both, old ones none.
+    pub(crate) origin_headers: Vec<(&'static str, String)>,
 }
 
-/// What browsers accept.
+/// The `Accept` header of browsers.
 pub(crate) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8";
 
-/// What is shown at last.
+/// The page after all redirects.
 pub(crate) struct Page {
     pub(crate) answer: Answer,
-    /// Every cookie line on the way there.
+    /// Every `Set-Cookie` line on the way.
     pub(crate) set_cookies: Vec<String>,
 }
 
-/// A form with its fields as they are filled in; of buttons it knows the names and values.
+/// A form with its prefilled fields, and the names and values of its buttons.
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
     pub(crate) action: String,
@@ -35,17 +35,17 @@ pub(crate) struct Form {
 }
 
 impl Browser {
-    /// A browser that has been nowhere, for a service that is known at `base` and reached by `client`.
+    /// A new browser for a service with the base address `base`, reached through `client`.
     pub(crate) fn new(client: &Client, base: &str) -> Browser {
         let mut browser = Browser {
             client: client.clone(),
             base: base.to_owned(),
             cookie: None,
             device: None,
-            says: vec![("Sec-Fetch-Site", "same-origin".to_owned())],
+            origin_headers: vec![("Sec-Fetch-Site", "same-origin".to_owned())],
         };
         let origin = browser.origin();
-        browser.says.push(("Origin", origin));
+        browser.origin_headers.push(("Origin", origin));
         browser
     }
 
@@ -53,12 +53,12 @@ impl Browser {
         self.base.split('/').take(3).collect::<Vec<_>>().join("/")
     }
 
-    /// Goes to an address of the service.
+    /// Opens an address of the service.
     pub(crate) fn visit(&mut self, address: &str) -> Page {
         self.fetch("GET", address.to_owned(), None)
     }
 
-    /// Sends a form with some fields changed or added, as a button adds its own.
+    /// Sends a form with some fields changed or added; a button adds its own.
     pub(crate) fn submit(&mut self, form: &Form, changes: &[(&str, &str)]) -> Page {
         let mut fields = form.fields.clone();
         fields.retain(|(name, _)| changes.iter().all(|(changed, _)| name != changed));
@@ -79,14 +79,14 @@ impl Browser {
             headers.extend((!cookies.is_empty()).then_some(("Cookie", cookies.as_str())));
             if body.is_some() {
                 headers.push(("Content-Type", "application/x-www-form-urlencoded"));
-                headers.extend(self.says.iter().map(|(name, value)| (*name, value.as_str())));
+                headers.extend(self.origin_headers.iter().map(|(name, value)| (*name, value.as_str())));
             }
             let answer = self.client.send(method, target, &headers, body.unwrap_or_default().as_bytes());
             let lines = answer.all("set-cookie").into_iter().map(str::to_owned);
             set_cookies.extend(lines.inspect(|line| {
-                let which =
+                let slot =
                     if line.starts_with("__Host-device=") { &mut self.device } else { &mut self.cookie };
-                *which = kept(line);
+                *slot = cookie_of(line);
             }));
             match answer.header("location") {
                 Some(to) if to.starts_with(&self.base) => address = to.to_owned(),
@@ -94,12 +94,12 @@ impl Browser {
             }
             (method, body) = ("GET", None);
         }
-        panic!("redirected in circles at {address}");
+        panic!("redirect loop at {address}");
     }
 }
 
-/// The cookie of a line, unless the line takes it away.
-fn kept(line: &str) -> Option<String> {
+/// The cookie of a `Set-Cookie` line, unless the line deletes it.
+fn cookie_of(line: &str) -> Option<String> {
     let cookie = line.split(';').next().unwrap().to_owned();
     (!line.contains("Max-Age=0")).then_some(cookie)
 }
@@ -113,7 +113,7 @@ impl Page {
         self.answer.text()
     }
 
-    /// What a person reads.
+    /// The visible text.
     pub(crate) fn text(&self) -> String {
         let pieces =
             self.html().split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
@@ -127,27 +127,27 @@ impl Page {
         text.split('<').next().map(unescaped)
     }
 
-    /// The address outside the service that it leads to.
-    pub(crate) fn leads_to(&self) -> Option<&str> {
+    /// The redirect target outside the service.
+    pub(crate) fn redirect_target(&self) -> Option<&str> {
         self.answer.header("location").filter(|_| matches!(self.status(), 302 | 303))
     }
 
-    /// The form that has a field or button of that name.
+    /// The form with a field or button of that name.
     pub(crate) fn form(&self, name: &str) -> Option<Form> {
         let has = |pairs: &[(String, String)]| pairs.iter().any(|(known, _)| known == name);
         self.forms().into_iter().find(|form| has(&form.fields) || has(&form.buttons))
     }
 
-    /// The forms that do something.
+    /// The forms that change something.
     pub(crate) fn forms(&self) -> Vec<Form> {
         let mut forms = Vec::new();
         for piece in self.html().split("<form").skip(1) {
             let inside = piece.split("</form>").next().unwrap();
-            let (own, inside) = inside.split_once('>').unwrap();
-            match attribute(own, "method").as_deref() {
-                // It asks and changes nothing.
+            let (attributes, inside) = inside.split_once('>').unwrap();
+            match attribute(attributes, "method").as_deref() {
+                // A search form: it changes nothing.
                 Some("get") => continue,
-                method => assert_eq!(method, Some("post"), "{own}"),
+                method => assert_eq!(method, Some("post"), "{attributes}"),
             }
             let pairs = |tag: &str| -> Vec<(String, String)> {
                 let tags = inside.split(tag).skip(1).map(|rest| rest.split('>').next().unwrap());
@@ -156,20 +156,20 @@ impl Page {
                 tags.filter_map(pair).collect()
             };
             let (fields, buttons) = (pairs("<input"), pairs("<button"));
-            forms.push(Form { action: attribute(own, "action").unwrap(), fields, buttons });
+            forms.push(Form { action: attribute(attributes, "action").unwrap(), fields, buttons });
         }
         forms
     }
 }
 
 impl Form {
-    /// The value that a field is filled in with.
+    /// The prefilled value of a field.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// An attribute's value. Pages write values in double quotes, and no quote or angle bracket inside them.
+/// An attribute's value. Pages put values in double quotes, without quotes or angle brackets inside.
 fn attribute(tag: &str, name: &str) -> Option<String> {
     let (_, after) = tag.split_once(&format!(" {name}=\""))?;
     after.split('"').next().map(unescaped)

@@ -1,4 +1,4 @@
-//! Random choices that can be made again: every test prints its seed by failing with it.
+//! Reproducible random choices: a failing test prints its seed.
 
 /// A small generator (xorshift64*).
 pub(crate) struct Chance(u64);

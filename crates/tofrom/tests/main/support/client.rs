@@ -1,4 +1,4 @@
-//! A plain HTTP/1.1 client over TLS that sends exactly the lines that it is told to.
+//! A plain HTTP/1.1 client over TLS that sends exactly the given lines.
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) type TlsStream = StreamOwned<ClientConnection, TcpStream>;
 
-/// Knows where the service is and whom to trust.
+/// The service's address and the trusted certificate authority.
 #[derive(Clone)]
 pub(crate) struct Client {
     pub(crate) address: SocketAddr,
@@ -19,7 +19,7 @@ pub(crate) struct Client {
     tls: Arc<ClientConfig>,
 }
 
-/// An answer, taken apart.
+/// A parsed answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -49,7 +49,7 @@ impl Client {
         StreamOwned::new(ClientConnection::new(Arc::clone(&self.tls), name).unwrap(), tcp)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub(crate) fn send(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut lines = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|(name, _)| *name == "Host") {
@@ -73,7 +73,7 @@ impl Client {
         self.send("GET", target, headers, &[])
     }
 
-    /// What an address that the service gave leads to.
+    /// Gets an address that the service returned.
     pub(crate) fn follow(&self, address: &str, headers: &[(&str, &str)]) -> Answer {
         let target = address
             .strip_prefix(&self.base)
@@ -102,17 +102,17 @@ pub(crate) fn read_answer(stream: impl Read, head_only: bool) -> Answer {
         answer.body = vec![0; length];
         reader.read_exact(&mut answer.body).unwrap();
     } else {
-        // A server that closes without saying good-bye in TLS has said all it had to say in HTTP.
+        // A server that closes without a TLS close_notify has still sent its whole HTTP answer.
         let _ = reader.read_to_end(&mut answer.body);
     }
     if answer.header("transfer-encoding") == Some("chunked") && !head_only {
-        answer.body = joined(&answer.body);
+        answer.body = dechunked(&answer.body);
     }
     answer
 }
 
-/// The chunks of a body, put together.
-fn joined(mut chunks: &[u8]) -> Vec<u8> {
+/// Decodes a chunked body.
+fn dechunked(mut chunks: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     loop {
         let end = chunks.windows(2).position(|two| two == b"\r\n").expect("a chunk's size");
@@ -156,10 +156,10 @@ impl Answer {
     /// The address of a relation in the Link header.
     pub(crate) fn link(&self, rel: &str) -> Option<String> {
         let links = self.header("link")?;
-        let wanted = format!("rel=\"{rel}\"");
+        let relation = format!("rel=\"{rel}\"");
         links
             .split(", <")
-            .find(|link| link.ends_with(&wanted))
+            .find(|link| link.ends_with(&relation))
             .map(|link| link.trim_start_matches('<').split('>').next().unwrap().to_owned())
     }
 }

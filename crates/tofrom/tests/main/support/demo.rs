@@ -1,7 +1,7 @@
-//! A demo of its own for the tests: the real program, started once and stopped when the tests end.
+//! A demo for the tests: the real program, started once and stopped when the tests end.
 
 use super::client::{Answer, Client};
-use super::world::Folder;
+use super::folder::Folder;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -10,9 +10,9 @@ use std::sync::OnceLock;
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_tofrom");
 
 pub(crate) struct Demo {
-    pub(crate) told: Value,
+    pub(crate) ready: Value,
     pub(crate) client: Client,
-    /// Holds the pipe at whose end the demo stops.
+    /// Holds the pipe whose end stops the demo.
     shell: Child,
 }
 
@@ -35,8 +35,8 @@ impl Demo {
         &SHARED.get_or_init(start).0
     }
 
-    /// Starts a demo on that folder. It ends with this process, whichever way that ends: the shell's standard input
-    /// is a pipe of ours.
+    /// Starts a demo on that folder. It ends with this process, even after a crash: the shell's standard input is a
+    /// pipe of this process.
     pub(crate) fn start(folder: &std::path::Path, more: &[&str]) -> Demo {
         Demo::start_with(folder, more, &[])
     }
@@ -47,7 +47,7 @@ impl Demo {
         Demo::start_by(&[&["--data", folder.to_str().unwrap()], more].concat(), removed, settings)
     }
 
-    /// Starts a demo with these arguments; that folder is removed when it has ended.
+    /// Starts a demo with these arguments; that folder is removed after its end.
     pub(crate) fn start_by(arguments: &[&str], removed: &std::path::Path, settings: &[(&str, &str)]) -> Demo {
         let mut shell = Command::new("sh")
             .arg("-c")
@@ -63,13 +63,13 @@ impl Demo {
             .unwrap();
         let mut line = String::new();
         BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
         let client =
-            Client::new(told["base_url"].as_str().unwrap(), told["ca_cert"].as_str().unwrap().as_ref());
-        Demo { told, client, shell }
+            Client::new(ready["base_url"].as_str().unwrap(), ready["ca_cert"].as_str().unwrap().as_ref());
+        Demo { ready, client, shell }
     }
 
-    /// Memory of the program that is in RAM.
+    /// Resident memory of the program.
     pub(crate) fn resident_bytes(&self) -> u64 {
         let shell = self.shell.id();
         let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
@@ -83,7 +83,7 @@ impl Demo {
     }
 
     fn account(&self, name: &str) -> &Value {
-        let accounts = self.told["accounts"].as_array().unwrap();
+        let accounts = self.ready["accounts"].as_array().unwrap();
         accounts.iter().find(|account| account["name"] == name).unwrap()
     }
 
@@ -95,7 +95,7 @@ impl Demo {
         self.account(name)["password"].as_str().unwrap()
     }
 
-    /// `name:password` as Basic has it.
+    /// `name:password` as Basic encodes it.
     pub(crate) fn basic(&self, name: &str, password: &str) -> String {
         use base64::Engine;
         format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(format!("{name}:{password}")))

@@ -1,4 +1,4 @@
-//! Connections of HTTP/2 that do exactly what a test wants, from any address of this machine.
+//! HTTP/2 connections under full control of a test, from any local address.
 
 use axum::body::Bytes;
 use h2::client::{SendRequest, handshake};
@@ -14,7 +14,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// Where the service is, and how TLS is spoken with it.
+/// The service's address and TLS configuration.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,

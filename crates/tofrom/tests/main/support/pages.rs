@@ -1,8 +1,8 @@
-//! Random pages in all four representations, of activities that try whoever writes them down: any text that XML can
-//! carry, any word for type and verb.
+//! Random pages in all four representations, with activities that are hard to encode: any text that XML can carry, any
+//! word for type and verb.
 
 use super::chance::Chance;
-use super::world::{FIRST, SPAN, World, any_body};
+use super::random_data::{FIRST, RandomData, SPAN, any_body};
 use model::{
     Account, Activity, Collection, Facet, FeedQuery, Filter, Format, Kind, Millis, Order, Reader,
     ServiceName, Start, SyncToken, Verb, Version,
@@ -14,16 +14,16 @@ use tofrom::feed::{Feed, FeedLimits, Item};
 use tofrom::render::{Links, PageView, Renderer};
 use tofrom::site::Site;
 
-/// A world, and what is needed to show pages of it.
-pub(crate) struct Scene {
-    pub(crate) world: World,
+/// Random data, and a renderer for its pages.
+pub(crate) struct PageFixture {
+    pub(crate) data: RandomData,
     pub(crate) site: Site,
     feed: Feed,
     renderer: Renderer,
 }
 
-/// A page: what it is of, and how it is written.
-pub(crate) struct Shown {
+/// A page: its query, and its four representations.
+pub(crate) struct RenderedPage {
     pub(crate) owner: Account,
     pub(crate) query: FeedQuery,
     pub(crate) links: Links,
@@ -34,7 +34,7 @@ pub(crate) struct Shown {
     pub(crate) fast_infoset: Vec<u8>,
 }
 
-impl Shown {
+impl RenderedPage {
     pub(crate) fn written(&self, format: Format) -> &[u8] {
         match format {
             Format::Xml => &self.xml,
@@ -45,48 +45,48 @@ impl Shown {
     }
 }
 
-impl Scene {
-    pub(crate) async fn new(seed: u64, activities: usize) -> Scene {
-        let mut world = World::new(seed, 4).await;
-        for number in 0..world.accounts.len() {
-            if world.chance.one_in(2) {
-                let (given, family) = (any_text(&mut world.chance), any_text(&mut world.chance));
-                let account = &mut world.accounts[number];
+impl PageFixture {
+    pub(crate) async fn new(seed: u64, activities: usize) -> PageFixture {
+        let mut data = RandomData::new(seed, 4).await;
+        for number in 0..data.accounts.len() {
+            if data.chance.one_in(2) {
+                let (given, family) = (any_text(&mut data.chance), any_text(&mut data.chance));
+                let account = &mut data.accounts[number];
                 (account.given_name, account.family_name) = (Some(given), Some(family));
                 let before = account.version;
                 account.version = Version(before.0 + 1);
-                assert!(store::Accounts::replace_account(&*world.store, before, account).await.unwrap());
+                assert!(store::Accounts::replace_account(&*data.store, before, account).await.unwrap());
             }
         }
         for _ in 0..activities {
-            if world.chance.one_in(4) {
-                world.happen().await;
+            if data.chance.one_in(4) {
+                data.write_random().await;
             } else {
-                let activity = troublesome(&mut world);
-                world.take_in(activity, None).await;
+                let activity = hard_activity(&mut data);
+                data.store_and_deliver(activity, None).await;
             }
         }
         let site = Site::new("https://feed.example:8443/prefix", "feed.example");
         let now = Clock::from(|| Millis(FIRST + i64::try_from(SPAN).unwrap()));
-        let accounts = AccountCache::new(world.as_store());
-        Scene {
-            feed: Feed::new(world.as_store(), accounts, now, FeedLimits::default()),
+        let accounts = AccountCache::new(data.as_store());
+        PageFixture {
+            feed: Feed::new(data.as_store(), accounts, now, FeedLimits::default()),
             renderer: Renderer::new(site.clone()),
             site,
-            world,
+            data,
         }
     }
 
-    /// The page that a random question gives.
-    pub(crate) async fn any_page(&mut self) -> Shown {
+    /// The page of a random query.
+    pub(crate) async fn any_page(&mut self) -> RenderedPage {
         let query = self.any_query();
-        let owner = self.world.accounts.iter().find(|account| account.uid == query.owner).unwrap().clone();
+        let owner = self.data.accounts.iter().find(|account| account.uid == query.owner).unwrap().clone();
         let page = self.feed.page(Reader::Owner, &query).await.unwrap();
         let to = |start: Start| self.site.collection_url(&owner.name, &query.from(start));
         let mut links = vec![("self", to(query.start.clone())), ("first", to(Start::Skip(0)))];
         links.extend(page.next.map(|next| ("next", to(next))));
         links.push(("updates", to(Start::Updates(page.sync_token))));
-        let mut shown = Shown {
+        let mut shown = RenderedPage {
             owner,
             query,
             links,
@@ -103,17 +103,17 @@ impl Scene {
         shown
     }
 
-    /// The page once more, by the renderer that has written it before.
-    pub(crate) async fn again(&self, shown: &Shown, format: Format) -> Vec<u8> {
+    /// Renders the page again with the renderer that rendered it before, and so from its cache.
+    pub(crate) async fn render_cached(&self, shown: &RenderedPage, format: Format) -> Vec<u8> {
         self.render(&self.renderer, shown, format).await
     }
 
-    /// The page by a renderer that has written nothing before.
-    pub(crate) async fn anew(&self, shown: &Shown, format: Format) -> Vec<u8> {
+    /// Renders the page with a new renderer.
+    pub(crate) async fn render_uncached(&self, shown: &RenderedPage, format: Format) -> Vec<u8> {
         self.render(&Renderer::new(self.site.clone()), shown, format).await
     }
 
-    async fn render(&self, renderer: &Renderer, shown: &Shown, format: Format) -> Vec<u8> {
+    async fn render(&self, renderer: &Renderer, shown: &RenderedPage, format: Format) -> Vec<u8> {
         let mut items = shown.items.clone();
         let remembered = renderer.cached_fragments(&items, format);
         let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
@@ -122,38 +122,38 @@ impl Scene {
     }
 
     fn any_query(&mut self) -> FeedQuery {
-        let world = &mut self.world;
-        let owner = world.accounts[world.chance.below(world.accounts.len())].uid;
+        let data = &mut self.data;
+        let owner = data.accounts[data.chance.below(data.accounts.len())].uid;
         let words = |filtered: bool, words: [&str; 2]| -> BTreeSet<String> {
             if filtered { words.map(str::to_owned).into() } else { BTreeSet::new() }
         };
         let filter = Filter {
-            services: words(world.chance.one_in(8), ["flickr", "i\u{307}ş & <co>"]),
-            kinds: words(world.chance.one_in(8), ["song", "not a word"]),
-            verbs: words(world.chance.one_in(8), ["like", "doff"]),
+            services: words(data.chance.one_in(8), ["flickr", "i\u{307}ş & <co>"]),
+            kinds: words(data.chance.one_in(8), ["song", "not a word"]),
+            verbs: words(data.chance.one_in(8), ["like", "doff"]),
             ..Filter::default()
         };
-        let start = match world.chance.below(6) {
+        let start = match data.chance.below(6) {
             0 => Start::Updates(SyncToken::default()),
-            1 => Start::Skip(u32::try_from(world.chance.below(20)).unwrap()),
+            1 => Start::Skip(u32::try_from(data.chance.below(20)).unwrap()),
             _ => Start::Skip(0),
         };
         FeedQuery {
             owner,
-            collection: *world.chance.pick(&[Collection::To, Collection::From, Collection::ToFrom]),
+            collection: *data.chance.pick(&[Collection::To, Collection::From, Collection::ToFrom]),
             filter,
-            order: *world.chance.pick(&[Order::Received, Order::Published]),
+            order: *data.chance.pick(&[Order::Received, Order::Published]),
             start,
-            count: *world.chance.pick(&[0, 1, 2, 5, 10]),
-            format: *world.chance.pick(&[None, Some(Format::Atom), Some(Format::Json)]),
+            count: *data.chance.pick(&[0, 1, 2, 5, 10]),
+            format: *data.chance.pick(&[None, Some(Format::Atom), Some(Format::Json)]),
         }
     }
 }
 
-/// An activity like no other.
-pub(crate) fn troublesome(world: &mut World) -> Activity {
-    let mut activity = world.new_activity();
-    let chance = &mut world.chance;
+/// An activity that is hard to encode.
+pub(crate) fn hard_activity(data: &mut RandomData) -> Activity {
+    let mut activity = data.new_activity();
+    let chance = &mut data.chance;
     let service = *chance.pick(&["Flickr", "Café ☕ <\"'&>", "İŞ & <co>", "]]>", "a\u{a0}b"]);
     let mut body = any_body(chance, service, activity.body.source_id.clone());
     body.title = any_text(chance);
@@ -172,7 +172,7 @@ pub(crate) fn troublesome(world: &mut World) -> Activity {
     activity
 }
 
-/// Known types, unknown ones, those that can't begin a name, those whose name is taken.
+/// Known types, unknown types, types that cannot start an element name, types whose name is taken.
 const KINDS: [&str; 22] = [
     "photo",
     "photo-album",

@@ -1,5 +1,5 @@
-//! The client's side of OAuth 1.0a, written from RFC 5849 and not from the crate that the service verifies
-//! with: it signs requests, and bends them wherever it is told to.
+//! The client side of OAuth 1.0a, written from RFC 5849 and independent of the crate that the service verifies with. It
+//! signs requests, and alters them as a test asks.
 
 mod encoding;
 
@@ -15,15 +15,16 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where protocol parameters stand.
+/// The location of protocol parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ParameterLocation {
     Header,
     Query,
     Form,
 }
 
-pub(crate) const PLACES: [Place; 3] = [Place::Header, Place::Query, Place::Form];
+pub(crate) const LOCATIONS: [ParameterLocation; 3] =
+    [ParameterLocation::Header, ParameterLocation::Query, ParameterLocation::Form];
 
 /// A key and its secret: of an application, of a temporary token or of an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,14 +44,14 @@ impl Pair {
     }
 }
 
-/// A request that is still being written.
+/// A request that is not signed yet.
 #[derive(Clone)]
 pub(crate) struct Draft {
     origin: String,
     method: String,
     target: String,
     headers: Vec<(String, String)>,
-    place: Place,
+    location: ParameterLocation,
     protocol: Vec<(String, String)>,
     secrets: [String; 2],
     form: Option<String>,
@@ -60,7 +61,7 @@ pub(crate) struct Draft {
     shape: [&'static str; 3],
 }
 
-/// A request as it is sent; whatever is changed now was not signed.
+/// A signed request. The signature does not cover later changes.
 #[derive(Clone)]
 pub(crate) struct Sent {
     pub(crate) method: String,
@@ -70,7 +71,7 @@ pub(crate) struct Sent {
 }
 
 impl Draft {
-    /// A request of that application to a service that is known at `origin`, by HMAC-SHA1 in the header.
+    /// A request of that application to a service at `origin`, signed with HMAC-SHA1 in the header.
     pub(crate) fn new(origin: &str, method: &str, target: &str, application: &Pair) -> Draft {
         let protocol = [
             ("oauth_consumer_key", application.key.clone()),
@@ -84,7 +85,7 @@ impl Draft {
             method: method.to_owned(),
             target: target.to_owned(),
             headers: Vec::new(),
-            place: Place::Header,
+            location: ParameterLocation::Header,
             protocol: protocol.map(|(name, value)| (name.to_owned(), value)).into(),
             secrets: [application.secret.clone(), String::new()],
             form: None,
@@ -105,29 +106,29 @@ impl Draft {
         self
     }
 
-    pub(crate) fn how(self, method: &str) -> Draft {
+    pub(crate) fn signature_method(self, method: &str) -> Draft {
         self.set("oauth_signature_method", method)
     }
 
-    /// Signs by RSA-SHA1 with the private key in that file.
+    /// Signs with RSA-SHA1 and the private key in that file.
     pub(crate) fn rsa(mut self, key: &std::path::Path) -> Draft {
         self.rsa_key = Some(key.to_owned());
-        self.how("RSA-SHA1")
+        self.signature_method("RSA-SHA1")
     }
 
-    pub(crate) fn place(mut self, place: Place) -> Draft {
-        self.place = place;
+    pub(crate) fn location(mut self, location: ParameterLocation) -> Draft {
+        self.location = location;
         self
     }
 
-    /// A protocol parameter, in the place of the one that is there.
+    /// Sets a protocol parameter, replacing an existing one.
     pub(crate) fn set(mut self, name: &str, value: &str) -> Draft {
         self.protocol.retain(|(known, _)| known != name);
-        self.again(name, value)
+        self.add(name, value)
     }
 
-    /// A protocol parameter, beside the one that is there.
-    pub(crate) fn again(mut self, name: &str, value: &str) -> Draft {
+    /// Adds a protocol parameter beside an existing one.
+    pub(crate) fn add(mut self, name: &str, value: &str) -> Draft {
         self.protocol.push((name.to_owned(), value.to_owned()));
         self
     }
@@ -138,7 +139,7 @@ impl Draft {
         self
     }
 
-    /// So many seconds from now.
+    /// Sets the timestamp to that many seconds from now.
     pub(crate) fn seconds_away(self, seconds: i64) -> Draft {
         let then = now().checked_add_signed(seconds).unwrap();
         self.set("oauth_timestamp", &then.to_string())
@@ -150,13 +151,13 @@ impl Draft {
         self
     }
 
-    /// A form as the body; it is signed.
+    /// Sets a form as the body; it is signed.
     pub(crate) fn form(mut self, form: &str) -> Draft {
         self.form = Some(form.to_owned());
         self
     }
 
-    /// Any other body; it is not signed.
+    /// Sets any other body; it is not signed.
     pub(crate) fn body(mut self, media_type: &str, body: &[u8]) -> Draft {
         self.other_body = body.to_vec();
         self.header("Content-Type", media_type)
@@ -172,13 +173,13 @@ impl Draft {
         self
     }
 
-    /// How the header is written: scheme and realm, each with what follows it, and what stands between two.
+    /// The syntax of the header: scheme and realm, each with its trailing characters, and the separator.
     pub(crate) fn shape(mut self, scheme: &'static str, realm: &'static str, between: &'static str) -> Draft {
         self.shape = [scheme, realm, between];
         self
     }
 
-    /// What is signed: RFC 5849, section 3.4.1.
+    /// The signature base string: RFC 5849, section 3.4.1.
     fn base_string(&self) -> String {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
         let mut pairs = decoded(query);
@@ -219,16 +220,16 @@ impl Draft {
                 .collect::<Vec<_>>()
                 .join(between)
         };
-        match self.place {
-            Place::Header => {
+        match self.location {
+            ParameterLocation::Header => {
                 let [scheme, realm, between] = self.shape;
                 let value = format!("{scheme}{realm}{}", written("\"", between));
                 self = self.header("Authorization", &value);
             }
-            Place::Query => self = self.clone().query(&written("", "&")),
-            Place::Form => {
-                let own = self.form.take().map(|form| format!("{form}&")).unwrap_or_default();
-                self.form = Some(format!("{own}{}", written("", "&")));
+            ParameterLocation::Query => self = self.clone().query(&written("", "&")),
+            ParameterLocation::Form => {
+                let prefix = self.form.take().map(|form| format!("{form}&")).unwrap_or_default();
+                self.form = Some(format!("{prefix}{}", written("", "&")));
             }
         }
         if self.form.is_some() && !self.headers.iter().any(|(name, _)| name == "Content-Type") {
@@ -249,7 +250,7 @@ impl Sent {
         client.send(&self.method, &self.target, &headers, &self.body)
     }
 
-    /// The value of a header that it has.
+    /// The value of an existing header.
     pub(crate) fn header(&mut self, name: &str) -> &mut String {
         &mut self.headers.iter_mut().find(|(known, _)| known == name).unwrap().1
     }
@@ -259,14 +260,14 @@ pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// Never the same twice.
+/// Unique within the process.
 pub(crate) fn nonce() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
     format!("{nanos:x}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// By another program: the library that the service is built with verifies RSA-SHA1 and does not sign by it.
+/// Signs with the openssl program: the library of the service verifies RSA-SHA1 but cannot sign with it.
 fn by_openssl(key: &std::path::Path, text: &str) -> String {
     let mut signing = Command::new("openssl")
         .args(["dgst", "-sha1", "-sign"])
@@ -277,6 +278,6 @@ fn by_openssl(key: &std::path::Path, text: &str) -> String {
         .unwrap();
     signing.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let signed = signing.wait_with_output().unwrap();
-    assert!(signed.status.success(), "openssl did not sign");
+    assert!(signed.status.success(), "openssl failed to sign");
     BASE64_STANDARD.encode(signed.stdout)
 }

@@ -1,8 +1,8 @@
-//! Documents as other people's parser sees them, in the form that our decoder gives.
+//! Documents as an independent parser sees them, in the form of our decoder.
 
 use infoset::{Element, Limits, Node, OwnedName, TreeBuilder, decode};
 
-/// What an independent parser makes of XML text, without what means nothing: prefixes, declarations, the order of
+/// The tree of XML text by an independent parser, without insignificant parts: prefixes, declarations, the order of
 /// attributes.
 pub(crate) fn of_xml(xml: &[u8]) -> Element {
     let xml = std::str::from_utf8(xml).unwrap();
@@ -10,7 +10,7 @@ pub(crate) fn of_xml(xml: &[u8]) -> Element {
     plain(of_node(document.root_element()))
 }
 
-/// What our decoder makes of Fast Infoset, in the same form.
+/// The tree of a Fast Infoset document by our decoder, in the same form.
 pub(crate) fn of_fast_infoset(octets: &[u8]) -> Element {
     let mut builder = TreeBuilder::new();
     decode(octets, &Limits::default(), &mut builder).unwrap_or_else(|error| panic!("{error}: {octets:02x?}"));

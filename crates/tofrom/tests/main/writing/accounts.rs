@@ -1,6 +1,6 @@
 //! Accounts over HTTP.
 
-use super::stage::{JSON, activity, becomes, fresh, item, refusal, stage};
+use super::fixture::{JSON, activity, becomes, fixture, fresh, item, refusal};
 use serde_json::{Value, json};
 
 fn address(name: &str) -> String {
@@ -8,31 +8,31 @@ fn address(name: &str) -> String {
 }
 
 #[test]
-fn an_operator_makes_and_changes_it_and_it_changes_itself() {
-    let (stage, name) = (stage(), fresh("made"));
+fn operators_create_accounts_and_accounts_change_themselves() {
+    let (fixture, name) = (fixture(), fresh("made"));
     let named = json!({ "GivenName": "Ann", "FamilyName": "Å <b>", "Public": true, "Operator": true });
-    let made = stage.send("PUT", &address(&name), "ops", &named);
-    let there = format!("{}{}", stage.demo.client.base, address(&name));
-    assert_eq!((made.status, made.header("location")), (201, Some(there.as_str())));
-    assert_eq!(stage.send("PUT", &address(&name), "ops", &named).status, 200);
-    let key = stage.new_key(&name, "write");
-    let show = || stage.by_key("GET", &address(&name), &key, JSON, &[]).json()["User"].clone();
+    let made = fixture.send("PUT", &address(&name), "ops", &named);
+    let location = format!("{}{}", fixture.demo.client.base, address(&name));
+    assert_eq!((made.status, made.header("location")), (201, Some(location.as_str())));
+    assert_eq!(fixture.send("PUT", &address(&name), "ops", &named).status, 200);
+    let key = fixture.new_key(&name, "write");
+    let show = || fixture.by_key("GET", &address(&name), &key, JSON, &[]).json()["User"].clone();
     let shown = show();
     assert_eq!((&shown["UserIdentifier"], &shown["GivenName"]), (&json!(name), &json!("Ann")));
     assert_eq!((&shown["FamilyName"], &shown["Public"]), (&json!("Å <b>"), &json!("true")));
 
     let change =
-        |body: &Value| stage.by_key("PUT", &address(&name), &key, JSON, body.to_string().as_bytes()).status;
+        |body: &Value| fixture.by_key("PUT", &address(&name), &key, JSON, body.to_string().as_bytes()).status;
     assert_eq!(change(&json!({ "FamilyName": "" })), 200);
     let shown = show();
     assert_eq!((&shown["GivenName"], &shown["FamilyName"]), (&json!("Ann"), &Value::Null));
-    assert_eq!(change(&json!({ "User": shown })), 200, "what is shown can be put back");
+    assert_eq!(change(&json!({ "User": shown })), 200, "the shown profile can be put back");
     assert_eq!(change(&json!({ "Public": "perhaps" })), 422);
-    assert_eq!(stage.ask("GET", &address(&name), "bob").status, 200);
+    assert_eq!(fixture.request("GET", &address(&name), "bob").status, 200);
     assert_eq!(change(&json!({ "Public": false })), 200);
-    assert_eq!(stage.ask("GET", &address(&name), "bob").status, 404, "it is private now");
+    assert_eq!(fixture.request("GET", &address(&name), "bob").status, 404, "the account is private now");
     assert_eq!(
-        stage.by_key("GET", "/200909/activity/alice/from", &key, JSON, &[]).status,
+        fixture.by_key("GET", "/200909/activity/alice/from", &key, JSON, &[]).status,
         404,
         "no operator"
     );
@@ -40,63 +40,63 @@ fn an_operator_makes_and_changes_it_and_it_changes_itself() {
 
 #[test]
 fn representations() {
-    let stage = stage();
+    let fixture = fixture();
     for kind in ["application/xml", "application/json", "application/fastinfoset"] {
-        let headers = [("ServicePSK", stage.demo.key("carol")), ("Accept", kind)];
-        let shown = stage.demo.client.get(&address("carol"), &headers);
+        let headers = [("ServicePSK", fixture.demo.key("carol")), ("Accept", kind)];
+        let shown = fixture.demo.client.get(&address("carol"), &headers);
         assert_eq!((shown.status, shown.header("content-type")), (200, Some(kind)));
-        let put = stage.by_key("PUT", &address("carol"), stage.demo.key("carol"), kind, &shown.body);
+        let put = fixture.by_key("PUT", &address("carol"), fixture.demo.key("carol"), kind, &shown.body);
         assert_eq!(put.status, 200, "{kind}: {}", put.text());
     }
-    let headers = [("ServicePSK", stage.demo.key("carol")), ("Accept", "application/atom+xml")];
-    assert_eq!(stage.demo.client.get(&address("carol"), &headers).status, 406);
+    let headers = [("ServicePSK", fixture.demo.key("carol")), ("Accept", "application/atom+xml")];
+    assert_eq!(fixture.demo.client.get(&address("carol"), &headers).status, 406);
     assert_eq!(
-        stage.by_key("PUT", &address("carol"), stage.demo.key("carol"), "text/plain", b"x").status,
+        fixture.by_key("PUT", &address("carol"), fixture.demo.key("carol"), "text/plain", b"x").status,
         415
     );
-    let shown = stage.ask("GET", &format!("{}?format=xml", address("carol")), "bob");
+    let shown = fixture.request("GET", &format!("{}?format=xml", address("carol")), "bob");
     assert!(shown.text().contains("<User><UserIdentifier>carol</UserIdentifier>"), "{}", shown.text());
 }
 
 #[test]
-fn who_may() {
-    let stage = stage();
-    let (hidden, _) = stage.new_account("hidden", false);
+fn only_operators_and_the_account_itself_may_change_an_account() {
+    let fixture = fixture();
+    let (hidden, _) = fixture.new_account("hidden", false);
     for (name, status) in [("carol", 403), (hidden.as_str(), 404), ("nobody-at-all", 404), ("-x", 404)] {
-        let answer = stage.send("PUT", &address(name), "bob", &json!({ "GivenName": "X" }));
+        let answer = fixture.send("PUT", &address(name), "bob", &json!({ "GivenName": "X" }));
         assert_eq!(refusal(&answer, "type").0, status, "{name}");
-        assert_eq!(stage.ask("DELETE", &address(name), "bob").status, status, "{name}");
+        assert_eq!(fixture.request("DELETE", &address(name), "bob").status, status, "{name}");
     }
-    assert_eq!(stage.ask("GET", &address(&hidden), "bob").status, 404);
-    assert_eq!(stage.ask("GET", &address(&hidden), "ops").status, 200);
-    assert_eq!(stage.send("PUT", &address("-x"), "ops", &json!({})).status, 404, "that can't be a name");
+    assert_eq!(fixture.request("GET", &address(&hidden), "bob").status, 404);
+    assert_eq!(fixture.request("GET", &address(&hidden), "ops").status, 200);
+    assert_eq!(fixture.send("PUT", &address("-x"), "ops", &json!({})).status, 404, "not a valid name");
 }
 
 #[test]
-fn removed_it_leaves_nothing_behind_but_its_name() {
-    let (stage, service) = (stage(), fresh("removed"));
-    let (name, key) = stage.new_account("gone", true);
+fn a_removed_account_leaves_only_its_reserved_name() {
+    let (fixture, service) = (fixture(), fresh("removed"));
+    let (name, key) = fixture.new_account("gone", true);
     let edge = |one: &str, other: &str| format!("{}/following/{other}", address(one));
-    assert_eq!(stage.ask("PUT", &edge(&name, "bob"), "ops").status, 204);
-    assert_eq!(stage.ask("PUT", &edge("alice", &name), "ops").status, 204);
+    assert_eq!(fixture.request("PUT", &edge(&name, "bob"), "ops").status, 204);
+    assert_eq!(fixture.request("PUT", &edge("alice", &name), "ops").status, 204);
     let put =
-        stage.by_key("PUT", &item(&name, &service, "1"), &key, JSON, activity("x").to_string().as_bytes());
+        fixture.by_key("PUT", &item(&name, &service, "1"), &key, JSON, activity("x").to_string().as_bytes());
     assert_eq!(put.status, 201);
-    becomes(vec!["x".to_owned()], || stage.titles("alice", "alice", "to", &service));
+    becomes(vec!["x".to_owned()], || fixture.titles("alice", "alice", "to", &service));
 
-    assert_eq!(stage.by_key("DELETE", &address(&name), &key, JSON, &[]).status, 204);
-    assert_eq!(stage.by_key("GET", "/200909/whoami", &key, JSON, &[]).status, 401, "at once");
-    assert_eq!(stage.titles("alice", "alice", "to", &service), [""; 0], "at once");
+    assert_eq!(fixture.by_key("DELETE", &address(&name), &key, JSON, &[]).status, 204);
+    assert_eq!(fixture.by_key("GET", "/200909/whoami", &key, JSON, &[]).status, 401, "immediately");
+    assert_eq!(fixture.titles("alice", "alice", "to", &service), [""; 0], "immediately");
     for who in ["bob", "ops"] {
-        assert_eq!(stage.ask("GET", &address(&name), who).status, 404);
-        assert_eq!(stage.ask("GET", &format!("/200909/activity/{name}/from"), who).status, 404);
+        assert_eq!(fixture.request("GET", &address(&name), who).status, 404);
+        assert_eq!(fixture.request("GET", &format!("/200909/activity/{name}/from"), who).status, 404);
     }
     for (owner, list) in [("bob", "followers"), ("alice", "following")] {
-        let listed = stage.ask("GET", &format!("{}/{list}?count=200", address(owner)), owner);
+        let listed = fixture.request("GET", &format!("{}/{list}?count=200", address(owner)), owner);
         assert!(!listed.text().contains(&format!("\"{name}\"")), "{}", listed.text());
     }
-    let again = stage.send("PUT", &address(&name), "ops", &json!({}));
-    assert_eq!(refusal(&again, "type").0, 410, "a name is not given again");
-    assert_eq!(stage.ask("DELETE", &address(&name), "ops").status, 404);
-    assert_eq!(stage.send("PUT", &item(&name, &service, "2"), "ops", &activity("x")).status, 404);
+    let recreated = fixture.send("PUT", &address(&name), "ops", &json!({}));
+    assert_eq!(refusal(&recreated, "type").0, 410, "a name cannot be reused");
+    assert_eq!(fixture.request("DELETE", &address(&name), "ops").status, 404);
+    assert_eq!(fixture.send("PUT", &item(&name, &service, "2"), "ops", &activity("x")).status, 404);
 }

@@ -1,7 +1,7 @@
-//! Many at once.
+//! Batches.
 
 use super::super::support::client::Answer;
-use super::stage::{JSON, NDJSON, activity, becomes, fresh, refusal, stage, with};
+use super::fixture::{JSON, NDJSON, activity, becomes, fixture, fresh, refusal, with};
 use serde_json::{Value, json};
 
 fn line(service: &str, id: &str) -> String {
@@ -10,7 +10,7 @@ fn line(service: &str, id: &str) -> String {
 
 fn post(user: &str, kind: &str, body: &str) -> Answer {
     let target = format!("/200909/activity/{user}/from");
-    stage().by_key("POST", &target, stage().demo.key(user), kind, body.as_bytes())
+    fixture().by_key("POST", &target, fixture().demo.key(user), kind, body.as_bytes())
 }
 
 fn lines(answer: &Answer) -> Vec<Value> {
@@ -23,8 +23,8 @@ fn statuses(answer: &Answer) -> Vec<u64> {
 }
 
 #[test]
-fn a_line_for_each_in_its_order_and_a_bad_one_holds_nobody_back() {
-    let (stage, service) = (stage(), fresh("batch"));
+fn every_line_gets_its_own_result_in_order() {
+    let (fixture, service) = (fixture(), fresh("batch"));
     let untitled = with(
         json!({ "Category": "BookmarkShared", "Bookmark": { "Title": "t" } }),
         json!({ "SourceId": "u", "SourceService": { "Name": service } }),
@@ -42,29 +42,29 @@ fn a_line_for_each_in_its_order_and_a_bad_one_holds_nobody_back() {
         line(&service, "0"),
     ];
     let answer = post("alice", NDJSON, &body.join("\r\n"));
-    let told = lines(&answer);
+    let results = lines(&answer);
     assert_eq!(statuses(&answer), [201, 400, 422, 422, 413, 201, 200]);
-    assert_eq!((&told[2]["field"], &told[3]["field"]), (&json!("Title"), &json!("SourceId")));
-    assert!(told[1]["type"].as_str().unwrap().ends_with("/docs/problems/body"));
-    assert_eq!(told[0]["ActivityUrl"], told[6]["ActivityUrl"], "one address, one activity");
-    let shown = stage.demo.read("alice", "alice", "from", &format!("service={service}")).activities();
+    assert_eq!((&results[2]["field"], &results[3]["field"]), (&json!("Title"), &json!("SourceId")));
+    assert!(results[1]["type"].as_str().unwrap().ends_with("/docs/problems/body"));
+    assert_eq!(results[0]["ActivityUrl"], results[6]["ActivityUrl"], "the same address is the same activity");
+    let shown = fixture.demo.read("alice", "alice", "from", &format!("service={service}")).activities();
     let urls: Vec<&Value> = shown.iter().map(|one| &one["ActivityUrl"]).collect();
-    assert_eq!(urls, [&told[5]["ActivityUrl"], &told[0]["ActivityUrl"]], "in their order, newest first");
+    assert_eq!(urls, [&results[5]["ActivityUrl"], &results[0]["ActivityUrl"]], "in order, newest first");
     assert_eq!(statuses(&post("alice", NDJSON, &body.join("\n"))), [200, 400, 422, 422, 413, 200, 200]);
 }
 
 /// As many as a page may have, and forty more.
 #[test]
-fn a_page_is_as_large_as_asked_or_refused() {
-    let stage = stage();
-    let (name, key) = stage.new_account("many", false);
+fn a_page_has_the_requested_size_or_is_refused() {
+    let fixture = fixture();
+    let (name, key) = fixture.new_account("many", false);
     let target = format!("/200909/activity/{name}/from");
-    let read = |query: &str| stage.by_key("GET", &format!("{target}?{query}"), &key, JSON, &[]);
+    let read = |query: &str| fixture.by_key("GET", &format!("{target}?{query}"), &key, JSON, &[]);
     let updates = read("count=0").link("updates").unwrap();
     let updates = updates.split("cursor=").nth(1).unwrap().to_owned();
     let all: Vec<String> = (0..1_040).map(|number| line("Bulk", &number.to_string())).collect();
     for part in all.chunks(1_000) {
-        let answer = stage.by_key("POST", &target, &key, NDJSON, part.join("\n").as_bytes());
+        let answer = fixture.by_key("POST", &target, &key, NDJSON, part.join("\n").as_bytes());
         assert!(statuses(&answer).iter().all(|status| *status == 201));
     }
     let mut walked = Vec::new();
@@ -72,7 +72,7 @@ fn a_page_is_as_large_as_asked_or_refused() {
     loop {
         walked.extend(page.ids());
         let Some(next) = page.link("next") else { break };
-        page = stage.demo.client.follow(&next, &[("ServicePSK", &key), ("Accept", JSON)]);
+        page = fixture.demo.client.follow(&next, &[("ServicePSK", &key), ("Accept", JSON)]);
     }
     assert_eq!(walked.len(), 1_040);
     for count in [201, 999, 1_000] {
@@ -84,7 +84,7 @@ fn a_page_is_as_large_as_asked_or_refused() {
         let page = read(&format!("start=40&count={count}"));
         assert_eq!((page.ids().as_slice(), page.link("next")), (&walked[40..], None), "{count}");
         for query in ["start=39&", "", &format!("cursor={updates}&")] {
-            // What arrived is there for `updates` once it is delivered.
+            // Arrivals are in `updates` once they are delivered.
             becomes((400, "count".to_owned()), || {
                 let answer = read(&format!("{query}count={count}"));
                 if answer.status == 200 { (200, String::new()) } else { refusal(&answer, "parameter") }
@@ -96,63 +96,63 @@ fn a_page_is_as_large_as_asked_or_refused() {
     let page = read(&format!("cursor={updates}&count=1000"));
     assert_eq!((page.ids().len(), page.link("next").is_some()), (1_000, true));
     let next = page.link("next").unwrap();
-    let rest = stage.demo.client.follow(&next, &[("ServicePSK", &key), ("Accept", JSON)]);
+    let rest = fixture.demo.client.follow(&next, &[("ServicePSK", &key), ("Accept", JSON)]);
     let mut arrived = [page.ids(), rest.ids()].concat();
     arrived.reverse();
     assert_eq!(arrived, walked, "oldest first, each once");
 }
 
 #[test]
-fn a_later_line_builds_upon_an_earlier_one() {
-    let (stage, service) = (stage(), fresh("batch"));
+fn a_later_line_updates_an_earlier_one() {
+    let (fixture, service) = (fixture(), fresh("batch"));
     let bare = json!({
         "SourceId": "1", "SourceService": { "Name": service }, "Title": "two", "Bookmark": { "Title": "t" },
     });
     let answer = post("alice", NDJSON, &format!("{}\n{bare}\n", line(&service, "1")));
     assert_eq!(statuses(&answer), [201, 200]);
-    assert_eq!(stage.titles("alice", "alice", "from", &service), ["two"]);
+    assert_eq!(fixture.titles("alice", "alice", "from", &service), ["two"]);
 }
 
 #[test]
-fn a_thousand_and_no_more() {
-    let (stage, service) = (stage(), fresh("batch"));
+fn a_batch_has_at_most_1000_activities() {
+    let (fixture, service) = (fixture(), fresh("batch"));
     let all: Vec<String> = (0..1_001).map(|n| line(&service, &n.to_string())).collect();
     assert_eq!(refusal(&post("alice", NDJSON, &all.join("\n")), "type").0, 413);
-    assert_eq!(stage.titles("alice", "alice", "from", &service), [""; 0], "none was taken");
+    assert_eq!(fixture.titles("alice", "alice", "from", &service), [""; 0], "none was accepted");
     assert_eq!(statuses(&post("alice", NDJSON, &all[1..].join("\n"))), [201; 1_000]);
-    assert_eq!(stage.titles("alice", "alice", "from", &service).len(), 200);
-    assert_eq!(lines(&post("alice", NDJSON, "\n\n")), [Value::Null; 0], "none is no error");
+    assert_eq!(fixture.titles("alice", "alice", "from", &service).len(), 200);
+    assert_eq!(lines(&post("alice", NDJSON, "\n\n")), [Value::Null; 0], "an empty batch is no error");
 }
 
 #[test]
 fn an_atom_feed() {
-    let (stage, service) = (stage(), fresh("batch"));
-    stage.wrote("bob", &service, "1", &activity("one"));
-    stage.wrote("bob", &service, "2", &activity("two"));
+    let (fixture, service) = (fixture(), fresh("batch"));
+    fixture.wrote("bob", &service, "1", &activity("one"));
+    fixture.wrote("bob", &service, "2", &activity("two"));
     let target = format!("/200909/activity/bob/from?service={service}&format=atom");
-    let feed = stage.ask("GET", &target, "bob").text().to_owned();
+    let feed = fixture.request("GET", &target, "bob").text().to_owned();
     let broken = feed.replacen("<published>", "<published>not ", 1);
     assert_eq!(statuses(&post("alice", "application/atom+xml", &broken)), [422, 201]);
     assert_eq!(statuses(&post("alice", "application/atom+xml", &feed)), [201, 200]);
-    assert_eq!(stage.titles("alice", "alice", "from", &service).len(), 2);
+    assert_eq!(fixture.titles("alice", "alice", "from", &service).len(), 2);
     let (status, _) = refusal(&post("alice", "application/atom+xml", "<feed/>"), "detail");
     assert!(matches!(status, 400 | 422));
 }
 
 #[test]
 fn other_types_and_other_collections() {
-    let stage = stage();
+    let fixture = fixture();
     let (status, accepts) = refusal(&post("alice", JSON, "{}"), "accepts");
     assert_eq!((status, accepts.as_str()), (415, "application/x-ndjson, application/atom+xml"));
     let form = post("alice", "application/x-www-form-urlencoded", "count=3");
     assert_eq!(form.status, 415);
-    assert!(form.text().contains("-G"), "most likely a GET was meant");
+    assert!(form.text().contains("-G"), "the problem suggests a GET");
     for (collection, allow) in [("to", "GET, HEAD"), ("tofrom", "GET, HEAD"), ("from", "GET, HEAD, POST")] {
         let target = format!("/200909/activity/alice/{collection}");
-        let answer = stage.ask("PUT", &target, "alice");
+        let answer = fixture.request("PUT", &target, "alice");
         assert_eq!((answer.status, answer.header("allow")), (405, Some(allow)), "{collection}");
         if collection != "from" {
-            assert_eq!(stage.ask("POST", &target, "alice").status, 405);
+            assert_eq!(fixture.request("POST", &target, "alice").status, 405);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Changes of an account that were answered with success stay, whatever changes it at the same time.
+//! Acknowledged changes of an account are not lost to concurrent changes.
 
 use super::super::support::browser::Browser;
-use super::stage::{JSON, Stage, activity, becomes, fresh, item, stage, with};
+use super::fixture::{JSON, WriteFixture, activity, becomes, fixture, fresh, item, with};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -10,8 +10,8 @@ use std::time::Duration;
 const THREADS: usize = 4;
 const ROUNDS: usize = 4;
 
-/// Does `act` while several clients change the account's profile, before it and after it.
-fn under_updates(stage: &Stage, name: &str, key: &str, act: impl FnOnce()) {
+/// Calls `act` while several clients change the account's profile, before it and after it.
+fn under_updates(fixture: &WriteFixture, name: &str, key: &str, act: impl FnOnce()) {
     let (over, updates) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (over, updates) = (&over, &updates);
     let address = format!("/200909/user/{name}");
@@ -24,11 +24,11 @@ fn under_updates(stage: &Stage, name: &str, key: &str, act: impl FnOnce()) {
                         break;
                     }
                     let body = json!({ "FamilyName": format!("{number}-{turn}") }).to_string();
-                    match stage.by_key("PUT", address, key, JSON, body.as_bytes()).status {
+                    match fixture.by_key("PUT", address, key, JSON, body.as_bytes()).status {
                         200 => updates.fetch_add(1, Ordering::Relaxed),
                         // The account is disabled or removed by now.
                         401 | 404 => break,
-                        other => panic!("a profile update was answered {other}"),
+                        other => panic!("unexpected status of a profile update: {other}"),
                     };
                 }
             });
@@ -42,76 +42,78 @@ fn under_updates(stage: &Stage, name: &str, key: &str, act: impl FnOnce()) {
     });
 }
 
-fn listed(stage: &Stage, name: &str) -> Value {
-    let all = stage.run(&["account", "list", "--json"]);
+fn listed(fixture: &WriteFixture, name: &str) -> Value {
+    let all = fixture.run(&["account", "list", "--json"]);
     let accounts = all.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut accounts = accounts.flat_map(|one| one.as_array().cloned().unwrap_or_else(|| vec![one]));
     accounts.find(|account| account["name"] == name).unwrap_or_default()
 }
 
 #[test]
-fn a_disable_by_command_stays() {
-    let stage = stage();
+fn a_disable_by_command_is_not_lost() {
+    let fixture = fixture();
     for _ in 0..ROUNDS {
-        let (name, key) = stage.new_account("disabled", true);
-        under_updates(stage, &name, &key, || drop(stage.run(&["account", "set", &name, "--disabled"])));
-        assert_eq!(listed(stage, &name)["disabled"], true);
-        becomes(401, || stage.by_key("GET", "/200909/whoami", &key, JSON, &[]).status);
+        let (name, key) = fixture.new_account("disabled", true);
+        under_updates(fixture, &name, &key, || drop(fixture.run(&["account", "set", &name, "--disabled"])));
+        assert_eq!(listed(fixture, &name)["disabled"], true);
+        becomes(401, || fixture.by_key("GET", "/200909/whoami", &key, JSON, &[]).status);
     }
 }
 
 #[test]
-fn a_disable_on_the_operators_page_stays() {
-    let stage = stage();
-    let base = &stage.demo.client.base;
-    let mut operator = Browser::new(&stage.demo.client, base);
+fn a_disable_on_the_operator_page_is_not_lost() {
+    let fixture = fixture();
+    let base = &fixture.demo.client.base;
+    let mut operator = Browser::new(&fixture.demo.client, base);
     let form = operator.visit(&format!("{base}/sign-in")).form("username").unwrap();
-    operator.submit(&form, &[("username", "ops"), ("password", stage.demo.password("ops"))]);
+    operator.submit(&form, &[("username", "ops"), ("password", fixture.demo.password("ops"))]);
     for _ in 0..ROUNDS {
-        let (name, key) = stage.new_account("disabled", true);
+        let (name, key) = fixture.new_account("disabled", true);
         let page = operator.visit(&format!("{base}/operator/accounts?name={name}"));
         let disables = format!("/{name}/disable");
         let form = page.forms().into_iter().find(|form| form.action.ends_with(&disables)).unwrap();
-        under_updates(stage, &name, &key, || assert_eq!(operator.submit(&form, &[]).status(), 200));
-        assert_eq!(listed(stage, &name)["disabled"], true);
+        under_updates(fixture, &name, &key, || assert_eq!(operator.submit(&form, &[]).status(), 200));
+        assert_eq!(listed(fixture, &name)["disabled"], true);
     }
 }
 
 #[test]
-fn a_new_password_stays() {
-    let stage = stage();
+fn a_new_password_is_not_lost() {
+    let fixture = fixture();
     for round in 0..ROUNDS {
-        let (name, key) = stage.new_account("password", true);
+        let (name, key) = fixture.new_account("password", true);
         let password = format!("the right one of round {round}");
         let set = ["account", "set", &name, "--password-stdin"];
-        under_updates(stage, &name, &key, || drop(stage.tell(&set, &password)));
-        let basic = stage.demo.basic(&name, &password);
-        let asks = [("Authorization", basic.as_str())];
-        assert_eq!(stage.demo.client.get("/200909/whoami", &asks).status, 200, "round {round}");
+        under_updates(fixture, &name, &key, || drop(fixture.run_with_input(&set, &password)));
+        let basic = fixture.demo.basic(&name, &password);
+        let credentials = [("Authorization", basic.as_str())];
+        assert_eq!(fixture.demo.client.get("/200909/whoami", &credentials).status, 200, "round {round}");
     }
 }
 
 #[test]
-fn a_removal_stays() {
-    let stage = stage();
+fn a_removal_is_not_lost() {
+    let fixture = fixture();
     for _ in 0..ROUNDS {
-        let (name, key) = stage.new_account("removed", true);
+        let (name, key) = fixture.new_account("removed", true);
         let address = format!("/200909/user/{name}");
-        under_updates(stage, &name, &key, || assert_eq!(stage.ask("DELETE", &address, "ops").status, 204));
-        assert_eq!(listed(stage, &name), Value::Null);
-        assert_eq!(stage.ask("GET", &address, "ops").status, 404);
+        under_updates(fixture, &name, &key, || {
+            assert_eq!(fixture.request("DELETE", &address, "ops").status, 204)
+        });
+        assert_eq!(listed(fixture, &name), Value::Null);
+        assert_eq!(fixture.request("GET", &address, "ops").status, 404);
     }
 }
 
-/// An edge is a register: of a follow and an unfollow at the same time either may win. Both ends agree on which did, and
-/// the next change counts.
+/// An edge is a register: either of a concurrent follow and unfollow may win. Both ends agree on the winner, and the
+/// next change takes effect.
 #[test]
-fn an_edge_is_whole_after_a_race() {
-    let stage = stage();
-    let (name, key) = stage.new_account("follows", true);
+fn an_edge_is_consistent_after_a_race() {
+    let fixture = fixture();
+    let (name, key) = fixture.new_account("follows", true);
     let edge = format!("/200909/user/{name}/following/bob");
     let names = |address: &str| {
-        let page = stage.by_key("GET", address, stage.demo.key("ops"), JSON, &[]).json();
+        let page = fixture.by_key("GET", address, fixture.demo.key("ops"), JSON, &[]).json();
         let users = page["Users"]["User"].as_array().cloned().unwrap_or_default();
         users.iter().map(|user| user["UserIdentifier"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -121,42 +123,41 @@ fn an_edge_is_whole_after_a_race() {
         thread::scope(|scope| {
             for method in ["PUT", "DELETE", "PUT", "DELETE"] {
                 let (edge, key) = (&edge, &key);
-                scope.spawn(move || assert_eq!(stage.by_key(method, edge, key, JSON, &[]).status, 204));
+                scope.spawn(move || assert_eq!(fixture.by_key(method, edge, key, JSON, &[]).status, 204));
             }
         });
         assert_eq!(follows(), is_follower());
         for (method, expected) in [("PUT", true), ("DELETE", false)] {
-            assert_eq!(stage.by_key(method, &edge, &key, JSON, &[]).status, 204);
+            assert_eq!(fixture.by_key(method, &edge, &key, JSON, &[]).status, 204);
             assert_eq!((follows(), is_follower()), (expected, expected));
         }
     }
 }
 
-/// Atom cannot say likes, and leaves counts out: what it leaves out stays as it is stored, not as it was when the request
-/// arrived.
+/// Atom cannot express likes, and leaves counts out: they stay as stored, not as they were when the request arrived.
 #[test]
-fn counts_stay_under_concurrent_edits_in_atom() {
+fn counts_survive_concurrent_edits_in_atom() {
     const TURNS: usize = 30;
-    let (stage, service) = (stage(), fresh("counts"));
+    let (fixture, service) = (fixture(), fresh("counts"));
     let target = item("bob", &service, "1");
-    let key = stage.demo.key("bob");
-    stage.wrote("bob", &service, "1", &activity("first"));
+    let key = fixture.demo.key("bob");
+    fixture.wrote("bob", &service, "1", &activity("first"));
     let edit = |turn: usize| {
         let entry = format!(
             "<entry xmlns='http://www.w3.org/2005/Atom' xmlns:a='http://activitystrea.ms/spec/1.0/'>\
              <title>edit {turn}</title><category term='BookmarkShared'/><a:object><title>t</title>\
              <link rel='related' href='https://example.org/'/></a:object></entry>"
         );
-        assert_eq!(stage.by_key("PUT", &target, key, "application/atom+xml", entry.as_bytes()).status, 200);
+        assert_eq!(fixture.by_key("PUT", &target, key, "application/atom+xml", entry.as_bytes()).status, 200);
     };
     let count = |turn: usize| {
         let counted = json!({ "CommentCount": turn, "LikeCount": turn });
-        assert_eq!(stage.put("bob", &service, "1", &with(activity("counted"), counted)).status, 200);
+        assert_eq!(fixture.put("bob", &service, "1", &with(activity("counted"), counted)).status, 200);
     };
     thread::scope(|scope| {
         scope.spawn(|| (1..=TURNS).for_each(edit));
         scope.spawn(|| (1..=TURNS).for_each(count));
     });
-    let stored = stage.ask("GET", &target, "bob").json();
+    let stored = fixture.request("GET", &target, "bob").json();
     assert_eq!((&stored["CommentCount"], &stored["LikeCount"]), (&json!("30"), &json!("30")), "{stored}");
 }

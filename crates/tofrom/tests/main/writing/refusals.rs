@@ -1,11 +1,11 @@
-//! What is not taken, and what is said about it.
+//! Refused writes, and their problems.
 
-use super::stage::{JSON, activity, fresh, item, refusal, stage, with};
+use super::fixture::{JSON, activity, fixture, fresh, item, refusal, with};
 use serde_json::json;
 
 #[test]
-fn what_is_wrong_is_named() {
-    let (stage, service) = (stage(), fresh("refused"));
+fn refusals_name_the_wrong_field() {
+    let (fixture, service) = (fixture(), fresh("refused"));
     for (field, more) in [
         ("Title", json!({ "Title": "" })),
         ("Category", json!({ "Category": null })),
@@ -20,29 +20,30 @@ fn what_is_wrong_is_named() {
         ("LikeCount", json!({ "LikeCount": "9".repeat(30) })),
         ("Title", json!({ "Title": "a\u{0}b" })),
     ] {
-        let answer = stage.put("bob", &service, "1", &with(activity("x"), more));
+        let answer = fixture.put("bob", &service, "1", &with(activity("x"), more));
         assert_eq!(refusal(&answer, "field"), (422, field.to_owned()));
         assert!(answer.json()["detail"].as_str().unwrap().starts_with(field), "{}", answer.text());
     }
     for (id, field) in [("%FF", "SourceId"), ("%0A", "SourceId"), (&"a".repeat(513), "SourceId")] {
         let target = format!("/200909/activity/bob/from/{service}/{id}");
-        let answer = stage.send("PUT", &target, "bob", &activity("x"));
+        let answer = fixture.send("PUT", &target, "bob", &activity("x"));
         assert_eq!(refusal(&answer, "field"), (422, field.to_owned()));
-        assert_eq!(stage.ask("GET", &target, "bob").status, 404);
-        assert_eq!(stage.ask("DELETE", &target, "bob").status, 404);
+        assert_eq!(fixture.request("GET", &target, "bob").status, 404);
+        assert_eq!(fixture.request("DELETE", &target, "bob").status, 404);
     }
     let target = item("bob", "a%2Cb", "1");
-    let answer = stage.send("PUT", &target, "bob", &activity("x"));
+    let answer = fixture.send("PUT", &target, "bob", &activity("x"));
     assert_eq!(refusal(&answer, "field"), (422, "SourceService.Name".to_owned()));
-    assert_eq!(stage.titles("bob", "bob", "from", &service), [""; 0], "nothing was left behind");
+    assert_eq!(fixture.titles("bob", "bob", "from", &service), [""; 0], "refused writes store nothing");
 }
 
 #[test]
-fn a_body_is_what_its_type_says() {
-    let (stage, service) = (stage(), fresh("refused"));
+fn a_body_must_match_its_content_type() {
+    let (fixture, service) = (fixture(), fresh("refused"));
     let target = item("bob", &service, "1");
-    let put =
-        |kind: &str, body: &str| stage.by_key("PUT", &target, stage.demo.key("bob"), kind, body.as_bytes());
+    let put = |kind: &str, body: &str| {
+        fixture.by_key("PUT", &target, fixture.demo.key("bob"), kind, body.as_bytes())
+    };
     let good = activity("x").to_string();
     for (kind, body) in [
         (JSON, "{"),
@@ -55,8 +56,8 @@ fn a_body_is_what_its_type_says() {
         ("application/fastinfoset", &good),
     ] {
         let answer = if body.is_empty() {
-            let headers = [("ServicePSK", stage.demo.key("bob")), ("Content-Type", kind)];
-            stage.demo.client.send("PUT", &target, &headers, &[])
+            let headers = [("ServicePSK", fixture.demo.key("bob")), ("Content-Type", kind)];
+            fixture.demo.client.send("PUT", &target, &headers, &[])
         } else {
             put(kind, body)
         };
@@ -67,39 +68,39 @@ fn a_body_is_what_its_type_says() {
         let (status, accepts) = refusal(&put(kind, &good), "accepts");
         assert_eq!((status, accepts.matches("application/").count()), (415, 4), "{kind}: {accepts}");
     }
-    let untyped = stage.demo.client.send("PUT", &target, &[("ServicePSK", stage.demo.key("bob"))], b"{}");
+    let untyped = fixture.demo.client.send("PUT", &target, &[("ServicePSK", fixture.demo.key("bob"))], b"{}");
     assert_eq!(untyped.status, 415);
     let headers =
-        [("ServicePSK", stage.demo.key("bob")), ("Content-Type", JSON), ("Content-Encoding", "gzip")];
-    let coded = stage.demo.client.send("PUT", &target, &headers, good.as_bytes());
+        [("ServicePSK", fixture.demo.key("bob")), ("Content-Type", JSON), ("Content-Encoding", "gzip")];
+    let coded = fixture.demo.client.send("PUT", &target, &headers, good.as_bytes());
     assert_eq!((coded.status, coded.header("accept-encoding")), (415, Some("identity")));
     assert_eq!(put("application/json; charset=UTF-8", &good).status, 201);
 }
 
 #[test]
-fn who_is_refused_early_hears_it() {
-    let (stage, service) = (stage(), fresh("refused"));
+fn an_early_refusal_reaches_the_client() {
+    let (fixture, service) = (fixture(), fresh("refused"));
     let long = "x".repeat(60_000);
     for _ in 0..10 {
         let target = item("carol", &service, "1");
-        let answer = stage.by_key("PUT", &target, stage.demo.key("bob"), JSON, long.as_bytes());
+        let answer = fixture.by_key("PUT", &target, fixture.demo.key("bob"), JSON, long.as_bytes());
         assert_eq!(refusal(&answer, "reason"), (403, "not-yours".to_owned()));
     }
 }
 
 #[test]
-fn sizes() {
-    let (stage, service) = (stage(), fresh("refused"));
+fn too_large_bodies_are_refused() {
+    let (fixture, service) = (fixture(), fresh("refused"));
     let text = activity("x").to_string();
     let padded = |length: usize| format!("{text}{}", " ".repeat(length - text.len()));
     let put = |id: &str, length: usize| {
         let body = padded(length);
-        stage.by_key("PUT", &item("bob", &service, id), stage.demo.key("bob"), JSON, body.as_bytes())
+        fixture.by_key("PUT", &item("bob", &service, id), fixture.demo.key("bob"), JSON, body.as_bytes())
     };
     assert_eq!(put("fits", 64 * 1024).status, 201);
     let large = put("large", 64 * 1024 + 1);
     assert_eq!(refusal(&large, "detail"), (413, "The body is larger than 64 KiB.".to_owned()));
-    // Without a length beforehand it is noticed on the way.
+    // Without a declared length the limit applies while reading.
     let mut chunked = b"10001\r\n".to_vec();
     chunked.extend(padded(0x1_0001).into_bytes());
     chunked.extend(b"\r\n0\r\n\r\n");
@@ -107,13 +108,13 @@ fn sizes() {
         "PUT {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nServicePSK: {}\r\nContent-Type: {JSON}\r\n\
          Transfer-Encoding: chunked\r\n\r\n",
         item("bob", &service, "chunked"),
-        stage.demo.key("bob")
+        fixture.demo.key("bob")
     );
     use std::io::Write;
-    let mut stream = stage.demo.client.connect();
+    let mut stream = fixture.demo.client.connect();
     stream.write_all(lines.as_bytes()).unwrap();
     stream.write_all(&chunked).unwrap();
     stream.flush().unwrap();
     assert_eq!(super::super::support::client::read_answer(stream, false).status, 413);
-    assert_eq!(stage.titles("bob", "bob", "from", &service), ["x"]);
+    assert_eq!(fixture.titles("bob", "bob", "from", &service), ["x"]);
 }

@@ -1,59 +1,59 @@
-//! Somebody begins something and has another finish it: the hole of OAuth 1.0, and that of sessions.
+//! One party starts a flow and another finishes it: the hole of OAuth 1.0, and session fixation.
 
 use super::super::answers::refused;
 use super::super::application::{issued, parameter};
-use super::super::service::{authorize, consent, password_of, stage};
+use super::super::service::{authorize, consent, fixture, password_of};
 
 #[test]
-fn who_began_it_gets_nothing_without_the_verifier_of_who_allowed_it() {
-    let (stage, client) = (stage(), &stage().service.client);
-    // The attacker uses the application, and sends the link to the person.
-    let temporary = stage.app.asked();
-    let mut person = stage.service.browser();
+fn a_flow_needs_the_verifier_of_the_account_that_consented() {
+    let (fixture, client) = (fixture(), &fixture().service.client);
+    // The attacker starts the flow and sends the link to the victim.
+    let temporary = fixture.app.temporary_credentials();
+    let mut person = fixture.service.browser();
     let (_, form) = consent(&mut person, "alice", &temporary);
-    let verifier = stage.app.verifier(&person.submit(&form, &[("decision", "allow")]));
-    // Whatever the attacker knows of it opens nothing.
+    let verifier = fixture.app.verifier(&person.submit(&form, &[("decision", "allow")]));
+    // Nothing that the attacker knows works as a verifier.
     for guess in [temporary.key.as_str(), &temporary.secret, "guess", "null", "0"] {
-        let answer = stage.app.exchange(&temporary, guess).send(client);
+        let answer = fixture.app.exchange(&temporary, guess).send(client);
         refused(&answer, 401, "verifier-invalid", "verifier_invalid");
     }
-    let old_style = stage.app.exchange(&temporary, "").without("oauth_verifier").send(client);
+    let old_style = fixture.app.exchange(&temporary, "").without("oauth_verifier").send(client);
     refused(&old_style, 400, "malformed", "parameter_absent");
-    refused(&stage.app.whoami(&temporary).send(client), 401, "token-rejected", "token_rejected");
-    let page = stage.service.browser().visit(&authorize(&temporary));
-    assert!(!page.html().contains(&verifier), "the page is not shown again");
-    issued(&stage.app.exchange(&temporary, &verifier).send(client));
+    refused(&fixture.app.whoami(&temporary).send(client), 401, "token-rejected", "token_rejected");
+    let page = fixture.service.browser().visit(&authorize(&temporary));
+    assert!(!page.html().contains(&verifier), "the page with the verifier is shown once");
+    issued(&fixture.app.exchange(&temporary, &verifier).send(client));
 }
 
 #[test]
-fn a_callback_that_comes_to_the_page_is_ignored() {
-    let stage = stage();
-    let mut person = stage.service.signed_in("alice", &stage.app);
+fn a_callback_parameter_of_the_page_is_ignored() {
+    let fixture = fixture();
+    let mut person = fixture.service.signed_in("alice", &fixture.app);
     let evil = "http%3A%2F%2F127.0.0.1%3A6666%2Fevil";
     for decision in ["allow", "deny"] {
-        let temporary = stage.app.asked();
+        let temporary = fixture.app.temporary_credentials();
         let page = person.visit(&format!("{}&oauth_callback={evil}", authorize(&temporary)));
         let form = page.form("decision").unwrap();
         assert_eq!(form.field("oauth_callback"), None);
         let page =
             person.submit(&form, &[("decision", decision), ("oauth_callback", "http://127.0.0.1:6666/evil")]);
-        let to = page.leads_to().unwrap();
-        assert!(to.starts_with(&format!("{}?oauth_token=", stage.app.callback)), "{to}");
+        let to = page.redirect_target().unwrap();
+        assert!(to.starts_with(&format!("{}?oauth_token=", fixture.app.callback)), "{to}");
         assert!(!to.contains("evil"), "{to}");
     }
 }
 
 #[test]
-fn a_cookie_from_before_the_sign_in_counts_for_nothing_after_it() {
-    let stage = stage();
-    let temporary = stage.app.asked();
-    // One that the attacker made up, and one that is the attacker's own session.
-    let attacker = stage.service.signed_in("bob", &stage.app);
+fn a_cookie_from_before_sign_in_is_invalid_after_it() {
+    let fixture = fixture();
+    let temporary = fixture.app.temporary_credentials();
+    // A cookie that the attacker made up, and one of the attacker's own session.
+    let attacker = fixture.service.signed_in("bob", &fixture.app);
     for planted in ["__Host-session=planted-by-somebody".to_owned(), attacker.cookie.clone().unwrap()] {
-        let mut person = stage.service.browser();
+        let mut person = fixture.service.browser();
         person.cookie = Some(planted.clone());
         let page = person.visit(&authorize(&temporary));
-        // In the attacker's session the person sees whose it is, and signs in as oneself.
+        // In the attacker's session the victim sees the attacker's name and switches accounts.
         let page = match page.form("switch") {
             Some(form) => {
                 assert!(page.text().contains("Signed in as bob"));
@@ -64,20 +64,23 @@ fn a_cookie_from_before_the_sign_in_counts_for_nothing_after_it() {
         let form = page.form("password").unwrap();
         let page = person.submit(&form, &[("username", "alice"), ("password", &password_of("alice"))]);
         assert!(page.text().contains("Signed in as alice"), "{}", page.text());
-        assert_ne!(person.cookie.as_ref(), Some(&planted), "the session is a new one");
-        let mut attacker = stage.service.browser();
+        assert_ne!(person.cookie.as_ref(), Some(&planted), "the session is new");
+        let mut attacker = fixture.service.browser();
         attacker.cookie = Some(planted);
-        assert!(attacker.visit(&authorize(&temporary)).form("password").is_some(), "the planted one is dead");
+        assert!(
+            attacker.visit(&authorize(&temporary)).form("password").is_some(),
+            "the planted session has ended"
+        );
     }
 }
 
-/// Signing in straight over a session that is still there: no `switch` before it.
+/// Signing in over an existing session, without `switch` before it.
 #[test]
-fn signing_in_ends_the_session_that_the_browser_had() {
-    let stage = stage();
-    let temporary = stage.app.asked();
-    let form = stage.service.browser().visit(&authorize(&temporary)).form("password").unwrap();
-    let mut person = stage.service.signed_in("bob", &stage.app);
+fn signing_in_ends_the_previous_session() {
+    let fixture = fixture();
+    let temporary = fixture.app.temporary_credentials();
+    let form = fixture.service.browser().visit(&authorize(&temporary)).form("password").unwrap();
+    let mut person = fixture.service.signed_in("bob", &fixture.app);
     let before = person.clone();
     let page = person.submit(&form, &[("username", "alice"), ("password", &password_of("alice"))]);
     assert!(page.text().contains("Signed in as alice"));
@@ -85,10 +88,10 @@ fn signing_in_ends_the_session_that_the_browser_had() {
     assert_ne!(before.cookie, person.cookie);
 
     // A wrong password changes nothing.
-    let kept = person.cookie.clone();
+    let cookie_before = person.cookie.clone();
     person.submit(&form, &[("username", "alice"), ("password", "wrong")]);
-    assert_eq!(person.cookie, kept);
+    assert_eq!(person.cookie, cookie_before);
     let (_, form) = consent(&mut person, "alice", &temporary);
     let to = person.submit(&form, &[("decision", "deny")]);
-    assert!(parameter(to.leads_to().unwrap(), "oauth_problem").is_some());
+    assert!(parameter(to.redirect_target().unwrap(), "oauth_problem").is_some());
 }

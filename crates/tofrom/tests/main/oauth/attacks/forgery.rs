@@ -1,54 +1,54 @@
-//! Another site sends our forms from a person's browser, or frames them.
+//! Another site sends our forms from a victim's browser, or frames them.
 
 use super::super::super::support::browser::{Browser, Form, Page};
 use super::super::super::support::signer::Pair;
 use super::super::answers::refused;
-use super::super::service::{authorize, consent, password_of, stage};
+use super::super::service::{authorize, consent, fixture, password_of};
 
-/// What was sent did nothing, and the person's own yes still counts.
-fn decided_nothing(page: &Page, person: &mut Browser, form: &Form, temporary: &Pair) {
-    let stage = stage();
-    assert_eq!((page.status(), page.leads_to()), (403, None), "{}", page.text());
-    let answer = stage.app.exchange(temporary, "guess").send(&stage.service.client);
+/// The form had no effect, and the victim can still consent.
+fn assert_undecided(page: &Page, person: &mut Browser, form: &Form, temporary: &Pair) {
+    let fixture = fixture();
+    assert_eq!((page.status(), page.redirect_target()), (403, None), "{}", page.text());
+    let answer = fixture.app.exchange(temporary, "guess").send(&fixture.service.client);
     refused(&answer, 401, "verifier-invalid", "verifier_invalid");
-    stage.app.verifier(&person.submit(form, &[("decision", "allow")]));
+    fixture.app.verifier(&person.submit(form, &[("decision", "allow")]));
 }
 
 #[test]
-fn consent_needs_the_field_of_this_session_and_this_question() {
-    let stage = stage();
-    let mut person = stage.service.signed_in("alice", &stage.app);
-    let mut attacker = stage.service.signed_in("bob", &stage.app);
-    let mut other_browser = stage.service.signed_in("alice", &stage.app);
+fn consent_needs_the_csrf_field_of_this_session_and_request() {
+    let fixture = fixture();
+    let mut person = fixture.service.signed_in("alice", &fixture.app);
+    let mut attacker = fixture.service.signed_in("bob", &fixture.app);
+    let mut other_browser = fixture.service.signed_in("alice", &fixture.app);
     for attempt in 0..6 {
-        let temporary = stage.app.asked();
+        let temporary = fixture.app.temporary_credentials();
         let (page, form) = consent(&mut person, "alice", &temporary);
         let field = |form: &Form| form.field("csrf").unwrap().to_owned();
-        let own = field(&form);
+        let right = field(&form);
         let forged = match attempt {
             0 => String::new(),
             1 => field(&consent(&mut attacker, "bob", &temporary).1),
             2 => field(&consent(&mut other_browser, "alice", &temporary).1),
-            3 => field(&consent(&mut person, "alice", &stage.app.asked()).1),
-            4 => own[..own.len() - 1].to_owned(),
-            _ => format!("{own}="),
+            3 => field(&consent(&mut person, "alice", &fixture.app.temporary_credentials()).1),
+            4 => right[..right.len() - 1].to_owned(),
+            _ => format!("{right}="),
         };
-        assert_ne!(forged, own);
-        assert_eq!(page.form("switch").unwrap().field("csrf"), Some(own.as_str()));
+        assert_ne!(forged, right);
+        assert_eq!(page.form("switch").unwrap().field("csrf"), Some(right.as_str()));
         let without =
             Form { fields: vec![("oauth_token".to_owned(), temporary.key.clone())], ..form.clone() };
         let page = match attempt {
             0 => person.submit(&without, &[("decision", "allow")]),
             _ => person.submit(&form, &[("decision", "allow"), ("csrf", &forged)]),
         };
-        decided_nothing(&page, &mut person, &form, &temporary);
+        assert_undecided(&page, &mut person, &form, &temporary);
     }
 }
 
 #[test]
-fn a_decision_from_another_site_is_not_even_looked_at() {
-    let stage = stage();
-    let mut person = stage.service.signed_in("alice", &stage.app);
+fn a_decision_from_another_site_is_refused() {
+    let fixture = fixture();
+    let mut person = fixture.service.signed_in("alice", &fixture.app);
     for says in [
         &[("Origin", "https://evil.example")][..],
         &[("Origin", "null")],
@@ -62,77 +62,78 @@ fn a_decision_from_another_site_is_not_even_looked_at() {
         &[("Origin", "https://feeds.example"), ("Sec-Fetch-Site", "cross-site")],
         &[("Origin", "https://evil.example"), ("Sec-Fetch-Site", "same-origin")],
     ] {
-        let temporary = stage.app.asked();
+        let temporary = fixture.app.temporary_credentials();
         let (_, form) = consent(&mut person, "alice", &temporary);
         let mut forged = person.clone();
-        forged.says = says.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        // With the right field, so that nothing else can be what refuses it.
+        forged.origin_headers = says.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        // With the right field, so that only the origin can be the reason for the refusal.
         let page = forged.submit(&form, &[("decision", "allow")]);
         assert_eq!(page.status(), 403, "{says:?}");
-        decided_nothing(&page, &mut person, &form, &temporary);
+        assert_undecided(&page, &mut person, &form, &temporary);
     }
-    // What says nothing is an old browser; there the field decides alone.
-    let (_, form) = consent(&mut person, "alice", &stage.app.asked());
-    person.says.clear();
-    stage.app.verifier(&person.submit(&form, &[("decision", "allow")]));
+    // Old browsers send no origin headers; there only the field protects.
+    let (_, form) = consent(&mut person, "alice", &fixture.app.temporary_credentials());
+    person.origin_headers.clear();
+    fixture.app.verifier(&person.submit(&form, &[("decision", "allow")]));
 }
 
 #[test]
-fn nobody_is_signed_in_or_out_by_another_site() {
-    let stage = stage();
-    let temporary = stage.app.asked();
-    let mut person = stage.service.signed_in("alice", &stage.app);
+fn another_site_cannot_sign_in_or_out() {
+    let fixture = fixture();
+    let temporary = fixture.app.temporary_credentials();
+    let mut person = fixture.service.signed_in("alice", &fixture.app);
     let (page, _) = consent(&mut person, "alice", &temporary);
     let switch = page.form("switch").unwrap();
-    let sign_in = stage.service.browser().visit(&authorize(&temporary)).form("password").unwrap();
+    let sign_in = fixture.service.browser().visit(&authorize(&temporary)).form("password").unwrap();
     for (name, value) in
         [("Origin", "https://evil.example"), ("Origin", "null"), ("Sec-Fetch-Site", "cross-site")]
     {
         let mut forged = person.clone();
-        forged.says = vec![(name, value.to_owned())];
-        // The attacker's own name and password, so that the person would act in the attacker's account.
+        forged.origin_headers = vec![(name, value.to_owned())];
+        // The attacker's own name and password, so that the victim would act in the attacker's account.
         let page = forged.submit(&sign_in, &[("username", "bob"), ("password", &password_of("bob"))]);
         assert_eq!((page.status(), page.set_cookies.len()), (403, 0), "{name} {value}");
         let page = forged.submit(&switch, &[("switch", "1")]);
         assert_eq!((page.status(), page.set_cookies.len()), (403, 0), "{name} {value}");
     }
     let page = person.submit(&switch, &[("switch", "1"), ("csrf", "")]);
-    assert_eq!((page.status(), page.set_cookies.len()), (403, 0), "signing out needs the field too");
+    assert_eq!((page.status(), page.set_cookies.len()), (403, 0), "signing out needs the CSRF field");
     assert!(person.visit(&authorize(&temporary)).text().contains("Signed in as alice"));
 }
 
 #[test]
-fn a_decision_without_the_sessions_cookie_is_none() {
-    let stage = stage();
-    let temporary = stage.app.asked();
-    let mut person = stage.service.signed_in("alice", &stage.app);
+fn a_decision_without_a_session_cookie_is_ignored() {
+    let fixture = fixture();
+    let temporary = fixture.app.temporary_credentials();
+    let mut person = fixture.service.signed_in("alice", &fixture.app);
     let (_, form) = consent(&mut person, "alice", &temporary);
-    let mut stranger = stage.service.browser();
+    let mut stranger = fixture.service.browser();
     let page = stranger.submit(&form, &[("decision", "allow")]);
-    assert!(page.leads_to().is_none() && page.form("password").is_some(), "one is asked to sign in");
-    stage.app.verifier(&person.submit(&form, &[("decision", "allow")]));
+    assert!(page.redirect_target().is_none() && page.form("password").is_some(), "the sign-in form is shown");
+    fixture.app.verifier(&person.submit(&form, &[("decision", "allow")]));
 }
 
-/// Forms that other sites can send without asking are of three types; only one of them is ours.
+/// Other sites can send three form types without a preflight request; we accept only one of them.
 #[test]
 fn a_form_of_another_type_is_refused() {
-    let stage = stage();
-    let temporary = stage.app.asked();
-    let mut person = stage.service.signed_in("alice", &stage.app);
+    let fixture = fixture();
+    let temporary = fixture.app.temporary_credentials();
+    let mut person = fixture.service.signed_in("alice", &fixture.app);
     let (_, form) = consent(&mut person, "alice", &temporary);
     let body = format!("oauth_token={}&csrf={}&decision=allow", temporary.key, form.field("csrf").unwrap());
     for media_type in ["text/plain", "multipart/form-data; boundary=x", "application/json", ""] {
         let headers = [("Cookie", person.cookie.as_deref().unwrap()), ("Content-Type", media_type)];
-        let answer = stage.service.client.send("POST", "/social/oauth/authorize", &headers, body.as_bytes());
+        let answer =
+            fixture.service.client.send("POST", "/social/oauth/authorize", &headers, body.as_bytes());
         assert_eq!((answer.status, answer.header("location")), (403, None), "{media_type}");
     }
-    stage.app.verifier(&person.submit(&form, &[("decision", "allow")]));
+    fixture.app.verifier(&person.submit(&form, &[("decision", "allow")]));
 }
 
 #[test]
-fn the_api_takes_no_cookie() {
-    let stage = stage();
-    let person = stage.service.signed_in("alice", &stage.app);
+fn the_api_accepts_no_cookie() {
+    let fixture = fixture();
+    let person = fixture.service.signed_in("alice", &fixture.app);
     let cookie = ("Cookie", person.cookie.as_deref().unwrap());
     for (method, target) in [
         ("GET", "/social/200909/whoami"),
@@ -141,7 +142,7 @@ fn the_api_takes_no_cookie() {
         ("POST", "/social/oauth/request_token"),
         ("POST", "/social/oauth/access_token"),
     ] {
-        let answer = stage.service.client.send(method, target, &[cookie], &[]);
+        let answer = fixture.service.client.send(method, target, &[cookie], &[]);
         assert_eq!((answer.status, answer.json()["reason"].as_str()), (401, Some("missing")), "{target}");
     }
 }

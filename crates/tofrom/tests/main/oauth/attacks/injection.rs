@@ -1,13 +1,13 @@
-//! Text that would be a header, or markup, where it is only text.
+//! Text that would be a header or markup must stay text.
 
 use super::super::super::support::signer::Pair;
-use super::super::answers::{refused, whole};
+use super::super::answers::{all_text, refused};
 use super::super::application::{App, issued};
-use super::super::service::{authorize, consent, password_of, stage};
+use super::super::service::{authorize, consent, fixture, password_of};
 
 #[test]
-fn a_line_break_in_a_callback_makes_no_header() {
-    let (stage, client) = (stage(), &stage().service.client);
+fn a_line_break_in_a_callback_adds_no_header() {
+    let (fixture, client) = (fixture(), &fixture().service.client);
     for callback in [
         "http://127.0.0.1/cb?a=1\r\nX-Injected: yes",
         "http://127.0.0.1/cb\nX-Injected: yes",
@@ -15,32 +15,34 @@ fn a_line_break_in_a_callback_makes_no_header() {
         "http://127.0.0.1/\u{85}X-Injected: yes",
         "http://127.0.0.1/\0",
     ] {
-        let answer = stage.app.ask().set("oauth_callback", callback).send(client);
+        let answer = fixture.app.temporary_request().set("oauth_callback", callback).send(client);
         refused(&answer, 400, "malformed", "parameter_rejected");
         assert_eq!(answer.header("x-injected"), None);
     }
-    // Encoded it is a part of the address, and stays encoded.
+    // An encoded line break is part of the address, and stays encoded.
     let callback = "http://127.0.0.1/cb?a=%0d%0aX-Injected:%20yes&b=%22%3e%3cscript%3e";
-    let temporary = issued(&stage.app.ask().set("oauth_callback", callback).send(client));
-    let mut browser = stage.service.browser();
+    let temporary = issued(&fixture.app.temporary_request().set("oauth_callback", callback).send(client));
+    let mut browser = fixture.service.browser();
     let (page, form) = consent(&mut browser, "alice", &temporary);
     assert!(!page.html().contains("<script"));
     let page = browser.submit(&form, &[("decision", "allow")]);
-    assert!(page.leads_to().unwrap().starts_with(callback));
+    assert!(page.redirect_target().unwrap().starts_with(callback));
     assert_eq!(page.answer.header("x-injected"), None);
 }
 
-/// A policy is a header too: what the callback adds to it must be one source and nothing more.
+/// The policy is a header too: a callback may add exactly one source to it.
 #[test]
 fn a_callback_adds_one_source_to_the_policy() {
-    let stage = stage();
-    let mut browser = stage.service.signed_in("alice", &stage.app);
+    let fixture = fixture();
+    let mut browser = fixture.service.signed_in("alice", &fixture.app);
     for (callback, source) in [
         ("http://127.0.0.1/;script-src%20*", "http://127.0.0.1"),
         ("http://localhost:4180/,x?;sandbox", "http://localhost:4180"),
         ("http://[::1]:4180/'unsafe-inline'", "http:"),
     ] {
-        let temporary = issued(&stage.app.ask().set("oauth_callback", callback).send(&stage.service.client));
+        let temporary = issued(
+            &fixture.app.temporary_request().set("oauth_callback", callback).send(&fixture.service.client),
+        );
         let (page, _) = consent(&mut browser, "alice", &temporary);
         let policy = page.answer.header("content-security-policy").unwrap();
         assert!(policy.contains(&format!("form-action 'self' {source};")), "{policy}");
@@ -52,21 +54,21 @@ fn a_callback_adds_one_source_to_the_policy() {
 }
 
 #[test]
-fn a_name_is_text_whoever_chose_it() {
-    let stage = stage();
+fn names_are_escaped_on_pages() {
+    let fixture = fixture();
     let name = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;";
-    let app = App::register(stage.service, name, "http://localhost/cb", &[]);
+    let app = App::register(fixture.service, name, "http://localhost/cb", &[]);
     let oob = App { callback: "oob".to_owned(), ..app.clone() };
-    stage.service.add_account("grace", &["--given-name", "<b>Grace</b>", "--family-name", "\"><script>"]);
-    let mut browser = stage.service.browser();
-    let mut pages = vec![browser.visit(&authorize(&app.asked()))];
+    fixture.service.add_account("grace", &["--given-name", "<b>Grace</b>", "--family-name", "\"><script>"]);
+    let mut browser = fixture.service.browser();
+    let mut pages = vec![browser.visit(&authorize(&app.temporary_credentials()))];
     let form = pages[0].form("password").unwrap();
     pages.push(browser.submit(&form, &[("username", "\"><script>alert(1)</script>"), ("password", "x")]));
-    let (page, form) = consent(&mut browser, "grace", &oob.asked());
+    let (page, form) = consent(&mut browser, "grace", &oob.temporary_credentials());
     assert!(page.text().contains("<b>Grace</b> \"><script>"), "{}", page.text());
     pages.push(page);
     pages.push(browser.submit(&form, &[("decision", "allow")]));
-    let (_, form) = consent(&mut browser, "grace", &oob.asked());
+    let (_, form) = consent(&mut browser, "grace", &oob.temporary_credentials());
     pages.push(browser.submit(&form, &[("decision", "deny")]));
     for page in &pages {
         assert!(page.text().contains(name), "{}", page.text());
@@ -74,28 +76,28 @@ fn a_name_is_text_whoever_chose_it() {
             assert!(!page.html().contains(markup), "{markup} in {}", page.html());
         }
     }
-    let kept = pages[1].form("password").unwrap();
-    assert_eq!(kept.field("username"), Some("\"><script>alert(1)</script>"));
+    let form_again = pages[1].form("password").unwrap();
+    assert_eq!(form_again.field("username"), Some("\"><script>alert(1)</script>"));
 }
 
-/// What a request names comes back in an answer at times: as names of parameters, as a path.
+/// Answers repeat parts of a request: names of parameters, and paths.
 #[test]
-fn names_and_paths_come_back_as_text() {
-    let (stage, client) = (stage(), &stage().service.client);
-    let wrong = Pair::new(&stage.token.key, "wrong");
+fn names_and_paths_are_escaped_in_answers() {
+    let (fixture, client) = (fixture(), &fixture().service.client);
+    let wrong = Pair::new(&fixture.token.key, "wrong");
     let odd = "%3Cscript%3E=1&%22%0D%0AX-Injected%3A+yes=2&x%FF=3";
-    let answer = stage.app.whoami(&wrong).query(odd).send(client);
+    let answer = fixture.app.whoami(&wrong).query(odd).send(client);
     super::super::answers::not_signed_by(&answer);
     assert_eq!(answer.header("x-injected"), None);
-    assert!(!whole(&answer).contains("<script"), "{}", answer.text());
+    assert!(!all_text(&answer).contains("<script"), "{}", answer.text());
     assert!(
         answer.json()["parameters"]
             .as_str()
             .unwrap()
             .starts_with("%22%0D%0AX-Injected%3A%20yes %3Cscript%3E ")
     );
-    // The name of a parameter that can't be read stands in the challenge.
-    let mut sent = stage.app.whoami(&stage.token).sign();
+    // The challenge contains the name of an invalid parameter.
+    let mut sent = fixture.app.whoami(&fixture.token).sign();
     sent.header("Authorization").push_str(", y%22%0d%0aX-Injected%3a=\"%zz\"");
     let answer = sent.send(client);
     refused(&answer, 400, "malformed", "parameter_rejected");
@@ -105,13 +107,13 @@ fn names_and_paths_come_back_as_text() {
 }
 
 #[test]
-fn a_cookie_is_only_looked_up() {
-    let stage = stage();
+fn an_invalid_cookie_is_only_looked_up() {
+    let fixture = fixture();
     let long = format!("__Host-session={}", "x".repeat(20_000));
     for cookie in ["__Host-session=", "__Host-session=' OR 1=1 --", "__Host-session=\u{e9}", "; ; =", &long] {
-        let mut browser = stage.service.browser();
+        let mut browser = fixture.service.browser();
         browser.cookie = Some(cookie.to_owned());
-        let page = browser.visit(&authorize(&stage.app.asked()));
+        let page = browser.visit(&authorize(&fixture.app.temporary_credentials()));
         assert!(page.form("password").is_some(), "{} {}", page.status(), page.text());
         let form = page.form("password").unwrap();
         let page = browser.submit(&form, &[("username", "alice"), ("password", &password_of("alice"))]);

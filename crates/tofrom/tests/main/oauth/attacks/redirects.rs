@@ -1,10 +1,10 @@
-//! Sending people somewhere else than back.
+//! Open redirects.
 
 use super::super::answers::{refused, reported};
 use super::super::application::App;
-use super::super::service::{BASE, authorize, stage};
+use super::super::service::{BASE, authorize, fixture};
 
-/// None of them is a place that an application at `https://app.example.org` or on loopback registered.
+/// Applications registered at `https://app.example.org` or on loopback may use none of these.
 const ELSEWHERE: [&str; 47] = [
     "https://evil.example/cb",
     "http://evil.example/cb",
@@ -56,11 +56,11 @@ const ELSEWHERE: [&str; 47] = [
 ];
 
 #[test]
-fn a_callback_elsewhere_is_400_and_the_parameter_is_named() {
-    let (stage, client) = (stage(), &stage().service.client);
+fn an_unregistered_callback_is_400_and_names_the_parameter() {
+    let (fixture, client) = (fixture(), &fixture().service.client);
     for callback in ELSEWHERE {
-        for app in [&stage.app, &stage.other] {
-            let answer = app.ask().set("oauth_callback", callback).send(client);
+        for app in [&fixture.app, &fixture.other] {
+            let answer = app.temporary_request().set("oauth_callback", callback).send(client);
             refused(&answer, 400, "malformed", "parameter_rejected");
             assert_eq!(reported(&answer, "oauth_parameters_rejected"), "oauth_callback", "{callback}");
             assert!(!answer.text().contains("evil"), "{callback}: {}", answer.text());
@@ -68,40 +68,41 @@ fn a_callback_elsewhere_is_400_and_the_parameter_is_named() {
     }
 }
 
-/// An address without the two slashes is relative where its scheme is that of the page that redirects:
-/// browsers would stay here and never come back to the application.
+/// An address without the two slashes is relative if its scheme equals that of the redirecting page: a browser would
+/// stay here instead of returning to the application.
 #[test]
-fn a_callback_that_a_browser_would_take_for_one_of_ours_is_400() {
-    let stage = stage();
+fn a_callback_that_browsers_resolve_to_this_site_is_400() {
+    let fixture = fixture();
     for callback in ["https:app.example.org/back", "https:/app.example.org/back", "https:///app.example.org/"]
     {
-        let answer = stage.other.ask().set("oauth_callback", callback).send(&stage.service.client);
+        let answer =
+            fixture.other.temporary_request().set("oauth_callback", callback).send(&fixture.service.client);
         refused(&answer, 400, "malformed", "parameter_rejected");
     }
 }
 
-/// What is only asked of an application that is registered for `oob` is `oob`.
+/// An application registered for `oob` can use only `oob`.
 #[test]
-fn who_registered_no_address_has_none() {
-    let stage = stage();
-    let app = App::register(stage.service, "Terminal", "oob", &[]);
+fn an_application_registered_for_oob_has_no_callback() {
+    let fixture = fixture();
+    let app = App::register(fixture.service, "Terminal", "oob", &[]);
     for callback in ["http://127.0.0.1/cb", "https://app.example.org/back", "oob:", BASE] {
-        let answer = app.ask().set("oauth_callback", callback).send(&stage.service.client);
+        let answer = app.temporary_request().set("oauth_callback", callback).send(&fixture.service.client);
         refused(&answer, 400, "malformed", "parameter_rejected");
     }
-    assert_eq!(app.ask().send(&stage.service.client).status, 200);
+    assert_eq!(app.temporary_request().send(&fixture.service.client).status, 200);
 }
 
 #[test]
-fn the_page_redirects_nowhere_by_itself() {
-    let stage = stage();
-    let mut browser = stage.service.browser();
+fn the_page_redirects_only_after_a_decision() {
+    let fixture = fixture();
+    let mut browser = fixture.service.browser();
     for more in [
         "&oauth_callback=https%3A%2F%2Fevil.example",
         "&next=//evil.example",
         "&return_to=http://evil.example",
     ] {
-        let page = browser.visit(&format!("{}{more}", authorize(&stage.app.asked())));
-        assert!(page.leads_to().is_none() && !page.html().contains("evil"), "{}", page.html());
+        let page = browser.visit(&format!("{}{more}", authorize(&fixture.app.temporary_credentials())));
+        assert!(page.redirect_target().is_none() && !page.html().contains("evil"), "{}", page.html());
     }
 }

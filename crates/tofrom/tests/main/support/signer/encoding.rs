@@ -1,4 +1,4 @@
-//! Percent-encoding, there and back.
+//! Percent-encoding and decoding.
 
 /// RFC 5849, section 3.6.
 pub(crate) fn encode(bytes: impl AsRef<[u8]>) -> String {

@@ -1,11 +1,11 @@
-//! Pages for people: whose forms count, whose sessions, and who sees what. How they look and work is shown in a browser
+//! HTML pages: CSRF protection, sessions, and visibility. Layout and behaviour are tested in a browser
 //! (`interop/pages.rs`).
 
 use super::access::example;
 use super::support::browser::{Browser, Page};
 use super::support::demo::Demo;
-use super::support::elsewhere::Elsewhere;
-use super::support::world::Folder;
+use super::support::external_site::ExternalSite;
+use super::support::folder::Folder;
 use tofrom::http::{Access, ROUTES};
 
 fn browser(demo: &Demo) -> Browser {
@@ -16,7 +16,7 @@ fn at(demo: &Demo, path: &str) -> String {
     format!("{}{path}", demo.client.base)
 }
 
-/// A browser in which somebody is signed in, and the page that came first.
+/// A browser with a signed-in account, and the first page after sign-in.
 fn signed_in(demo: &Demo, name: &str) -> (Browser, Page) {
     let mut browser = browser(demo);
     let form = browser.visit(&at(demo, "/sign-in")).form("username").unwrap();
@@ -26,7 +26,7 @@ fn signed_in(demo: &Demo, name: &str) -> (Browser, Page) {
 }
 
 #[test]
-fn no_form_does_anything_without_its_proof() {
+fn no_form_works_without_its_csrf_field() {
     let folder = Folder::new();
     let demo = Demo::start(folder.path(), &[]);
     let (person, page) = signed_in(&demo, "ops");
@@ -40,7 +40,7 @@ fn no_form_does_anything_without_its_proof() {
             demo.client.send("POST", &target, &all, body.as_bytes()).status
         };
         let proof = format!("csrf={}", other.field("csrf").unwrap());
-        // A field that is missing, one that is made up, one for another form (where that is another), and another site.
+        // A missing field, an invented one, the field of another form, and another site.
         let mut tries =
             vec![send("", &[]), send("csrf=AAAA", &[]), send(&proof, &[("Origin", "https://evil.example")])];
         if other.action != target {
@@ -51,14 +51,14 @@ fn no_form_does_anything_without_its_proof() {
         forms += usize::from(tries.iter().all(|status| *status != 405));
     }
     assert!(forms > 32, "{forms} forms");
-    // After all of this nothing has happened: the session is there, and so is everybody.
+    // After all of this nothing has changed: the session and all accounts are still there.
     let mut person = person;
     let accounts = person.visit(&at(&demo, "/operator/accounts")).text();
     assert!(accounts.contains("alice") && !accounts.contains("disabled"), "{accounts}");
 }
 
 #[test]
-fn a_session_is_never_one_that_somebody_brought_along() {
+fn a_planted_session_cookie_is_never_adopted() {
     let demo = Demo::shared();
     let mut victim = browser(demo);
     let planted = "__Host-session=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -75,7 +75,7 @@ fn a_session_is_never_one_that_somebody_brought_along() {
     attacker.cookie = Some(planted.to_owned());
     assert!(attacker.visit(&at(demo, "/feed")).form("password").is_some());
 
-    // What it had before ends with signing in again.
+    // A new sign-in ends the earlier session.
     let before = victim.cookie.clone();
     let page = victim.submit(&form, &[("username", "bob"), ("password", demo.password("bob"))]);
     assert_eq!(page.status(), 200);
@@ -85,7 +85,7 @@ fn a_session_is_never_one_that_somebody_brought_along() {
 }
 
 #[test]
-fn a_wrong_password_is_told_and_nobody_is_sent_elsewhere() {
+fn a_wrong_password_is_reported_and_open_redirects_are_refused() {
     let demo = Demo::shared();
     let mut person = browser(demo);
     let form = person.visit(&at(demo, "/settings/keys?x=1")).form("username").unwrap();
@@ -94,19 +94,18 @@ fn a_wrong_password_is_told_and_nobody_is_sent_elsewhere() {
     assert!(page.text().contains("Incorrect username or password"));
     assert_eq!(person.cookie, None);
     let page = person.submit(&form, &[("username", "bob"), ("password", demo.password("bob"))]);
-    assert!(page.text().contains("Active keys"), "back to where they wanted to go");
+    assert!(page.text().contains("Active keys"), "back to the requested page");
     let mut person = browser(demo);
-    let elsewhere =
-        [("then", "https://evil.example/"), ("username", "bob"), ("password", demo.password("bob"))];
-    let page = person.submit(&form, &elsewhere);
-    assert_eq!((page.status(), page.leads_to()), (200, None));
+    let site = [("then", "https://evil.example/"), ("username", "bob"), ("password", demo.password("bob"))];
+    let page = person.submit(&form, &site);
+    assert_eq!((page.status(), page.redirect_target()), (200, None));
 }
 
 #[test]
-fn a_page_shows_what_the_api_would_and_no_more() {
+fn a_page_shows_exactly_what_the_api_does() {
     let demo = Demo::shared();
     let (mut bob, _) = signed_in(demo, "bob");
-    // Alice is private, and ops is nobody's business.
+    // Alice is private, and ops is hidden from other accounts.
     for hidden in
         ["/user/alice", "/user/dave", "/user/nobody", "/operator", "/operator/accounts", "/activity/x"]
     {
@@ -115,8 +114,8 @@ fn a_page_shows_what_the_api_would_and_no_more() {
     let own = demo.read("alice", "alice", "from", "count=200");
     let (reaching, own) = (demo.read("bob", "bob", "tofrom", "count=200").ids(), own.ids());
     for id in own.iter().take(20) {
-        let wanted = if reaching.contains(id) { 200 } else { 404 };
-        assert_eq!(bob.visit(&at(demo, &format!("/activity/{id}"))).status(), wanted, "{id}");
+        let expected_status = if reaching.contains(id) { 200 } else { 404 };
+        assert_eq!(bob.visit(&at(demo, &format!("/activity/{id}"))).status(), expected_status, "{id}");
     }
     let (mut alice, feed) = signed_in(demo, "alice");
     let shown = demo.alice("");
@@ -140,13 +139,13 @@ fn a_page_shows_what_the_api_would_and_no_more() {
             assert_eq!(raw.header("etag"), api.header("etag"), "{target}");
         }
     }
-    // A cookie opens pages and nothing else.
+    // A cookie is valid for pages only.
     let cookie = alice.cookie.clone().unwrap();
     assert_eq!(demo.client.get("/200909/whoami", &[("Cookie", &cookie)]).status, 401);
 }
 
 #[test]
-fn pages_walk_by_cursor_and_show_each_once() {
+fn pages_show_each_activity_once() {
     let demo = Demo::shared();
     let (mut alice, mut page) = signed_in(demo, "alice");
     let mut seen = Vec::new();
@@ -173,32 +172,32 @@ fn pages_walk_by_cursor_and_show_each_once() {
 }
 
 #[test]
-fn a_source_is_shown_connected_paused_and_removed() {
-    let elsewhere = Elsewhere::open();
-    let demo = elsewhere.demo();
-    elsewhere.belongs_to(&demo, "bob");
+fn a_source_is_previewed_connected_paused_and_removed() {
+    let site = ExternalSite::open();
+    let demo = site.demo();
+    site.belongs_to(&demo, "bob");
     let (mut bob, _) = signed_in(&demo, "bob");
     let list = |bob: &mut Browser| bob.visit(&at(&demo, "/settings/sources"));
     let form_to = |page: &Page, action: &str| {
         page.forms().into_iter().find(|form| form.action == action).unwrap_or_else(|| panic!("{action}"))
     };
-    let look = form_to(&list(&mut bob), "/settings/sources/preview");
-    // What can't be says why, and what was typed is still there.
+    let preview_form = form_to(&list(&mut bob), "/settings/sources/preview");
+    // A refusal gives its reason, and keeps the typed text.
     for (typed, why) in [
         ("nonsense", "This is not the address of a page or a feed"),
         ("http://127.0.0.3/x", "public"),
         ("ftp://example.org/", "http"),
     ] {
-        let page = bob.submit(&look, &[("address", typed)]);
+        let page = bob.submit(&preview_form, &[("address", typed)]);
         assert_eq!(page.status(), 422, "{typed}: {}", page.text());
         assert!(page.text().contains(why), "{typed}: {}", page.element("complaint").unwrap());
         assert_eq!(form_to(&page, "/settings/sources/preview").field("address"), Some(typed));
     }
-    let page = bob.submit(&look, &[("service", "GitHub"), ("person", "a/b")]);
+    let page = bob.submit(&preview_form, &[("service", "GitHub"), ("person", "a/b")]);
     assert_eq!(page.status(), 422);
     assert!(page.text().contains("GitHub needs your name on GitHub."), "{}", page.text());
 
-    let page = bob.submit(&look, &[("address", &elsewhere.page())]);
+    let page = bob.submit(&preview_form, &[("address", &site.page())]);
     assert_eq!(page.status(), 200, "{}", page.text());
     assert!(page.text().contains("Low tide") && page.text().contains("And 3 more."), "{}", page.text());
     let connect = form_to(&page, "/settings/sources");
@@ -212,15 +211,15 @@ fn a_source_is_shown_connected_paused_and_removed() {
     }
     let feed = bob.visit(&at(&demo, "/user/bob"));
     assert!(feed.text().contains("Day 13 at the sea"));
-    assert!(feed.html().contains(&format!("<a href=\"{}\" rel=\"me nofollow\">", elsewhere.page())));
-    // Again it is what it is, and under another name it is told.
-    let page = bob.submit(&look, &[("address", &elsewhere.feed())]);
+    assert!(feed.html().contains(&format!("<a href=\"{}\" rel=\"me nofollow\">", site.page())));
+    // Adding it again changes nothing, and adding it under another name is refused.
+    let page = bob.submit(&preview_form, &[("address", &site.feed())]);
     assert!(page.text().contains("already connected"), "{}", page.text());
 
-    let act = |bob: &mut Browser, what: &str, fields: &[(&str, &str)]| {
-        let form = form_to(&list(bob), &format!("/settings/sources/tide/{what}"));
+    let act = |bob: &mut Browser, button: &str, fields: &[(&str, &str)]| {
+        let form = form_to(&list(bob), &format!("/settings/sources/tide/{button}"));
         let page = bob.submit(&form, fields);
-        assert_eq!(page.status(), 200, "{what}: {}", page.text());
+        assert_eq!(page.status(), 200, "{button}: {}", page.text());
         page.text()
     };
     assert!(act(&mut bob, "check", &[]).contains("nothing new"));
@@ -228,20 +227,21 @@ fn a_source_is_shown_connected_paused_and_removed() {
     assert!(act(&mut bob, "resume", &[]).contains("Resumed."));
     assert!(act(&mut bob, "remove", &[("brought", "delete")]).contains("No connected sources."));
     assert!(!bob.visit(&at(&demo, "/user/bob")).text().contains("at the sea"));
-    for gone in ["check", "pause", "resume", "remove"] {
+    for action in ["check", "pause", "resume", "remove"] {
         let form = form_to(&list(&mut bob), "/settings/sources/preview");
-        // The proof of another form is none for this one.
-        let form = super::support::browser::Form { action: format!("/settings/sources/tide/{gone}"), ..form };
-        assert_eq!(bob.submit(&form, &[]).status(), 403, "{gone}");
+        // The CSRF field of one form is invalid for another.
+        let form =
+            super::support::browser::Form { action: format!("/settings/sources/tide/{action}"), ..form };
+        assert_eq!(bob.submit(&form, &[]).status(), 403, "{action}");
     }
 }
 
 #[test]
-fn lists_of_feeds_go_out_and_come_in() {
-    let elsewhere = Elsewhere::open();
-    let demo = elsewhere.demo();
+fn feed_lists_are_exported_and_imported() {
+    let site = ExternalSite::open();
+    let demo = site.demo();
     let (mut bob, page) = signed_in(&demo, "bob");
-    let elsewhere_proof = page.form("csrf").unwrap().field("csrf").unwrap().to_owned();
+    let other_csrf = page.form("csrf").unwrap().field("csrf").unwrap().to_owned();
     let page = bob.visit(&at(&demo, "/settings/sources"));
     let forms = page.forms();
     let form = forms.iter().find(|form| form.action == "/settings/sources/opml").unwrap();
@@ -255,16 +255,16 @@ fn lists_of_feeds_go_out_and_come_in() {
         demo.client.send("POST", &form.action, &headers, body.as_bytes())
     };
     let outline = |address: &str| format!("<outline type=\"rss\" text=\"x\" xmlUrl=\"{address}\"/>");
-    let many: String = (0..120).map(|number| outline(&format!("{}?{number}", elsewhere.feed()))).collect();
+    let many: String = (0..120).map(|number| outline(&format!("{}?{number}", site.feed()))).collect();
     let list = format!("<opml version=\"2.0\"><body>{}{many}</body></opml>", outline("http://10.0.0.1/feed"));
-    assert_eq!(send(&elsewhere_proof, &list).status, 403);
+    assert_eq!(send(&other_csrf, &list).status, 403);
     assert_eq!(send(form.field("csrf").unwrap(), "no list").status, 422);
     let answer = send(form.field("csrf").unwrap(), &list);
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(answer.text().contains("99 connected, 1 could not be"), "{}", answer.text());
     assert!(answer.text().contains("21 more were left out"), "{}", answer.text());
-    let again = send(form.field("csrf").unwrap(), &list);
-    assert!(again.text().contains("0 connected, 99 were so before"), "{}", again.text());
+    let repeated = send(form.field("csrf").unwrap(), &list);
+    assert!(repeated.text().contains("0 connected, 99 were so before"), "{}", repeated.text());
     let exported = demo.client.get("/settings/sources/opml", &[("Cookie", &cookie)]);
     assert_eq!(exported.header("content-type"), Some("text/x-opml; charset=utf-8"));
     assert_eq!(exported.header("content-disposition"), Some("attachment; filename=\"bob.opml\""));

@@ -1,4 +1,4 @@
-//! An account that nobody has read for a year is read again, beside one with the same edges that somebody always read.
+//! An account that was dormant for a year is read again, beside one with the same edges that was read all the time.
 
 use super::super::bare::Bare;
 use super::super::cluster::{Cluster, accounts, all, counted, draft};
@@ -20,57 +20,60 @@ use tofrom::feed::{Feed, FeedLimits};
 use tofrom::following::follow;
 use tofrom::ingest::{Draft, Ingest};
 
-/// Accounts that sleep, one after the other to be woken, and whom each of them follows.
-const SLEEPERS: usize = 3;
+/// Dormant accounts, reactivated one after the other, and the number of their followees.
+const DORMANT_ACCOUNTS: usize = 3;
 const FOLLOWED: usize = 500;
-/// For so long they sleep.
+/// Months of dormancy.
 const MONTHS: usize = 12;
 const MINUTE: i64 = 60 * 1_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 const MONTH: i64 = 30 * DAY;
 const IDLE_AFTER: Duration = Duration::from_hours(29 * 24);
-/// In each month one in so many changes, and one in so many takes back, what it did in the one before.
+/// Each month one in this many changes, and one in this many deletes, its activity of the month before.
 const CHANGED: usize = 6;
 const DELETED: usize = 12;
-/// On each page of a walk through everything.
+/// Page size of a walk through everything.
 const WALKED: u32 = 100;
 const AIM: f64 = 3.0;
 
 pub(crate) async fn measure(cluster: &Cluster) {
     let year = Year::begin(cluster).await;
     year.pass().await;
-    let Year { sleepers, twin, clock, .. } = &year;
+    let Year { dormant, twin, clock, .. } = &year;
     let (store, bare) = (cluster.open().await, Bare::connect(cluster).await);
     let store_ref = store.as_ref();
     let feed =
         || Feed::new(store.clone(), AccountCache::new(store.clone()), clock.clone(), FeedLimits::default());
     let expected = walks(&feed(), twin).await;
-    let (mut awake, mut asleep) = (First::default(), First::default());
+    let (mut active_pages, mut dormant_pages) = (FirstPages::default(), FirstPages::default());
     let (mut rows, mut statements, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
-    for sleeper in sleepers {
-        awake.read(&store, &feed(), twin).await;
-        asleep.read(&store, &feed(), sleeper).await;
-        assert!(walks(&feed(), sleeper).await == expected, "at once it has what its twin has");
-        let uid = CqlValue::BigInt(sleeper.uid.0);
+    for dormant_account in dormant {
+        active_pages.read(&store, &feed(), twin).await;
+        dormant_pages.read(&store, &feed(), dormant_account).await;
+        assert!(walks(&feed(), dormant_account).await == expected, "the first pages are complete");
+        let uid = CqlValue::BigInt(dormant_account.uid.0);
         let before = delivered_rows(&bare, "uid", &uid).await;
         let start = Instant::now();
         let (_, taken) = counted(&store, deliver_pending(store_ref, clock, &Rules::default())).await;
         statements.push(taken as f64);
         seconds.push(start.elapsed().as_secs_f64());
         rows.push((delivered_rows(&bare, "uid", &uid).await - before) as f64);
-        assert!(walks(&feed(), sleeper).await == expected, "and so when it has returned");
+        assert!(
+            walks(&feed(), dormant_account).await == expected,
+            "the pages are complete after catching up"
+        );
     }
     println!("| the first page after a year, {FOLLOWED} followees | statements | ms |\n|---|--:|--:|");
-    for (who, first) in [("who was always read", &awake), ("who was asleep", &asleep)] {
+    for (label, first) in [("an active account", &active_pages), ("a dormant account", &dormant_pages)] {
         let (middle, least, most) = summary(&first.millis);
         let statements = median(&first.statements);
-        println!("| {who} | {statements:.0} | {middle:.0} ({least:.0} to {most:.0}) |");
+        println!("| {label} | {statements:.0} | {middle:.0} ({least:.0} to {most:.0}) |");
     }
     println!(
         "\n{:.1} times the statements and {:.1} times the time (aim {AIM}). Walks through all {} activities in both \
          orders are the same at once, and when all has been delivered: {:.0} rows, {:.0} statements, {:.1} s.\n",
-        median(&asleep.statements) / median(&awake.statements),
-        median(&asleep.millis) / median(&awake.millis),
+        median(&dormant_pages.statements) / median(&active_pages.statements),
+        median(&dormant_pages.millis) / median(&active_pages.millis),
         expected[0].len(),
         median(&rows),
         median(&statements),
@@ -78,14 +81,14 @@ pub(crate) async fn measure(cluster: &Cluster) {
     );
 }
 
-/// What first pages took.
+/// The cost of first pages.
 #[derive(Default)]
-struct First {
+struct FirstPages {
     statements: Vec<f64>,
     millis: Vec<f64>,
 }
 
-impl First {
+impl FirstPages {
     async fn read(&mut self, store: &CqlStore, feed: &Feed, account: &Account) {
         let start = Instant::now();
         let (page, statements) = counted(store, feed.page(Reader::Owner, &first_page(account))).await;
@@ -95,7 +98,7 @@ impl First {
     }
 }
 
-/// Everything that an account has, in both orders.
+/// All activities of an account, in both orders.
 async fn walks(feed: &Feed, account: &Account) -> [Vec<(ActivityId, Version)>; 2] {
     let walk = async |order| {
         let mut query = FeedQuery { order, count: WALKED, ..first_page(account) };
@@ -112,16 +115,16 @@ async fn walks(feed: &Feed, account: &Account) -> [Vec<(ActivityId, Version)>; 2
     [walk(Order::Received).await, walk(Order::Published).await]
 }
 
-/// A year that passes within minutes.
+/// A year, simulated within minutes.
 struct Year {
     store: Arc<CqlStore>,
     ingest: Ingest,
     clock: Clock,
     time: Arc<AtomicI64>,
-    /// When it begins.
+    /// Start time.
     start: i64,
     followed: Vec<Account>,
-    sleepers: Vec<Account>,
+    dormant: Vec<Account>,
     twin: Account,
 }
 
@@ -129,25 +132,25 @@ impl Year {
     async fn begin(cluster: &Cluster) -> Year {
         let store = cluster.open().await;
         let followed = accounts(&store, "followed", FOLLOWED).await;
-        let sleepers = accounts(&store, "sleeper", SLEEPERS).await;
+        let dormant = accounts(&store, "sleeper", DORMANT_ACCOUNTS).await;
         let twin = accounts(&store, "twin", 1).await.remove(0);
         let start = Clock::system().now().0;
         let time = Arc::new(AtomicI64::new(start));
-        let told = Arc::clone(&time);
-        let clock = Clock::from(move || Millis(told.load(Ordering::Relaxed)));
-        for reader in sleepers.iter().chain([&twin]) {
+        let percentiles = Arc::clone(&time);
+        let clock = Clock::from(move || Millis(percentiles.load(Ordering::Relaxed)));
+        for reader in dormant.iter().chain([&twin]) {
             all(followed.iter().map(|one| follow(store.as_ref(), &clock, reader.uid, one))).await;
         }
         let ingest = Ingest::new(store.clone(), clock.clone());
-        let year = Year { store, ingest, clock, time, start, followed, sleepers, twin };
+        let year = Year { store, ingest, clock, time, start, followed, dormant, twin };
         year.deliver().await;
         year
     }
 
-    /// Has a first month pass, lets the sleepers fall asleep, and then has a year pass.
+    /// Simulates a first month, marks the accounts dormant, and simulates a year.
     async fn pass(&self) {
         self.month(0).await;
-        mark_dormant(self.store.as_ref(), &self.sleepers, self.clock.now(), IDLE_AFTER).await.unwrap();
+        mark_dormant(self.store.as_ref(), &self.dormant, self.clock.now(), IDLE_AFTER).await.unwrap();
         self.deliver().await;
         for number in 1..=MONTHS {
             self.month(number).await;
@@ -156,18 +159,19 @@ impl Year {
 
     async fn month(&self, month: usize) {
         let followed = || self.followed.iter().enumerate();
-        all(followed().map(|(number, one)| self.ingest.accept(one, vec![self.deed(month, number)]))).await;
+        all(followed().map(|(number, one)| self.ingest.accept(one, vec![self.activity_of(month, number)])))
+            .await;
         if let Some(last) = month.checked_sub(1) {
             let changed = followed().filter(|(number, _)| (number + month).is_multiple_of(CHANGED));
             all(changed.map(|(number, one)| {
-                let mut deed = self.deed(last, number);
-                deed.body.title = "Ada thought again".to_owned();
-                self.ingest.accept(one, vec![deed])
+                let mut activity_of = self.activity_of(last, number);
+                activity_of.body.title = "Ada thought again".to_owned();
+                self.ingest.accept(one, vec![activity_of])
             }))
             .await;
             let deleted = followed().filter(|(number, _)| (number + month) % DELETED == 1);
             all(deleted.map(|(number, one)| {
-                let body = self.deed(last, number).body;
+                let body = self.activity_of(last, number).body;
                 let service = body.service.name.folded();
                 let source = ExternalKey { actor: one.uid, service, id: body.source_id };
                 async move { self.ingest.delete(&source).await }
@@ -178,8 +182,8 @@ impl Year {
         self.time.fetch_add(MONTH, Ordering::Relaxed);
     }
 
-    /// What that one of the followed accounts does in that month.
-    fn deed(&self, month: usize, number: usize) -> Draft {
+    /// The activity of a followee in that month.
+    fn activity_of(&self, month: usize, number: usize) -> Draft {
         let received = Millis(self.start + month as i64 * MONTH + (1 + number as i64) * MINUTE);
         // Another order than that of receipt.
         let published = Some(Millis(received.0 - number as i64 % 7 * DAY));

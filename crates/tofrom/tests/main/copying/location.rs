@@ -1,7 +1,7 @@
-//! Where a service can be: a folder or a keyspace, with a file of settings.
+//! A place for a service: a folder or a keyspace, with a settings file.
 
 use super::super::cluster::{Engines, engines, make_tables};
-use super::super::support::world::Folder;
+use super::super::support::folder::Folder;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,35 +15,35 @@ use tofrom::config::RawConfig;
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 pub(super) const OTHER_KEY: &str = "ISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0A=";
 
-/// A secret sealed with the key that all places have.
+/// A secret sealed with the key that all locations share.
 pub(super) fn sealed(context: &str) -> Vec<u8> {
     SecretKeys::parse([KEY]).unwrap().seal(b"secret", context).unwrap()
 }
 
-pub(super) struct Place {
+pub(super) struct ServiceLocation {
     folder: Folder,
 }
 
-impl Place {
-    /// A folder that becomes a store, with the secret key in it.
-    pub(super) fn folder() -> Place {
+impl ServiceLocation {
+    /// A folder for a store, with the secret key in it.
+    pub(super) fn folder() -> ServiceLocation {
         let folder = Folder::new();
         std::fs::write(folder.path().join("settings.toml"), "data_dir = \".\"\n").unwrap();
         let key = folder.path().join("secret.key");
         std::fs::write(&key, KEY).unwrap();
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
-        Place { folder }
+        ServiceLocation { folder }
     }
 
-    /// A keyspace of its own, with its tables; `None` where there is no cluster.
-    pub(super) async fn cluster() -> Option<Place> {
+    /// A new keyspace with its tables; `None` without a cluster.
+    pub(super) async fn cluster() -> Option<ServiceLocation> {
         let Engines { nodes: Nodes { nodes, keyspace, .. }, servers: Servers { servers, .. } } = engines()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let text = format!(
             "store = \"cql\"\nsecret_keys = [{KEY:?}]\n\
              [cql]\nnodes = {nodes:?}\nkeyspace = \"{keyspace}_copy_{now}\"\n[nats]\nservers = {servers:?}\n"
         );
-        let place = Place { folder: Folder::new() };
+        let place = ServiceLocation { folder: Folder::new() };
         std::fs::write(place.settings(), text).unwrap();
         let cluster = place.storage().cluster.unwrap();
         make_tables(&cluster.nodes).await;

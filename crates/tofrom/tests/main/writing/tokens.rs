@@ -1,17 +1,17 @@
-//! What an application may do with a token that somebody lent it.
+//! What an application may do with an account's token.
 
 use super::super::support::browser::Browser;
 use super::super::support::client::Answer;
 use super::super::support::signer::{Draft, Pair, decoded};
-use super::stage::{JSON, activity, fresh, item, refusal, stage};
+use super::fixture::{JSON, activity, fixture, fresh, item, refusal};
 
 fn consumer() -> Pair {
-    let told = &stage().demo.told["consumer"];
-    Pair::new(told["key"].as_str().unwrap(), told["secret"].as_str().unwrap())
+    let consumer_key = &fixture().demo.ready["consumer"];
+    Pair::new(consumer_key["key"].as_str().unwrap(), consumer_key["secret"].as_str().unwrap())
 }
 
 fn draft(method: &str, target: &str) -> Draft {
-    Draft::new(&stage().demo.client.base, method, target, &consumer())
+    Draft::new(&fixture().demo.client.base, method, target, &consumer())
 }
 
 fn issued(answer: &Answer) -> Pair {
@@ -24,15 +24,15 @@ fn issued(answer: &Answer) -> Pair {
     Pair { key: field("oauth_token"), secret: field("oauth_token_secret") }
 }
 
-/// A token of somebody of the demo.
+/// A token of an account of the demo.
 fn token(name: &str, scope: &str) -> Pair {
-    token_of(name, stage().demo.password(name), scope)
+    token_of(name, fixture().demo.password(name), scope)
 }
 
 fn token_of(name: &str, password: &str, scope: &str) -> Pair {
-    let client = &stage().demo.client;
-    let ask = draft("POST", "/oauth/request_token").set("oauth_callback", "oob");
-    let temporary = issued(&ask.query(&format!("scope={scope}")).send(client));
+    let client = &fixture().demo.client;
+    let request = draft("POST", "/oauth/request_token").set("oauth_callback", "oob");
+    let temporary = issued(&request.query(&format!("scope={scope}")).send(client));
     let mut browser = Browser::new(client, &client.base);
     let page = browser.visit(&format!("{}/oauth/authorize?oauth_token={}", client.base, temporary.key));
     let form = page.form("password").unwrap();
@@ -44,9 +44,9 @@ fn token_of(name: &str, password: &str, scope: &str) -> Pair {
 }
 
 #[test]
-fn it_writes_with_the_scope_and_does_not_end_the_account() {
-    let (stage, service) = (stage(), fresh("lent"));
-    let client = &stage.demo.client;
+fn a_token_writes_with_its_scope_and_cannot_remove_the_account() {
+    let (fixture, service) = (fixture(), fresh("lent"));
+    let client = &fixture.demo.client;
     let target = item("erin", &service, "a/b");
     let put = |token: &Pair| {
         let body = activity("x").to_string();
@@ -55,37 +55,37 @@ fn it_writes_with_the_scope_and_does_not_end_the_account() {
     let (reads, writes) = (token("erin", "read"), token("erin", "write"));
     assert_eq!(refusal(&put(&reads), "reason"), (403, "scope".to_owned()));
     assert_eq!(put(&writes).status, 201);
-    assert_eq!(stage.titles("erin", "erin", "from", &service), ["x"]);
+    assert_eq!(fixture.titles("erin", "erin", "from", &service), ["x"]);
     let follow = draft("PUT", "/200909/user/erin/following/carol").token(&writes).send(client);
     assert_eq!(follow.status, 204);
     let remove = draft("DELETE", "/200909/user/erin").token(&writes).send(client);
     assert_eq!(refusal(&remove, "reason"), (403, "token-lent".to_owned()));
-    assert_eq!(stage.ask("GET", "/200909/user/erin", "erin").status, 200);
+    assert_eq!(fixture.request("GET", "/200909/user/erin", "erin").status, 200);
 }
 
 #[test]
-fn an_operators_token_is_no_operators() {
-    let (stage, service) = (stage(), fresh("lent"));
+fn a_token_of_an_operator_has_no_operator_rights() {
+    let (fixture, service) = (fixture(), fresh("lent"));
     let writes = token("ops", "write");
     for (user, status) in [("alice", 404), ("bob", 403), ("ops", 201)] {
         let body = activity("x").to_string();
         let put = draft("PUT", &item(user, &service, "1")).token(&writes).body(JSON, body.as_bytes());
-        assert_eq!(put.send(&stage.demo.client).status, status, "{user}");
+        assert_eq!(put.send(&fixture.demo.client).status, status, "{user}");
     }
 }
 
 #[test]
 fn tokens_end_with_the_account() {
-    let (stage, name) = (stage(), fresh("lender"));
+    let (fixture, name) = (fixture(), fresh("lender"));
     let password = "its-very-own-word";
-    stage.tell(&["account", "add", &name, "--password-stdin"], &format!("{password}\n"));
+    fixture.run_with_input(&["account", "add", &name, "--password-stdin"], &format!("{password}\n"));
     let token = token_of(&name, password, "write");
-    let whoami = || draft("GET", "/200909/whoami").token(&token).send(&stage.demo.client);
+    let whoami = || draft("GET", "/200909/whoami").token(&token).send(&fixture.demo.client);
     assert_eq!(whoami().status, 200);
     let target = format!("/200909/user/{name}");
-    let basic = stage.demo.basic(&name, password);
-    let ask =
-        |method: &str| stage.demo.client.send(method, &target, &[("Authorization", &basic)], &[]).status;
-    assert_eq!((ask("GET"), ask("DELETE")), (200, 204));
-    assert_eq!((whoami().status, ask("GET")), (401, 401), "at once");
+    let basic = fixture.demo.basic(&name, password);
+    let request =
+        |method: &str| fixture.demo.client.send(method, &target, &[("Authorization", &basic)], &[]).status;
+    assert_eq!((request("GET"), request("DELETE")), (200, 204));
+    assert_eq!((whoami().status, request("GET")), (401, 401), "immediately");
 }

@@ -1,6 +1,7 @@
-//! A small world of accounts, edges and activities in a real store, and what a naive reading says of it.
+//! Random accounts, edges and activities in a real store, and the pages that a naive reading of all of them gives.
 
 use super::chance::Chance;
+use super::folder::Folder;
 use model::{
     Account, AccountName, Activity, ActivityId, Body, Comments, Edge, Entry, EntryReason, Facet, FeedQuery,
     Kind, Millis, Object, Order, Position, Reader, Service, ServiceName, SortKey, State, Thumbnail, Uid,
@@ -11,30 +12,7 @@ use std::sync::Arc;
 use store::sqlite::{Options, SqliteStore};
 use store::{Acceptance, Accepted, ExternalKey, NewAccount, Store};
 
-/// A folder that goes away with its test.
-pub(crate) struct Folder(std::path::PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Folder {
-        static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("tofrom-test-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    pub(crate) fn path(&self) -> &std::path::Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-pub(crate) struct World {
+pub(crate) struct RandomData {
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) accounts: Vec<Account>,
     pub(crate) edges: HashMap<(Uid, Uid), Edge>,
@@ -42,7 +20,7 @@ pub(crate) struct World {
     /// The latest version of each activity.
     pub(crate) activities: BTreeMap<ActivityId, Activity>,
     pub(crate) chance: Chance,
-    /// Versions go up with every change.
+    /// Versions increase with every change.
     clock: i64,
     _folder: Folder,
 }
@@ -51,13 +29,13 @@ const SERVICES: [&str; 3] = ["Flickr", "Last.fm", "Delicious"];
 const KINDS: [&str; 3] = ["photo", "song", "bookmark"];
 const VERBS: [&str; 3] = ["post", "like", "share"];
 
-/// Times are few, so that ties are many.
+/// A short range, so that ties are frequent.
 pub(crate) const FIRST: i64 = 1_700_000_000_000;
 pub(crate) const SPAN: usize = 60;
 
-impl World {
-    /// A world of `people`, some of them public, one of them removed at times, who follow each other at random.
-    pub(crate) async fn new(seed: u64, people: usize) -> World {
+impl RandomData {
+    /// Accounts that follow each other at random; some are public, and sometimes one is removed.
+    pub(crate) async fn new(seed: u64, people: usize) -> RandomData {
         let folder = Folder::new();
         let options = Options { synchronous_off: true, ..Options::default() };
         let store = Arc::new(SqliteStore::open(&folder.path().join("world.db"), options).unwrap());
@@ -67,7 +45,7 @@ impl World {
             let new = NewAccount {
                 name: AccountName::parse(&format!("person-{number}")).unwrap(),
                 version: Version(1),
-                given_name: (!chance.one_in(4)).then(|| format!("StealAdjustedClock {number}")),
+                given_name: (!chance.one_in(4)).then(|| format!("Given {number}")),
                 family_name: (!chance.one_in(4)).then(|| "O'Family & <Sons>".to_owned()),
                 public: chance.one_in(2),
                 operator: false,
@@ -79,18 +57,18 @@ impl World {
                 let before = account.version;
                 account = Account { removed: true, version: Version(2), ..account };
                 assert!(store::Accounts::replace_account(&*store, before, &account).await.unwrap());
-                // Nobody watches yet who had to be told.
-                let told: Vec<Position> = store::Log::pending(&*store, 10)
+                // Nothing watches this account yet, so its task is acknowledged unexecuted.
+                let pending: Vec<Position> = store::Log::pending(&*store, 10)
                     .await
                     .unwrap()
                     .iter()
                     .map(|task| task.position)
                     .collect();
-                store::Log::acknowledge(&*store, &told, &[]).await.unwrap();
+                store::Log::acknowledge(&*store, &pending, &[]).await.unwrap();
             }
             accounts.push(account);
         }
-        let mut world = World {
+        let mut data = RandomData {
             store,
             accounts,
             edges: HashMap::new(),
@@ -102,12 +80,12 @@ impl World {
         };
         for follower in 0..people {
             for followee in 0..people {
-                if follower != followee && !world.chance.one_in(3) {
-                    world.set_edge(follower, followee).await;
+                if follower != followee && !data.chance.one_in(3) {
+                    data.set_edge(follower, followee).await;
                 }
             }
         }
-        world
+        data
     }
 
     fn tick(&mut self) -> Version {
@@ -132,8 +110,8 @@ impl World {
         self.edges.insert(ends, edge);
     }
 
-    /// Somebody does something; it is stored and delivered. A repeat, an edit or a deletion of an earlier one at times.
-    pub(crate) async fn happen(&mut self) -> ActivityId {
+    /// Writes a random activity and delivers it: a new one, or at times an edit or a deletion of an earlier one.
+    pub(crate) async fn write_random(&mut self) -> ActivityId {
         let known: Vec<ActivityId> = self.activities.keys().copied().collect();
         let edit = !known.is_empty() && self.chance.one_in(6);
         let before = edit.then(|| self.activities[self.chance.pick(&known)].clone());
@@ -141,11 +119,15 @@ impl World {
             Some(old) => self.changed(old),
             None => self.new_activity(),
         };
-        self.take_in(activity, before).await
+        self.store_and_deliver(activity, before).await
     }
 
-    /// Stores an activity, or a new version of the one `before` it, and delivers it.
-    pub(crate) async fn take_in(&mut self, activity: Activity, before: Option<Activity>) -> ActivityId {
+    /// Stores an activity, or a new version of `before`, and delivers it.
+    pub(crate) async fn store_and_deliver(
+        &mut self,
+        activity: Activity,
+        before: Option<Activity>,
+    ) -> ActivityId {
         let source = ExternalKey {
             actor: activity.state.actor,
             service: activity.state.facet.service.clone(),
@@ -207,7 +189,7 @@ impl World {
         Activity { state, body: any_body(&mut self.chance, &service, old.body.source_id.clone()) }
     }
 
-    /// Entries for everybody who may ever have a reason to see it: hints, some of them wrong.
+    /// Entries for every account that may ever have a reason to see it: hints, some of them wrong.
     async fn deliver(&mut self, position: Position, state: &State, before: Option<&State>) {
         let mut deliveries = Vec::new();
         let prior = before.map_or(&[][..], |old| &old.addressed);
@@ -223,13 +205,13 @@ impl World {
         store::Feeds::deliver(&*self.store, position, deliveries).await.unwrap();
     }
 
-    /// What a task would do was done, or makes no difference here.
+    /// The task was executed already, or makes no difference here.
     async fn acknowledge(&self, position: Option<Position>) {
         let done: Vec<Position> = position.into_iter().collect();
         store::Log::acknowledge(&*self.store, &done, &[]).await.unwrap();
     }
 
-    /// Somebody takes something out of what reaches them.
+    /// A random account removes a random activity from its `to`.
     pub(crate) async fn remove(&mut self) {
         let known: Vec<ActivityId> = self.activities.keys().copied().collect();
         let (id, uid, version) = (*self.chance.pick(&known), self.any_uid(), self.tick());
@@ -256,7 +238,7 @@ impl World {
         (0..self.chance.below(3)).map(|_| self.any_uid()).collect()
     }
 
-    /// Belong, filter, sort: what the query gives, by looking at everything there is.
+    /// Belong, filter, sort: the expected result of the query, from all activities.
     pub(crate) fn naive(&self, reader: Reader, query: &FeedQuery) -> Vec<ActivityId> {
         let accounts: HashMap<Uid, &Account> =
             self.accounts.iter().map(|account| (account.uid, account)).collect();
@@ -287,7 +269,7 @@ impl World {
     }
 }
 
-/// Texts that test whoever writes them down.
+/// Texts that are hard to encode.
 const TEXTS: [&str; 8] = [
     "A walk in the park",
     "Tom & Jerry <3 \"quotes\" 'n' stuff",
@@ -311,7 +293,7 @@ pub(crate) fn any_body(chance: &mut Chance, service: &str, source_id: String) ->
     };
     let title = (!chance.one_in(4)).then(|| any_text(chance));
     let object_url = (title.is_none() || !chance.one_in(4)).then(|| url(chance));
-    // Neither of them ever says what stands beside it.
+    // Neither repeats the value beside it.
     let alternate = object_url.as_ref().filter(|_| chance.one_in(3)).map(|url| format!("{url}#about"));
     let description = chance.one_in(2).then(|| any_text(chance));
     let summary = chance.one_in(3).then(|| any_text(chance)).filter(|own| description.as_ref() != Some(own));

@@ -1,7 +1,7 @@
-//! Servers with bad manners: people are told what is wrong in a sentence, what was there stays, and it goes on once the
-//! server has better ones.
+//! Servers with bad behaviour: the health of a source names the problem in a sentence, imported activities stay, and
+//! the import continues once the server behaves.
 
-use super::stage::{Person, atom, becomes, post, stage, url};
+use super::fixture::{Person, atom, becomes, fixture, post, url};
 use serde_json::json;
 use test_server::{Authority, Behaviour, CannedResponse, Coding};
 
@@ -15,8 +15,8 @@ fn status(status: u16) -> String {
     format!("The server answered with status {status}: expected 200.")
 }
 
-/// Each manner with what is said of it.
-fn manners() -> Vec<(Behaviour, String)> {
+/// Each behaviour with its expected message.
+fn behaviours() -> Vec<(Behaviour, String)> {
     let bomb = CannedResponse::feed("").with_coded_body(Coding::Gzip, Coding::Gzip.bomb(50));
     let no_feed = CannedResponse::feed("<?xml version='1.0'?><recipe/>");
     let broken = CannedResponse::feed(atom(&[post(1)]).replace("</title>", ""));
@@ -43,13 +43,13 @@ fn manners() -> Vec<(Behaviour, String)> {
 }
 
 #[test]
-fn people_are_told_what_is_wrong() {
-    let (stage, person) = (stage(), stage().person("ill"));
-    let cases: Vec<_> = manners()
+fn the_health_of_a_source_names_the_problem() {
+    let (fixture, person) = (fixture(), fixture().person("ill"));
+    let cases: Vec<_> = behaviours()
         .into_iter()
         .enumerate()
         .map(|(number, (manner, words))| {
-            let server = stage.server();
+            let server = fixture.server();
             server.on("/feed", CannedResponse::feed(atom(&[post(number)])));
             let source = format!("s{number}");
             person.connect(&source, &url(&server, "/feed"));
@@ -65,21 +65,21 @@ fn people_are_told_what_is_wrong() {
             scope.spawn(move || {
                 let before = server.connections();
                 server.on("/feed", manner.clone());
-                let told = person.check_fails(source);
-                assert!(told.contains(words), "{source}: {told}");
-                let said = person.source(source);
-                let health = said["Health"].as_str().unwrap();
+                let message = person.check_fails(source);
+                assert!(message.contains(words), "{source}: {message}");
+                let description = person.source(source);
+                let health = description["Health"].as_str().unwrap();
                 assert!(health.starts_with(words), "{source}: {health}");
                 assert!(
                     health.contains(" Asked ") && health.contains(" ago; next in "),
                     "{source}: {health}"
                 );
-                assert_eq!(said["Well"], "false", "{source}");
-                assert_eq!(server.connections(), before + 1, "{source}: nothing is tried twice");
+                assert_eq!(description["Well"], "false", "{source}");
+                assert_eq!(server.connections(), before + 1, "{source}: no retry");
             });
         }
     });
-    assert_eq!(person.activities().len(), count, "what was there stays");
+    assert_eq!(person.activities().len(), count, "imported activities stay");
     for (server, source, _, _) in &cases {
         server.on("/feed", CannedResponse::feed(atom(&[post(999)])));
         person.check(source);
@@ -88,12 +88,12 @@ fn people_are_told_what_is_wrong() {
 }
 
 #[test]
-fn nothing_is_connected_that_cannot_be_read() {
-    let (stage, person, server) = (stage(), stage().person("unread"), stage().server());
+fn an_unreadable_source_cannot_be_connected() {
+    let (fixture, person, server) = (fixture(), fixture().person("unread"), fixture().server());
     let before_tls = "The server's certificate is ";
-    let wrong_name = stage.secure_server(|_| stage.authority.certificate("other.example"));
-    let expired = stage.secure_server(|host| stage.authority.expired(host));
-    let own = stage.secure_server(Authority::self_signed);
+    let wrong_name = fixture.secure_server(|_| fixture.authority.certificate("other.example"));
+    let expired = fixture.secure_server(|host| fixture.authority.expired(host));
+    let self_signed = fixture.secure_server(Authority::self_signed);
     server.on("/no-feed", CannedResponse::page("<p>Nothing here."));
     server.on("/broken", CannedResponse::feed("<feed xmlns=\"http://www.w3.org/2005/Atom\"><entry>"));
     server.on("/gone", CannedResponse::status(410));
@@ -108,7 +108,7 @@ fn nothing_is_connected_that_cannot_be_read() {
             format!("{before_tls}not valid at this time: who runs the server has to renew it."),
         ),
         (
-            url(&own, "/"),
+            url(&self_signed, "/"),
             format!("{before_tls}from an authority that is not known: who runs the server has to change it."),
         ),
         (url(&server, "/no-feed"), no_feed.to_owned()),
@@ -117,22 +117,22 @@ fn nothing_is_connected_that_cannot_be_read() {
         ("not an address".to_owned(), "This is not the address of a page or a feed: ".to_owned()),
     ] {
         let refused = person.put("blog", json!({ "Address": address }));
-        let told = refused.json();
-        assert_eq!((refused.status, told["field"].as_str()), (422, Some("Address")), "{told}");
-        let detail = told["detail"].as_str().unwrap();
+        let message = refused.json();
+        assert_eq!((refused.status, message["field"].as_str()), (422, Some("Address")), "{message}");
+        let detail = message["detail"].as_str().unwrap();
         assert!(detail.starts_with(&words) && detail.ends_with('.'), "{detail}");
-        assert_eq!(person.ask("GET", &person.target("blog"), &json!(null)).status, 404);
+        assert_eq!(person.request("GET", &person.target("blog"), &json!(null)).status, 404);
     }
 }
 
 #[test]
-fn a_secure_server_is_read_and_so_are_odd_characters() {
-    let stage = stage();
-    let server = stage.secure_server(|host| stage.authority.certificate(host));
+fn tls_servers_and_other_encodings_are_read() {
+    let fixture = fixture();
+    let server = fixture.secure_server(|host| fixture.authority.certificate(host));
     let greeting = |encoding: &str| atom(&[post(1).replace("Post 1", "Grüße")]).replace("utf-8", encoding);
     let latin: Vec<u8> =
         greeting("iso-8859-1").chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
-    let person = stage.person("odd");
+    let person = fixture.person("odd");
     for (source, body, kind) in [
         ("latin", latin, "application/atom+xml"),
         ("lies", greeting("utf-16").into_bytes(), "text/xml"),

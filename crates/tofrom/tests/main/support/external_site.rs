@@ -1,27 +1,27 @@
-//! Where people do things that come in from there: a web server of the test's own, and a demo that may ask it.
+//! An external web server that activities are imported from, and a demo that may fetch from it.
 
 use super::demo::Demo;
-use super::world::Folder;
+use super::folder::Folder;
 use test_server::{CannedResponse, Server};
 use tokio::runtime::Runtime;
 
-/// A server on 127.0.0.2, with a feed of thirteen articles and a page that points to it.
-pub(crate) struct Elsewhere {
+/// A server on 127.0.0.2 with a feed of thirteen articles and a page that links to it.
+pub(crate) struct ExternalSite {
     server: Server,
     // After the server: its tasks run here.
     _runtime: Runtime,
     folder: Folder,
 }
 
-impl Elsewhere {
-    pub(crate) fn open() -> Elsewhere {
+impl ExternalSite {
+    pub(crate) fn open() -> ExternalSite {
         let runtime = Runtime::new().unwrap();
         let server = runtime.block_on(Server::at("127.0.0.2:0"));
         server.on("/feed", CannedResponse::feed(feed(&server.url("127.0.0.2", "/"))));
-        Elsewhere { server, _runtime: runtime, folder: Folder::new() }
+        ExternalSite { server, _runtime: runtime, folder: Folder::new() }
     }
 
-    /// A demo that may ask this server and nobody else, whose profiles the page links to by `rel=me`.
+    /// A demo that may fetch only from this server; the page links to its profiles by `rel=me`.
     pub(crate) fn demo(&self) -> Demo {
         let port = self.server.address().port().to_string();
         let settings =
@@ -29,7 +29,7 @@ impl Elsewhere {
         Demo::start_with(self.folder.path(), &[], &settings)
     }
 
-    /// The page, which says that it is this account's.
+    /// Sets the page, which names this account as its owner.
     pub(crate) fn belongs_to(&self, demo: &Demo, account: &str) {
         let me = format!("{}/user/{account}", demo.client.base);
         let page = format!(

@@ -1,4 +1,4 @@
-//! The graph in the engines, and what happened in it so far.
+//! The graph in the engines, and its activities so far.
 
 use super::bare::Bare;
 use super::cluster::{Cluster, accounts};
@@ -12,28 +12,28 @@ use store::cql::CqlStore;
 use tofrom::clock::Clock;
 use tofrom::fanout::{Rules, deliver_pending};
 
-/// From so many followers on the store has them in 16 shards, which is not done here.
+/// From this many followers on the store uses 16 shards, which is not done here.
 const ONE_SHARD: usize = 12_000;
-/// Tables are counted in so many parts, so that each part is quick.
+/// Tables are counted in this many parts, so that each query is quick.
 const PARTS: i64 = 64;
 
-/// A service with accounts that follow each other. Requests are answered by one process and deliveries done by another.
-pub(crate) struct World {
+/// A service with accounts that follow each other. One process answers requests and another delivers.
+pub(crate) struct Simulation {
     pub(crate) graph: Graph,
     pub(crate) accounts: Vec<Account>,
     pub(crate) api: Arc<CqlStore>,
     pub(crate) worker: Arc<CqlStore>,
     pub(crate) clock: Clock,
-    /// Who did what happened, in the order of receipt, and whether that was pulled.
+    /// The actor of each activity, in order of receipt, and whether it was pulled.
     pub(crate) actors: Vec<usize>,
     pub(crate) pulled: Vec<bool>,
-    /// Which of it an activity is.
+    /// The index of each activity.
     pub(crate) steps: HashMap<ActivityId, usize>,
     bare: Bare,
 }
 
-impl World {
-    pub(crate) async fn made(cluster: &Cluster, graph: Graph) -> World {
+impl Simulation {
+    pub(crate) async fn made(cluster: &Cluster, graph: Graph) -> Simulation {
         let (api, worker, clock) = (cluster.open().await, cluster.open().await, Clock::system());
         let bare = Bare::connect(cluster).await;
         let start = Instant::now();
@@ -41,14 +41,14 @@ impl World {
         println!("{} accounts made in {:.0} s", accounts.len(), start.elapsed().as_secs_f64());
         let start = Instant::now();
         let (actors, pulled, steps) = (Vec::new(), Vec::new(), HashMap::new());
-        let world = World { graph, accounts, api, worker, clock, actors, pulled, steps, bare };
-        world.follow().await;
-        println!("{} edges written in {:.0} s\n", world.graph.edges(), start.elapsed().as_secs_f64());
-        world
+        let simulation = Simulation { graph, accounts, api, worker, clock, actors, pulled, steps, bare };
+        simulation.follow().await;
+        println!("{} edges written in {:.0} s\n", simulation.graph.edges(), start.elapsed().as_secs_f64());
+        simulation
     }
 
-    /// Writes the edges. One is made by the store, between two accounts that do nothing else; what it wrote is copied for
-    /// the others, because each of them would be a task in the log.
+    /// Writes the edges. The store creates one between two extra accounts, and its rows are copied for the others,
+    /// because each of them would be a task in the log.
     async fn follow(&self) {
         let pair = accounts(&self.api, "pattern", 2).await;
         let (follower, followee) = (pair[0].uid, pair[1].uid);
@@ -65,7 +65,7 @@ impl World {
         let edges = || {
             let all = self.graph.followers.iter().zip(&self.accounts);
             all.flat_map(|(followers, followee)| {
-                assert!(followers.len() < ONE_SHARD, "nobody is followed by that many here");
+                assert!(followers.len() < ONE_SHARD, "no account has that many followers here");
                 followers.iter().map(move |number| (self.accounts[*number].uid.0, followee.uid.0))
             })
         };
@@ -73,7 +73,7 @@ impl World {
         self.bare.write(edges().map(|(one, other)| (&following, (one, other, &cell, edge.version.0)))).await;
     }
 
-    /// Rows of followed entries, in one of the two orders, and of arrivals.
+    /// Counts the rows of followed entries, in one of the two orders, and of arrivals.
     pub(crate) async fn rows(&self) -> Rows {
         let entries = self.counted("feed.followed_received", "uid, box, bucket").await;
         let arrivals = self.counted("feed.arrival", "uid, segment").await;
@@ -97,7 +97,7 @@ impl World {
     }
 }
 
-/// How many rows there are.
+/// Numbers of rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows {
     pub(crate) entries: i64,

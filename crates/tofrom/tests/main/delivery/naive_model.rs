@@ -1,5 +1,5 @@
-//! What ought to be: everything that is known of accounts, edges and activities, and what follows from that by looking
-//! at all of it. Nothing here knows of entries, tasks or sync_tokens.
+//! The expected state: all known accounts, edges and activities, and the collections that follow from them. It knows no
+//! entries, tasks or sync tokens.
 
 use model::{
     Account, ActivityId, Edge, FeedQuery, Order, Reader, SortKey, State, Uid, Version, Visibility, belongs,
@@ -8,23 +8,23 @@ use model::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 #[derive(Default)]
-pub(crate) struct Naive {
+pub(crate) struct NaiveModel {
     pub(crate) accounts: Vec<Account>,
     pub(crate) edges: HashMap<(Uid, Uid), Edge>,
     pub(crate) removals: HashSet<(Uid, ActivityId)>,
-    /// The present state of every activity that ever was.
+    /// The current state of every activity that ever existed.
     pub(crate) states: BTreeMap<ActivityId, State>,
-    /// What stands, or stood last, at whose address.
+    /// The current or last activity at each actor's address.
     pub(crate) addresses: HashMap<(Uid, usize), ActivityId>,
 }
 
-impl Naive {
-    /// The `n`th account, counted around.
+impl NaiveModel {
+    /// The `n`th account; numbers wrap around.
     pub(crate) fn account(&self, number: usize) -> &Account {
         &self.accounts[number % self.accounts.len()]
     }
 
-    /// What stood last at an address, deleted or not.
+    /// The last activity at an address, deleted or not.
     pub(crate) fn at(&self, actor: Uid, address: usize) -> Option<&State> {
         self.addresses.get(&(actor, address)).map(|id| &self.states[id])
     }
@@ -33,7 +33,7 @@ impl Naive {
         self.edges.get(&(follower, followee)).is_some_and(|edge| edge.following)
     }
 
-    /// How somebody reads somebody's collections.
+    /// The relation of an account to the owner of a collection.
     pub(crate) fn reader(&self, uid: Uid, owner: Uid) -> Reader {
         if uid == owner {
             return Reader::Owner;
@@ -41,7 +41,7 @@ impl Naive {
         Reader::Other { uid, follows_owner: self.follows(uid, owner) }
     }
 
-    /// Belong, filter, sort: what a collection has for a reader.
+    /// Belong, filter, sort: the collection as a reader sees it.
     pub(crate) fn collection(&self, reader: Reader, query: &FeedQuery) -> Vec<(ActivityId, Version)> {
         let time = |state: &State| match query.order {
             Order::Received => state.received,
@@ -57,7 +57,7 @@ impl Naive {
         self.has(query, state) && may_see(reader, query.owner, state, self.actor(state))
     }
 
-    /// Whether a collection has it for anybody at all.
+    /// Whether the collection contains it for at least one reader.
     pub(crate) fn has(&self, query: &FeedQuery, state: &State) -> bool {
         let (owner, filter) = (query.owner, &query.filter);
         let edge = self.edges.get(&(owner, state.actor));
@@ -68,13 +68,12 @@ impl Naive {
             && belongs(state, owner, edge, removed).is_in(query.collection)
     }
 
-    /// Who did it.
     pub(crate) fn actor(&self, state: &State) -> &Account {
         self.accounts.iter().find(|account| account.uid == state.actor).unwrap()
     }
 
-    /// The oldest that a new follower finds: the 50th newest public one, in the order of receipt.
-    pub(crate) fn brought_along_from(&self, actor: Uid) -> Option<SortKey> {
+    /// The oldest activity of a backfill: the 50th newest public one in order of receipt.
+    pub(crate) fn backfill_start(&self, actor: Uid) -> Option<SortKey> {
         let public =
             |state: &&State| state.actor == actor && !state.deleted && state.visibility == Visibility::Public;
         let sort_key = |state: &State| SortKey { time: state.received, id: state.id };
@@ -83,8 +82,8 @@ impl Naive {
         sort_keys.into_iter().rev().nth(49)
     }
 
-    /// What reaches an account, oldest first.
-    pub(crate) fn reaching(&self, owner: Uid) -> Vec<&State> {
+    /// The activities in an account's `to`, oldest first.
+    pub(crate) fn in_to(&self, owner: Uid) -> Vec<&State> {
         let reaches = |state: &&State| {
             let removed = self.removals.contains(&(owner, state.id));
             belongs(state, owner, self.edges.get(&(owner, state.actor)), removed).to

@@ -1,6 +1,6 @@
-//! Whether two stores are the same service to everybody.
+//! Whether two stores hold the same service for every account.
 
-use super::super::support::world::{FIRST, SPAN};
+use super::super::support::random_data::{FIRST, SPAN};
 use model::{
     Account, Activity, ActivityId, Collection, Entry, EntryReason, EntryReasons, FeedQuery, Filter, Format,
     Millis, Order, Reader, SortKey, Start, SyncToken, Uid,
@@ -18,16 +18,19 @@ use tofrom::site::Site;
 const COUNT: u32 = 7;
 
 pub(super) async fn assert_same(source: &Arc<dyn Copying>, target: &Arc<dyn Copying>) {
-    let (accounts, others) = (everybody(source.as_ref()).await, everybody(target.as_ref()).await);
+    let (accounts, others) = (all_accounts(source.as_ref()).await, all_accounts(target.as_ref()).await);
     assert!(accounts == others && accounts.iter().any(|account| account.removed));
     let disabled = accounts.iter().find(|account| account.disabled).unwrap();
     assert!(source.picture(disabled.uid).await.unwrap().is_some());
     assert_eq!(source.facts().await.unwrap(), target.facts().await.unwrap());
     assert!(source.applications().await.unwrap() == target.applications().await.unwrap());
-    let (one, other) = (Shown::new(source), Shown::new(target));
+    let (one, other) = (PageRenderer::new(source), PageRenderer::new(target));
     let mut pages = 0;
     for account in &accounts {
-        assert_eq!(own(source.as_ref(), account.uid).await, own(target.as_ref(), account.uid).await);
+        assert_eq!(
+            account_data(source.as_ref(), account.uid).await,
+            account_data(target.as_ref(), account.uid).await
+        );
         for collection in [Collection::To, Collection::From, Collection::ToFrom] {
             for order in [Order::Received, Order::Published] {
                 pages += same_walk(&one, &other, account, collection, order).await;
@@ -37,7 +40,7 @@ pub(super) async fn assert_same(source: &Arc<dyn Copying>, target: &Arc<dyn Copy
     assert!(pages > 100, "only {pages}");
 }
 
-async fn everybody(store: &dyn Copying) -> Vec<Account> {
+async fn all_accounts(store: &dyn Copying) -> Vec<Account> {
     let mut all = Vec::new();
     loop {
         let after = all.last().map(|account: &Account| account.uid);
@@ -50,8 +53,8 @@ async fn everybody(store: &dyn Copying) -> Vec<Account> {
     }
 }
 
-/// Everything that the store has of an account, in words.
-async fn own(store: &dyn Copying, uid: Uid) -> Vec<String> {
+/// Everything that the store holds of an account, as text.
+async fn account_data(store: &dyn Copying, uid: Uid) -> Vec<String> {
     let mut all = vec![format!("{:?}", store.keys_of(uid).await.unwrap())];
     all.push(format!("{:?}", store.picture(uid).await.unwrap().map(|one| (one.version, one.sizes))));
     all.push(format!("{:?}", store.applications_of(uid).await.unwrap()));
@@ -80,7 +83,7 @@ async fn own(store: &dyn Copying, uid: Uid) -> Vec<String> {
             all.push(format!("{one:?} {entry:?}"));
         }
     }
-    // Those that there is an entry of: no others can be.
+    // Activities without an entry cannot exist.
     let ids: Vec<_> =
         entries(store, uid, EntryReason::Followed).await.iter().map(|e| (e.id, e.received)).collect();
     all.push(format!("{:?}", store.removed(uid, &ids).await.unwrap()));
@@ -104,20 +107,20 @@ async fn activity(store: &dyn Copying, id: ActivityId) -> String {
     format!("{state:?} {body:?} {prior:?} {claim:?}")
 }
 
-/// Shows pages of a store.
-struct Shown {
+/// Renders pages of a store.
+struct PageRenderer {
     feed: Feed,
     renderer: Renderer,
 }
 
-impl Shown {
-    fn new(store: &Arc<dyn Copying>) -> Shown {
+impl PageRenderer {
+    fn new(store: &Arc<dyn Copying>) -> PageRenderer {
         let store = Arc::clone(store) as Arc<dyn Store>;
         let now = Clock::from(|| Millis(FIRST + i64::try_from(SPAN).unwrap()));
         let accounts = AccountCache::new(Arc::clone(&store));
-        // A cluster of tests may be slow, and that is not what is tested here.
+        // A test cluster may be slow, and speed is not tested here.
         let limits = FeedLimits { deadline: Duration::from_secs(300), ..FeedLimits::default() };
-        Shown {
+        PageRenderer {
             feed: Feed::new(store, accounts, now, limits),
             renderer: Renderer::new(Site::new("https://feed.example", "feed.example")),
         }
@@ -131,17 +134,17 @@ impl Shown {
         let mut items = page.items.clone();
         let remembered = self.renderer.cached_fragments(&items, format);
         let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
-        // Links carry sync_tokens, and those are each store's own.
+        // Links carry sync tokens, which differ between stores.
         let links = vec![("self", format!("https://feed.example/{}", query.collection.as_str()))];
         let view = PageView { owner, collection: query.collection, links: &links };
         self.renderer.page(&view, &items, remembered, &bodies, format)
     }
 }
 
-/// Walks through a collection in both stores, in the second one once more by the links that the first one gave.
+/// Walks through a collection in both stores, and in the second one again by the cursors of the first.
 async fn same_walk(
-    one: &Shown,
-    other: &Shown,
+    one: &PageRenderer,
+    other: &PageRenderer,
     owner: &Account,
     collection: Collection,
     order: Order,
@@ -170,7 +173,7 @@ async fn same_walk(
         }
         assert_eq!(sort_key(&page), sort_key(&by_own));
         assert_eq!(sort_key(&page), sort_key(&by_link));
-        // What was seen of the one store says nothing of the other.
+        // A sync token of one store has expired in the other.
         assert!(other.feed.has_expired(&page.sync_token).await.unwrap(), "{:?}", page.sync_token);
         assert!(!other.feed.has_expired(&by_own.sync_token).await.unwrap(), "{:?}", by_own.sync_token);
         assert!(by_own.sync_token != SyncToken::default());

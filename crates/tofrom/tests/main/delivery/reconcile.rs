@@ -1,0 +1,219 @@
+//! Finds out whether actions took effect. Where a fault left that open, the states in the store decide; entries are
+//! never consulted. An action either took effect or did not, and it did if it was acknowledged.
+
+use super::actions::{burst, external_key};
+use super::sequence::{Harness, Violation};
+use super::steps::Action;
+use model::{Account, Edge, State, Uid, Visibility};
+
+/// A change, by the way in which clients learn of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// An activity: it arrives where it belongs.
+    Activity,
+    /// An edge of this account: its backfill arrives in the account's own collections. Other activities that it makes
+    /// visible do not arrive.
+    Edge(Uid),
+    /// An account's setting: nothing arrives.
+    Account,
+}
+
+/// The expected content of an address after a write.
+struct ExpectedState {
+    visibility: Visibility,
+    addressed: Vec<Uid>,
+    deleted: bool,
+}
+
+impl ExpectedState {
+    fn is(&self, state: &State) -> bool {
+        let visible_alike = self.visibility == state.visibility && self.addressed == state.addressed;
+        state.deleted == self.deleted && visible_alike
+    }
+}
+
+impl Harness<'_> {
+    /// Copies the outcome of an action into the model; `done` if it was acknowledged.
+    pub(super) async fn reconcile(
+        &mut self,
+        actor: &Account,
+        action: &Action,
+        done: bool,
+    ) -> Result<(), Violation> {
+        match action {
+            Action::Write { address, to, visibility, .. } => {
+                let expected = self.expected(actor.uid, *address, to.as_deref(), *visibility);
+                self.reconcile_write(actor.uid, *address, Some(&expected), done).await
+            }
+            Action::Burst => {
+                for address in burst() {
+                    self.reconcile_address(actor.uid, address).await?;
+                }
+                Ok(())
+            }
+            Action::Delete { address } => {
+                let before = self.naive.at(actor.uid, *address).cloned();
+                let expected = before.map(|state| ExpectedState {
+                    visibility: state.visibility,
+                    addressed: state.addressed,
+                    deleted: true,
+                });
+                self.reconcile_write(actor.uid, *address, expected.as_ref(), done).await
+            }
+            Action::Follow { followee } | Action::Unfollow { followee } => {
+                let followee = self.naive.account(*followee).clone();
+                let following = matches!(action, Action::Follow { .. });
+                let possible = followee.uid != actor.uid && !(followee.removed && following);
+                self.reconcile_edge_action(actor.uid, followee.uid, following, done && possible).await
+            }
+            Action::RemoveFromTo { .. } => {
+                self.reconcile_removals(actor.uid).await;
+                Ok(())
+            }
+            Action::Public(_) | Action::RemoveAccount => {
+                self.reconcile_accounts().await;
+                if matches!(action, Action::RemoveAccount) {
+                    self.reconcile_edges().await;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn expected(
+        &self,
+        actor: Uid,
+        address: usize,
+        to: Option<&[usize]>,
+        visibility: Option<Visibility>,
+    ) -> ExpectedState {
+        let before = self.naive.at(actor, address).filter(|state| !state.deleted);
+        let unchanged = before.map_or_else(Vec::new, |state| state.addressed.clone());
+        let numbers = |to: &[usize]| {
+            let existing =
+                to.iter().map(|account| self.naive.account(*account)).filter(|account| !account.removed);
+            let mut uids: Vec<Uid> = existing.map(|account| account.uid).collect();
+            uids.sort();
+            uids.dedup();
+            uids
+        };
+        ExpectedState {
+            visibility: visibility.or(before.map(|state| state.visibility)).unwrap_or_default(),
+            addressed: to.map_or(unchanged, numbers),
+            deleted: false,
+        }
+    }
+
+    async fn reconcile_write(
+        &mut self,
+        actor: Uid,
+        address: usize,
+        expected: Option<&ExpectedState>,
+        done: bool,
+    ) -> Result<(), Violation> {
+        let before = self.naive.at(actor, address).cloned();
+        self.reconcile_address(actor, address).await?;
+        let after = self.naive.at(actor, address);
+        let as_expected = match (expected, after) {
+            (Some(expected), Some(after)) => expected.is(after),
+            (None, after) => after.is_none(),
+            (Some(_), None) => false,
+        };
+        let untouched = !done && before.as_ref() == after;
+        let later = before.as_ref() == after || before.map(|state| state.version) < after.map(|s| s.version);
+        if (as_expected || untouched) && later {
+            return Ok(());
+        }
+        Err(format!("acknowledged: {done}, but the address holds {after:?}"))
+    }
+
+    /// Copies the content of an address into the model.
+    async fn reconcile_address(&mut self, actor: Uid, address: usize) -> Result<(), Violation> {
+        let store = &self.bed.store;
+        let Some(claim) = store.claim(&external_key(actor, address)).await.unwrap() else { return Ok(()) };
+        let before = self.naive.addresses.insert((actor, address), claim.id);
+        // If the address holds another activity now, the old one has ended.
+        let ids: Vec<_> = before.into_iter().filter(|id| *id != claim.id).chain([claim.id]).collect();
+        let mut changed = false;
+        for state in store.states(&ids).await.unwrap().into_iter().flatten() {
+            if state.id != claim.id && !state.deleted {
+                return Err(format!("{state:?} has no address and is not deleted"));
+            }
+            changed |= self.naive.states.insert(state.id, state.clone()) != Some(state);
+        }
+        if changed {
+            self.update_expectations(Change::Activity);
+        }
+        Ok(())
+    }
+
+    async fn reconcile_edge_action(
+        &mut self,
+        follower: Uid,
+        followee: Uid,
+        following: bool,
+        done: bool,
+    ) -> Result<(), Violation> {
+        let before = self.naive.edges.get(&(follower, followee)).copied();
+        self.reconcile_edge(follower, followee).await;
+        let after = self.naive.edges.get(&(follower, followee)).copied();
+        if done && after.is_some_and(|edge| edge.following) != following {
+            return Err(format!("expected following = {following}, found {after:?}"));
+        }
+        let from = self.naive.backfill_start(followee);
+        let wrong = |edge: &Edge| edge.following && (edge.since, edge.from) != (self.bed.now(), from);
+        match after.filter(|edge| Some(*edge) != before && wrong(edge)) {
+            Some(edge) => Err(format!("expected a backfill from {from:?}: {edge:?}")),
+            None => Ok(()),
+        }
+    }
+
+    async fn reconcile_edge(&mut self, follower: Uid, followee: Uid) {
+        let edges = self.bed.store.edges(follower, &[followee]).await.unwrap();
+        let Some(edge) = edges.into_iter().flatten().next() else { return };
+        if self.naive.edges.insert((follower, followee), edge) != Some(edge) {
+            self.update_expectations(Change::Edge(follower));
+        }
+    }
+
+    async fn reconcile_edges(&mut self) {
+        let uids: Vec<Uid> = self.naive.accounts.iter().map(|account| account.uid).collect();
+        for follower in &uids {
+            for followee in uids.iter().filter(|followee| *followee != follower) {
+                self.reconcile_edge(*follower, *followee).await;
+            }
+        }
+    }
+
+    async fn reconcile_accounts(&mut self) {
+        let uids: Vec<Uid> = self.naive.accounts.iter().map(|account| account.uid).collect();
+        uids.iter().for_each(|uid| self.bed.accounts.forget(*uid));
+        let accounts = self.bed.store.accounts(&uids).await.unwrap().into_iter().flatten().collect();
+        let before = std::mem::replace(&mut self.naive.accounts, accounts);
+        if before != self.naive.accounts {
+            self.update_expectations(Change::Account);
+        }
+    }
+
+    async fn reconcile_removals(&mut self, owner: Uid) {
+        let items: Vec<_> = self.naive.states.values().map(|state| (state.id, state.received)).collect();
+        let removed = self.bed.store.removed(owner, &items).await.unwrap();
+        let removed = items.iter().zip(removed).filter(|(_, removed)| *removed);
+        self.naive.removals.extend(removed.map(|((id, _), _)| (owner, *id)));
+        self.update_expectations(Change::Activity);
+    }
+
+    /// Copies everything into the model after a late write.
+    pub(super) async fn reconcile_all(&mut self) -> Result<(), Violation> {
+        self.reconcile_accounts().await;
+        self.reconcile_edges().await;
+        for account in self.naive.accounts.clone() {
+            let bursts = self.bursts.contains(&account.uid);
+            for address in (0..2).chain(burst().filter(|_| bursts)) {
+                self.reconcile_address(account.uid, address).await?;
+            }
+            self.reconcile_removals(account.uid).await;
+        }
+        Ok(())
+    }
+}
