@@ -77,14 +77,14 @@ async fn recipients_count_by_the_names_sent() {
         assert_eq!(state(&fixture, id).await.addressed, reaches);
     }
     // The name gets an account later. That must not be visible, and the account does not receive the old version.
-    let nobody = fixture.account("nobody").await;
+    let later = fixture.account("nobody").await;
     let again = put(&fixture, &alice, "2", json!({"Title": "y", "To": ["nobody"]})).await;
     assert!(matches!(again, Outcome::Unchanged(_)), "{again:?}");
     let Outcome::Updated(id) = put(&fixture, &alice, "2", json!({"Title": "z", "To": ["nobody"]})).await
     else {
         panic!("expected a new version");
     };
-    assert_eq!(state(&fixture, id).await.addressed, [nobody.uid], "a new version resolves its names again");
+    assert_eq!(state(&fixture, id).await.addressed, [later.uid], "a new version resolves its names again");
 }
 
 #[tokio::test]

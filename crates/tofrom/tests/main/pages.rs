@@ -107,7 +107,7 @@ fn a_page_shows_exactly_what_the_api_does() {
     let (mut bob, _) = signed_in(demo, "bob");
     // Alice is private, and ops is hidden from other accounts.
     for hidden in
-        ["/user/alice", "/user/dave", "/user/nobody", "/operator", "/operator/accounts", "/activity/x"]
+        ["/user/alice", "/user/dave", "/user/missing", "/operator", "/operator/accounts", "/activity/x"]
     {
         assert_eq!(bob.visit(&at(demo, hidden)).status(), 404, "{hidden}");
     }

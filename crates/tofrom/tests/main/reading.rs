@@ -181,7 +181,7 @@ fn refusals_are_uncacheable_and_have_no_allow_header() {
     }
     let key = [("ServicePSK", demo.key("bob"))];
     for target in
-        ["/200909/activity/alice/tofrom", "/200909/nothing", "/nowhere", "/user/nobody/avatar/7.png"]
+        ["/200909/activity/alice/tofrom", "/200909/nothing", "/nowhere", "/user/missing/avatar/7.png"]
     {
         let answer = demo.client.get(target, &key);
         assert_eq!((answer.status, answer.header("cache-control")), (404, Some("no-store")), "{target}");
@@ -375,7 +375,7 @@ fn every_answer_has_the_common_headers() {
     for (method, target, key) in [
         ("GET", "/200909/activity/alice/tofrom", true),
         ("GET", "/200909/activity/alice/tofrom", false),
-        ("GET", "/200909/activity/nobody/tofrom", true),
+        ("GET", "/200909/activity/missing/tofrom", true),
         ("PATCH", "/200909/activity/alice/tofrom", true),
         ("GET", "/nowhere", false),
         ("GET", "/docs/categories", false),

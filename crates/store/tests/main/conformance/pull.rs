@@ -82,7 +82,7 @@ pub(crate) async fn the_later_row_wins_pulled_or_not(store: Engine) {
     }
 }
 
-/// An actor may be a recipient of its own activity: `pulled` is visible in any order of the rows.
+/// An actor may be a recipient of an activity that it performed: `pulled` is visible in any order of the rows.
 pub(crate) async fn pulled_is_visible_among_several_reasons(store: Engine) {
     let own = Entry { pulled: true, ..fresh::entry(fresh::NOON, 0, &[EntryReason::Authored]) };
     let addressed =

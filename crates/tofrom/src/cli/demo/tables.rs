@@ -449,7 +449,7 @@ const SONGS: &[Thing] = &[
     plain("Kraftwerk - Trans-Europe Express"),
     thing("Erik Satie - Gymnopédie No. 1", "For the rain."),
     plain("坂本龍一 - Merry Christmas Mr. Lawrence"),
-    plain("Talking HeadCache - Once in a Lifetime"),
+    plain("Talking Heads - Once in a Lifetime"),
 ];
 
 const VIDEOS: &[Thing] = &[

@@ -55,7 +55,7 @@ async fn a_rejected_line_does_not_stop_the_import() {
     let id = results[0]["ActivityIdentifier"].as_str().unwrap();
     assert_eq!(results[0]["ActivityUrl"], format!("https://feeds.example.org/activity/{id}"));
     assert_eq!((&results[1]["line"], &results[2]["line"]), (&json!(2), &json!(4)));
-    assert!(results[2]["detail"].as_str().unwrap().starts_with("Category: is needed"), "{}", results[2]);
+    assert!(results[2]["detail"].as_str().unwrap().starts_with("Category: required"), "{}", results[2]);
 
     let again = import(&place, &alice, &text).await;
     assert_eq!(statuses(&again), [200, 400, 422, 200], "importing again changes nothing");

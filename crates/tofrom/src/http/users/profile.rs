@@ -58,7 +58,7 @@ mod tests {
         let text = "<User><UserIdentifier>ann</UserIdentifier><GivenName>Ann</GivenName><FamilyName/></User>";
         let value = read(text.as_bytes(), Format::Xml).unwrap();
         assert_eq!(value, read_json(r#"{"GivenName":"Ann","FamilyName":""}"#).unwrap());
-        for wrong in ["<Nobody/>", "<User>", "<User><GivenName>a</GivenName><GivenName>b</GivenName></User>"]
+        for wrong in ["<Missing/>", "<User>", "<User><GivenName>a</GivenName><GivenName>b</GivenName></User>"]
         {
             assert!(read(wrong.as_bytes(), Format::Xml).is_err(), "{wrong}");
         }

@@ -282,7 +282,7 @@ fn guesses_at_many_names_from_many_networks_lock_out_no_owner() {
                     let mut line = Line::from(service, [127, 120, guesser % 20, guesser / 20 + 1]);
                     let guesses = (0..1_000).take_while(|_| !over.load(Ordering::Relaxed));
                     guesses
-                        .map(|n| line.basic(&format!("nobody-{guesser}-{n}"), "wrong").status)
+                        .map(|n| line.basic(&format!("missing-{guesser}-{n}"), "wrong").status)
                         .collect::<Vec<_>>()
                 })
             })

@@ -103,8 +103,8 @@ fn errors_name_the_problem_and_the_remedy() {
         let right =
             format!("source none of {name} not found; run tofrom source list {name} to see all sources");
         assert!(error.contains(&right), "{error}");
-        let error = fixture.fail(&["source", command, "nobody-at-all", "none"]);
-        assert!(error.contains("account nobody-at-all not found; run tofrom account list"), "{error}");
+        let error = fixture.fail(&["source", command, "missing-at-all", "none"]);
+        assert!(error.contains("account missing-at-all not found; run tofrom account list"), "{error}");
     }
     for arguments in [&["list"][..], &["export"], &["import"], &["add"]] {
         let more: &[&str] = match arguments[0] {
@@ -113,9 +113,9 @@ fn errors_name_the_problem_and_the_remedy() {
             _ => &[],
         };
         let output =
-            fixture.run(&[&["source"], arguments, &["nobody-at-all"], more].concat(), "<opml><body/></opml>");
+            fixture.run(&[&["source"], arguments, &["missing-at-all"], more].concat(), "<opml><body/></opml>");
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("account nobody-at-all not found"));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("account missing-at-all not found"));
     }
     let error = fixture.fail(&["source", "add", name, "https://example.org/", "--name", "Bad Name"]);
     assert!(error.contains("Invalid source name: expected 1 to 64 of a-z 0-9 . _ -"), "{error}");

@@ -62,7 +62,7 @@ fn representations() {
 fn only_operators_and_the_account_itself_may_change_an_account() {
     let fixture = fixture();
     let (hidden, _) = fixture.new_account("hidden", false);
-    for (name, status) in [("carol", 403), (hidden.as_str(), 404), ("nobody-at-all", 404), ("-x", 404)] {
+    for (name, status) in [("carol", 403), (hidden.as_str(), 404), ("missing-at-all", 404), ("-x", 404)] {
         let answer = fixture.send("PUT", &address(name), "bob", &json!({ "GivenName": "X" }));
         assert_eq!(refusal(&answer, "type").0, status, "{name}");
         assert_eq!(fixture.request("DELETE", &address(name), "bob").status, status, "{name}");

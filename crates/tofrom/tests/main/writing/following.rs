@@ -62,11 +62,11 @@ fn following_backfills_50_and_unfollowing_keeps_addressed_activities() {
 fn accounts_follow_public_accounts_and_operators_create_any_edge() {
     let (fixture, service) = (fixture(), fresh("following"));
     let answers =
-        ["alice", "nobody-at-all"].map(|other| fixture.request("PUT", &edge("carol", other), "carol"));
+        ["alice", "missing-at-all"].map(|other| fixture.request("PUT", &edge("carol", other), "carol"));
     assert_eq!(answers[0].json(), answers[1].json(), "private and absent accounts look alike");
     assert_eq!(answers[0].status, 404);
     let answers =
-        ["alice", "nobody-at-all"].map(|other| fixture.request("DELETE", &edge("carol", other), "carol"));
+        ["alice", "missing-at-all"].map(|other| fixture.request("DELETE", &edge("carol", other), "carol"));
     assert_eq!((answers[0].status, answers[0].json()), (404, answers[1].json()));
 
     assert_eq!(fixture.request("PUT", &edge("carol", "alice"), "ops").status, 204);
@@ -83,7 +83,7 @@ fn accounts_follow_public_accounts_and_operators_create_any_edge() {
     for who in ["carol", "ops"] {
         assert_eq!(refusal(&fixture.request("PUT", &edge("carol", "Carol"), who), "type").0, 422);
     }
-    assert_eq!(fixture.request("PUT", &edge("carol", "nobody-at-all"), "ops").status, 404);
+    assert_eq!(fixture.request("PUT", &edge("carol", "missing-at-all"), "ops").status, 404);
     assert_eq!(fixture.request("GET", &edge("carol", "bob"), "carol").status, 405);
 }
 

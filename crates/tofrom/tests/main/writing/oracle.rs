@@ -169,7 +169,7 @@ fn to_reveals_no_account_names() {
     };
     let accounts = (0..4).map(|number| fixture.new_account("known", number % 2 == 0).0);
     let known = side(accounts.collect());
-    let unknown = side((0..4).map(|_| fresh("nobody-")).collect());
+    let unknown = side((0..4).map(|_| fresh("missing-")).collect());
     try_all(env_number("ORACLE_SEQUENCES").unwrap_or(SEQUENCES), &known, &unknown);
     // The senders' exports contain the names that they sent, whether they exist or not.
     for side in [&known, &unknown] {

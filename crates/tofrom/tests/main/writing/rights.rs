@@ -36,7 +36,7 @@ fn a_read_only_key_cannot_write() {
 fn an_account_cannot_write_for_another() {
     let (fixture, service) = (fixture(), fresh("rights"));
     for (victim, status, reason) in
-        [("carol", 403, "not-yours"), ("alice", 404, ""), ("nobody-at-all", 404, "")]
+        [("carol", 403, "not-yours"), ("alice", 404, ""), ("missing-at-all", 404, "")]
     {
         let id = "018bcfe5-6800-7000-8000-000000000000";
         if status == 403 {
@@ -57,14 +57,14 @@ fn operators_write_for_any_account_and_see_unknown_recipients() {
     assert_eq!(fixture.send("PUT", &target, "ops", &activity("x")).status, 201);
     assert_eq!(fixture.titles("alice", "alice", "from", &service), ["x"]);
     assert_eq!(fixture.request("DELETE", &target, "ops").status, 204);
-    assert_eq!(fixture.send("PUT", &item("nobody-at-all", &service, "1"), "ops", &activity("x")).status, 404);
+    assert_eq!(fixture.send("PUT", &item("missing-at-all", &service, "1"), "ops", &activity("x")).status, 404);
 
-    let to = with(activity("x"), json!({ "To": ["carol", "Nobody-at-all", "no name"] }));
+    let to = with(activity("x"), json!({ "To": ["carol", "Missing-at-all", "no name"] }));
     assert_eq!(fixture.put("bob", &service, "1", &to).status, 201, "other accounts learn nothing");
     let answer = fixture.send("PUT", &item("bob", &service, "2"), "ops", &to);
     assert_eq!(refusal(&answer, "field"), (422, "To".to_owned()));
     let detail = answer.json()["detail"].to_string();
-    assert!(detail.contains("Nobody-at-all, no name") && !detail.contains("carol"), "{detail}");
+    assert!(detail.contains("Missing-at-all, no name") && !detail.contains("carol"), "{detail}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_cookie_from_before_sign_in_is_invalid_after_it() {
     let temporary = fixture.app.temporary_credentials();
     // A cookie that the attacker made up, and one of the attacker's own session.
     let attacker = fixture.service.signed_in("bob", &fixture.app);
-    for planted in ["__Host-session=planted-by-somebody".to_owned(), attacker.cookie.clone().unwrap()] {
+    for planted in ["__Host-session=planted-by-someone".to_owned(), attacker.cookie.clone().unwrap()] {
         let mut person = fixture.service.browser();
         person.cookie = Some(planted.clone());
         let page = person.visit(&authorize(&temporary));

@@ -23,7 +23,7 @@ fn no_refusal_contains_a_secret() {
             ("empty", read().add("oauth_token", "")),
             (
                 "no such account",
-                app.draft("GET", "/200909/activity/nobody/to").token(&fixture.token).location(location),
+                app.draft("GET", "/200909/activity/missing/to").token(&fixture.token).location(location),
             ),
             ("no such place", app.draft("GET", "/200909/none").token(&fixture.token).location(location)),
         ] {
