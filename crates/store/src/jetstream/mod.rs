@@ -4,7 +4,7 @@
 //! was lost and created again counts from one in the next epoch, so positions never go back. The epoch is part of the
 //! subject: a process that does not know the new stream yet cannot publish to it under an old epoch.
 //!
-//! [`take`](JetStream::take) does not remove a message. This process holds it until it is acknowledged; other
+//! `take` does not remove a message. This process holds it until it is acknowledged; other
 //! processes get it if this one reports no progress for `ack_wait`.
 
 mod bound;

@@ -44,7 +44,7 @@ pub(super) fn only<'a>(
 }
 
 fn repeated(parent: &Element, local: &str) -> Unreadable {
-    Unreadable::malformed(format!("{local} appears repeated in {}", parent.name.local))
+    Unreadable::malformed(format!("{local} appears twice in {}", parent.name.local))
 }
 
 /// The value of an element: its text as it is.

@@ -22,7 +22,7 @@ type Fault = String;
 /// The blanks of XML.
 const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
-const DUPLICATE_ATTRIBUTE: &str = "an attribute is attributes_found twice";
+const DUPLICATE_ATTRIBUTE: &str = "an attribute is given twice";
 
 /// The cost of an element, attribute or declaration besides its strings, as for Fast Infoset.
 const NODE_COST: usize = 32;

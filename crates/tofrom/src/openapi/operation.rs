@@ -49,7 +49,7 @@ impl Group {
             Group::Accounts => "Accounts",
             Group::Following => "Following",
             Group::Sources => "Sources",
-            Group::Caller => "Authentication",
+            Group::Caller => "Current account",
             Group::OAuth => "OAuth",
             Group::About => "About",
         }

@@ -71,7 +71,7 @@ fn the_health_of_a_source_names_the_problem() {
                 let health = description["Health"].as_str().unwrap();
                 assert!(health.starts_with(words), "{source}: {health}");
                 assert!(
-                    health.contains(" Asked ") && health.contains(" ago; next in "),
+                    health.contains(" Last tried ") && health.contains(" ago; next in "),
                     "{source}: {health}"
                 );
                 assert_eq!(description["Well"], "false", "{source}");
@@ -97,19 +97,18 @@ fn an_unreadable_source_cannot_be_connected() {
     server.on("/no-feed", CannedResponse::page("<p>Nothing here."));
     server.on("/broken", CannedResponse::feed("<feed xmlns=\"http://www.w3.org/2005/Atom\"><entry>"));
     server.on("/gone", CannedResponse::status(410));
-    let no_feed = "There is no feed at this address, and the page there points to none: give the address of the feed itself.";
+    let no_feed =
+        "No feed found at this address, and the page links to none. Enter the address of the feed itself.";
     for (address, words) in [
-        (
-            url(&wrong_name, "/"),
-            format!("{before_tls}for another host name: check how the address is written."),
-        ),
+        (url(&wrong_name, "/"), format!("{before_tls}for another host name: check the spelling.")),
         (
             url(&expired, "/"),
-            format!("{before_tls}not valid at this time: who runs the server has to renew it."),
+            "The server's certificate has expired or is not yet valid: its operator has to renew it."
+                .to_owned(),
         ),
         (
             url(&self_signed, "/"),
-            format!("{before_tls}from an authority that is not known: who runs the server has to change it."),
+            format!("{before_tls}from an unknown authority: its operator has to replace it."),
         ),
         (url(&server, "/no-feed"), no_feed.to_owned()),
         (url(&server, "/broken"), "The feed is broken: ".to_owned()),

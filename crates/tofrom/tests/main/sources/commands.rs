@@ -112,8 +112,8 @@ fn errors_name_the_problem_and_the_remedy() {
             "add" => &["https://example.org/"],
             _ => &[],
         };
-        let output =
-            fixture.run(&[&["source"], arguments, &["missing-at-all"], more].concat(), "<opml><body/></opml>");
+        let output = fixture
+            .run(&[&["source"], arguments, &["missing-at-all"], more].concat(), "<opml><body/></opml>");
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("account missing-at-all not found"));
     }

@@ -112,7 +112,7 @@ fn a_paused_source_imports_nothing_until_it_is_resumed() {
     person.connect("blog", &url(&server, "/feed"));
     person.settled("blog");
     person.pause("blog", true);
-    assert_eq!(person.health("blog"), "Paused: nothing is brought until it goes on.");
+    assert_eq!(person.health("blog"), "Paused: nothing is imported until it is resumed.");
     server.on("/feed", CannedResponse::feed(atom(&[post(2), post(1)])));
     let before = request_count(&server, "/feed");
     assert_eq!(person.check("blog"), 0);

@@ -57,7 +57,10 @@ fn operators_write_for_any_account_and_see_unknown_recipients() {
     assert_eq!(fixture.send("PUT", &target, "ops", &activity("x")).status, 201);
     assert_eq!(fixture.titles("alice", "alice", "from", &service), ["x"]);
     assert_eq!(fixture.request("DELETE", &target, "ops").status, 204);
-    assert_eq!(fixture.send("PUT", &item("missing-at-all", &service, "1"), "ops", &activity("x")).status, 404);
+    assert_eq!(
+        fixture.send("PUT", &item("missing-at-all", &service, "1"), "ops", &activity("x")).status,
+        404
+    );
 
     let to = with(activity("x"), json!({ "To": ["carol", "Missing-at-all", "no name"] }));
     assert_eq!(fixture.put("bob", &service, "1", &to).status, 201, "other accounts learn nothing");
