@@ -137,7 +137,7 @@ fn guess(label: &str, service: &Service, key: &str, wrong: impl Fn(&mut Line, us
     );
     assert!(GUESSES - throttled < 100, "{} guesses were checked", GUESSES - throttled);
     // The requirement is 5 s for an optimised build on an idle machine.
-    assert!(cpu < if cfg!(debug_assertions) { 15.0 } else { 5.0 }, "{cpu} s");
+    assert!(cpu < if cfg!(debug_assertions) { 30.0 } else { 5.0 }, "{cpu} s");
     // Other tests load the machine meanwhile; a throttled request would wait for seconds.
     assert!(at(50) < Duration::from_millis(100) && at(99) < Duration::from_secs(1), "{waits:?}");
 }
