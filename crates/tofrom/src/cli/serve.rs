@@ -35,7 +35,7 @@ Settings (file, environment):
   secret_keys           keys that encrypt stored secrets: 32 bytes each in base64 or hexadecimal; the first one
                         encrypts [the file secret.key in the data folder; required for a cluster]
   require_consumer_key  every request must identify its application [false]
-  registration          who can create an account on the website: invitation or open [invitation]
+  registration          who can create an account on the website: invite or open [invite]
   retention             how long activities are shown: 90d [forever]
   token_lifetime        lifetime of OAuth access tokens: 90d [forever]
   cors_origins          origins whose scripts may read [none]

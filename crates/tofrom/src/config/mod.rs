@@ -229,9 +229,9 @@ impl RawConfig {
 
     fn open_registration(&self) -> Result<bool, ConfigError> {
         match self.registration.as_deref() {
-            None | Some("invitation") => Ok(false),
+            None | Some("invite") => Ok(false),
             Some("open") => Ok(true),
-            Some(other) => Err(ConfigError::invalid("registration", other, "\"invitation\" or \"open\"")),
+            Some(other) => Err(ConfigError::invalid("registration", other, "\"invite\" or \"open\"")),
         }
     }
 

@@ -34,7 +34,7 @@ pub struct RawConfig {
     pub secret_keys: Option<Vec<String>>,
     /// Whether every request must send a consumer key.
     pub require_consumer_key: Option<bool>,
-    /// Who may sign up: `invitation` (people with an invitation) or `open` (all).
+    /// Who may sign up: `invite` (people with an invitation) or `open` (all).
     pub registration: Option<String>,
     /// How long activities are kept: `90d`, or `forever`.
     pub retention: Option<String>,
