@@ -8,7 +8,7 @@ use crate::auth::oauth::{PendingGrant, callback};
 use crate::auth::session::SignedIn;
 use crate::http::listen::Peer;
 use crate::http::pages::form::{
-    MAX_PAGE_FORM, browser, field, is_same_origin, password_error, with_retry_after,
+    INCORRECT_SIGN_IN, MAX_PAGE_FORM, browser, field, is_same_origin, password_error, with_retry_after,
 };
 use crate::http::pages::{cookie, redirect};
 use crate::http::{Problem, Service, body};
@@ -128,8 +128,7 @@ impl<'a> AuthorizeRequest<'a> {
                 Ok(self.redirect_to_page(pending, cookie::set(&cookies)))
             }
             Err(denied) => {
-                let wrong = "Incorrect username or password. Try again.";
-                let (status, text, after) = password_error(denied, wrong)?;
+                let (status, text, after) = password_error(denied, INCORRECT_SIGN_IN)?;
                 Ok(with_retry_after(self.sign_in_page(status, pending, name, Some(&text)), after))
             }
         }

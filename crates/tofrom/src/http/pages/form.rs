@@ -106,6 +106,9 @@ pub(in crate::http) fn is_same_origin(headers: &HeaderMap, site: &Site) -> bool 
     origin && fetched
 }
 
+/// The message after a rejected sign-in, on the sign-in page and before an application is authorised.
+pub(in crate::http) const INCORRECT_SIGN_IN: &str = "Incorrect username or password. Try again.";
+
 /// Status, message and retry delay after a rejected password. Errors that are not about the password become a problem.
 pub(in crate::http) fn password_error(
     denied: AuthError,

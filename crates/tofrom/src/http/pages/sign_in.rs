@@ -4,7 +4,8 @@ use super::super::body::is_form;
 use super::super::listen::Peer;
 use super::super::{Problem, Service};
 use super::form::{
-    Fields, VerifiedForm, browser, field, foreign_form, is_same_origin, password_error, with_retry_after,
+    Fields, INCORRECT_SIGN_IN, VerifiedForm, browser, field, foreign_form, is_same_origin, password_error,
+    with_retry_after,
 };
 use super::{Visitor, cookie, get_and_post, get_only, post_only};
 use crate::pages::sign_in::SignIn;
@@ -64,8 +65,7 @@ async fn submit(
             Ok(service.go_with(&then, cookie::set(&cookies)))
         }
         Err(denied) => {
-            let wrong = "Incorrect username or password. Try again.";
-            let (status, text, after) = password_error(denied, wrong)?;
+            let (status, text, after) = password_error(denied, INCORRECT_SIGN_IN)?;
             Ok(with_retry_after(service.sign_in_page(status, &then, &name, Some(&text)), after))
         }
     }

@@ -55,7 +55,7 @@ enum Part {
 struct PartialElement {
     /// `None` if it exceeded a limit.
     tree: Option<TreeBuilder>,
-    /// How many more bytes of text and values it may have.
+    /// The bytes of text and values that are left of its budget.
     bytes: usize,
     /// How much more it may cost.
     output: usize,
