@@ -1,12 +1,12 @@
 //! Atom 1.0 and its drafts, with threads, media and the activity extensions.
 
-use crate::atom_object::{self, is_rel};
 use crate::element::Element;
-use crate::feed::{Feed, FeedItem, Format, Provider};
+use crate::feed::{Feed, FeedItem, Format, ItemObject, Provider};
 use crate::identity::{deduplicated, identity};
 use crate::limits::MAX_ITEMS_SCANNED;
-use crate::media::Media;
+use crate::media::{Media, picture};
 use crate::namespace::Ns;
+use crate::period::update_period;
 use crate::{address, plain, times, words};
 use url::Url;
 
@@ -29,7 +29,7 @@ pub(crate) fn feed(root: &Element, address: &Url) -> Feed {
             .and_then(|icon| address::absolute(&icon, &base)),
         hubs: links(root, atom_ns, "hub", &base).collect(),
         own_address: link("self"),
-        every: crate::rss::update_period(root),
+        every: update_period(root),
         provider: provider(root, &base)
             .or_else(|| root.all(atom_ns, "entry").find_map(|entry| provider(entry, &base))),
         items: deduplicated(items),
@@ -64,14 +64,14 @@ pub(crate) fn page(element: &Element, atom_ns: Ns, base: &Url) -> Option<String>
 
 fn item(entry: &Element, atom_ns: Ns, base: &Url, author_of_feed: Option<&str>) -> FeedItem {
     let base = &entry.base(base);
-    let object = atom_object::of_entry(entry, atom_ns, base);
+    let object = of_entry(entry, atom_ns, base);
     let url = page(entry, atom_ns, base);
     let title = entry.first(atom_ns, "title").and_then(title);
     let mut media = Media::default();
     // The picture of the object also represents the activity.
     let pictured = entry.first(Ns::Activity, "object");
     for element in [Some(entry), pictured].into_iter().flatten() {
-        atom_object::add_links(&mut media, element, atom_ns, base);
+        add_links(&mut media, element, atom_ns, base);
         media.add_media_rss(element, base);
     }
     let text = text(entry, atom_ns, base, &mut media);
@@ -190,4 +190,59 @@ fn comments(entry: &Element, atom_ns: Ns) -> Option<u32> {
 fn reply(entry: &Element) -> Option<String> {
     let reply = entry.first(Ns::Thread, "in-reply-to")?;
     plain::title(reply.get("href").or_else(|| reply.get("ref"))?)
+}
+
+/// Prefix with which a registered link relation may also be written.
+const REGISTRY: &str = "http://www.iana.org/assignments/relation/";
+
+/// Whether a link has this relation. A link without `rel` is an alternate.
+fn is_rel(link: &Element, rel: &str) -> bool {
+    let rel_value = link.get("rel").unwrap_or("alternate").trim();
+    rel_value.strip_prefix(REGISTRY).unwrap_or(rel_value).eq_ignore_ascii_case(rel)
+}
+
+/// The object of an entry, if it differs from the entry. A bookmark is an entry that links to its object.
+fn of_entry(entry: &Element, atom_ns: Ns, base: &Url) -> Option<ItemObject> {
+    // Before 1.0 an entry could have several objects; the title describes the first.
+    if let Some(object) = entry.first(Ns::Activity, "object") {
+        return Some(read_object(object, atom_ns, base));
+    }
+    let kind = entry.text_of(Ns::Activity, "object-type").and_then(|kind| words::kind(&kind));
+    let kind = kind.filter(|kind| kind == "bookmark")?;
+    let link = entry.all(atom_ns, "link").find(|link| is_rel(link, "related"))?;
+    Some(ItemObject {
+        url: Some(address::absolute(link.get("href")?, &link.base(base))?),
+        title: link.get("title").and_then(plain::title),
+        kind: Some(kind),
+        ..ItemObject::default()
+    })
+}
+
+fn read_object(object: &Element, atom_ns: Ns, base: &Url) -> ItemObject {
+    let base = &object.base(base);
+    let mut media = Media::default();
+    add_links(&mut media, object, atom_ns, base);
+    media.add_media_rss(object, base);
+    let text = text(object, atom_ns, base, &mut media);
+    ItemObject {
+        id: object.text_of(atom_ns, "id").and_then(|id| plain::title(&id)),
+        title: object.first(atom_ns, "title").and_then(title),
+        url: page(object, atom_ns, base),
+        kind: object.text_of(Ns::Activity, "object-type").and_then(|kind| words::kind(&kind)),
+        picture: media.picture(),
+        text,
+    }
+}
+
+/// Adds the links that show the element: a preview is small, an enclosure is the content.
+fn add_links(media: &mut Media, element: &Element, atom_ns: Ns, base: &Url) {
+    for link in element.all(atom_ns, "link") {
+        let kind = link.get("type").unwrap_or_default();
+        let shown = || picture(link, "href", &link.base(base));
+        if is_rel(link, "preview") && (kind.is_empty() || kind.starts_with("image/")) {
+            media.add_thumbnail(shown());
+        } else if is_rel(link, "enclosure") {
+            media.add_enclosure(kind, shown());
+        }
+    }
 }

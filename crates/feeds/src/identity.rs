@@ -10,7 +10,6 @@ use crate::limits::{MAX_ID, MAX_ITEMS};
 use aws_lc_rs::digest::{Context, SHA256};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt::Write;
 use url::Url;
 
 /// The identifier of an item with these properties.
@@ -63,12 +62,7 @@ fn hash(parts: &[&str]) -> String {
         // The separator never occurs in UTF-8, so (`ab`, `c`) and (`a`, `bc`) differ.
         context.update(&[0xff]);
     }
-    let mut text = String::from("sha256:");
-    for byte in context.finish().as_ref() {
-        // Writing to a String can't fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("sha256:{}", hex::encode(context.finish()))
 }
 
 /// Removes duplicate identifiers and keeps the order. Of duplicates, the most recently updated item is kept,

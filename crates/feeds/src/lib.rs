@@ -2,7 +2,6 @@
 
 mod address;
 mod atom;
-mod atom_object;
 pub mod catalogue;
 mod charset;
 mod discover;
@@ -17,9 +16,9 @@ mod limits;
 mod links;
 mod media;
 mod microformats;
-mod microformats_entry;
 mod namespace;
 pub mod opml;
+mod period;
 mod plain;
 mod read;
 mod references;

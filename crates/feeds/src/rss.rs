@@ -7,6 +7,7 @@ use crate::identity::{deduplicated, identity};
 use crate::limits::MAX_ITEMS_SCANNED;
 use crate::media::{Media, picture, picture_at};
 use crate::namespace::Ns;
+use crate::period::{seconds, update_period};
 use crate::{address, plain, times, words};
 use std::time::Duration;
 use url::Url;
@@ -113,23 +114,4 @@ fn link(element: &Element, rss_ns: Ns, base: &Url) -> Option<String> {
 fn time_to_live(channel: &Element) -> Option<Duration> {
     let minutes: u64 = channel.text_of(Ns::None, "ttl")?.parse().ok()?;
     seconds(minutes.checked_mul(60)?)
-}
-
-/// The update period and frequency of the syndication module.
-pub(crate) fn update_period(channel: &Element) -> Option<Duration> {
-    let period: u64 = match channel.text_of(Ns::Syndication, "updatePeriod")?.to_ascii_lowercase().as_str() {
-        "hourly" => 3_600,
-        "daily" => 86_400,
-        "weekly" => 7 * 86_400,
-        "monthly" => 30 * 86_400,
-        "yearly" => 365 * 86_400,
-        _ => return None,
-    };
-    let times = channel.text_of(Ns::Syndication, "updateFrequency").and_then(|times| times.parse().ok());
-    seconds(period.checked_div(times.unwrap_or(1))?)
-}
-
-/// `None` for zero and for more than a year.
-fn seconds(seconds: u64) -> Option<Duration> {
-    (1..=365 * 86_400).contains(&seconds).then(|| Duration::from_secs(seconds))
 }

@@ -78,13 +78,8 @@ fn check_name(rules: &Rules, name: &str) -> Result<(), FetchError> {
 }
 
 fn check_literal(rules: &Rules, address: IpAddr) -> Result<(), FetchError> {
-    if is_own(rules, address) {
+    if rules.is_own(address) {
         return Err(FetchError::Refused(Refusal::Own));
     }
     if guard::allowed(rules, address) { Ok(()) } else { Err(FetchError::Refused(Refusal::PrivateAddress)) }
-}
-
-/// Whether the IP address is configured as one of the service's.
-pub(crate) fn is_own(rules: &Rules, address: IpAddr) -> bool {
-    rules.own_hosts.iter().any(|own| own.trim_matches(['[', ']']).parse() == Ok(address.to_canonical()))
 }

@@ -3,41 +3,47 @@
 //! These are the addresses of the public internet and those that the operator allows. An IPv6 address may embed
 //! an IPv4 address that a gateway unpacks; then both have to be public.
 
-use crate::address::is_own;
 use crate::error::{FetchError, Refusal, Unreachable};
-use crate::network::Network;
 use crate::resolve::Resolve;
 use crate::rules::Rules;
+use ipnet::{Ipv4Net, Ipv6Net};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use url::{Host, Url};
 
 /// IPv4 networks that are not public.
-const PRIVATE_V4: [Network; 15] = [
-    Network::v4(0, 0, 0, 8),
-    Network::v4(10, 0, 0, 8),
-    Network::v4(100, 64, 0, 10),
-    Network::v4(127, 0, 0, 8),
-    Network::v4(169, 254, 0, 16),
-    Network::v4(172, 16, 0, 12),
-    Network::v4(192, 0, 0, 24),
-    Network::v4(192, 0, 2, 24),
-    Network::v4(192, 88, 99, 24),
-    Network::v4(192, 168, 0, 16),
-    Network::v4(198, 18, 0, 15),
-    Network::v4(198, 51, 100, 24),
-    Network::v4(203, 0, 113, 24),
-    Network::v4(224, 0, 0, 4),
-    Network::v4(240, 0, 0, 4),
+const PRIVATE_V4: [Ipv4Net; 15] = [
+    v4(0, 0, 0, 8),
+    v4(10, 0, 0, 8),
+    v4(100, 64, 0, 10),
+    v4(127, 0, 0, 8),
+    v4(169, 254, 0, 16),
+    v4(172, 16, 0, 12),
+    v4(192, 0, 0, 24),
+    v4(192, 0, 2, 24),
+    v4(192, 88, 99, 24),
+    v4(192, 168, 0, 16),
+    v4(198, 18, 0, 15),
+    v4(198, 51, 100, 24),
+    v4(203, 0, 113, 24),
+    v4(224, 0, 0, 4),
+    v4(240, 0, 0, 4),
 ];
 
 /// The globally assigned IPv6 unicast range. Loopback, private, link-local, site-local and multicast addresses
 /// are outside, and so are future assignments until they are reviewed.
-const HANDED_OUT_V6: Network = Network::v6(0x2000, 0, 0, 3);
+const HANDED_OUT_V6: Ipv6Net = v6(0x2000, 0, 0, 3);
 
 /// Networks in that range that are not public: protocol assignments (benchmarks, cryptographic names) and
 /// documentation.
-const PRIVATE_V6: [Network; 3] =
-    [Network::v6(0x2001, 0, 0, 23), Network::v6(0x2001, 0xdb8, 0, 32), Network::v6(0x3fff, 0, 0, 20)];
+const PRIVATE_V6: [Ipv6Net; 3] = [v6(0x2001, 0, 0, 23), v6(0x2001, 0xdb8, 0, 32), v6(0x3fff, 0, 0, 20)];
+
+const fn v4(a: u8, b: u8, c: u8, bits: u8) -> Ipv4Net {
+    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, 0), bits)
+}
+
+const fn v6(a: u16, b: u16, c: u16, bits: u8) -> Ipv6Net {
+    Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0), bits)
+}
 
 /// Whether an address belongs to the public internet.
 #[must_use]
@@ -49,7 +55,7 @@ pub fn is_public(address: IpAddr) -> bool {
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
-    !PRIVATE_V4.iter().any(|network| network.contains(address.into()))
+    !PRIVATE_V4.iter().any(|network| network.contains(&address))
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
@@ -60,10 +66,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         [0, 0, 0, 0, 0, 0 | 0xffff, _, _] | [0x64, 0xff9b, 0, 0, 0, 0, _, _] => true,
         // Teredo is part of the protocol assignments.
         [0x2001, 0, ..] => true,
-        _ => {
-            HANDED_OUT_V6.contains(address.into())
-                && !PRIVATE_V6.iter().any(|network| network.contains(address.into()))
-        }
+        _ => HANDED_OUT_V6.contains(&address) && !PRIVATE_V6.iter().any(|network| network.contains(&address)),
     };
     handed_out && embedded(address).into_iter().flatten().all(is_public_v4)
 }
@@ -119,7 +122,7 @@ pub(crate) async fn vet(rules: &Rules, resolver: &dyn Resolve, url: &Url) -> Res
     if resolved.is_empty() {
         return Err(FetchError::Unreachable(Unreachable::NoSuchHost));
     }
-    if resolved.iter().any(|address| is_own(rules, *address)) {
+    if resolved.iter().any(|address| rules.is_own(*address)) {
         return Err(FetchError::Refused(Refusal::Own));
     }
     if !resolved.iter().all(|address| allowed(rules, *address)) {

@@ -1,14 +1,12 @@
 //! IP networks in CIDR notation.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use ipnet::IpNet;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 /// A range of addresses: `10.1.0.0/16`, `fd00::/8`, or a single address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
-    first: IpAddr,
-    bits: u8,
-}
+pub struct Network(IpNet);
 
 /// An invalid network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,29 +14,10 @@ pub struct Network {
 pub struct InvalidNetwork;
 
 impl Network {
-    /// An IPv4 network of the built-in lists.
-    pub(crate) const fn v4(a: u8, b: u8, c: u8, bits: u8) -> Network {
-        Network { first: IpAddr::V4(Ipv4Addr::new(a, b, c, 0)), bits }
-    }
-
-    /// An IPv6 network of the built-in lists.
-    pub(crate) const fn v6(a: u16, b: u16, c: u16, bits: u8) -> Network {
-        Network { first: IpAddr::V6(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0)), bits }
-    }
-
     /// Whether the network contains the address. `::ffff:10.1.2.3` is the same as `10.1.2.3`.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.first, address.to_canonical()) {
-            (IpAddr::V4(first), IpAddr::V4(address)) => {
-                (first.to_bits() ^ address.to_bits()).checked_shr(32 - u32::from(self.bits)).unwrap_or(0) == 0
-            }
-            (IpAddr::V6(first), IpAddr::V6(address)) => {
-                (first.to_bits() ^ address.to_bits()).checked_shr(128 - u32::from(self.bits)).unwrap_or(0)
-                    == 0
-            }
-            _ => false,
-        }
+        self.0.contains(&address.to_canonical())
     }
 }
 
@@ -46,27 +25,15 @@ impl FromStr for Network {
     type Err = InvalidNetwork;
 
     fn from_str(text: &str) -> Result<Network, InvalidNetwork> {
-        let (address, bits) =
-            text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
-        let first: IpAddr = address.parse().map_err(|_| InvalidNetwork)?;
-        let width = if first.is_ipv4() { 32 } else { 128 };
-        let bits = match bits {
-            None => width,
-            Some(bits) if bits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                bits.parse().map_err(|_| InvalidNetwork)?
-            }
-            Some(_) => return Err(InvalidNetwork),
-        };
-        let below = match first {
-            IpAddr::V4(first) => u128::from(first.to_bits()).checked_shl(u32::from(bits) + 96).unwrap_or(0),
-            IpAddr::V6(first) => first.to_bits().checked_shl(u32::from(bits)).unwrap_or(0),
-        };
+        let address = |_| text.parse::<IpAddr>().map(IpNet::from);
+        let network = text.parse::<IpNet>().or_else(address).map_err(|_| InvalidNetwork)?;
         // Bits after the length are a mistake with an unclear intention. So is a mapped address: no address
         // would match it.
-        if bits > width || below != 0 || first != first.to_canonical() {
+        let first = network.addr();
+        if first != network.network() || first != first.to_canonical() {
             return Err(InvalidNetwork);
         }
-        Ok(Network { first, bits })
+        Ok(Network(network))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::host_limiter::HostBudget;
 use crate::network::Network;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The limits of the fetcher.
@@ -32,6 +33,11 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// Whether the IP address is configured as one of the service's.
+    pub(crate) fn is_own(&self, address: IpAddr) -> bool {
+        self.own_hosts.iter().any(|own| own.trim_matches(['[', ']']).parse() == Ok(address.to_canonical()))
+    }
+
     /// Default limits for feeds of the public internet.
     #[must_use]
     pub fn new(user_agent: impl Into<String>) -> Rules {

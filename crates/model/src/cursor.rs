@@ -4,7 +4,7 @@
 //! bearer is authenticated like any other caller. So a checksum against accidents is enough.
 
 use crate::hash::Fnv;
-use crate::{ActivityId, Collection, Filter, Millis, Order, Position, SortKey, Uid, Version};
+use crate::{ActivityId, Millis, Order, Position, SortKey, Version};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
@@ -15,18 +15,7 @@ const MAX_SEEN: usize = 200;
 
 /// The owner, collection and filters that a cursor is bound to. Not the order: a sync token is valid in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Binding(u64);
-
-impl Binding {
-    /// The binding of cursors of a collection with a filter.
-    pub fn new(owner: Uid, collection: Collection, filter: &Filter) -> Binding {
-        let mut hash = Fnv::new().bytes(&owner.0.to_be_bytes()).text(collection.as_str());
-        for (name, value) in filter.parameters() {
-            hash = hash.text(name).text(&value);
-        }
-        Binding(hash.finish())
-    }
-}
+pub struct Binding(pub(crate) u64);
 
 /// What a reader has seen of a collection: everything that had arrived at `offset`, and the few items that were shown
 /// before they arrived.

@@ -1,11 +1,12 @@
 //! The data model of tofrom, and the rules that every engine shares: identifiers, the open vocabulary, activities,
 //! accounts, edges, visibility, queries and cursors.
 //!
-//! Nothing here does I/O or reads a clock. A rule on which two engines must agree is a pure function in this crate.
+//! Nothing here does I/O, and only [`Clock::system`] reads the time. A rule on which two engines must agree is a pure function in this crate.
 
 mod account;
 mod activity;
 mod belonging;
+mod clock;
 mod cursor;
 mod entry;
 mod facet;
@@ -13,14 +14,17 @@ mod fanout_mode;
 mod grant;
 mod hash;
 mod id;
+pub mod network;
 mod query;
 mod source;
+mod text;
 mod time;
 mod vocabulary;
 
 pub use account::{Account, Application, Key, PICTURE_SIZES, Picture, Scopes};
 pub use activity::{Activity, Body, Comments, Object, PriorAudience, Service, State, Thumbnail, Visibility};
 pub use belonging::{Collection, Edge, Membership, Reader, belongs, entry_belongs, may_see};
+pub use clock::Clock;
 pub use cursor::{ArrivalOffset, Binding, Cursor, CursorError, SyncToken};
 pub use entry::{Entry, EntryReason, EntryReasons, Order, SortKey};
 pub use facet::{Facet, ServiceName};
@@ -35,5 +39,6 @@ pub use query::{
     encode_component,
 };
 pub use source::SourceId;
+pub use text::{BadPersonName, MAX_PERSON_NAME, first_illegal, person_name};
 pub use time::{InvalidTime, Millis};
 pub use vocabulary::{Kind, Verb, category, category_label, parse_category};

@@ -6,6 +6,7 @@ mod raw;
 pub use filter::{Filter, Range};
 pub use raw::{RawQuery, encode_component};
 
+use crate::hash::Fnv;
 use crate::{Binding, Collection, Cursor, CursorError, Millis, Order, SortKey, SyncToken, Uid};
 
 /// The default number of items on a page.
@@ -244,4 +245,15 @@ fn number(raw: &RawQuery, name: &'static str) -> Result<Option<u32>, ParameterEr
 fn instant(raw: &RawQuery, name: &'static str) -> Result<Option<Millis>, ParameterError> {
     let Some(text) = raw.scalar(name)? else { return Ok(None) };
     Millis::parse(&text).map(Some).map_err(|error| ParameterError::new(name, error.to_string()))
+}
+
+impl Binding {
+    /// The binding of cursors of a collection with a filter.
+    pub fn new(owner: Uid, collection: Collection, filter: &Filter) -> Binding {
+        let mut hash = Fnv::new().bytes(&owner.0.to_be_bytes()).text(collection.as_str());
+        for (name, value) in filter.parameters() {
+            hash = hash.text(name).text(&value);
+        }
+        Binding(hash.finish())
+    }
 }

@@ -6,6 +6,7 @@ mod form;
 mod header;
 mod limits;
 mod malformed;
+mod names;
 mod parameters;
 mod problem;
 mod protocol;

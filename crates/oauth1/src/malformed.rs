@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::limits::{MAX_FORM_LENGTH, MAX_HEADER_LENGTH, MAX_PARAMETERS, MAX_VALUE_LENGTH};
+use crate::names;
 use crate::problem::Problem;
-use crate::protocol;
 
 /// A request that cannot be read as a signed one. Each message says what was expected.
 ///
@@ -110,9 +110,9 @@ impl Malformed {
             }
             Self::ValueTooLong { name } | Self::Scattered { name } => vec![name],
             Self::Absent { names } => names.clone(),
-            Self::VersionRejected => vec![protocol::VERSION],
-            Self::SignatureMethodRejected => vec![protocol::SIGNATURE_METHOD],
-            Self::TimestampRejected => vec![protocol::TIMESTAMP],
+            Self::VersionRejected => vec![names::VERSION],
+            Self::SignatureMethodRejected => vec![names::SIGNATURE_METHOD],
+            Self::TimestampRejected => vec![names::TIMESTAMP],
         }
     }
 }

@@ -4,17 +4,9 @@ use std::str;
 
 use crate::limits::MAX_VALUE_LENGTH;
 use crate::malformed::Malformed;
+use crate::names::{BODY_HASH, CONSUMER_KEY, NONCE, SIGNATURE, SIGNATURE_METHOD, TIMESTAMP, TOKEN, VERSION};
 use crate::parameters::Decoded;
 use crate::signature::SignatureMethod;
-
-pub(crate) const CONSUMER_KEY: &str = "oauth_consumer_key";
-pub(crate) const TOKEN: &str = "oauth_token";
-pub(crate) const SIGNATURE_METHOD: &str = "oauth_signature_method";
-pub(crate) const SIGNATURE: &str = "oauth_signature";
-pub(crate) const TIMESTAMP: &str = "oauth_timestamp";
-pub(crate) const NONCE: &str = "oauth_nonce";
-pub(crate) const VERSION: &str = "oauth_version";
-pub(crate) const BODY_HASH: &str = "oauth_body_hash";
 
 const NAMES: [&str; 8] =
     [CONSUMER_KEY, TOKEN, SIGNATURE_METHOD, SIGNATURE, TIMESTAMP, NONCE, VERSION, BODY_HASH];

@@ -7,9 +7,9 @@ use crate::encoding::{Plus, decode_into};
 use crate::limits::{MAX_FORM_LENGTH, MAX_HEADER_LENGTH};
 use crate::malformed::Malformed;
 use crate::parameters::Parameters;
-use crate::protocol::{self, ParameterLocation, UncheckedProtocol, is_protocol_name};
+use crate::protocol::{ParameterLocation, UncheckedProtocol, is_protocol_name};
 use crate::signed::Signed;
-use crate::{form, header};
+use crate::{form, header, names};
 
 /// An incoming request.
 #[derive(Clone, Copy)]
@@ -108,7 +108,7 @@ impl RequestReader {
         let decoded = self.parameters.push(name, value, plus)?;
         match self.protocol.store(location, &decoded)? {
             // The signature is the only protocol parameter that is not signed.
-            Some(protocol::SIGNATURE) => self.parameters.pop(),
+            Some(names::SIGNATURE) => self.parameters.pop(),
             // Header values are percent-encoded by definition. In queries and forms a stray percent sign is
             // literal, as in browsers.
             None if location == ParameterLocation::Header && !decoded.well_formed => {

@@ -1,6 +1,8 @@
-//! The types with which an activity is accepted.
+//! The interface of activities, and the types with which one is accepted.
 
-use model::{Activity, ActivityId, Position, PriorAudience, Uid, Version};
+use crate::Result;
+use async_trait::async_trait;
+use model::{Activity, ActivityId, Position, PriorAudience, State, Uid, Version};
 
 /// The identity of an activity outside the store: its actor, its service, and the service's own identifier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,11 +43,33 @@ pub struct Acceptance {
     pub activity: Activity,
 }
 
-/// The outcome of an
+/// The outcome of an [`Acceptance`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepted {
     /// It is stored. The task that delivers it is at this position of the log.
     Stored(Position),
     /// The stored claim, whose version is not the one that the caller built on. Nothing was changed.
     Conflict(Option<Claim>),
+}
+
+/// Activities: their claims, states and bodies.
+#[async_trait]
+pub trait Activities: Send + Sync {
+    /// The claim of an external key, including that of a deleted activity.
+    async fn claim(&self, key: &ExternalKey) -> Result<Option<Claim>>;
+
+    /// Stores versions of activities, each independently: its claim, its state and body, the actor's entry, and a
+    /// task in the log. [`Accepted::Stored`] means that all of this is durable and the actor's next read shows it. Of
+    /// two acceptances that build on the same version of a claim at most one is stored.
+    async fn accept(&self, batch: Vec<Acceptance>) -> Result<Vec<Accepted>>;
+
+    /// The current states of these activities.
+    async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>>;
+
+    /// The union of the audiences of all versions before the current one: the widest visibility and all recipients.
+    /// `None`: there is no earlier version.
+    async fn prior_audiences(&self, ids: &[ActivityId]) -> Result<Vec<Option<PriorAudience>>>;
+
+    /// The current states of these activities with their bodies, both of the same version.
+    async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>>;
 }

@@ -6,8 +6,7 @@
 use crate::{Claim, Connection, ExternalKey, Result, Store};
 use async_trait::async_trait;
 use model::{
-    AccessToken, Account, Activity, ActivityId, Edge, Entry, Millis, Picture, Position, PriorAudience, Uid,
-    Version,
+    AccessToken, Account, Activity, ActivityId, Edge, Entry, Millis, Position, PriorAudience, Uid, Version,
 };
 
 /// The position of copied entries and edges: before everything in the log of the target.
@@ -64,11 +63,6 @@ pub trait Copying: Store {
 
     /// Writes an access token.
     async fn copy_token(&self, token: &AccessToken) -> Result<()>;
-
-    /// Writes an account's picture.
-    async fn copy_picture(&self, uid: Uid, picture: &Picture) -> Result<()> {
-        self.put_picture(uid, picture).await
-    }
 
     /// Writes edges of a follower.
     async fn copy_edges(&self, follower: Uid, edges: Vec<(Uid, Edge)>) -> Result<()>;

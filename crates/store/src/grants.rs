@@ -1,4 +1,4 @@
-//! OAuth grants, sessions, tickets, and their steps that may happen only once.
+//! Credentials of programs: keys, applications, and OAuth grants with their steps that may happen only once.
 //!
 //! Of concurrent calls that take the same step, on any nodes, exactly one succeeds. A step reads and writes one row,
 //! so a conditional write of one row (a lightweight transaction) implements it. Repeating a call that has succeeded
@@ -6,7 +6,42 @@
 
 use crate::Result;
 use async_trait::async_trait;
-use model::{AccessToken, Millis, Progress, Session, Temporary, Ticket, Uid};
+use model::{AccessToken, Application, Key, KeyId, Millis, Progress, Temporary, Uid};
+
+/// Pre-shared keys and applications.
+#[async_trait]
+pub trait Credentials: Send + Sync {
+    /// Stores a key.
+    async fn add_key(&self, key: &Key) -> Result<()>;
+
+    /// The key with this hash, including an expired or revoked one.
+    async fn key_by_hash(&self, hash: &[u8; 32]) -> Result<Option<Key>>;
+
+    /// All keys of an account, oldest first.
+    async fn keys_of(&self, owner: Uid) -> Result<Vec<Key>>;
+
+    /// Revokes a key permanently. The time of the first revocation stays. `false`: the account has no such key.
+    async fn revoke_key(&self, owner: Uid, id: KeyId, at: Millis) -> Result<bool>;
+
+    /// Records the use of a key. The latest time wins.
+    async fn touch_key(&self, hash: &[u8; 32], at: Millis) -> Result<()>;
+
+    /// Stores an application. Its key is random and therefore new.
+    async fn add_application(&self, application: &Application) -> Result<()>;
+
+    /// The application with this consumer key, including a removed one.
+    async fn application(&self, key: &str) -> Result<Option<Application>>;
+
+    /// All applications, oldest first.
+    async fn applications(&self) -> Result<Vec<Application>>;
+
+    /// The applications that an account registered, oldest first, including removed ones.
+    async fn applications_of(&self, owner: Uid) -> Result<Vec<Application>>;
+
+    /// Removes an application permanently. The time of the first removal stays. `false`: there is no such
+    /// application.
+    async fn remove_application(&self, key: &str, at: Millis) -> Result<bool>;
+}
 
 /// A nonce: a value that may be used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +61,7 @@ pub enum Secret {
     Token(String),
 }
 
-/// Temporary credentials, access tokens, nonces, sessions and tickets.
+/// Temporary credentials, access tokens and nonces.
 #[async_trait]
 pub trait Grants: Send + Sync {
     /// Stores temporary credentials. Their key is random and therefore new.
@@ -62,33 +97,4 @@ pub trait Grants: Send + Sync {
 
     /// `true` for the first call with this nonce, `false` for all others.
     async fn claim_nonce(&self, nonce: &Nonce) -> Result<bool>;
-
-    /// Stores a session.
-    async fn add_session(&self, session: &Session) -> Result<()>;
-
-    /// The session with this hash, including an expired one.
-    async fn session(&self, hash: &[u8; 32]) -> Result<Option<Session>>;
-
-    /// The sessions of an account, newest first, without ended ones. Expired sessions may be included.
-    async fn sessions_of(&self, owner: Uid) -> Result<Vec<Session>>;
-
-    /// Records the use of a session. The latest time wins.
-    async fn touch_session(&self, hash: &[u8; 32], at: Millis) -> Result<()>;
-
-    /// Ends a session.
-    async fn end_session(&self, hash: &[u8; 32]) -> Result<()>;
-
-    /// Stores a ticket. Its hash is random and therefore new.
-    async fn add_ticket(&self, ticket: &Ticket) -> Result<()>;
-
-    /// The unused ticket with this hash, including an expired one.
-    async fn ticket(&self, hash: &[u8; 32]) -> Result<Option<Ticket>>;
-
-    /// Uses a ticket. Exactly one call ever returns `true`, so a caller that does not receive the result has lost the
-    /// ticket.
-    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<bool>;
-
-    /// Deletes temporary credentials, nonces, sessions, tickets and networks that expired before `now`. An engine
-    /// that expires rows itself does nothing. Readers check the expiry in any case.
-    async fn forget_expired(&self, now: Millis) -> Result<()>;
 }

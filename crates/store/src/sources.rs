@@ -44,7 +44,7 @@ pub struct Connection {
     pub state: Vec<u8>,
 }
 
-/// Sources, connections, and leases for the processes that poll sources.
+/// Sources and connections.
 #[async_trait]
 pub trait Sources: Send + Sync {
     /// The source with this identifier.
@@ -66,13 +66,6 @@ pub trait Sources: Send + Sync {
     /// source is returned until a later state changes its due time.
     async fn due_sources(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>>;
 
-    /// Acquires or renews the lease of this name until `until`. A renewal never shortens it. `false`: another holder
-    /// has it, and it has not expired.
-    async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool>;
-
-    /// Releases a lease early, on a clean stop. Does nothing if another holder has it.
-    async fn release(&self, name: &str, holder: &str) -> Result<()>;
-
     /// The account's connection with this name, including a removed one.
     async fn connection(&self, owner: Uid, name: &str) -> Result<Option<Connection>>;
 
@@ -92,4 +85,12 @@ pub trait Sources: Send + Sync {
     /// [`connections_to`](Sources::connections_to) then lists the connection for the new source only. `false`:
     /// another version is stored, and nothing was changed. Callers use [`update`](crate::update).
     async fn replace_connection(&self, before: Option<Version>, connection: &Connection) -> Result<bool>;
+}
+
+/// A source, and the slot in which it is scheduled.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScheduledSource {
+    pub(crate) source: Source,
+    /// The time of the slot, which is in the source's shard.
+    pub(crate) slot: Option<Millis>,
 }

@@ -16,6 +16,9 @@
     reason = "a measurement may panic, and prints its table"
 )]
 
+use domain::fanout::{Rules, deliver_pending};
+use domain::ingest::{Draft, Ingest, json, normalise};
+use model::Clock;
 use model::{Account, AccountName, Edge, Millis, Uid, Version};
 use rusqlite::{Connection, params};
 use std::path::{Path, PathBuf};
@@ -23,9 +26,6 @@ use std::sync::Arc;
 use std::time::Instant;
 use store::sqlite::{Options, SqliteStore};
 use store::{Accounts, Graph, Log, NewAccount};
-use tofrom::clock::Clock;
-use tofrom::fanout::{Rules, deliver_pending};
-use tofrom::ingest::{Draft, Ingest, json, normalise};
 
 /// Rows that are written together: a page of followers.
 const TOGETHER: usize = 2_000;

@@ -11,10 +11,10 @@ use anyhow::Context;
 use axum::body::Bytes;
 use axum::routing::any;
 use http::header::CONTENT_TYPE;
+use listen::{Limits, Listeners, ReloadingCertificate, TlsFiles, serve};
 use std::io::Write;
 use std::path::Path;
 use tofrom::cli::serve::stop_signal;
-use tofrom::http::listen::{Limits, Listeners, ReloadingCertificate, TlsFiles, serve};
 use tokio::net::TcpListener;
 
 /// The same as the service's.

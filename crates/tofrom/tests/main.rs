@@ -12,6 +12,7 @@
 mod main {
     mod access;
     mod activity;
+    mod architecture;
     mod attacks;
     mod avatars;
     mod cluster;

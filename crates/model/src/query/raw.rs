@@ -1,6 +1,7 @@
 //! Parsing of form-encoded text, from a query string or a form body.
 
 use super::ParameterError;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 
 /// The parameters as sent, in order. Names are recognised in any case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,39 +59,15 @@ impl RawQuery {
 
 /// Percent-decodes once. A `+` is a space. A `%` that begins no escape is unchanged.
 fn decode(text: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        let escaped = after.split_first_chunk::<2>().and_then(|([high, low], tail)| {
-            let byte = hex(*high)? << 4 | hex(*low)?;
-            (*first == b'%').then_some((byte, tail))
-        });
-        match (first, escaped) {
-            (b'%', Some((byte, tail))) => {
-                decoded.push(byte);
-                rest = tail;
-            }
-            (b'+', _) => decoded.push(b' '),
-            _ => decoded.push(*first),
-        }
-    }
-    decoded
+    let spaced: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    percent_decode(&spaced).collect()
 }
 
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
-}
+/// The characters that are encoded in a query string. Commas and colons stay readable.
+const ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b',').remove(b':');
 
-/// Percent-encodes a value for a query string. Commas and colons stay readable.
+/// Percent-encodes a value for a query string.
 pub fn encode_component(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~,:".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+    utf8_percent_encode(text, ENCODED).to_string()
 }

@@ -3,10 +3,10 @@
 
 use super::db::Query;
 use super::lwt::Lwt;
-use super::message::{Intent, Message};
 use super::scan::Scan;
 use super::{CqlStore, concurrently};
-use crate::bytes::{WireReader, WireWriter};
+use crate::codec::Encoded;
+use crate::message::{Intent, Message};
 use crate::{Accounts, NewAccount, Result, StoreError};
 use async_trait::async_trait;
 use model::{Account, AccountName, Picture, Uid, Version};
@@ -46,26 +46,6 @@ fn new_number() -> Uid {
     Uid(random.max(1).cast_signed())
 }
 
-fn encoded(account: &Account) -> Vec<u8> {
-    WireWriter::new().account(account).finish()
-}
-
-fn decoded(uid: Uid, bytes: &[u8]) -> Result<Account> {
-    WireReader::new(bytes).account(uid)
-}
-
-fn encoded_picture(picture: &Picture) -> Vec<u8> {
-    let writer = WireWriter::new().signed(picture.version.0);
-    picture.sizes.iter().fold(writer, |writer, size| writer.blob(size)).finish()
-}
-
-fn decoded_picture(bytes: &[u8]) -> Result<Picture> {
-    let mut reader = WireReader::new(bytes);
-    let version = reader.version()?;
-    let mut size = || reader.blob().map(<[u8]>::to_vec);
-    Ok(Picture { version, sizes: [size()?, size()?, size()?] })
-}
-
 impl CqlStore {
     /// Replaces a version of an account; `None` for an account that was never written. `false`: another version is
     /// stored.
@@ -76,7 +56,7 @@ impl CqlStore {
         op: Uuid,
     ) -> Result<bool> {
         let uid = account.uid.0;
-        let values = (encoded(account), account.version.0, op, uid, before.map(|before| before.0));
+        let values = (account.encoded(), account.version.0, op, uid, before.map(|before| before.0));
         self.db.replace(&WRITE, before, op, values, (uid,)).await
     }
 
@@ -88,9 +68,9 @@ impl CqlStore {
 
     /// Writes an account of another store with its name, before any other process writes there.
     pub(super) async fn copy_named_account(&self, account: &Account) -> Result<()> {
-        let name = (account.name.as_str(), account.uid.0, encoded(account), Uuid::nil());
+        let name = (account.name.as_str(), account.uid.0, account.encoded(), Uuid::nil());
         self.db.write(&COPY_NAME, name).await?;
-        let state = (encoded(account), account.version.0, Uuid::nil(), account.uid.0);
+        let state = (account.encoded(), account.version.0, Uuid::nil(), account.uid.0);
         self.db.write(&COPY, state).await
     }
 
@@ -102,7 +82,7 @@ impl CqlStore {
         include: impl Fn(&Account) -> bool,
     ) -> Result<Vec<Account>> {
         let read = |(uid, account): (i64, Vec<u8>)| {
-            let account = decoded(Uid(uid), &account)?;
+            let account = Account::decoded_beside(&account, Uid(uid))?;
             Ok((uid, Some(account).filter(&include)))
         };
         self.db.scan(&ALL, after.map(|uid| uid.0), limit, read).await
@@ -110,7 +90,7 @@ impl CqlStore {
 
     async fn account_by_number(&self, uid: Uid) -> Result<Option<Account>> {
         let found: Option<(Vec<u8>,)> = self.db.row(&BY_NUMBER, (uid.0,)).await?;
-        found.map(|(account,)| decoded(uid, &account)).transpose()
+        found.map(|(account,)| Account::decoded_beside(&account, uid)).transpose()
     }
 }
 
@@ -119,7 +99,7 @@ impl Accounts for CqlStore {
     async fn create_account(&self, new: NewAccount) -> Result<Option<Account>> {
         let account = new.into_account(new_number());
         let (name, op) = (account.name.as_str(), Uuid::new_v4());
-        let claim = (name, account.uid.0, encoded(&account), op);
+        let claim = (name, account.uid.0, account.encoded(), op);
         let ours = |found: Option<(Uuid,)>| found.map(|(by,)| by == op);
         if !self.db.apply_lwt(&CLAIM, claim, (name,), ours).await? {
             return Ok(None);
@@ -140,7 +120,7 @@ impl Accounts for CqlStore {
         if let Some(account) = self.account_by_number(Uid(uid)).await? {
             return Ok(Some(account));
         }
-        let account = decoded(Uid(uid), &first)?;
+        let account = Account::decoded_beside(&first, Uid(uid))?;
         self.write_account(None, &account, Uuid::new_v4()).await?;
         // Another reader may have written it too, and it may have changed since.
         self.account_by_number(Uid(uid)).await
@@ -180,11 +160,11 @@ impl Accounts for CqlStore {
 
     async fn picture(&self, uid: Uid) -> Result<Option<Picture>> {
         let found: Option<(Vec<u8>,)> = self.db.row(&PICTURE, (uid.0,)).await?;
-        let found = found.map(|(picture,)| decoded_picture(&picture)).transpose()?;
+        let found = found.map(|(picture,)| Picture::decoded(&picture)).transpose()?;
         Ok(found.filter(|picture| !picture.is_none()))
     }
 
     async fn put_picture(&self, uid: Uid, picture: &Picture) -> Result<()> {
-        self.db.write(&PUT_PICTURE, (uid.0, encoded_picture(picture), picture.version.0)).await
+        self.db.write(&PUT_PICTURE, (uid.0, picture.encoded(), picture.version.0)).await
     }
 }

@@ -4,12 +4,13 @@
 
 use super::db::{activity_id, corrupt, uuid};
 use super::log::StoredIntent;
-use super::message::{AcceptedVersion, Intent, Message, body_bytes, body_of, version_key};
 use super::{CqlStore, Lwt, Query, concurrently};
-use crate::bytes::{WireReader, WireWriter};
+use crate::codec::{BodyCell, Encoded, StateCell};
+use crate::message::{AcceptedVersion, Intent, Message, version_key};
 use crate::{Acceptance, Accepted, Activities, ActivityRecord, Claim, ExternalKey, Result, StoreError};
 use async_trait::async_trait;
 use model::{Activity, ActivityId, Entry, Position, PriorAudience, State, Version};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use uuid::Uuid;
 
@@ -43,19 +44,9 @@ fn claim_of((aid, version, fingerprint, deleted): ClaimRow) -> Result<Claim> {
     Ok(Claim { id: activity_id(aid)?, version: Version(version), fingerprint, deleted })
 }
 
-/// The cell of a state: the state and the prior audience.
-fn state_cell(state: &State, prior: Option<&PriorAudience>) -> Vec<u8> {
-    WireWriter::new()
-        .state(state)
-        .option(prior, WireWriter::prior_audience)
-        .trailing_flag(state.pulled)
-        .finish()
-}
-
 fn read_state(cell: &[u8]) -> Result<(State, Option<PriorAudience>)> {
-    let mut reader = WireReader::new(cell);
-    let (state, prior) = (reader.state()?, reader.option(WireReader::prior_audience)?);
-    Ok((State { pulled: reader.trailing_flag()?, ..state }, prior))
+    let StateCell { state, prior } = StateCell::decoded(cell)?;
+    Ok((state.into_owned(), prior))
 }
 
 impl CqlStore {
@@ -74,11 +65,11 @@ impl CqlStore {
         let row = self.db.row::<(Option<Vec<u8>>, Option<Vec<u8>>)>(&ACTIVITY, (uuid(id),)).await?;
         let Some((Some(state), Some(body))) = row else { return Ok(None) };
         let (state, _) = read_state(&state)?;
-        let mut reader = WireReader::new(&body);
-        if reader.version()? != state.version {
+        let body = BodyCell::decoded(&body)?;
+        if body.version != state.version {
             return Err(corrupt("state and body have different versions"));
         }
-        Ok(Some(Activity { state, body: body_of(reader.blob()?)? }))
+        Ok(Some(Activity { state, body: body.body.into_owned() }))
     }
 
     /// Whether a version or a later one is stored, with everything that belongs to it.
@@ -101,8 +92,9 @@ impl CqlStore {
         Activity { state, body }: &Activity,
         before: Option<&PriorAudience>,
     ) -> Result<()> {
-        let body = WireWriter::new().signed(state.version.0).blob(&body_bytes(body)?).finish();
-        self.db.write(&PUT, (uuid(state.id), state_cell(state, before), body, state.version.0)).await
+        let body = BodyCell { version: state.version, body: Cow::Borrowed(body) }.encoded();
+        let cell = StateCell { state: Cow::Borrowed(state), prior: before.cloned() }.encoded();
+        self.db.write(&PUT, (uuid(state.id), cell, body, state.version.0)).await
     }
 
     /// Writes an activity of another store with its claim, before any other process writes there.
@@ -234,48 +226,5 @@ impl Activities for CqlStore {
 
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {
         concurrently(ids.iter().map(|id| self.activity(*id))).await
-    }
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use super::{read_state, state_cell};
-    use model::{ActivityId, Facet, Kind, Millis, PriorAudience, State, Uid, Verb, Version, Visibility};
-
-    pub(in crate::cql) fn pulled_state() -> State {
-        State {
-            id: ActivityId::new(Millis(7), [9; 10]),
-            version: Version(9),
-            actor: Uid(7),
-            facet: Facet {
-                service: "flickr".to_owned(),
-                kind: Kind::parse("photo").unwrap(),
-                verb: Verb::parse("post").unwrap(),
-            },
-            received: Millis(7),
-            published: Millis(-7),
-            updated: Millis(9),
-            deleted: false,
-            visibility: Visibility::Followers,
-            addressed: vec![Uid(8)],
-            pulled: true,
-        }
-    }
-
-    #[test]
-    fn a_state_encoded_by_an_earlier_version_is_not_pulled() {
-        let prior = PriorAudience { visibility: Visibility::Public, addressed: vec![Uid(3)] };
-        for prior in [None, Some(prior)] {
-            let cell = state_cell(&pulled_state(), prior.as_ref());
-            assert_eq!(read_state(&cell).unwrap(), (pulled_state(), prior.clone()));
-            let (_, older) = cell.split_last().unwrap();
-            let not_pulled = State { pulled: false, ..pulled_state() };
-            assert_eq!(
-                older,
-                state_cell(&not_pulled, prior.as_ref()),
-                "an earlier version sees no difference"
-            );
-            assert_eq!(read_state(older).unwrap(), (not_pulled, prior));
-        }
     }
 }

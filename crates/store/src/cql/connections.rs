@@ -3,10 +3,9 @@
 //! skips those that point elsewhere, and unlists them. Both writes use the version of the connection as timestamp, so
 //! a later connection to the same source stays listed.
 
-use super::credentials::exactly;
 use super::lwt::Lwt;
 use super::{CqlStore, Query, concurrently};
-use crate::bytes::{WireReader, WireWriter};
+use crate::codec::Encoded;
 use crate::{Connection, Result};
 use model::{SourceId, Uid, Version};
 use uuid::Uuid;
@@ -29,27 +28,6 @@ const UNLIST: Query = Query::write(
 const MIN_PAGE: usize = 50;
 const MAX_PAGE: usize = 1_000;
 
-fn encoded(connection: &Connection) -> Vec<u8> {
-    WireWriter::new()
-        .signed(connection.version.0)
-        .blob(&connection.source.0)
-        .flag(connection.removed)
-        .blob(&connection.state)
-        .finish()
-}
-
-fn decoded(owner: Uid, name: String, cell: &[u8]) -> Result<Connection> {
-    let mut reader = WireReader::new(cell);
-    Ok(Connection {
-        owner,
-        name,
-        version: reader.version()?,
-        source: SourceId(exactly(reader.blob()?)?),
-        removed: reader.flag()?,
-        state: reader.blob()?.to_vec(),
-    })
-}
-
 fn is_to(connection: &Connection, source: SourceId) -> bool {
     connection.source == source && !connection.removed
 }
@@ -57,13 +35,13 @@ fn is_to(connection: &Connection, source: SourceId) -> bool {
 impl CqlStore {
     pub(super) async fn find_connection(&self, owner: Uid, name: String) -> Result<Option<Connection>> {
         let found: Option<(Vec<u8>,)> = self.db.row(&ONE, (owner.0, &name)).await?;
-        found.map(|(cell,)| decoded(owner, name, &cell)).transpose()
+        found.map(|(cell,)| Connection::decoded_beside(&cell, (owner, name))).transpose()
     }
 
     /// All connections of an account, including removed ones.
     pub(super) async fn listed_connections(&self, owner: Uid) -> Result<Vec<Connection>> {
         let rows: Vec<(String, Vec<u8>)> = self.db.rows(&ALL, (owner.0,)).await?;
-        rows.into_iter().map(|(name, cell)| decoded(owner, name, &cell)).collect()
+        rows.into_iter().map(|(name, cell)| Connection::decoded_beside(&cell, (owner, name))).collect()
     }
 
     pub(super) async fn write_connection(
@@ -81,7 +59,7 @@ impl CqlStore {
         }
         let (op, key) = (Uuid::new_v4(), (owner.0, name.as_str()));
         let known = before.map(|before| before.0);
-        let values = (encoded(connection), version.0, op, owner.0, name, known);
+        let values = (connection.encoded(), version.0, op, owner.0, name, known);
         if !self.db.replace(&WRITE, before, op, values, key).await? {
             return Ok(false);
         }

@@ -3,13 +3,13 @@
 //! The content of a key or an application is written with the lowest timestamp, so repeating it changes nothing. Of
 //! concurrent revocations the earliest wins, of concurrent uses the latest.
 
-use super::db::{Query, corrupt};
+use super::db::Query;
 use super::scan::Scan;
 use super::{CqlStore, LATEST, concurrently};
-use crate::bytes::{WireReader, WireWriter};
+use crate::codec::{Encoded, exactly};
 use crate::{Credentials, Result};
 use async_trait::async_trait;
-use model::{Application, Key, KeyId, Millis, Scopes, Uid};
+use model::{Application, Key, KeyId, Millis, Uid};
 
 const KEY: Query = Query::read("SELECT hash, key, revoked_ms, used_ms FROM ident.key WHERE hash = ?");
 const KEYS_OF: Query = Query::read("SELECT id, hash FROM ident.key_of WHERE owner = ?");
@@ -42,75 +42,21 @@ type KeyRow = (Vec<u8>, Option<Vec<u8>>, Option<i64>, Option<i64>);
 /// Consumer key, application, secret, time of removal.
 type ApplicationRow = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>);
 
-/// Scopes from the flag for writing.
-pub(super) fn scopes(writes: bool) -> Scopes {
-    if writes { Scopes::ReadWrite } else { Scopes::Read }
-}
-
 /// The timestamp with which the earliest time wins.
 pub(super) fn earliest(at: Millis) -> i64 {
     LATEST.saturating_sub(at.0)
 }
 
-fn encoded_key(key: &Key) -> Vec<u8> {
-    WireWriter::new()
-        .ordered(key.id.0)
-        .signed(key.owner.0)
-        .text(&key.name)
-        .flag(key.scopes.can_write())
-        .signed(key.created.0)
-        .option(key.expires, |writer, at| writer.signed(at.0))
-        .finish()
-}
-
 fn decoded_key((hash, key, revoked, used): KeyRow) -> Result<Option<Key>> {
-    let Some(key) = key else {
-        return Ok(None);
-    };
-    let mut reader = WireReader::new(&key);
-    Ok(Some(Key {
-        id: KeyId(reader.ordered()?),
-        hash: exactly(&hash)?,
-        owner: reader.uid()?,
-        name: reader.text()?.to_owned(),
-        scopes: scopes(reader.flag()?),
-        created: reader.millis()?,
-        expires: reader.option(WireReader::millis)?,
-        revoked: revoked.map(Millis),
-        used: used.map(Millis),
-    }))
-}
-
-/// A byte array of fixed length.
-pub(super) fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
-    bytes.try_into().map_err(|_| corrupt("invalid length of a hash"))
-}
-
-fn encoded_application(application: &Application) -> Vec<u8> {
-    WireWriter::new()
-        .text(&application.name)
-        .text(&application.callback)
-        .option(application.rsa_key.as_deref(), WireWriter::blob)
-        .signed(application.created.0)
-        .option(application.owner, |writer, uid| writer.signed(uid.0))
-        .finish()
+    let beside = (exactly(&hash)?, revoked.map(Millis), used.map(Millis));
+    key.map(|key| Key::decoded_beside(&key, beside)).transpose()
 }
 
 fn decoded_application((key, application, secret, removed): ApplicationRow) -> Result<Option<Application>> {
     let (Some(application), Some(sealed_secret)) = (application, secret) else {
         return Ok(None);
     };
-    let mut reader = WireReader::new(&application);
-    Ok(Some(Application {
-        key,
-        sealed_secret,
-        name: reader.text()?.to_owned(),
-        callback: reader.text()?.to_owned(),
-        rsa_key: reader.option(|reader| reader.blob().map(<[u8]>::to_vec))?,
-        created: reader.millis()?,
-        removed: removed.map(Millis),
-        owner: reader.unless_ended(|reader| reader.option(WireReader::uid))?.flatten(),
-    }))
+    Application::decoded_beside(&application, (key, sealed_secret, removed.map(Millis))).map(Some)
 }
 
 impl CqlStore {
@@ -140,7 +86,7 @@ impl Credentials for CqlStore {
         if let Some(at) = key.used {
             self.touch_key(&key.hash, at).await?;
         }
-        self.db.write(&ADD_KEY, (hash, encoded_key(key))).await
+        self.db.write(&ADD_KEY, (hash, key.encoded())).await
     }
 
     async fn key_by_hash(&self, hash: &[u8; 32]) -> Result<Option<Key>> {
@@ -180,7 +126,7 @@ impl Credentials for CqlStore {
         if let Some(at) = application.removed {
             self.write_application_removal(key, at).await?;
         }
-        self.db.write(&ADD_APPLICATION, (key, encoded_application(application), sealed_secret)).await
+        self.db.write(&ADD_APPLICATION, (key, application.encoded(), sealed_secret)).await
     }
 
     async fn application(&self, key: &str) -> Result<Option<Application>> {
@@ -213,17 +159,5 @@ impl Credentials for CqlStore {
             self.write_application_removal(key, at).await?;
         }
         Ok(true)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_application_encoded_by_an_earlier_version_has_no_owner() {
-        let older = WireWriter::new().text("Reader").text("oob").byte(0).signed(5).finish();
-        let read = decoded_application(("app".to_owned(), Some(older), Some(Vec::new()), None));
-        assert_eq!(read.unwrap().unwrap().owner, None);
     }
 }

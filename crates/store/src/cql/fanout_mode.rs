@@ -4,8 +4,8 @@
 mod assignments;
 pub(super) mod cells;
 
-use super::message::Intent;
 use super::{CqlStore, Query, concurrently};
+use crate::message::Intent;
 use crate::{FanoutModes, LastRead, Result};
 use async_trait::async_trait;
 use model::{

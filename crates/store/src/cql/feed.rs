@@ -16,7 +16,7 @@ mod tables;
 pub(super) use directory::Directory;
 
 use super::CqlStore;
-use super::message::Intent;
+use crate::message::Intent;
 use crate::{Arrival, Feeds, Result, Slice};
 use async_trait::async_trait;
 use model::{ActivityId, ArrivalOffset, Entry, Millis, Position, Uid, Version};

@@ -3,9 +3,9 @@
 //! created.
 
 use super::db::hash_slot;
-use super::message::{Intent, decode_edge, encode_edge};
 use super::{CqlStore, Query, concurrently};
-use crate::bytes::{WireReader, WireWriter};
+use crate::codec::{self, Encoded};
+use crate::message::Intent;
 use crate::{Follower, Graph, Result};
 use async_trait::async_trait;
 use model::{Edge, Position, Uid};
@@ -36,12 +36,12 @@ const PUT_LEVEL: Query =
 
 /// The cell of an edge: the position at which it was created, and its state.
 fn cell(edge: &Edge, at: Position) -> Vec<u8> {
-    encode_edge(WireWriter::new().ordered(at.0), edge).finish()
+    [at.0.to_be_bytes().as_slice(), &edge.encoded()].concat()
 }
 
-fn read(cell: &[u8]) -> Result<(Position, Edge)> {
-    let mut reader = WireReader::new(cell);
-    Ok((Position(reader.ordered()?), decode_edge(&mut reader)?))
+fn read(mut cell: &[u8]) -> Result<(Position, Edge)> {
+    let at = codec::take(&mut cell).map(u64::from_be_bytes)?;
+    Ok((Position(at), Edge::decoded(cell)?))
 }
 
 /// The number of shards of a level.

@@ -1,7 +1,8 @@
 //! Named leases of the service. Each is a row that is only written conditionally.
 
 use super::{CqlStore, Outcome, Query};
-use crate::{Result, StoreError};
+use crate::{Leases, Result, StoreError};
+use async_trait::async_trait;
 use model::Millis;
 
 /// Attempts if another process interferes or the outcome is unknown.
@@ -21,14 +22,9 @@ fn row_name(name: &str) -> String {
     format!("service {name}")
 }
 
-impl CqlStore {
-    pub(super) async fn acquire_lease(
-        &self,
-        name: &str,
-        holder: &str,
-        now: Millis,
-        until: Millis,
-    ) -> Result<bool> {
+#[async_trait]
+impl Leases for CqlStore {
+    async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
         let name = row_name(name);
         // Concurrent lightweight transactions on a row slow each other down, so this process runs one at a time.
         let _guard = self.db.lock_for(&name).lock().await;
@@ -48,7 +44,7 @@ impl CqlStore {
         Err(StoreError::Unknown("the holder of a lease is unknown".to_owned()))
     }
 
-    pub(super) async fn release_lease(&self, name: &str, holder: &str) -> Result<()> {
+    async fn release(&self, name: &str, holder: &str) -> Result<()> {
         match self.db.conditional(&RELEASE, (row_name(name), holder)).await? {
             Outcome::Applied | Outcome::Refused => Ok(()),
             Outcome::Unknown => {

@@ -5,9 +5,10 @@
 //! executes the work, and a sweep finds intents that never reached the log.
 
 use super::db::hash_slot;
-use super::message::{Intent, IntentKey, Message, follows, next_id};
 use super::{CqlStore, Db, Outcome, Query, concurrently};
+use crate::codec::Encoded;
 use crate::jetstream::{Epochs, JetStream, Servers};
+use crate::message::{Intent, IntentKey, Message, follows, next_id};
 use crate::{Backlog, DeadLetter, Log, Result, StoreError, Task, Work};
 use async_trait::async_trait;
 use model::{Dormancy, Millis, Position};
@@ -135,7 +136,7 @@ impl CqlStore {
 
     /// Stores the intent of a message.
     pub(super) async fn store_intent(&self, message: Message) -> Result<StoredIntent> {
-        let bytes = message.encode()?;
+        let bytes = message.encoded();
         let key = message.key.clone().ok_or_else(|| super::db::corrupt("intent without a key"))?;
         self.db.write(&PUT_INTENT, (key.minute, shard(&key.id), &key.id, &bytes)).await?;
         Ok(StoredIntent { message, key, bytes })
@@ -165,7 +166,7 @@ impl CqlStore {
     pub(super) async fn finish_intent(&self, key: &IntentKey) -> Result<()> {
         let row = self.db.row::<(Option<Vec<u8>>,)>(&INTENT, (key.minute, shard(&key.id), &key.id)).await?;
         let Some(bytes) = row.and_then(|(bytes,)| bytes) else { return Ok(()) };
-        let stored = StoredIntent { message: Message::decode(&bytes)?, key: key.clone(), bytes };
+        let stored = StoredIntent { message: Message::decoded(&bytes)?, key: key.clone(), bytes };
         let position = self.publish(&stored).await?;
         self.apply_intent(&stored.message, position).await
     }
@@ -220,7 +221,7 @@ impl CqlStore {
     }
 
     fn held(&self, at: Position) -> Option<Message> {
-        self.log.held_message(at).and_then(|bytes| Message::decode(&bytes).ok())
+        self.log.held_message(at).and_then(|bytes| Message::decoded(&bytes).ok())
     }
 
     /// Marks an intent as done.
@@ -249,7 +250,7 @@ impl Log for CqlStore {
     async fn append(&self, work: &Work) -> Result<Position> {
         let (attempts, not_before) = (0, Millis(0));
         let message = Message { key: None, intent: None, work: work.clone(), attempts, not_before };
-        self.log.publish(&Uuid::now_v7().to_string(), &message.encode()?).await
+        self.log.publish(&Uuid::now_v7().to_string(), &message.encoded()).await
     }
 
     async fn floor(&self) -> Result<Position> {
@@ -260,7 +261,7 @@ impl Log for CqlStore {
         let taken = self.log.take(limit).await?;
         let count = taken.len();
         let tasks = taken.into_iter().map(|(position, bytes)| async move {
-            let Ok(message) = Message::decode(&bytes) else {
+            let Ok(message) = Message::decoded(&bytes) else {
                 // From a node with a later version; other nodes may know it.
                 self.log.return_to_queue(position).await;
                 return Ok(None);
@@ -301,7 +302,7 @@ impl Log for CqlStore {
                 self.append(work).await?;
                 continue;
             };
-            self.log.publish(&next_id(key, work), &message.next(work.clone()).encode()?).await?;
+            self.log.publish(&next_id(key, work), &message.next(work.clone()).encoded()).await?;
             // By the clock of this process: it only records that the follow-up is in the log since about now.
             self.record_progress(key, wall_clock()).await?;
             continued.insert(key.id.clone());
@@ -344,7 +345,7 @@ impl Log for CqlStore {
         let work = task.work.moved_from(task.position);
         let again = Message { intent: None, work, attempts: task.attempts, not_before, ..message };
         let (slot, id) = (not_before.0.div_euclid(SLOT), task.position.0.to_string());
-        self.db.write(&WAIT, (slot, not_before.0, id, again.encode()?)).await?;
+        self.db.write(&WAIT, (slot, not_before.0, id, again.encoded())).await?;
         if let Some(key) = &again.key {
             self.record_progress(key, not_before).await?;
         }
@@ -357,7 +358,7 @@ impl Log for CqlStore {
         let letter = Message { intent: None, work, attempts: 0, not_before: Millis(0), ..message };
         let number = at.0 << 20 | (task.position.0 & 0xf_ffff).cast_signed();
         let attempts = i32::try_from(task.attempts).unwrap_or(i32::MAX);
-        self.db.write(&PUT_DEAD_LETTER, (number, letter.encode()?, attempts, error, at.0)).await?;
+        self.db.write(&PUT_DEAD_LETTER, (number, letter.encoded(), attempts, error, at.0)).await?;
         // The sweep ignores it from now on: an operator decides.
         if let Some(key) = &letter.key {
             self.mark_done(key).await?;
@@ -373,7 +374,7 @@ impl Log for CqlStore {
             .map(|(number, bytes, attempts, error, at)| {
                 Ok(DeadLetter {
                     number: number.unsigned_abs(),
-                    work: Message::decode(&bytes)?.work,
+                    work: Message::decoded(&bytes)?.work,
                     attempts: attempts.unsigned_abs(),
                     error,
                     at: Millis(at),

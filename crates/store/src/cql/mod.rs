@@ -19,11 +19,10 @@ mod graph;
 mod leases;
 mod log;
 mod lwt;
-mod message;
-mod networks;
 mod polling;
 mod scan;
 mod schema;
+mod sessions;
 mod sources;
 mod sweep;
 
@@ -35,7 +34,7 @@ use async_trait::async_trait;
 use db::{Db, Outcome, Query, corrupt};
 use futures::{StreamExt, TryStreamExt, stream};
 use lwt::Lwt;
-use model::Position;
+use model::{Millis, Position};
 use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
@@ -139,6 +138,11 @@ impl Store for CqlStore {
         }
         let found: Option<(String,)> = self.db.row(&FACT, (name,)).await?;
         found.map(|(value,)| value).ok_or_else(|| corrupt(format!("fact {name} was set but is missing")))
+    }
+
+    /// The database expires rows itself.
+    async fn forget_expired(&self, _now: Millis) -> Result<()> {
+        Ok(())
     }
 
     fn update_locks(&self) -> &crate::StripedLocks {

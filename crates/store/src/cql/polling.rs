@@ -12,9 +12,10 @@
 //! a newer row.
 
 use super::log::wall_clock;
-use super::sources::{ScheduledSource, source_id};
+use super::sources::source_id;
 use super::{CqlStore, Db, LATEST, Query, concurrently, corrupt};
 use crate::Result;
+use crate::sources::ScheduledSource;
 use model::{Millis, SourceId, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -220,7 +221,7 @@ impl CqlStore {
                 return Ok(Some(row.id));
             }
             let state = self.scheduled_source(row.id).await?;
-            if state.as_ref().is_some_and(|state| state.slot == Some(row.slot)) {
+            if state.as_ref().is_some_and(|state| state.slot() == Some(row.slot)) {
                 return Ok(Some(row.id));
             }
             if let Some(version) = delete_version(&row, state.as_ref(), now) {

@@ -1,11 +1,11 @@
 //! Sources. A state is one cell; a row in a slot makes it found when it is due (see [`super::polling`]).
 
-use super::credentials::exactly;
 use super::lwt::Lwt;
 use super::polling::Slot;
 use super::scan::Scan;
 use super::{CqlStore, Query};
-use crate::bytes::{WireReader, WireWriter};
+use crate::codec::{Encoded, exactly};
+use crate::sources::ScheduledSource;
 use crate::{Connection, Result, Source, Sources};
 use async_trait::async_trait;
 use model::{Millis, SourceId, Uid, Version};
@@ -21,30 +21,10 @@ const WRITE: Lwt = Lwt::new(
     "SELECT ver, op FROM feed.source WHERE id = ?",
 );
 
-/// A source, and the slot in which it is scheduled.
-pub(super) struct ScheduledSource {
-    pub(super) source: Source,
-    pub(super) slot: Option<Slot>,
-}
-
-fn encoded(source: &Source, slot: Option<Slot>) -> Vec<u8> {
-    WireWriter::new()
-        .signed(source.version.0)
-        .number(source.shard.into())
-        .option(source.due, |writer, due| writer.signed(due.0))
-        .option(slot, |writer, slot| writer.signed(slot.at.0))
-        .blob(&source.state)
-        .finish()
-}
-
-fn decoded(id: SourceId, cell: &[u8]) -> Result<ScheduledSource> {
-    let mut reader = WireReader::new(cell);
-    let version = reader.version()?;
-    let shard = u16::try_from(reader.number()?).map_err(|_| super::corrupt("invalid shard"))?;
-    let due = reader.option(WireReader::millis)?;
-    let slot = reader.option(WireReader::millis)?.map(|at| Slot { shard, at });
-    let state = reader.blob()?.to_vec();
-    Ok(ScheduledSource { source: Source { id, version, shard, due, state }, slot })
+impl ScheduledSource {
+    pub(super) fn slot(&self) -> Option<Slot> {
+        self.slot.map(|at| Slot { shard: self.source.shard, at })
+    }
 }
 
 /// The source identifier of a column value.
@@ -55,7 +35,7 @@ pub(super) fn source_id(id: &[u8]) -> Result<SourceId> {
 impl CqlStore {
     pub(super) async fn scheduled_source(&self, id: SourceId) -> Result<Option<ScheduledSource>> {
         let found: Option<(Vec<u8>,)> = self.db.row(&SOURCE, (id.0.as_slice(),)).await?;
-        found.map(|(cell,)| decoded(id, &cell)).transpose()
+        found.map(|(cell,)| ScheduledSource::decoded_beside(&cell, id)).transpose()
     }
 }
 
@@ -67,7 +47,7 @@ impl Sources for CqlStore {
 
     async fn list_sources(&self, after: Option<SourceId>, limit: usize) -> Result<Vec<Source>> {
         let read = |(id, cell): (Vec<u8>, Vec<u8>)| {
-            let source = decoded(source_id(&id)?, &cell)?.source;
+            let source = ScheduledSource::decoded_beside(&cell, source_id(&id)?)?.source;
             Ok((id, Some(source)))
         };
         self.db.scan(&SOURCES, after.map(|id| id.0.to_vec()), limit, read).await
@@ -85,11 +65,12 @@ impl Sources for CqlStore {
             self.schedule(source.id, slot, source.version).await?;
         }
         let (id, op, version) = (source.id.0.as_slice(), Uuid::new_v4(), source.version.0);
-        let values = (encoded(source, slot), version, op, id, before.map(|before| before.0));
+        let scheduled = ScheduledSource { source: source.clone(), slot: slot.map(|slot| slot.at) };
+        let values = (scheduled.encoded(), version, op, id, before.map(|before| before.0));
         if !self.db.replace(&WRITE, before, op, values, (id,)).await? {
             return Ok(false);
         }
-        if let Some(old) = current.and_then(|current| current.slot)
+        if let Some(old) = current.and_then(|current| current.slot())
             && Some(old) != slot
         {
             self.unschedule(source.id, old, source.version).await?;
@@ -99,14 +80,6 @@ impl Sources for CqlStore {
 
     async fn due_sources(&self, shard: u16, now: Millis, limit: usize) -> Result<Vec<SourceId>> {
         self.find_due(shard, now, limit).await
-    }
-
-    async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
-        self.acquire_lease(name, holder, now, until).await
-    }
-
-    async fn release(&self, name: &str, holder: &str) -> Result<()> {
-        self.release_lease(name, holder).await
     }
 
     async fn connection(&self, owner: Uid, name: &str) -> Result<Option<Connection>> {

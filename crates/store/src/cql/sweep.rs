@@ -6,10 +6,11 @@
 
 use super::db::uuid;
 use super::log::{SHARDS, wall_clock};
-use super::message::{Intent, IntentKey, Message};
 use super::{CqlStore, Db, Outcome, Query, concurrently};
 use crate::Result;
+use crate::codec::Encoded;
 use crate::jetstream::FIRST;
+use crate::message::{Intent, IntentKey, Message};
 use model::{Millis, Position};
 use std::sync::PoisonError;
 use uuid::Uuid;
@@ -120,7 +121,7 @@ impl CqlStore {
             }
             let key = IntentKey { minute, id };
             // From a node with a later version: left to nodes that know it.
-            let Ok(message) = Message::decode(&bytes) else { continue };
+            let Ok(message) = Message::decoded(&bytes) else { continue };
             if self.must_finish(&message).await? {
                 tracing::info!(id = key.id, "unfinished intent republished");
                 self.finish_intent(&key).await?;

@@ -3,9 +3,9 @@
 use super::Faulty;
 use crate::{
     Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter,
-    ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, KnownNetwork, LastRead, Log, Networks,
-    NewAccount, Nonce, Notice, Notices, Result, Secret, Slice, Source, Sources, Store, StripedLocks, Task,
-    Work,
+    ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, KnownNetwork, LastRead, Leases, Log, Networks,
+    NewAccount, Nonce, Notice, Notices, Result, Secret, Sessions, Slice, Source, Sources, Store,
+    StripedLocks, Task, Tickets, Work,
 };
 use async_trait::async_trait;
 use model::{
@@ -53,6 +53,7 @@ forward! { Store
     writes {
         set_once(name: &str, value: &str) as (&name, &value) -> String;
         broadcast(notice: &Notice) as (&notice) -> ();
+        forget_expired(now: Millis) as (now) -> ();
     }
 }
 
@@ -93,9 +94,6 @@ forward! { Grants
         token(key: &str) -> Option<AccessToken>;
         tokens_of(owner: Uid) -> Vec<AccessToken>;
         list_tokens(after: Option<&str>, limit: usize) -> Vec<AccessToken>;
-        session(hash: &[u8; 32]) -> Option<Session>;
-        sessions_of(owner: Uid) -> Vec<Session>;
-        ticket(hash: &[u8; 32]) -> Option<Ticket>;
     }
     writes {
         add_temporary(temporary: &Temporary) as (&temporary) -> ();
@@ -105,12 +103,28 @@ forward! { Grants
         touch_token(key: &str, at: Millis) as (&key, at) -> ();
         reseal(secret: &Secret, before: &[u8], after: &[u8]) as (&secret, &before, &after) -> bool;
         claim_nonce(nonce: &Nonce) as (&nonce) -> bool;
+    }
+}
+
+forward! { Sessions
+    reads {
+        session(hash: &[u8; 32]) -> Option<Session>;
+        sessions_of(owner: Uid) -> Vec<Session>;
+    }
+    writes {
         add_session(session: &Session) as (&session) -> ();
         touch_session(hash: &[u8; 32], at: Millis) as (&hash, at) -> ();
         end_session(hash: &[u8; 32]) as (&hash) -> ();
+    }
+}
+
+forward! { Tickets
+    reads {
+        ticket(hash: &[u8; 32]) -> Option<Ticket>;
+    }
+    writes {
         add_ticket(ticket: &Ticket) as (&ticket) -> ();
         use_ticket(hash: &[u8; 32]) as (&hash) -> bool;
-        forget_expired(now: Millis) as (now) -> ();
     }
 }
 
@@ -197,6 +211,12 @@ forward! { Sources
     writes {
         replace_source(before: Option<Version>, source: &Source) as (before, &source) -> bool;
         replace_connection(before: Option<Version>, connection: &Connection) as (before, &connection) -> bool;
+    }
+}
+
+forward! { Leases
+    reads {}
+    writes {
         lease(name: &str, holder: &str, now: Millis, until: Millis) as (&name, &holder, now, until) -> bool;
         release(name: &str, holder: &str) as (&name, &holder) -> ();
     }

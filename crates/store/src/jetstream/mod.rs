@@ -10,6 +10,7 @@
 mod bound;
 mod monitor;
 
+use crate::codec::Encoded;
 use crate::{Backlog, Notice, Notices, Result, StoreError};
 use async_nats::jetstream::context::{PublishAckFuture, PublishError};
 use async_nats::jetstream::message::PublishMessage;
@@ -225,7 +226,7 @@ impl JetStream {
     /// Sends a notice to the other processes, without any guarantee.
     pub(crate) async fn broadcast(&self, notice: &Notice) -> Result<()> {
         let client = self.context.client();
-        let sent = client.publish(self.notices(), notice.encode().into()).await;
+        let sent = client.publish(self.notices(), Some(notice.clone()).encoded().into()).await;
         sent.map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))
     }
 
@@ -236,7 +237,7 @@ impl JetStream {
         let (sender, notices) = tokio::sync::mpsc::channel(1_000);
         tokio::spawn(async move {
             while let Some(message) = messages.next().await {
-                if let Ok(Some(notice)) = Notice::decode(&message.payload)
+                if let Ok(Some(notice)) = <Option<Notice>>::decoded(&message.payload)
                     && sender.send(notice).await.is_err()
                 {
                     return;

@@ -2,13 +2,13 @@
 
 use super::facets::{Facets, View};
 use super::values::{
-    activity_id, corrupt, millis, pack_uids, state_flags, unpack_state_flags, unpack_uids, unpack_visibility,
-    version, visibility_number,
+    activity_id, millis, pack_uids, state_flags, unpack_state_flags, unpack_uids, version, visibility_number,
 };
 use super::{SqliteStore, entries, log};
+use crate::codec::{Encoded, visibility_of};
 use crate::{Acceptance, Accepted, Activities, Claim, ExternalKey, Result, Work};
 use async_trait::async_trait;
-use model::{Activity, ActivityId, Entry, PriorAudience, State, Uid};
+use model::{Activity, ActivityId, Body, Entry, PriorAudience, State, Uid};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ const PRIOR: &str = "SELECT prior_visibility, prior_addressed FROM activity
      WHERE aid = ?1 AND prior_visibility IS NOT NULL";
 
 const ACTIVITY: &str =
-    "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, json
+    "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, content
      FROM activity JOIN body ON body.id = activity.body WHERE aid = ?1";
 
 /// The state in a row of [`STATE`] or [`ACTIVITY`].
@@ -75,7 +75,10 @@ fn prior(connection: &Connection, id: &ActivityId) -> Result<Option<PriorAudienc
     let mut statement = connection.prepare_cached(PRIOR)?;
     let mut rows = statement.query([id.as_bytes()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(PriorAudience { visibility: unpack_visibility(row.get(0)?)?, addressed: unpack_uids(row, 1)? }))
+    Ok(Some(PriorAudience {
+        visibility: visibility_of(row.get::<_, i64>(0)?)?,
+        addressed: unpack_uids(row, 1)?,
+    }))
 }
 
 fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result<Accepted> {
@@ -117,15 +120,15 @@ pub(super) fn put_activity(
     if stored.is_some_and(|(version, _)| version >= state.version.0) {
         return Ok(());
     }
-    let json = serde_json::to_vec(body).map_err(|error| corrupt(&format!("invalid body: {error}")))?;
+    let content = body.encoded();
     let body = match stored {
         Some((_, body)) => {
             connection
-                .prepare_cached("UPDATE body SET json = ?2 WHERE id = ?1")?
-                .execute(params![body, json])?;
+                .prepare_cached("UPDATE body SET content = ?2 WHERE id = ?1")?
+                .execute(params![body, content])?;
             body
         }
-        None => connection.prepare_cached("INSERT INTO body (json) VALUES (?1)")?.insert([json])?,
+        None => connection.prepare_cached("INSERT INTO body (content) VALUES (?1)")?.insert([content])?,
     };
     let prior = PriorAudience::union(prior(connection, &state.id)?, last.cloned());
     connection.prepare_cached(PUT_STATE)?.execute(params![
@@ -181,9 +184,7 @@ impl Activities for SqliteStore {
             let mut find = |id: &ActivityId| {
                 let mut rows = statement.query([id.as_bytes()])?;
                 let Some(row) = rows.next()? else { return Ok(None) };
-                let json = row.get_ref(9)?.as_blob().map_err(rusqlite::Error::from)?;
-                let body = serde_json::from_slice(json)
-                    .map_err(|error| corrupt(&format!("invalid body: {error}")))?;
+                let body = Body::decoded(row.get_ref(9)?.as_blob().map_err(rusqlite::Error::from)?)?;
                 Ok(Some(Activity { state: state(connection, &mut facets, row)?, body }))
             };
             ids.iter().map(&mut find).collect()

@@ -1,4 +1,4 @@
-//! Temporary credentials, access tokens, nonces, sessions and tickets. There is a single writer, so a step that may
+//! Temporary credentials, access tokens and nonces. There is a single writer, so a step that may
 //! happen only once is an UPDATE with a condition.
 
 use super::SqliteStore;
@@ -6,16 +6,13 @@ use super::credentials::{all, scopes};
 use super::values::{corrupt, count, millis, optional_millis};
 use crate::{Grants, Nonce, Result, Secret};
 use async_trait::async_trait;
-use model::{AccessToken, Millis, Progress, Purpose, Session, Temporary, Ticket, Uid};
+use model::{AccessToken, Millis, Progress, Temporary, Uid};
 use rusqlite::{Connection, Row, params};
 
 const REQUESTED: i64 = 0;
 const ALLOWED: i64 = 1;
 const REFUSED: i64 = 2;
 const EXCHANGED: i64 = 3;
-
-/// The number of rows deleted in one write, so that other writes do not wait long.
-const DELETE_BATCH: usize = 5_000;
 
 fn temporary(row: &Row<'_>) -> Result<Temporary> {
     let progress = match row.get(6)? {
@@ -72,30 +69,6 @@ pub(super) fn put_token(connection: &Connection, token: &AccessToken) -> Result<
             token.epoch
         ])?;
     Ok(())
-}
-
-fn session(row: &Row<'_>) -> Result<Session> {
-    Ok(Session {
-        hash: row.get(0)?,
-        owner: Uid(row.get(1)?),
-        password: row.get(2)?,
-        created: millis(row, 3)?,
-        expires: millis(row, 4)?,
-        device: row.get(5)?,
-        used: millis(row, 6)?,
-        epoch: row.get(7)?,
-    })
-}
-
-fn ticket(row: &Row<'_>) -> Result<Ticket> {
-    let reset = row.get::<_, Option<i64>>(1)?;
-    Ok(Ticket {
-        hash: row.get(0)?,
-        purpose: reset.map_or(Purpose::Invitation, |uid| Purpose::Reset(Uid(uid))),
-        by: row.get::<_, Option<i64>>(2)?.map(Uid),
-        created: millis(row, 3)?,
-        expires: millis(row, 4)?,
-    })
 }
 
 fn find_temporary(connection: &Connection, key: &str) -> Result<Option<Temporary>> {
@@ -261,130 +234,5 @@ impl Grants for SqliteStore {
             Ok(claimed > 0)
         };
         self.writer.write_one(claim).await
-    }
-
-    async fn add_session(&self, session: &Session) -> Result<()> {
-        let new = session.clone();
-        self.write(move |connection| {
-            connection
-                .prepare_cached(
-                    "INSERT INTO session (hash, owner, password, created_ms, expires_ms, device, used_ms, epoch)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
-                )?
-                .execute(params![
-                    new.hash,
-                    new.owner.0,
-                    new.password,
-                    new.created.0,
-                    new.expires.0,
-                    new.device,
-                    new.used.0,
-                    new.epoch
-                ])?;
-            Ok(())
-        })
-        .await
-    }
-
-    async fn session(&self, hash: &[u8; 32]) -> Result<Option<Session>> {
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT hash, owner, password, created_ms, expires_ms, device, used_ms, epoch
-                 FROM session WHERE hash = ?1",
-            )?;
-            statement.query([hash])?.next()?.map(session).transpose()
-        })
-        .await
-    }
-
-    async fn sessions_of(&self, owner: Uid) -> Result<Vec<Session>> {
-        let statement = "SELECT hash, owner, password, created_ms, expires_ms, device, used_ms, epoch
-             FROM session WHERE owner = ?1 ORDER BY created_ms DESC, hash DESC";
-        self.read_long(move |connection| all(connection, statement, [owner.0], session)).await
-    }
-
-    async fn touch_session(&self, hash: &[u8; 32], at: Millis) -> Result<()> {
-        let hash = *hash;
-        self.write(move |connection| {
-            connection
-                .prepare_cached("UPDATE session SET used_ms = max(used_ms, ?2) WHERE hash = ?1")?
-                .execute(params![hash, at.0])?;
-            Ok(())
-        })
-        .await
-    }
-
-    async fn end_session(&self, hash: &[u8; 32]) -> Result<()> {
-        let hash = *hash;
-        self.write(move |connection| {
-            connection.prepare_cached("DELETE FROM session WHERE hash = ?1")?.execute([hash])?;
-            Ok(())
-        })
-        .await
-    }
-
-    async fn add_ticket(&self, ticket: &Ticket) -> Result<()> {
-        let new = ticket.clone();
-        let reset = match new.purpose {
-            Purpose::Invitation => None,
-            Purpose::Reset(uid) => Some(uid.0),
-        };
-        self.write(move |connection| {
-            connection
-                .prepare_cached(
-                    "INSERT INTO ticket (hash, reset, made_by, created_ms, expires_ms)
-                     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
-                )?
-                .execute(params![new.hash, reset, new.by.map(|uid| uid.0), new.created.0, new.expires.0])?;
-            Ok(())
-        })
-        .await
-    }
-
-    async fn ticket(&self, hash: &[u8; 32]) -> Result<Option<Ticket>> {
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT hash, reset, made_by, created_ms, expires_ms FROM ticket WHERE hash = ?1 AND NOT used",
-            )?;
-            statement.query([hash])?.next()?.map(ticket).transpose()
-        })
-        .await
-    }
-
-    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<bool> {
-        let hash = *hash;
-        self.write(move |connection| {
-            let used = connection
-                .prepare_cached("UPDATE ticket SET used = 1 WHERE hash = ?1 AND NOT used")?
-                .execute([hash])?;
-            Ok(used > 0)
-        })
-        .await
-    }
-
-    async fn forget_expired(&self, now: Millis) -> Result<()> {
-        for statement in [
-            "DELETE FROM nonces.nonce WHERE (until_ms, hash) IN
-             (SELECT until_ms, hash FROM nonces.nonce WHERE until_ms < ?1 ORDER BY until_ms LIMIT ?2)",
-            "DELETE FROM temporary WHERE key IN
-             (SELECT key FROM temporary WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
-            "DELETE FROM session WHERE hash IN
-             (SELECT hash FROM session WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
-            "DELETE FROM ticket WHERE hash IN
-             (SELECT hash FROM ticket WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
-            "DELETE FROM network WHERE (owner, hash) IN
-             (SELECT owner, hash FROM network WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
-        ] {
-            loop {
-                let forget = move |connection: &Connection| {
-                    let bounds = params![now.0, count(DELETE_BATCH)];
-                    Ok(connection.prepare_cached(statement)?.execute(bounds)?)
-                };
-                if self.write(forget).await? < DELETE_BATCH {
-                    break;
-                }
-            }
-        }
-        Ok(())
     }
 }

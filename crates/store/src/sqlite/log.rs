@@ -1,43 +1,27 @@
 //! The delivery log: rows until they are acknowledged.
 
-mod columns;
-
 use super::SqliteStore;
 use super::copying::OLDEST;
 use super::values::{count, millis, position, seq};
+use crate::codec::Encoded;
 use crate::{DeadLetter, Log, Result, Task, Work};
 use async_trait::async_trait;
-use columns::{Columns, work};
 use model::{Millis, Position};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// Everything before the oldest task; without tasks, everything that was ever appended.
 const FLOOR: &str = "SELECT coalesce((SELECT min(seq) - 1 FROM task),
      (SELECT seq FROM sqlite_sequence WHERE name = 'task'), 0)";
 
-const APPEND: &str = "INSERT INTO task
-     (kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, not_before_ms)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-
-const WAIT: &str = "INSERT INTO waiting
-     (kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, not_before_ms)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-
-const REQUEUE_DUE: &str = "INSERT INTO task
-     (kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, not_before_ms)
-     SELECT kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, not_before_ms
-     FROM waiting WHERE not_before_ms <= ?1 ORDER BY not_before_ms, number";
-
-const PENDING: &str =
-    "SELECT kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, seq, not_before_ms
-     FROM task ORDER BY seq LIMIT ?1";
-
-const PUT_DEAD_LETTER: &str = "INSERT INTO dead_letter
-     (kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, error, at_ms)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-
-const DEAD_LETTERS: &str =
-    "SELECT kind, aid, ver, uid, other_uid, visibility, prior, accepted, attempts, number, error, at_ms
+const APPEND: &str = "INSERT INTO task (work, attempts, not_before_ms) VALUES (?1, ?2, ?3)";
+const WAIT: &str = "INSERT INTO waiting (work, attempts, not_before_ms) VALUES (?1, ?2, ?3)";
+const REQUEUE_DUE: &str = "INSERT INTO task (work, attempts, not_before_ms)
+     SELECT work, attempts, not_before_ms FROM waiting
+     WHERE not_before_ms <= ?1 ORDER BY not_before_ms, number";
+const PENDING: &str = "SELECT work, attempts, seq, not_before_ms FROM task ORDER BY seq LIMIT ?1";
+const PUT_DEAD_LETTER: &str =
+    "INSERT INTO dead_letter (work, attempts, error, at_ms) VALUES (?1, ?2, ?3, ?4)";
+const DEAD_LETTERS: &str = "SELECT work, attempts, number, error, at_ms
      FROM dead_letter WHERE number > ?1 ORDER BY number LIMIT ?2";
 
 /// Appends a task within the current transaction. There is one writer, so positions become visible in order.
@@ -53,19 +37,12 @@ fn insert(
     attempts: u32,
     not_before: Millis,
 ) -> Result<i64> {
-    let c = Columns::from(work);
-    Ok(connection.prepare_cached(statement)?.insert(params![
-        c.kind,
-        c.aid,
-        c.ver,
-        c.uid,
-        c.other_uid,
-        c.visibility,
-        c.prior,
-        c.accepted,
-        attempts,
-        not_before.0
-    ])?)
+    Ok(connection.prepare_cached(statement)?.insert(params![work.encoded(), attempts, not_before.0])?)
+}
+
+/// The work in the first column.
+fn work(row: &Row<'_>) -> Result<Work> {
+    Work::decoded(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)
 }
 
 fn delete(connection: &Connection, at: Position) -> Result<bool> {
@@ -95,10 +72,10 @@ impl Log for SqliteStore {
             let mut tasks = Vec::new();
             while let Some(row) = rows.next()? {
                 tasks.push(Task {
-                    position: position(row, 9)?,
+                    position: position(row, 2)?,
                     work: work(row)?,
-                    attempts: row.get(8)?,
-                    not_before: millis(row, 10)?,
+                    attempts: row.get(1)?,
+                    not_before: millis(row, 3)?,
                 });
             }
             Ok(tasks)
@@ -165,16 +142,9 @@ impl Log for SqliteStore {
         let (task, error) = (task.clone(), error.to_owned());
         self.write(move |connection| {
             if delete(connection, task.position)? {
-                let c = Columns::from(&task.work.moved_from(task.position));
+                let work = task.work.moved_from(task.position).encoded();
                 connection.prepare_cached(PUT_DEAD_LETTER)?.execute(params![
-                    c.kind,
-                    c.aid,
-                    c.ver,
-                    c.uid,
-                    c.other_uid,
-                    c.visibility,
-                    c.prior,
-                    c.accepted,
+                    work,
                     task.attempts,
                     error,
                     at.0
@@ -193,11 +163,11 @@ impl Log for SqliteStore {
             let mut letters = Vec::new();
             while let Some(row) = rows.next()? {
                 letters.push(DeadLetter {
-                    number: row.get::<_, i64>(9)?.cast_unsigned(),
+                    number: row.get::<_, i64>(2)?.cast_unsigned(),
                     work: work(row)?,
-                    attempts: row.get(8)?,
-                    error: row.get(10)?,
-                    at: millis(row, 11)?,
+                    attempts: row.get(1)?,
+                    error: row.get(3)?,
+                    at: millis(row, 4)?,
                 });
             }
             Ok(letters)
@@ -208,9 +178,7 @@ impl Log for SqliteStore {
     async fn replay(&self, number: u64) -> Result<bool> {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         self.write(move |connection| {
-            let insert = "INSERT INTO task (kind, aid, ver, uid, other_uid, visibility, prior, accepted)
-                 SELECT kind, aid, ver, uid, other_uid, visibility, prior, accepted
-                 FROM dead_letter WHERE number = ?1";
+            let insert = "INSERT INTO task (work) SELECT work FROM dead_letter WHERE number = ?1";
             connection.prepare_cached(insert)?.execute([number])?;
             let delete = "DELETE FROM dead_letter WHERE number = ?1";
             Ok(connection.prepare_cached(delete)?.execute([number])? > 0)

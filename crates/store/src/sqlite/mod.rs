@@ -23,9 +23,9 @@ mod graph;
 mod log;
 #[cfg(test)]
 mod measure;
-mod networks;
 mod pool;
 mod schema;
+mod sessions;
 mod sources;
 mod values;
 mod writer;
@@ -33,6 +33,7 @@ mod writer;
 use crate::{Result, Store};
 use async_trait::async_trait;
 use facets::Facets;
+use model::Millis;
 use pool::Pool;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -185,6 +186,10 @@ impl Store for SqliteStore {
             Ok(stored.query_row([&name], |row| row.get(0))?)
         })
         .await
+    }
+
+    async fn forget_expired(&self, now: Millis) -> Result<()> {
+        self.delete_expired(now).await
     }
 
     fn update_locks(&self) -> &crate::StripedLocks {

@@ -3,7 +3,7 @@
 use super::SqliteStore;
 use super::credentials::all;
 use super::values::{count, optional_millis, version};
-use crate::{Connection, Result, Source, Sources};
+use crate::{Connection, Leases, Result, Source, Sources};
 use async_trait::async_trait;
 use model::{Millis, SourceId, Uid, Version};
 use rusqlite::{Row, params};
@@ -95,22 +95,6 @@ impl Sources for SqliteStore {
         self.read_long(move |file| all(file, DUE, bounds, read)).await
     }
 
-    async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
-        let (name, holder) = (name.to_owned(), holder.to_owned());
-        self.writer
-            .write_one(move |file| {
-                let acquired =
-                    file.prepare_cached(ACQUIRE)?.execute(params![name, holder, until.0, now.0])?;
-                Ok(acquired > 0)
-            })
-            .await
-    }
-
-    async fn release(&self, name: &str, holder: &str) -> Result<()> {
-        let lease = [name.to_owned(), holder.to_owned()];
-        self.writer.write_one(move |file| Ok(file.prepare_cached(RELEASE)?.execute(lease).map(drop)?)).await
-    }
-
     async fn connection(&self, owner: Uid, name: &str) -> Result<Option<Connection>> {
         self.read(|file| {
             let mut statement = file.prepare_cached(CONNECTION)?;
@@ -151,5 +135,24 @@ impl Sources for SqliteStore {
                 Ok(written? > 0)
             })
             .await
+    }
+}
+
+#[async_trait]
+impl Leases for SqliteStore {
+    async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        self.writer
+            .write_one(move |file| {
+                let acquired =
+                    file.prepare_cached(ACQUIRE)?.execute(params![name, holder, until.0, now.0])?;
+                Ok(acquired > 0)
+            })
+            .await
+    }
+
+    async fn release(&self, name: &str, holder: &str) -> Result<()> {
+        let lease = [name.to_owned(), holder.to_owned()];
+        self.writer.write_one(move |file| Ok(file.prepare_cached(RELEASE)?.execute(lease).map(drop)?)).await
     }
 }

@@ -1,6 +1,6 @@
 //! Conversion between columns and values. An invalid column is an error, never a panic.
 
-use crate::{Result, StoreError};
+use crate::{Result, StoreError, codec};
 use model::{ActivityId, Entry, Kind, Millis, Position, State, Uid, Verb, Version, Visibility};
 use rusqlite::{ErrorCode, Row};
 
@@ -73,24 +73,11 @@ fn flags(visibility: Visibility, flag: bool) -> i64 {
 }
 
 pub(super) fn visibility_number(visibility: Visibility) -> i64 {
-    match visibility {
-        Visibility::Public => 0,
-        Visibility::Followers => 1,
-        Visibility::Direct => 2,
-    }
-}
-
-pub(super) fn unpack_visibility(number: i64) -> Result<Visibility> {
-    match number {
-        0 => Ok(Visibility::Public),
-        1 => Ok(Visibility::Followers),
-        2 => Ok(Visibility::Direct),
-        _ => Err(corrupt("invalid visibility")),
-    }
+    codec::visibility_number(visibility).into()
 }
 
 fn unpack_flags(flags: i64) -> Result<(Visibility, bool)> {
-    Ok((unpack_visibility(flags & 3)?, flags & 4 != 0))
+    Ok((codec::visibility_of(flags & 3)?, flags & 4 != 0))
 }
 
 /// The flags of an activity: visibility + 4 * deleted + 8 * pulled.
@@ -116,7 +103,7 @@ pub(super) fn unpack_entry_flags(flags: i64) -> Result<(Visibility, bool, Option
     let (visibility, retracted) = unpack_flags(flags & 7)?;
     let prior = match (flags >> 3) & 3 {
         0 => None,
-        number => Some(unpack_visibility(3 - number)?),
+        number => Some(codec::visibility_of(3 - number)?),
     };
     Ok((visibility, retracted, prior, last_flag(flags >> 5)?))
 }

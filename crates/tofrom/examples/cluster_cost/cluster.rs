@@ -1,14 +1,14 @@
 //! The engines, and the data that all measurements share.
 
+use domain::ingest::{Draft, json, normalise};
 use futures::{StreamExt, TryStreamExt, stream};
+use model::Clock;
 use model::{Account, AccountName, Millis, Version};
 use std::sync::Arc;
 use std::time::Duration;
 use store::cql::{CqlStore, Nodes, apply_schema};
 use store::jetstream::Servers;
 use store::{Accounts, NewAccount};
-use tofrom::clock::Clock;
-use tofrom::ingest::{Draft, json, normalise};
 
 const KEYSPACE: &str = "tofrom_cost";
 /// Concurrent writes: accounts, edges, activities of different actors.

@@ -2,12 +2,12 @@
 
 use super::bare::Bare;
 use super::cluster::accounts;
+use domain::fanout::{Rules, deliver_pending};
+use model::Clock;
 use model::{Account, Edge, Uid, Version};
 use std::time::Instant;
 use store::Graph;
 use store::cql::CqlStore;
-use tofrom::clock::Clock;
-use tofrom::fanout::{Rules, deliver_pending};
 
 /// From this many followers on the store uses 16 shards.
 const ONE_SHARD: usize = 12_000;

@@ -4,10 +4,10 @@ use super::bare::{Bare, BareDelivery, Row};
 use super::cluster::{Cluster, accounts, cpu_seconds, draft};
 use super::edges::follow_all;
 use super::{median, summary};
+use domain::fanout::{Rules, deliver_pending};
+use domain::ingest::Ingest;
+use model::Clock;
 use std::time::Instant;
-use tofrom::clock::Clock;
-use tofrom::fanout::{Rules, deliver_pending};
-use tofrom::ingest::Ingest;
 use uuid::Uuid;
 
 /// Two entries and an arrival.

@@ -4,15 +4,15 @@ use super::bare::Bare;
 use super::cluster::{Cluster, draft};
 use super::edges::with_followers;
 use super::reader::first_page;
+use domain::fanout::{Rules, deliver_pending};
+use domain::feed::{Feed, FeedLimits};
+use domain::ingest::Ingest;
+use model::Clock;
 use model::{Account, Reader, Start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::AccountCache;
 use store::cql::CqlStore;
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::fanout::{Rules, deliver_pending};
-use tofrom::feed::{Feed, FeedLimits};
-use tofrom::ingest::Ingest;
 
 /// Concurrent readers, and the pause between their pages and polls.
 const READERS: usize = 8;

@@ -1,14 +1,14 @@
 //! A typical account: its own activities, addressed ones and followed ones, in turn.
 
 use super::cluster::{Cluster, accounts, draft};
+use domain::fanout::{Rules, deliver_pending};
+use domain::following::follow;
+use domain::ingest::Ingest;
+use model::Clock;
 use model::{Account, Collection, EntryReasons, FeedQuery, Filter, Millis, Order, Start, Uid};
 use std::sync::Arc;
 use store::Slice;
 use store::cql::CqlStore;
-use tofrom::clock::Clock;
-use tofrom::fanout::{Rules, deliver_pending};
-use tofrom::following::follow;
-use tofrom::ingest::Ingest;
 
 /// Accounts that it follows, and as many others that address it.
 const OTHERS: usize = 20;

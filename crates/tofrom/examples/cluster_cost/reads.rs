@@ -5,14 +5,14 @@ use super::cluster::{Cluster, cpu_seconds};
 use super::reader::{filled, first_page, first_slice};
 use super::service::Service;
 use super::{median, summary};
+use domain::feed::{Feed, FeedLimits};
 use futures::future::join_all;
+use model::Clock;
 use model::Reader;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::AccountCache;
 use store::Feeds;
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::feed::{Feed, FeedLimits};
 
 const ROUNDS: usize = 7;
 const TURN: Duration = Duration::from_secs(4);

@@ -2,13 +2,13 @@
 
 use super::cluster::Cluster;
 use super::reader::{filled, first_page, first_slice};
+use domain::feed::{Feed, FeedLimits};
+use model::Clock;
 use model::Reader;
 use std::collections::HashSet;
 use std::sync::Arc;
+use store::AccountCache;
 use store::{Feeds, Store};
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::feed::{Feed, FeedLimits};
 
 const AIM_COLD: u64 = 30;
 const AIM_WARM: u64 = 28;
@@ -32,7 +32,7 @@ pub(crate) async fn measure(cluster: &Cluster) {
         let all = since(before);
         assert_eq!(page.items.len(), 20);
         let before = counted.counted();
-        feed.bodies().of(&mut page.items, |_| true).await.unwrap();
+        feed.hydrate(&mut page.items, |_| true).await.unwrap();
         let bodies = since(before);
         let own = all - profiles;
         println!("| {label} | {own} | {bodies} | {} | {aim} | {profiles} |", own + bodies);

@@ -2,13 +2,13 @@
 
 use super::fill::{FIRST, Filled};
 use anyhow::Context;
+use domain::feed::{Feed, FeedLimits, Page};
+use model::Clock;
 use model::{Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
 use std::sync::Arc;
 use std::time::Instant;
+use store::AccountCache;
 use store::Store;
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::feed::{Feed, FeedLimits, Page};
 
 const COUNT: u32 = 20;
 

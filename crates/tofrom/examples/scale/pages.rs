@@ -2,12 +2,12 @@
 
 use super::graph::is_read;
 use super::simulation::Simulation;
+use domain::feed::{Feed, FeedLimits, Page};
 use futures::{StreamExt, stream};
 use model::{Collection, FeedQuery, Filter, Order, Reader, Start};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tofrom::accounts::AccountCache;
-use tofrom::feed::{Feed, FeedLimits, Page};
+use store::AccountCache;
 
 const SIZE: u32 = 20;
 /// Concurrent page reads.

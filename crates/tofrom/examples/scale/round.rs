@@ -3,15 +3,15 @@
 use super::cluster::draft;
 use super::rules::RuleSet;
 use super::simulation::Simulation;
+use domain::fanout::{self, Rules};
+use domain::ingest::{Ingest, Outcome};
+use domain::live::Hub;
 use futures::future::join_all;
 use model::{Filter, Millis, Order, Position};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::cql::CqlStore;
 use store::{Feeds, Log, Slice};
-use tofrom::fanout::{self, Rules};
-use tofrom::ingest::{Ingest, Outcome};
-use tofrom::live::Hub;
 use tokio::sync::watch;
 
 /// Poll interval for the floor.

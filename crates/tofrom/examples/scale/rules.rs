@@ -2,12 +2,12 @@
 
 use super::graph::is_read;
 use super::simulation::Simulation;
+use domain::fanout::dormancy::mark_dormant;
+use domain::fanout::{Rules, deliver_pending};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{FanoutStage, FanoutState, Millis};
 use std::time::{Duration, Instant};
 use store::{FanoutModes, Log, Work};
-use tofrom::fanout::dormancy::mark_dormant;
-use tofrom::fanout::{Rules, deliver_pending};
 
 /// Accounts that are processed in one batch, and the concurrency.
 const PAGE: usize = 50;

@@ -3,14 +3,14 @@
 use super::bare::Bare;
 use super::cluster::{Cluster, accounts};
 use super::graph::Graph;
+use domain::fanout::{Rules, deliver_pending};
+use model::Clock;
 use model::{Account, ActivityId, Edge, Version};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 use store::Graph as _;
 use store::cql::CqlStore;
-use tofrom::clock::Clock;
-use tofrom::fanout::{Rules, deliver_pending};
 
 /// From this many followers on the store uses 16 shards, which is not done here.
 const ONE_SHARD: usize = 12_000;

@@ -1,15 +1,16 @@
-//! `tofrom account`
+//! `tofrom account`. Passwords come from a prompt or standard input, never from the command line, which other
+//! users can read.
 
+use super::Global;
 use super::output::{Listing, json_line, line, note, time};
-use super::{Global, password};
-use crate::accounts;
-use crate::auth::{self, ticket};
-use crate::clock::Clock;
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
+use auth::{self, remove_ended, ticket};
 use clap::Subcommand;
-use model::{Account, AccountName, InvalidName, Purpose, Version};
+use domain::accounts;
+use model::{Account, AccountName, Clock, InvalidName, Purpose, Version};
 use serde_json::{Value, json};
-use store::{Accounts, NewAccount, Store};
+use std::io::{IsTerminal, Read};
+use store::{Accounts, NewAccount, Store, change_account};
 use zeroize::Zeroizing;
 
 /// Manage accounts
@@ -177,9 +178,9 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     let (given, family) = (args.names.given_name.as_deref(), args.names.family_name.as_deref());
     let names = auth::password::names(&args.name, given, family);
     let password = match (args.password_stdin, args.no_password) {
-        (true, _) => Some(password::from_stdin(&names)?),
+        (true, _) => Some(password_from_stdin(&names)?),
         (_, true) => None,
-        _ => Some(password::from_prompt(&names)?),
+        _ => Some(password_from_prompt(&names)?),
     };
     let now = Clock::system().now();
     let new = NewAccount {
@@ -204,13 +205,13 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
     let family = args.names.family_name.as_deref().or(account.family_name.as_deref());
     let names = auth::password::names(&args.name, given, family);
     let password = match (args.password, args.password_stdin, args.no_password) {
-        (true, _, _) => Some(Some(password::from_prompt(&names)?)),
-        (_, true, _) => Some(Some(password::from_stdin(&names)?)),
+        (true, _, _) => Some(Some(password_from_prompt(&names)?)),
+        (_, true, _) => Some(Some(password_from_stdin(&names)?)),
         (_, _, true) => Some(None),
         _ => None,
     };
     let clock = Clock::system();
-    let changed = accounts::change(store.as_ref(), &clock, uid, |account| {
+    let changed = change_account(store.as_ref(), &clock, uid, |account| {
         if let Some(name) = &args.names.given_name {
             account.given_name = Some(name.clone()).filter(|name| !name.is_empty());
         }
@@ -225,7 +226,7 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
         }
     });
     let account = changed.await?.ok_or_else(|| no_account(&args.name))?;
-    accounts::remove_ended(store.as_ref(), &Clock::system(), &account).await;
+    remove_ended(store.as_ref(), &Clock::system(), &account).await;
     print_account(&account, "changed", global)
 }
 
@@ -325,4 +326,33 @@ fn as_json(account: &Account) -> Value {
         "disabled": account.disabled,
         "created": account.created.zulu(),
     })
+}
+
+/// More bytes than any valid password has, even in decomposed form. A file piped by mistake is not read to its end.
+const MAX_PASSWORD_BYTES: u64 = 16 * 1024;
+
+/// The hash of the password on standard input, without a trailing line break, for an account with these names.
+fn password_from_stdin(names: &[&str]) -> anyhow::Result<String> {
+    let mut text = Zeroizing::new(String::new());
+    let read = std::io::stdin().lock().take(MAX_PASSWORD_BYTES).read_to_string(&mut text);
+    read.context("the password on standard input is not UTF-8 text")?;
+    let password = text.strip_suffix('\n').unwrap_or(&text);
+    let password = password.strip_suffix('\r').unwrap_or(password);
+    Ok(auth::password::hash_checked(password, names)?)
+}
+
+/// The hash of a password that is prompted for twice, for an account with these names.
+fn password_from_prompt(names: &[&str]) -> anyhow::Result<String> {
+    if !std::io::stdin().is_terminal() {
+        bail!("no terminal to prompt for a password; use --password-stdin or --no-password");
+    }
+    let ask = |prompt| {
+        rpassword::prompt_password(prompt).map(Zeroizing::new).context("cannot read from the terminal")
+    };
+    let password = ask("Password: ")?;
+    let hash = auth::password::hash_checked(&password, names)?;
+    if ask("Repeat password: ")? != password {
+        bail!("the passwords do not match; nothing was changed");
+    }
+    Ok(hash)
 }

@@ -2,10 +2,10 @@
 
 use super::output::{Listing, json_line, line, note, time};
 use super::{Global, account};
-use crate::auth;
-use crate::clock::Clock;
 use anyhow::{Context, bail};
+use auth;
 use clap::Subcommand;
+use model::Clock;
 use model::{AccountName, Application, Millis};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -4,20 +4,17 @@
 //! resumes after that account. Writes are idempotent, so writing something twice changes nothing.
 
 mod collection;
-mod progress;
 mod sides;
 
-use super::Global;
 use super::output::{json_line, line, note};
-use super::usage::UsageError;
+use super::{Global, UsageError};
 use crate::config::Engine;
 use anyhow::{Context, bail};
 use collection::Counts;
 use futures::{StreamExt, stream};
 use indicatif::{ProgressBar, ProgressStyle};
-use progress::Progress;
 use serde_json::json;
-use sides::Sides;
+use sides::{Progress, Sides};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

@@ -2,9 +2,9 @@
 
 use super::Global;
 use super::output::{Listing, json_line, line, time};
-use crate::fanout::described;
 use anyhow::bail;
 use clap::Subcommand;
+use domain::fanout::described;
 use serde_json::json;
 use store::{DeadLetter, Store};
 

@@ -1,7 +1,7 @@
 //! `tofrom export`: an account's activities, oldest first, in the format of `import`.
 
 use super::{Global, account};
-use crate::export::lines;
+use domain::export::lines;
 use futures::{TryStreamExt, pin_mut};
 use model::{Account, AccountName};
 use std::io::{self, Write};

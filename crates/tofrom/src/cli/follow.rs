@@ -2,12 +2,12 @@
 
 use super::output::{Listing, json_line, line, time};
 use super::{Global, account};
-use crate::clock::Clock;
-use crate::fanout::{Rules, deliver_pending};
-use crate::following;
 use anyhow::bail;
 use clap::Subcommand;
+use domain::fanout::{Rules, deliver_pending};
+use domain::following;
 use model::AccountName;
+use model::Clock;
 use serde_json::json;
 
 /// Manage follows between accounts

@@ -9,13 +9,12 @@ mod report;
 
 use super::output::note;
 use super::{Global, account};
-use crate::clock::Clock;
-use crate::fanout::{Rules, deliver_pending};
-use crate::ingest::{Draft, Ingest, MAX_FEED, RawActivity, Unreadable, json, normalise, read_feed};
-use crate::site::Site;
 use anyhow::{Context, bail};
+use domain::fanout::{Rules, deliver_pending};
+use domain::ingest::{Draft, Ingest, RawActivity, Unreadable, json, normalise};
 use indicatif::{ProgressBar, ProgressStyle};
 use lines::{Line, Lines};
+use model::Clock;
 use model::{Account, AccountName};
 use report::{Problem, Report};
 use std::fs::File;
@@ -23,6 +22,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Store;
+use web::parse::{MAX_FEED, read_feed};
+use web::site::Site;
 
 /// Maximum lines of a batch.
 const BATCH: usize = 200;

@@ -2,11 +2,11 @@
 
 use super::output::{Listing, json_line, line, note, time, time_or};
 use super::{Global, account};
-use crate::auth;
-use crate::clock::Clock;
 use crate::config::{InvalidAge, parse_age};
 use anyhow::bail;
+use auth;
 use clap::{Subcommand, ValueEnum};
+use model::Clock;
 use model::{AccountName, Key, KeyId, Millis, Scopes};
 use serde_json::json;
 use std::time::Duration;

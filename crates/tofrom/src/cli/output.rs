@@ -1,7 +1,7 @@
 //! Output of commands.
 
-use crate::json;
 use comfy_table::{Table, presets};
+use domain::json;
 use serde_json::Value;
 use std::io::{self, Write};
 

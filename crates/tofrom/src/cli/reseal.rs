@@ -2,9 +2,10 @@
 
 use super::Global;
 use super::output::{json_line, line};
-use crate::auth::reseal::{self, Resealed};
-use crate::clock::Clock;
-use crate::sources;
+use auth::reseal;
+use domain::sources;
+use model::Clock;
+use seal::Resealed;
 use serde_json::json;
 
 /// Re-encrypt all stored secrets with the first of secret_keys

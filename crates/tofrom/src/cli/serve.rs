@@ -1,18 +1,17 @@
 //! `tofrom serve`: starts and stops all parts of the server in the right order.
 
-mod background;
-mod role;
 mod running;
-mod sockets;
 mod start;
 
-pub use role::Role;
 pub use running::{Running, stop_signal};
-pub use sockets::Sockets;
 pub use start::{start, start_worker};
 
-use super::Global;
 use super::copy::require_complete_copy;
+use super::{Global, UsageError};
+use crate::config::{Config, Storage};
+use anyhow::Context;
+use std::net::SocketAddr;
+use tokio::net::{TcpListener, TcpSocket};
 
 /// Run the server
 #[derive(Debug, clap::Args)]
@@ -83,7 +82,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         let config = settings.resolve_worker()?;
         let engine = config.storage.open().await?;
         require_complete_copy(&engine).await?;
-        let admin = sockets::bind("admin_listen", Some(config.admin_listen)).await?;
+        let admin = bind("admin_listen", Some(config.admin_listen)).await?;
         return start_worker(admin, engine, &config.storage, config.sources, config.fanout)?
             .until(stop)
             .await;
@@ -97,4 +96,93 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     require_complete_copy(&engine).await?;
     let sockets = Sockets::bind(&config).await?;
     start(config, sockets, engine, args.role).await?.until(stop).await
+}
+
+/// The role of a server process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Role {
+    /// Everything
+    #[default]
+    All,
+    /// Answer requests, leave deliveries to workers
+    Api,
+    /// Deliver, answer no requests
+    Worker,
+}
+
+impl Role {
+    /// Whether it runs deliveries and the other tasks that not every process must run.
+    pub(super) fn delivers(self) -> bool {
+        self != Role::Api
+    }
+
+    /// A usage error for a partial role on a single machine: a second process would not learn what the first delivers.
+    pub(super) fn check(self, storage: &Storage) -> Result<(), UsageError> {
+        if self != Role::All && storage.cluster.is_none() {
+            return Err(UsageError(
+                "--role api and --role worker need a cluster; with store = \"sqlite\" one process does everything: \
+                 omit --role",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The sockets of a server, bound before anything starts. They know the actual port if port 0 was configured.
+#[derive(Default)]
+pub struct Sockets {
+    /// HTTPS.
+    pub https: Option<TcpListener>,
+    /// Plain HTTP behind a proxy.
+    pub proxy: Option<TcpListener>,
+    /// The admin listener.
+    pub admin: Option<TcpListener>,
+}
+
+impl Sockets {
+    /// Binds the configured addresses.
+    pub async fn bind(config: &Config) -> anyhow::Result<Sockets> {
+        let https = config.https.as_ref().map(|https| https.listen);
+        let proxy = config.proxy.as_ref().map(|proxy| proxy.listen);
+        Ok(Sockets {
+            https: bind("listen", https).await?,
+            proxy: bind("proxy.listen", proxy).await?,
+            admin: bind("admin_listen", config.admin_listen).await?,
+        })
+    }
+
+    /// The address of the HTTPS listener.
+    pub fn https_address(&self) -> Option<SocketAddr> {
+        self.https.as_ref().and_then(|socket| socket.local_addr().ok())
+    }
+
+    /// The address of the admin listener.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().and_then(|socket| socket.local_addr().ok())
+    }
+}
+
+async fn bind(name: &str, address: Option<SocketAddr>) -> anyhow::Result<Option<TcpListener>> {
+    let Some(address) = address else { return Ok(None) };
+    let bound = listen(address);
+    let bound = bound.with_context(|| {
+        format!("cannot listen on {name} {address}; stop the process that uses it or set another address")
+    })?;
+    tracing::info!(address = %bound.local_addr().unwrap_or(address), "{name}");
+    Ok(Some(bound))
+}
+
+/// Send buffer for a client that does not read. By default the kernel uses megabytes for each, and a thousand such
+/// clients exhaust the memory for all. Connections inherit this from the socket.
+const SEND_BUFFER: u32 = 128 * 1024;
+/// Connections that may wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A restart must not wait for connections of the previous process.
+    socket.set_reuseaddr(true)?;
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }

@@ -1,18 +1,17 @@
 //! `tofrom source`
 
-mod opml;
-
 use super::output::{Listing, json_line, line, note, time_or};
 use super::{Global, account};
-use crate::clock::Clock;
-use crate::fanout::{Rules, deliver_pending};
-use crate::live::Hub;
-use crate::sources::{Connected, Health, Listed, PollOutcome, Preview, Sources};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Subcommand;
-use model::{Account, AccountName};
+use domain::fanout::{Rules, deliver_pending};
+use domain::live::Hub;
+use domain::sources::{Connected, Health, Listed, PollOutcome, Preview, Sources};
+use feeds::opml::{self, Outline};
+use model::{Account, AccountName, Clock};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Store;
 
@@ -148,8 +147,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         Command::Remove { source_ref, with_activities } => {
             remove(&context, &source_ref, with_activities, global).await
         }
-        Command::Import { account, file } => opml::import(&context, &account, &file, global).await,
-        Command::Export { account } => opml::export(&context, &account).await,
+        Command::Import { account, file } => import(&context, &account, &file, global).await,
+        Command::Export { account } => export(&context, &account).await,
     }
 }
 
@@ -291,4 +290,60 @@ async fn remove(
 fn not_found(source_ref: &SourceRef) -> anyhow::Result<()> {
     let SourceRef { account, name } = source_ref;
     bail!("source {name} of {account} not found; run tofrom source list {account} to see all sources")
+}
+
+/// Maximum bytes of an OPML file.
+const MAX_LIST: u64 = 5 << 20;
+
+/// Connects the feeds of an OPML file.
+async fn import(
+    context: &SourceContext,
+    account: &AccountName,
+    file: &Path,
+    global: &Global,
+) -> anyhow::Result<()> {
+    let outlines = opml::read(&read_list(file)?)?;
+    let account = context.account(account).await?;
+    let (all, mut failed) = (outlines.len(), 0);
+    for Outline { address, .. } in outlines {
+        let connected = context.sources.connect(&account, None, address.as_str()).await;
+        let (name, why) = match &connected {
+            Ok(connected) => (Some(connected.connection.name.as_str()), None),
+            Err(why) => (None, Some(why.to_string())),
+        };
+        failed += usize::from(why.is_some());
+        if global.json {
+            json_line(json!({ "address": address.as_str(), "name": name, "error": why }))?;
+        } else {
+            line(format_args!("{address}: {}", why.as_deref().or(name).unwrap_or_default()))?;
+        }
+    }
+    context.deliver().await?;
+    if failed > 0 {
+        bail!("{failed} of {all} feeds could not be connected");
+    }
+    note(format_args!("{all} feeds connected"));
+    Ok(())
+}
+
+fn read_list(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let name = file.display();
+    if file == Path::new("-") {
+        std::io::stdin().lock().take(MAX_LIST + 1).read_to_end(&mut bytes)?;
+    } else {
+        let opened = std::fs::File::open(file).with_context(|| format!("cannot open {name}"))?;
+        opened.take(MAX_LIST + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
+    }
+    if bytes.len() as u64 > MAX_LIST {
+        bail!("{name} is larger than 5 MiB");
+    }
+    Ok(bytes)
+}
+
+/// Prints the sources as OPML.
+async fn export(context: &SourceContext, account: &AccountName) -> anyhow::Result<()> {
+    let account = context.account(account).await?;
+    let outlines: Vec<Outline> = context.sources.outlines(&account).await?;
+    Ok(line(opml::write(&outlines, &format!("Sources of {}", account.name)).trim_end())?)
 }

@@ -2,9 +2,9 @@
 
 use super::output::{Listing, json_line, line, time, time_or};
 use super::{Global, account};
-use crate::clock::Clock;
 use anyhow::bail;
 use clap::Subcommand;
+use model::Clock;
 use model::{AccessToken, Account, AccountName, Millis};
 use serde_json::json;
 use std::collections::HashMap;

@@ -4,30 +4,22 @@
 //! ones as `TOFROM_TLS__CERTIFICATE`, lists with commas), then from flags. A later value replaces an earlier one. An
 //! unknown setting is an error in the file and in the environment.
 
-mod address;
-mod age;
 mod cluster;
-mod demo_folder;
-mod engine;
-mod fanout;
-mod limits;
 mod raw;
-mod sources;
+mod sections;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod values;
 
-pub use address::{BaseUrl, InvalidBaseUrl};
-pub use age::{InvalidAge, parse_age};
 pub use cluster::Cluster;
-pub use engine::Engine;
-pub use fanout::Fanout;
-pub use limits::ClientLimits;
 pub use raw::{RawConfig, RawCql, RawFanout, RawLimits, RawNats, RawProxy, RawSources, RawTls};
-pub use storage::Storage;
+pub use sections::{ClientLimits, Fanout};
+pub use storage::{Engine, Storage};
+pub use values::{BaseUrl, InvalidAge, InvalidBaseUrl, parse_age};
 
-use crate::http::listen::{TlsFiles, Trusted};
-use crate::sources::SourceSettings;
+use domain::sources::SourceSettings;
+use listen::{TlsFiles, Trusted};
 use model::MAX_PAGE;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -319,7 +311,7 @@ impl RawConfig {
                             10.0.0.5 or 10.0.0.0/8";
             return Err(ConfigError::missing("proxy.trusted", expected));
         }
-        Ok(Some(Proxy { listen, trusted: limits::networks("proxy.trusted", trusted)? }))
+        Ok(Some(Proxy { listen, trusted: sections::networks("proxy.trusted", trusted)? }))
     }
 
     fn cors_origins(&self) -> Result<Vec<String>, ConfigError> {

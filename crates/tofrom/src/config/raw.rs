@@ -5,6 +5,7 @@ use crate::telemetry::{FILTER_VARIABLE, FORMAT_VARIABLE};
 use config::{FileFormat, Map, Value};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use strsim::levenshtein;
 
 /// All settings. `None` means that a setting has no value.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
@@ -277,7 +278,7 @@ fn setting(name: &str, origin: &str) -> Result<(&'static str, Shape), ConfigErro
     if let Some(setting) = SETTINGS.iter().find(|(known, _)| *known == name) {
         return Ok(*setting);
     }
-    let nearest = SETTINGS.iter().map(|(known, _)| (distance(name, known), *known)).min();
+    let nearest = SETTINGS.iter().map(|(known, _)| (levenshtein(name, known), *known)).min();
     let hint = match nearest {
         // A suggestion helps only if at least half of the name is right.
         Some((distance, known)) if distance <= name.len().max(known.len()) / 2 => {
@@ -291,36 +292,9 @@ fn setting(name: &str, origin: &str) -> Result<(&'static str, Shape), ConfigErro
     Err(ConfigError::Unknown { origin: origin.to_owned(), name: name.to_owned(), hint })
 }
 
-/// The Levenshtein distance: how many letters to insert, delete or change.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, in_a) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (above, in_b) in row.iter_mut().skip(1).zip(b.chars()) {
-            let here = (diagonal + usize::from(in_a != in_b)).min(left + 1).min(*above + 1);
-            diagonal = std::mem::replace(above, here);
-            left = here;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distance_counts_insertions_deletions_and_changes() {
-        for (a, b, expected) in
-            [("", "", 0), ("abc", "abc", 0), ("abc", "", 3), ("", "ab", 2), ("kitten", "sitting", 3)]
-        {
-            assert_eq!(distance(a, b), expected, "{a} {b}");
-        }
-    }
 
     #[test]
     fn every_setting_is_a_field_and_can_be_set_in_the_environment() {

@@ -1,8 +1,8 @@
 //! Opens the store and the keys that seal its secrets.
 
-use super::{Cluster, ConfigError, Engine};
-use crate::auth::SecretKeys;
+use super::{Cluster, ConfigError};
 use anyhow::{Context, bail};
+use seal::SecretKeys;
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::cql::CqlStore;
 use store::sqlite::{Options, SqliteStore};
+use store::{Copying, Store};
 
 /// The data folder or the cluster, and the keys to its secrets: all settings that commands besides `serve` need.
 #[derive(Clone)]
@@ -159,5 +160,45 @@ impl fmt::Debug for Storage {
             None => write!(f, "Storage({} and {keys} keys)", self.data_dir.display()),
             Some(cluster) => write!(f, "Storage({cluster:?} and {keys} keys)"),
         }
+    }
+}
+
+/// An open store: the common interface, and data that only one engine has.
+#[derive(Clone)]
+pub enum Engine {
+    /// SQLite, on one machine.
+    Sqlite(Arc<SqliteStore>),
+    /// A CQL cluster, and whether the operator vouches for its durability.
+    Cql(Arc<CqlStore>, bool),
+}
+
+impl Engine {
+    /// The common interface of all engines.
+    pub fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Engine::Sqlite(store) => Arc::clone(store) as Arc<dyn Store>,
+            Engine::Cql(store, _) => Arc::clone(store) as Arc<dyn Store>,
+        }
+    }
+
+    /// The interface for copying the whole store.
+    pub fn copying(&self) -> Arc<dyn Copying> {
+        match self {
+            Engine::Sqlite(store) => Arc::clone(store) as Arc<dyn Copying>,
+            Engine::Cql(store, _) => Arc::clone(store) as Arc<dyn Copying>,
+        }
+    }
+
+    /// Number of rows read since the store was opened.
+    pub fn rows_read(&self) -> u64 {
+        match self {
+            Engine::Sqlite(store) => store.rows_stepped(),
+            Engine::Cql(store, _) => store.counted().1,
+        }
+    }
+
+    /// Whether the durability settings of the engines need no check.
+    pub fn is_trusted(&self) -> bool {
+        matches!(self, Engine::Sqlite(_) | Engine::Cql(_, true))
     }
 }

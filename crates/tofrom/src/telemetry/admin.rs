@@ -5,26 +5,19 @@
 //! - `/readyz`: the state of store and delivery log; 503 while the server should get no requests.
 //! - `/metrics`: [`super::metrics`] in the Prometheus format.
 
-use super::metrics;
-use crate::clock::Clock;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use domain::health::{Health, MAX_COUNTED, TIMEOUT};
+use domain::json;
 use http::{StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
+use model::Clock;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
 use store::Store;
-use tokio::sync::watch;
 use tokio::time::timeout;
-
-/// Timeout of the store's health check.
-const TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum number of pending tasks that are counted.
-const MAX_COUNTED: usize = 1_000;
-/// The server is not ready while the oldest pending task is older than this: fan-out does not keep up, or has stopped.
-const MAX_LAG: Duration = Duration::from_secs(60);
+use tokio_util::sync::CancellationToken;
 
 /// The state of the admin listener.
 #[derive(Clone)]
@@ -38,7 +31,7 @@ pub struct Admin {
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
     /// Whether the server is shutting down.
-    pub draining: watch::Receiver<bool>,
+    pub draining: CancellationToken,
     /// Copies counters that are kept elsewhere into the metrics, before they are rendered.
     pub update_counters: Arc<dyn Fn() + Send + Sync>,
 }
@@ -68,88 +61,37 @@ impl Admin {
     }
 }
 
-/// The health of store and delivery log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// The store does not respond, for this reason.
-    Broken(String),
-    /// The store responds, but acknowledged writes might be lost, for this reason.
-    Doubtful(String),
-    /// The store responds.
-    Answers {
-        /// Everything up to this position is delivered.
-        floor: u64,
-        /// Number of pending tasks, counted up to 1,000.
-        pending: usize,
-        /// Age of the oldest pending task.
-        lag: Duration,
-    },
-}
-
-impl Health {
-    /// Checks the store.
-    pub async fn of(store: &dyn Store, clock: &Clock) -> Health {
-        let check = timeout(TIMEOUT, async {
-            store.ping().await?;
-            let floor = store.floor().await?;
-            Ok::<_, store::StoreError>((floor, store.backlog(MAX_COUNTED).await?))
-        });
-        let (floor, backlog) = match check.await {
-            Ok(Ok(found)) => found,
-            Ok(Err(error)) => return Health::Broken(error.to_string()),
-            Err(_) => return Health::Broken(format!("no answer within {} s", TIMEOUT.as_secs())),
-        };
-        let oldest = backlog.oldest.map_or(0, |since| clock.now().0.saturating_sub(since.0));
-        let lag = Duration::from_millis(u64::try_from(oldest).unwrap_or(0));
-        metrics::log(floor, backlog.tasks, lag);
-        Health::Answers { floor: floor.0, pending: backlog.tasks, lag }
-    }
-
-    /// Why the server is not ready. `None` if it is.
-    pub fn unready_reason(&self) -> Option<String> {
-        match self {
-            Health::Broken(why) => Some(format!("the store does not respond: {why}")),
-            Health::Doubtful(why) => Some(format!(
-                "acknowledged writes might be lost: {why}. Change that, or set vouch_for_durability"
-            )),
-            Health::Answers { lag, .. } if *lag > MAX_LAG => {
-                Some(format!("fan-out is {} s behind", lag.as_secs()))
-            }
-            Health::Answers { .. } => None,
+/// The health as the JSON of `/readyz`.
+fn health_json(health: &Health) -> Value {
+    let reason = health.unready_reason();
+    let status = if reason.is_none() { "ready" } else { "not ready" };
+    let (store, log) = match health {
+        Health::Broken(why) => (json!({ "answers": false, "why": why }), Value::Null),
+        Health::Doubtful(why) => (json!({ "answers": true, "why": why }), Value::Null),
+        Health::Answers { floor, pending, lag } => {
+            let log = json!({
+                "floor": floor,
+                "pending": pending,
+                "pending_is_more": *pending >= MAX_COUNTED,
+                "lag_seconds": lag.as_secs_f64(),
+            });
+            (json!({ "answers": true }), log)
         }
-    }
-
-    fn as_json(&self) -> Value {
-        let reason = self.unready_reason();
-        let status = if reason.is_none() { "ready" } else { "not ready" };
-        let (store, log) = match self {
-            Health::Broken(why) => (json!({ "answers": false, "why": why }), Value::Null),
-            Health::Doubtful(why) => (json!({ "answers": true, "why": why }), Value::Null),
-            Health::Answers { floor, pending, lag } => {
-                let log = json!({
-                    "floor": floor,
-                    "pending": pending,
-                    "pending_is_more": *pending >= MAX_COUNTED,
-                    "lag_seconds": lag.as_secs_f64(),
-                });
-                (json!({ "answers": true }), log)
-            }
-        };
-        json!({ "status": status, "wrong": reason, "store": store, "log": log })
-    }
+    };
+    json!({ "status": status, "wrong": reason, "store": store, "log": log })
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {
-    let (is_ready, body) = if *admin.draining.borrow() {
+    let (is_ready, body) = if admin.draining.is_cancelled() {
         // During shutdown new requests should go to another process.
         (false, json!({ "status": "stopping" }))
     } else {
         let health = admin.health().await;
-        (health.unready_reason().is_none(), health.as_json())
+        (health.unready_reason().is_none(), health_json(&health))
     };
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    (status, headers, format!("{}\n", crate::json::text(body))).into_response()
+    (status, headers, format!("{}\n", json::text(body))).into_response()
 }
 
 async fn render_metrics(State(admin): State<Admin>) -> Response {

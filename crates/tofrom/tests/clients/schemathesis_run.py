@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import requests
+from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 CHECKS = [
@@ -34,6 +35,23 @@ base = params["base"]
 document = requests.get(f"{base}/openapi.json").json()
 OpenAPIV31SpecValidator(document).validate()
 print(f"valid {document['openapi']}")
+
+
+def examples(value):
+    """The examples of bodies, each with its schema."""
+    if isinstance(value, dict):
+        if "example" in value and "in" not in value:
+            yield value["schema"], value["example"]
+        for inner in value.values():
+            yield from examples(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from examples(inner)
+
+
+problem = document["components"]["schemas"]["Problem"]
+for schema, example in [*examples(document["paths"]), (problem, problem["examples"][0])]:
+    Draft202012Validator(schema | {"components": document["components"]}).validate(example)
 
 # Something to read, and something to remove.
 headers = {"ServicePSK": params["key"], "Accept": "application/json"}

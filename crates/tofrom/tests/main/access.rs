@@ -3,7 +3,7 @@
 use super::support::client::read_answer;
 use super::support::demo::Demo;
 use std::io::Write;
-use tofrom::http::{Access, ROUTES};
+use web::{Access, ROUTES};
 
 /// An address of each route, with its parameters filled in.
 pub(super) fn example(path: &str) -> String {
@@ -22,7 +22,7 @@ pub(super) fn example(path: &str) -> String {
         .replace("{number}", "7")
         .replace("{kind}", "parameter")
         .replace("{subscription}", "00000000000000000000000000000000")
-        .replace("{asset}", tofrom::pages::assets::STYLE.name())
+        .replace("{asset}", web::views::assets::STYLE.name())
 }
 
 /// A new route requires a credential, or is declared open.

@@ -54,7 +54,7 @@ fn avatars_are_shown_of_public_accounts_only() {
         assert_eq!((open.status, open.body.as_slice()), (200, sent));
         for name in ["hidden", "nobody", "gone", "barred", "plain"] {
             let answer = get(name);
-            let drawn = tofrom::pictures::drawn(name, size.parse().unwrap());
+            let drawn = web::pictures::drawn(name, size.parse().unwrap());
             assert_eq!((answer.status, answer.body.as_slice()), (200, drawn.as_slice()), "{name}");
             assert_eq!(headers(&answer), headers(&open), "{name}");
         }

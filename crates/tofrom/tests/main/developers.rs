@@ -7,8 +7,8 @@ use feeds::catalogue::{Service, services};
 use model::{Kind, Verb, category};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use tofrom::http::KINDS;
-use tofrom::openapi::operations;
+use web::KINDS;
+use web::openapi::operations;
 
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"];
 
@@ -64,13 +64,44 @@ fn every_address_accepts_exactly_the_described_methods() {
     }
 }
 
+/// Everything but identifiers and times is equal.
+#[test]
+fn the_examples_are_data_of_the_demo() {
+    let demo = Demo::shared();
+    let description = description();
+    let example = |path: &str| {
+        let response = &description["paths"][path]["get"]["responses"]["200"];
+        response["content"]["application/json"]["example"].clone()
+    };
+    let comparable = |activity: &Value| {
+        let mut activity = activity.clone();
+        for name in ["ActivityUrl", "ActivityIdentifier", "ReceivedDate"] {
+            activity.as_object_mut().unwrap().remove(name).unwrap();
+        }
+        activity
+    };
+    let page = demo.alice("count=1000").json();
+    let page: Vec<Value> =
+        page["Activities"]["Activity"].as_array().unwrap().iter().map(comparable).collect();
+    for activity in example("/200909/activity/{user}/tofrom")["Activities"]["Activity"].as_array().unwrap() {
+        assert!(page.contains(&comparable(activity)), "{activity}");
+    }
+    let key = [("ServicePSK", demo.key("alice")), ("Accept", "application/json")];
+    for path in ["/200909/user/{user}", "/200909/whoami"] {
+        assert_eq!(example(path), demo.client.get(&path.replace("{user}", "alice"), &key).json(), "{path}");
+    }
+    let problem = demo.alice("count=many").json();
+    assert_eq!(description["components"]["schemas"]["Problem"]["examples"][0], problem);
+}
+
 #[test]
 fn every_problem_type_leads_to_its_page() {
     let demo = Demo::shared();
     let description = description();
     for kind in KINDS {
-        let schema = &description["components"]["schemas"][format!("Problem.{}", kind.slug)];
-        let address = schema["allOf"][1]["properties"]["type"]["const"].as_str().unwrap();
+        let response = &description["components"]["responses"][kind.slug];
+        let schema = &response["content"]["application/problem+json"]["schema"];
+        let address = schema["properties"]["type"]["const"].as_str().unwrap();
         assert_eq!(demo.client.follow(address, &[]).status, 200, "{address}");
     }
     for absent in ["nothing", "%FF", "%2F"] {

@@ -1,12 +1,13 @@
 //! Independent programs against our output: the Fast Infoset reference, feed readers, libxml2, OAuth clients, a
 //! browser, the programs of `examples/live`, a shell that runs the commands of the manual, schemathesis, which checks
-//! our OpenAPI description, and an independent WebSub hub.
+//! our OpenAPI description, generators that make clients of it, and an independent WebSub hub.
 
 mod browser;
 mod commands;
 mod extensions;
 mod fast_infoset;
 mod feed_readers;
+mod generated;
 mod live_clients;
 mod oauth_clients;
 mod pages;

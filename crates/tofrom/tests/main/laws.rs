@@ -2,11 +2,11 @@
 //! item once, even while items arrive; `updates` returns everything that the walk missed.
 
 use super::support::random_data::{FIRST, RandomData, SPAN};
+use domain::feed::{Feed, FeedLimits, Page, ReadError};
+use model::Clock;
 use model::{Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
 use std::collections::HashSet;
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::feed::{Feed, FeedLimits, Page, ReadError};
+use store::AccountCache;
 
 fn feed(data: &RandomData, limits: FeedLimits) -> Feed {
     let now = Clock::from(|| Millis(FIRST + i64::try_from(SPAN).unwrap()));

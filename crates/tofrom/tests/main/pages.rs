@@ -6,7 +6,7 @@ use super::support::browser::{Browser, Page};
 use super::support::demo::Demo;
 use super::support::external_site::ExternalSite;
 use super::support::folder::Folder;
-use tofrom::http::{Access, ROUTES};
+use web::{Access, ROUTES};
 
 fn browser(demo: &Demo) -> Browser {
     Browser::new(&demo.client, &demo.client.base)

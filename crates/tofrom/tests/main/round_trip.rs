@@ -6,11 +6,10 @@
 
 use super::support::pages::{PageFixture, hard_activity};
 use super::support::random_data::{FIRST, SPAN};
+use domain::ingest::{Draft, MAX_BODY, RawActivity, RawValue, counts_after, normalise};
 use model::{Account, Activity, Body, Comments, Format, Millis};
-use tofrom::ingest::{
-    Draft, MAX_BODY, RawActivity, RawValue, counts_after, normalise, read_activity, read_feed,
-};
-use tofrom::render::Renderer;
+use web::parse::{read_activity, read_feed};
+use web::render::Renderer;
 
 const ACTIVITIES: usize = 10_000;
 

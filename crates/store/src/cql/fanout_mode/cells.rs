@@ -1,21 +1,30 @@
 //! Cells of fan-out modes and dormancy. The timestamp of a cell is a version. Of two writes with the same version the
-//! engine keeps the larger bytes, so a cell begins with the value that decides then.
+//! engine keeps the larger bytes, so a cell is a sequence of ordered bytes that begins with the value that decides
+//! then.
 
 use crate::Result;
-use crate::bytes::{WireReader, WireWriter};
+use crate::codec::take;
 use crate::cql::db::corrupt;
 use model::{Dormancy, EdgeDormancy, FanoutStage, FanoutState, Position, Version};
 
+fn number(cell: &mut &[u8]) -> Result<u64> {
+    take(cell).map(u64::from_be_bytes)
+}
+
+fn version(cell: &mut &[u8]) -> Result<Version> {
+    take(cell).map(i64::from_be_bytes).map(Version)
+}
+
 /// An edge. The later position wins.
 pub(in crate::cql) fn edge(since: Position, following: bool) -> Vec<u8> {
-    WireWriter::new().ordered(since.0).flag(following).finish()
+    [since.0.to_be_bytes().as_slice(), &[u8::from(following)]].concat()
 }
 
 /// The position at which the edge was created; `None` if it has ended.
-pub(in crate::cql) fn edge_of(cell: &[u8]) -> Result<Option<Position>> {
-    let mut reader = WireReader::new(cell);
-    let since = Position(reader.ordered()?);
-    Ok(reader.flag()?.then_some(since))
+pub(in crate::cql) fn edge_of(mut cell: &[u8]) -> Result<Option<Position>> {
+    let since = Position(number(&mut cell)?);
+    let [following] = take(&mut cell)?;
+    Ok((following != 0).then_some(since))
 }
 
 pub(in crate::cql) fn fanout_state(FanoutState { version, stage }: &FanoutState) -> Vec<u8> {
@@ -25,60 +34,58 @@ pub(in crate::cql) fn fanout_state(FanoutState { version, stage }: &FanoutState)
         FanoutStage::Pull => 2,
         FanoutStage::Reverted => 3,
     };
-    WireWriter::new().byte(stage).signed(version.0).finish()
+    [[stage].as_slice(), &version.0.to_be_bytes()].concat()
 }
 
-pub(in crate::cql) fn fanout_state_of(cell: &[u8]) -> Result<FanoutState> {
-    let mut reader = WireReader::new(cell);
-    let stage = match reader.byte()? {
-        0 => FanoutStage::Push,
-        1 => FanoutStage::Preparing,
-        2 => FanoutStage::Pull,
-        3 => FanoutStage::Reverted,
+pub(in crate::cql) fn fanout_state_of(mut cell: &[u8]) -> Result<FanoutState> {
+    let stage = match take(&mut cell)? {
+        [0] => FanoutStage::Push,
+        [1] => FanoutStage::Preparing,
+        [2] => FanoutStage::Pull,
+        [3] => FanoutStage::Reverted,
         _ => return Err(corrupt("invalid fan-out stage")),
     };
-    Ok(FanoutState { version: reader.version()?, stage })
+    Ok(FanoutState { version: version(&mut cell)?, stage })
 }
 
 /// A dormancy. The earlier position wins, so its bits are inverted.
 pub(in crate::cql) fn dormancy(version: Version, dormancy: Dormancy) -> Vec<u8> {
-    let writer = match dormancy {
-        Dormancy::Active => WireWriter::new().byte(0),
-        Dormancy::CatchingUp { since } => WireWriter::new().byte(1).ordered(!since.0),
-        Dormancy::Dormant { since } => WireWriter::new().byte(2).ordered(!since.0),
+    let (kind, since) = match dormancy {
+        Dormancy::Active => (0, None),
+        Dormancy::CatchingUp { since } => (1, Some(since)),
+        Dormancy::Dormant { since } => (2, Some(since)),
     };
-    writer.signed(version.0).finish()
+    let since = since.map(|since| (!since.0).to_be_bytes());
+    [[kind].as_slice(), since.as_ref().map_or(&[], <[u8; 8]>::as_slice), &version.0.to_be_bytes()].concat()
 }
 
-pub(in crate::cql) fn dormancy_of(cell: &[u8]) -> Result<(Version, Dormancy)> {
-    let mut reader = WireReader::new(cell);
-    let kind = reader.byte()?;
-    let mut since = || reader.ordered().map(|inverted| Position(!inverted));
+pub(in crate::cql) fn dormancy_of(mut cell: &[u8]) -> Result<(Version, Dormancy)> {
+    let [kind] = take(&mut cell)?;
+    let mut since = || number(&mut cell).map(|inverted| Position(!inverted));
     let dormancy = match kind {
         0 => Dormancy::Active,
         1 => Dormancy::CatchingUp { since: since()? },
         2 => Dormancy::Dormant { since: since()? },
         _ => return Err(corrupt("invalid dormancy")),
     };
-    Ok((reader.version()?, dormancy))
+    Ok((version(&mut cell)?, dormancy))
 }
 
 /// The dormancy of an edge. Active wins over dormant, and the later position. The version comes first, because a
 /// follower may be in two shards, where the larger bytes win too.
 pub(in crate::cql) fn edge_dormancy(version: Version, dormancy: EdgeDormancy) -> Vec<u8> {
-    let writer = WireWriter::new().ordered(version.0.cast_unsigned());
+    let version = version.0.to_be_bytes();
     match dormancy {
-        EdgeDormancy::Dormant => writer.byte(0).finish(),
-        EdgeDormancy::ActiveAfter(since) => writer.byte(1).ordered(since.0).finish(),
+        EdgeDormancy::Dormant => [version.as_slice(), &[0]].concat(),
+        EdgeDormancy::ActiveAfter(since) => [version.as_slice(), &[1], &since.0.to_be_bytes()].concat(),
     }
 }
 
-pub(in crate::cql) fn edge_dormancy_of(cell: &[u8]) -> Result<EdgeDormancy> {
-    let mut reader = WireReader::new(cell);
-    reader.ordered()?;
-    match reader.byte()? {
-        0 => Ok(EdgeDormancy::Dormant),
-        1 => Ok(EdgeDormancy::ActiveAfter(Position(reader.ordered()?))),
+pub(in crate::cql) fn edge_dormancy_of(mut cell: &[u8]) -> Result<EdgeDormancy> {
+    version(&mut cell)?;
+    match take(&mut cell)? {
+        [0] => Ok(EdgeDormancy::Dormant),
+        [1] => Ok(EdgeDormancy::ActiveAfter(Position(number(&mut cell)?))),
         _ => Err(corrupt("invalid edge dormancy")),
     }
 }

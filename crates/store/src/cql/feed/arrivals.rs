@@ -10,7 +10,7 @@ use super::super::{CONCURRENCY, CqlStore, Query};
 use super::buckets::Bucket;
 use super::look_up::EntryKey;
 use super::row::reason_of;
-use crate::entries::merge_entries;
+use crate::feeds::merge_entries;
 use crate::{Arrival, Result};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{ArrivalOffset, EntryReason, EntryReasons, Millis, Order, Position, Uid};

@@ -7,7 +7,7 @@
 use super::super::CqlStore;
 use super::partitions::{PartitionReader, select_partitions};
 use super::row::later;
-use crate::entries::merge_entries;
+use crate::feeds::merge_entries;
 use crate::{Result, Slice};
 use futures::future::try_join_all;
 use model::{Entry, EntryReason, SortKey};

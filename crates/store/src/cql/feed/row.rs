@@ -2,15 +2,16 @@
 //!
 //! An entry is one cell with the version as timestamp. Of two writes the engine keeps the one with the later
 //! timestamp, and of equal timestamps the larger bytes. These begin with the position and the prior visibility, the
-//! wider being larger. So the engine keeps the row that the interface specifies.
+//! wider being larger. So the engine keeps the row that the interface specifies. A message has the rest.
 
 use super::super::db::{activity_id, corrupt};
 use crate::Result;
-use crate::bytes::{WireReader, WireWriter, visibility_number, visibility_of};
+use crate::codec::{Encoded, EntryCell, take, visibility_number, visibility_of};
 use model::{
     ActivityId, Entry, EntryReason, EntryReasons, Facet, Kind, Millis, Order, Position, SortKey, Verb,
     Visibility,
 };
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use uuid::Uuid;
 
@@ -26,28 +27,25 @@ pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
         Order::Received => entry.published,
         Order::Published => entry.received,
     };
-    WireWriter::new()
-        .ordered(at.0)
-        .byte(prior_number(entry.prior))
-        .visibility(entry.visibility)
-        .flag(entry.retracted)
-        .signed(entry.actor.0)
-        .signed(other_time.0)
-        .signed(entry.version.0)
-        .facet(&entry.facet)
-        .trailing_flag(entry.pulled)
-        .finish()
+    let message = EntryCell {
+        actor: entry.actor,
+        other_time,
+        version: entry.version,
+        facet: Cow::Borrowed(&entry.facet),
+        pulled: entry.pulled,
+    };
+    let visibility = visibility_number(entry.visibility);
+    let ordered = [prior_number(entry.prior), visibility, u8::from(entry.retracted)];
+    [at.0.to_be_bytes().as_slice(), &ordered, &message.encoded()].concat()
 }
 
 /// The entry of this row alone.
 pub(super) fn entry((time, id, cell): Columns, reason: EntryReason, order: Order) -> Result<Entry> {
-    let mut reader = WireReader::new(&cell);
-    let arrived = Some(Position(reader.ordered()?));
-    let prior = prior_of(reader.byte()?)?;
-    let visibility = reader.visibility()?;
-    let retracted = reader.flag()?;
-    let actor = reader.uid()?;
-    let (time, other_time) = (Millis(time), reader.millis()?);
+    let mut cell = cell.as_slice();
+    let arrived = take(&mut cell).map(u64::from_be_bytes).map(Position)?;
+    let [prior, visibility, retracted] = take(&mut cell)?;
+    let EntryCell { actor, other_time, version, facet, pulled } = EntryCell::decoded(cell)?;
+    let time = Millis(time);
     let (received, published) = match order {
         Order::Received => (time, other_time),
         Order::Published => (other_time, time),
@@ -58,13 +56,13 @@ pub(super) fn entry((time, id, cell): Columns, reason: EntryReason, order: Order
         received,
         published,
         actor,
-        version: reader.version()?,
-        facet: reader.facet()?,
-        visibility,
-        retracted,
-        prior,
-        arrived,
-        pulled: reader.trailing_flag()?,
+        version,
+        facet: facet.into_owned(),
+        visibility: visibility_of(visibility)?,
+        retracted: retracted != 0,
+        prior: prior_of(prior)?,
+        arrived: Some(arrived),
+        pulled,
     })
 }
 
@@ -179,7 +177,8 @@ mod tests {
             |cell: &[u8]| entry((7, id, cell.to_vec()), EntryReason::Addressed, Order::Received).unwrap();
         let bytes = cell(&expected, Position(5), Order::Received);
         assert_eq!(read(&bytes), expected);
-        let (_, older) = bytes.split_last().unwrap();
+        // The tag and the value of the last field.
+        let (older, _) = bytes.split_at(bytes.len() - 2);
         assert_eq!(read(older), example(None));
         assert_eq!(
             older,

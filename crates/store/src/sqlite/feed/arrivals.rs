@@ -5,7 +5,7 @@ use super::super::entries::facet_and_reason;
 use super::super::facets::Facets;
 use super::super::values::{corrupt, count, position, seq};
 use super::row::EntryRow;
-use crate::entries::merge_entries;
+use crate::feeds::merge_entries;
 use crate::{Arrival, Result};
 use model::{ArrivalOffset, Entry, Position, Uid};
 use rusqlite::{Connection, params};

@@ -10,7 +10,7 @@ use super::super::entries::facet_and_reason;
 use super::super::facets::Facets;
 use super::super::values::{corrupt, count};
 use super::row::EntryRow;
-use crate::entries::merge_entries;
+use crate::feeds::merge_entries;
 use crate::{Result, Slice};
 use model::{ActivityId, Entry, EntryReason, Facet, Order, Range, SortKey, Uid};
 use rusqlite::{CachedStatement, Connection, params};

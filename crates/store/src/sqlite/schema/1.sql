@@ -83,10 +83,10 @@ CREATE TABLE facet (
   UNIQUE (service, kind, verb)
 ) STRICT;
 
--- The content of an activity. With a rowid, because long rows fill the pages of such tables better.
+-- The content of an activity, a message of the codec. With a rowid, because long rows fill the pages of such tables better.
 CREATE TABLE body (
   id INTEGER PRIMARY KEY,
-  json BLOB NOT NULL
+  content BLOB NOT NULL
 ) STRICT;
 
 -- flags: visibility + 4 * deleted + 8 * pulled. addressed: uids, 8 bytes each. prior_*: the widest visibility and all
@@ -161,22 +161,11 @@ CREATE TABLE change (
   PRIMARY KEY (uid, seq)
 ) STRICT, WITHOUT ROWID;
 
--- The delivery log. A task's row is deleted when it is acknowledged, and its number is never reused. kind: 0 version,
--- 1 followers, 2 edge, 3 account, 4 removal, 5 addressed, 6 prepare followers, 7 become dormant, 8 catch up. uid and
--- other_uid: for 1 uid is the last follower done, for 2 they are follower and followee; for 3, 6, 7 and 8 other_uid
--- is the last account done. visibility and prior: the audience of the version before; for 8 prior is the followee in
--- progress and its sort key. For 5 ver and aid are the sort key reached. accepted: a position, and for 2 whether the
--- edge is live.
+-- The delivery log. A task's row is deleted when it is acknowledged, and its number is never reused. work: a message of
+-- the codec.
 CREATE TABLE task (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  kind INTEGER NOT NULL,
-  aid BLOB,
-  ver INTEGER,
-  uid INTEGER,
-  other_uid INTEGER,
-  visibility INTEGER,
-  prior BLOB,
-  accepted INTEGER,
+  work BLOB NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0,
   not_before_ms INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -184,14 +173,7 @@ CREATE TABLE task (
 -- Failed tasks until their retry is due. They are outside the log, so that they do not hold the floor.
 CREATE TABLE waiting (
   number INTEGER PRIMARY KEY,
-  kind INTEGER NOT NULL,
-  aid BLOB,
-  ver INTEGER,
-  uid INTEGER,
-  other_uid INTEGER,
-  visibility INTEGER,
-  prior BLOB,
-  accepted INTEGER,
+  work BLOB NOT NULL,
   attempts INTEGER NOT NULL,
   not_before_ms INTEGER NOT NULL
 ) STRICT;
@@ -199,14 +181,7 @@ CREATE INDEX waiting_due ON waiting (not_before_ms);
 
 CREATE TABLE dead_letter (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
-  kind INTEGER NOT NULL,
-  aid BLOB,
-  ver INTEGER,
-  uid INTEGER,
-  other_uid INTEGER,
-  visibility INTEGER,
-  prior BLOB,
-  accepted INTEGER,
+  work BLOB NOT NULL,
   attempts INTEGER NOT NULL,
   error TEXT NOT NULL,
   at_ms INTEGER NOT NULL

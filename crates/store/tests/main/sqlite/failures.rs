@@ -91,7 +91,7 @@ async fn invalid_rows_are_reported_without_a_panic() {
     fresh::accept(&store, &item).await;
     let id = item.activity.state.id;
     let direct = Connection::open(scratch.file("store.db")).unwrap();
-    direct.execute_batch("UPDATE body SET json = x'7b'").unwrap();
+    direct.execute_batch("UPDATE body SET content = x'7b'").unwrap();
     assert!(matches!(store.activities(&[id]).await, Err(StoreError::Corrupt(_))));
     for damage in ["flags = 3", "addressed = x'00'"] {
         direct.execute_batch(&format!("UPDATE activity SET {damage}")).unwrap();

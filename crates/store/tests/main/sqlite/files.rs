@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::sqlite::{Options, SqliteStore};
 use store::{
-    Accounts, Activities, Connection as SourceConnection, Grants, Nonce, Source, Sources, Store, StoreError,
+    Accounts, Activities, Connection as SourceConnection, Grants, Leases, Nonce, Source, Sources, Store,
+    StoreError, Tickets,
 };
 
 fn refusal(scratch: &Scratch) -> String {

@@ -5,18 +5,18 @@ use super::super::cluster::{Cluster, accounts, counted, draft};
 use super::super::edges::with_followers;
 use super::super::reader::first_page;
 use super::delivered_rows;
+use domain::fanout::{Rules, deliver_pending};
+use domain::feed::{Feed, FeedLimits};
+use domain::following::follow;
+use domain::ingest::{Ingest, Outcome};
+use model::Clock;
 use model::{Account, FanoutStage, FanoutState, Reader};
 use scylla::value::CqlValue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::AccountCache;
 use store::cql::CqlStore;
 use store::{FanoutModes, Log};
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::fanout::{Rules, deliver_pending};
-use tofrom::feed::{Feed, FeedLimits};
-use tofrom::following::follow;
-use tofrom::ingest::{Ingest, Outcome};
 use uuid::Uuid;
 
 /// The first round includes the one-time writes for every new follower, and a cold JVM.

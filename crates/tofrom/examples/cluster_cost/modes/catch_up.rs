@@ -5,20 +5,20 @@ use super::super::cluster::{Cluster, accounts, all, counted, draft};
 use super::super::reader::first_page;
 use super::super::{median, summary};
 use super::delivered_rows;
+use domain::fanout::dormancy::mark_dormant;
+use domain::fanout::{Rules, deliver_pending};
+use domain::feed::{Feed, FeedLimits};
+use domain::following::follow;
+use domain::ingest::{Draft, Ingest};
+use model::Clock;
 use model::{Account, ActivityId, FeedQuery, Millis, Order, Reader, Version};
 use scylla::value::CqlValue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
+use store::AccountCache;
 use store::ExternalKey;
 use store::cql::CqlStore;
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::fanout::dormancy::mark_dormant;
-use tofrom::fanout::{Rules, deliver_pending};
-use tofrom::feed::{Feed, FeedLimits};
-use tofrom::following::follow;
-use tofrom::ingest::{Draft, Ingest};
 
 /// Dormant accounts, reactivated one after the other, and the number of their followees.
 const DORMANT_ACCOUNTS: usize = 3;

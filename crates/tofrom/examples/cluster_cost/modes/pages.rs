@@ -4,17 +4,17 @@ use super::super::cluster::{Cluster, accounts, all, counted, draft};
 use super::super::median;
 use super::super::reader::first_page;
 use super::super::reads::turn;
+use domain::fanout::{Rules, deliver_pending};
+use domain::feed::{Feed, FeedLimits};
+use domain::following::follow;
+use domain::ingest::Ingest;
+use model::Clock;
 use model::{Account, FanoutStage, FeedQuery, Millis, Reader, Start, Uid};
 use std::sync::Arc;
 use std::time::Duration;
+use store::AccountCache;
 use store::FanoutModes;
 use store::cql::CqlStore;
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::fanout::{Rules, deliver_pending};
-use tofrom::feed::{Feed, FeedLimits};
-use tofrom::following::follow;
-use tofrom::ingest::Ingest;
 
 /// Numbers of pulled actors of the readers; each follows this many pushed actors besides.
 const PULLED: [usize; 3] = [0, 10, 200];

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::config::{BaseUrl, Https};
-use crate::http::listen::validity;
+use listen::validity;
 use model::Millis;
 use rustls::client::verify_server_name;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -45,7 +45,8 @@ pub(super) fn check(https: &Https, base_url: &BaseUrl, now: Millis) -> Vec<Findi
 }
 
 fn check_validity(certificate: &CertificateDer<'_>, now: Millis) -> Finding {
-    let Some((from, until)) = validity(certificate) else {
+    let seconds = |(from, until): (i64, i64)| (Millis(from * 1_000), Millis(until * 1_000));
+    let Some((from, until)) = validity(certificate).map(seconds) else {
         return Finding::error(ABOUT, "cannot read the validity period", "renew the certificate");
     };
     let days_left = (until.0 - now.0).div_euclid(DAY);

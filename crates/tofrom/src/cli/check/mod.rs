@@ -3,15 +3,14 @@
 //! It changes nothing and creates nothing, except the stream of a cluster's delivery log.
 
 mod certificate;
-mod cluster;
 mod machine;
 mod storage;
 
 use super::Global;
 use super::output::{json_line, line};
-use crate::clock::Clock;
 use crate::config::{Config, RawConfig};
 use anyhow::bail;
+use model::Clock;
 use serde_json::{Value, json};
 
 /// Check settings, certificate, store, delivery log and clock for problems
@@ -115,8 +114,8 @@ async fn check_all(global: &Global) -> Vec<Finding> {
             let file = storage.cluster.is_none().then(|| storage.store_file());
             findings.push(machine::clock(file.as_deref(), clock.now()));
             findings.extend(match &storage.cluster {
-                None => storage::check(&storage, &clock).await,
-                Some(cluster) => cluster::check(&storage, cluster, &clock).await,
+                None => storage::check_folder(&storage, &clock).await,
+                Some(cluster) => storage::check_cluster(&storage, cluster, &clock).await,
             });
         }
         // Only if the error was not reported with the full settings already.

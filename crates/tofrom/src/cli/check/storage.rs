@@ -1,14 +1,17 @@
-//! Checks the data folder: permissions, secret key, store and delivery log.
+//! Checks the storage: the permissions, keys and store of a data folder, or the nodes, tables and durability of a
+//! cluster, and the delivery log of both.
 
 use super::Finding;
-use crate::auth::SecretKeys;
-use crate::clock::Clock;
-use crate::config::Storage;
-use crate::telemetry::admin::Health;
+use crate::config::{Cluster, Storage};
+use domain::health::Health;
+use model::Clock;
+use seal::SecretKeys;
 use store::Store;
+use store::cql::plan_schema;
 use store::sqlite::SqliteStore;
 
-pub(super) async fn check(storage: &Storage, clock: &Clock) -> Vec<Finding> {
+/// Checks a data folder.
+pub(super) async fn check_folder(storage: &Storage, clock: &Clock) -> Vec<Finding> {
     let folder = storage.data_dir.display();
     if !storage.data_dir.is_dir() {
         let what = format!("folder {folder} does not exist");
@@ -22,7 +25,7 @@ pub(super) async fn check(storage: &Storage, clock: &Clock) -> Vec<Finding> {
         return findings;
     }
     match storage.open_file() {
-        Ok(store) => findings.extend(store_and_log(&store, clock).await),
+        Ok(store) => findings.extend(file_and_log(&store, clock).await),
         Err(error) => {
             let fix = "make sure that this user can write there, or restore a backup";
             findings.push(Finding::error("store", format!("{error:#}"), fix));
@@ -41,7 +44,7 @@ fn permissions(storage: &Storage) -> Finding {
     Finding::ok(ABOUT, folder.to_string())
 }
 
-pub(super) fn secret_keys(storage: &Storage) -> Finding {
+fn secret_keys(storage: &Storage) -> Finding {
     const ABOUT: &str = "secret keys";
     let file = storage.secret_key_file();
     if storage.secret_keys.is_empty() && !file.exists() {
@@ -62,7 +65,7 @@ pub(super) fn secret_keys(storage: &Storage) -> Finding {
     }
 }
 
-async fn store_and_log(store: &SqliteStore, clock: &Clock) -> Vec<Finding> {
+async fn file_and_log(store: &SqliteStore, clock: &Clock) -> Vec<Finding> {
     let mut findings = Vec::new();
     match store.integrity_check().await {
         Ok(problems) => match problems.as_slice() {
@@ -80,7 +83,7 @@ async fn store_and_log(store: &SqliteStore, clock: &Clock) -> Vec<Finding> {
 }
 
 /// Checks the delivery log of any store.
-pub(super) async fn log(store: &dyn Store, clock: &Clock) -> Finding {
+async fn log(store: &dyn Store, clock: &Clock) -> Finding {
     let health = Health::of(store, clock).await;
     match (health.unready_reason(), health) {
         (Some(complaint), _) => {
@@ -90,5 +93,65 @@ pub(super) async fn log(store: &dyn Store, clock: &Clock) -> Finding {
             Finding::ok("log", format!("{pending} pending deliveries"))
         }
         (None, Health::Broken(why) | Health::Doubtful(why)) => Finding::error("log", why, "check the disk"),
+    }
+}
+
+/// Checks a cluster.
+pub(super) async fn check_cluster(storage: &Storage, cluster: &Cluster, clock: &Clock) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // Missing keys are reported with the settings. A cluster cannot use a key file of one machine.
+    if !storage.secret_keys.is_empty() {
+        findings.push(secret_keys(storage));
+    }
+    let nodes = nodes(cluster).await;
+    let reachable = nodes.is_ok();
+    findings.push(nodes.unwrap_or_else(|finding| finding));
+    if reachable {
+        findings.extend(tables_and_log(storage, cluster, clock).await);
+    }
+    findings
+}
+
+async fn nodes(cluster: &Cluster) -> Result<Finding, Finding> {
+    const ABOUT: &str = "nodes";
+    let names = cluster.nodes.nodes.join(", ");
+    match plan_schema(&cluster.nodes).await {
+        Ok(_) => Ok(Finding::ok(ABOUT, format!("{names} respond"))),
+        Err(error) => {
+            let fix = "make sure that a quorum of the nodes is up and that one of cql.nodes is reachable from this machine";
+            Err(Finding::error(ABOUT, format!("{names}: {error}"), fix))
+        }
+    }
+}
+
+async fn tables_and_log(storage: &Storage, cluster: &Cluster, clock: &Clock) -> Vec<Finding> {
+    const ABOUT: &str = "store";
+    let fix = "run tofrom schema apply to create the tables; make sure that a majority of nats.servers is up";
+    let store = match storage.open().await {
+        Ok(engine) => engine.store(),
+        Err(error) => return vec![Finding::error(ABOUT, format!("{error:#}"), fix)],
+    };
+    if let Err(error) = store.ping().await {
+        return vec![Finding::error(ABOUT, error.to_string(), fix)];
+    }
+    let what = format!("tables of {} are up to date", cluster.nodes.keyspace);
+    let mut findings = vec![Finding::ok(ABOUT, what), log(store.as_ref(), clock).await];
+    findings.push(durability(store.as_ref(), cluster).await);
+    findings
+}
+
+/// Whether the database and NATS sync to disk before they acknowledge.
+async fn durability(store: &dyn Store, cluster: &Cluster) -> Finding {
+    const ABOUT: &str = "durability";
+    if cluster.vouched {
+        return Finding::ok(ABOUT, "not checked: vouch_for_durability is set");
+    }
+    let fix = "or, if durability cannot be checked from here, set vouch_for_durability = true";
+    match store.durability_warnings().await {
+        Ok(warnings) if warnings.is_empty() => {
+            Finding::ok(ABOUT, "the database and NATS sync to disk before they acknowledge")
+        }
+        Ok(warnings) => Finding::error(ABOUT, warnings.join("; "), fix),
+        Err(error) => Finding::error(ABOUT, error.to_string(), fix),
     }
 }

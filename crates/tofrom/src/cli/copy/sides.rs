@@ -1,10 +1,10 @@
 //! Source and target of a copy, and the checks before it starts.
 
-use super::progress::Progress;
-use crate::auth::reseal::check_opens;
-use crate::clock::Clock;
 use crate::config::{RawConfig, Storage};
 use anyhow::{Context, bail};
+use auth::reseal::check_opens;
+use model::{Clock, Position, Uid};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 use store::Copying;
@@ -139,4 +139,46 @@ impl Sides {
 fn storage(file: &Path) -> anyhow::Result<Storage> {
     let keys = std::env::var(SECRET_KEYS).ok().map(|keys| (SECRET_KEYS.to_owned(), keys));
     Ok(RawConfig::gather(Some(file), keys.into_iter())?.storage()?.or_with_keys_of_the_demo())
+}
+
+/// The progress of a copy, as recorded in the target: the source and the last complete account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// The end of the source's log, to detect later changes of the source.
+    source: u64,
+    /// All accounts up to this one are complete.
+    done: Option<i64>,
+    /// Whether the copy is complete.
+    pub(super) finished: bool,
+}
+
+impl Progress {
+    /// A new copy of a source whose log ends at this position.
+    pub(super) fn begin(source: Position) -> Progress {
+        Progress { source: source.0, done: None, finished: false }
+    }
+
+    pub(super) fn read(text: &str) -> Option<Progress> {
+        serde_json::from_str(text).ok()
+    }
+
+    pub(super) fn text(self) -> String {
+        serde_json::json!(self).to_string()
+    }
+
+    pub(super) fn source(self) -> Position {
+        Position(self.source)
+    }
+
+    pub(super) fn done(self) -> Option<Uid> {
+        self.done.map(Uid)
+    }
+
+    pub(super) fn up_to(self, uid: Uid) -> Progress {
+        Progress { done: Some(uid.0), ..self }
+    }
+
+    pub(super) fn finish(self) -> Progress {
+        Progress { finished: true, ..self }
+    }
 }

@@ -2,10 +2,10 @@
 //!
 //! The activities pass the same validation as submitted ones ([`normalise`]); only the received times are set here.
 
+use super::dataset::Random;
 use super::people::Person;
-use super::random::Random;
 use super::tables::{Habit, SITES, Site, Thing};
-use crate::ingest::{Draft, RawActivity, RawObject, RawService, RawThumbnail, RawValue, Refused, normalise};
+use domain::ingest::{Draft, RawActivity, RawObject, RawService, RawThumbnail, RawValue, Refused, normalise};
 use model::{Kind, Millis};
 
 const SECOND: i64 = 1_000;

@@ -1,9 +1,9 @@
 //! The demo's certificate authority. It is kept in the folder, so that clients need to trust it only once. The server
 //! certificate is created at every start, so that it is never expired.
 
-use super::files::{self, Readers};
-use crate::http::listen::TlsFiles;
+use super::secrets::{Readers, read, write};
 use anyhow::Context;
+use listen::TlsFiles;
 use model::Millis;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
@@ -30,14 +30,14 @@ pub(super) fn certificates(folder: &Path, now: Millis) -> anyhow::Result<Certifi
     let (authority, authority_key) = (folder.join("ca.pem"), folder.join("ca-key.pem"));
     let server =
         TlsFiles { certificate: folder.join("server.pem"), private_key: folder.join("server-key.pem") };
-    let key = match (files::read(&authority)?, files::read(&authority_key)?) {
+    let key = match (read(&authority)?, read(&authority_key)?) {
         (Some(_), Some(key)) => KeyPair::from_pem(&key)
             .with_context(|| format!("{} was not written by the demo", authority_key.display()))?,
         _ => {
             let key = KeyPair::generate()?;
             let certificate = authority_params(now).self_signed(&key)?;
-            files::write(&authority_key, &key.serialize_pem(), Readers::Owner)?;
-            files::write(&authority, &certificate.pem(), Readers::Everyone)?;
+            write(&authority_key, &key.serialize_pem(), Readers::Owner)?;
+            write(&authority, &certificate.pem(), Readers::Everyone)?;
             key
         }
     };
@@ -45,8 +45,8 @@ pub(super) fn certificates(folder: &Path, now: Millis) -> anyhow::Result<Certifi
     let issuer = Issuer::new(authority_params(now), key);
     let server_key = KeyPair::generate()?;
     let certificate = server_params(now)?.signed_by(&server_key, &issuer)?;
-    files::write(&server.private_key, &server_key.serialize_pem(), Readers::Owner)?;
-    files::write(&server.certificate, &certificate.pem(), Readers::Everyone)?;
+    write(&server.private_key, &server_key.serialize_pem(), Readers::Owner)?;
+    write(&server.certificate, &certificate.pem(), Readers::Everyone)?;
     let authority = std::path::absolute(&authority)?;
     Ok(Certificates { authority, server })
 }

@@ -7,13 +7,14 @@
 use super::dataset::{Dataset, since};
 use super::people::{PEOPLE, Person};
 use super::secrets::Secrets;
-use crate::auth::{SecretKeys, key, password};
-use crate::clock::Clock;
 use crate::config::Engine;
-use crate::fanout::{Rules, deliver_pending};
 use anyhow::Context;
+use auth::{key, password};
+use domain::fanout::{Rules, deliver_pending};
 use futures::{StreamExt, TryStreamExt, stream};
+use model::Clock;
 use model::{Account, AccountName, Application, Key, KeyId, Millis, Scopes, Version};
+use seal::SecretKeys;
 use std::collections::HashMap;
 use std::time::Duration;
 use store::{Copying, NewAccount, Store};

@@ -7,25 +7,23 @@ mod activities;
 mod announce;
 mod authority;
 mod dataset;
-mod files;
 mod fill;
 mod people;
-mod random;
 mod secrets;
-mod storage;
 mod tables;
 
-use super::Global;
 use super::output::note;
 use super::serve::{self, Role, Sockets};
-use crate::clock::Clock;
+use super::{Global, UsageError};
 use crate::config::{BaseUrl, Config, Engine, Https, Storage};
-use crate::fanout::Rules;
-use crate::sources::SourceSettings;
 use anyhow::{Context, bail};
+use domain::fanout::Rules;
+use domain::sources::SourceSettings;
+use model::Clock;
 use secrets::Secrets;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::pin::pin;
 use store::cql::apply_schema;
 
@@ -59,7 +57,7 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let storage = storage::storage(global)?;
+    let storage = storage(global)?;
     let _lock = storage.lock()?;
     let mut stop = pin!(serve::stop_signal()?);
     let clock = Clock::system();
@@ -134,6 +132,30 @@ async fn filled(
     };
     fill::fill(&engine, clock, &secrets, &storage.secret_keys()?, rules).await?;
     Ok((engine, secrets))
+}
+
+const DEFAULT_FOLDER: &str = "./tofrom-demo";
+
+/// The storage settings of the demo.
+fn storage(global: &Global) -> anyhow::Result<Storage> {
+    match (&global.data, &global.config) {
+        (Some(_), Some(_)) => {
+            Err(UsageError("use either --data DIR (a folder) or --config FILE (a cluster), not both").into())
+        }
+        (None, Some(_)) => on_cluster(global.storage()?),
+        (folder, None) => {
+            Ok(Storage::in_folder(folder.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER))))
+        }
+    }
+}
+
+fn on_cluster(storage: Storage) -> anyhow::Result<Storage> {
+    let Some(cluster) = &storage.cluster else {
+        bail!("--config FILE is for a cluster (store = \"cql\"); for a demo on one machine use --data DIR");
+    };
+    let data_dir =
+        cluster.demo_folder().context("no folder for the demo's secrets; set XDG_STATE_HOME or HOME")?;
+    Ok(Storage { data_dir, named: true, ..storage })
 }
 
 #[cfg(test)]

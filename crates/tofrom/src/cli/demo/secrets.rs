@@ -1,15 +1,18 @@
 //! Passwords and keys of the demo. They are kept in `demo.json` next to the store, so that the next start prints the same
 //! ones; the store itself contains only hashes.
 
-use super::files::{self, Readers};
 use super::people::PEOPLE;
-use crate::auth::application::GeneratedConsumer;
-use crate::auth::{NoRandomness, application, key};
 use anyhow::Context;
+use auth::application::GeneratedConsumer;
+use auth::{application, key};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use seal::NoRandomness;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -47,7 +50,7 @@ impl Secrets {
     /// Loads the secrets from the folder, if they exist.
     pub(super) fn load(folder: &Path) -> anyhow::Result<Option<Secrets>> {
         let path = folder.join(FILE);
-        let Some(text) = files::read(&path)? else { return Ok(None) };
+        let Some(text) = read(&path)? else { return Ok(None) };
         let secrets = serde_json::from_str(&text)
             .with_context(|| format!("{} was not written by the demo", path.display()))?;
         Ok(Some(secrets))
@@ -63,7 +66,7 @@ impl Secrets {
         let GeneratedConsumer { key, secret } = application::generate()?;
         let secrets = Secrets { accounts, consumer: Consumer { key, secret: secret.to_string() } };
         let text = serde_json::to_string_pretty(&secrets)? + "\n";
-        files::write(&folder.join(FILE), &text, Readers::Owner)?;
+        write(&folder.join(FILE), &text, Readers::Owner)?;
         Ok(secrets)
     }
 
@@ -80,4 +83,39 @@ fn password() -> Result<String, NoRandomness> {
     let mut bytes = [0; 15];
     aws_lc_rs::rand::fill(&mut bytes).map_err(|_| NoRandomness)?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// Who may read a file.
+#[derive(Clone, Copy)]
+pub(super) enum Readers {
+    Owner,
+    Everyone,
+}
+
+/// Writes a file atomically: readers see the old or the new content, even after a crash.
+pub(super) fn write(path: &Path, text: &str, readers: Readers) -> anyhow::Result<()> {
+    let mode = match readers {
+        Readers::Owner => 0o600,
+        Readers::Everyone => 0o644,
+    };
+    let new = path.with_extension("new");
+    let write = || {
+        // A leftover file may have other permissions.
+        drop(fs::remove_file(&new));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Reads a file, if it exists.
+pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
 }

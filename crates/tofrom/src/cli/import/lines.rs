@@ -1,6 +1,6 @@
 //! Reads lines of a file or a pipe, each at most as long as an activity may be.
 
-use crate::ingest::{MAX_BODY, Unreadable};
+use domain::ingest::{MAX_BODY, Unreadable};
 use std::io::{self, BufRead, BufReader, Read};
 use std::time::Duration;
 use tokio::sync::mpsc;

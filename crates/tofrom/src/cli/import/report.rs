@@ -1,11 +1,11 @@
 //! The report of an import: a JSON object per line, or messages for people, and a summary.
 
-use crate::ingest::{Outcome, Refused, Unreadable};
-use crate::site::Site;
+use domain::ingest::{Outcome, Refused, Unreadable};
 use indicatif::ProgressBar;
 use model::ActivityId;
 use serde::Serialize;
 use std::io::{self, Write};
+use web::site::Site;
 
 /// Why a line was rejected.
 #[derive(Debug, thiserror::Error)]
@@ -133,6 +133,6 @@ impl<'a> Report<'a> {
 }
 
 fn write_line(to: &mut (dyn Write + Send), value: &impl Serialize) -> io::Result<()> {
-    crate::json::write(&mut *to, value)?;
+    domain::json::write(&mut *to, value)?;
     to.write_all(b"\n")
 }

@@ -2,12 +2,54 @@
 
 use super::*;
 use crate::cli::export::export;
-use crate::ingest::testing::IngestFixture;
+use model::{AccountName, Millis, Version};
 use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use store::sqlite::{Options, SqliteStore};
+use store::{Accounts, NewAccount};
 
-async fn import(place: &IngestFixture, account: &Account, text: &str) -> Vec<Value> {
+/// A store in a temporary folder, which is removed with the test.
+struct TestStore {
+    folder: PathBuf,
+    store: Arc<SqliteStore>,
+}
+
+impl TestStore {
+    fn new() -> TestStore {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("tofrom-import-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let options = Options { synchronous_off: true, ..Options::default() };
+        let store = Arc::new(SqliteStore::open(&folder.join("test.db"), options).unwrap());
+        TestStore { folder, store }
+    }
+
+    async fn account(&self, name: &str) -> Account {
+        let new = NewAccount {
+            name: AccountName::parse(name).unwrap(),
+            version: Version(1),
+            given_name: None,
+            family_name: None,
+            public: true,
+            operator: false,
+            password: None,
+            created: Millis(1),
+        };
+        self.store.create_account(new).await.unwrap().unwrap()
+    }
+}
+
+impl Drop for TestStore {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
+
+async fn import(origin: &TestStore, account: &Account, text: &str) -> Vec<Value> {
     let import = Import {
-        store: place.store.clone(),
+        store: origin.store.clone(),
         clock: Clock::system(),
         site: Some(Site::new("https://feeds.example.org", "feeds.example.org")),
         account: account.clone(),
@@ -19,9 +61,9 @@ async fn import(place: &IngestFixture, account: &Account, text: &str) -> Vec<Val
     results.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-async fn exported(place: &IngestFixture, account: &Account) -> String {
+async fn exported(origin: &TestStore, account: &Account) -> String {
     let mut out = Vec::new();
-    export(place.store.clone(), account, &mut out).await.unwrap();
+    export(origin.store.clone(), account, &mut out).await.unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -43,42 +85,42 @@ fn statuses(results: &[Value]) -> Vec<u64> {
 
 #[tokio::test]
 async fn a_rejected_line_does_not_stop_the_import() {
-    let place = IngestFixture::new();
-    let alice = place.account("alice").await;
+    let origin = TestStore::new();
+    let alice = origin.account("alice").await;
     let plain = json!({
         "SourceId": "plain", "SourceService": {"Name": "GitHub"}, "Verb": "doffed", "Type": "top-hat", "Title": "x",
         "Top-hat": {"Url": "https://example.org/"},
     });
     let text = format!("{}\n{{\n\n{}\n{}", activity("1"), json!({"Title": 1}), plain);
-    let results = import(&place, &alice, &text).await;
+    let results = import(&origin, &alice, &text).await;
     assert_eq!(statuses(&results), [201, 400, 422, 201]);
     let id = results[0]["ActivityIdentifier"].as_str().unwrap();
     assert_eq!(results[0]["ActivityUrl"], format!("https://feeds.example.org/activity/{id}"));
     assert_eq!((&results[1]["line"], &results[2]["line"]), (&json!(2), &json!(4)));
     assert!(results[2]["detail"].as_str().unwrap().starts_with("Category: required"), "{}", results[2]);
 
-    let again = import(&place, &alice, &text).await;
+    let again = import(&origin, &alice, &text).await;
     assert_eq!(statuses(&again), [200, 400, 422, 200], "importing again changes nothing");
     assert_eq!(again[0]["ActivityIdentifier"], id);
-    assert_eq!(exported(&place, &alice).await.lines().count(), 2);
+    assert_eq!(exported(&origin, &alice).await.lines().count(), 2);
 }
 
 #[tokio::test]
 async fn an_export_can_be_imported_into_another_account() {
-    let place = IngestFixture::new();
-    let (alice, other) = (place.account("alice").await, place.account("other").await);
-    place.account("bob").await;
+    let origin = TestStore::new();
+    let (alice, other) = (origin.account("alice").await, origin.account("other").await);
+    origin.account("bob").await;
     let lines: Vec<String> = (0..450).map(|n| activity(&format!("id {n}")).to_string()).collect();
-    let results = import(&place, &alice, &lines.join("\r\n")).await;
+    let results = import(&origin, &alice, &lines.join("\r\n")).await;
     assert_eq!(statuses(&results), vec![201; 450]);
 
-    let first_export = exported(&place, &alice).await;
+    let first_export = exported(&origin, &alice).await;
     let order: Vec<Value> = first_export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let first = &order[0];
     assert_eq!(first["To"], json!(["bob"]));
     assert_eq!((&first["LikeCount"], &first["Visibility"]), (&json!("0"), &json!("followers")));
     assert!(order.iter().enumerate().all(|(n, one)| one["SourceId"] == format!("id {n}")), "oldest first");
 
-    assert_eq!(statuses(&import(&place, &other, &first_export).await), vec![201; 450]);
-    assert_eq!(exported(&place, &other).await, first_export);
+    assert_eq!(statuses(&import(&origin, &other, &first_export).await), vec![201; 450]);
+    assert_eq!(exported(&origin, &other).await, first_export);
 }

@@ -1,10 +1,16 @@
-//! A running server and its shutdown.
+//! A running server, its shutdown, and its periodic background tasks.
 
 use anyhow::anyhow;
+use domain::live::Hub;
+use metrics_exporter_prometheus::PrometheusHandle;
+use model::Clock;
+use std::sync::Arc;
 use std::time::Duration;
+use store::{Notice, Notices, Store};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use web::{Service, history};
 
 /// Time for background tasks to end.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(5);
@@ -13,16 +19,29 @@ const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub struct Running {
     /// Set by the stop signal: /readyz answers 503 from then on.
-    pub(super) draining: watch::Sender<bool>,
+    pub(super) draining: CancellationToken,
     /// How long requests are accepted after the stop signal.
     pub(super) shutdown_delay: Duration,
-    pub(super) stop_public: watch::Sender<bool>,
-    pub(super) stop_background: watch::Sender<bool>,
+    pub(super) stop_public: CancellationToken,
+    pub(super) stop_background: CancellationToken,
     pub(super) public: JoinSet<anyhow::Result<()>>,
     pub(super) background: JoinSet<()>,
 }
 
 impl Running {
+    /// Completes when the background tasks must end.
+    pub(super) fn background_stopped(&self) -> WaitForCancellationFutureOwned {
+        self.stop_background.clone().cancelled_owned()
+    }
+
+    /// Runs a background task that may end at any await point.
+    pub(super) fn spawn_background(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop_background.clone();
+        self.background.spawn(async move {
+            let _ = stop.run_until_cancelled_owned(task).await;
+        });
+    }
+
     /// Runs until `shutdown`, then stops the public listeners and, when their requests have ended, the background tasks.
     /// A part that ends unexpectedly stops the server, so that the process supervisor restarts it.
     pub async fn until(mut self, shutdown: impl Future<Output = ()>) -> anyhow::Result<()> {
@@ -35,13 +54,13 @@ impl Running {
             },
         };
         tracing::info!("stopping");
-        self.draining.send_replace(true);
+        self.draining.cancel();
         if ended.is_ok() {
             tokio::time::sleep(self.shutdown_delay).await;
         }
-        self.stop_public.send_replace(true);
+        self.stop_public.cancel();
         while self.public.join_next().await.is_some() {}
-        self.stop_background.send_replace(true);
+        self.stop_background.cancel();
         let rest = async { while self.background.join_next().await.is_some() {} };
         if tokio::time::timeout(BACKGROUND_TIMEOUT, rest).await.is_err() {
             tracing::warn!("background tasks did not end in time");
@@ -49,11 +68,6 @@ impl Running {
         tracing::info!("stopped");
         ended
     }
-}
-
-pub(super) async fn stopped(mut stopping: watch::Receiver<bool>) {
-    // A dropped sender also means stop.
-    let _ = stopping.wait_for(|stop| *stop).await;
 }
 
 /// Completes on SIGTERM or SIGINT. The signals are caught from the call on.
@@ -65,4 +79,63 @@ pub fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
         }
     })
+}
+
+/// Histograms grow until they are read, so they are drained periodically even without a reader.
+const METRICS_UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval between two deletions of expired data.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Deletes expired temporary credentials, nonces and sessions.
+pub(super) async fn forget_expired(store: Arc<dyn Store>, clock: Clock) {
+    let mut ticks = tokio::time::interval(EXPIRY_INTERVAL);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = store.forget_expired(clock.now()).await {
+            tracing::warn!(%error, "deletion of expired data failed");
+        }
+    }
+}
+
+/// Broadcasts wrong credentials to the other processes of a cluster, and handles their notices.
+pub(super) async fn exchange_notices(
+    store: Arc<dyn Store>,
+    hub: Arc<Hub>,
+    service: Arc<Service>,
+    mut notices: Notices,
+) {
+    let mut wrong = service.auth().throttle.outgoing();
+    let send = async {
+        while let Some(credential) = wrong.recv().await {
+            // Best effort: nothing depends on this notice.
+            let _ = store.broadcast(&Notice::Failed(credential)).await;
+        }
+    };
+    let receive = async {
+        while let Some(notice) = notices.recv().await {
+            match notice {
+                Notice::Arrived(at, uids) => hub.arrived_elsewhere(at, &uids),
+                Notice::Failed(credential) => service.auth().throttle.count_remote(&credential),
+            }
+        }
+    };
+    tokio::join!(send, receive);
+}
+
+/// Drains the histograms periodically.
+pub(super) async fn maintain_metrics(handle: PrometheusHandle) {
+    let mut ticks = tokio::time::interval(METRICS_UPKEEP_INTERVAL);
+    loop {
+        ticks.tick().await;
+        handle.run_upkeep();
+    }
+}
+
+/// Takes the samples for the plots of the operator pages.
+pub(super) async fn take_samples(service: Arc<Service>) {
+    let mut ticks = tokio::time::interval(history::SAMPLE_INTERVAL);
+    loop {
+        ticks.tick().await;
+        service.take_sample().await;
+    }
 }

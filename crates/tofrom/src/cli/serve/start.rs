@@ -1,26 +1,26 @@
 //! Starts the parts of a server in the right order.
 
-use super::background::{exchange_notices, forget_expired, maintain_metrics, take_samples};
-use super::running::stopped;
+use super::running::{exchange_notices, forget_expired, maintain_metrics, take_samples};
 use super::{Role, Running, Sockets};
-use crate::auth::{AuthSettings, OAuthSettings, SecretKeys};
-use crate::clock::Clock;
 use crate::config::{Config, Engine, Fanout, Storage};
-use crate::fanout;
-use crate::feed::FeedLimits;
-use crate::http::listen::{Limits, Listeners, ReloadingCertificate, serve, serve_plain};
-use crate::http::{Parts, Service, router};
-use crate::live::Hub;
-use crate::site::Site;
-use crate::sources::{self, SourceSettings, Sources};
 use crate::telemetry::admin::Admin;
 use crate::telemetry::metrics;
+use auth::{Auth, AuthSettings, OAuthSettings};
+use domain::fanout;
+use domain::feed::FeedLimits;
+use domain::live::Hub;
+use domain::sources::{self, SourceSettings, Sources};
+use listen::{Limits, Listeners, ReloadingCertificate, serve, serve_plain};
 use metrics_exporter_prometheus::PrometheusHandle;
+use model::Clock;
+use seal::SecretKeys;
 use std::sync::Arc;
 use std::time::Duration;
-use store::Store;
+use store::{AccountCache, Store};
 use tokio::net::TcpListener;
 use uuid::Uuid;
+use web::site::Site;
+use web::{Parts, Service, router};
 
 /// TTL of cached heads of pulled actors.
 const HEADS_TTL: Duration = Duration::from_secs(1);
@@ -39,17 +39,15 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
 
     let mut running = Running { shutdown_delay: config.shutdown_delay, ..Running::default() };
     let counted = Arc::clone(&service);
-    let stopping = running.stop_public.subscribe();
-    running
-        .public
-        .spawn(async move { Ok(serve(listeners, router(service), limits, stopped(stopping)).await?) });
+    let stopped = running.stop_public.clone().cancelled_owned();
+    running.public.spawn(async move { Ok(serve(listeners, router(service), limits, stopped).await?) });
     parts.watch(&mut running, Arc::clone(&counted));
     parts.exchange_notices(&mut running, Arc::clone(&counted)).await?;
     if role.delivers() {
         parts.deliver(&mut running, config.fanout);
         parts.poll_sources(&mut running, sources);
     }
-    let hashes = move || metrics::password_hashes(counted.authenticator().hashes_computed());
+    let hashes = move || metrics::password_hashes(counted.auth().passwords.hashes_computed());
     parts.serve_admin(&mut running, sockets.admin, hashes);
     tracing::info!(base_url = %config.base_url, version = env!("CARGO_PKG_VERSION"), ?role, "ready");
     Ok(running)
@@ -76,17 +74,25 @@ pub fn start_worker(
 async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> anyhow::Result<Arc<Service>> {
     // Set once at the first start: Atom ids must not change with the address.
     let tag_host = parts.store.set_once("tag-host", config.base_url.host()).await?;
+    let accounts = AccountCache::new(Arc::clone(&parts.store));
+    let auth = Auth::new(
+        Arc::clone(&parts.store),
+        accounts.clone(),
+        parts.clock.clone(),
+        Arc::clone(&parts.secret_keys),
+        AuthSettings {
+            require_consumer_key: config.require_consumer_key,
+            open_registration: config.open_registration,
+            oauth: OAuthSettings { token_lifetime: config.token_lifetime },
+        },
+    );
     Ok(Service::new(Parts {
         store: Arc::clone(&parts.store),
         hub: Arc::clone(&parts.hub),
         site: Site::new(config.base_url.as_str(), tag_host),
         clock: parts.clock.clone(),
-        auth: AuthSettings {
-            require_consumer_key: config.require_consumer_key,
-            open_registration: config.open_registration,
-            oauth: OAuthSettings { token_lifetime: config.token_lifetime },
-        },
-        secret_keys: Arc::clone(&parts.secret_keys),
+        accounts,
+        auth: Arc::new(auth),
         limits: FeedLimits {
             retention: config.retention,
             max_start: config.max_start,
@@ -136,15 +142,14 @@ impl ServiceParts {
 
     /// Wakes live streams for deliveries of other processes, takes samples, and closes the streams at shutdown.
     fn watch(&self, running: &mut Running, service: Arc<Service>) {
-        let stopping = running.stop_background.subscribe();
+        let stopped = running.background_stopped();
         let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
-        running.background.spawn(async move { hub.poll_floor(store, stopped(stopping)).await });
-        let stopping = running.stop_background.subscribe();
-        running.background.spawn(take_samples(service, stopped(stopping)));
-        let stopping = running.stop_public.subscribe();
+        running.background.spawn(async move { hub.poll_floor(store, stopped).await });
+        running.spawn_background(take_samples(service));
+        let stopped = running.stop_public.clone().cancelled_owned();
         let closing = Arc::clone(&self.hub);
         tokio::spawn(async move {
-            stopped(stopping).await;
+            stopped.await;
             closing.close();
         });
     }
@@ -153,44 +158,34 @@ impl ServiceParts {
     async fn exchange_notices(&self, running: &mut Running, service: Arc<Service>) -> anyhow::Result<()> {
         let Some(notices) = self.store.subscribe().await? else { return Ok(()) };
         self.hub.enable_broadcast();
-        let stopping = running.stop_background.subscribe();
         let (store, hub) = (Arc::clone(&self.store), Arc::clone(&self.hub));
-        running.background.spawn(exchange_notices(store, hub, service, notices, stopped(stopping)));
+        running.spawn_background(exchange_notices(store, hub, service, notices));
         Ok(())
     }
 
     /// Runs deliveries, the dormancy scan and the deletion of expired data. One process of a cluster must do this.
     fn deliver(&self, running: &mut Running, settings: Fanout) {
-        let stopping = running.stop_background.subscribe();
+        let stopped = running.background_stopped();
         let (store, clock, hub) = (Arc::clone(&self.store), self.clock.clone(), Arc::clone(&self.hub));
-        running.background.spawn(fanout::run(store, clock, hub, settings.rules(), stopped(stopping)));
+        running.background.spawn(fanout::run(store, clock, hub, settings.rules(), stopped));
         if let Some(idle_after) = settings.idle_after {
-            let stopping = running.stop_background.subscribe();
+            let stopped = running.background_stopped();
             let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
-            let holder = self.holder();
-            running.background.spawn(fanout::dormancy::run(
-                store,
-                clock,
-                idle_after,
-                holder,
-                stopped(stopping),
-            ));
+            running.background.spawn(fanout::dormancy::run(store, clock, idle_after, self.holder(), stopped));
         }
-        let stopping = running.stop_background.subscribe();
-        let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
-        running.background.spawn(forget_expired(store, clock, stopped(stopping)));
+        running.spawn_background(forget_expired(Arc::clone(&self.store), self.clock.clone()));
     }
 
     fn sources(&self, settings: SourceSettings) -> anyhow::Result<Sources> {
         let (store, hub, keys) =
             (Arc::clone(&self.store), Arc::clone(&self.hub), Arc::clone(&self.secret_keys));
-        Sources::new(store, self.clock.clone(), hub, settings, keys)
+        Ok(Sources::new(store, self.clock.clone(), hub, settings, keys)?)
     }
 
     /// Polls sources when they are due.
     fn poll_sources(&self, running: &mut Running, sources: Sources) {
-        let stopping = running.stop_background.subscribe();
-        running.background.spawn(sources::worker::run(sources, self.holder(), stopped(stopping)));
+        let stopped = running.background_stopped();
+        running.background.spawn(sources::worker::run(sources, self.holder(), stopped));
     }
 
     /// The name under which this process takes leases.
@@ -208,8 +203,7 @@ impl ServiceParts {
         socket: Option<TcpListener>,
         update_counters: impl Fn() + Send + Sync + 'static,
     ) {
-        let stopping = running.stop_background.subscribe();
-        running.background.spawn(maintain_metrics(self.metrics.clone(), stopped(stopping)));
+        running.spawn_background(maintain_metrics(self.metrics.clone()));
         let Some(socket) = socket else { return };
         let ServiceParts { engine, store, clock, metrics, .. } = self;
         let trusted = engine.is_trusted();
@@ -217,10 +211,10 @@ impl ServiceParts {
             metrics::store_rows(engine.rows_read());
             update_counters();
         });
-        let draining = running.draining.subscribe();
+        let draining = running.draining.clone();
         let admin = Admin { store, trusted, clock, metrics, draining, update_counters }.router();
-        let stopping = running.stop_background.subscribe();
+        let stopped = running.background_stopped();
         let limits = Limits { connections: 100, drain: Duration::from_secs(1), ..Limits::default() };
-        running.background.spawn(serve_plain(socket, admin, limits, stopped(stopping)));
+        running.background.spawn(serve_plain(socket, admin, limits, stopped));
     }
 }

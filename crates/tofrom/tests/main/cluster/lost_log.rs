@@ -1,6 +1,10 @@
 //! The log loses everything while no worker runs: deliveries are late, but no activity is lost.
 
 use super::{Engines, RUNTIME, make_tables, prepared};
+use domain::fanout::{Rules, deliver_pending};
+use domain::following;
+use domain::ingest::{Draft, Ingest, json, normalise};
+use model::Clock;
 use model::{Account, AccountName, EntryReasons, Filter, Millis, Order, Uid, Version};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,10 +12,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use store::cql::{CqlStore, Nodes};
 use store::jetstream::Servers;
 use store::{Accounts, Feeds, Log, NewAccount, Slice};
-use tofrom::clock::Clock;
-use tofrom::fanout::{Rules, deliver_pending};
-use tofrom::following;
-use tofrom::ingest::{Draft, Ingest, json, normalise};
 
 const ACTIVITIES: usize = 60;
 const FOLLOWERS: usize = 3;

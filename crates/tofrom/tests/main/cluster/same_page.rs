@@ -9,10 +9,10 @@ use super::super::delivery::steps::Step;
 use super::super::delivery::test_bed::{Backend, TestBed};
 use super::super::support::chance::Chance;
 use super::{RUNTIME, prepared};
+use domain::feed::Item;
 use model::{AccountName, Body, FeedQuery, Filter, Order, Reader, Start, State, SyncToken, Uid};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tofrom::feed::Item;
 
 /// Number of sequences. `SAME_PAGE_SEQUENCES` overrides it.
 const SEQUENCES: u64 = 10;

@@ -1,18 +1,18 @@
 //! Whether two stores hold the same service for every account.
 
 use super::super::support::random_data::{FIRST, SPAN};
+use domain::feed::{Feed, FeedLimits, Page};
+use model::Clock;
 use model::{
     Account, Activity, ActivityId, Collection, Entry, EntryReason, EntryReasons, FeedQuery, Filter, Format,
     Millis, Order, Reader, SortKey, Start, SyncToken, Uid,
 };
 use std::sync::Arc;
 use std::time::Duration;
+use store::AccountCache;
 use store::{Copying, ExternalKey, Slice, Store};
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::feed::{Feed, FeedLimits, Page};
-use tofrom::render::{PageView, Renderer};
-use tofrom::site::Site;
+use web::render::{PageView, Renderer};
+use web::site::Site;
 
 /// Small, so that there are many pages.
 const COUNT: u32 = 7;
@@ -133,11 +133,11 @@ impl PageRenderer {
     async fn written(&self, owner: &Account, query: &FeedQuery, page: &Page, format: Format) -> Vec<u8> {
         let mut items = page.items.clone();
         let remembered = self.renderer.cached_fragments(&items, format);
-        let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
+        assert!(self.feed.hydrate(&mut items, |at| remembered[at].is_none()).await.unwrap());
         // Links carry sync tokens, which differ between stores.
         let links = vec![("self", format!("https://feed.example/{}", query.collection.as_str()))];
         let view = PageView { owner, collection: query.collection, links: &links };
-        self.renderer.page(&view, &items, remembered, &bodies, format)
+        self.renderer.page(&view, &items, remembered, format)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::cluster::{Engines, engines, make_tables};
 use super::super::support::folder::Folder;
+use seal::SecretKeys;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +10,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use store::Copying;
 use store::cql::Nodes;
 use store::jetstream::Servers;
-use tofrom::auth::SecretKeys;
 use tofrom::config::RawConfig;
 
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";

@@ -2,11 +2,11 @@
 
 use super::sequence::{Harness, Violation, plan};
 use super::steps::{Action, InjectedFault};
+use domain::accounts;
+use domain::following::{follow, unfollow};
+use domain::ingest::{Draft, Outcome, RawActivity, RawObject, RawService, RawValue, normalise};
 use model::{Account, Millis, Uid, Version, Visibility};
 use store::{ExternalKey, Result, Store};
-use tofrom::accounts;
-use tofrom::following::{follow, unfollow};
-use tofrom::ingest::{Draft, Outcome, RawActivity, RawObject, RawService, RawValue, normalise};
 
 /// Activities in a burst: more than a backfill brings.
 const BURST: usize = 55;
@@ -85,7 +85,7 @@ impl Harness<'_> {
             }
             Action::Public(public) => {
                 let set = |account: &mut Account| account.public = *public;
-                accounts::change(node, &bed.clock, actor.uid, set).await.map(drop)
+                store::change_account(node, &bed.clock, actor.uid, set).await.map(drop)
             }
             Action::RemoveAccount => accounts::remove(node, &bed.clock, actor.uid).await.map(drop),
         }

@@ -4,9 +4,9 @@
 use super::naive_model::NaiveModel;
 use super::reconcile::Change;
 use super::sequence::{ClientSpec, Violation};
+use domain::feed::Item;
 use model::{Account, ActivityId, FeedQuery, Reader, Start, Uid, Version, may_see};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use tofrom::feed::Item;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientKind {

@@ -5,11 +5,11 @@ use super::clients::ClientKind;
 use super::sequence::{ClientSpec, Harness};
 use super::steps::{Action, Step};
 use super::test_bed::{FIRST, TestBed};
+use domain::fanout::{Rules, deliver_pending};
 use model::{Collection, Filter, Order, Visibility};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::faulty::Fault;
-use tofrom::fanout::{Rules, deliver_pending};
 
 const ANN: usize = 0;
 const BOB: usize = 1;

@@ -4,8 +4,8 @@ use super::clients::{ClientKind, FeedClient};
 use super::reconcile::Change;
 use super::sequence::{Harness, Violation, plan};
 use super::steps::InjectedFault;
+use domain::feed::{Event, ReadError};
 use model::{Account, FeedQuery, RawQuery, Reader, Start, SyncToken};
-use tofrom::feed::{Event, ReadError};
 
 /// The result of one read.
 enum ReadOutcome {

@@ -4,10 +4,10 @@ use super::clients::ClientKind;
 use super::sequence::{ClientSpec, Sequence};
 use super::steps::{Action, InjectedFault, Pick, Step};
 use super::test_bed::{FIRST, TestBed};
+use domain::fanout::Rules;
 use model::Visibility::{self, Direct, Followers, Public};
 use model::{Collection, Filter, Order};
 use store::faulty::Fault;
-use tofrom::fanout::Rules;
 
 const ANN: usize = 0;
 const BOB: usize = 1;

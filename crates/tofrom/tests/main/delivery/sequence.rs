@@ -6,11 +6,11 @@ use super::final_checks;
 use super::naive_model::NaiveModel;
 use super::steps::Step;
 use super::test_bed::TestBed;
+use domain::fanout::Rules;
 use model::{AccountName, Collection, Filter, Millis, Order, Range, Uid, Version};
 use std::collections::HashSet;
 use store::faulty::{Fault, Faulty};
 use store::{NewAccount, Task};
-use tofrom::fanout::Rules;
 
 /// A description of a violated property.
 pub(crate) type Violation = String;

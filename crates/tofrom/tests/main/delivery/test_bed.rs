@@ -4,20 +4,20 @@ use super::super::cluster::{self, Engines};
 use super::super::support::chance::Chance;
 use super::super::support::folder::Folder;
 use super::sequence::Violation;
+use domain::feed::{Feed, FeedLimits};
+use domain::ingest::{Ingest, Randomness};
 use futures::FutureExt;
+use model::Clock;
 use model::Millis;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
+use store::AccountCache;
 use store::cql::CqlStore;
 use store::faulty::Faulty;
 use store::sqlite::{Options, SqliteStore};
 use store::{Log, Store};
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::feed::{Feed, FeedLimits};
-use tofrom::ingest::{Ingest, Randomness};
 
 /// The time at which every sequence starts.
 pub(crate) const FIRST: i64 = 1_794_696_000_000;

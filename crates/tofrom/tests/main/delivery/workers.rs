@@ -3,11 +3,11 @@
 use super::final_checks::query;
 use super::sequence::{DeliverySubject, Harness, Violation, plan};
 use super::steps::{InjectedFault, Pick};
+use domain::fanout::{deliver_pending, dormancy};
 use model::{Collection, Filter, Millis, Order, Reader};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use store::{Task, Work};
-use tofrom::fanout::{deliver_pending, dormancy};
 
 /// Longer than the longest retry pause.
 const LONGER_THAN_ANY_PAUSE: i64 = 10 * 60 * 1_000;

@@ -3,12 +3,13 @@
 use super::targets::{OWNER, all_written};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use domain::ingest::normalise;
 use infoset::{Attribute, FastInfosetWriter, Name, Namespace, Sink};
 use model::{
     ActivityId, ArrivalOffset, Binding, Collection, Cursor, Filter, Format, Millis, Order, Position, SortKey,
     SyncToken, Version,
 };
-use tofrom::ingest::{normalise, read_activity};
+use web::parse::read_activity;
 
 /// The inputs that a target's mutations start from, and the words that are inserted into them.
 pub(crate) struct Seeds {

@@ -5,8 +5,10 @@
 #[path = "../../../../infoset/tests/main/check.rs"]
 mod document;
 
+use auth::{AuthError, AuthRequest, Credential, PresentedCredential, credentials_of};
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use domain::ingest::{Draft, MAX_BODY, RawActivity, RawValue, Unreadable, counts_after, normalise};
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use infoset::{Attribute, Limits, Name, Namespace, Sink};
@@ -15,13 +17,10 @@ use model::{
     Order, RawQuery, State, Uid, Version,
 };
 use std::sync::LazyLock;
-use tofrom::auth::{AuthError, AuthRequest, Credential, PresentedCredential, credentials_of};
-use tofrom::http::negotiate::{Accept, Coding};
-use tofrom::ingest::{
-    Draft, MAX_BODY, RawActivity, RawValue, Unreadable, counts_after, normalise, read_activity, read_feed,
-};
-use tofrom::render::Renderer;
-use tofrom::site::Site;
+use web::negotiate::{Accept, Coding};
+use web::parse::{read_activity, read_feed};
+use web::render::Renderer;
+use web::site::Site;
 
 pub(crate) const OWNER: Uid = Uid(7);
 
@@ -307,7 +306,7 @@ fn round_trips(raw: RawActivity, form: Format) -> bool {
 }
 
 /// The draft at an address, which names the service and its id.
-fn accepted_draft(mut raw: RawActivity) -> Result<Draft, tofrom::ingest::Refused> {
+fn accepted_draft(mut raw: RawActivity) -> Result<Draft, domain::ingest::Refused> {
     raw.source_id = RawValue::text("1");
     raw.service.name = RawValue::text("Delicious");
     normalise(&raw, NOW)

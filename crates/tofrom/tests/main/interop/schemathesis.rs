@@ -20,7 +20,7 @@ fn every_operation_answers_as_described() {
     let mut printed = lines(&mut client_of(&demo, "schemathesis_run.py"), &parameters);
     let cases: Vec<String> = printed.extract_if(.., |line| line.contains(" cases, ")).collect();
     eprintln!("{cases:?}");
-    let operations = tofrom::openapi::operations();
+    let operations = web::openapi::operations();
     let count: usize = operations.iter().map(|operation| operation.methods().len()).sum();
     assert_eq!(printed, ["valid 3.1.0".to_owned(), format!("{count} operations")].into());
 }

@@ -2,10 +2,10 @@
 
 use super::super::support::pages::{PageFixture, RenderedPage};
 use super::content::Content;
+use domain::feed::Item;
 use infoset::Element;
 use model::{Activity, Body, Kind, Millis, Verb, category, category_label};
 use std::collections::HashSet;
-use tofrom::feed::Item;
 
 const ATOM: &str = "http://www.w3.org/2005/Atom";
 const ACTIVITY: &str = "http://activitystrea.ms/spec/1.0/";

@@ -2,8 +2,8 @@
 
 use super::super::support::pages::PageFixture;
 use super::content::Content;
+use domain::feed::Item;
 use model::{Account, Comments, Object, category};
-use tofrom::feed::Item;
 
 /// Fields in order of insertion.
 #[derive(Default)]

@@ -3,16 +3,16 @@
 
 use super::chance::Chance;
 use super::random_data::{FIRST, RandomData, SPAN, any_body};
+use domain::feed::{Feed, FeedLimits, Item};
+use model::Clock;
 use model::{
     Account, Activity, Collection, Facet, FeedQuery, Filter, Format, Kind, Millis, Order, Reader,
     ServiceName, Start, SyncToken, Verb, Version,
 };
 use std::collections::BTreeSet;
-use tofrom::accounts::AccountCache;
-use tofrom::clock::Clock;
-use tofrom::feed::{Feed, FeedLimits, Item};
-use tofrom::render::{Links, PageView, Renderer};
-use tofrom::site::Site;
+use store::AccountCache;
+use web::render::{Links, PageView, Renderer};
+use web::site::Site;
 
 /// Random data, and a renderer for its pages.
 pub(crate) struct PageFixture {
@@ -116,9 +116,9 @@ impl PageFixture {
     async fn render(&self, renderer: &Renderer, shown: &RenderedPage, format: Format) -> Vec<u8> {
         let mut items = shown.items.clone();
         let remembered = renderer.cached_fragments(&items, format);
-        let bodies = self.feed.bodies().of(&mut items, |at| remembered[at].is_none()).await.unwrap();
+        assert!(self.feed.hydrate(&mut items, |at| remembered[at].is_none()).await.unwrap());
         let view = PageView { owner: &shown.owner, collection: shown.query.collection, links: &shown.links };
-        renderer.page(&view, &items, remembered, &bodies, format)
+        renderer.page(&view, &items, remembered, format)
     }
 
     fn any_query(&mut self) -> FeedQuery {

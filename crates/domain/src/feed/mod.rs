@@ -1,0 +1,164 @@
+//! Reads collections.
+//!
+//! - `read` walks the store's ordered entries to the items of a page; `updates` walks them in the order of arrival.
+//! - `visibility` checks every entry for both; `hydrate` fetches the bodies of the items shown.
+//! - `pulled_actors` lists the actors whose entries are merged in; `merge` merges them and caches the newest ones.
+//!
+//! Entries are hints: an item is shown only if the activity's current state puts it there.
+
+mod hydrate;
+mod merge;
+mod pulled_actors;
+mod read;
+mod updates;
+mod visibility;
+
+pub use merge::HeadCache;
+pub use updates::{Event, Events};
+
+use hydrate::Bodies;
+use model::{Account, Body, Clock, FeedQuery, Position, Reader, Start, State, SyncToken, Version};
+use pulled_actors::ReadTracker;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{AccountCache, Store, StoreError};
+
+/// An activity on a page.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Its current state.
+    pub state: State,
+    /// The account that performed it.
+    pub actor: Arc<Account>,
+    /// The body of the state's version, if it was needed or came with the state.
+    pub body: Option<Arc<Body>>,
+    /// The position at which that version arrived in this collection, if it has.
+    arrived: Option<Position>,
+    /// The version of the owner's edge to the actor, if the edge is why the item is here.
+    edge: Option<Version>,
+}
+
+/// A page of a collection.
+#[derive(Debug)]
+pub struct Page {
+    /// The items shown.
+    pub items: Vec<Item>,
+    /// Where the next page starts, if there is more.
+    pub next: Option<Start>,
+    /// Covers the items of this page and of the pages before it in the walk.
+    pub sync_token: SyncToken,
+}
+
+/// Why a page can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// `start` is further away than a request may walk.
+    #[error("start is further than {0} entries away")]
+    StartTooFar(u32),
+    /// The request's `count` exceeds the maximum, and more items follow.
+    #[error("more than {0} items follow")]
+    CountTooLarge(u32),
+    /// The sync token is so old that later arrivals may already have been deleted.
+    #[error("the sync token is too old")]
+    Expired,
+    /// The filter makes the walk longer than a request may take.
+    #[error("the read took too long")]
+    TooBroad,
+    /// Activities of the page changed during every attempt to read it.
+    #[error("the page changed while it was read")]
+    Changed,
+}
+
+/// Limits of a read.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedLimits {
+    /// Activities received longer ago than this are not shown.
+    pub retention: Option<Duration>,
+    /// Maximum number of entries that `start` may skip.
+    pub max_start: u32,
+    /// Maximum number of items on a page.
+    pub max_count: u32,
+    /// Timeout of a read.
+    pub deadline: Duration,
+    /// Time without a read after which an account becomes dormant. `None`: never.
+    pub idle_after: Option<Duration>,
+    /// TTL of the head cache.
+    pub head_ttl: Duration,
+}
+
+impl Default for FeedLimits {
+    fn default() -> FeedLimits {
+        FeedLimits {
+            retention: None,
+            max_start: 100_000,
+            max_count: 1_000,
+            deadline: Duration::from_secs(10),
+            idle_after: None,
+            head_ttl: Duration::ZERO,
+        }
+    }
+}
+
+/// Reads pages of collections.
+#[derive(Clone)]
+pub struct Feed {
+    store: Arc<dyn Store>,
+    accounts: AccountCache,
+    bodies: Arc<Bodies>,
+    head_cache: Arc<HeadCache>,
+    reads: Arc<ReadTracker>,
+    clock: Clock,
+    limits: FeedLimits,
+}
+
+impl Feed {
+    /// Creates a reader of that store's collections.
+    pub fn new(store: Arc<dyn Store>, accounts: AccountCache, clock: Clock, limits: FeedLimits) -> Feed {
+        let bodies = Arc::new(Bodies::new(Arc::clone(&store)));
+        let head_cache = Arc::new(HeadCache::new(limits.head_ttl));
+        let reads = Arc::new(ReadTracker::new(limits.idle_after));
+        Feed { store, accounts, bodies, head_cache, reads, clock, limits }
+    }
+
+    /// The cached newest entries of pulled actors.
+    pub fn head_cache(&self) -> Arc<HeadCache> {
+        Arc::clone(&self.head_cache)
+    }
+
+    /// The page that `reader` gets for `query`. Its items may lack their bodies: see [`Feed::hydrated_page`].
+    pub async fn page(&self, reader: Reader, query: &FeedQuery) -> Result<Page, ReadError> {
+        let read = async {
+            match &query.start {
+                Start::Updates(sync_token) if self.has_expired(sync_token).await? => Err(ReadError::Expired),
+                Start::Updates(sync_token) => self.updates(reader, query, sync_token).await,
+                Start::Skip(skip) => self.walk(reader, query, *skip, None).await,
+                Start::After { sort_key, sync_token } => {
+                    self.walk(reader, query, 0, Some((*sort_key, sync_token))).await
+                }
+            }
+        };
+        tokio::time::timeout(self.limits.deadline, read).await.unwrap_or(Err(ReadError::TooBroad))
+    }
+
+    /// Maximum number of items on the page of a query.
+    fn page_size(&self, query: &FeedQuery) -> usize {
+        query.count.min(self.limits.max_count) as usize
+    }
+
+    /// Rejects a page that `max_count` would cut short: a client that pages by `start` and `count` alone would take it
+    /// for the last page.
+    fn reject_truncated(&self, query: &FeedQuery, more: bool) -> Result<(), ReadError> {
+        match more && query.count > self.limits.max_count {
+            true => Err(ReadError::CountTooLarge(self.limits.max_count)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether arrivals after the sync token may already have been deleted.
+    pub async fn has_expired(&self, sync_token: &SyncToken) -> Result<bool, ReadError> {
+        Ok(sync_token.offset.position < self.store.oldest(self.clock.now()).await?)
+    }
+}

@@ -1,0 +1,20 @@
+//! The rules of tofrom: what happens to accounts, activities, edges and sources. Without a server: nothing here knows
+//! HTTP requests, pages or the command line.
+//!
+//! - `ingest` validates and accepts activities; `fanout` delivers them; `feed` reads collections; `live` notifies the
+//!   streams of this process.
+//! - `accounts` and `following` change accounts and edges.
+//! - `sources` imports feeds of other sites.
+//! - `export` writes an account's activities as lines that can be imported.
+//! - `health` is the state of store and delivery log.
+
+pub mod accounts;
+pub mod export;
+pub mod fanout;
+pub mod feed;
+pub mod following;
+pub mod health;
+pub mod ingest;
+pub mod json;
+pub mod live;
+pub mod sources;

@@ -1,0 +1,168 @@
+//! Import of activities from feeds of other sites.
+//!
+//! A **source** is the address of a feed. It is fetched once for all accounts that use it. A **connection** makes the
+//! items of a source activities of an account, on a named service.
+//!
+//! - `connect` finds the feed behind a typed address, previews it, and creates, pauses and removes connections;
+//! - `poll` fetches a source, imports new items for all connections, and schedules the next poll;
+//! - `worker` polls due sources of the shards that this process has a lease of;
+//! - `websub` subscribes to hubs and takes their notifications, `hub_secret` seals the secrets they sign with;
+//! - `import` turns items into activities. It uses `ingest` like every other writer, so importing an item again creates
+//!   no duplicate;
+//! - `people` has further operations of pages: OPML lists, rate-limited polls, verified pages;
+//! - `source` and `connection` are the stored records, `health` describes the status of a source. `source` also follows
+//!   feeds to their new addresses.
+
+mod connect;
+mod connection;
+mod health;
+mod hub_secret;
+mod import;
+mod people;
+mod poll;
+mod source;
+mod websub;
+pub mod worker;
+
+pub use connect::{Connected, Listed, NotConnected, Preview};
+pub use connection::{Connection, MAX_CONNECTIONS};
+pub use health::Health;
+pub use hub_secret::{ResealError, reseal};
+pub use people::free_name;
+pub use poll::PollOutcome;
+pub use source::{Address, Source};
+pub use websub::NotificationOutcome;
+
+use crate::ingest::Ingest;
+use crate::live::Hub;
+use fetcher::{Fetcher, FetcherError, Network, Rules, SystemResolver};
+use model::{Clock, SourceId, Uid};
+use moka::sync::Cache;
+use seal::SecretKeys;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use store::{AccountCache, Store};
+use tokio::sync::Notify;
+
+/// How many fetches a minute an account may cause.
+const ACCOUNT_FETCHES_PER_MINUTE: u32 = 30;
+/// How many notifications a minute a hub may send.
+const HUB_NOTIFICATIONS_PER_MINUTE: u32 = 60;
+/// The maximum number of accounts or hubs whose fetch budget is in memory.
+const MAX_BUDGETS: u64 = 100_000;
+
+/// How sources are fetched.
+#[derive(Clone, Debug, Default)]
+pub struct SourceSettings {
+    /// The public address of this server, if known: the user agent names it, and hubs send notifications to it.
+    pub base_url: Option<String>,
+    /// Non-public networks that may be fetched from.
+    pub networks: Vec<Network>,
+    /// Ports that may be fetched from, besides those of http and https.
+    pub ports: Vec<u16>,
+}
+
+/// Sources and connections.
+#[derive(Clone)]
+pub struct Sources {
+    store: Arc<dyn Store>,
+    accounts: AccountCache,
+    ingest: Ingest,
+    clock: Clock,
+    hub: Arc<Hub>,
+    fetcher: Arc<Fetcher>,
+    base_url: Option<String>,
+    /// The keys that seal hub secrets.
+    secret_keys: Arc<SecretKeys>,
+    /// The fetch budgets of accounts; `None` for an operator, who has no limit.
+    account_budget: Option<FetchBudget<Uid>>,
+    hub_budget: FetchBudget<SourceId>,
+    /// Wakes the worker of this process.
+    due_now: Arc<Notify>,
+}
+
+impl Sources {
+    /// The sources in that store. Imports wake the watchers of `hub`.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Clock,
+        hub: Arc<Hub>,
+        settings: SourceSettings,
+        secret_keys: Arc<SecretKeys>,
+    ) -> Result<Sources, FetcherError> {
+        Ok(Sources {
+            accounts: AccountCache::new(Arc::clone(&store)),
+            ingest: Ingest::new(Arc::clone(&store), clock.clone()),
+            fetcher: Arc::new(fetcher(&settings)?),
+            base_url: settings.base_url,
+            secret_keys,
+            account_budget: Some(FetchBudget::new(ACCOUNT_FETCHES_PER_MINUTE)),
+            hub_budget: FetchBudget::new(HUB_NOTIFICATIONS_PER_MINUTE),
+            due_now: Arc::default(),
+            store,
+            clock,
+            hub,
+        })
+    }
+
+    /// The same for an operator, without a fetch budget.
+    pub fn for_operator(self) -> Sources {
+        Sources { account_budget: None, ..self }
+    }
+}
+
+fn fetcher(settings: &SourceSettings) -> Result<Fetcher, FetcherError> {
+    match Fetcher::new(rules(settings), Arc::new(SystemResolver)) {
+        Err(FetcherError::NoAuthorities) => {
+            tracing::warn!(reason = %FetcherError::NoAuthorities, "fetching by https disabled");
+            let none = rustls::RootCertStore::empty();
+            Fetcher::with_roots(rules(settings), Arc::new(SystemResolver), none)
+        }
+        fetcher => fetcher,
+    }
+}
+
+fn rules(settings: &SourceSettings) -> Rules {
+    let version = env!("CARGO_PKG_VERSION");
+    let user_agent = match &settings.base_url {
+        Some(base) => format!("tofrom/{version} (+{base})"),
+        None => format!("tofrom/{version}"),
+    };
+    let mut rules = Rules::new(user_agent);
+    rules.ports.extend(&settings.ports);
+    rules.allowed.clone_from(&settings.networks);
+    let own = settings.base_url.as_deref().and_then(|base| url::Url::parse(base).ok());
+    rules.own_hosts.extend(own.as_ref().and_then(url::Url::host_str).map(str::to_owned));
+    rules
+}
+
+/// A random number from 0 to 1, which spreads out scheduled times.
+fn random_fraction() -> f64 {
+    let mut bytes = [0; 4];
+    match aws_lc_rs::rand::fill(&mut bytes) {
+        Ok(()) => f64::from(u32::from_be_bytes(bytes)) / f64::from(u32::MAX),
+        Err(_) => 0.5,
+    }
+}
+
+/// A limit of actions a minute for each key.
+#[derive(Clone)]
+struct FetchBudget<K: Hash + Eq + Send + Sync + 'static> {
+    limit: u32,
+    counts: Cache<K, Arc<AtomicU32>>,
+}
+
+impl<K: Hash + Eq + Send + Sync + 'static> FetchBudget<K> {
+    fn new(limit: u32) -> FetchBudget<K> {
+        let counts = Cache::builder().max_capacity(MAX_BUDGETS).time_to_live(Duration::from_secs(60)).build();
+        FetchBudget { limit, counts }
+    }
+
+    /// Counts an action. `false` if it exceeds the limit.
+    fn try_spend(&self, key: K) -> bool {
+        let count = self.counts.get_with(key, || Arc::new(AtomicU32::new(0)));
+        count.fetch_add(1, Ordering::Relaxed) < self.limit
+    }
+}

@@ -1,0 +1,462 @@
+//! Messages of the delivery log, and of notices between processes.
+
+use super::accounts::AccountWire;
+use super::activities::{BodyWire, EdgeWire, PriorAudienceWire, StateWire};
+use super::{
+    Encoded, SortKeyWire, activity_id, corrupt, exactly, id_bytes, millis, numbers, part, position, required,
+    uid, uids, version, visibility_number, visibility_of,
+};
+use crate::message::{AcceptedVersion, Intent, IntentKey, Message};
+use crate::{ExternalKey, Notice, Result, Work};
+use model::{Account, Activity, Millis, Position, Uid};
+use uuid::Uuid;
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct WorkWire {
+    #[prost(oneof = "WorkKind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
+    kind: Option<WorkKind>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+enum WorkKind {
+    #[prost(message, tag = "1")]
+    Version(VersionWire),
+    #[prost(message, tag = "2")]
+    Followers(FollowersWire),
+    #[prost(message, tag = "3")]
+    Edge(EdgeWorkWire),
+    #[prost(message, tag = "4")]
+    Account(ProgressWire),
+    #[prost(message, tag = "5")]
+    Addressed(AddressedWire),
+    #[prost(message, tag = "6")]
+    Removal(RemovalWire),
+    #[prost(message, tag = "7")]
+    PrepareFollowers(ProgressWire),
+    #[prost(message, tag = "8")]
+    BecomeDormant(ProgressWire),
+    #[prost(message, tag = "9")]
+    CatchUp(CatchUpWire),
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct VersionWire {
+    #[prost(bytes = "vec", optional, tag = "1")]
+    id: Option<Vec<u8>>,
+    #[prost(int64, optional, tag = "2")]
+    version: Option<i64>,
+    #[prost(message, optional, tag = "3")]
+    prior: Option<PriorAudienceWire>,
+    #[prost(uint64, optional, tag = "4")]
+    accepted: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct FollowersWire {
+    #[prost(bytes = "vec", optional, tag = "1")]
+    id: Option<Vec<u8>>,
+    #[prost(int64, optional, tag = "2")]
+    version: Option<i64>,
+    #[prost(uint32, optional, tag = "3")]
+    prior: Option<u32>,
+    #[prost(uint64, optional, tag = "4")]
+    accepted: Option<u64>,
+    #[prost(int64, optional, tag = "5")]
+    after: Option<i64>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct EdgeWorkWire {
+    #[prost(int64, optional, tag = "1")]
+    follower: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    followee: Option<i64>,
+    #[prost(int64, optional, tag = "3")]
+    version: Option<i64>,
+    #[prost(bool, tag = "4")]
+    following: bool,
+}
+
+/// Work that goes through the followers or followees of an account.
+#[derive(Clone, PartialEq, prost::Message)]
+struct ProgressWire {
+    #[prost(int64, optional, tag = "1")]
+    uid: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    after: Option<i64>,
+    #[prost(int64, optional, tag = "3")]
+    version: Option<i64>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct AddressedWire {
+    #[prost(int64, optional, tag = "1")]
+    uid: Option<i64>,
+    #[prost(message, optional, tag = "2")]
+    after: Option<SortKeyWire>,
+}
+
+/// A removal as work, and with the last two fields as an intent.
+#[derive(Clone, PartialEq, prost::Message)]
+struct RemovalWire {
+    #[prost(int64, optional, tag = "1")]
+    owner: Option<i64>,
+    #[prost(bytes = "vec", optional, tag = "2")]
+    id: Option<Vec<u8>>,
+    #[prost(sint64, optional, tag = "3")]
+    received: Option<i64>,
+    #[prost(int64, optional, tag = "4")]
+    version: Option<i64>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct CatchUpWire {
+    #[prost(int64, optional, tag = "1")]
+    uid: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    version: Option<i64>,
+    #[prost(uint64, optional, tag = "3")]
+    since: Option<u64>,
+    #[prost(int64, optional, tag = "4")]
+    after: Option<i64>,
+    /// The followee in progress, and the sort key reached.
+    #[prost(int64, optional, tag = "5")]
+    within: Option<i64>,
+    #[prost(message, optional, tag = "6")]
+    reached: Option<SortKeyWire>,
+}
+
+impl Encoded for Work {
+    type Wire = WorkWire;
+    type Beside = ();
+
+    fn to_wire(&self) -> WorkWire {
+        let progress = |uid: &Uid, after: &Option<Uid>, version| {
+            let (uid, after) = (Some(uid.0), after.map(|uid| uid.0));
+            ProgressWire { uid, after, version }
+        };
+        let kind = match self {
+            Work::Version { id, version, prior, accepted } => WorkKind::Version(VersionWire {
+                id: id_bytes(*id),
+                version: Some(version.0),
+                prior: prior.as_ref().map(Encoded::to_wire),
+                accepted: accepted.map(|at| at.0),
+            }),
+            Work::Followers { id, version, prior, accepted, after } => WorkKind::Followers(FollowersWire {
+                id: id_bytes(*id),
+                version: Some(version.0),
+                prior: prior.map(|visibility| visibility_number(visibility).into()),
+                accepted: Some(accepted.0),
+                after: Some(after.0),
+            }),
+            Work::Edge { follower, followee, version, following } => WorkKind::Edge(EdgeWorkWire {
+                follower: Some(follower.0),
+                followee: Some(followee.0),
+                version: Some(version.0),
+                following: *following,
+            }),
+            Work::Account { uid, after } => WorkKind::Account(progress(uid, after, None)),
+            Work::Addressed { uid, after } => WorkKind::Addressed(AddressedWire {
+                uid: Some(uid.0),
+                after: after.map(|sort_key| sort_key.to_wire()),
+            }),
+            Work::Removal { owner, id } => WorkKind::Removal(RemovalWire {
+                owner: Some(owner.0),
+                id: id_bytes(*id),
+                received: None,
+                version: None,
+            }),
+            Work::PrepareFollowers { uid, after } => WorkKind::PrepareFollowers(progress(uid, after, None)),
+            Work::BecomeDormant { uid, version, after } => {
+                WorkKind::BecomeDormant(progress(uid, after, Some(version.0)))
+            }
+            Work::CatchUp { uid, version, since, after, within } => WorkKind::CatchUp(CatchUpWire {
+                uid: Some(uid.0),
+                version: Some(version.0),
+                since: Some(since.0),
+                after: after.map(|uid| uid.0),
+                within: within.map(|(followee, _)| followee.0),
+                reached: within.map(|(_, sort_key)| sort_key.to_wire()),
+            }),
+        };
+        WorkWire { kind: Some(kind) }
+    }
+
+    fn from_wire(wire: WorkWire, (): ()) -> Result<Work> {
+        Ok(match wire.kind.ok_or_else(|| corrupt("unknown kind of work"))? {
+            WorkKind::Version(wire) => Work::Version {
+                id: activity_id(wire.id)?,
+                version: version(wire.version)?,
+                prior: part(wire.prior)?,
+                accepted: wire.accepted.map(Position),
+            },
+            WorkKind::Followers(wire) => Work::Followers {
+                id: activity_id(wire.id)?,
+                version: version(wire.version)?,
+                prior: wire.prior.map(visibility_of).transpose()?,
+                accepted: position(wire.accepted)?,
+                after: uid(wire.after)?,
+            },
+            WorkKind::Edge(wire) => Work::Edge {
+                follower: uid(wire.follower)?,
+                followee: uid(wire.followee)?,
+                version: version(wire.version)?,
+                following: wire.following,
+            },
+            WorkKind::Account(wire) => Work::Account { uid: uid(wire.uid)?, after: wire.after.map(Uid) },
+            WorkKind::Addressed(wire) => Work::Addressed { uid: uid(wire.uid)?, after: part(wire.after)? },
+            WorkKind::Removal(wire) => Work::Removal { owner: uid(wire.owner)?, id: activity_id(wire.id)? },
+            WorkKind::PrepareFollowers(wire) => {
+                Work::PrepareFollowers { uid: uid(wire.uid)?, after: wire.after.map(Uid) }
+            }
+            WorkKind::BecomeDormant(wire) => Work::BecomeDormant {
+                uid: uid(wire.uid)?,
+                version: version(wire.version)?,
+                after: wire.after.map(Uid),
+            },
+            WorkKind::CatchUp(wire) => Work::CatchUp {
+                uid: uid(wire.uid)?,
+                version: version(wire.version)?,
+                since: position(wire.since)?,
+                after: wire.after.map(Uid),
+                within: match wire.within {
+                    Some(followee) => Some((Uid(followee), required(part(wire.reached)?, "sort key")?)),
+                    None => None,
+                },
+            },
+        })
+    }
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct IntentWire {
+    #[prost(oneof = "IntentKind", tags = "1, 2, 3, 4, 5")]
+    kind: Option<IntentKind>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+enum IntentKind {
+    #[prost(message, boxed, tag = "1")]
+    Version(Box<AcceptedWire>),
+    #[prost(message, tag = "2")]
+    Edge(EdgeIntentWire),
+    #[prost(message, boxed, tag = "3")]
+    Account(Box<AccountIntentWire>),
+    #[prost(message, tag = "4")]
+    Removal(RemovalWire),
+    #[prost(message, tag = "5")]
+    Reactivate(ReactivateWire),
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct AcceptedWire {
+    #[prost(int64, optional, tag = "1")]
+    actor: Option<i64>,
+    #[prost(string, optional, tag = "2")]
+    service: Option<String>,
+    #[prost(string, optional, tag = "3")]
+    id: Option<String>,
+    #[prost(message, optional, tag = "4")]
+    state: Option<StateWire>,
+    #[prost(message, optional, tag = "5")]
+    body: Option<BodyWire>,
+    #[prost(message, optional, tag = "6")]
+    prior: Option<PriorAudienceWire>,
+    #[prost(message, optional, tag = "7")]
+    before: Option<PriorAudienceWire>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct EdgeIntentWire {
+    #[prost(int64, optional, tag = "1")]
+    follower: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    followee: Option<i64>,
+    #[prost(message, optional, tag = "3")]
+    edge: Option<EdgeWire>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct AccountIntentWire {
+    #[prost(int64, optional, tag = "1")]
+    uid: Option<i64>,
+    #[prost(message, optional, tag = "2")]
+    account: Option<AccountWire>,
+    #[prost(int64, optional, tag = "3")]
+    before: Option<i64>,
+    #[prost(bytes = "vec", optional, tag = "4")]
+    op: Option<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct ReactivateWire {
+    #[prost(int64, optional, tag = "1")]
+    uid: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    version: Option<i64>,
+    #[prost(uint64, optional, tag = "3")]
+    since: Option<u64>,
+    #[prost(sint64, optional, tag = "4")]
+    at: Option<i64>,
+}
+
+impl Encoded for Intent {
+    type Wire = IntentWire;
+    type Beside = ();
+
+    fn to_wire(&self) -> IntentWire {
+        let kind = match self {
+            Intent::Version(accepted) => IntentKind::Version(Box::new(AcceptedWire {
+                actor: Some(accepted.key.actor.0),
+                service: Some(accepted.key.service.clone()),
+                id: Some(accepted.key.id.clone()),
+                state: Some(accepted.activity.state.to_wire()),
+                body: Some(accepted.activity.body.to_wire()),
+                prior: accepted.prior.as_ref().map(Encoded::to_wire),
+                before: accepted.before.as_ref().map(Encoded::to_wire),
+            })),
+            Intent::Edge { follower, followee, edge } => IntentKind::Edge(EdgeIntentWire {
+                follower: Some(follower.0),
+                followee: Some(followee.0),
+                edge: Some(edge.to_wire()),
+            }),
+            Intent::Account { account, before, op } => IntentKind::Account(Box::new(AccountIntentWire {
+                uid: Some(account.uid.0),
+                account: Some(account.to_wire()),
+                before: Some(before.0),
+                op: Some(op.as_bytes().to_vec()),
+            })),
+            Intent::Removal { owner, id, received, version } => IntentKind::Removal(RemovalWire {
+                owner: Some(owner.0),
+                id: id_bytes(*id),
+                received: Some(received.0),
+                version: Some(version.0),
+            }),
+            Intent::Reactivate { uid, version, since, at } => IntentKind::Reactivate(ReactivateWire {
+                uid: Some(uid.0),
+                version: Some(version.0),
+                since: Some(since.0),
+                at: Some(at.0),
+            }),
+        };
+        IntentWire { kind: Some(kind) }
+    }
+
+    fn from_wire(wire: IntentWire, (): ()) -> Result<Intent> {
+        Ok(match wire.kind.ok_or_else(|| corrupt("unknown kind of intent"))? {
+            IntentKind::Version(wire) => {
+                let key = ExternalKey {
+                    actor: uid(wire.actor)?,
+                    service: required(wire.service, "service")?,
+                    id: required(wire.id, "identifier of a service")?,
+                };
+                let state = required(part(wire.state)?, "state")?;
+                let activity = Activity { state, body: required(part(wire.body)?, "body")? };
+                let (prior, before) = (part(wire.prior)?, part(wire.before)?);
+                Intent::Version(Box::new(AcceptedVersion { key, activity, prior, before }))
+            }
+            IntentKind::Edge(wire) => Intent::Edge {
+                follower: uid(wire.follower)?,
+                followee: uid(wire.followee)?,
+                edge: required(part(wire.edge)?, "edge")?,
+            },
+            IntentKind::Account(wire) => Intent::Account {
+                account: Account::from_wire(required(wire.account, "account")?, uid(wire.uid)?)?,
+                before: version(wire.before)?,
+                op: Uuid::from_bytes(exactly(&required(wire.op, "operation id")?)?),
+            },
+            IntentKind::Removal(wire) => Intent::Removal {
+                owner: uid(wire.owner)?,
+                id: activity_id(wire.id)?,
+                received: millis(wire.received)?,
+                version: version(wire.version)?,
+            },
+            IntentKind::Reactivate(wire) => Intent::Reactivate {
+                uid: uid(wire.uid)?,
+                version: version(wire.version)?,
+                since: position(wire.since)?,
+                at: millis(wire.at)?,
+            },
+        })
+    }
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct MessageWire {
+    #[prost(sint64, optional, tag = "1")]
+    minute: Option<i64>,
+    #[prost(string, optional, tag = "2")]
+    id: Option<String>,
+    #[prost(uint32, tag = "3")]
+    attempts: u32,
+    #[prost(sint64, tag = "4")]
+    not_before: i64,
+    #[prost(message, optional, tag = "5")]
+    work: Option<WorkWire>,
+    #[prost(message, optional, tag = "6")]
+    intent: Option<IntentWire>,
+}
+
+impl Encoded for Message {
+    type Wire = MessageWire;
+    type Beside = ();
+
+    fn to_wire(&self) -> MessageWire {
+        MessageWire {
+            minute: self.key.as_ref().map(|key| key.minute),
+            id: self.key.as_ref().map(|key| key.id.clone()),
+            attempts: self.attempts,
+            not_before: self.not_before.0,
+            work: Some(self.work.to_wire()),
+            intent: self.intent.as_ref().map(Encoded::to_wire),
+        }
+    }
+
+    fn from_wire(wire: MessageWire, (): ()) -> Result<Message> {
+        let key = match wire.minute {
+            Some(minute) => Some(IntentKey { minute, id: required(wire.id, "identifier of an intent")? }),
+            None => None,
+        };
+        Ok(Message {
+            key,
+            intent: part(wire.intent)?,
+            work: required(part(wire.work)?, "work")?,
+            attempts: wire.attempts,
+            not_before: Millis(wire.not_before),
+        })
+    }
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct NoticeWire {
+    #[prost(uint64, optional, tag = "1")]
+    arrived: Option<u64>,
+    #[prost(int64, repeated, tag = "2")]
+    uids: Vec<i64>,
+    #[prost(bytes = "vec", optional, tag = "3")]
+    failed: Option<Vec<u8>>,
+}
+
+/// `None` is a notice of a kind that a later version added.
+impl Encoded for Option<Notice> {
+    type Wire = NoticeWire;
+    type Beside = ();
+
+    fn to_wire(&self) -> NoticeWire {
+        match self {
+            None => NoticeWire::default(),
+            Some(Notice::Arrived(at, uids)) => {
+                NoticeWire { arrived: Some(at.0), uids: numbers(uids), failed: None }
+            }
+            Some(Notice::Failed(key)) => NoticeWire { failed: Some(key.clone()), ..NoticeWire::default() },
+        }
+    }
+
+    fn from_wire(wire: NoticeWire, (): ()) -> Result<Option<Notice>> {
+        Ok(match (wire.arrived, wire.failed) {
+            (Some(at), _) => Some(Notice::Arrived(Position(at), uids(wire.uids))),
+            (None, Some(key)) => Some(Notice::Failed(key)),
+            (None, None) => None,
+        })
+    }
+}

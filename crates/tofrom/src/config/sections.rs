@@ -1,0 +1,119 @@
+//! Sections of the settings: limits of clients, fan-out, the feed importer.
+
+use super::{ConfigError, RawConfig, RawLimits, age_or};
+use domain::fanout::Rules;
+use domain::sources::SourceSettings;
+use fetcher::Network;
+use listen::{Trusted, parse_network};
+use std::time::Duration;
+
+/// The expected form of an item in a list of networks.
+const NETWORK_EXPECTED: &str = "an address or a network, like 10.0.0.5 or 10.0.0.0/8";
+
+/// Limits for each client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientLimits {
+    /// Maximum number of open connections per client address.
+    pub connections_per_address: u32,
+    /// Networks without that limit.
+    pub exempt_networks: Trusted,
+}
+
+impl Default for ClientLimits {
+    fn default() -> ClientLimits {
+        ClientLimits { connections_per_address: 256, exempt_networks: Trusted::default() }
+    }
+}
+
+impl RawConfig {
+    /// The limits for each client, checked.
+    pub fn client_limits(&self) -> Result<ClientLimits, ConfigError> {
+        let RawLimits { connections_per_address, exempt_networks } = &self.limits;
+        let defaults = ClientLimits::default();
+        if *connections_per_address == Some(0) {
+            let expected = "a number above 0, like 256: 0 would refuse every connection";
+            return Err(ConfigError::invalid("limits.connections_per_address", "0", expected));
+        }
+        Ok(ClientLimits {
+            connections_per_address: connections_per_address.unwrap_or(defaults.connections_per_address),
+            exempt_networks: networks(
+                "limits.exempt_networks",
+                exempt_networks.as_deref().unwrap_or_default(),
+            )?,
+        })
+    }
+}
+
+/// Parses the networks that a setting lists.
+pub(super) fn networks(name: &'static str, texts: &[String]) -> Result<Trusted, ConfigError> {
+    let network =
+        |text: &String| parse_network(text).map_err(|_| ConfigError::invalid(name, text, NETWORK_EXPECTED));
+    texts.iter().map(network).collect::<Result<Vec<_>, _>>().map(Trusted::new)
+}
+
+/// Default of `fanout.pull_above`.
+const DEFAULT_PULL_ABOVE: usize = 10_000;
+/// Default of `fanout.idle_after`.
+const DEFAULT_IDLE_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// `fanout.…`, checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fanout {
+    /// Activities of accounts with more followers than this are pulled. `usize::MAX`: never.
+    pub pull_above: usize,
+    /// Time without a read after which an account becomes dormant. `None`: never.
+    pub idle_after: Option<Duration>,
+}
+
+impl Fanout {
+    /// The rules for fan-out workers.
+    pub fn rules(&self) -> Rules {
+        Rules { pull_above: Some(self.pull_above), ..Rules::default() }
+    }
+}
+
+impl Default for Fanout {
+    fn default() -> Fanout {
+        Fanout { pull_above: DEFAULT_PULL_ABOVE, idle_after: Some(DEFAULT_IDLE_AFTER) }
+    }
+}
+
+impl RawConfig {
+    /// The settings of fan-out, checked.
+    pub fn fanout(&self) -> Result<Fanout, ConfigError> {
+        let defaults = Fanout::default();
+        let pull_above = match self.fanout.pull_above.as_deref() {
+            None => defaults.pull_above,
+            Some("off") => usize::MAX,
+            Some(text) => text.parse().map_err(|_| {
+                ConfigError::invalid("fanout.pull_above", text, "a number of followers like 10000, or off")
+            })?,
+        };
+        let idle_after = match self.fanout.idle_after.as_deref() {
+            None => defaults.idle_after,
+            text => age_or("off", "fanout.idle_after", text)?,
+        };
+        Ok(Fanout { pull_above, idle_after })
+    }
+}
+
+impl RawConfig {
+    /// The settings of the feed importer, checked. Without a public address, requests do not name the server, and hubs
+    /// cannot notify it.
+    pub fn sources(&self) -> Result<SourceSettings, ConfigError> {
+        let base_url = self.base_url.as_ref().map(|_| self.public_address()).transpose()?;
+        let network = |text: &String| {
+            let invalid = || ConfigError::invalid("sources.networks", text, NETWORK_EXPECTED);
+            text.parse::<Network>().map_err(|_| invalid())
+        };
+        let port = |text: &String| {
+            let invalid = || ConfigError::invalid("sources.ports", text, "a port number, like 8080");
+            text.parse().map_err(|_| invalid())
+        };
+        Ok(SourceSettings {
+            base_url: base_url.map(|base| base.as_str().to_owned()),
+            networks: self.sources.networks.iter().flatten().map(network).collect::<Result<_, _>>()?,
+            ports: self.sources.ports.iter().flatten().map(port).collect::<Result<_, _>>()?,
+        })
+    }
+}

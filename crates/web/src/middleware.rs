@@ -1,0 +1,222 @@
+//! Middleware of every request and response: limits, request id, common headers, problem documents, cross-origin
+//! requests, request log.
+
+use crate::negotiate::Accept;
+use crate::pages::problem_page;
+use crate::problem::Problem;
+use crate::respond::Caching;
+use crate::service::{Entrance, Service};
+use crate::site::Site;
+use crate::telemetry;
+use auth::Principal;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, HOST,
+    ORIGIN, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
+use listen::Peer;
+use std::net::{IpAddr, Ipv4Addr};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const MAX_URI: usize = 8 << 10;
+const MAX_HEADERS: usize = 32 << 10;
+
+/// The time limit of a request, not counting the time spent waiting for its body.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How many characters of a path the log shows.
+const MAX_LOGGED_PATH: usize = 200;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The state of [`handle_request`]. The router knows the routes, which label metrics and the log.
+#[derive(Clone)]
+pub(crate) struct Outermost {
+    pub(crate) service: Service,
+    /// The path of the matched route as a static string.
+    pub(crate) route_of: fn(&str) -> &'static str,
+}
+
+pub(crate) async fn handle_request(
+    State(Outermost { service, route_of }): State<Outermost>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let accept = Accept::of(request.headers());
+    let method = request.method().clone();
+    let cors = Cors(&service.entrance.cors_origins);
+    let origin = cors.origin_of(request.headers());
+    let route = request.extensions().get::<MatchedPath>().map_or("-", |path| route_of(path.as_str()));
+    // Tickets and subscriptions are secrets: the log shows the route instead of the path.
+    let secret = ["{ticket}", "{subscription}"].iter().any(|part| route.contains(part));
+    let shown = if secret { route } else { request.uri().path() };
+    let path: String = shown.chars().take(MAX_LOGGED_PATH).collect();
+    let id = request_id();
+
+    let mut response = run_limited(&service.entrance, request, next).await;
+    let vary = response.headers_mut().remove(VARY);
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        let principal = response.extensions_mut().remove::<Arc<Principal>>();
+        response = problem.respond(&service.site, accept.prefers_xml());
+        principal.map(|principal| response.extensions_mut().insert(principal));
+    }
+    let withheld = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND);
+    let headers = response.headers_mut();
+    if withheld {
+        // The response changes with a credential or when the resource is created.
+        headers.extend([Caching::Never.header()]);
+    }
+    headers.insert(REQUEST_ID, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    headers.insert(VARY, vary.unwrap_or(HeaderValue::from_static("Accept, Accept-Encoding")));
+    cors.expose(origin, headers);
+
+    let elapsed = started.elapsed();
+    service.entrance.history.answered(response.status());
+    telemetry::request(route, &method, response.status(), elapsed);
+    let account =
+        response.extensions().get::<Arc<Principal>>().map_or("-", |caller| caller.account.name.as_str());
+    // Only the path is logged: a query may hold secrets.
+    tracing::info!(
+        id, %method, path, status = response.status().as_u16(), account, micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX), "request"
+    );
+    response
+}
+
+async fn run_limited(entrance: &Entrance, request: Request, next: Next) -> Response {
+    let header_bytes: usize =
+        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if request.uri().path_and_query().map_or(0, |both| both.as_str().len()) > MAX_URI {
+        return Problem::uri_too_long().into_response();
+    }
+    if header_bytes > MAX_HEADERS {
+        return Problem::headers_too_large().into_response();
+    }
+    if !has_one_host(&request) {
+        return Problem::host().into_response();
+    }
+    if let Some(answer) = Cors(&entrance.cors_origins).preflight(request.method(), request.headers()) {
+        return answer;
+    }
+    let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
+    let Some(intake) = entrance.capacity.admit(peer) else {
+        return Problem::busy().into_response();
+    };
+    let mut request = request.map(|body| intake.meter(body));
+    request.extensions_mut().insert(Arc::clone(&intake));
+    // A panic fails only its own request.
+    let handled = intake.within(REQUEST_TIMEOUT, AssertUnwindSafe(next.run(request)).catch_unwind()).await;
+    // The handler sees only that the body ended early. The intake knows why.
+    match (intake.refusal(), handled) {
+        (Some(problem), _) => problem.into_response(),
+        (None, Some(Ok(response))) => response,
+        (None, Some(Err(_))) => {
+            tracing::error!("request handler panicked");
+            Problem::internal().into_response()
+        }
+        (None, None) => Problem::timed_out().into_response(),
+    }
+}
+
+/// Whether the request has exactly one host (RFC 9112, 3.2). HTTP/1.0 may omit it; HTTP/2 uses `:authority`.
+fn has_one_host(request: &Request) -> bool {
+    match (request.version(), request.headers().get_all(HOST).iter().count()) {
+        (Version::HTTP_11, hosts) => hosts == 1,
+        (_, hosts) => hosts <= 1,
+    }
+}
+
+/// Removes `Allow` from every response except a 405. The router adds the header outside of all route layers, to every
+/// response of a method fallback, even to a 401.
+pub(crate) async fn strip_allow_unless_405(mut response: Response) -> Response {
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED {
+        response.headers_mut().remove(ALLOW);
+    }
+    response
+}
+
+pub(crate) async fn not_found() -> Problem {
+    Problem::not_found()
+}
+
+/// The fallback outside of the API. Browsers get an HTML page.
+pub(crate) async fn not_found_page(State(site): State<Site>, headers: HeaderMap) -> Response {
+    problem_for(&site, &headers, Problem::not_found())
+}
+
+/// Renders problems as pages for browsers, at addresses that are open to browsers and API clients.
+pub(crate) async fn problems_for_browsers(
+    State(site): State<Site>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers().clone();
+    let mut response = next.run(request).await;
+    match response.extensions_mut().remove::<Problem>() {
+        Some(problem) => problem_for(&site, &headers, problem),
+        None => response,
+    }
+}
+
+fn problem_for(site: &Site, headers: &HeaderMap, problem: Problem) -> Response {
+    if Accept::of(headers).prefers_html() { problem_page(&problem, site) } else { problem.into_response() }
+}
+
+fn request_id() -> String {
+    let mut bytes = [0; 12];
+    // Without randomness ids would repeat, which is harmless.
+    let _ = aws_lc_rs::rand::fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Cross-origin requests: the origins whose scripts may read (`cors_origins`, none by default). Scripts send their own
+/// credentials, never a cookie.
+struct Cors<'a>(&'a [String]);
+
+impl Cors<'_> {
+    /// The request's origin, if it is allowed.
+    fn origin_of(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let origin = headers.get(ORIGIN)?;
+        self.0.iter().any(|known| origin == known.as_str()).then(|| origin.clone())
+    }
+
+    /// The response to a preflight request. It needs no credential and reveals nothing.
+    fn preflight(&self, method: &Method, headers: &HeaderMap) -> Option<Response> {
+        let preflight = method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        (preflight && self.origin_of(headers).is_some()).then(|| {
+            let allowed = [
+                (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, DELETE"),
+                (
+                    ACCESS_CONTROL_ALLOW_HEADERS,
+                    "Accept, Authorization, Content-Type, If-None-Match, Last-Event-ID, ServiceConsumerKey, ServicePSK",
+                ),
+                (ACCESS_CONTROL_MAX_AGE, "7200"),
+            ];
+            (StatusCode::NO_CONTENT, allowed).into_response()
+        })
+    }
+
+    /// Lets scripts of that origin read the response.
+    fn expose(&self, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
+        if self.0.is_empty() {
+            return;
+        }
+        headers.append(VARY, HeaderValue::from_static("Origin"));
+        if let Some(origin) = origin {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            headers.insert(
+                ACCESS_CONTROL_EXPOSE_HEADERS,
+                HeaderValue::from_static("Link, ETag, Retry-After, X-Request-Id"),
+            );
+        }
+    }
+}

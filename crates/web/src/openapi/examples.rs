@@ -1,0 +1,186 @@
+//! Examples of request and response bodies. The accounts and activities are those of the demo.
+
+use crate::site::Site;
+use serde_json::{Value, json};
+
+/// The example bodies of an operation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Examples {
+    /// The body of the request, if it has one.
+    pub request: Option<Value>,
+    /// The body of the response, if it has one.
+    pub response: Option<Value>,
+}
+
+impl Examples {
+    /// The examples of this operation. The members of an example are those of its schema: a batch is one line, a form
+    /// an object.
+    pub fn of(operation: &str, site: &Site) -> Examples {
+        Examples { request: request(operation), response: response(operation, site) }
+    }
+}
+
+/// The identifier of the activity in the examples.
+pub(super) const ACTIVITY: &str = "01a1dc1e-de01-7f0f-88b3-717cbb004bb1";
+
+fn request(operation: &str) -> Option<Value> {
+    let bookmark = json!({
+        "Category": "BookmarkShared",
+        "Title": "Alice shared a bookmark: Activity Streams",
+        "Bookmark": { "Title": "Activity Streams", "Url": "https://activitystrea.ms/" },
+    });
+    Some(match operation {
+        "putActivity" => bookmark,
+        "postActivities" => json!({
+            "SourceId": "1",
+            "SourceService": { "Name": "Flickr" },
+            "Category": "PhotoPosted",
+            "Title": "Alice posted a photo: Fog on the Öresund bridge",
+            "Photo": { "Title": "Fog on the Öresund bridge" },
+        }),
+        "putUser" => json!({ "GivenName": "Alice", "FamilyName": "Adair", "Public": true }),
+        "previewSource" | "putSource" => json!({ "Address": "https://example.org/blog" }),
+        "requestToken" => json!({ "oauth_callback": "oob", "scope": "read" }),
+        "accessToken" => {
+            json!({ "oauth_token": "tft_9Xk2mQ7vBn4sLr8w", "oauth_verifier": "83640172" })
+        }
+        _ => return None,
+    })
+}
+
+fn response(operation: &str, site: &Site) -> Option<Value> {
+    let page = |activities: &[Value]| json!({ "Activities": { "Activity": activities } });
+    let users = |users: &[Value]| json!({ "Users": { "User": users } });
+    Some(match operation {
+        "readToFrom" => page(&[by_bob(site), by_alice(site)]),
+        "readTo" => page(&[by_bob(site)]),
+        "readFrom" => page(&[by_alice(site)]),
+        "readActivity" | "readActivityByUrl" => by_alice(site),
+        "postActivities" => json!({ "status": 201, "ActivityUrl": activity_url(site, ACTIVITY) }),
+        "readUser" => {
+            let mut account = user(site, "alice", "Alice", "Adair");
+            if let Value::Object(fields) = &mut account {
+                fields.insert("Public".to_owned(), json!("false"));
+            }
+            json!({ "User": account })
+        }
+        "readFollowing" => users(&[user(site, "bob", "Bob", "Bergström"), user(site, "erin", "Erin", "Ek")]),
+        "readFollowers" => users(&[user(site, "alice", "Alice", "Adair")]),
+        "readSources" => json!({ "Sources": { "Source": [source()] } }),
+        "readSource" => json!({ "Source": source() }),
+        "previewSource" => json!({ "Preview": { "Activity": [{
+            "Title": "Alice posted an article: Fog",
+            "Category": "ArticlePosted",
+            "Service": "example.org",
+            "Url": "https://example.org/blog/fog",
+            "PublishedDate": "2026-11-17T06:00:00.000+00:00",
+            "SourceId": "https://example.org/blog/fog",
+            "Address": "https://example.org/blog/feed.atom",
+        }] } }),
+        "whoAmI" => {
+            json!({ "WhoAmI": { "Account": "alice", "Method": "psk", "Scopes": "read write" } })
+        }
+        "requestToken" | "requestTokenWithGet" => json!({
+            "oauth_token": "tft_9Xk2mQ7vBn4sLr8w",
+            "oauth_token_secret": "c2Vrcml0LW9mLXRoZS10b2tlbg",
+            "oauth_callback_confirmed": "true",
+        }),
+        "accessToken" | "accessTokenWithGet" => json!({
+            "oauth_token": "tfa_4Hd6pZ1yTc3eWq5u",
+            "oauth_token_secret": "c2Vrcml0LW9mLWFjY2Vzcw",
+        }),
+        "readDocument" => json!({
+            "openapi": "3.1.0",
+            "info": { "title": "tofrom", "version": "200909" },
+            "paths": {},
+        }),
+        "readProblem" => json!("<!doctype html><title>Invalid parameter</title>"),
+        _ => return None,
+    })
+}
+
+/// A problem: what the collections respond to `count=many`.
+pub(super) fn problem(site: &Site) -> Value {
+    json!({
+        "type": site.problem_url("parameter"),
+        "title": "Invalid parameter",
+        "status": 400,
+        "detail": "count: expected a whole number from 0 to 2147483647",
+        "parameter": "count",
+    })
+}
+
+fn activity_url(site: &Site, identifier: &str) -> String {
+    format!("{}/activity/{identifier}", site.base())
+}
+
+fn user(site: &Site, name: &str, given: &str, family: &str) -> Value {
+    json!({
+        "UserIdentifier": name,
+        "ProfileUrl": format!("{}/user/{name}", site.base()),
+        "GivenName": given,
+        "FamilyName": family,
+    })
+}
+
+fn by_alice(site: &Site) -> Value {
+    json!({
+        "ActivityUrl": activity_url(site, ACTIVITY),
+        "ActivityIdentifier": ACTIVITY,
+        "ReceivedDate": "2026-11-13T13:29:37.644+00:00",
+        "Category": "BookmarkShared",
+        "Title": "Alice shared a bookmark: Activity Streams",
+        "SourceUser": user(site, "alice", "Alice", "Adair"),
+        "SourceService": {
+            "Name": "Delicious",
+            "IconURL": "https://delicious.com/favicon.ico",
+            "WebsiteURL": "https://delicious.com/",
+        },
+        "CommentsAvailable": "false",
+        "Bookmark": {
+            "Title": "Activity Streams",
+            "Description": "Who did what with which thing.",
+            "Url": "https://activitystrea.ms/",
+        },
+    })
+}
+
+fn by_bob(site: &Site) -> Value {
+    let identifier = "01a1ea48-a716-783e-90b8-9414833cdd1a";
+    json!({
+        "ActivityUrl": activity_url(site, identifier),
+        "ActivityIdentifier": identifier,
+        "ReceivedDate": "2026-11-17T16:13:12.342+00:00",
+        "Category": "VideoPosted",
+        "Title": "Bob posted a video: How a mechanical watch works",
+        "SourceUser": user(site, "bob", "Bob", "Bergström"),
+        "SourceService": {
+            "Name": "Vimeo",
+            "IconURL": "https://vimeo.com/favicon.ico",
+            "WebsiteURL": "https://vimeo.com/",
+        },
+        "CommentsAvailable": "false",
+        "Video": {
+            "Title": "How a mechanical watch works",
+            "Description": "Eleven minutes of very small wheels.",
+            "Thumbnail": { "Url": "https://pictures.example.net/6701628_s.jpg", "Height": "90", "Width": "120" },
+            "Url": "https://vimeo.com/6701628",
+        },
+    })
+}
+
+fn source() -> Value {
+    json!({
+        "Name": "blog",
+        "Address": "https://example.org/blog/feed.atom",
+        "Service": "example.org",
+        "Title": "Alice's blog",
+        "Page": "https://example.org/blog",
+        "Verified": "true",
+        "Paused": "false",
+        "Well": "true",
+        "Health": "Checked 5 minutes ago, nothing new; next in 25 minutes.",
+        "CheckedDate": "2026-11-17T16:00:00.000+00:00",
+        "NextDate": "2026-11-17T16:30:00.000+00:00",
+    })
+}

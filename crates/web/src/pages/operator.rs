@@ -1,0 +1,349 @@
+//! `/operator`: health with dead letters and plots of the last hours, accounts and applications. Accounts that are not
+//! operators get 404.
+
+use crate::accounts::Accounts;
+use crate::pages::form::field;
+use crate::pages::{Person, form, get_and_post, get_only, go, post_only};
+use crate::problem::Problem;
+use crate::service::{Entrance, Service, page_part};
+use crate::site::Site;
+use crate::views::frame::{Frame, Section};
+use crate::views::operator::{
+    AccountsPage, ApplicationRow, ApplicationsPage, LetterView, OverviewPage, Plot, TicketLink,
+};
+use crate::views::{Policy, html};
+use auth::session::SignedIn;
+use auth::{Auth, remove_ended};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+use domain::fanout::described;
+use domain::health::Health;
+use domain::live::Hub;
+use http::request::Parts;
+use http::{StatusCode, Uri};
+use model::{Account, AccountName, Clock, Uid, Version, person_name};
+use std::sync::Arc;
+use store::{NewAccount, Store};
+
+page_part! {
+    /// The parts for pages of operators.
+    OperatorPages {
+        site: Site,
+        store: Arc<dyn Store>,
+        clock: Clock,
+        hub: Arc<Hub>,
+        accounts: Accounts,
+        auth: Arc<Auth>,
+        entrance: Arc<Entrance>,
+    }
+}
+
+pub(crate) fn overview_methods() -> MethodRouter<Service> {
+    get_only(get(show_overview))
+}
+
+pub(crate) fn replay_methods() -> MethodRouter<Service> {
+    post_only(post(replay))
+}
+
+pub(crate) fn accounts_methods() -> MethodRouter<Service> {
+    get_and_post(get(show_accounts).post(create))
+}
+
+pub(crate) fn invite_methods() -> MethodRouter<Service> {
+    post_only(post(invite))
+}
+
+pub(crate) fn reset_methods() -> MethodRouter<Service> {
+    post_only(post(reset))
+}
+
+pub(crate) fn disable_methods() -> MethodRouter<Service> {
+    post_only(post(disable))
+}
+
+pub(crate) fn enable_methods() -> MethodRouter<Service> {
+    post_only(post(enable))
+}
+
+pub(crate) fn applications_methods() -> MethodRouter<Service> {
+    get_only(get(show_applications))
+}
+
+pub(crate) fn remove_application_methods() -> MethodRouter<Service> {
+    post_only(post(remove_application))
+}
+
+/// Extracts the signed-in operator.
+struct Operator(SignedIn);
+
+impl FromRequestParts<Service> for Operator {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Operator, Response> {
+        let Person(person) = Person::from_request_parts(parts, service).await?;
+        if person.account.operator { Ok(Operator(person)) } else { Err(Problem::not_found().into_response()) }
+    }
+}
+
+/// A verified form from an operator.
+struct OperatorForm(form::VerifiedForm);
+
+impl FromRequest<Service> for OperatorForm {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, service: &Service) -> Result<OperatorForm, Response> {
+        let form = form::VerifiedForm::from_request(request, service).await?;
+        if form.person.account.operator {
+            Ok(OperatorForm(form))
+        } else {
+            Err(Problem::not_found().into_response())
+        }
+    }
+}
+
+fn operator_frame<'a>(site: &'a Site, person: &'a SignedIn, uri: &Uri) -> Frame<'a> {
+    Frame::new(site, person, Section::Operator, uri)
+}
+
+/// Maximum dead letters in the list.
+const MAX_LISTED: usize = 50;
+
+async fn show_overview(
+    State(pages): State<OperatorPages>,
+    Operator(person): Operator,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let health = Health::of(pages.store.as_ref(), &pages.clock).await;
+    // The page is shown even if the store fails: the health section reports the error.
+    let letters = pages.store.dead_letters(None, MAX_LISTED).await.unwrap_or_default();
+    let now = pages.clock.now();
+    let page = OverviewPage {
+        site: &pages.site,
+        frame: operator_frame(&pages.site, &person, &uri),
+        complaint: health.unready_reason(),
+        health: &health,
+        letters: letters.iter().map(|letter| LetterView::of(letter, described(&letter.work), now)).collect(),
+        plots: Plot::all(&pages.entrance.history.samples()),
+    };
+    Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))
+}
+
+async fn replay(
+    State(pages): State<OperatorPages>,
+    Path(number): Path<u64>,
+    _: OperatorForm,
+) -> Result<Response, Problem> {
+    if !pages.store.replay(number).await? {
+        return Err(Problem::not_found());
+    }
+    pages.hub.wrote();
+    Ok(go(&pages.site, "/operator?done=replayed"))
+}
+
+/// Accounts per page.
+const PAGE: usize = 50;
+
+async fn show_accounts(
+    State(pages): State<OperatorPages>,
+    Operator(person): Operator,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    pages.accounts_page(&person, &uri, StatusCode::OK, FormResult::default()).await
+}
+
+/// Creates an account without a password, and a link to set one.
+async fn create(
+    State(pages): State<OperatorPages>,
+    uri: Uri,
+    OperatorForm(form): OperatorForm,
+) -> Result<Response, Problem> {
+    let reject = |status, complaint| (status, FormResult { complaint: Some(complaint), link: None });
+    let wrong = StatusCode::UNPROCESSABLE_ENTITY;
+    let text = |name: &str| form.fields.get(name).unwrap_or_default();
+    let named = AccountName::parse(text("name").trim());
+    let (given, family) = (person_name(&text("given")), person_name(&text("family")));
+    let (status, result) = match (named, given, family) {
+        (Err(why), _, _) => reject(wrong, why.to_string()),
+        (_, Err(why), _) | (_, _, Err(why)) => reject(wrong, why.to_string()),
+        (Ok(name), Ok(given_name), Ok(family_name)) => {
+            let now = pages.clock.now();
+            let new = NewAccount {
+                name: name.clone(),
+                version: Version::next(now, None),
+                given_name,
+                family_name,
+                public: form.fields.get("public").is_some(),
+                operator: form.fields.get("operator").is_some(),
+                password: None,
+                created: now,
+            };
+            match pages.store.create_account(new).await? {
+                None => {
+                    reject(StatusCode::CONFLICT, format!("The username {name} is taken or was used before."))
+                }
+                Some(account) => (
+                    StatusCode::CREATED,
+                    FormResult {
+                        complaint: None,
+                        link: Some(pages.reset_link(&form.person, &account).await?),
+                    },
+                ),
+            }
+        }
+    };
+    pages.accounts_page(&form.person, &uri, status, result).await
+}
+
+async fn invite(
+    State(pages): State<OperatorPages>,
+    uri: Uri,
+    OperatorForm(form): OperatorForm,
+) -> Result<Response, Problem> {
+    let (text, _) = pages.auth.tickets.invite(Some(form.person.account.uid)).await?;
+    let link = TicketLink {
+        about: "Invitation link. It works once, within 7 days.".to_owned(),
+        address: format!("{}/join/{}", pages.site.base(), *text),
+    };
+    pages
+        .accounts_page(
+            &form.person,
+            &uri,
+            StatusCode::CREATED,
+            FormResult { link: Some(link), complaint: None },
+        )
+        .await
+}
+
+async fn reset(
+    State(pages): State<OperatorPages>,
+    Path(name): Path<String>,
+    uri: Uri,
+    OperatorForm(form): OperatorForm,
+) -> Result<Response, Problem> {
+    let account = pages.accounts.named(&name).await?;
+    let link = pages.reset_link(&form.person, &account).await?;
+    pages
+        .accounts_page(
+            &form.person,
+            &uri,
+            StatusCode::CREATED,
+            FormResult { link: Some(link), complaint: None },
+        )
+        .await
+}
+
+async fn disable(
+    State(pages): State<OperatorPages>,
+    Path(name): Path<String>,
+    OperatorForm(form): OperatorForm,
+) -> Result<Response, Problem> {
+    let account = pages.accounts.named(&name).await?;
+    // Operators cannot lock themselves out.
+    if account.uid == form.person.account.uid {
+        return Err(Problem::not_found());
+    }
+    pages.set_disabled(&account, true).await
+}
+
+async fn enable(
+    State(pages): State<OperatorPages>,
+    Path(name): Path<String>,
+    _: OperatorForm,
+) -> Result<Response, Problem> {
+    let account = pages.accounts.named(&name).await?;
+    pages.set_disabled(&account, false).await
+}
+
+/// The result of a form, shown above the list.
+#[derive(Default)]
+struct FormResult {
+    link: Option<TicketLink>,
+    complaint: Option<String>,
+}
+
+impl OperatorPages {
+    async fn set_disabled(&self, account: &Account, disabled: bool) -> Result<Response, Problem> {
+        let changed = self.accounts.cache.change(&self.clock, account.uid, |account| {
+            account.set_disabled(disabled);
+        });
+        let changed = changed.await?.ok_or_else(Problem::not_found)?;
+        remove_ended(self.store.as_ref(), &self.clock, &changed).await;
+        Ok(go(&self.site, &format!("/operator/accounts?name={}&done=account", account.name)))
+    }
+
+    async fn reset_link(&self, operator: &SignedIn, account: &Account) -> Result<TicketLink, Problem> {
+        let (text, _) = self.auth.tickets.reset_link(account.uid, Some(operator.account.uid)).await?;
+        Ok(TicketLink {
+            about: format!(
+                "TicketLink for {} to set a password. It works once, within 24 hours.",
+                account.name
+            ),
+            address: format!("{}/reset/{}", self.site.base(), *text),
+        })
+    }
+
+    async fn accounts_page(
+        &self,
+        person: &SignedIn,
+        uri: &Uri,
+        status: StatusCode,
+        result: FormResult,
+    ) -> Result<Response, Problem> {
+        let parameter = |name: &str| field(uri.query().unwrap_or_default().as_bytes(), name);
+        let search = parameter("name").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        let accounts = match &search {
+            Some(name) => self.accounts.named(name).await.into_iter().collect(),
+            None => {
+                let after = parameter("after").and_then(|text| text.parse().ok()).map(Uid);
+                self.store.list_accounts(after, PAGE).await?
+            }
+        };
+        let more = accounts.last().filter(|_| accounts.len() == PAGE).map(|account: &Account| account.uid.0);
+        let page = AccountsPage {
+            site: &self.site,
+            frame: operator_frame(&self.site, person, uri),
+            me: person.account.uid,
+            search: search.as_deref().unwrap_or_default(),
+            link: result.link.as_ref(),
+            complaint: result.complaint.as_deref(),
+            accounts,
+            more,
+        };
+        Ok(html(status, &page, Policy::SAME_ORIGIN))
+    }
+}
+
+async fn show_applications(
+    State(pages): State<OperatorPages>,
+    Operator(person): Operator,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let all = pages.store.applications().await?;
+    let live: Vec<_> = all.iter().filter(|application| application.removed.is_none()).collect();
+    let owners =
+        pages.accounts.cache.get_many(live.iter().filter_map(|application| application.owner)).await?;
+    let now = pages.clock.now();
+    let row = |application: &&model::Application| {
+        let owner = application.owner.and_then(|uid| owners.get(&uid)).map(|owner| owner.name.to_string());
+        ApplicationRow::of(application, owner, now)
+    };
+    let page = ApplicationsPage {
+        site: &pages.site,
+        frame: operator_frame(&pages.site, &person, &uri),
+        applications: live.iter().map(row).collect(),
+    };
+    Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))
+}
+
+async fn remove_application(
+    State(pages): State<OperatorPages>,
+    Path(key): Path<String>,
+    _: OperatorForm,
+) -> Result<Response, Problem> {
+    if !pages.store.remove_application(&key, pages.clock.now()).await? {
+        return Err(Problem::not_found());
+    }
+    Ok(go(&pages.site, "/operator/applications?done=application"))
+}

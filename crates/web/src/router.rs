@@ -1,0 +1,162 @@
+//! All routes.
+
+use crate::access::Access;
+use crate::middleware::{self, Outermost, handle_request};
+use crate::pages::{operator, settings};
+use crate::service::Service;
+use crate::users::{edges, sources};
+use crate::{activity, authenticated, collection, docs, files, oauth, pages, users, writing};
+use axum::Router;
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::routing::MethodRouter;
+use std::sync::Arc;
+
+/// A route.
+pub struct Route {
+    /// The path below the base address.
+    pub path: &'static str,
+    /// The credential that it requires.
+    pub access: Access,
+    handler: Handler,
+}
+
+type Handler = fn() -> MethodRouter<Service>;
+
+const fn api(path: &'static str, handler: Handler) -> Route {
+    Route { path, access: Access::Credential, handler }
+}
+
+const fn application(path: &'static str, handler: Handler) -> Route {
+    Route { path, access: Access::Application, handler }
+}
+
+const fn page(path: &'static str, handler: Handler) -> Route {
+    Route { path, access: Access::Page, handler }
+}
+
+const fn page_or_api(path: &'static str, handler: Handler) -> Route {
+    Route { path, access: Access::PageOrCredential, handler }
+}
+
+const fn open(path: &'static str, handler: Handler) -> Route {
+    Route { path, access: Access::Open, handler }
+}
+
+/// All routes of the server.
+pub const ROUTES: &[Route] = &[
+    // API.
+    api("/200909/activity/{user}/{collection}", collection::methods),
+    api("/200909/activity/{user}/from/{service}/{source}", writing::item_methods),
+    api("/200909/activity/{user}/to/{activity}", writing::removal_methods),
+    api("/200909/user/{user}", users::account_methods),
+    api("/200909/user/{user}/following", edges::following_methods),
+    api("/200909/user/{user}/followers", edges::follower_methods),
+    api("/200909/user/{user}/following/{other}", edges::edge_methods),
+    api("/200909/user/{user}/sources", sources::all_methods),
+    api("/200909/user/{user}/sources/{name}", sources::one_methods),
+    api("/200909/whoami", users::whoami_methods),
+    api("/200909/whoami/token", users::token_methods),
+    // OAuth: applications request access, and users approve.
+    application("/oauth/request_token", oauth::request_token_methods),
+    page("/oauth/authorize", oauth::authorize_methods),
+    application("/oauth/access_token", oauth::access_token_methods),
+    // API and pages.
+    page_or_api("/activity/{activity}", activity::methods),
+    // Pages.
+    page("/", pages::home_methods),
+    page("/sign-in", pages::sign_in_methods),
+    page("/sign-out", pages::sign_out_methods),
+    page("/feed", pages::feed_methods),
+    page("/feed/live", pages::live_methods),
+    page("/feed/raw", pages::raw_methods),
+    page("/activity/{activity}/remove", activity::remove_methods),
+    page("/activity/{activity}/delete", activity::delete_methods),
+    page("/user/{name}", pages::person_methods),
+    page("/user/{name}/follow", pages::follow_methods),
+    page("/user/{name}/unfollow", pages::unfollow_methods),
+    page("/join", pages::join_methods),
+    page("/join/{ticket}", pages::invited_methods),
+    page("/reset/{ticket}", pages::reset_methods),
+    page("/settings", settings::profile_methods),
+    page("/settings/profile", settings::change_profile_methods),
+    page("/settings/picture", settings::picture_methods),
+    page("/settings/keys", settings::keys_methods),
+    page("/settings/keys/{id}/revoke", settings::revoke_key_methods),
+    page("/settings/applications", settings::applications_methods),
+    page("/settings/applications/{key}/secret", settings::renew_secret_methods),
+    page("/settings/applications/{key}/remove", settings::remove_application_methods),
+    page("/settings/grants/{token}/end", settings::end_grant_methods),
+    page("/settings/people", settings::people_methods),
+    page("/settings/sources", settings::sources_methods),
+    page("/settings/sources/preview", settings::preview_source_methods),
+    page("/settings/sources/opml", settings::opml_methods),
+    page("/settings/sources/{name}/check", settings::check_source_methods),
+    page("/settings/sources/{name}/pause", settings::pause_source_methods),
+    page("/settings/sources/{name}/resume", settings::resume_source_methods),
+    page("/settings/sources/{name}/remove", settings::remove_source_methods),
+    page("/settings/security", settings::security_methods),
+    page("/settings/password", settings::change_password_methods),
+    page("/settings/sessions/{id}/end", settings::end_session_methods),
+    page("/settings/data", settings::data_methods),
+    page("/settings/export", settings::export_methods),
+    page("/settings/delete", settings::delete_account_methods),
+    // Operator pages.
+    page("/operator", operator::overview_methods),
+    page("/operator/deadletters/{number}/replay", operator::replay_methods),
+    page("/operator/accounts", operator::accounts_methods),
+    page("/operator/invite", operator::invite_methods),
+    page("/operator/accounts/{name}/reset", operator::reset_methods),
+    page("/operator/accounts/{name}/disable", operator::disable_methods),
+    page("/operator/accounts/{name}/enable", operator::enable_methods),
+    page("/operator/applications", operator::applications_methods),
+    page("/operator/applications/{key}/remove", operator::remove_application_methods),
+    // Notifications of WebSub hubs.
+    open("/websub/{subscription}", sources::websub_methods),
+    // Documentation.
+    open("/openapi.json", docs::openapi_methods),
+    open("/docs", docs::reference_methods),
+    page("/docs/try", docs::try_methods),
+    open("/docs/problems/{kind}", docs::problem_methods),
+    open("/docs/categories", docs::category_methods),
+    // Avatars and assets of pages.
+    open("/user/{user}/avatar/{size}", files::avatar_methods),
+    open("/assets/{asset}", files::asset_methods),
+];
+
+/// The router with all routes and middleware.
+pub fn router(service: Arc<Service>) -> Router {
+    let service = Service::clone(&service);
+    let routes_with = |chosen: fn(Access) -> bool| {
+        let lines = ROUTES.iter().filter(move |route| chosen(route.access));
+        lines.fold(Router::new(), |router, route| router.route(route.path, (route.handler)()))
+    };
+    let guarded = routes_with(|access| access == Access::Credential)
+        // Unknown paths below the version also require a credential.
+        .route("/200909", axum::routing::any(middleware::not_found))
+        .route("/200909/", axum::routing::any(middleware::not_found))
+        .route("/200909/{*rest}", axum::routing::any(middleware::not_found))
+        .layer(from_fn_with_state(service.clone(), authenticated::authenticated));
+    let pages = routes_with(|access| access == Access::Page)
+        .layer(from_fn_with_state(service.site.clone(), pages::problems_as_pages));
+    let both = routes_with(|access| access == Access::PageOrCredential)
+        .layer(from_fn_with_state(service.clone(), activity::authenticate_api_or_page));
+    let open = routes_with(|access| access == Access::Open)
+        .layer(from_fn_with_state(service.site.clone(), middleware::problems_for_browsers));
+    let applications = routes_with(|access| access == Access::Application);
+    let all =
+        guarded.merge(pages).merge(both).merge(open).merge(applications).fallback(middleware::not_found_page);
+    let prefix = service.site.prefix().to_owned();
+    let all = if prefix.is_empty() {
+        all
+    } else {
+        Router::new().nest(&prefix, all).fallback(middleware::not_found_page)
+    };
+    let outermost = Outermost { service: service.clone(), route_of: known_route };
+    let all = all.layer(from_fn_with_state(outermost, handle_request)).with_state(service);
+    Router::new().fallback_service(all).layer(map_response(middleware::strip_allow_unless_405))
+}
+
+/// The route's path as a static string, for use as a metrics label.
+fn known_route(path: &str) -> &'static str {
+    ROUTES.iter().map(|route| route.path).find(|known| path.ends_with(known)).unwrap_or("-")
+}

@@ -1,0 +1,79 @@
+//! Builds all public addresses and identifiers of the server from the configured base address, never from a request.
+
+use model::{AccountName, ActivityId, Collection, FeedQuery};
+use std::sync::Arc;
+
+/// The public addresses of the server. Cloning it is cheap.
+#[derive(Clone, Debug)]
+pub struct Site {
+    base: Arc<str>,
+    tag_host: Arc<str>,
+}
+
+impl Site {
+    /// A site at that base address (`https://host[:port][/prefix]`, without a trailing slash). `tag_host` is the host
+    /// in Atom ids: it is set once and stays when the base address changes.
+    pub fn new(base: impl Into<String>, tag_host: impl Into<String>) -> Site {
+        let (base, tag_host): (String, String) = (base.into(), tag_host.into());
+        Site { base: base.trim_end_matches('/').into(), tag_host: tag_host.into() }
+    }
+
+    /// The base address.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Scheme, host and port.
+    pub fn origin(&self) -> &str {
+        self.base.strip_suffix(self.prefix()).unwrap_or(&self.base)
+    }
+
+    /// The path prefix of all routes: empty, or `/prefix`.
+    pub fn prefix(&self) -> &str {
+        let after_scheme = self.base.find("://").map_or(0, |at| at + 3);
+        let rest = self.base.get(after_scheme..).unwrap_or_default();
+        rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default()
+    }
+
+    /// The HTML page of an activity.
+    pub fn activity_url(&self, id: ActivityId) -> String {
+        format!("{}/activity/{id}", self.base)
+    }
+
+    /// The HTML page of an account.
+    pub fn profile_url(&self, name: &AccountName) -> String {
+        format!("{}/user/{name}", self.base)
+    }
+
+    /// The account's picture, `pixels` wide and high.
+    pub fn avatar_url(&self, name: &AccountName, pixels: u16) -> String {
+        format!("{}/user/{name}/avatar/{pixels}.png", self.base)
+    }
+
+    /// The address of an account's collection with this query.
+    pub fn collection_url(&self, name: &AccountName, query: &FeedQuery) -> String {
+        let (collection, rendered) = (query.collection.as_str(), query.render());
+        let separator = if rendered.is_empty() { "" } else { "?" };
+        format!("{}/200909/activity/{name}/{collection}{separator}{rendered}", self.base)
+    }
+
+    /// The page that explains a problem type.
+    pub fn problem_url(&self, kind: &str) -> String {
+        format!("{}/docs/problems/{kind}", self.base)
+    }
+
+    /// The scheme of Atom categories, which is also the address of their documentation.
+    pub fn category_scheme(&self) -> String {
+        format!("{}/docs/categories", self.base)
+    }
+
+    /// The Atom id of an activity.
+    pub fn activity_tag(&self, id: ActivityId) -> String {
+        format!("tag:{},2009:activity/{id}", self.tag_host)
+    }
+
+    /// The Atom id of a collection.
+    pub fn feed_tag(&self, collection: Collection, name: &AccountName) -> String {
+        format!("tag:{},2009:{}/{name}", self.tag_host, collection.as_str())
+    }
+}

@@ -1,0 +1,296 @@
+//! `/200909/user/{user}/following/{other}`: follow and unfollow. `GET /200909/user/{user}/following` and `/followers`: the
+//! lists of accounts.
+//!
+//! The cursors of the lists are, like those of collections, opaque, versioned, bound to their list, and protected by a
+//! checksum against accidental changes. They need no secret, because they grant nothing.
+
+use super::fields::{OFFERS, users};
+use crate::accounts::Accounts;
+use crate::extract::{Caller, MemberPath, Parameters, ReadableAccount, WritableAccount};
+use crate::problem::Problem;
+use crate::respond::Representation;
+use crate::service::Service;
+use crate::site::Site;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, put};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::following;
+use domain::ingest::Refused;
+use http::header::LINK;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use model::{
+    Account, AccountName, CursorError, DEFAULT_COUNT, Format, MAX_PAGE, ParameterError, Reader, Uid,
+};
+use std::sync::Arc;
+use store::Store;
+
+const CURSOR_VERSION: u8 = 1;
+
+/// The maximum number of edges scanned for a page. Other callers see only public accounts, which may be few. The page
+/// may then be short, and its `next` link continues.
+const MAX_SCANNED: usize = 2_000;
+
+/// The list of followees or of followers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AccountList {
+    Following,
+    Followers,
+}
+
+impl AccountList {
+    fn as_str(self) -> &'static str {
+        match self {
+            AccountList::Following => "following",
+            AccountList::Followers => "followers",
+        }
+    }
+}
+
+pub(crate) fn edge_methods() -> MethodRouter<Service> {
+    put(follow).delete(unfollow).fallback(|| async { Problem::method_not_allowed("PUT, DELETE") })
+}
+
+pub(crate) fn following_methods() -> MethodRouter<Service> {
+    get(following_list).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+pub(crate) fn follower_methods() -> MethodRouter<Service> {
+    get(follower_list).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+/// An account may follow public accounts; operators may create any edge. To other callers a private account looks like
+/// an absent one.
+async fn follow(
+    State(accounts): State<Accounts>,
+    Caller(caller): Caller,
+    WritableAccount(follower): WritableAccount,
+    path: MemberPath,
+) -> Result<StatusCode, Problem> {
+    let other = followee_name(&follower, path)?;
+    let found = accounts.store.account_by_name(&other).await?.filter(|other| !other.removed);
+    let followee =
+        found.filter(|followee| followee.public || caller.is_operator()).ok_or_else(Problem::not_found)?;
+    following::follow(accounts.store.as_ref(), &accounts.clock, follower.uid, &followee).await?;
+    accounts.hub.wrote();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Unfollowing works even if the other account has become private since.
+async fn unfollow(
+    State(accounts): State<Accounts>,
+    Caller(caller): Caller,
+    WritableAccount(follower): WritableAccount,
+    path: MemberPath,
+) -> Result<StatusCode, Problem> {
+    let other = followee_name(&follower, path)?;
+    let followee = accounts.store.account_by_name(&other).await?.ok_or_else(Problem::not_found)?;
+    let edge = following::edge(accounts.store.as_ref(), follower.uid, followee.uid).await?;
+    let visible = !followee.removed && (followee.public || caller.is_operator());
+    if edge.is_none() && !visible {
+        return Err(Problem::not_found());
+    }
+    following::unfollow(accounts.store.as_ref(), &accounts.clock, follower.uid, followee.uid).await?;
+    accounts.hub.wrote();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The name of the other account.
+fn followee_name(follower: &Account, path: MemberPath) -> Result<AccountName, Problem> {
+    let other = path.account_name()?;
+    if other == follower.name {
+        let detail =
+            "an account cannot follow itself: its own activities are in its collections anyway".to_owned();
+        return Err(Refused { field: "following".to_owned(), detail }.into());
+    }
+    Ok(other)
+}
+
+/// The parsed parameters.
+struct ListQuery {
+    list: AccountList,
+    after: Option<Uid>,
+    count: Option<u32>,
+    format: Option<Format>,
+}
+
+/// A page of accounts, and the account after which the next page starts.
+struct Page {
+    accounts: Vec<Account>,
+    next: Option<Uid>,
+}
+
+async fn following_list(
+    State(store): State<Arc<dyn Store>>,
+    State(site): State<Site>,
+    account: ReadableAccount,
+    parameters: Parameters,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    list(AccountList::Following, store.as_ref(), &site, account, &parameters, &headers).await
+}
+
+async fn follower_list(
+    State(store): State<Arc<dyn Store>>,
+    State(site): State<Site>,
+    account: ReadableAccount,
+    parameters: Parameters,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    list(AccountList::Followers, store.as_ref(), &site, account, &parameters, &headers).await
+}
+
+async fn list(
+    list: AccountList,
+    store: &dyn Store,
+    site: &Site,
+    ReadableAccount { account: owner, reader }: ReadableAccount,
+    parameters: &Parameters,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    let query = ListQuery {
+        list,
+        after: parameters.scalar("cursor")?.map(|text| after(text, owner.uid, list)).transpose()?,
+        count: parameters.number("count")?,
+        format: parameters.format()?,
+    };
+    let format = parameters.choose(headers, OFFERS)?;
+    let page = accounts_of(store, owner.uid, reader, &query).await?;
+    let links = HeaderValue::from_str(&links_of(site, &owner, &query, page.next));
+    let links = links.map_err(|_| Problem::internal())?;
+    Representation::private(format).header((LINK, links)).respond(|| users(site, &page.accounts, format))
+}
+
+fn after(text: &str, owner: Uid, list: AccountList) -> Result<Uid, ParameterError> {
+    let decoded = After::decode(text, owner, list);
+    let After(uid) =
+        decoded.map_err(|why| ParameterError { parameter: "cursor", detail: why.to_string() })?;
+    Ok(uid)
+}
+
+/// Reads a page. Only the account itself and operators see private accounts in it.
+async fn accounts_of(
+    store: &dyn Store,
+    owner: Uid,
+    reader: Reader,
+    query: &ListQuery,
+) -> Result<Page, Problem> {
+    let size = query.count.unwrap_or(DEFAULT_COUNT).min(MAX_PAGE) as usize;
+    let mut accounts: Vec<Account> = Vec::with_capacity(size + 1);
+    let (mut after, mut scanned, mut ended) = (query.after, 0, size == 0);
+    let shown = |account: &Account| !account.removed && (reader == Reader::Owner || account.public);
+    // One more than the page size, to know whether there is a next page.
+    while !ended && accounts.len() <= size && scanned < MAX_SCANNED {
+        let uids = uids_of(store, owner, query.list, after, size + 1).await?;
+        accounts.extend(store.accounts(&uids).await?.into_iter().flatten().filter(shown));
+        scanned += uids.len();
+        ended = uids.len() <= size;
+        after = uids.last().copied().or(after);
+    }
+    let more = accounts.len() > size;
+    accounts.truncate(size);
+    let next = match (more, ended) {
+        (true, _) => accounts.last().map(|account| account.uid),
+        (false, true) => None,
+        (false, false) => after,
+    };
+    Ok(Page { accounts, next })
+}
+
+async fn uids_of(
+    store: &dyn Store,
+    owner: Uid,
+    list: AccountList,
+    after: Option<Uid>,
+    limit: usize,
+) -> Result<Vec<Uid>, Problem> {
+    Ok(match list {
+        AccountList::Following => {
+            store.following(owner, after, limit).await?.into_iter().map(|(uid, _)| uid).collect()
+        }
+        AccountList::Followers => {
+            store.followers(owner, after, limit).await?.into_iter().map(|follower| follower.uid).collect()
+        }
+    })
+}
+
+fn links_of(site: &Site, owner: &Account, query: &ListQuery, next: Option<Uid>) -> String {
+    let to = |rel: &str, after: Option<Uid>| {
+        let mut pairs = Vec::new();
+        pairs.extend(query.format.map(|format| format!("format={}", format.as_str())));
+        pairs.extend(query.count.map(|count| format!("count={count}")));
+        pairs.extend(after.map(|uid| format!("cursor={}", After(uid).encode(owner.uid, query.list))));
+        let parameters = if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) };
+        let (base, list) = (site.base(), query.list.as_str());
+        format!("<{base}/200909/user/{}/{list}{parameters}>; rel=\"{rel}\"", owner.name)
+    };
+    let mut links = vec![to("self", query.after), to("first", None)];
+    links.extend(next.map(|next| to("next", Some(next))));
+    links.join(", ")
+}
+
+/// The account after which the next page starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct After(Uid);
+
+impl After {
+    /// The text of the cursor in a link.
+    fn encode(self, owner: Uid, list: AccountList) -> String {
+        let mut bytes = vec![CURSOR_VERSION, list_code(list)];
+        bytes.extend(owner.0.to_be_bytes());
+        bytes.extend(self.0.0.to_be_bytes());
+        let checksum = checksum(&bytes);
+        bytes.extend(checksum);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Decodes a cursor and checks that it belongs to this list.
+    fn decode(text: &str, owner: Uid, list: AccountList) -> Result<After, CursorError> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError::Altered)?;
+        let (content, sum) = bytes.split_last_chunk::<8>().ok_or(CursorError::Altered)?;
+        if checksum(content) != *sum {
+            return Err(CursorError::Altered);
+        }
+        let (head, numbers) = content.split_first_chunk::<2>().ok_or(CursorError::Altered)?;
+        let (bound, after) = numbers.split_first_chunk::<8>().ok_or(CursorError::Altered)?;
+        let after: [u8; 8] = after.try_into().map_err(|_| CursorError::Altered)?;
+        let is_bound = *head == [CURSOR_VERSION, list_code(list)] && i64::from_be_bytes(*bound) == owner.0;
+        if is_bound { Ok(After(Uid(i64::from_be_bytes(after)))) } else { Err(CursorError::Foreign) }
+    }
+}
+
+fn list_code(list: AccountList) -> u8 {
+    match list {
+        AccountList::Following => 0,
+        AccountList::Followers => 1,
+    }
+}
+
+fn checksum(bytes: &[u8]) -> [u8; 8] {
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
+    digest.as_ref().first_chunk().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_valid_only_for_its_list() {
+        let (owner, after) = (Uid(7), After(Uid(i64::MAX)));
+        let text = after.encode(owner, AccountList::Followers);
+        assert_eq!(After::decode(&text, owner, AccountList::Followers), Ok(after));
+        assert_eq!(After::decode(&text, owner, AccountList::Following), Err(CursorError::Foreign));
+        assert_eq!(After::decode(&text, Uid(8), AccountList::Followers), Err(CursorError::Foreign));
+        for at in 0..text.len() {
+            let mut altered = text.clone().into_bytes();
+            altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
+            let altered = String::from_utf8(altered).unwrap();
+            assert!(After::decode(&altered, owner, AccountList::Followers).is_err(), "{altered}");
+        }
+        for invalid in ["", "AQ", "AQIDBA", "!"] {
+            assert_eq!(After::decode(invalid, owner, AccountList::Followers), Err(CursorError::Altered));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The fields of accounts and sources: written in three representations, and parsed from request bodies.
+
+use crate::body;
+use crate::parse::{format_of_media_type, read_element};
+use crate::problem::Problem;
+use crate::render::document::{self, Fields};
+use crate::site::Site;
+use domain::ingest::Refused;
+use domain::json;
+use http::HeaderMap;
+use infoset::{Element, FastInfosetWriter, Name, Sink, XmlWriter};
+use model::{Account, Format};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+/// The supported media types, for the problem document.
+const ACCEPTS: &str = "application/xml, application/json, application/fastinfoset";
+
+/// Atom has no representation of accounts.
+pub(super) const OFFERS: &[Format] = &[Format::Xml, Format::Json, Format::FastInfoset];
+
+/// The fields of an account, in order.
+#[derive(Default)]
+struct FieldList(Vec<(String, String)>);
+
+impl Fields for FieldList {
+    fn text(&mut self, name: &str, value: &str) {
+        self.0.push((name.to_owned(), value.to_owned()));
+    }
+
+    // An account has no groups of fields.
+    fn group(&mut self, _name: &str) {}
+    fn end(&mut self) {}
+}
+
+/// The fields of an account.
+pub(super) fn account_fields(site: &Site, account: &Account) -> Row {
+    let mut fields = FieldList::default();
+    document::user(site, account, &mut fields);
+    fields.0
+}
+
+/// The fields of an item, in order.
+pub(super) type Row = Vec<(String, String)>;
+
+/// A list of accounts.
+pub(super) fn users(site: &Site, accounts: &[Account], format: Format) -> Vec<u8> {
+    let users: Vec<_> = accounts.iter().map(|account| account_fields(site, account)).collect();
+    list(("Users", "User"), &users, format)
+}
+
+/// A list of items, with the names of the list and of an item.
+pub(super) fn list(names: (&str, &str), rows: &[Row], format: Format) -> Vec<u8> {
+    match format {
+        Format::Json => objects(names, rows),
+        Format::FastInfoset => {
+            let mut writer = FastInfosetWriter::new();
+            elements(names, rows, &mut writer);
+            writer.finish()
+        }
+        Format::Xml | Format::Atom => {
+            let mut writer = XmlWriter::new();
+            elements(names, rows, &mut writer);
+            writer.finish()
+        }
+    }
+}
+
+fn elements((all, item): (&str, &str), rows: &[Row], sink: &mut impl Sink) {
+    sink.open(Name::local(all));
+    for row in rows {
+        sink.open(Name::local(item));
+        row.iter().for_each(|(name, value)| sink.leaf(Name::local(name), value));
+        sink.end();
+    }
+    sink.end();
+}
+
+/// Written by hand, because the fields have the order of the API contract.
+fn objects((all, item): (&str, &str), rows: &[Row]) -> Vec<u8> {
+    let member = |(name, value): &(String, String)| {
+        format!("{}:{}", json::text(name.as_str()), json::text(value.as_str()))
+    };
+    let object = |row: &Row| {
+        let members: Vec<String> = row.iter().map(member).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let objects: Vec<String> = rows.iter().map(object).collect();
+    format!("{{{}:{{{}:[{}]}}}}", json::text(all), json::text(item), objects.join(",")).into_bytes()
+}
+
+/// The format that `Content-Type` names.
+pub(super) fn format_of(headers: &HeaderMap) -> Result<Format, Problem> {
+    let offered =
+        |essence: &str| format_of_media_type(essence).ok().flatten().filter(|form| OFFERS.contains(form));
+    body::format_of(headers, ACCEPTS, offered)
+}
+
+/// The text of each field; `None` if the value is not a text.
+pub(super) type Texts = HashMap<String, Option<String>>;
+
+/// The fields of a body with this root.
+pub(super) fn texts(body: &[u8], form: Format, root: &str) -> Result<Texts, Problem> {
+    if form == Format::Json { from_json(body, root) } else { from_elements(body, form, root) }
+}
+
+/// The object itself, or under its name as in a response.
+fn from_json(body: &[u8], root: &str) -> Result<Texts, Problem> {
+    let object = serde_json::from_slice::<Map<String, Value>>(body);
+    let mut fields = object.map_err(|error| Problem::body(format!("expected a JSON object: {error}")))?;
+    if let Some(Value::Object(inner)) = fields.remove(root) {
+        fields = inner;
+    }
+    let text = |value| match value {
+        Value::Null => Some(String::new()),
+        Value::String(text) => Some(text),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Array(_) | Value::Object(_) => None,
+    };
+    Ok(fields.into_iter().map(|(name, value)| (name, text(value))).collect())
+}
+
+/// One element for each field, below the root.
+fn from_elements(body: &[u8], form: Format, root: &str) -> Result<Texts, Problem> {
+    let found = read_element(body, form)?;
+    if !found.name.is("", root) {
+        return Err(Problem::body(format!("expected the root element {root}, without a namespace")));
+    }
+    let text = |element: &Element| element.elements().next().is_none().then(|| element.text());
+    let mut fields = Texts::new();
+    for element in found.elements().filter(|element| element.name.namespace.is_empty()) {
+        let name = &element.name.local;
+        if fields.insert(name.clone(), text(element)).is_some() {
+            return Err(Problem::body(format!("{name} appears twice")));
+        }
+    }
+    Ok(fields)
+}
+
+/// `true` or `false`; `None` if the text is empty.
+pub(super) fn flag(field: &str, value: &Option<String>) -> Result<Option<bool>, Refused> {
+    match value.as_deref() {
+        Some("") => Ok(None),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
+        _ => Err(refused(field, "expected true or false")),
+    }
+}
+
+pub(super) fn refused(field: &str, detail: &str) -> Refused {
+    Refused { field: field.to_owned(), detail: detail.to_owned() }
+}

@@ -1,0 +1,116 @@
+//! The frame of a page: header, navigation, sign-out form and notice.
+
+use crate::site::Site;
+use auth::session::SignedIn;
+use http::Uri;
+
+/// The section of the site that a page belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// The collection.
+    Feed,
+    /// The person's own page.
+    Me,
+    /// Settings.
+    Settings,
+    /// The operator pages.
+    Operator,
+    /// The API documentation.
+    Docs,
+    /// A page outside the navigation.
+    Other,
+}
+
+/// Notices after a form has succeeded: the value of the query parameter `done`, and the text.
+const DONE: &[(&str, &str)] = &[
+    ("removed", "Removed from your feed."),
+    ("deleted", "Deleted from every feed."),
+    ("saved", "Saved."),
+    ("picture", "Picture updated. Others see the change within five minutes."),
+    ("revoked", "Revoked. It stops working within five seconds."),
+    ("ended", "Session revoked."),
+    ("password", "Password changed. All other sessions are signed out."),
+    ("application", "Application removed. Its credentials no longer work."),
+    ("connected", "Connected. Existing items are imported; new ones follow automatically."),
+    ("known", "This source was already connected. Nothing changed."),
+    ("found", "New activities found and added to your feed."),
+    ("looked", "No new activity."),
+    ("failed", "The check failed. The source shows the reason."),
+    ("paused", "Paused. Nothing is imported until you resume the source."),
+    ("resumed", "Resumed."),
+    ("disconnected", "Source removed. Its imported activities are kept."),
+    ("emptied", "Source removed, with all its imported activities."),
+    ("replayed", "Queued for another attempt."),
+    ("account", "Account updated."),
+];
+
+/// The frame of a page.
+pub struct Frame<'a> {
+    site: &'a Site,
+    person: Option<&'a SignedIn>,
+    section: Section,
+    notice: Option<&'static str>,
+}
+
+impl<'a> Frame<'a> {
+    /// The frame of a page for a signed-in user. The query of `uri` selects the notice.
+    pub fn new(site: &'a Site, person: &'a SignedIn, section: Section, uri: &Uri) -> Frame<'a> {
+        Frame::of_visitor(site, Some(person), section, uri)
+    }
+
+    /// The frame of a page that visitors can see without signing in.
+    pub fn of_visitor(
+        site: &'a Site,
+        person: Option<&'a SignedIn>,
+        section: Section,
+        uri: &Uri,
+    ) -> Frame<'a> {
+        let query = uri.query().unwrap_or_default().as_bytes();
+        let done = url::form_urlencoded::parse(query).find(|(name, _)| name == "done");
+        let notice = done.and_then(|(_, word)| DONE.iter().find(|(known, _)| *known == word));
+        Frame { site, person, section, notice: notice.map(|(_, text)| *text) }
+    }
+
+    /// The address of a page or of a form.
+    pub fn to(&self, path: impl AsRef<str>) -> String {
+        format!("{}{}", self.site.prefix(), path.as_ref())
+    }
+
+    /// The CSRF token for a form that posts to `path`.
+    pub fn proof(&self, path: impl AsRef<str>) -> String {
+        self.person.map_or_else(String::new, |person| person.csrf(path.as_ref()))
+    }
+
+    /// Whether the visitor is signed in.
+    pub fn is_signed_in(&self) -> bool {
+        self.person.is_some()
+    }
+
+    /// The account's name; empty for a visitor.
+    pub fn name(&self) -> &str {
+        self.person.map_or("", |person| person.account.name.as_str())
+    }
+
+    /// Whether the account is an operator.
+    pub fn operator(&self) -> bool {
+        self.person.is_some_and(|person| person.account.operator)
+    }
+
+    /// Whether the page belongs to the section with this name.
+    pub fn is(&self, word: &str) -> bool {
+        let section = match self.section {
+            Section::Feed => "feed",
+            Section::Me => "me",
+            Section::Settings => "settings",
+            Section::Operator => "operator",
+            Section::Docs => "docs",
+            Section::Other => "",
+        };
+        section == word
+    }
+
+    /// The notice about the last form, if any.
+    pub fn notice(&self) -> Option<&'static str> {
+        self.notice
+    }
+}
