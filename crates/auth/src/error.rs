@@ -2,8 +2,7 @@
 
 use super::refusal::Refusal;
 use super::throttle::Exhausted;
-use seal::NoRandomness;
-use seal::SealError;
+use seal::{NoRandomness, SealError};
 use std::borrow::Cow;
 use store::StoreError;
 

@@ -5,9 +5,8 @@
 //! be full). The limit over all addresses does not apply to familiar browsers and networks (`familiar`), so that
 //! guessers cannot lock out an account's owner.
 
-use model::Clock;
 use model::network::{as_ipv6, subscriber_of};
-use model::{AccountName, Millis};
+use model::{AccountName, Clock, Millis};
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use std::hash::Hash;

@@ -18,8 +18,7 @@
 
 use domain::fanout::{Rules, deliver_pending};
 use domain::ingest::{Draft, Ingest, json, normalise};
-use model::Clock;
-use model::{Account, AccountName, Edge, Millis, Uid, Version};
+use model::{Account, AccountName, Clock, Edge, Millis, Uid, Version};
 use rusqlite::{Connection, params};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

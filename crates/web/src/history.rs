@@ -2,8 +2,7 @@
 //! Prometheus.
 
 use domain::health::Health;
-use model::Clock;
-use model::Millis;
+use model::{Clock, Millis};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

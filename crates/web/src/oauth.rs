@@ -23,7 +23,7 @@ use crate::views::{Failure, FormTargets, html};
 use auth::Auth;
 use auth::oauth::{Issued, PendingGrant, callback};
 use auth::session::SignedIn;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Extension, Request, State};
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
@@ -52,16 +52,21 @@ fn step<T: 'static>(handler: impl Handler<T, Service>) -> MethodRouter<Service> 
     get(handler.clone()).post(handler).head(refuse).fallback(refuse)
 }
 
+/// The request without its body, and the whole body, which the signature covers.
+async fn whole_request(request: Request) -> Result<(Request, Bytes), Problem> {
+    let (head, sent) = request.into_parts();
+    let whole = body::read(sent, body::MAX_FORM).await?;
+    Ok((Request::from_parts(head, Body::empty()), whole))
+}
+
 async fn request_token(
     State(site): State<Site>,
     State(auth): State<Arc<Auth>>,
     Extension(Peer(address)): Extension<Peer>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (head, sent) = request.into_parts();
-    let whole = body::read(sent, body::MAX_FORM).await?;
-    let form = body::is_form(&head.headers).then_some(&*whole);
-    let request = Request::from_parts(head, Body::empty());
+    let (request, whole) = whole_request(request).await?;
+    let form = body::is_form(request.headers()).then_some(&*whole);
     let auth_request = auth_request(&site, &request, form, address);
     let issued = auth.oauth.request_token(&auth_request, &whole).await?;
     Ok(form_response(&issued, "&oauth_callback_confirmed=true"))
@@ -73,10 +78,8 @@ async fn access_token(
     Extension(Peer(address)): Extension<Peer>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (head, sent) = request.into_parts();
-    let whole = body::read(sent, body::MAX_FORM).await?;
-    let form = body::is_form(&head.headers).then_some(&*whole);
-    let request = Request::from_parts(head, Body::empty());
+    let (request, whole) = whole_request(request).await?;
+    let form = body::is_form(request.headers()).then_some(&*whole);
     let auth_request = auth_request(&site, &request, form, address);
     let issued = auth.oauth.exchange(&auth_request, &whole).await?;
     Ok(form_response(&issued, ""))

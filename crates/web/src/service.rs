@@ -18,8 +18,7 @@ use domain::sources::Sources;
 use model::Clock;
 use std::sync::Arc;
 use std::time::Duration;
-use store::AccountCache;
-use store::Store;
+use store::{AccountCache, Store};
 use tokio::sync::Semaphore;
 
 /// The parts of the service and its settings.

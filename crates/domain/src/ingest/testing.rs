@@ -1,8 +1,7 @@
 //! A test fixture: a store in a temporary folder, with a clock that tests set.
 
 use super::{Draft, Ingest, json, normalise};
-use model::Clock;
-use model::{Account, AccountName, ActivityId, EntryReasons, Filter, Millis, Order, Version};
+use model::{Account, AccountName, ActivityId, Clock, EntryReasons, Filter, Millis, Order, Version};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -3,10 +3,8 @@
 use super::websub::Subscription;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use model::Clock;
-use model::SourceId;
-use seal::Resealed;
-use seal::{SealError, SecretKeys};
+use model::{Clock, SourceId};
+use seal::{Resealed, SealError, SecretKeys};
 use serde::{Deserialize, Serialize};
 use store::Store;
 use zeroize::Zeroizing;

@@ -2,8 +2,7 @@
 
 use domain::ingest::{Draft, json, normalise};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::Clock;
-use model::{Account, AccountName, Millis, Version};
+use model::{Account, AccountName, Clock, Millis, Version};
 use std::sync::Arc;
 use std::time::Duration;
 use store::cql::{CqlStore, Nodes, apply_schema};

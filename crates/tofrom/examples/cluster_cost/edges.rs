@@ -3,8 +3,7 @@
 use super::bare::Bare;
 use super::cluster::accounts;
 use domain::fanout::{Rules, deliver_pending};
-use model::Clock;
-use model::{Account, Edge, Uid, Version};
+use model::{Account, Clock, Edge, Uid, Version};
 use std::time::Instant;
 use store::Graph;
 use store::cql::CqlStore;

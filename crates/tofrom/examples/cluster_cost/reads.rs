@@ -7,12 +7,10 @@ use super::service::Service;
 use super::{median, summary};
 use domain::feed::{Feed, FeedLimits};
 use futures::future::join_all;
-use model::Clock;
-use model::Reader;
+use model::{Clock, Reader};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::AccountCache;
-use store::Feeds;
+use store::{AccountCache, Feeds};
 
 const ROUNDS: usize = 7;
 const TURN: Duration = Duration::from_secs(4);

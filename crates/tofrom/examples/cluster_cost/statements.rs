@@ -3,12 +3,10 @@
 use super::cluster::Cluster;
 use super::reader::{filled, first_page, first_slice};
 use domain::feed::{Feed, FeedLimits};
-use model::Clock;
-use model::Reader;
+use model::{Clock, Reader};
 use std::collections::HashSet;
 use std::sync::Arc;
-use store::AccountCache;
-use store::{Feeds, Store};
+use store::{AccountCache, Feeds, Store};
 
 const AIM_COLD: u64 = 30;
 const AIM_WARM: u64 = 28;

@@ -3,12 +3,10 @@
 use super::fill::{FIRST, Filled};
 use anyhow::Context;
 use domain::feed::{Feed, FeedLimits, Page};
-use model::Clock;
-use model::{Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
+use model::{Clock, Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
 use std::sync::Arc;
 use std::time::Instant;
-use store::AccountCache;
-use store::Store;
+use store::{AccountCache, Store};
 
 const COUNT: u32 = 20;
 

@@ -5,8 +5,7 @@ use super::{Global, account};
 use anyhow::{Context, bail};
 use auth;
 use clap::Subcommand;
-use model::Clock;
-use model::{AccountName, Application, Millis};
+use model::{AccountName, Application, Clock, Millis};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -6,8 +6,7 @@ use anyhow::bail;
 use clap::Subcommand;
 use domain::fanout::{Rules, deliver_pending};
 use domain::following;
-use model::AccountName;
-use model::Clock;
+use model::{AccountName, Clock};
 use serde_json::json;
 
 /// Manage follows between accounts

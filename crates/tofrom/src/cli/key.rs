@@ -6,8 +6,7 @@ use crate::config::{InvalidAge, parse_age};
 use anyhow::bail;
 use auth;
 use clap::{Subcommand, ValueEnum};
-use model::Clock;
-use model::{AccountName, Key, KeyId, Millis, Scopes};
+use model::{AccountName, Clock, Key, KeyId, Millis, Scopes};
 use serde_json::json;
 use std::time::Duration;
 

@@ -4,8 +4,7 @@ use super::output::{Listing, json_line, line, time, time_or};
 use super::{Global, account};
 use anyhow::bail;
 use clap::Subcommand;
-use model::Clock;
-use model::{AccessToken, Account, AccountName, Millis};
+use model::{AccessToken, Account, AccountName, Clock, Millis};
 use serde_json::json;
 use std::collections::HashMap;
 

@@ -3,8 +3,7 @@
 
 use super::support::random_data::{FIRST, RandomData, SPAN};
 use domain::feed::{Feed, FeedLimits, Page, ReadError};
-use model::Clock;
-use model::{Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
+use model::{Clock, Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
 use std::collections::HashSet;
 use store::AccountCache;
 

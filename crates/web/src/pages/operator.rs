@@ -206,14 +206,7 @@ async fn invite(
         about: "Invitation link. It works once, within 7 days.".to_owned(),
         address: format!("{}/join/{}", pages.site.base(), *text),
     };
-    pages
-        .accounts_page(
-            &form.person,
-            &uri,
-            StatusCode::CREATED,
-            FormResult { link: Some(link), complaint: None },
-        )
-        .await
+    pages.link_page(&form.person, &uri, link).await
 }
 
 async fn reset(
@@ -224,14 +217,7 @@ async fn reset(
 ) -> Result<Response, Problem> {
     let account = pages.accounts.named(&name).await?;
     let link = pages.reset_link(&form.person, &account).await?;
-    pages
-        .accounts_page(
-            &form.person,
-            &uri,
-            StatusCode::CREATED,
-            FormResult { link: Some(link), complaint: None },
-        )
-        .await
+    pages.link_page(&form.person, &uri, link).await
 }
 
 async fn disable(
@@ -276,12 +262,15 @@ impl OperatorPages {
     async fn reset_link(&self, operator: &SignedIn, account: &Account) -> Result<TicketLink, Problem> {
         let (text, _) = self.auth.tickets.reset_link(account.uid, Some(operator.account.uid)).await?;
         Ok(TicketLink {
-            about: format!(
-                "TicketLink for {} to set a password. It works once, within 24 hours.",
-                account.name
-            ),
+            about: format!("Link for {} to set a password. It works once, within 24 hours.", account.name),
             address: format!("{}/reset/{}", self.site.base(), *text),
         })
+    }
+
+    /// The page with a new link, which is shown only once.
+    async fn link_page(&self, person: &SignedIn, uri: &Uri, link: TicketLink) -> Result<Response, Problem> {
+        let result = FormResult { link: Some(link), complaint: None };
+        self.accounts_page(person, uri, StatusCode::CREATED, result).await
     }
 
     async fn accounts_page(

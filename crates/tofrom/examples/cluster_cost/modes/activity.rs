@@ -9,14 +9,12 @@ use domain::fanout::{Rules, deliver_pending};
 use domain::feed::{Feed, FeedLimits};
 use domain::following::follow;
 use domain::ingest::{Ingest, Outcome};
-use model::Clock;
-use model::{Account, FanoutStage, FanoutState, Reader};
+use model::{Account, Clock, FanoutStage, FanoutState, Reader};
 use scylla::value::CqlValue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::AccountCache;
 use store::cql::CqlStore;
-use store::{FanoutModes, Log};
+use store::{AccountCache, FanoutModes, Log};
 use uuid::Uuid;
 
 /// The first round includes the one-time writes for every new follower, and a cold JVM.

@@ -10,15 +10,13 @@ use domain::fanout::{Rules, deliver_pending};
 use domain::feed::{Feed, FeedLimits};
 use domain::following::follow;
 use domain::ingest::{Draft, Ingest};
-use model::Clock;
-use model::{Account, ActivityId, FeedQuery, Millis, Order, Reader, Version};
+use model::{Account, ActivityId, Clock, FeedQuery, Millis, Order, Reader, Version};
 use scylla::value::CqlValue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
-use store::AccountCache;
-use store::ExternalKey;
 use store::cql::CqlStore;
+use store::{AccountCache, ExternalKey};
 
 /// Dormant accounts, reactivated one after the other, and the number of their followees.
 const DORMANT_ACCOUNTS: usize = 3;

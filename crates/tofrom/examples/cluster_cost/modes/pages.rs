@@ -8,13 +8,11 @@ use domain::fanout::{Rules, deliver_pending};
 use domain::feed::{Feed, FeedLimits};
 use domain::following::follow;
 use domain::ingest::Ingest;
-use model::Clock;
-use model::{Account, FanoutStage, FeedQuery, Millis, Reader, Start, Uid};
+use model::{Account, Clock, FanoutStage, FeedQuery, Millis, Reader, Start, Uid};
 use std::sync::Arc;
 use std::time::Duration;
-use store::AccountCache;
-use store::FanoutModes;
 use store::cql::CqlStore;
+use store::{AccountCache, FanoutModes};
 
 /// Numbers of pulled actors of the readers; each follows this many pushed actors besides.
 const PULLED: [usize; 3] = [0, 10, 200];

@@ -2,15 +2,13 @@
 
 use super::super::support::random_data::{FIRST, SPAN};
 use domain::feed::{Feed, FeedLimits, Page};
-use model::Clock;
 use model::{
-    Account, Activity, ActivityId, Collection, Entry, EntryReason, EntryReasons, FeedQuery, Filter, Format,
-    Millis, Order, Reader, SortKey, Start, SyncToken, Uid,
+    Account, Activity, ActivityId, Clock, Collection, Entry, EntryReason, EntryReasons, FeedQuery, Filter,
+    Format, Millis, Order, Reader, SortKey, Start, SyncToken, Uid,
 };
 use std::sync::Arc;
 use std::time::Duration;
-use store::AccountCache;
-use store::{Copying, ExternalKey, Slice, Store};
+use store::{AccountCache, Copying, ExternalKey, Slice, Store};
 use web::render::{PageView, Renderer};
 use web::site::Site;
 

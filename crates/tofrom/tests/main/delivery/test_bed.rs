@@ -7,17 +7,15 @@ use super::sequence::Violation;
 use domain::feed::{Feed, FeedLimits};
 use domain::ingest::{Ingest, Randomness};
 use futures::FutureExt;
-use model::Clock;
-use model::Millis;
+use model::{Clock, Millis};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
-use store::AccountCache;
 use store::cql::CqlStore;
 use store::faulty::Faulty;
 use store::sqlite::{Options, SqliteStore};
-use store::{Log, Store};
+use store::{AccountCache, Log, Store};
 
 /// The time at which every sequence starts.
 pub(crate) const FIRST: i64 = 1_794_696_000_000;

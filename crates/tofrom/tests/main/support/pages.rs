@@ -4,9 +4,8 @@
 use super::chance::Chance;
 use super::random_data::{FIRST, RandomData, SPAN, any_body};
 use domain::feed::{Feed, FeedLimits, Item};
-use model::Clock;
 use model::{
-    Account, Activity, Collection, Facet, FeedQuery, Filter, Format, Kind, Millis, Order, Reader,
+    Account, Activity, Clock, Collection, Facet, FeedQuery, Filter, Format, Kind, Millis, Order, Reader,
     ServiceName, Start, SyncToken, Verb, Version,
 };
 use std::collections::BTreeSet;
