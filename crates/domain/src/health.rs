@@ -43,6 +43,8 @@ pub enum Health {
         /// Age of the oldest pending task.
         lag: Duration,
     },
+    /// The store responds, but the delivery log does not, for this reason: reads work, writes and deliveries do not.
+    Degraded(String),
 }
 
 impl Health {
@@ -50,13 +52,18 @@ impl Health {
     pub async fn of(store: &dyn Store, clock: &Clock) -> Health {
         let check = timeout(TIMEOUT, async {
             store.ping().await?;
-            let floor = store.floor().await?;
-            Ok::<_, store::StoreError>((floor, store.backlog(MAX_COUNTED).await?))
+            store.floor().await
         });
-        let (floor, backlog) = match check.await {
-            Ok(Ok(found)) => found,
+        let no_answer = || format!("no answer within {} s", TIMEOUT.as_secs());
+        let floor = match check.await {
+            Ok(Ok(floor)) => floor,
             Ok(Err(error)) => return Health::Broken(error.to_string()),
-            Err(_) => return Health::Broken(format!("no answer within {} s", TIMEOUT.as_secs())),
+            Err(_) => return Health::Broken(no_answer()),
+        };
+        let backlog = match timeout(TIMEOUT, store.backlog(MAX_COUNTED)).await {
+            Ok(Ok(backlog)) => backlog,
+            Ok(Err(error)) => return Health::Degraded(error.to_string()),
+            Err(_) => return Health::Degraded(no_answer()),
         };
         let oldest = backlog.oldest.map_or(0, |since| clock.now().0.saturating_sub(since.0));
         let lag = Duration::from_millis(u64::try_from(oldest).unwrap_or(0));
@@ -75,6 +82,7 @@ impl Health {
                 Some(format!("fan-out is {} s behind", lag.as_secs()))
             }
             Health::Answers { .. } => None,
+            Health::Degraded(why) => Some(format!("the delivery log does not respond: {why}")),
         }
     }
 }

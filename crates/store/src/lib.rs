@@ -92,7 +92,7 @@ pub trait Store:
     + Leases
     + Log
 {
-    /// Succeeds if the store can be read.
+    /// Succeeds if the store can be read. Says nothing about the delivery log.
     async fn ping(&self) -> Result<()>;
 
     /// Settings of the engine under which an acknowledged write could be lost, as messages for an operator. Empty if

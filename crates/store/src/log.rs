@@ -156,8 +156,9 @@ pub struct Backlog {
 pub struct DeadLetter {
     /// Identifies the dead letter.
     pub number: u64,
-    /// The work.
-    pub work: Work,
+    /// The work. `None` for a message of the log that does not verify: it is never executed, and to replay it only
+    /// removes the dead letter.
+    pub work: Option<Work>,
     /// The number of attempts.
     pub attempts: u32,
     /// The error of the last attempt.
@@ -172,7 +173,8 @@ pub trait Log: Send + Sync {
     /// Appends a task and returns its position.
     async fn append(&self, work: &Work) -> Result<Position>;
 
-    /// The floor: everything up to this position is delivered and can be read.
+    /// The floor: everything up to this position is delivered and can be read. It may lag behind; an older floor only
+    /// repeats arrivals.
     async fn floor(&self) -> Result<Position>;
 
     /// Tasks that are not acknowledged, oldest first, without those that wait for a retry.

@@ -1,4 +1,7 @@
-//! Messages of the log: a task, and the intent that must be applied before it is executed.
+//! Messages of the log, and the intents behind them.
+//!
+//! A message carries identifiers and versions only. Everything else that its write needs is in the stored intent:
+//! a reader of the log learns no content and no credential.
 
 use crate::{Acceptance, ExternalKey, Work};
 use model::{
@@ -11,7 +14,8 @@ use uuid::Uuid;
 pub(crate) struct Message {
     /// The intent that it belongs to; `None` for a task without one.
     pub(crate) key: Option<IntentKey>,
-    pub(crate) intent: Option<Intent>,
+    /// Whether the intent must be applied before the work is executed.
+    pub(crate) first: bool,
     pub(crate) work: Work,
     pub(crate) attempts: u32,
     pub(crate) not_before: Millis,
@@ -134,11 +138,11 @@ fn minute(millis: i64) -> i64 {
 }
 
 impl Message {
-    pub(super) fn first(intent: Intent) -> Message {
+    pub(super) fn first(intent: &Intent) -> Message {
         Message {
             key: Some(intent.key()),
+            first: true,
             work: intent.work(),
-            intent: Some(intent),
             attempts: 0,
             not_before: Millis(0),
         }
@@ -146,7 +150,7 @@ impl Message {
 
     /// A message with follow-up work of the same intent.
     pub(super) fn next(&self, work: Work) -> Message {
-        Message { key: self.key.clone(), intent: None, work, attempts: 0, not_before: Millis(0) }
+        Message { key: self.key.clone(), first: false, work, attempts: 0, not_before: Millis(0) }
     }
 }
 
@@ -206,7 +210,7 @@ mod tests {
     fn a_reactivation_is_stored_by_its_time_and_applied_by_its_version() {
         let (uid, version, since) = (Uid(7), Version(3), Position(5));
         let reactivation = Intent::Reactivate { uid, version, since, at: Millis(120_001) };
-        let bytes = Message::first(reactivation).encoded();
+        let bytes = Message::first(&reactivation).encoded();
         let message = Message::decoded(&bytes).unwrap();
         assert_eq!(message.key, Some(IntentKey { minute: 2, id: "b:7:3".to_owned() }));
         assert_eq!(message.work, Work::CatchUp { uid, version, since, after: None, within: None });

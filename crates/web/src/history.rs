@@ -49,7 +49,7 @@ impl History {
     pub async fn sample(&self, store: &dyn Store, clock: &Clock) {
         let (pending, lag) = match Health::of(store, clock).await {
             Health::Answers { pending, lag, .. } => (Some(pending), lag),
-            Health::Broken(_) | Health::Doubtful(_) => (None, Duration::ZERO),
+            Health::Broken(_) | Health::Doubtful(_) | Health::Degraded(_) => (None, Duration::ZERO),
         };
         let sample = Sample {
             at: clock.now(),

@@ -46,7 +46,8 @@ impl Default for Rules {
 }
 
 /// Describes a task in a few words for the operator.
-pub fn described(work: &Work) -> String {
+pub fn described(work: Option<&Work>) -> String {
+    let Some(work) = work else { return "a message that does not verify".to_owned() };
     match work {
         Work::Version { id, .. } => format!("activity {id}"),
         Work::Followers { id, after, .. } => format!("activity {id} to followers after account {}", after.0),

@@ -6,7 +6,7 @@ use model::{Collection, DeliveryState, Dormancy, FeedQuery, Position, Uid};
 use moka::sync::Cache;
 use std::collections::HashMap;
 use std::time::Duration;
-use store::Store;
+use store::{Store, StoreError};
 
 /// Followees read per request to the store.
 const PAGE: usize = 1_000;
@@ -80,10 +80,18 @@ impl Feed {
         Ok(self.store.delivery_state(query.owner).await?)
     }
 
-    /// Reactivates a dormant account.
+    /// Reactivates a dormant account. A failure does not fail the read: while the delivery log does not answer, a
+    /// dormant account is read by merging its followees, and its next read tries again.
     pub(super) async fn reactivate(&self, owner: Uid, delivery: &DeliveryState) -> Result<(), ReadError> {
-        if let Dormancy::Dormant { since } = delivery.dormancy {
-            self.store.reactivate(owner, delivery.version, since, self.clock.now()).await?;
+        if let Dormancy::Dormant { since } = delivery.dormancy
+            && let Err(error) = self.store.reactivate(owner, delivery.version, since, self.clock.now()).await
+        {
+            match error {
+                StoreError::Unavailable(_) | StoreError::Unknown(_) => {
+                    tracing::warn!(%error, owner = owner.0, "reactivation failed");
+                }
+                error => return Err(error.into()),
+            }
         }
         Ok(())
     }

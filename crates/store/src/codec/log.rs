@@ -393,8 +393,8 @@ pub(crate) struct MessageWire {
     not_before: i64,
     #[prost(message, optional, tag = "5")]
     work: Option<WorkWire>,
-    #[prost(message, optional, tag = "6")]
-    intent: Option<IntentWire>,
+    #[prost(bool, tag = "7")]
+    first: bool,
 }
 
 impl Encoded for Message {
@@ -408,7 +408,7 @@ impl Encoded for Message {
             attempts: self.attempts,
             not_before: self.not_before.0,
             work: Some(self.work.to_wire()),
-            intent: self.intent.as_ref().map(Encoded::to_wire),
+            first: self.first,
         }
     }
 
@@ -419,7 +419,7 @@ impl Encoded for Message {
         };
         Ok(Message {
             key,
-            intent: part(wire.intent)?,
+            first: wire.first,
             work: required(part(wire.work)?, "work")?,
             attempts: wire.attempts,
             not_before: Millis(wire.not_before),

@@ -301,8 +301,8 @@ fn intent() -> impl Strategy<Value = Intent> {
 
 fn message() -> impl Strategy<Value = Message> {
     let key = (any::<i64>(), text()).prop_map(|(minute, id)| IntentKey { minute, id });
-    (of(key), of(intent()), work(), any::<u32>(), time()).prop_map(
-        |(key, intent, work, attempts, not_before)| Message { key, intent, work, attempts, not_before },
+    (of(key), any::<bool>(), work(), any::<u32>(), time()).prop_map(
+        |(key, first, work, attempts, not_before)| Message { key, first, work, attempts, not_before },
     )
 }
 
@@ -395,9 +395,10 @@ proptest! {
     }
 
     #[test]
-    fn tasks(work in work(), message in message(), damage in damage()) {
+    fn tasks(work in work(), message in message(), intent in intent(), damage in damage()) {
         assert_laws(&work, || (), damage);
         assert_laws(&message, || (), damage);
+        assert_laws(&intent, || (), damage);
     }
 
     #[test]
@@ -416,6 +417,7 @@ proptest! {
         assert!(is_value_or_corrupt(&EntryCell::decoded(&bytes)));
         assert!(is_value_or_corrupt(&Work::decoded(&bytes)));
         assert!(is_value_or_corrupt(&Message::decoded(&bytes)));
+        assert!(is_value_or_corrupt(&Intent::decoded(&bytes)));
         assert!(is_value_or_corrupt(&<Option<Notice>>::decoded(&bytes)));
     }
 
@@ -462,6 +464,7 @@ fn a_value_without_its_required_fields_is_corrupt() {
     assert!(is_corrupt(Edge::decoded(&[])));
     assert!(is_corrupt(Work::decoded(&[])));
     assert!(is_corrupt(Message::decoded(&[])));
+    assert!(is_corrupt(Intent::decoded(&[])));
     assert!(is_corrupt(Work::decoded(UNKNOWN[2])), "a kind of work that a later version added");
     assert_eq!(<Option<Notice>>::decoded(UNKNOWN[2]).unwrap(), None, "a notice that a later version added");
 }

@@ -6,7 +6,7 @@ use super::lwt::Lwt;
 use super::scan::Scan;
 use super::{CqlStore, concurrently};
 use crate::codec::Encoded;
-use crate::message::{Intent, Message};
+use crate::message::Intent;
 use crate::{Accounts, NewAccount, Result, StoreError};
 use async_trait::async_trait;
 use model::{Account, AccountName, Picture, Uid, Version};
@@ -141,9 +141,7 @@ impl Accounts for CqlStore {
         }
         // The state before the message: an update that loses the race leaves no task behind. If this process stops in
         // between, the sweep finds the intent and finishes it.
-        let stored = self
-            .store_intent(Message::first(Intent::Account { account: account.clone(), before, op }))
-            .await?;
+        let stored = self.store_intent(Intent::Account { account: account.clone(), before, op }).await?;
         if !self.write_account(Some(before), &account, op).await? {
             self.drop_intent(&stored).await?;
             return Ok(false);

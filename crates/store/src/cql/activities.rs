@@ -6,7 +6,7 @@ use super::db::{activity_id, corrupt, uuid};
 use super::log::StoredIntent;
 use super::{CqlStore, Lwt, Query, concurrently};
 use crate::codec::{BodyCell, Encoded, StateCell};
-use crate::message::{AcceptedVersion, Intent, Message, version_key};
+use crate::message::{AcceptedVersion, Intent, version_key};
 use crate::{Acceptance, Accepted, Activities, ActivityRecord, Claim, ExternalKey, Result, StoreError};
 use async_trait::async_trait;
 use model::{Activity, ActivityId, Entry, Position, PriorAudience, State, Version};
@@ -151,7 +151,7 @@ impl CqlStore {
             };
             let before = PriorAudience::union(earlier, item.prior.clone());
             known = Some((id, before.clone()));
-            let stored = self.store_intent(Message::first(Intent::version(item, before))).await?;
+            let stored = self.store_intent(Intent::version(item, before)).await?;
             claimed.push((
                 number,
                 match self.take_claim(item).await? {
@@ -175,7 +175,8 @@ impl Activities for CqlStore {
         let row = self.db.row::<ClaimRow>(&CLAIM, (key.actor.0, &key.service, &key.id)).await?;
         let Some(claim) = row.map(claim_of).transpose()? else { return Ok(None) };
         if !self.has_version(claim.id, claim.version).await? {
-            self.finish_intent(&version_key(claim.id, claim.version)).await?;
+            let key = version_key(claim.id, claim.version);
+            self.finish_intent(&key, &key.id).await?;
         }
         Ok(Some(claim))
     }
@@ -203,7 +204,7 @@ impl Activities for CqlStore {
             match outcome {
                 (_, Ok(conflict)) => Ok(conflict),
                 (Some(position), Err(stored)) => {
-                    self.apply_intent(&stored.message, position).await?;
+                    self.apply_intent(&stored.intent, position).await?;
                     Ok(Accepted::Stored(position))
                 }
                 (None, Err(_)) => {

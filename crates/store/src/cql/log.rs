@@ -1,20 +1,19 @@
 //! The delivery log of a cluster: messages in JetStream, and tables for intents, retries and dead letters.
 //!
-//! A message carries everything that is needed to finish its write, and the same bytes are stored as an intent before
-//! it is published. So a write can stop at any point: a worker that takes the message applies the rest before it
-//! executes the work, and a sweep finds intents that never reached the log.
+//! An intent with everything that is needed to finish a write is stored before its message is published. So a write can
+//! stop at any point: a worker that takes the message applies the rest of the intent before it executes the work, and a
+//! sweep finds intents that never reached the log. The message itself only names the intent.
 
 use super::db::hash_slot;
 use super::{CqlStore, Db, Outcome, Query, concurrently};
 use crate::codec::Encoded;
-use crate::jetstream::{Epochs, JetStream, Servers};
+use crate::jetstream::{Epochs, FIRST, JetStream, Servers, wall_clock};
 use crate::message::{Intent, IntentKey, Message, follows, next_id};
 use crate::{Backlog, DeadLetter, Log, Result, StoreError, Task, Work};
 use async_trait::async_trait;
 use model::{Dormancy, Millis, Position};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
 /// The number of shards of the intents of one minute.
@@ -54,6 +53,11 @@ const DEAD_LETTERS: Query = Query::read(
 const DEAD_LETTER: Query = Query::read("SELECT message FROM feed.dead_letter WHERE shard = 0 AND number = ?");
 const DELETE_DEAD_LETTER: Query = Query::write("DELETE FROM feed.dead_letter WHERE shard = 0 AND number = ?");
 
+const UNVERIFIED: &str = "the message does not verify: it was not published by this service, or with a key that is no \
+                          longer in secret_keys";
+
+const LAST_FLOOR: Query = Query::read("SELECT position FROM feed.log_hour WHERE era = 0 LIMIT 1");
+
 const EPOCH: Query = Query::serial("SELECT fence, op FROM ident.lease WHERE name = ?");
 const FIRST_EPOCH: Query =
     Query::conditional("INSERT INTO ident.lease (name, fence, op) VALUES (?, ?, ?) IF NOT EXISTS");
@@ -62,13 +66,22 @@ const NEXT_EPOCH: Query =
 
 /// An intent that is stored.
 pub(super) struct StoredIntent {
-    pub(super) message: Message,
+    pub(super) intent: Intent,
     key: IntentKey,
-    bytes: Vec<u8>,
+    message: Vec<u8>,
 }
 
-pub(super) async fn connect(db: &Arc<Db>, servers: &Servers) -> Result<JetStream> {
-    JetStream::connect(servers, Arc::new(counter(db, &servers.stream))).await
+impl StoredIntent {
+    fn new(intent: Intent) -> StoredIntent {
+        StoredIntent { key: intent.key(), message: Message::first(&intent).encoded(), intent }
+    }
+}
+
+pub(super) async fn connect(db: &Arc<Db>, servers: &Servers) -> Result<Arc<JetStream>> {
+    // Of the last hour in which a process swept.
+    let saved = db.row::<(i64,)>(&LAST_FLOOR, ()).await?;
+    let saved = saved.map_or(FIRST, |(position,)| Position(position.unsigned_abs()));
+    JetStream::connect(servers, Arc::new(counter(db, &servers.stream)), saved).await
 }
 
 fn counter(db: &Arc<Db>, stream: &str) -> EpochCounter {
@@ -128,18 +141,19 @@ pub(super) fn shard(id: &str) -> i16 {
 impl CqlStore {
     /// Stores an intent, publishes its message and applies it. All of that is durable when this returns.
     pub(super) async fn commit_intent(&self, intent: Intent) -> Result<Position> {
-        let stored = self.store_intent(Message::first(intent)).await?;
+        let stored = self.store_intent(intent).await?;
         let position = self.publish(&stored).await?;
-        self.apply_intent(&stored.message, position).await?;
+        self.apply_intent(&stored.intent, position).await?;
         Ok(position)
     }
 
-    /// Stores the intent of a message.
-    pub(super) async fn store_intent(&self, message: Message) -> Result<StoredIntent> {
-        let bytes = message.encoded();
-        let key = message.key.clone().ok_or_else(|| super::db::corrupt("intent without a key"))?;
+    /// Stores an intent, unless the log does not answer.
+    pub(super) async fn store_intent(&self, intent: Intent) -> Result<StoredIntent> {
+        self.log.demand_answers()?;
+        let stored = StoredIntent::new(intent);
+        let (key, bytes) = (&stored.key, stored.intent.encoded());
         self.db.write(&PUT_INTENT, (key.minute, shard(&key.id), &key.id, &bytes)).await?;
-        Ok(StoredIntent { message, key, bytes })
+        Ok(stored)
     }
 
     /// Marks an intent as done that was not begun.
@@ -149,7 +163,7 @@ impl CqlStore {
 
     /// Publishes the message of an intent.
     pub(super) async fn publish(&self, stored: &StoredIntent) -> Result<Position> {
-        self.log.publish(&stored.key.id, &stored.bytes).await
+        self.log.publish(&stored.key.id, &stored.message).await
     }
 
     /// Publishes the messages of several intents, in order.
@@ -158,66 +172,85 @@ impl CqlStore {
         stored: impl Iterator<Item = &StoredIntent>,
     ) -> Result<Vec<Position>> {
         let messages: Vec<(&str, &[u8])> =
-            stored.map(|intent| (intent.key.id.as_str(), intent.bytes.as_slice())).collect();
+            stored.map(|intent| (intent.key.id.as_str(), intent.message.as_slice())).collect();
         self.log.publish_all(&messages).await
     }
 
-    /// Finishes the intent with this key, if it is still stored.
-    pub(super) async fn finish_intent(&self, key: &IntentKey) -> Result<()> {
+    /// The stored intent with this key, if there still is one.
+    async fn intent(&self, key: &IntentKey) -> Result<Option<Intent>> {
         let row = self.db.row::<(Option<Vec<u8>>,)>(&INTENT, (key.minute, shard(&key.id), &key.id)).await?;
-        let Some(bytes) = row.and_then(|(bytes,)| bytes) else { return Ok(()) };
-        let stored = StoredIntent { message: Message::decoded(&bytes)?, key: key.clone(), bytes };
-        let position = self.publish(&stored).await?;
-        self.apply_intent(&stored.message, position).await
+        row.and_then(|(bytes,)| bytes).map(|bytes| Intent::decoded(&bytes)).transpose()
     }
 
-    /// Applies the intent of a message: writes everything that must exist before its work is executed.
-    pub(super) async fn apply_intent(&self, message: &Message, at: Position) -> Result<()> {
-        match &message.intent {
-            None => Ok(()),
-            Some(Intent::Version(accepted)) => self.write_version(accepted, at).await,
-            Some(Intent::Edge { follower, followee, edge }) => {
+    /// Finishes the intent with this key, if it is still stored. Its message is published under that identifier.
+    pub(super) async fn finish_intent(&self, key: &IntentKey, id: &str) -> Result<()> {
+        let Some(intent) = self.intent(key).await? else { return Ok(()) };
+        let StoredIntent { intent, message, .. } = StoredIntent::new(intent);
+        let position = self.log.publish(id, &message).await?;
+        self.apply_intent(&intent, position).await
+    }
+
+    /// Applies an intent: writes everything that must exist before its work is executed.
+    pub(super) async fn apply_intent(&self, intent: &Intent, at: Position) -> Result<()> {
+        match intent {
+            Intent::Version(accepted) => self.write_version(accepted, at).await,
+            Intent::Edge { follower, followee, edge } => {
                 self.write_edge(*follower, *followee, edge, at).await
             }
             // Refused if another update came first: then there is nothing to replay.
-            Some(Intent::Account { account, before, op }) => {
+            Intent::Account { account, before, op } => {
                 self.write_account(Some(*before), account, *op).await.map(drop)
             }
-            Some(Intent::Removal { owner, id, received, version }) => {
+            Intent::Removal { owner, id, received, version } => {
                 self.write_removal(*owner, *id, *received, *version).await
             }
-            Some(Intent::Reactivate { uid, version, since, .. }) => {
+            Intent::Reactivate { uid, version, since, .. } => {
                 self.write_dormancy(*uid, *version, Dormancy::CatchingUp { since: *since }).await
             }
         }
     }
 
-    /// The same for a message that a worker took. Usually everything is written already.
+    /// Applies the intent of a message that a worker took. Usually everything is written already; for most messages
+    /// the intent need not be read to know that.
     async fn ensure_applied(&self, message: &Message, at: Position) -> Result<()> {
         use crate::Graph;
-        let is_applied = match &message.intent {
-            None => true,
-            Some(Intent::Version(accepted)) => {
-                let state = &accepted.activity.state;
-                self.has_version(state.id, state.version).await?
-            }
-            Some(Intent::Edge { follower, followee, edge }) => {
+        let Some(key) = message.key.as_ref().filter(|_| message.first) else { return Ok(()) };
+        let is_applied = match &message.work {
+            Work::Version { id, version, .. } => self.has_version(*id, *version).await?,
+            Work::Edge { follower, followee, version, .. } => {
                 let current = self.edges(*follower, &[*followee]).await?.into_iter().flatten().next();
-                current.is_some_and(|current| current.version >= edge.version)
+                current.is_some_and(|current| current.version >= *version)
             }
-            Some(Intent::Account { account, .. }) => self.has_account(account).await?,
-            Some(Intent::Removal { .. } | Intent::Reactivate { .. }) => false,
+            _ => false,
         };
-        if is_applied { Ok(()) } else { self.apply_intent(message, at).await }
+        if is_applied {
+            return Ok(());
+        }
+        match self.intent(key).await? {
+            Some(Intent::Account { account, .. }) if self.has_account(&account).await? => Ok(()),
+            Some(intent) => self.apply_intent(&intent, at).await,
+            // It has expired: after two weeks there is nothing left to apply.
+            None => Ok(()),
+        }
+    }
+
+    /// Turns a message that does not verify into a dead letter without work. If it replaced a genuine one, the sweep
+    /// finds the intent of that.
+    async fn reject_message(&self, position: Position) -> Result<()> {
+        tracing::error!(position = position.0, "{UNVERIFIED}");
+        let at = wall_clock();
+        let number = letter_number(at, position);
+        self.db.write(&PUT_DEAD_LETTER, (number, Vec::<u8>::new(), 0, UNVERIFIED, at.0)).await?;
+        self.log.acknowledge(&[position]).await.map(drop)
     }
 
     /// Begins the log above `last`, in a new epoch if necessary. The log must be empty.
     pub(super) async fn begin_log_above(&self, last: Position) -> Result<()> {
-        if last >= self.log.first() {
+        if last >= self.log.first().await? {
             counter(&self.db, self.log.stream()).raise(JetStream::epoch_of(last)).await?;
             self.log.recreate().await?;
         }
-        self.record_log_start(self.log.first()).await
+        self.record_log_start(self.log.first().await?).await
     }
 
     fn held(&self, at: Position) -> Option<Message> {
@@ -240,27 +273,31 @@ impl CqlStore {
     }
 }
 
-pub(super) fn wall_clock() -> Millis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    Millis(i64::try_from(since).unwrap_or(0))
+/// The number of a dead letter, by the time and the position of its task.
+fn letter_number(at: Millis, position: Position) -> i64 {
+    at.0 << 20 | (position.0 & 0xf_ffff).cast_signed()
 }
 
 #[async_trait]
 impl Log for CqlStore {
     async fn append(&self, work: &Work) -> Result<Position> {
         let (attempts, not_before) = (0, Millis(0));
-        let message = Message { key: None, intent: None, work: work.clone(), attempts, not_before };
+        let message = Message { key: None, first: false, work: work.clone(), attempts, not_before };
         self.log.publish(&Uuid::now_v7().to_string(), &message.encoded()).await
     }
 
     async fn floor(&self) -> Result<Position> {
-        self.log.floor().await
+        Ok(self.log.floor().await)
     }
 
     async fn pending(&self, limit: usize) -> Result<Vec<Task>> {
         let taken = self.log.take(limit).await?;
-        let count = taken.len();
-        let tasks = taken.into_iter().map(|(position, bytes)| async move {
+        let (count, rejected) = (taken.len(), taken.iter().filter(|(_, payload)| payload.is_none()).count());
+        let tasks = taken.into_iter().map(|(position, payload)| async move {
+            let Some(bytes) = payload else {
+                self.reject_message(position).await?;
+                return Ok(None);
+            };
             let Ok(message) = Message::decoded(&bytes) else {
                 // From a node with a later version; other nodes may know it.
                 self.log.return_to_queue(position).await;
@@ -279,7 +316,7 @@ impl Log for CqlStore {
             }
         });
         let tasks: Vec<Task> = concurrently(tasks).await?.into_iter().flatten().collect();
-        if tasks.is_empty() && count > 0 {
+        if tasks.is_empty() && count > rejected {
             return Err(StoreError::Unavailable("no task of the log can be executed now".to_owned()));
         }
         Ok(tasks)
@@ -343,7 +380,7 @@ impl Log for CqlStore {
         // If it is no longer held, another process has acknowledged it.
         let Some(message) = self.held(task.position) else { return Ok(()) };
         let work = task.work.moved_from(task.position);
-        let again = Message { intent: None, work, attempts: task.attempts, not_before, ..message };
+        let again = Message { first: false, work, attempts: task.attempts, not_before, ..message };
         let (slot, id) = (not_before.0.div_euclid(SLOT), task.position.0.to_string());
         self.db.write(&WAIT, (slot, not_before.0, id, again.encoded())).await?;
         if let Some(key) = &again.key {
@@ -355,8 +392,8 @@ impl Log for CqlStore {
     async fn dead_letter(&self, task: &Task, error: &str, at: Millis) -> Result<()> {
         let Some(message) = self.held(task.position) else { return Ok(()) };
         let work = task.work.moved_from(task.position);
-        let letter = Message { intent: None, work, attempts: 0, not_before: Millis(0), ..message };
-        let number = at.0 << 20 | (task.position.0 & 0xf_ffff).cast_signed();
+        let letter = Message { first: false, work, attempts: 0, not_before: Millis(0), ..message };
+        let number = letter_number(at, task.position);
         let attempts = i32::try_from(task.attempts).unwrap_or(i32::MAX);
         self.db.write(&PUT_DEAD_LETTER, (number, letter.encoded(), attempts, error, at.0)).await?;
         // The sweep ignores it from now on: an operator decides.
@@ -374,7 +411,7 @@ impl Log for CqlStore {
             .map(|(number, bytes, attempts, error, at)| {
                 Ok(DeadLetter {
                     number: number.unsigned_abs(),
-                    work: Message::decoded(&bytes)?.work,
+                    work: if bytes.is_empty() { None } else { Some(Message::decoded(&bytes)?.work) },
                     attempts: attempts.unsigned_abs(),
                     error,
                     at: Millis(at),
@@ -388,7 +425,10 @@ impl Log for CqlStore {
         let Some((bytes,)) = self.db.row::<(Vec<u8>,)>(&DEAD_LETTER, (number,)).await? else {
             return Ok(false);
         };
-        self.log.publish(&format!("l:{number}"), &bytes).await?;
+        // A message that did not verify has no work, and must not be signed by this service.
+        if !bytes.is_empty() {
+            self.log.publish(&format!("l:{number}"), &bytes).await?;
+        }
         self.db.write(&DELETE_DEAD_LETTER, (number,)).await?;
         Ok(true)
     }

@@ -11,10 +11,10 @@
 //! process left behind are deleted. Rows have versions as timestamps, so a process with an older state never deletes
 //! a newer row.
 
-use super::log::wall_clock;
 use super::sources::source_id;
 use super::{CqlStore, Db, LATEST, Query, concurrently, corrupt};
 use crate::Result;
+use crate::jetstream::wall_clock;
 use crate::sources::ScheduledSource;
 use model::{Millis, SourceId, Version};
 use std::collections::{BTreeMap, HashMap};

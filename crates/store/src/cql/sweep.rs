@@ -5,12 +5,12 @@
 //! the progress is written under the fence of the lease.
 
 use super::db::uuid;
-use super::log::{SHARDS, wall_clock};
+use super::log::SHARDS;
 use super::{CqlStore, Db, Outcome, Query, concurrently};
 use crate::Result;
 use crate::codec::Encoded;
-use crate::jetstream::FIRST;
-use crate::message::{Intent, IntentKey, Message};
+use crate::jetstream::{FIRST, wall_clock};
+use crate::message::{Intent, IntentKey};
 use model::{Millis, Position};
 use std::sync::PoisonError;
 use uuid::Uuid;
@@ -121,10 +121,12 @@ impl CqlStore {
             }
             let key = IntentKey { minute, id };
             // From a node with a later version: left to nodes that know it.
-            let Ok(message) = Message::decoded(&bytes) else { continue };
-            if self.must_finish(&message).await? {
+            let Ok(intent) = Intent::decoded(&bytes) else { continue };
+            if self.must_finish(&intent).await? {
                 tracing::info!(id = key.id, "unfinished intent republished");
-                self.finish_intent(&key).await?;
+                // Another identifier than that of the first message, which is not in the log: a forged message may
+                // have taken it, and NATS would discard this one as a duplicate.
+                self.finish_intent(&key, &format!("{}@{}", key.id, now.0)).await?;
                 self.record_progress(&key, now).await?;
                 swept.republished += 1;
             } else {
@@ -135,8 +137,8 @@ impl CqlStore {
     }
 
     /// Whether the intent must be finished: that of a version only if it won its claim.
-    async fn must_finish(&self, message: &Message) -> Result<bool> {
-        let Some(Intent::Version(accepted)) = &message.intent else { return Ok(true) };
+    async fn must_finish(&self, intent: &Intent) -> Result<bool> {
+        let Intent::Version(accepted) = intent else { return Ok(true) };
         let key = (accepted.key.actor.0, &accepted.key.service, &accepted.key.id);
         let claim = self.db.row::<(Uuid, i64)>(&CLAIMED, key).await?;
         let state = &accepted.activity.state;
@@ -145,7 +147,7 @@ impl CqlStore {
 
     /// Records the position of the log in this hour.
     async fn record_hour(&self, now: Millis) -> Result<()> {
-        let floor = self.log.floor().await?;
+        let floor = self.log.floor().await;
         self.db.write(&PUT_HOUR, (now.0.div_euclid(3_600_000), floor.0.cast_signed())).await
     }
 

@@ -49,7 +49,7 @@ impl Bound {
     ) -> Result<Bound> {
         let stream = find_or_create_stream(context, servers, epochs).await?;
         let epoch = epoch_of(&stream).ok_or_else(|| {
-            StoreError::Unavailable(format!("JetStream stream {} was not created by tofrom", servers.stream))
+            StoreError::Corrupt(format!("JetStream stream {} was not created by tofrom", servers.stream))
         })?;
         let consumer = consumer(&stream, servers, epoch).await?;
         Ok(Bound { epoch, subject: subject(servers, epoch), consumer, stream: servers.stream.clone() })

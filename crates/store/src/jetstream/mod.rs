@@ -6,22 +6,31 @@
 //!
 //! `take` does not remove a message. This process holds it until it is acknowledged; other
 //! processes get it if this one reports no progress for `ack_wait`.
+//!
+//! While NATS does not answer, only writes fail: the [floor](floor) is the last known one.
 
 mod bound;
+mod connect;
+mod floor;
+mod keys;
 mod monitor;
+mod notices;
 
-use crate::codec::Encoded;
+pub use keys::MessageKeys;
+
 use crate::{Backlog, Notice, Notices, Result, StoreError};
-use async_nats::jetstream::context::{PublishAckFuture, PublishError};
+use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::{self, Context, Message};
 use async_trait::async_trait;
 use bound::{Bound, MessageStatus};
+use floor::Floor;
 use futures::{StreamExt, stream};
-use model::Position;
+use model::{Millis, Position};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Bits of a position that are the number of the message; the others are the epoch.
 const NUMBER_BITS: u32 = 44;
@@ -30,6 +39,12 @@ pub(crate) const FIRST: Position = Position(1 << NUMBER_BITS);
 
 /// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a read waits for the floor before it takes the last known one.
+const FLOOR_TIMEOUT: Duration = Duration::from_millis(500);
+/// How often the log is tried again while it does not answer.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+/// Writes wait through the election of a leader. After this time without an answer they fail at once.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Attempts to store a message. It has an identifier, so it is stored once.
 const MAX_ATTEMPTS: usize = 5;
 /// Messages per fetch request.
@@ -54,6 +69,8 @@ pub struct Servers {
     pub ack_wait: Duration,
     /// The size of the stream beyond which messages are refused. An existing stream keeps its limit.
     pub max_bytes: i64,
+    /// The keys that authenticate messages, the same in all processes.
+    pub keys: MessageKeys,
 }
 
 /// Allocates epoch numbers, each once.
@@ -68,70 +85,107 @@ pub(crate) struct JetStream {
     context: Context,
     servers: Servers,
     epochs: Arc<dyn Epochs>,
-    bound: RwLock<Arc<Bound>>,
+    /// `None` until NATS answers for the first time.
+    bound: RwLock<Option<Arc<Bound>>>,
     binding: tokio::sync::Mutex<()>,
+    floor: Floor,
+    floor_requests: AtomicU64,
     held: Arc<Mutex<BTreeMap<Position, Held>>>,
     taking: tokio::sync::Mutex<()>,
 }
 
 struct Held {
     message: Message,
+    /// `None` if the message does not verify.
+    payload: Option<Vec<u8>>,
     since: Instant,
 }
 
+/// A message that was taken: its position, and its payload if it verifies.
+pub(crate) type TakenMessage = (Position, Option<Vec<u8>>);
+
 impl JetStream {
-    /// Connects, and creates the stream if it does not exist.
-    pub(crate) async fn connect(servers: &Servers, epochs: Arc<dyn Epochs>) -> Result<JetStream> {
-        let client = async_nats::ConnectOptions::new()
-            .name("tofrom")
-            // This process does not need its own notices.
-            .no_echo()
-            .connection_timeout(TIMEOUT)
-            .connect(&servers.servers)
-            .await
-            .map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))?;
+    /// Connects, and creates the stream if it does not exist. If NATS does not answer, the floor is `saved` until it
+    /// does.
+    pub(crate) async fn connect(
+        servers: &Servers,
+        epochs: Arc<dyn Epochs>,
+        saved: Position,
+    ) -> Result<Arc<JetStream>> {
+        let client = connect::connect(servers).await?;
         let context = jetstream::ContextBuilder::new()
             .timeout(TIMEOUT)
             .ack_timeout(TIMEOUT)
             .max_ack_inflight(10_000)
             .backpressure_on_inflight(true)
             .build(client);
-        let bound = Bound::find_or_create(&context, servers, epochs.as_ref()).await?;
+        let floor = Floor::new(saved);
+        let bound = match Bound::find_or_create(&context, servers, epochs.as_ref()).await {
+            Ok(bound) => Some(Arc::new(bound)),
+            Err(StoreError::Unavailable(error)) => {
+                tracing::warn!(error, "the log does not answer: reads work, writes fail until it does");
+                floor.no_answer();
+                None
+            }
+            Err(error) => return Err(error),
+        };
         let held = Arc::default();
         tokio::spawn(show_progress(Arc::downgrade(&held), servers.ack_wait / 3));
-        Ok(JetStream {
+        let log = Arc::new(JetStream {
             context,
             servers: servers.clone(),
             epochs,
-            bound: RwLock::new(Arc::new(bound)),
+            bound: RwLock::new(bound),
             binding: tokio::sync::Mutex::default(),
+            floor,
+            floor_requests: AtomicU64::new(0),
             held,
             taking: tokio::sync::Mutex::default(),
-        })
+        });
+        tokio::spawn(await_return(Arc::downgrade(&log)));
+        Ok(log)
     }
 
-    /// Succeeds if the log can be read.
-    pub(crate) async fn ping(&self) -> Result<()> {
-        self.floor().await.map(drop)
+    /// The current stream. Finds or creates it if NATS did not answer before.
+    async fn bound(&self) -> Result<Arc<Bound>> {
+        match self.known_bound() {
+            Some(bound) => Ok(bound),
+            None => self.bind_again(None).await,
+        }
     }
 
-    fn bound(&self) -> Arc<Bound> {
-        Arc::clone(&self.bound.read().unwrap_or_else(PoisonError::into_inner))
+    fn known_bound(&self) -> Option<Arc<Bound>> {
+        self.bound.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Finds or creates the stream again, unless another task of this process has done so since `old`.
-    async fn bind_again(&self, old: &Arc<Bound>) -> Result<()> {
+    async fn bind_again(&self, old: Option<&Arc<Bound>>) -> Result<Arc<Bound>> {
         let _guard = self.binding.lock().await;
-        if !Arc::ptr_eq(old, &self.bound()) {
-            return Ok(());
+        match self.known_bound() {
+            Some(known) if old.is_none_or(|old| !Arc::ptr_eq(old, &known)) => return Ok(known),
+            _ => {}
         }
         let found = Bound::find_or_create(&self.context, &self.servers, self.epochs.as_ref()).await?;
-        if found.epoch != old.epoch {
+        if old.is_some_and(|old| old.epoch != found.epoch) {
             tracing::warn!(epoch = found.epoch, "log stream lost and recreated");
             self.held().clear();
         }
-        *self.bound.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+        let found = Arc::new(found);
+        *self.bound.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&found));
+        Ok(found)
+    }
+
+    /// Fails if the log has not answered for a while. A write that calls this first leaves nothing unfinished.
+    pub(crate) fn demand_answers(&self) -> Result<()> {
+        if self.floor.is_away_for(WRITE_TIMEOUT) {
+            return Err(StoreError::Unavailable("NATS JetStream does not answer".to_owned()));
+        }
         Ok(())
+    }
+
+    /// The number of requests for the floor since the start.
+    pub(crate) fn floor_requests(&self) -> u64 {
+        self.floor_requests.load(Ordering::Relaxed)
     }
 
     /// The name of the stream.
@@ -145,15 +199,15 @@ impl JetStream {
     }
 
     /// Before every position of the current stream.
-    pub(crate) fn first(&self) -> Position {
-        self.bound().position(0)
+    pub(crate) async fn first(&self) -> Result<Position> {
+        Ok(self.bound().await?.position(0))
     }
 
     /// Deletes the stream and creates a new one in the next epoch.
     pub(crate) async fn recreate(&self) -> Result<()> {
         let deleted = self.context.delete_stream(&self.servers.stream).await;
         deleted.map_err(|error| StoreError::Unavailable(format!("JetStream: {error}")))?;
-        self.bind_again(&self.bound()).await
+        self.bind_again(self.known_bound().as_ref()).await.map(drop)
     }
 
     fn held(&self) -> MutexGuard<'_, BTreeMap<Position, Held>> {
@@ -164,17 +218,21 @@ impl JetStream {
     /// Stores a message and returns its position. A message with a known identifier is not stored again: the result
     /// is the position of the first one, if that is within the duplicate window.
     pub(crate) async fn publish(&self, id: &str, payload: &[u8]) -> Result<Position> {
+        self.demand_answers()?;
         let mut last_error = String::new();
         for _ in 0..MAX_ATTEMPTS {
-            let bound = self.bound();
+            let bound = self.bound().await?;
             match self.try_publish(&bound, id, payload).await {
                 Ok(position) => return Ok(position),
                 Err(error) => {
                     last_error = error.to_string();
                     // A leader election ends soon; a stream that is missing must be created.
                     tokio::time::sleep(Duration::from_millis(50)).await;
-                    if let Err(error) = self.bind_again(&bound).await {
+                    if let Err(error) = self.bind_again(Some(&bound)).await {
                         last_error = error.to_string();
+                    }
+                    if self.demand_answers().is_err() {
+                        break;
                     }
                 }
             }
@@ -184,7 +242,8 @@ impl JetStream {
 
     /// Stores messages in order.
     pub(crate) async fn publish_all(&self, messages: &[(&str, &[u8])]) -> Result<Vec<Position>> {
-        let bound = self.bound();
+        self.demand_answers()?;
+        let bound = self.bound().await?;
         let mut sent = Vec::with_capacity(messages.len());
         for (id, payload) in messages {
             sent.push(self.send(&bound, id, payload).await);
@@ -219,14 +278,18 @@ impl JetStream {
         id: &str,
         payload: &[u8],
     ) -> std::result::Result<PublishAckFuture, PublishError> {
-        let message = PublishMessage::build().payload(payload.to_vec().into()).message_id(id);
+        let signed = self.servers.keys.sign(&bound.subject, payload);
+        let signed = signed.ok_or_else(|| PublishError::with_source(PublishErrorKind::Other, NO_KEYS))?;
+        let message = PublishMessage::build().payload(signed.into()).message_id(id);
         self.context.send_publish(bound.subject.clone(), message).await
     }
 
     /// Sends a notice to the other processes, without any guarantee.
     pub(crate) async fn broadcast(&self, notice: &Notice) -> Result<()> {
-        let client = self.context.client();
-        let sent = client.publish(self.notices(), Some(notice.clone()).encoded().into()).await;
+        let (client, subject) = (self.context.client(), self.notices());
+        let signed = notices::signed(&self.servers.keys, &subject, notice, wall_clock());
+        let signed = signed.ok_or_else(|| StoreError::Unavailable(NO_KEYS.to_owned()))?;
+        let sent = client.publish(subject, signed.into()).await;
         sent.map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))
     }
 
@@ -235,9 +298,10 @@ impl JetStream {
         let subscriber = self.context.client().subscribe(self.notices()).await;
         let mut messages = subscriber.map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))?;
         let (sender, notices) = tokio::sync::mpsc::channel(1_000);
+        let receiver = notices::Receiver::new(self.servers.keys.clone());
         tokio::spawn(async move {
             while let Some(message) = messages.next().await {
-                if let Ok(Some(notice)) = <Option<Notice>>::decoded(&message.payload)
+                if let Some(notice) = receiver.accept(&message.subject, &message.payload, wall_clock())
                     && sender.send(notice).await.is_err()
                 {
                     return;
@@ -271,9 +335,29 @@ impl JetStream {
         durability_warnings
     }
 
-    /// The floor: everything up to this position is acknowledged.
-    pub(crate) async fn floor(&self) -> Result<Position> {
-        let bound = self.bound();
+    /// The floor: everything up to this position is acknowledged. At most 100 ms old while NATS answers, and the last
+    /// known one while it does not.
+    pub(crate) async fn floor(&self) -> Position {
+        if let Some(position) = self.floor.current() {
+            return position;
+        }
+        let _asking = self.floor.asking.lock().await;
+        if let Some(position) = self.floor.current() {
+            return position;
+        }
+        let error = match tokio::time::timeout(FLOOR_TIMEOUT, self.read_floor()).await {
+            Ok(Ok(position)) => return self.floor.answered(position),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "timed out".to_owned(),
+        };
+        tracing::warn!(error, "the log does not answer: reads take the last known floor");
+        self.floor.no_answer()
+    }
+
+    /// Asks NATS for the floor.
+    async fn read_floor(&self) -> Result<Position> {
+        let bound = self.bound().await?;
+        self.floor_requests.fetch_add(1, Ordering::Relaxed);
         match bound.consumer.get_info().await {
             Ok(info) => {
                 let idle = info.num_pending == 0 && info.num_ack_pending == 0;
@@ -281,7 +365,7 @@ impl JetStream {
                 Ok(bound.position(reached.stream_sequence))
             }
             Err(error) => {
-                self.bind_again(&bound).await?;
+                self.bind_again(Some(&bound)).await?;
                 Err(StoreError::Unavailable(format!("JetStream: {error}")))
             }
         }
@@ -289,11 +373,12 @@ impl JetStream {
 
     /// The number of messages in the log, and the time of the oldest.
     pub(crate) async fn backlog(&self) -> Result<Backlog> {
-        self.bound().backlog(&self.context).await
+        self.demand_answers()?;
+        self.bound().await?.backlog(&self.context).await
     }
 
     /// Messages that are not acknowledged, oldest first: those held by this process, and more up to the limit.
-    pub(crate) async fn take(&self, limit: usize) -> Result<Vec<(Position, Vec<u8>)>> {
+    pub(crate) async fn take(&self, limit: usize) -> Result<Vec<TakenMessage>> {
         // Concurrent callers must not divide the messages between them.
         let _guard = self.taking.lock().await;
         let mut remaining = limit.saturating_sub(self.held().len());
@@ -312,15 +397,15 @@ impl JetStream {
             }
         }
         let held = self.held();
-        Ok(held.iter().take(limit).map(|(at, held)| (*at, held.message.payload.to_vec())).collect())
+        Ok(held.iter().take(limit).map(|(at, held)| (*at, held.payload.clone())).collect())
     }
 
     /// Takes the available messages, or waits up to `wait` for them.
     async fn take_more(&self, limit: usize, wait: Option<Duration>) -> Result<usize> {
-        let bound = self.bound();
+        let bound = self.bound().await?;
         let taken = self.take_from(&bound, limit, wait).await;
         if taken.is_err() {
-            self.bind_again(&bound).await?;
+            self.bind_again(Some(&bound)).await?;
         }
         taken
     }
@@ -337,7 +422,9 @@ impl JetStream {
         while let Some(message) = batch.next().await {
             let message = message.map_err(|error| unavailable(error.to_string()))?;
             let number = message.info().map_err(|error| unavailable(error.to_string()))?.stream_sequence;
-            self.held().insert(bound.position(number), Held { message, since: Instant::now() });
+            let payload = self.servers.keys.verify(&bound.subject, &message.payload).map(<[u8]>::to_vec);
+            let held = Held { payload, message: message.clone(), since: Instant::now() };
+            self.held().insert(bound.position(number), held);
             taken += 1;
         }
         Ok(taken)
@@ -354,7 +441,7 @@ impl JetStream {
 
     /// The message that is held at this position.
     pub(crate) fn held_message(&self, at: Position) -> Option<Vec<u8>> {
-        self.held().get(&at).map(|held| held.message.payload.to_vec())
+        self.held().get(&at).and_then(|held| held.payload.clone())
     }
 
     /// Removes messages from the queue, except those that this process does not hold. Returns those whose stream was
@@ -374,7 +461,7 @@ impl JetStream {
         for (at, response) in responses {
             if let Err(error) = response {
                 // There is no response if another process has acknowledged the message already.
-                match self.bound().message_status(&self.context, at).await? {
+                match self.bound().await?.message_status(&self.context, at).await? {
                     MessageStatus::Stored => return Err(StoreError::Unknown(format!("JetStream: {error}"))),
                     MessageStatus::Acknowledged => {}
                     MessageStatus::Lost => lost.push(at),
@@ -382,12 +469,34 @@ impl JetStream {
             }
             self.held().remove(&at);
         }
+        self.floor.expire();
         Ok(lost)
     }
 }
 
+const NO_KEYS: &str = "messages cannot be authenticated: secret_keys is not set";
+
+/// Asks for the floor while NATS does not answer, so that no read has to wait for it.
+async fn await_return(log: Weak<JetStream>) {
+    loop {
+        tokio::time::sleep(RETRY_INTERVAL).await;
+        let Some(log) = log.upgrade() else { return };
+        if log.floor.is_away_for(Duration::ZERO)
+            && let Ok(Ok(position)) = tokio::time::timeout(TIMEOUT, log.read_floor()).await
+        {
+            log.floor.answered(position);
+            tracing::info!("the log answers again");
+        }
+    }
+}
+
+pub(crate) fn wall_clock() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    Millis(i64::try_from(since).unwrap_or(0))
+}
+
 /// Reports progress for held messages regularly, so that other processes do not get them.
-async fn show_progress(held: std::sync::Weak<Mutex<BTreeMap<Position, Held>>>, every: Duration) {
+async fn show_progress(held: Weak<Mutex<BTreeMap<Position, Held>>>, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         let Some(held) = held.upgrade() else { return };

@@ -164,7 +164,7 @@ impl Log for SqliteStore {
             while let Some(row) = rows.next()? {
                 letters.push(DeadLetter {
                     number: row.get::<_, i64>(2)?.cast_unsigned(),
-                    work: work(row)?,
+                    work: Some(work(row)?),
                     attempts: row.get(1)?,
                     error: row.get(3)?,
                     at: millis(row, 4)?,

@@ -9,17 +9,19 @@
 mod cost;
 mod divided_buckets;
 mod edge_dormancy;
+mod forged;
 mod polling;
 mod slices;
 mod unfinished;
 
 use super::conformance::Engine;
+use aws_lc_rs::hmac;
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use store::cql::{CqlStore, Nodes, apply_schema};
-use store::jetstream::Servers;
+use store::jetstream::{MessageKeys, Servers};
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
@@ -84,6 +86,7 @@ fn addresses_of_engines() -> (Nodes, Servers) {
         stream: KEYSPACE.clone(),
         ack_wait: Duration::from_secs(5),
         max_bytes: 16 << 20,
+        keys: MessageKeys::new(vec![hmac::Key::new(hmac::HMAC_SHA256, &[7; 32])]),
     };
     let (datacenter, keyspace) = ("datacenter1".to_owned(), KEYSPACE.clone());
     (Nodes { nodes: addresses(), datacenter, keyspace }, servers)
@@ -93,8 +96,12 @@ fn addresses_of_engines() -> (Nodes, Servers) {
 async fn delete_earlier_stream(servers: &Servers) {
     static ONCE: OnceCell<()> = OnceCell::const_new();
     let forget = async || {
-        let client = async_nats::connect(&servers.servers).await.unwrap();
-        let _ = async_nats::jetstream::new(client).delete_stream(&servers.stream).await;
+        let _ = async_nats::jetstream::new(nats(servers).await).delete_stream(&servers.stream).await;
     };
     ONCE.get_or_init(forget).await;
+}
+
+/// A client for direct access to NATS.
+async fn nats(servers: &Servers) -> async_nats::Client {
+    async_nats::connect(&servers.servers).await.unwrap()
 }

@@ -1,12 +1,13 @@
 //! The engines, and the data that all measurements share.
 
+use aws_lc_rs::hmac;
 use domain::ingest::{Draft, json, normalise};
 use futures::{StreamExt, TryStreamExt, stream};
 use model::{Account, AccountName, Clock, Millis, Version};
 use std::sync::Arc;
 use std::time::Duration;
 use store::cql::{CqlStore, Nodes, apply_schema};
-use store::jetstream::Servers;
+use store::jetstream::{MessageKeys, Servers};
 use store::{Accounts, NewAccount};
 
 const KEYSPACE: &str = "tofrom_cost";
@@ -33,6 +34,7 @@ impl Cluster {
             stream: KEYSPACE.to_owned(),
             ack_wait: Duration::from_secs(30),
             max_bytes: 256 << 20,
+            keys: MessageKeys::new(vec![hmac::Key::new(hmac::HMAC_SHA256, &[7; 32])]),
         };
         apply_schema(&nodes, &mut |_| ()).await.unwrap();
         Cluster { nodes, servers }

@@ -63,7 +63,7 @@ async fn list(global: &Global) -> anyhow::Result<()> {
         let row = || {
             vec![
                 letter.number.to_string(),
-                described(&letter.work),
+                described(letter.work.as_ref()),
                 letter.attempts.to_string(),
                 time(letter.at),
                 letter.error.clone(),
@@ -72,7 +72,7 @@ async fn list(global: &Global) -> anyhow::Result<()> {
         let value = || {
             json!({
                 "number": letter.number,
-                "what": described(&letter.work),
+                "what": described(letter.work.as_ref()),
                 "attempts": letter.attempts,
                 "at": letter.at.zulu(),
                 "why": letter.error,

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::cql::Nodes;
-use store::jetstream::Servers;
+use store::jetstream::{MessageKeys, Servers};
 
 const DEFAULT_DATACENTER: &str = "datacenter1";
 const DEFAULT_KEYSPACE: &str = "tofrom";
@@ -54,6 +54,8 @@ impl RawConfig {
             stream: self.stream(&nodes.keyspace)?,
             ack_wait: self.ack_wait()?,
             max_bytes: MAX_BYTES,
+            // Derived from `secret_keys` when the store is opened.
+            keys: MessageKeys::new(Vec::new()),
         };
         Ok(Cluster { nodes, servers, vouched: self.vouch_for_durability.unwrap_or(false) })
     }

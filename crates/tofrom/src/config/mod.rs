@@ -15,7 +15,7 @@ mod values;
 pub use cluster::Cluster;
 pub use raw::{RawConfig, RawCql, RawFanout, RawLimits, RawNats, RawProxy, RawSources, RawTls};
 pub use sections::{ClientLimits, Fanout};
-pub use storage::{Engine, Storage};
+pub use storage::{Engine, Storage, message_keys};
 pub use values::{BaseUrl, InvalidAge, InvalidBaseUrl, parse_age};
 
 use domain::sources::SourceSettings;

@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::cql::CqlStore;
+use store::jetstream::{MessageKeys, Servers};
 use store::sqlite::{Options, SqliteStore};
 use store::{Copying, Store};
 
@@ -23,6 +24,11 @@ pub struct Storage {
     pub secret_keys: Vec<String>,
     /// The cluster. `None`: the store is a file in the folder.
     pub cluster: Option<Cluster>,
+}
+
+/// The keys that authenticate messages between the processes of a cluster.
+pub fn message_keys(keys: &SecretKeys) -> MessageKeys {
+    MessageKeys::new(keys.derive("log message"))
 }
 
 impl Storage {
@@ -81,7 +87,10 @@ impl Storage {
         let Some(Cluster { nodes, servers, vouched }) = &self.cluster else {
             return Ok(Engine::Sqlite(self.open_file()?));
         };
-        let opened = CqlStore::open(nodes, servers).await.with_context(|| {
+        let keyed = self.clone().or_with_keys_of_the_demo();
+        keyed.demand_shared_keys()?;
+        let servers = Servers { keys: message_keys(&keyed.secret_keys()?), ..servers.clone() };
+        let opened = CqlStore::open(nodes, &servers).await.with_context(|| {
             let nodes = nodes.nodes.join(", ");
             format!("cannot open the cluster at {nodes}. If it has no tables yet, run tofrom schema apply")
         });

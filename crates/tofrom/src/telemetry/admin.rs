@@ -26,6 +26,8 @@ pub struct Admin {
     pub store: Arc<dyn Store>,
     /// Whether the durability settings of the engines need no check.
     pub trusted: bool,
+    /// Whether this process serves reads, which work without the delivery log.
+    pub serves_reads: bool,
     /// The clock for the lag of the delivery log.
     pub clock: Clock,
     /// Renders the metrics.
@@ -49,7 +51,7 @@ impl Admin {
     /// The current health of store and delivery log.
     async fn health(&self) -> Health {
         let health = Health::of(self.store.as_ref(), &self.clock).await;
-        if self.trusted || matches!(health, Health::Broken(_)) {
+        if self.trusted || matches!(health, Health::Broken(_) | Health::Degraded(_)) {
             return health;
         }
         match timeout(TIMEOUT, self.store.durability_warnings()).await {
@@ -62,9 +64,8 @@ impl Admin {
 }
 
 /// The health as the JSON of `/readyz`.
-fn health_json(health: &Health) -> Value {
-    let reason = health.unready_reason();
-    let status = if reason.is_none() { "ready" } else { "not ready" };
+fn health_json(health: &Health, is_ready: bool) -> Value {
+    let status = if is_ready { "ready" } else { "not ready" };
     let (store, log) = match health {
         Health::Broken(why) => (json!({ "answers": false, "why": why }), Value::Null),
         Health::Doubtful(why) => (json!({ "answers": true, "why": why }), Value::Null),
@@ -77,8 +78,9 @@ fn health_json(health: &Health) -> Value {
             });
             (json!({ "answers": true }), log)
         }
+        Health::Degraded(_) => (json!({ "answers": true }), json!("degraded")),
     };
-    json!({ "status": status, "wrong": reason, "store": store, "log": log })
+    json!({ "status": status, "wrong": health.unready_reason(), "store": store, "log": log })
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {
@@ -87,7 +89,10 @@ async fn ready(State(admin): State<Admin>) -> Response {
         (false, json!({ "status": "stopping" }))
     } else {
         let health = admin.health().await;
-        (health.unready_reason().is_none(), health_json(&health))
+        // Without the log every process is degraded: a balancer that takes them all away would also end the reads.
+        let is_degraded = admin.serves_reads && matches!(health, Health::Degraded(_));
+        let is_ready = is_degraded || health.unready_reason().is_none();
+        (is_ready, health_json(&health, is_ready))
     };
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];

@@ -12,10 +12,14 @@ mod processes;
 mod same_page;
 
 use super::delivery::test_bed::with_retries;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use seal::SecretKeys;
 use std::sync::LazyLock;
 use std::time::Duration;
 use store::cql::{Nodes, apply_schema};
 use store::jetstream::Servers;
+use tofrom::config::message_keys;
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
 
@@ -43,6 +47,11 @@ fn listed(name: &str) -> Option<Vec<String>> {
     Some(text.split(',').map(str::to_owned).collect())
 }
 
+/// The secret key of all processes and stores.
+fn secret_key() -> String {
+    BASE64_STANDARD.encode([7; 32])
+}
+
 pub(crate) fn engines() -> Option<Engines> {
     let keyspace = std::env::var("TOFROM_TEST_KEYSPACE").unwrap_or_else(|_| "tofrom_test".to_owned());
     let servers = Servers {
@@ -52,6 +61,7 @@ pub(crate) fn engines() -> Option<Engines> {
         ack_wait: Duration::from_secs(5),
         // The servers reserve this much space for each stream.
         max_bytes: 16 << 20,
+        keys: message_keys(&SecretKeys::parse([secret_key()]).unwrap()),
     };
     let nodes = Nodes { nodes: listed("TOFROM_TEST_CQL")?, datacenter: "datacenter1".to_owned(), keyspace };
     Some(Engines { nodes, servers })

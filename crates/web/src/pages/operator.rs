@@ -124,7 +124,10 @@ async fn show_overview(
         frame: operator_frame(&pages.site, &person, &uri),
         complaint: health.unready_reason(),
         health: &health,
-        letters: letters.iter().map(|letter| LetterView::of(letter, described(&letter.work), now)).collect(),
+        letters: letters
+            .iter()
+            .map(|letter| LetterView::of(letter, described(letter.work.as_ref()), now))
+            .collect(),
         plots: Plot::all(&pages.entrance.history.samples()),
     };
     Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))

@@ -213,7 +213,7 @@ pub(crate) async fn a_dead_letter_can_be_replayed(store: Engine) {
     pending_at(&*store, &[first], 0).await;
     let mine = async || -> Vec<store::DeadLetter> {
         let all = store.dead_letters(None, 1_000).await.unwrap();
-        all.into_iter().filter(|letter| letter.work == work).collect()
+        all.into_iter().filter(|letter| letter.work.as_ref() == Some(&work)).collect()
     };
     let letters = mine().await;
     let [letter] = &letters[..] else { panic!("{letters:?}") };

@@ -92,7 +92,9 @@ async fn log(store: &dyn Store, clock: &Clock) -> Finding {
         (None, Health::Answers { pending, .. }) => {
             Finding::ok("log", format!("{pending} pending deliveries"))
         }
-        (None, Health::Broken(why) | Health::Doubtful(why)) => Finding::error("log", why, "check the disk"),
+        (None, Health::Broken(why) | Health::Doubtful(why) | Health::Degraded(why)) => {
+            Finding::error("log", why, "check the disk")
+        }
     }
 }
 

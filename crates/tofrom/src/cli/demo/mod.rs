@@ -74,6 +74,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         );
     }
     storage.create_folder()?;
+    // Created before the store is opened: the messages of a cluster are authenticated with it.
+    storage.secret_keys()?;
     let certificates = authority::certificates(folder, clock.now())?;
 
     let anywhere = BaseUrl::parse("https://127.0.0.1")?;

@@ -48,7 +48,7 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
         parts.poll_sources(&mut running, sources);
     }
     let hashes = move || metrics::password_hashes(counted.auth().passwords.hashes_computed());
-    parts.serve_admin(&mut running, sockets.admin, hashes);
+    parts.serve_admin(&mut running, sockets.admin, role, hashes);
     tracing::info!(base_url = %config.base_url, version = env!("CARGO_PKG_VERSION"), ?role, "ready");
     Ok(running)
 }
@@ -66,7 +66,7 @@ pub fn start_worker(
     let mut running = Running::default();
     parts.deliver(&mut running, fanout);
     parts.poll_sources(&mut running, parts.sources(sources)?);
-    parts.serve_admin(&mut running, admin, || {});
+    parts.serve_admin(&mut running, admin, Role::Worker, || {});
     tracing::info!(version = env!("CARGO_PKG_VERSION"), role = ?Role::Worker, "ready");
     Ok(running)
 }
@@ -201,6 +201,7 @@ impl ServiceParts {
         self,
         running: &mut Running,
         socket: Option<TcpListener>,
+        role: Role,
         update_counters: impl Fn() + Send + Sync + 'static,
     ) {
         running.spawn_background(maintain_metrics(self.metrics.clone()));
@@ -212,7 +213,9 @@ impl ServiceParts {
             update_counters();
         });
         let draining = running.draining.clone();
-        let admin = Admin { store, trusted, clock, metrics, draining, update_counters }.router();
+        let serves_reads = role != Role::Worker;
+        let admin =
+            Admin { store, trusted, serves_reads, clock, metrics, draining, update_counters }.router();
         let stopped = running.background_stopped();
         let limits = Limits { connections: 100, drain: Duration::from_secs(1), ..Limits::default() };
         running.background.spawn(serve_plain(socket, admin, limits, stopped));

@@ -1,16 +1,18 @@
 //! The log loses everything while no worker runs: deliveries are late, but no activity is lost.
 
 use super::{Engines, RUNTIME, make_tables, prepared};
+use async_nats::jetstream::Context;
+use async_nats::jetstream::message::PublishMessage;
 use domain::fanout::{Rules, deliver_pending};
 use domain::following;
-use domain::ingest::{Draft, Ingest, json, normalise};
+use domain::ingest::{Draft, Ingest, Outcome, json, normalise};
 use model::{Account, AccountName, Clock, EntryReasons, Filter, Millis, Order, Uid, Version};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::cql::{CqlStore, Nodes};
 use store::jetstream::Servers;
-use store::{Accounts, Feeds, Log, NewAccount, Slice};
+use store::{Accounts, Activities, Feeds, Log, NewAccount, Slice};
 
 const ACTIVITIES: usize = 60;
 const FOLLOWERS: usize = 3;
@@ -54,9 +56,11 @@ async fn lose(Engines { nodes, servers }: Engines) {
     assert_eq!(outcomes.len(), ACTIVITIES);
     drop((store, ingest));
     let client = async_nats::connect(&servers.servers).await.unwrap();
-    assert!(async_nats::jetstream::new(client).delete_stream(&servers.stream).await.unwrap().success);
+    let log = async_nats::jetstream::new(client);
+    assert!(log.delete_stream(&servers.stream).await.unwrap().success);
 
     let store = CqlStore::open(&nodes, &servers).await.unwrap();
+    take_message_ids(&store, &log, &servers.stream, &outcomes).await;
     let a_day_later = Clock::from(move || Millis(Clock::system().now().0 + DAY));
     let mut put_back = 0;
     for _ in 0..PASSES {
@@ -68,6 +72,23 @@ async fn lose(Engines { nodes, servers }: Engines) {
         assert_eq!(followed(&store, follower).await, ACTIVITIES, "of follower {follower:?}");
     }
     assert_eq!(store.sweep(a_day_later.now()).await.unwrap(), 0, "a second sweep finds nothing");
+}
+
+/// An intruder with a login to NATS publishes messages under the identifiers of the lost ones, so that NATS would discard
+/// those as duplicates.
+async fn take_message_ids(store: &CqlStore, log: &Context, stream: &str, outcomes: &[Outcome]) {
+    let created = outcomes.iter().filter_map(|outcome| match outcome {
+        Outcome::Created(id) => Some(*id),
+        _ => None,
+    });
+    let states = store.states(&created.collect::<Vec<_>>()).await.unwrap();
+    let found = log.get_stream(stream).await.unwrap();
+    let subject = &found.cached_info().config.subjects[0];
+    for state in states.into_iter().flatten() {
+        let id = format!("v:{}:{}", state.id, state.version.0);
+        let forged = PublishMessage::build().payload("forged".into()).message_id(id);
+        log.send_publish(subject.clone(), forged).await.unwrap().await.unwrap();
+    }
 }
 
 fn draft(number: usize) -> Draft {

@@ -9,7 +9,7 @@ use super::super::oauth::service::{Service, password_of};
 use super::super::support::client::{Answer, Client};
 use super::super::support::steal_adjusted_clock::{self, StealAdjustedClock};
 use super::super::writing::oracle::{self, Sender, Side};
-use super::{Engines, RUNTIME, prepared};
+use super::{Engines, RUNTIME, prepared, secret_key};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use model::{AccountName, Collection, FeedQuery, Filter, Order, Position, Start, SyncToken};
@@ -64,7 +64,7 @@ fn processes() -> Option<&'static Processes> {
 
 pub(super) fn settings(engines: &Engines) -> String {
     let Engines { nodes, servers } = engines;
-    let secret = BASE64_STANDARD.encode([7; 32]);
+    let secret = secret_key();
     // Accounts of other tests lie far in the past, and would become dormant.
     format!(
         "store = \"cql\"\nsecret_keys = [{secret:?}]\nfanout.idle_after = \"off\"\ncql.nodes = {:?}\n\
