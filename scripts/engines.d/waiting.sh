@@ -27,9 +27,9 @@ await_listening() {
 # Waits until the nodes respond and the cluster is healthy. For the kind `roles` it first creates the roles of a secure
 # cluster.
 await() {
-  local kind=$1 node endpoints=() secure=() why='' end
+  local kind=$1 node endpoints=() options=() why='' end
   shift
-  ! is_secure || secure=(--secure "$secrets")
+  ! is_secure || options=(--secure "$secrets")
   for node in "$@"; do
     await_listening "$node"
     case $kind in
@@ -38,7 +38,7 @@ await() {
     esac
   done
   end=$((SECONDS + timeout))
-  until why=$(python3 -B "$parts/check_nodes.py" "${secure[@]}" "$kind" "${endpoints[@]}" 2>&1); do
+  until why=$(python3 -B "$parts/check_nodes.py" "${options[@]}" "$kind" "${endpoints[@]}" 2>&1); do
     for node in "$@"; do running "$node" || died "$node"; done
     ((SECONDS < end)) || fail "cluster not healthy after $timeout s: $why"
     sleep 0.5
