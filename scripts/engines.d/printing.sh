@@ -1,11 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # Prints the addresses of the cluster: for people, for the tests, and as settings of the service.
 
-# listed PREFIX FUNCTION ARGUMENT...: the addresses of three nodes, with this prefix and separated by commas.
+# listed PREFIX FUNCTION: the addresses of three nodes, each with this prefix, separated by commas.
 listed() {
-  local prefix=$1 number addresses=()
-  shift
-  for number in 1 2 3; do addresses+=("$prefix$("$@" "$number")"); done
+  local number addresses=()
+  for number in 1 2 3; do addresses+=("$1$("$2" "$number")"); done
   local IFS=,
   echo "${addresses[*]}"
 }
@@ -30,24 +29,34 @@ print_addresses() {
 # Addresses as an array of TOML.
 quoted() { listed "$@" | sed 's/[^,]*/"&"/g'; }
 
-tls_settings() {
-  printf '[%s.tls]\nca = "%s"\ncertificate = "%s"\nprivate_key = "%s"\n' "$1" "$secrets"/{ca.pem,client.pem,client.key}
-}
-
 print_settings() {
+  local scheme=nats cql_login='' nats_login=''
   [ $# -eq 1 ] || usage_error "settings needs one argument: KEYSPACE"
   has_settings || fail "no cluster in $dir: run scripts/engines up"
-  echo 'store = "cql"'
-  printf '[cql]\nnodes = [%s]\ndatacenter = "datacenter1"\nkeyspace = "%s"\n' "$(quoted '' cassandra_address)" "$1"
   if is_secure; then
-    printf 'user = "tofrom"\npassword_file = "%s/cql.password"\n' "$secrets"
-    tls_settings cql
+    scheme=tls
+    cql_login="user = \"tofrom\"
+password_file = \"$secrets/cql.password\"
+[cql.tls]
+$(tls_settings)"
+    nats_login="credentials = \"$secrets/nats.nkey\"
+[nats.tls]
+$(tls_settings)"
   fi
-  local scheme=nats
-  ! is_secure || scheme=tls
-  printf '[nats]\nservers = [%s]\nmonitor = [%s]\n' "$(quoted $scheme:// nats_address)" "$(quoted http:// nats_monitor_address)"
-  if is_secure; then
-    printf 'credentials = "%s/nats.nkey"\n' "$secrets"
-    tls_settings nats
-  fi
+  cat <<TOML
+store = "cql"
+[cql]
+nodes = [$(quoted '' cassandra_address)]
+datacenter = "datacenter1"
+keyspace = "$1"
+$cql_login
+[nats]
+servers = [$(quoted $scheme:// nats_address)]
+monitor = [$(quoted http:// nats_monitor_address)]
+$nats_login
+TOML
+}
+
+tls_settings() {
+  printf '%s = "%s"\n' ca "$secrets/ca.pem" certificate "$secrets/client.pem" private_key "$secrets/client.key"
 }
