@@ -89,10 +89,12 @@ cassandra_secure_settings() {
 authenticator: PasswordAuthenticator
 authorizer: CassandraAuthorizer
 role_manager: CassandraRoleManager
-# Every node has all roles, and none changes after the start: one node is enough for a login.
+# Every node has all roles, so that a login works while the others are down.
 auth_read_consistency_level: ONE
 auth_write_consistency_level: ONE
-permissions_validity: 60s
+# Roles and permissions do not change after the start. A shorter time would add reads to the requests of the service.
+roles_validity: 1h
+permissions_validity: 1h
 client_encryption_options:
   enabled: true
   $keys

@@ -131,8 +131,9 @@ def cassandra(nodes, secure):
     for host, port in nodes:
         node = Cassandra(host, port, secure)
         if secure:
-            # Reading all replicas also copies the roles to nodes that have joined.
-            for table in ("roles", "role_permissions"):
+            # Reading all replicas also copies the rows to nodes that have joined: permissions first, because the nodes
+            # cache them from the first login of a role.
+            for table in ("role_permissions", "roles"):
                 node.rows(f"SELECT * FROM system_auth.{table}", consistency=len(nodes))
         schemas.update(schema for (schema,) in node.rows("SELECT schema_version FROM system.local"))
         peers = node.rows("SELECT native_address, schema_version FROM system.peers_v2")
