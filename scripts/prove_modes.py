@@ -10,16 +10,11 @@ all writers, have everything received since, and the newest 50 of the earlier ac
 
 import collections
 import json
-import pathlib
 import random
-import sys
 import threading
 import time
 
 from prove_traffic import TIMEOUT, REQUEST, Client, Writer, check, clock, expected, links, parse_title, walk, wrong
-
-sys.path.append(str(pathlib.Path(__file__).resolve().parent / "engines.d"))
-from check_nodes import Cassandra
 
 DORMANT_READERS, FANS = 2, 9
 # Without fans, a writer has at most half as many followers. With all fans, or all but one, it has more.
@@ -244,7 +239,7 @@ class ModeChanges:
     def versions(self, cell, table, rest=""):
         """The stored registers: version (the write time) and bytes."""
         engines = self.workload.cluster.engines
-        wire, keyspace = Cassandra("127.0.0.1", engines.cql), engines.keyspace
+        wire, keyspace = engines.connection(), engines.keyspace
         rows = wire.rows(f"SELECT WRITETIME({cell}), {cell} FROM {keyspace}.{table} {rest}", TWO_REPLICAS)
         return [(int.from_bytes(version, "big"), stored) for version, stored in rows if stored]
 

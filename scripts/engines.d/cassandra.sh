@@ -74,6 +74,34 @@ YAML
     group) echo 'commitlog_sync_group_window: 5ms' ;;
     periodic) echo 'commitlog_sync_period: 10000ms' ;;
   esac
+  ! is_secure || cassandra_secure_settings "$number"
+}
+
+# TLS with client certificates for clients and between nodes, and a login.
+cassandra_secure_settings() {
+  local keys
+  keys="keystore: $secrets/cassandra$1.pem
+  truststore: $secrets/ca.pem
+  ssl_context_factory: {class_name: org.apache.cassandra.security.PEMBasedSslContextFactory}
+  require_client_auth: true"
+  cat <<YAML
+
+authenticator: PasswordAuthenticator
+authorizer: CassandraAuthorizer
+role_manager: CassandraRoleManager
+# Every node has all roles, so that a login works while the others are down.
+auth_read_consistency_level: ONE
+auth_write_consistency_level: ONE
+# Roles and permissions do not change after the start. A shorter time would add reads to the requests of the service.
+roles_validity: 1h
+permissions_validity: 1h
+client_encryption_options:
+  enabled: true
+  $keys
+server_encryption_options:
+  internode_encryption: all
+  $keys
+YAML
 }
 
 cassandra_logging() {
@@ -106,6 +134,8 @@ cassandra_options() {
     # a frozen node would hide its later death.
     -Dcassandra.fd_initial_value_ms=500 -Dcassandra.fd_max_interval_ms=600
   )
+  # The first role at once, and a fast hash of the password, which is random: every connection verifies it.
+  ! is_secure || java_options+=(-Dcassandra.superuser_setup_delay_ms=0 -Dcassandra.auth_bcrypt_gensalt_log2_rounds=4)
   for package in java.base/{jdk.internal.misc,java.lang.ref} java.management.rmi/com.sun.jmx.remote.internal.rmi \
     java.management/com.sun.jmx.remote.security java.rmi/sun.rmi.{registry,server} java.sql/java.sql \
     jdk.unsupported/sun.misc; do

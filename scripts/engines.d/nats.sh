@@ -3,6 +3,7 @@
 
 nats_port() { echo $((${setting[$1]} + $2 - 1)); }
 nats_address() { echo "127.0.0.1:$(nats_port nats_port "$1")"; }
+nats_monitor_address() { echo "127.0.0.1:$(nats_port nats_monitor_port "$1")"; }
 
 nats_endpoints() {
   local name
@@ -10,12 +11,24 @@ nats_endpoints() {
 }
 
 nats_settings() {
-  local number=$1 peer routes=()
+  local number=$1 peer routes=() tls=''
   for peer in 1 2 3; do routes+=("\"nats://127.0.0.1:$(nats_port nats_route_port "$peer")\""); done
+  if is_secure; then
+    tls="tls {
+  cert_file: \"$secrets/nats$number.pem\"
+  key_file: \"$secrets/nats$number.key\"
+  ca_file: \"$secrets/ca.pem\"
+  verify: true
+  # Generous, like Cassandra's timeouts.
+  timeout: 10
+}"
+    echo "$tls"
+    echo "authorization { users: [{nkey: $(cat "$secrets/nats.user")}] }"
+  fi
   cat <<CONF
 server_name: nats$number
 listen: "$(nats_address "$number")"
-http: "127.0.0.1:$(nats_port nats_monitor_port "$number")"
+http: "$(nats_monitor_address "$number")"
 max_payload: 1MB
 jetstream {
   store_dir: "$dir/nats$number/store"
@@ -27,6 +40,7 @@ cluster {
   name: tofrom
   listen: "127.0.0.1:$(nats_port nats_route_port "$number")"
   routes: [$(IFS=,; echo "${routes[*]}")]
+  $tls
 }
 CONF
 }

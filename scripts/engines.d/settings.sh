@@ -25,10 +25,15 @@ load_settings() {
   done
 }
 
-# Stores the settings. store_settings VM SYNC NUMBER-OF-RUNNING-NODES
+# Stores the settings. store_settings VM SYNC SECURE NUMBER-OF-RUNNING-NODES
 store_settings() {
-  local vm=$1 sync=$2 name
-  if [ "$3" -gt 0 ]; then
+  local vm=$1 sync=$2 secure=$3 name
+  # The data has roles and passwords or has none.
+  if has_settings && [ -n "$secure" ] && ! is_secure; then
+    fail "the cluster in $dir is not secure: use another TOFROM_ENGINES_DIR, or run down --wipe"
+  fi
+  has_settings || setting[secure]=${secure:-no}
+  if [ "$4" -gt 0 ]; then
     for name in vm sync; do
       if [ -n "${!name}" ] && [ "${!name}" != "${setting[$name]}" ]; then
         fail "the cluster runs with --${setting[vm]} --sync ${setting[sync]}: run scripts/engines down first"

@@ -20,7 +20,7 @@ PYTHON
 }
 
 # Starts the engines for measurements, exports their addresses, and stops them when this shell exits. `jmx` is an unused
-# port. Call it in the repository's root folder.
+# port. Call it in the repository's root folder, with the options of `up`.
 temporary_engines() {
   local first
   first=$(free_ports 12)
@@ -31,6 +31,6 @@ temporary_engines() {
   # shellcheck disable=SC2034
   jmx=$((first + 11))
   trap 'scripts/engines down --wipe; rm -rf "$TOFROM_ENGINES_DIR"' EXIT
-  scripts/engines up --measure >&2
+  scripts/engines up --measure "$@" >&2
   eval "$(scripts/engines variables)"
 }

@@ -24,19 +24,21 @@ await_listening() {
   done
 }
 
-# Waits until the nodes respond and the cluster is healthy.
+# Waits until the nodes respond and the cluster is healthy. For the kind `roles` it first creates the roles of a secure
+# cluster.
 await() {
-  local kind=$1 node endpoints=() why='' end
+  local kind=$1 node endpoints=() options=() why='' end
   shift
+  ! is_secure || options=(--secure "$secrets")
   for node in "$@"; do
     await_listening "$node"
     case $kind in
-      cassandra) endpoints+=("$(address "$node")") ;;
       nats) endpoints+=("$(address "$node"):$(nats_port nats_monitor_port "${node#nats}")") ;;
+      *) endpoints+=("$(address "$node")") ;;
     esac
   done
   end=$((SECONDS + timeout))
-  until why=$(python3 -B "$parts/check_nodes.py" "$kind" "${endpoints[@]}" 2>&1); do
+  until why=$(python3 -B "$parts/check_nodes.py" "${options[@]}" "$kind" "${endpoints[@]}" 2>&1); do
     for node in "$@"; do running "$node" || died "$node"; done
     ((SECONDS < end)) || fail "cluster not healthy after $timeout s: $why"
     sleep 0.5
