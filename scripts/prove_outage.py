@@ -92,6 +92,7 @@ def run(workload, seconds, late):
     for process in cluster.apis:
         degraded(process)
     began = clock()
+    late.configure()
     late.start()
     while not late.health() and clock() < end:
         time.sleep(0.1)
