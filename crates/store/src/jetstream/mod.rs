@@ -8,9 +8,14 @@
 //! processes get it if this one reports no progress for `ack_wait`.
 
 mod bound;
+mod connect;
+mod limits;
 mod monitor;
 
+pub use limits::apply_limits;
+
 use crate::codec::Encoded;
+use crate::links::{ClientTls, NatsLogin};
 use crate::{Backlog, Notice, Notices, Result, StoreError};
 use async_nats::jetstream::context::{PublishAckFuture, PublishError};
 use async_nats::jetstream::message::PublishMessage;
@@ -41,8 +46,8 @@ const REDELIVERY_DELAY: Duration = Duration::from_secs(1);
 /// The maximum time that a message is held. After that it goes to other processes.
 const MAX_HOLD: Duration = Duration::from_secs(600);
 
-/// The NATS servers of the log.
-#[derive(Clone, Debug)]
+/// The NATS servers of the log, without `Debug`: an address may contain a password.
+#[derive(Clone)]
 pub struct Servers {
     /// Server addresses, `host:port`.
     pub servers: Vec<String>,
@@ -54,6 +59,12 @@ pub struct Servers {
     pub ack_wait: Duration,
     /// The size of the stream beyond which messages are refused. An existing stream keeps its limit.
     pub max_bytes: i64,
+    /// The number of replicas of the stream. An existing stream keeps its number.
+    pub replicas: usize,
+    /// The user of this process. `None`: the servers ask for none, or their addresses contain one.
+    pub login: Option<NatsLogin>,
+    /// The files for TLS. `None`: plaintext, or the machine's authorities for addresses with `tls://`.
+    pub tls: Option<ClientTls>,
 }
 
 /// Allocates epoch numbers, each once.
@@ -82,14 +93,7 @@ struct Held {
 impl JetStream {
     /// Connects, and creates the stream if it does not exist.
     pub(crate) async fn connect(servers: &Servers, epochs: Arc<dyn Epochs>) -> Result<JetStream> {
-        let client = async_nats::ConnectOptions::new()
-            .name("tofrom")
-            // This process does not need its own notices.
-            .no_echo()
-            .connection_timeout(TIMEOUT)
-            .connect(&servers.servers)
-            .await
-            .map_err(|error| StoreError::Unavailable(format!("NATS: {error}")))?;
+        let client = connect::connect(servers).await?;
         let context = jetstream::ContextBuilder::new()
             .timeout(TIMEOUT)
             .ack_timeout(TIMEOUT)
@@ -258,7 +262,7 @@ impl JetStream {
         }
         let mut durability_warnings = Vec::new();
         for address in &self.servers.monitor {
-            match monitor::syncs_always(address).await {
+            match monitor::syncs_always(address, self.servers.tls.as_ref()).await {
                 Ok(true) => {}
                 Ok(false) => durability_warnings.push(format!(
                     "the NATS server monitored at {address} acknowledges writes before they are synced: \
