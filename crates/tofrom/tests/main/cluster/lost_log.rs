@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::cql::{CqlStore, Nodes};
 use store::jetstream::Servers;
+use store::links::{ClientTls, NatsLogin};
 use store::{Accounts, Feeds, Log, NewAccount, Slice};
 
 const ACTIVITIES: usize = 60;
@@ -34,6 +35,21 @@ fn separate_engines(engines: &Engines) -> Engines {
     }
 }
 
+/// A client with the servers' login and TLS files.
+async fn nats(servers: &Servers) -> async_nats::Client {
+    let mut options = async_nats::ConnectOptions::new();
+    if let Some(ClientTls { ca, client: Some((certificate, key)) }) = &servers.tls {
+        options = options.add_root_certificates(ca.clone()).require_tls(true);
+        options = options.add_client_certificate(certificate.clone(), key.clone());
+    }
+    options = match &servers.login {
+        Some(NatsLogin::Credentials(content)) => options.credentials(content.reveal()).unwrap(),
+        Some(NatsLogin::NKey(seed)) => options.nkey(seed.reveal().to_owned()),
+        Some(NatsLogin::Password(_)) | None => options,
+    };
+    options.connect(&servers.servers).await.unwrap()
+}
+
 async fn lose(Engines { nodes, servers }: Engines) {
     make_tables(&nodes).await;
     let store = Arc::new(CqlStore::open(&nodes, &servers).await.unwrap());
@@ -53,8 +69,13 @@ async fn lose(Engines { nodes, servers }: Engines) {
     let outcomes = ingest.accept(&actor, drafts).await.unwrap();
     assert_eq!(outcomes.len(), ACTIVITIES);
     drop((store, ingest));
-    let client = async_nats::connect(&servers.servers).await.unwrap();
-    assert!(async_nats::jetstream::new(client).delete_stream(&servers.stream).await.unwrap().success);
+    assert!(
+        async_nats::jetstream::new(nats(&servers).await)
+            .delete_stream(&servers.stream)
+            .await
+            .unwrap()
+            .success
+    );
 
     let store = CqlStore::open(&nodes, &servers).await.unwrap();
     let a_day_later = Clock::from(move || Millis(Clock::system().now().0 + DAY));
