@@ -24,6 +24,7 @@ pub mod faulty;
 mod feeds;
 mod grants;
 pub mod jetstream;
+pub mod links;
 mod log;
 mod message;
 mod sessions;

@@ -14,5 +14,6 @@ mod main {
     mod cql;
     mod races;
     mod scratch;
+    mod secure;
     mod sqlite;
 }

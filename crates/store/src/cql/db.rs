@@ -1,33 +1,27 @@
 //! Access to the database: a session, prepared statements, and the classification of errors.
 
+use super::connect::{Nodes, TIMEOUT, connect};
+use super::speculation::Latencies;
 use crate::{Result, StoreError, StripedLocks};
 use model::{ActivityId, Fnv};
 use scylla::client::execution_profile::{ExecutionProfile, ExecutionProfileHandle};
 use scylla::client::session::Session;
-use scylla::client::session_builder::SessionBuilder;
 use scylla::cluster::Node;
 use scylla::deserialize::row::DeserializeRow;
 use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
-use scylla::policies::load_balancing::{DefaultPolicy, NodeIdentifier, SingleTargetLoadBalancingPolicy};
-use scylla::policies::retry::DefaultRetryPolicy;
-use scylla::policies::speculative_execution::SimpleSpeculativeExecutionPolicy;
+use scylla::policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy};
 use scylla::response::query_result::QueryRowsResult;
 use scylla::serialize::row::SerializeRow;
 use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
-use scylla::statement::{Consistency, SerialConsistency, Statement};
+use scylla::statement::{Consistency, Statement};
 use scylla::value::{CqlValue, Row};
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
-
-/// The time after which the outcome of a request is unknown.
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// The time after which a read is also sent to a second node.
-const SPECULATIVE_DELAY: Duration = Duration::from_millis(500);
 
 /// The timeout of a schema change: busy nodes take seconds.
 const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
@@ -79,20 +73,11 @@ pub(super) enum Outcome {
     Unknown,
 }
 
-/// The nodes of the database.
-#[derive(Clone, Debug)]
-pub struct Nodes {
-    /// Contact points, `host:port`.
-    pub nodes: Vec<String>,
-    /// The datacenter whose nodes are used.
-    pub datacenter: String,
-    /// The keyspace for collections. The one for identities has the suffix `_ident`.
-    pub keyspace: String,
-}
-
 /// The database.
 pub(super) struct Db {
     session: Session,
+    /// Recorded if speculative execution needs them.
+    latencies: Option<Arc<Latencies>>,
     nodes: Nodes,
     prepared: RwLock<HashMap<(&'static str, Kind), PreparedStatement>>,
     statements: AtomicU64,
@@ -103,29 +88,10 @@ pub(super) struct Db {
 impl Db {
     /// Connects to the nodes.
     pub(super) async fn connect(nodes: &Nodes) -> Result<Db> {
-        let policy =
-            DefaultPolicy::builder().prefer_datacenter(nodes.datacenter.clone()).token_aware(true).build();
-        let profile = ExecutionProfile::builder()
-            .consistency(Consistency::LocalQuorum)
-            .serial_consistency(Some(SerialConsistency::LocalSerial))
-            .request_timeout(Some(TIMEOUT))
-            .load_balancing_policy(policy)
-            .retry_policy(Arc::new(DefaultRetryPolicy::new()))
-            .speculative_execution_policy(Some(Arc::new(SimpleSpeculativeExecutionPolicy {
-                max_retry_count: 1,
-                retry_interval: SPECULATIVE_DELAY,
-            })))
-            .build();
-        let session = SessionBuilder::new()
-            .known_nodes(&nodes.nodes)
-            // Waiting after each schema change would take most of the time; `await_schema_agreement` waits once.
-            .auto_await_schema_agreement(false)
-            .default_execution_profile_handle(profile.into_handle())
-            .build()
-            .await
-            .map_err(|error| StoreError::Unavailable(format!("Cassandra or ScyllaDB: {error}")))?;
+        let (session, latencies) = connect(nodes).await?;
         Ok(Db {
             session,
+            latencies,
             nodes: nodes.clone(),
             prepared: RwLock::default(),
             statements: AtomicU64::new(0),
@@ -249,7 +215,13 @@ impl Db {
         let prepared = self.prepare(query).await.map_err(Failure::Store)?;
         self.statements.fetch_add(1, Ordering::Relaxed);
         let failed = |error| Failure::Execution(Box::new(error));
-        let response = self.session.execute_unpaged(&prepared, values).await.map_err(failed)?;
+        let started = Instant::now();
+        let response = self.session.execute_unpaged(&prepared, values).await;
+        // Only idempotent statements are sent twice.
+        if let (Some(latencies), Kind::Read | Kind::Write) = (&self.latencies, query.kind) {
+            latencies.record(started.elapsed());
+        }
+        let response = response.map_err(failed)?;
         let rows = response.into_rows_result().ok();
         self.rows.fetch_add(rows.as_ref().map_or(0, |rows| rows.rows_num() as u64), Ordering::Relaxed);
         Ok(rows)

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod activities;
+mod connect;
 mod connections;
 mod copying;
 mod credentials;
@@ -20,13 +21,16 @@ mod leases;
 mod log;
 mod lwt;
 mod polling;
+mod replication;
 mod scan;
 mod schema;
 mod sessions;
 mod sources;
+mod speculation;
 mod sweep;
 
-pub use db::Nodes;
+pub use connect::Nodes;
+pub use speculation::Speculation;
 
 use crate::jetstream::{JetStream, Servers};
 use crate::{Notice, Notices, Result, Store};
@@ -84,6 +88,13 @@ impl CqlStore {
             update_locks: crate::StripedLocks::default(),
             name,
         })
+    }
+
+    /// Differences between the settings and the keyspaces and the stream that exist.
+    pub async fn setting_warnings(&self) -> Result<Vec<String>> {
+        let mut warnings = replication::setting_warnings(&self.db).await?;
+        warnings.extend(self.log.setting_warnings().await?);
+        Ok(warnings)
     }
 
     /// The number of statements sent and of rows received since the start.

@@ -1,19 +1,17 @@
 //! The tables by schema version. Every statement is idempotent and may run while earlier versions serve: tables and
 //! columns are only ever added.
 
-use super::db::{Db, Nodes, corrupt};
+use super::connect::Nodes;
+use super::db::{Db, corrupt};
 use crate::Result;
 
 const VERSIONS: &[&str] = &[include_str!("schema/1.cql")];
 
-/// The replication factor.
-const REPLICATION_FACTOR: usize = 3;
-
 /// All statements of the schema.
 pub(super) fn plan(db: &Db, scylla: bool) -> Vec<String> {
-    let Nodes { datacenter, keyspace, .. } = db.nodes();
+    let Nodes { datacenter, keyspace, replication, .. } = db.nodes();
     let replication = format!(
-        "{{'class': 'NetworkTopologyStrategy', '{}': {REPLICATION_FACTOR}}}",
+        "{{'class': 'NetworkTopologyStrategy', '{}': {replication}}}",
         datacenter.replace('\'', "''")
     );
     let keyspace_statement = |name: &str| {

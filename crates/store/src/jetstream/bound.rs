@@ -12,7 +12,6 @@ use model::{Millis, Position};
 use std::time::Duration;
 
 const EPOCH: &str = "epoch";
-const REPLICAS: usize = 3;
 /// The window in which the server discards a repeated message.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 const MAX_MESSAGE_SIZE: i32 = 512 * 1024;
@@ -119,7 +118,7 @@ async fn create(context: &Context, servers: &Servers, epochs: &dyn Epochs) -> Re
         subjects: vec![subject(servers, epoch)],
         retention: RetentionPolicy::WorkQueue,
         storage: StorageType::File,
-        num_replicas: REPLICAS,
+        num_replicas: servers.replicas,
         discard: DiscardPolicy::New,
         max_bytes: servers.max_bytes,
         max_message_size: MAX_MESSAGE_SIZE,
@@ -150,13 +149,13 @@ async fn consumer(stream: &Stream, servers: &Servers, epoch: u64) -> Result<Pull
         // A limit would let the floor pass over a message that is no longer delivered.
         max_deliver: -1,
         max_ack_pending: MAX_ACK_PENDING,
-        num_replicas: REPLICAS,
+        num_replicas: servers.replicas,
         ..pull::Config::default()
     };
     stream.get_or_create_consumer(&name, config).await.map_err(unavailable)
 }
 
-fn is_not_found(error: &async_nats::jetstream::context::GetStreamError) -> bool {
+pub(super) fn is_not_found(error: &async_nats::jetstream::context::GetStreamError) -> bool {
     matches!(error.kind(), GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
 }
 

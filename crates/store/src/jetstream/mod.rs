@@ -13,11 +13,14 @@ mod bound;
 mod connect;
 mod floor;
 mod keys;
+mod limits;
 mod monitor;
 mod notices;
 
 pub use keys::MessageKeys;
+pub use limits::apply_limits;
 
+use crate::links::{ClientTls, NatsLogin};
 use crate::{Backlog, Notice, Notices, Result, StoreError};
 use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
@@ -56,8 +59,8 @@ const REDELIVERY_DELAY: Duration = Duration::from_secs(1);
 /// The maximum time that a message is held. After that it goes to other processes.
 const MAX_HOLD: Duration = Duration::from_secs(600);
 
-/// The NATS servers of the log.
-#[derive(Clone, Debug)]
+/// The NATS servers of the log, without `Debug`: an address may contain a password.
+#[derive(Clone)]
 pub struct Servers {
     /// Server addresses, `host:port`.
     pub servers: Vec<String>,
@@ -69,6 +72,12 @@ pub struct Servers {
     pub ack_wait: Duration,
     /// The size of the stream beyond which messages are refused. An existing stream keeps its limit.
     pub max_bytes: i64,
+    /// The number of replicas of the stream. An existing stream keeps its number.
+    pub replicas: usize,
+    /// The user of this process. `None`: the servers ask for none, or their addresses contain one.
+    pub login: Option<NatsLogin>,
+    /// The files for TLS. `None`: plaintext, or the machine's authorities for addresses with `tls://`.
+    pub tls: Option<ClientTls>,
     /// The keys that authenticate messages, the same in all processes.
     pub keys: MessageKeys,
 }
@@ -322,7 +331,7 @@ impl JetStream {
         }
         let mut durability_warnings = Vec::new();
         for address in &self.servers.monitor {
-            match monitor::syncs_always(address).await {
+            match monitor::syncs_always(address, self.servers.tls.as_ref()).await {
                 Ok(true) => {}
                 Ok(false) => durability_warnings.push(format!(
                     "the NATS server monitored at {address} acknowledges writes before they are synced: \

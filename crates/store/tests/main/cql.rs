@@ -5,6 +5,7 @@
 //! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the servers of the log and their monitoring endpoints,
 //!   likewise
 //! - `TOFROM_TEST_KEYSPACE`: the keyspace and the stream, `tofrom_test` by default
+//! - `TOFROM_TEST_SECURE`: a folder with logins and certificates, for a secured cluster
 
 mod cost;
 mod divided_buckets;
@@ -15,11 +16,10 @@ mod slices;
 mod unfinished;
 
 use super::conformance::Engine;
+use super::secure;
 use aws_lc_rs::hmac;
 use scylla::client::session::Session;
-use scylla::client::session_builder::SessionBuilder;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 use store::cql::{CqlStore, Nodes, apply_schema};
 use store::jetstream::{MessageKeys, Servers};
 use tokio::runtime::Runtime;
@@ -57,13 +57,9 @@ fn listed(name: &str) -> Option<Vec<String>> {
     Some(text.split(',').map(str::to_owned).collect())
 }
 
-fn addresses() -> Vec<String> {
-    listed("TOFROM_TEST_CQL").unwrap_or_default()
-}
-
 /// A session for direct access to the database.
 async fn session() -> Session {
-    SessionBuilder::new().known_nodes(addresses()).build().await.unwrap()
+    secure::session(&addresses_of_engines().0).build().await.unwrap()
 }
 
 async fn open() -> Arc<CqlStore> {
@@ -84,24 +80,21 @@ fn addresses_of_engines() -> (Nodes, Servers) {
         servers: listed("TOFROM_TEST_NATS").unwrap_or_default(),
         monitor: listed("TOFROM_TEST_NATS_MONITOR").unwrap_or_default(),
         stream: KEYSPACE.clone(),
-        ack_wait: Duration::from_secs(5),
         max_bytes: 16 << 20,
         keys: MessageKeys::new(vec![hmac::Key::new(hmac::HMAC_SHA256, &[7; 32])]),
+        ..Servers::default()
     };
-    let (datacenter, keyspace) = ("datacenter1".to_owned(), KEYSPACE.clone());
-    (Nodes { nodes: addresses(), datacenter, keyspace }, servers)
+    let nodes = listed("TOFROM_TEST_CQL").unwrap_or_default();
+    let nodes = Nodes { nodes, keyspace: KEYSPACE.clone(), ..Nodes::default() };
+    (secure::nodes(nodes), secure::servers(servers))
 }
 
 /// Deletes the stream of earlier runs: their unacknowledged tasks would hold the floor.
 async fn delete_earlier_stream(servers: &Servers) {
     static ONCE: OnceCell<()> = OnceCell::const_new();
     let forget = async || {
-        let _ = async_nats::jetstream::new(nats(servers).await).delete_stream(&servers.stream).await;
+        let client = secure::nats(servers).await;
+        let _ = async_nats::jetstream::new(client).delete_stream(&servers.stream).await;
     };
     ONCE.get_or_init(forget).await;
-}
-
-/// A client for direct access to NATS.
-async fn nats(servers: &Servers) -> async_nats::Client {
-    async_nats::connect(&servers.servers).await.unwrap()
 }

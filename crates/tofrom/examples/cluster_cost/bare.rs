@@ -25,7 +25,11 @@ pub(crate) struct Bare {
 impl Bare {
     pub(crate) async fn connect(cluster: &Cluster) -> Bare {
         let profile = ExecutionProfile::builder().consistency(Consistency::LocalQuorum).build();
-        let builder = SessionBuilder::new().known_nodes(&cluster.nodes.nodes);
+        let tls = cluster.nodes.tls.as_ref().map(|tls| tls.client_config().unwrap());
+        let mut builder = SessionBuilder::new().known_nodes(&cluster.nodes.nodes).tls_context(tls);
+        if let Some(login) = &cluster.nodes.login {
+            builder = builder.user(&login.user, login.password.reveal());
+        }
         let session = builder.default_execution_profile_handle(profile.into_handle()).build().await.unwrap();
         Bare { session, keyspace: cluster.nodes.keyspace.clone() }
     }

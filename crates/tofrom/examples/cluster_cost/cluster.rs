@@ -1,5 +1,6 @@
 //! The engines, and the data that all measurements share.
 
+use super::secure;
 use aws_lc_rs::hmac;
 use domain::ingest::{Draft, json, normalise};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -23,11 +24,8 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// The engines that the environment names, with their tables.
     pub(crate) async fn prepared() -> Cluster {
-        let nodes = Nodes {
-            nodes: listed("TOFROM_TEST_CQL"),
-            datacenter: "datacenter1".to_owned(),
-            keyspace: KEYSPACE.to_owned(),
-        };
+        let nodes =
+            Nodes { nodes: listed("TOFROM_TEST_CQL"), keyspace: KEYSPACE.to_owned(), ..Nodes::default() };
         let servers = Servers {
             servers: listed("TOFROM_TEST_NATS"),
             monitor: listed("TOFROM_TEST_NATS_MONITOR"),
@@ -35,7 +33,9 @@ impl Cluster {
             ack_wait: Duration::from_secs(30),
             max_bytes: 256 << 20,
             keys: MessageKeys::new(vec![hmac::Key::new(hmac::HMAC_SHA256, &[7; 32])]),
+            ..Servers::default()
         };
+        let (nodes, servers) = (secure::nodes(nodes), secure::servers(servers));
         apply_schema(&nodes, &mut |_| ()).await.unwrap();
         Cluster { nodes, servers }
     }

@@ -32,6 +32,8 @@ mod graph;
 mod modes;
 mod reader;
 mod reads;
+#[path = "../../tests/main/support/secure.rs"]
+mod secure;
 mod service;
 mod statements;
 

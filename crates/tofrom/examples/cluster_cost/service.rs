@@ -1,6 +1,7 @@
 //! A process of the service, and requests to it.
 
 use super::cluster::Cluster;
+use super::secure;
 use model::Account;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -29,13 +30,14 @@ impl Service {
         };
         let text = format!(
             "store = \"cql\"\nsecret_keys = [\"{}\"]\nbase_url = \"https://127.0.0.1\"\nadmin_listen = \"{admin}\"\n\
-             data_dir = {folder:?}\n[proxy]\nlisten = \"{address}\"\ntrusted = [\"127.0.0.1\"]\n\
-             [cql]\nnodes = {:?}\nkeyspace = \"{}\"\n[nats]\nservers = {:?}\nmonitor = {:?}\n",
+             data_dir = {folder:?}\ncql.nodes = {:?}\ncql.keyspace = \"{}\"\nnats.servers = {:?}\n\
+             nats.monitor = {:?}\n{}[proxy]\nlisten = \"{address}\"\ntrusted = [\"127.0.0.1\"]\n",
             "07".repeat(32),
             cluster.nodes.nodes,
             cluster.nodes.keyspace,
             heads("nats://", &cluster.servers.servers),
             heads("http://", &cluster.servers.monitor),
+            secure::settings(),
         );
         std::fs::write(&settings, text).unwrap();
         let config = settings.to_str().unwrap();

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::time::Duration;
 use store::cql::{apply_schema, plan_schema};
+use store::jetstream::apply_limits;
 
 /// Interval between two frames of the spinner.
 const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
@@ -20,7 +21,8 @@ const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
   tofrom schema apply --config examples/cluster.toml
 
 Tables and columns are only ever added, so both commands are safe while servers run. A single-machine store does not
-need them: it updates its tables automatically.")]
+need them: it updates its tables automatically. apply also gives an existing stream the nats.replicas and
+nats.max_bytes of the settings.")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -84,6 +86,11 @@ async fn apply(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
     let applied = apply_schema(&cluster.nodes, &mut progress).await;
     spinner.finish_and_clear();
     applied.with_context(|| unreachable(cluster))?;
+    let stream = &cluster.servers.stream;
+    let changed = apply_limits(&cluster.servers).await.with_context(|| format!("nats.stream {stream}"))?;
+    if changed {
+        note(&format!("stream {stream} has the replicas and the size of the settings now"));
+    }
     if json {
         print_count(run)?;
     } else {

@@ -8,7 +8,7 @@ pub use start::{start, start_worker};
 
 use super::copy::require_complete_copy;
 use super::{Global, UsageError};
-use crate::config::{Config, Storage};
+use crate::config::{Config, Engine, Storage};
 use anyhow::Context;
 use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpSocket};
@@ -58,10 +58,28 @@ Settings of a cluster (store = cql):
   cql.nodes             contact points of Cassandra or ScyllaDB: host:port; required
   cql.datacenter        local data centre [datacenter1]
   cql.keyspace          keyspace [tofrom]
-  nats.servers          all NATS servers: nats://host:port; required
-  nats.monitor          NATS monitoring endpoints: http://host:port
+  cql.user, cql.password, cql.password_file
+                        login; the password itself or a file that contains it [none]
+  cql.tls.ca            authorities of the nodes' certificates; turns TLS on [none]
+  cql.tls.certificate, cql.tls.private_key
+                        certificate of this process, if the nodes ask for one [none]
+  cql.replication       replicas of keyspaces that tofrom schema apply creates [3]
+  cql.speculative_retry time after which a statement is also sent to a second node: a percentile of recent
+                        latencies like 99p, a time like 500ms, or none [99p]
+  nats.servers          all NATS servers: nats://host:port or tls://host:port; required
+  nats.monitor          NATS monitoring endpoints: http://host:port or https://host:port
   nats.stream           stream [same as the keyspace]
   nats.ack_wait         time without a sign of life after which another worker takes over a task [5s]
+  nats.credentials      login: a credentials file, or a file with the seed of an NKey [none]
+  nats.user, nats.password, nats.password_file
+                        login instead of nats.credentials [none]
+  nats.tls.ca           authorities of the servers' certificates; turns TLS on [none]
+  nats.tls.certificate, nats.tls.private_key
+                        certificate of this process, if the servers ask for one [none]
+  nats.replicas         replicas of the stream: 1, 3 or 5 [3]
+  nats.max_bytes        size of the stream at which writes are refused: 10GiB [1GiB]
+  insecure_cluster_links
+                        allow connections without TLS to other machines [false]
   vouch_for_durability  you guarantee that the database and NATS sync to disk before they acknowledge, if that
                         cannot be checked [false]
 
@@ -82,6 +100,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         let config = settings.resolve_worker()?;
         let engine = config.storage.open().await?;
         require_complete_copy(&engine).await?;
+        log_differences(&engine).await;
         let admin = bind("admin_listen", Some(config.admin_listen)).await?;
         return start_worker(admin, engine, &config.storage, config.sources, config.fanout)?
             .until(stop)
@@ -94,8 +113,21 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     let engine = config.storage.open().await?;
     require_complete_copy(&engine).await?;
+    log_differences(&engine).await;
     let sockets = Sockets::bind(&config).await?;
     start(config, sockets, engine, args.role).await?.until(stop).await
+}
+
+/// Logs settings that an existing cluster does not follow.
+async fn log_differences(engine: &Engine) {
+    match engine.setting_warnings().await {
+        Ok(warnings) => {
+            for warning in warnings {
+                tracing::warn!(difference = warning, "cluster differs from the settings");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "cluster could not be compared with the settings"),
+    }
 }
 
 /// The role of a server process.

@@ -1,21 +1,24 @@
 //! Settings of a cluster: the CQL database and the NATS servers of the delivery log.
 
-use super::{ConfigError, RawConfig, age};
+use super::values::parse_size;
+use super::{ConfigError, RawConfig, age, parse_age};
 use aws_lc_rs::digest::{SHA256, digest};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::cql::Nodes;
-use store::jetstream::{MessageKeys, Servers};
+use store::cql::{Nodes, Speculation};
+use store::jetstream::Servers;
 
-const DEFAULT_DATACENTER: &str = "datacenter1";
-const DEFAULT_KEYSPACE: &str = "tofrom";
-const DEFAULT_ACK_WAIT: Duration = Duration::from_secs(5);
-/// Maximum size of the delivery log.
-const MAX_BYTES: i64 = 1 << 30;
 /// Cassandra allows 48, and the second keyspace appends `_ident` to the name.
 const MAX_KEYSPACE_LEN: usize = 42;
+/// The highest replication factor: no cluster of one datacenter needs more.
+const MAX_REPLICATION: u32 = 9;
+
+/// How to encrypt each link.
+const SECURE_CQL: &str = "Set cql.tls.ca";
+const SECURE_NATS: &str = "Set nats.tls.ca, or use tls://";
+const SECURE_MONITOR: &str = "Use https:// with nats.tls.ca, or leave it out and set vouch_for_durability";
 
 /// The settings of a cluster.
 #[derive(Clone)]
@@ -37,31 +40,100 @@ impl fmt::Debug for Cluster {
 
 impl RawConfig {
     pub(super) fn cluster(&self) -> Result<Cluster, ConfigError> {
-        let nodes = Nodes {
-            nodes: required("cql.nodes", self.cql.nodes.as_deref(), &[], "127.0.0.1:9042")?,
-            datacenter: self.cql.datacenter.clone().unwrap_or_else(|| DEFAULT_DATACENTER.to_owned()),
-            keyspace: self.keyspace()?,
-        };
-        let monitors = self.nats.monitor.as_deref().unwrap_or_default();
-        let servers = Servers {
-            servers: required(
-                "nats.servers",
-                self.nats.servers.as_deref(),
-                &["nats://", "tls://"],
-                "nats://127.0.0.1:4222",
-            )?,
-            monitor: addresses("nats.monitor", monitors, &["http://"], "http://127.0.0.1:8222")?,
-            stream: self.stream(&nodes.keyspace)?,
-            ack_wait: self.ack_wait()?,
-            max_bytes: MAX_BYTES,
-            // Derived from `secret_keys` when the store is opened.
-            keys: MessageKeys::new(Vec::new()),
-        };
+        let nodes = self.nodes()?;
+        let servers = self.servers(&nodes.keyspace)?;
+        self.demand_encryption("cql.nodes", &nodes.nodes, |_| nodes.tls.is_some(), SECURE_CQL)?;
+        let is_encrypted = |address: &str| servers.tls.is_some() || address.starts_with("tls://");
+        self.demand_encryption("nats.servers", &servers.servers, is_encrypted, SECURE_NATS)?;
+        let is_encrypted = |address: &str| address.starts_with("https://");
+        self.demand_encryption("nats.monitor", &servers.monitor, is_encrypted, SECURE_MONITOR)?;
         Ok(Cluster { nodes, servers, vouched: self.vouch_for_durability.unwrap_or(false) })
     }
 
-    fn keyspace(&self) -> Result<String, ConfigError> {
-        let name = self.cql.keyspace.as_deref().unwrap_or(DEFAULT_KEYSPACE);
+    fn nodes(&self) -> Result<Nodes, ConfigError> {
+        let defaults = Nodes::default();
+        Ok(Nodes {
+            nodes: required("cql.nodes", self.cql.nodes.as_deref(), &[], "127.0.0.1:9042")?,
+            datacenter: self.cql.datacenter.clone().unwrap_or(defaults.datacenter),
+            keyspace: self.keyspace(defaults.keyspace)?,
+            login: self.cql_login()?,
+            tls: self.cql_tls()?,
+            replication: self.replication()?.unwrap_or(defaults.replication),
+            speculation: self.speculation()?.unwrap_or(defaults.speculation),
+        })
+    }
+
+    fn servers(&self, keyspace: &str) -> Result<Servers, ConfigError> {
+        let defaults = Servers::default();
+        let servers = self.nats.servers.as_deref();
+        let monitors = self.nats.monitor.as_deref().unwrap_or_default();
+        let tls = self.nats_tls()?;
+        if tls.is_none() && monitors.iter().any(|monitor| monitor.starts_with("https://")) {
+            let expected = "nats.monitor with https needs it: expected the path of a PEM file";
+            return Err(ConfigError::missing("nats.tls.ca", expected));
+        }
+        Ok(Servers {
+            servers: required("nats.servers", servers, &["nats://", "tls://"], "nats://127.0.0.1:4222")?,
+            monitor: addresses("nats.monitor", monitors, &["http://", "https://"], "http://127.0.0.1:8222")?,
+            stream: self.stream(keyspace)?,
+            ack_wait: age("nats.ack_wait", self.nats.ack_wait.as_deref())?.unwrap_or(defaults.ack_wait),
+            max_bytes: self.max_bytes()?.unwrap_or(defaults.max_bytes),
+            replicas: self.replicas()?.unwrap_or(defaults.replicas),
+            login: self.nats_login()?,
+            tls,
+            // Derived from `secret_keys` when the store is opened.
+            keys: defaults.keys,
+        })
+    }
+
+    fn replication(&self) -> Result<Option<u32>, ConfigError> {
+        match self.cql.replication {
+            Some(factor) if !(1..=MAX_REPLICATION).contains(&factor) => {
+                let expected = format!("a number of replicas from 1 to {MAX_REPLICATION}, like 3");
+                Err(ConfigError::invalid("cql.replication", factor.to_string(), expected))
+            }
+            factor => Ok(factor),
+        }
+    }
+
+    fn speculation(&self) -> Result<Option<Speculation>, ConfigError> {
+        let Some(text) = self.cql.speculative_retry.as_deref() else { return Ok(None) };
+        let parse = || {
+            if text == "none" {
+                return Some(Speculation::Off);
+            }
+            if let Some(percentile) = text.strip_suffix('p') {
+                let percentile = percentile.parse().ok().filter(|percentile| (50..100).contains(percentile));
+                return percentile.map(Speculation::Percentile);
+            }
+            let delay = match text.strip_suffix("ms") {
+                Some(millis) => millis.parse().ok().filter(|millis| *millis > 0).map(Duration::from_millis),
+                None => parse_age(text).ok(),
+            };
+            delay.map(Speculation::After)
+        };
+        let expected = "a percentile from 50p to 99p, a time like 500ms, or none";
+        parse().map(Some).ok_or_else(|| ConfigError::invalid("cql.speculative_retry", text, expected))
+    }
+
+    fn replicas(&self) -> Result<Option<usize>, ConfigError> {
+        match self.nats.replicas {
+            None => Ok(None),
+            Some(1) => Ok(Some(1)),
+            Some(3) => Ok(Some(3)),
+            Some(5) => Ok(Some(5)),
+            Some(other) => Err(ConfigError::invalid("nats.replicas", other.to_string(), "1, 3 or 5")),
+        }
+    }
+
+    fn max_bytes(&self) -> Result<Option<i64>, ConfigError> {
+        let Some(text) = self.nats.max_bytes.as_deref() else { return Ok(None) };
+        let expected = "a whole number above 0 and a unit (MiB, GiB or TiB), like 1GiB";
+        parse_size(text).map(Some).ok_or_else(|| ConfigError::invalid("nats.max_bytes", text, expected))
+    }
+
+    fn keyspace(&self, default: String) -> Result<String, ConfigError> {
+        let name = self.cql.keyspace.clone().unwrap_or(default);
         let starts_with_letter = name.starts_with(|c: char| c.is_ascii_alphabetic());
         let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !starts_with_letter || !is_plain || name.len() > MAX_KEYSPACE_LEN {
@@ -83,10 +155,6 @@ impl RawConfig {
             ));
         }
         Ok(name.to_owned())
-    }
-
-    fn ack_wait(&self) -> Result<Duration, ConfigError> {
-        Ok(age("nats.ack_wait", self.nats.ack_wait.as_deref())?.unwrap_or(DEFAULT_ACK_WAIT))
     }
 }
 
@@ -114,8 +182,8 @@ fn addresses(
     example: &str,
 ) -> Result<Vec<String>, ConfigError> {
     for address in values {
-        let bare = schemes.iter().find_map(|scheme| address.strip_prefix(scheme)).unwrap_or(address);
         // The part before the @ is a secret and must not appear in an error.
+        let bare = schemes.iter().find_map(|scheme| address.strip_prefix(scheme)).unwrap_or(address);
         let bare = bare.rsplit('@').next().unwrap_or(bare).trim_end_matches('/');
         let host =
             bare.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map(|(host, _)| host);
@@ -175,7 +243,7 @@ mod tests {
     fn a_folder_is_named_after_nodes_and_keyspace() {
         let named = |nodes: &[&str], keyspace: &str| {
             let nodes = nodes.iter().map(|node| (*node).to_owned()).collect();
-            folder_name(&Nodes { nodes, datacenter: "datacenter1".to_owned(), keyspace: keyspace.to_owned() })
+            folder_name(&Nodes { nodes, keyspace: keyspace.to_owned(), ..Nodes::default() })
         };
         let name = named(&["a:1", "b:1"], "tofrom");
         assert!(name.starts_with("demo-tofrom-") && name.len() == 20, "{name}");

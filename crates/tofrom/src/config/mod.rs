@@ -5,6 +5,7 @@
 //! unknown setting is an error in the file and in the environment.
 
 mod cluster;
+mod links;
 mod raw;
 mod sections;
 mod storage;
@@ -13,7 +14,7 @@ mod tests;
 mod values;
 
 pub use cluster::Cluster;
-pub use raw::{RawConfig, RawCql, RawFanout, RawLimits, RawNats, RawProxy, RawSources, RawTls};
+pub use raw::{RawClientTls, RawConfig, RawCql, RawFanout, RawLimits, RawNats, RawProxy, RawSources, RawTls};
 pub use sections::{ClientLimits, Fanout};
 pub use storage::{Engine, Storage, message_keys};
 pub use values::{BaseUrl, InvalidAge, InvalidBaseUrl, parse_age};
@@ -70,6 +71,27 @@ pub enum ConfigError {
         value: String,
         /// The expected form.
         expected: String,
+    },
+    /// A file that a setting names cannot be used.
+    #[error("invalid file for {name}: {why}")]
+    Unusable {
+        /// The setting.
+        name: &'static str,
+        /// The file and the cause.
+        why: String,
+    },
+    /// A link to another machine would not be encrypted.
+    #[error(
+        "{name} has {address}, which is not on this machine, without TLS: expected localhost or a loopback address. \
+         {secure}; or, in a network that you trust, set insecure_cluster_links = true"
+    )]
+    Plaintext {
+        /// The setting with the address.
+        name: &'static str,
+        /// The address, without a password.
+        address: String,
+        /// How to secure the link.
+        secure: &'static str,
     },
     /// A required setting has no value.
     #[error("{name} is not set: {expected}")]

@@ -29,6 +29,8 @@ pub struct RawConfig {
     pub cql: RawCql,
     /// The delivery log of a cluster.
     pub nats: RawNats,
+    /// Whether plaintext to engines on other machines is allowed.
+    pub insecure_cluster_links: Option<bool>,
     /// Whether the operator vouches that the engines of a cluster sync to disk before they acknowledge.
     pub vouch_for_durability: Option<bool>,
     /// The keys that seal secrets. The first one seals new secrets.
@@ -109,8 +111,20 @@ pub struct RawLimits {
     pub exempt_networks: Option<Vec<String>>,
 }
 
-/// `cql.…`
+/// `cql.tls.…` and `nats.tls.…`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawClientTls {
+    /// The authorities of the servers' certificates, in PEM.
+    pub ca: Option<PathBuf>,
+    /// The certificate of this process and its chain, in PEM.
+    pub certificate: Option<PathBuf>,
+    /// Its private key, in PEM.
+    pub private_key: Option<PathBuf>,
+}
+
+/// `cql.…`, without `Debug`: it may contain a password.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RawCql {
     /// Contact points, `host:port`.
@@ -119,20 +133,46 @@ pub struct RawCql {
     pub datacenter: Option<String>,
     /// The name of the keyspace.
     pub keyspace: Option<String>,
+    /// The user of this process.
+    pub user: Option<String>,
+    /// Its password.
+    pub password: Option<String>,
+    /// A file with the password.
+    pub password_file: Option<PathBuf>,
+    /// The files for TLS.
+    pub tls: RawClientTls,
+    /// The replication factor of new keyspaces.
+    pub replication: Option<u32>,
+    /// When a slow statement is also sent to a second node: `99p`, `500ms` or `none`.
+    pub speculative_retry: Option<String>,
 }
 
-/// `nats.…`, without `Debug`: an address may contain a password.
+/// `nats.…`, without `Debug`: it may contain a password.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RawNats {
     /// The servers, `nats://host:port`.
     pub servers: Option<Vec<String>>,
-    /// Their monitoring endpoints, `http://host:port`.
+    /// Their monitoring endpoints, `http://host:port` or `https://host:port`.
     pub monitor: Option<Vec<String>>,
     /// The name of the stream.
     pub stream: Option<String>,
     /// How long a worker may make no progress before its tasks go to other workers: `5s`.
     pub ack_wait: Option<String>,
+    /// A credentials file, or a file with the seed of an NKey.
+    pub credentials: Option<PathBuf>,
+    /// The user of this process.
+    pub user: Option<String>,
+    /// Its password.
+    pub password: Option<String>,
+    /// A file with the password.
+    pub password_file: Option<PathBuf>,
+    /// The files for TLS.
+    pub tls: RawClientTls,
+    /// The number of replicas of a new stream: 1, 3 or 5.
+    pub replicas: Option<u32>,
+    /// The maximum size of a new stream: `1GiB`.
+    pub max_bytes: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -144,7 +184,7 @@ enum Shape {
 }
 
 /// The names of all settings. A test compares them with the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 33] = [
+const SETTINGS: [(&str, Shape); 51] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -157,10 +197,28 @@ const SETTINGS: [(&str, Shape); 33] = [
     ("cql.nodes", Shape::List),
     ("cql.datacenter", Shape::Single),
     ("cql.keyspace", Shape::Single),
+    ("cql.user", Shape::Single),
+    ("cql.password", Shape::Single),
+    ("cql.password_file", Shape::Path),
+    ("cql.tls.ca", Shape::Path),
+    ("cql.tls.certificate", Shape::Path),
+    ("cql.tls.private_key", Shape::Path),
+    ("cql.replication", Shape::Single),
+    ("cql.speculative_retry", Shape::Single),
     ("nats.servers", Shape::List),
     ("nats.monitor", Shape::List),
     ("nats.stream", Shape::Single),
     ("nats.ack_wait", Shape::Single),
+    ("nats.credentials", Shape::Path),
+    ("nats.user", Shape::Single),
+    ("nats.password", Shape::Single),
+    ("nats.password_file", Shape::Path),
+    ("nats.tls.ca", Shape::Path),
+    ("nats.tls.certificate", Shape::Path),
+    ("nats.tls.private_key", Shape::Path),
+    ("nats.replicas", Shape::Single),
+    ("nats.max_bytes", Shape::Single),
+    ("insecure_cluster_links", Shape::Single),
     ("vouch_for_durability", Shape::Single),
     ("secret_keys", Shape::List),
     ("require_consumer_key", Shape::Single),
@@ -301,8 +359,9 @@ mod tests {
         for (name, shape) in SETTINGS {
             let variable = format!("{PREFIX}{}", name.to_ascii_uppercase().replace('.', "__"));
             let text = match name {
-                "require_consumer_key" | "vouch_for_durability" => "true",
+                "require_consumer_key" | "vouch_for_durability" | "insecure_cluster_links" => "true",
                 "max_start" | "max_count" | "max_connections" | "limits.connections_per_address" => "7",
+                "cql.replication" | "nats.replicas" => "5",
                 _ if shape == Shape::List => "a, b",
                 _ => "a",
             };

@@ -198,6 +198,14 @@ impl Engine {
         }
     }
 
+    /// Differences between the settings and the cluster that exists.
+    pub async fn setting_warnings(&self) -> store::Result<Vec<String>> {
+        match self {
+            Engine::Sqlite(_) => Ok(Vec::new()),
+            Engine::Cql(store, _) => store.setting_warnings().await,
+        }
+    }
+
     /// Number of rows read since the store was opened.
     pub fn rows_read(&self) -> u64 {
         match self {

@@ -1,6 +1,8 @@
 //! Settings from the file and the environment, and the errors for invalid ones.
 
 use super::*;
+use store::cql::Speculation;
+use store::links::{Hidden, Login, NatsLogin};
 
 fn gather(file: &str, environment: &[(&str, &str)]) -> Result<RawConfig, ConfigError> {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -122,6 +124,7 @@ const CLUSTER: &str = r#"
 base_url = "https://feeds.example.org"
 store = "cql"
 secret_keys = ["12345"]
+insecure_cluster_links = true
 proxy = { listen = "127.0.0.1:8080", trusted = ["127.0.0.1"] }
 
 [cql]
@@ -141,8 +144,15 @@ fn the_settings_of_a_cluster_are_read() {
     assert_eq!((nodes.datacenter.as_str(), nodes.keyspace.as_str()), ("datacenter1", "tofrom"));
     assert_eq!((servers.servers.len(), servers.monitor.len(), servers.stream.as_str()), (3, 1, "tofrom"));
     assert_eq!((servers.ack_wait, vouched), (Duration::from_secs(5), false));
+    assert_eq!((nodes.replication, nodes.speculation), (3, Speculation::Percentile(99)));
+    assert_eq!((servers.replicas, servers.max_bytes), (3, 1 << 30));
+    assert!(nodes.login.is_none() && nodes.tls.is_none() && servers.login.is_none() && servers.tls.is_none());
 
     let environment = [
+        ("TOFROM_CQL__REPLICATION", "5"),
+        ("TOFROM_CQL__SPECULATIVE_RETRY", "250ms"),
+        ("TOFROM_NATS__REPLICAS", "5"),
+        ("TOFROM_NATS__MAX_BYTES", "10GiB"),
         ("TOFROM_CQL__NODES", "10.0.0.9:9042, 10.0.0.8:9042"),
         ("TOFROM_CQL__DATACENTER", "north"),
         ("TOFROM_CQL__KEYSPACE", "Feeds_2"),
@@ -154,11 +164,21 @@ fn the_settings_of_a_cluster_are_read() {
     assert_eq!((cluster.nodes.datacenter.as_str(), cluster.nodes.keyspace.as_str()), ("north", "feeds_2"));
     assert_eq!((cluster.servers.stream.as_str(), cluster.servers.ack_wait.as_secs()), ("feeds_2", 60));
     assert!(cluster.vouched);
+    let speculation = cluster.nodes.speculation;
+    assert_eq!((cluster.nodes.replication, speculation), (5, Speculation::After(Duration::from_millis(250))));
+    assert_eq!((cluster.servers.replicas, cluster.servers.max_bytes), (5, 10 << 30));
+    let retry = |text| {
+        let environment = [("TOFROM_CQL__SPECULATIVE_RETRY", text)];
+        gather(CLUSTER, &environment).unwrap().storage().unwrap().cluster.unwrap().nodes.speculation
+    };
+    assert_eq!((retry("none"), retry("95p")), (Speculation::Off, Speculation::Percentile(95)));
+    assert_eq!(retry("1s"), Speculation::After(Duration::from_secs(1)));
 }
 
 #[test]
 fn a_worker_needs_no_address_and_no_certificate() {
-    let worker = "store = 'cql'\nsecret_keys = ['1']\ncql.nodes = ['a:1']\nnats.servers = ['a:2']";
+    let worker =
+        "store = 'cql'\nsecret_keys = ['1']\ncql.nodes = ['localhost:1']\nnats.servers = ['[::1]:2']";
     assert!(error_of(worker, &[]).contains("base_url is not set"));
     assert_eq!(gather(worker, &[]).unwrap().resolve_worker().unwrap().admin_listen, DEFAULT_ADMIN_LISTEN);
 }
@@ -177,10 +197,23 @@ fn invalid_settings_of_a_cluster_are_errors() {
             ("TOFROM_NATS__SERVERS", "nats://me:secret@10.0.0.1"),
             "invalid value \"10.0.0.1\" for nats.servers",
         ),
-        (("TOFROM_NATS__MONITOR", "https://10.0.0.1:8222"), "a host and a port, like http://127.0.0.1:8222"),
+        (("TOFROM_NATS__MONITOR", "ftp://10.0.0.1:8222"), "a host and a port, like http://127.0.0.1:8222"),
+        (
+            ("TOFROM_NATS__MONITOR", "https://10.0.0.1:8222"),
+            "nats.tls.ca is not set: nats.monitor with https",
+        ),
         (("TOFROM_NATS__STREAM", "to.from"), "invalid value \"to.from\" for nats.stream"),
         (("TOFROM_NATS__ACK_WAIT", "5"), "invalid value \"5\" for nats.ack_wait"),
         (("TOFROM_CQL__NODS", "a:1"), "did you mean cql.nodes?"),
+        (("TOFROM_CQL_PASSWORD", "a"), "did you mean cql.password?"),
+        (("TOFROM_CQL__REPLICATION", "0"), "for cql.replication: expected a number of replicas from 1 to 9"),
+        (
+            ("TOFROM_CQL__SPECULATIVE_RETRY", "100p"),
+            "a percentile from 50p to 99p, a time like 500ms, or none",
+        ),
+        (("TOFROM_CQL__SPECULATIVE_RETRY", "0ms"), "invalid value \"0ms\" for cql.speculative_retry"),
+        (("TOFROM_NATS__REPLICAS", "2"), "invalid value \"2\" for nats.replicas: expected 1, 3 or 5"),
+        (("TOFROM_NATS__MAX_BYTES", "1GB"), "for nats.max_bytes: expected a whole number above 0 and a unit"),
     ] {
         let text = error_of(CLUSTER, &[environment]);
         assert!(text.contains(expected), "{text:?} does not contain {expected:?}");
@@ -191,6 +224,176 @@ fn invalid_settings_of_a_cluster_are_errors() {
     );
     let servers = CLUSTER.lines().find(|line| line.starts_with("servers")).unwrap();
     assert!(without(servers).contains("nats.servers is not set"));
+}
+
+/// A folder with an authority, a certificate and secrets.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(name: &str) -> Files {
+        let folder = std::env::temp_dir().join(format!("tofrom-links-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let files = Files(folder);
+        files.write("ca.pem", &made.cert.pem());
+        files.write("client.pem", &made.cert.pem());
+        files.write("client.key", &made.signing_key.serialize_pem());
+        files.write("password", "pass word\n");
+        files.write("empty", "\n");
+        files
+    }
+
+    fn write(&self, name: &str, content: &str) -> String {
+        std::fs::write(self.0.join(name), content).unwrap();
+        self.path(name)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn cluster_of(environment: &[(&str, &str)]) -> Result<Cluster, ConfigError> {
+    Ok(gather(CLUSTER, environment)?.storage()?.cluster.unwrap())
+}
+
+#[test]
+fn logins_and_certificates_of_a_cluster_are_read() {
+    let files = Files::new("read");
+    let [ca, certificate, key, password] =
+        ["ca.pem", "client.pem", "client.key", "password"].map(|name| files.path(name));
+    let seed = "SUANQDPB2RUOE4ETUA26CNX7FUKE5ZZKFCQIIW63OX225F2CO7UEXTM7ZY";
+    let environment = [
+        ("TOFROM_CQL__USER", "ada"),
+        ("TOFROM_CQL__PASSWORD_FILE", password.as_str()),
+        ("TOFROM_CQL__TLS__CA", ca.as_str()),
+        ("TOFROM_NATS__USER", "bob"),
+        ("TOFROM_NATS__PASSWORD", "12345"),
+        ("TOFROM_NATS__TLS__CA", ca.as_str()),
+        ("TOFROM_NATS__TLS__CERTIFICATE", certificate.as_str()),
+        ("TOFROM_NATS__TLS__PRIVATE_KEY", key.as_str()),
+        ("TOFROM_NATS__MONITOR", "https://10.0.0.1:8222"),
+        ("TOFROM_INSECURE_CLUSTER_LINKS", "false"),
+    ];
+    let Cluster { nodes, servers, .. } = cluster_of(&environment).unwrap();
+    assert!(!format!("{nodes:?} {:?}", servers.login).contains("pass word"), "{nodes:?}");
+    let ada = Login { user: "ada".to_owned(), password: Hidden::new("pass word") };
+    assert_eq!(nodes.login, Some(ada), "without the line break at the end");
+    assert_eq!(nodes.tls.unwrap().client, None);
+    let bob = Login { user: "bob".to_owned(), password: Hidden::new("12345") };
+    assert_eq!(servers.login, Some(NatsLogin::Password(bob)));
+    assert_eq!(servers.tls.unwrap().client, Some((certificate.into(), key.into())));
+
+    let login = |path: &str| cluster_of(&[("TOFROM_NATS__CREDENTIALS", path)]).unwrap().servers.login;
+    let file = files.write("seed", &format!("# a comment\n{seed}\n"));
+    assert_eq!(login(&file), Some(NatsLogin::NKey(Hidden::new(seed))));
+    let content = format!("-----BEGIN NATS USER JWT-----\nx\n-----BEGIN USER NKEY SEED-----\n{seed}\n");
+    let file = files.write("creds", &content);
+    assert_eq!(login(&file), Some(NatsLogin::Credentials(Hidden::new(content))));
+}
+
+#[test]
+fn invalid_logins_and_certificates_are_errors() {
+    let files = Files::new("errors");
+    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    files.write("other.key", &other.signing_key.serialize_pem());
+    let path = |name: &str| files.path(name);
+    for (environment, expected) in [
+        (vec![("CQL__USER", "ada".to_owned())], "cql.password is not set: cql.user needs it"),
+        (vec![("CQL__PASSWORD", "secret".to_owned())], "cql.user is not set: cql.password needs it"),
+        (
+            vec![("CQL__PASSWORD", "secret".to_owned()), ("CQL__PASSWORD_FILE", path("password"))],
+            "for cql.password_file: expected no cql.password beside it",
+        ),
+        (
+            vec![("CQL__USER", "ada".to_owned()), ("CQL__PASSWORD_FILE", path("nowhere"))],
+            "invalid file for cql.password_file: cannot read",
+        ),
+        (vec![("CQL__USER", "ada".to_owned()), ("CQL__PASSWORD_FILE", path("empty"))], "empty is empty"),
+        (vec![("CQL__TLS__CA", path("nowhere"))], "nowhere: No such file"),
+        (vec![("CQL__TLS__CA", path("password"))], "password: it has no certificate in PEM"),
+        (
+            vec![("CQL__TLS__CA", path("ca.pem")), ("CQL__TLS__CERTIFICATE", path("client.pem"))],
+            "cql.tls.private_key is not set: cql.tls.certificate needs it",
+        ),
+        (
+            vec![("NATS__TLS__CA", path("ca.pem")), ("NATS__TLS__PRIVATE_KEY", path("client.key"))],
+            "nats.tls.certificate is not set: nats.tls.private_key needs it",
+        ),
+        (
+            vec![
+                ("NATS__TLS__CERTIFICATE", path("client.pem")),
+                ("NATS__TLS__PRIVATE_KEY", path("client.key")),
+            ],
+            "nats.tls.ca is not set: nats.tls.certificate needs it",
+        ),
+        (
+            vec![
+                ("NATS__TLS__CA", path("ca.pem")),
+                ("NATS__TLS__CERTIFICATE", path("client.pem")),
+                ("NATS__TLS__PRIVATE_KEY", path("other.key")),
+            ],
+            "invalid file for nats.tls: cannot use the file",
+        ),
+        (
+            vec![("NATS__CREDENTIALS", path("password"))],
+            "password: it has neither a user's JWT nor the seed of a user's NKey",
+        ),
+        (vec![("NATS__CREDENTIALS", path("nowhere"))], "invalid file for nats.credentials: cannot read"),
+        (
+            vec![
+                ("NATS__CREDENTIALS", path("password")),
+                ("NATS__USER", "bob".to_owned()),
+                ("NATS__PASSWORD", "secret".to_owned()),
+            ],
+            "for nats.credentials: expected no nats.user beside it",
+        ),
+    ] {
+        let environment: Vec<_> =
+            environment.into_iter().map(|(name, value)| (format!("TOFROM_{name}"), value)).collect();
+        let environment: Vec<_> =
+            environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let text = cluster_of(&environment).err().unwrap().to_string();
+        assert!(text.contains(expected), "{text:?} does not contain {expected:?}");
+        assert!(!text.contains("secret") && !text.contains("pass word"), "{text:?} has a secret");
+    }
+}
+
+#[test]
+fn plaintext_to_other_machines_is_refused() {
+    let files = Files::new("plaintext");
+    let ca = files.path("ca.pem");
+    let ca = ca.as_str();
+    let refused = |environment: &[(&str, &str)]| {
+        let all = [&[("TOFROM_INSECURE_CLUSTER_LINKS", "false")][..], environment].concat();
+        cluster_of(&all).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let text = refused(&[]);
+    assert!(
+        text.starts_with("cql.nodes has 10.0.0.1:9042, which is not on this machine, without TLS"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Set cql.tls.ca; or") && text.contains("set insecure_cluster_links = true"),
+        "{text}"
+    );
+    let text = refused(&[
+        ("TOFROM_CQL__TLS__CA", ca),
+        ("TOFROM_NATS__SERVERS", "nats://me:secret@nats.example:4222"),
+    ]);
+    assert!(text.starts_with("nats.servers has nats.example:4222") && !text.contains("secret"), "{text}");
+    let cql = ("TOFROM_CQL__NODES", "localhost:9042");
+    let text = refused(&[cql, ("TOFROM_NATS__SERVERS", "tls://10.0.0.1:4222")]);
+    assert!(text.starts_with("nats.monitor has 10.0.0.1:8222") && text.contains("leave it out"), "{text}");
+    let local = ("TOFROM_NATS__MONITOR", "http://127.0.0.1:8222");
+    assert_eq!(refused(&[cql, local, ("TOFROM_NATS__SERVERS", "tls://10.0.0.1:4222")]), "");
+    assert_eq!(refused(&[cql, local, ("TOFROM_NATS__TLS__CA", ca)]), "");
 }
 
 /// The documentation refers to this file.

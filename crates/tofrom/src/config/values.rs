@@ -83,6 +83,15 @@ pub fn parse_age(text: &str) -> Result<Duration, InvalidAge> {
     parse().ok_or(InvalidAge)
 }
 
+/// Parses a whole number and a unit: `512MiB`, `1GiB` or `2TiB`.
+pub(super) fn parse_size(text: &str) -> Option<i64> {
+    let (number, bits) = [("MiB", 20), ("GiB", 30), ("TiB", 40)]
+        .iter()
+        .find_map(|(unit, bits)| Some((text.strip_suffix(unit)?, bits)))?;
+    let number: i64 = number.parse().ok().filter(|number| *number > 0)?;
+    number.checked_mul(1 << bits)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,6 +120,16 @@ mod tests {
             "https://example.org/{user}",
         ] {
             assert!(BaseUrl::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_a_number_and_a_unit() {
+        for (text, size) in [("1MiB", 1 << 20), ("10GiB", 10 << 30), ("2TiB", 2 << 40)] {
+            assert_eq!(parse_size(text), Some(size), "{text}");
+        }
+        for wrong in ["", "1", "GiB", "0GiB", "-1GiB", "1.5GiB", "1 GiB", "1GB", "1gib", "9999999999999TiB"] {
+            assert_eq!(parse_size(wrong), None, "{wrong}");
         }
     }
 

@@ -4,6 +4,7 @@
 //! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, separated by commas
 //! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the log's servers and their monitors, likewise
 //! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` by default; streams are named after it
+//! - `TOFROM_TEST_SECURE`: a folder with logins and certificates, for a secured cluster
 
 mod delivery;
 mod demo;
@@ -12,11 +13,11 @@ mod processes;
 mod same_page;
 
 use super::delivery::test_bed::with_retries;
+use super::support::secure;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use seal::SecretKeys;
 use std::sync::LazyLock;
-use std::time::Duration;
 use store::cql::{Nodes, apply_schema};
 use store::jetstream::Servers;
 use tofrom::config::message_keys;
@@ -58,13 +59,13 @@ pub(crate) fn engines() -> Option<Engines> {
         servers: listed("TOFROM_TEST_NATS")?,
         monitor: listed("TOFROM_TEST_NATS_MONITOR").unwrap_or_default(),
         stream: keyspace.clone(),
-        ack_wait: Duration::from_secs(5),
         // The servers reserve this much space for each stream.
         max_bytes: 16 << 20,
         keys: message_keys(&SecretKeys::parse([secret_key()]).unwrap()),
+        ..Servers::default()
     };
-    let nodes = Nodes { nodes: listed("TOFROM_TEST_CQL")?, datacenter: "datacenter1".to_owned(), keyspace };
-    Some(Engines { nodes, servers })
+    let nodes = Nodes { nodes: listed("TOFROM_TEST_CQL")?, keyspace, ..Nodes::default() };
+    Some(Engines { nodes: secure::nodes(nodes), servers: secure::servers(servers) })
 }
 
 /// Creates the tables of a keyspace, never two concurrently: Cassandra's nodes may then disagree about the schema for

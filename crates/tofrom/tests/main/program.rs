@@ -285,6 +285,15 @@ fn commands_and_settings_fit_the_store() {
     assert!(message.contains("backup supports single-machine stores only"), "{message}");
     let message = without_folder(&["serve", "--role", "worker"], 1);
     assert!(message.contains("secret_keys is not set"), "{message}");
+    let remote = cluster.replace("127.0.0.1:1", "db.example:9042");
+    std::fs::write(settings, format!("secret_keys = [\"{}\"]\n{remote}", "07".repeat(32))).unwrap();
+    let message = without_folder(&["serve", "--role", "worker"], 1);
+    assert!(message.contains("cql.nodes has db.example:9042, which is not on this machine"), "{message}");
+    let check = Command::new(BINARY).args(["check", "--config", settings]).output().unwrap();
+    assert_eq!(check.status.code(), Some(1));
+    let report = String::from_utf8(check.stdout).unwrap();
+    assert!(report.contains("which is not on this machine, without TLS"), "{report}");
+    assert!(report.contains("insecure_cluster_links = true"), "{report}");
     std::fs::write(settings, "base_url = \"https://feeds.example\"\n").unwrap();
     let message = without_folder(&["demo"], 1);
     assert!(message.contains("use --data DIR"), "{message}");

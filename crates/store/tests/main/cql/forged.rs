@@ -1,7 +1,8 @@
 //! A NATS login alone changes nothing: messages and notices without a valid MAC are not executed.
 
 use super::super::conformance::fresh;
-use super::{KEYSPACE, addresses_of_engines, nats, shared};
+use super::super::secure::nats;
+use super::{KEYSPACE, addresses_of_engines, shared};
 use async_nats::jetstream;
 use aws_lc_rs::hmac;
 use model::Uid;

@@ -2,7 +2,7 @@
 //! cluster, and the delivery log of both.
 
 use super::Finding;
-use crate::config::{Cluster, Storage};
+use crate::config::{Cluster, Engine, Storage};
 use domain::health::Health;
 use model::Clock;
 use seal::SecretKeys;
@@ -129,17 +129,30 @@ async fn nodes(cluster: &Cluster) -> Result<Finding, Finding> {
 async fn tables_and_log(storage: &Storage, cluster: &Cluster, clock: &Clock) -> Vec<Finding> {
     const ABOUT: &str = "store";
     let fix = "run tofrom schema apply to create the tables; make sure that a majority of nats.servers is up";
-    let store = match storage.open().await {
-        Ok(engine) => engine.store(),
+    let engine = match storage.open().await {
+        Ok(engine) => engine,
         Err(error) => return vec![Finding::error(ABOUT, format!("{error:#}"), fix)],
     };
+    let store = engine.store();
     if let Err(error) = store.ping().await {
         return vec![Finding::error(ABOUT, error.to_string(), fix)];
     }
     let what = format!("tables of {} are up to date", cluster.nodes.keyspace);
     let mut findings = vec![Finding::ok(ABOUT, what), log(store.as_ref(), clock).await];
     findings.push(durability(store.as_ref(), cluster).await);
+    findings.extend(differences(&engine).await);
     findings
+}
+
+/// Keyspaces and a stream that were created with other settings.
+async fn differences(engine: &Engine) -> Option<Finding> {
+    const ABOUT: &str = "cluster";
+    let fix = "run tofrom schema apply to change the stream; it does not change keyspaces";
+    match engine.setting_warnings().await {
+        Ok(warnings) if warnings.is_empty() => None,
+        Ok(warnings) => Some(Finding::warning(ABOUT, warnings.join("; "), fix)),
+        Err(error) => Some(Finding::error(ABOUT, error.to_string(), "check again")),
+    }
 }
 
 /// Whether the database and NATS sync to disk before they acknowledge.

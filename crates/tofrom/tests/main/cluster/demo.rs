@@ -39,7 +39,6 @@ fn a_killed_fill_ends_with_the_data_of_one_machine() {
     };
     let store = RUNTIME.block_on(async {
         make_tables(&engines.nodes).await;
-        // An existing stream is used as it is; the demo itself would reserve much more space for it.
         CqlStore::open(&engines.nodes, &engines.servers).await.unwrap()
     });
     let folder = Folder::new();

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::cql::{CqlStore, Nodes};
 use store::jetstream::Servers;
+use store::links::{ClientTls, NatsLogin};
 use store::{Accounts, Activities, Feeds, Log, NewAccount, Slice};
 
 const ACTIVITIES: usize = 60;
@@ -36,6 +37,21 @@ fn separate_engines(engines: &Engines) -> Engines {
     }
 }
 
+/// A client with the servers' login and TLS files.
+async fn nats(servers: &Servers) -> async_nats::Client {
+    let mut options = async_nats::ConnectOptions::new();
+    if let Some(ClientTls { ca, client: Some((certificate, key)) }) = &servers.tls {
+        options = options.add_root_certificates(ca.clone()).require_tls(true);
+        options = options.add_client_certificate(certificate.clone(), key.clone());
+    }
+    options = match &servers.login {
+        Some(NatsLogin::Credentials(content)) => options.credentials(content.reveal()).unwrap(),
+        Some(NatsLogin::NKey(seed)) => options.nkey(seed.reveal().to_owned()),
+        Some(NatsLogin::Password(_)) | None => options,
+    };
+    options.connect(&servers.servers).await.unwrap()
+}
+
 async fn lose(Engines { nodes, servers }: Engines) {
     make_tables(&nodes).await;
     let store = Arc::new(CqlStore::open(&nodes, &servers).await.unwrap());
@@ -55,8 +71,7 @@ async fn lose(Engines { nodes, servers }: Engines) {
     let outcomes = ingest.accept(&actor, drafts).await.unwrap();
     assert_eq!(outcomes.len(), ACTIVITIES);
     drop((store, ingest));
-    let client = async_nats::connect(&servers.servers).await.unwrap();
-    let log = async_nats::jetstream::new(client);
+    let log = async_nats::jetstream::new(nats(&servers).await);
     assert!(log.delete_stream(&servers.stream).await.unwrap().success);
 
     let store = CqlStore::open(&nodes, &servers).await.unwrap();

@@ -7,6 +7,7 @@ use super::super::oauth::application::{App, issued};
 use super::super::oauth::races::{at_once_at, exactly_one};
 use super::super::oauth::service::{Service, password_of};
 use super::super::support::client::{Answer, Client};
+use super::super::support::secure;
 use super::super::support::steal_adjusted_clock::{self, StealAdjustedClock};
 use super::super::writing::oracle::{self, Sender, Side};
 use super::{Engines, RUNTIME, prepared, secret_key};
@@ -49,8 +50,6 @@ fn processes() -> Option<&'static Processes> {
     let engines = prepared()?;
     Some(STAGE.get_or_init(|| {
         let engines = engines.on_stream("box");
-        // An existing stream is used as it is; the service itself would reserve much more space for it.
-        RUNTIME.block_on(CqlStore::open(&engines.nodes, &engines.servers)).unwrap();
         let settings = settings(&engines);
         let start = |role| {
             std::thread::scope(|scope| {
@@ -68,8 +67,15 @@ pub(super) fn settings(engines: &Engines) -> String {
     // Accounts of other tests lie far in the past, and would become dormant.
     format!(
         "store = \"cql\"\nsecret_keys = [{secret:?}]\nfanout.idle_after = \"off\"\ncql.nodes = {:?}\n\
-         cql.keyspace = {:?}\nnats.servers = {:?}\nnats.monitor = {:?}\nnats.stream = {:?}\n",
-        nodes.nodes, nodes.keyspace, servers.servers, servers.monitor, servers.stream
+         cql.keyspace = {:?}\nnats.servers = {:?}\nnats.monitor = {:?}\nnats.stream = {:?}\n\
+         nats.max_bytes = \"{}MiB\"\n{}",
+        nodes.nodes,
+        nodes.keyspace,
+        servers.servers,
+        servers.monitor,
+        servers.stream,
+        servers.max_bytes >> 20,
+        secure::settings()
     )
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::cluster::{Engines, engines, make_tables};
 use super::super::support::folder::Folder;
+use super::super::support::secure;
 use seal::SecretKeys;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,8 @@ impl ServiceLocation {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let text = format!(
             "store = \"cql\"\nsecret_keys = [{KEY:?}]\n\
-             [cql]\nnodes = {nodes:?}\nkeyspace = \"{keyspace}_copy_{now}\"\n[nats]\nservers = {servers:?}\n"
+             cql.nodes = {nodes:?}\ncql.keyspace = \"{keyspace}_copy_{now}\"\nnats.servers = {servers:?}\n{}",
+            secure::settings()
         );
         let place = ServiceLocation { folder: Folder::new() };
         std::fs::write(place.settings(), text).unwrap();

@@ -9,6 +9,7 @@ pub(crate) mod folder;
 pub(crate) mod http2;
 pub(crate) mod pages;
 pub(crate) mod random_data;
+pub(crate) mod secure;
 pub(crate) mod signer;
 pub(crate) mod steal_adjusted_clock;
 pub(crate) mod tree;
