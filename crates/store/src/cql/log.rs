@@ -5,6 +5,7 @@
 //! executes the work, and a sweep finds intents that never reached the log.
 
 use super::db::hash_slot;
+use super::expiry::INTENT_TTL;
 use super::{CqlStore, Db, Outcome, Query, concurrently};
 use crate::codec::Encoded;
 use crate::jetstream::{Epochs, JetStream, Servers};
@@ -26,7 +27,7 @@ const SLOTS: i64 = 3;
 const DUE_BATCH: i32 = 500;
 
 const PUT_INTENT: Query =
-    Query::write("INSERT INTO feed.intent (minute, shard, id, message) VALUES (?, ?, ?, ?)");
+    Query::write("INSERT INTO feed.intent (minute, shard, id, message) VALUES (?, ?, ?, ?) USING TTL ?");
 const INTENT: Query =
     Query::read("SELECT message FROM feed.intent WHERE minute = ? AND shard = ? AND id = ?");
 const DONE: Query =
@@ -138,7 +139,11 @@ impl CqlStore {
     pub(super) async fn store_intent(&self, message: Message) -> Result<StoredIntent> {
         let bytes = message.encoded();
         let key = message.key.clone().ok_or_else(|| super::db::corrupt("intent without a key"))?;
-        self.db.write(&PUT_INTENT, (key.minute, shard(&key.id), &key.id, &bytes)).await?;
+        let ttl = match &message.intent {
+            Some(Intent::Version(accepted)) => self.intent_ttl(accepted.activity.state.received),
+            _ => INTENT_TTL,
+        };
+        self.db.write(&PUT_INTENT, (key.minute, shard(&key.id), &key.id, &bytes, ttl)).await?;
         Ok(StoredIntent { message, key, bytes })
     }
 

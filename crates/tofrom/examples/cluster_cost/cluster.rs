@@ -34,7 +34,7 @@ impl Cluster {
             ack_wait: Duration::from_secs(30),
             max_bytes: 256 << 20,
         };
-        apply_schema(&nodes, &mut |_| ()).await.unwrap();
+        apply_schema(&nodes, None, &mut |_| ()).await.unwrap();
         Cluster { nodes, servers }
     }
 
