@@ -84,8 +84,7 @@ fn delete_entries(connection: &Connection, oldest: i64) -> Result<usize> {
         drop(rows);
         let bounds = params![uid, run, oldest, count(BATCH - done)];
         done += connection.prepare_cached(DELETE_ENTRIES)?.execute(bounds)?.max(1);
-        let left: Option<i64> =
-            connection.prepare_cached(OLDEST)?.query_row([uid, run], |row| row.get(0))?;
+        let left: Option<i64> = connection.prepare_cached(OLDEST)?.query_row([uid, run], |row| row.get(0))?;
         match left {
             Some(oldest) => connection
                 .prepare_cached("UPDATE run_of SET oldest_ms = ?3 WHERE uid = ?1 AND run = ?2")?

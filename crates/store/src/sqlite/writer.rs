@@ -234,8 +234,7 @@ fn checkpoint(connection: &Connection) -> bool {
     let result = (|| {
         let busy_timeout: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
         connection.busy_timeout(Duration::ZERO)?;
-        let result =
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        let result = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
         connection.busy_timeout(Duration::from_millis(u64::try_from(busy_timeout).unwrap_or(0)))?;
         result
     })();

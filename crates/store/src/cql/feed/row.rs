@@ -40,23 +40,13 @@ pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
 }
 
 /// The entry of this row alone. `None` if it has expired.
-pub(super) fn entry(
-    (time, id, cells): Columns,
-    reason: EntryReason,
-    order: Order,
-) -> Result<Option<Entry>> {
+pub(super) fn entry((time, id, cells): Columns, reason: EntryReason, order: Order) -> Result<Option<Entry>> {
     let cells = cells.unwrap_or_default();
     let entries = cells.iter().map(|cell| entry_of_cell(time, id, cell, reason, order));
     Ok(entries.collect::<Result<Vec<Entry>>>()?.into_iter().reduce(later))
 }
 
-fn entry_of_cell(
-    time: i64,
-    id: Uuid,
-    mut cell: &[u8],
-    reason: EntryReason,
-    order: Order,
-) -> Result<Entry> {
+fn entry_of_cell(time: i64, id: Uuid, mut cell: &[u8], reason: EntryReason, order: Order) -> Result<Entry> {
     let arrived = take(&mut cell).map(u64::from_be_bytes).map(Position)?;
     let [prior, visibility, retracted] = take(&mut cell)?;
     let EntryCell { actor, other_time, version, facet, pulled } = EntryCell::decoded(cell)?;

@@ -141,3 +141,72 @@ async fn the_compaction_follows_the_retention() {
         session.query_unpaged(format!("DROP KEYSPACE {keyspace}"), &[]).await.unwrap();
     }
 }
+
+/// Entries of the proof below.
+const PROOF_ENTRIES: usize = 100_000;
+const PROOF_RETENTION: Duration = Duration::from_mins(3);
+
+/// Bytes of the SSTables of the entries, on all nodes of `scripts/engines`.
+fn bytes_on_disk(keyspace: &str) -> u64 {
+    fn size(path: &std::path::Path) -> u64 {
+        let Ok(files) = std::fs::read_dir(path) else { return 0 };
+        let size = |entry: std::fs::DirEntry| match entry.file_type().unwrap().is_dir() {
+            true => size(&entry.path()),
+            false => entry.metadata().map_or(0, |found| found.len()),
+        };
+        files.flatten().map(size).sum()
+    }
+    let engines = std::path::PathBuf::from(std::env::var("TOFROM_ENGINES_DIR").unwrap());
+    let folder = |number: u8| engines.join(format!("cassandra{number}/data/data/{keyspace}"));
+    let tables = (1..=3).flat_map(|number| std::fs::read_dir(folder(number)).unwrap().flatten());
+    let entries = tables.filter(|table| table.file_name().to_string_lossy().starts_with("followed_"));
+    entries.map(|table| size(&table.path())).sum()
+}
+
+/// Restarts the database: a starting node writes its memory to SSTables, and drops those that have expired.
+fn restart() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/engines");
+    for command in ["kill", "start"] {
+        let nodes = ["cassandra1", "cassandra2", "cassandra3"];
+        assert!(std::process::Command::new(script).arg(command).args(nodes).status().unwrap().success());
+    }
+}
+
+/// `TOFROM_ENGINES_DIR=… cargo test -p tofrom-store --test main entries_leave_the_disk -- --ignored --nocapture`
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes ten minutes and restarts the engines; results are in docs/scale.md"]
+#[allow(clippy::print_stdout, reason = "it prints its figures")]
+async fn entries_leave_the_disk() {
+    use store::Copying;
+    let (nodes, servers) = addresses_of_engines();
+    let keyspace = format!("{}_expiry_{}", *KEYSPACE, now());
+    let nodes = store::cql::Nodes { keyspace: keyspace.clone(), ..nodes };
+    let servers = store::jetstream::Servers { stream: keyspace.clone(), ..servers };
+    apply_schema(&nodes, Some(PROOF_RETENTION), &mut |_| ()).await.unwrap();
+    let store = CqlStore::open(&nodes, &servers).await.unwrap().with_retention(Some(PROOF_RETENTION));
+    let owners: Vec<model::Uid> = (1..=50).map(model::Uid).collect();
+    for owner in &owners {
+        let received = now();
+        let entry = |_| fresh::entry(received, received - 7, &[EntryReason::Followed]);
+        let entries = (0..PROOF_ENTRIES / owners.len()).map(entry).collect();
+        store.copy_entries(*owner, entries).await.unwrap();
+    }
+    let written = std::time::Instant::now();
+    assert!(!fresh::all(&store, owners[49], EntryReasons::ALL, Order::Received).await.is_empty());
+    drop(store);
+    restart();
+    println!("{PROOF_ENTRIES} entries: {} bytes in SSTables of three nodes", bytes_on_disk(&keyspace));
+    // As long as the retention again until the grace period is over.
+    let gone = (2 * PROOF_RETENTION + Duration::from_secs(10)).saturating_sub(written.elapsed());
+    tokio::time::sleep(gone).await;
+    restart();
+    let started = std::time::Instant::now();
+    while bytes_on_disk(&keyspace) > 0 && started.elapsed() < Duration::from_mins(2) {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    println!("after the retention and the grace period: {} bytes", bytes_on_disk(&keyspace));
+    let session = session().await;
+    for keyspace in [keyspace.clone(), format!("{keyspace}_ident")] {
+        session.query_unpaged(format!("DROP KEYSPACE {keyspace}"), &[]).await.unwrap();
+    }
+}
