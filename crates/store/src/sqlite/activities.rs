@@ -38,7 +38,7 @@ const PRIOR: &str = "SELECT prior_visibility, prior_addressed FROM activity
      WHERE aid = ?1 AND prior_visibility IS NOT NULL";
 
 const ACTIVITY: &str =
-    "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, content
+    "SELECT aid, ver, actor, facet, activity.received_ms, published_ms, updated_ms, flags, addressed, content
      FROM activity JOIN body ON body.id = activity.body WHERE aid = ?1 AND body.received_ms IS NOT NULL";
 
 /// The state in a row of [`STATE`] or [`ACTIVITY`].
