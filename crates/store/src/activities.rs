@@ -70,6 +70,7 @@ pub trait Activities: Send + Sync {
     /// `None`: there is no earlier version.
     async fn prior_audiences(&self, ids: &[ActivityId]) -> Result<Vec<Option<PriorAudience>>>;
 
-    /// The current states of these activities with their bodies, both of the same version.
+    /// The current states of these activities with their bodies, both of the same version. `None` also if the body
+    /// has expired: an activity older than the store's retention keeps only its claim and its state.
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>>;
 }

@@ -109,7 +109,8 @@ pub trait Store:
     /// Sets a named value unless it is set already. Returns the stored value: that of the first call, for ever.
     async fn set_once(&self, name: &str, value: &str) -> Result<String>;
 
-    /// Deletes temporary credentials, nonces, sessions, tickets and networks that expired before `now`. An engine
+    /// Deletes temporary credentials, nonces, sessions, tickets and networks that expired before `now`, and, if the
+    /// store was opened with a retention, entries and bodies of activities that were received longer ago. An engine
     /// that expires rows itself does nothing. Readers check the expiry in any case.
     async fn forget_expired(&self, now: Millis) -> Result<()>;
 

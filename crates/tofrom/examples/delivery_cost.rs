@@ -167,7 +167,7 @@ fn bare_inserts(path: &Path, round: usize) -> f64 {
             let entry = "INSERT INTO entry (uid, run, received_ms, aid, published_ms, actor, ver, flags, seq)
                  VALUES (?1, 6, ?2, ?3, ?2, 5, ?2, 0, ?2)";
             let mut entry = connection.prepare_cached(entry).unwrap();
-            let run = "INSERT INTO run_of (uid, run, received_ms, published_ms) VALUES (?1, 6, ?2, ?2)
+            let run = "INSERT INTO run_of (uid, run, received_ms, published_ms, oldest_ms) VALUES (?1, 6, ?2, ?2, ?2)
                  ON CONFLICT DO UPDATE SET received_ms = excluded.received_ms, published_ms = excluded.published_ms";
             let mut run = connection.prepare_cached(run).unwrap();
             for row in 0..TOGETHER {

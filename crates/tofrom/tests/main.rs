@@ -20,6 +20,7 @@ mod main {
     mod crash;
     mod delivery;
     mod developers;
+    mod expiry;
     mod filling;
     mod fuzz;
     mod http2;

@@ -3,7 +3,7 @@
 use super::{Event, Feed, Item, Page, ReadError};
 use model::{Activity, ActivityId, Body, Entry, FeedQuery, Reader, State, SyncToken, Version};
 use std::sync::Arc;
-use store::{Store, StoreError};
+use store::Store;
 
 /// Maximum number of cached bodies.
 const CAPACITY: u64 = 50_000;
@@ -97,7 +97,7 @@ impl Feed {
     }
 
     /// Fetches the bodies of the items that `needs_body` selects by index. Returns `false` if an item gets none because
-    /// its activity has a newer version by now.
+    /// its activity has a newer version by now, or has expired.
     pub async fn hydrate(
         &self,
         items: &mut [Item],
@@ -118,14 +118,12 @@ impl Feed {
         let ids: Vec<ActivityId> = missing.iter().map(|item| item.state.id).collect();
         let mut unchanged = true;
         for (item, activity) in missing.into_iter().zip(self.store.activities(&ids).await?) {
-            let (state, body) = self.bodies.insert(activity.ok_or_else(|| missing_body(item.state.id))?);
-            item.body = Some(body).filter(|_| state.version == item.state.version);
+            // Without a body the activity has expired since the page was read.
+            let current = activity.map(|activity| self.bodies.insert(activity));
+            let current = current.filter(|(state, _)| state.version == item.state.version);
+            item.body = current.map(|(_, body)| body);
             unchanged &= item.body.is_some();
         }
         Ok(unchanged)
     }
-}
-
-fn missing_body(id: ActivityId) -> StoreError {
-    StoreError::Corrupt(format!("activity {id} has no body"))
 }

@@ -11,7 +11,7 @@ use super::versions::{
 };
 use super::{Draft, Refused};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Account, AccountName, Activity, ActivityId, Clock, FanoutStage, Millis, Uid};
+use model::{Account, AccountName, Activity, ActivityId, Body, Clock, FanoutStage, Millis, State, Uid};
 use moka::sync::Cache;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -70,7 +70,14 @@ enum Input {
 struct Existing {
     claim: Claim,
     /// `None` if the claim says that it is deleted.
-    activity: Option<Activity>,
+    activity: Option<ExistingActivity>,
+}
+
+/// An activity that a new version builds on.
+pub(super) struct ExistingActivity {
+    pub(super) state: State,
+    /// `None` if it has expired. Later versions are then stored as usual, and stay invisible.
+    pub(super) body: Option<Body>,
 }
 
 /// The next action for a draft.
@@ -152,7 +159,9 @@ impl Ingest {
     /// The activity with this external key, unless it is deleted.
     pub async fn activity(&self, key: &ExternalKey) -> Result<Option<Activity>> {
         let existing = self.existing(std::slice::from_ref(key)).await?.remove(key);
-        Ok(existing.and_then(|existing| existing.activity).filter(|activity| !activity.state.deleted))
+        let existing = existing.and_then(|existing| existing.activity);
+        let live = existing.filter(|activity| !activity.state.deleted);
+        Ok(live.and_then(|ExistingActivity { state, body }| Some(Activity { state, body: body? })))
     }
 
     /// Deletes the activity with this external key. `false` if there is none.
@@ -164,7 +173,7 @@ impl Ingest {
                 return Ok(false);
             };
             let activity = activity.ok_or_else(|| claimed_but_missing(claim.id))?;
-            let deletion = deletion(key, &claim, activity, self.clock.now());
+            let deletion = deletion(key, &claim, activity, self.clock.now())?;
             if let Some(Accepted::Stored(_)) = self.write_versions(key.actor, vec![deletion]).await?.first() {
                 return Ok(true);
             }
@@ -249,11 +258,28 @@ impl Ingest {
         let claims: Vec<Option<Claim>> = stream::iter(lookups).buffered(CONCURRENCY).try_collect().await?;
         let live: Vec<ActivityId> =
             claims.iter().flatten().filter(|claim| !claim.deleted).map(|claim| claim.id).collect();
-        let mut activities = self.store.activities(&live).await?.into_iter();
+        let mut activities = self.existing_activities(&live).await?.into_iter();
         let existing = keys.iter().zip(claims).filter_map(|(key, claim)| {
             let claim = claim?;
             let activity = if claim.deleted { None } else { activities.next().flatten() };
             Some((key.clone(), Existing { claim, activity }))
+        });
+        Ok(existing.collect())
+    }
+
+    /// These activities, those with an expired body included.
+    async fn existing_activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<ExistingActivity>>> {
+        let with_bodies = self.store.activities(ids).await?;
+        let missing = ids.iter().zip(&with_bodies).filter(|(_, found)| found.is_none());
+        let missing: Vec<ActivityId> = missing.map(|(id, _)| *id).collect();
+        let mut states = match missing.is_empty() {
+            true => Vec::new(),
+            false => self.store.states(&missing).await?,
+        }
+        .into_iter();
+        let existing = with_bodies.into_iter().map(|found| match found {
+            Some(Activity { state, body }) => Some(ExistingActivity { state, body: Some(body) }),
+            None => states.next().flatten().map(|state| ExistingActivity { state, body: None }),
         });
         Ok(existing.collect())
     }

@@ -1,7 +1,8 @@
 //! A submitted activity, and the fields that it keeps of an existing one.
 
+use super::accept::ExistingActivity;
 use super::{Draft, RawActivity, RawValue, Refused, normalise};
-use model::{AccountName, Activity, Facet, Format, Millis, ServiceName, Uid};
+use model::{AccountName, Facet, Format, Millis, ServiceName, Uid};
 use std::borrow::Cow;
 use store::ExternalKey;
 
@@ -33,17 +34,21 @@ impl Submission {
     }
 
     /// Validates it as a later version of the existing activity, or as a new one.
-    pub(super) fn validate(&self, existing: Option<&Activity>, now: Millis) -> Result<Draft, Refused> {
+    pub(super) fn validate(
+        &self,
+        existing: Option<&ExistingActivity>,
+        now: Millis,
+    ) -> Result<Draft, Refused> {
         let raw = match existing {
             Some(existing) => keep_facets(&self.raw, &existing.state.facet),
             None => Cow::Borrowed(&self.raw),
         };
         let mut draft = normalise(&raw, now)?;
         draft.omitted.counts = self.format == Format::Atom;
-        if let Some(existing) = existing {
+        if let Some(body) = existing.and_then(|existing| existing.body.as_ref()) {
             // Service names are case-insensitive: the first spelling stays. Otherwise the body of a response could not
             // be sent back to an address with another spelling.
-            draft.body.service.name = existing.body.service.name.clone();
+            draft.body.service.name = body.service.name.clone();
         }
         Ok(draft)
     }

@@ -1,11 +1,12 @@
 //! Versions of activities: their identifiers, fingerprints and contents. Pure functions, apart from randomness.
 
+use super::accept::ExistingActivity;
 use super::{Draft, Refused};
 use aws_lc_rs::digest::{Context, SHA256};
 use aws_lc_rs::rand;
 use model::{
-    AccountName, Activity, ActivityId, Body, Comments, Facet, Millis, Object, PriorAudience, State, Uid,
-    Version, Visibility,
+    AccountName, Activity, ActivityId, Body, Comments, Facet, Millis, Object, PriorAudience, Service,
+    ServiceName, State, Uid, Version, Visibility,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -159,11 +160,11 @@ pub(super) fn next_version(
     key: &ExternalKey,
     draft: &Draft,
     addressed: Option<Vec<Uid>>,
-    (claim, existing): (&Claim, &Activity),
+    (claim, existing): (&Claim, &ExistingActivity),
     now: Millis,
 ) -> Result<Option<Acceptance>> {
     let state = &existing.state;
-    let body = draft.body_after(Some(&existing.body));
+    let body = draft.body_after(existing.body.as_ref());
     let visibility = draft.visibility.unwrap_or(state.visibility);
     let fingerprint = fingerprint(&body, visibility)?;
     if fingerprint == claim.fingerprint {
@@ -208,8 +209,13 @@ fn later_than(before: Millis, now: Millis) -> Millis {
 }
 
 /// The version that deletes an activity. Its content is removed.
-pub(super) fn deletion(source: &ExternalKey, claim: &Claim, activity: Activity, now: Millis) -> Acceptance {
-    let Activity { state, body } = activity;
+pub(super) fn deletion(
+    source: &ExternalKey,
+    claim: &Claim,
+    existing: ExistingActivity,
+    now: Millis,
+) -> Result<Acceptance> {
+    let ExistingActivity { state, body } = existing;
     let prior = Some(PriorAudience::from(&state));
     let state = State {
         version: Version::next(now, Some(claim.version)),
@@ -217,21 +223,31 @@ pub(super) fn deletion(source: &ExternalKey, claim: &Claim, activity: Activity, 
         deleted: true,
         ..state
     };
+    let (service, imported_by) = match body {
+        Some(body) => (body.service, body.imported_by),
+        None => {
+            let name = ServiceName::parse(&source.service);
+            let name = name.ok_or_else(|| StoreError::Corrupt("invalid service of a claim".to_owned()))?;
+            (Service { name, icon: None, website: None }, None)
+        }
+    };
     let body = Body {
+        source_id: source.id.clone(),
         title: String::new(),
         summary: None,
+        service,
         comments: Comments::Available(false),
         object: Object::default(),
+        imported_by,
         to: Vec::new(),
-        ..body
     };
-    Acceptance {
+    Ok(Acceptance {
         source: source.clone(),
         before: Some(claim.version),
         fingerprint: claim.fingerprint,
         prior,
         activity: Activity { state, body },
-    }
+    })
 }
 
 #[cfg(test)]

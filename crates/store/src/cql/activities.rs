@@ -38,6 +38,10 @@ const STATE: Query = Query::read("SELECT state FROM feed.activity WHERE aid = ?"
 const ACTIVITY: Query = Query::read("SELECT state, body FROM feed.activity WHERE aid = ?");
 const PUT: Query =
     Query::write("INSERT INTO feed.activity (aid, state, body) VALUES (?, ?, ?) USING TIMESTAMP ?");
+const PUT_STATE: Query =
+    Query::write("INSERT INTO feed.activity (aid, state) VALUES (?, ?) USING TIMESTAMP ?");
+const PUT_BODY: Query =
+    Query::write("UPDATE feed.activity USING TIMESTAMP ? AND TTL ? SET body = ? WHERE aid = ?");
 
 fn claim_of((aid, version, fingerprint, deleted): ClaimRow) -> Result<Claim> {
     let fingerprint = fingerprint.try_into().map_err(|_| corrupt("invalid length of a fingerprint"))?;
@@ -60,12 +64,16 @@ impl CqlStore {
         concurrently(ids.iter().map(|id| self.state_row(*id))).await
     }
 
-    /// State and body are written together with one timestamp, so both are of one version.
+    /// State and body are written together with one timestamp, so both are of one version. Only the body expires.
     async fn activity(&self, id: ActivityId) -> Result<Option<Activity>> {
         let row = self.db.row::<(Option<Vec<u8>>, Option<Vec<u8>>)>(&ACTIVITY, (uuid(id),)).await?;
         let Some((Some(state), Some(body))) = row else { return Ok(None) };
         let (state, _) = read_state(&state)?;
         let body = BodyCell::decoded(&body)?;
+        if body.version < state.version && self.retention.is_some() {
+            // The body of this version has expired, and an earlier one was written when there was no retention.
+            return Ok(None);
+        }
         if body.version != state.version {
             return Err(corrupt("state and body have different versions"));
         }
@@ -94,7 +102,17 @@ impl CqlStore {
     ) -> Result<()> {
         let body = BodyCell { version: state.version, body: Cow::Borrowed(body) }.encoded();
         let cell = StateCell { state: Cow::Borrowed(state), prior: before.cloned() }.encoded();
-        self.db.write(&PUT, (uuid(state.id), cell, body, state.version.0)).await
+        let (id, version) = (uuid(state.id), state.version.0);
+        if self.retention.is_none() {
+            return self.db.write(&PUT, (id, cell, body, version)).await;
+        }
+        let (ttl, body) = match self.ttl(state.received) {
+            Some(ttl) => (ttl, Some(body)),
+            // Deletes the body of the version before.
+            None => (0, None),
+        };
+        let values = ((id, cell, version), (version, ttl, body, id));
+        self.db.write_both(&PUT_STATE, &PUT_BODY, values).await
     }
 
     /// Writes an activity of another store with its claim, before any other process writes there.

@@ -263,6 +263,22 @@ impl Db {
         written.map(drop).map_err(|error| Failure::Execution(Box::new(error)).of_write())
     }
 
+    /// Executes two writes of one row together: the row has either both or none of them.
+    pub(super) async fn write_both(
+        &self,
+        first: &Query,
+        second: &Query,
+        values: (impl SerializeRow, impl SerializeRow),
+    ) -> Result<()> {
+        let mut batch = Batch::new(BatchType::Unlogged);
+        batch.append_statement(self.prepare(first).await?);
+        batch.append_statement(self.prepare(second).await?);
+        batch.set_is_idempotent(true);
+        self.statements.fetch_add(1, Ordering::Relaxed);
+        let written = self.session.batch(&batch, values).await;
+        written.map(drop).map_err(|error| Failure::Execution(Box::new(error)).of_write())
+    }
+
     /// Executes a conditional write.
     pub(super) async fn conditional(&self, query: &Query, values: impl SerializeRow) -> Result<Outcome> {
         let rows = match self.execute(query, values).await {

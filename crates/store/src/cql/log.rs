@@ -5,6 +5,7 @@
 //! sweep finds intents that never reached the log. The message itself only names the intent.
 
 use super::db::hash_slot;
+use super::expiry::INTENT_TTL;
 use super::{CqlStore, Db, Outcome, Query, concurrently};
 use crate::codec::Encoded;
 use crate::jetstream::{Epochs, FIRST, JetStream, Servers, wall_clock};
@@ -25,7 +26,7 @@ const SLOTS: i64 = 3;
 const DUE_BATCH: i32 = 500;
 
 const PUT_INTENT: Query =
-    Query::write("INSERT INTO feed.intent (minute, shard, id, message) VALUES (?, ?, ?, ?)");
+    Query::write("INSERT INTO feed.intent (minute, shard, id, message) VALUES (?, ?, ?, ?) USING TTL ?");
 const INTENT: Query =
     Query::read("SELECT message FROM feed.intent WHERE minute = ? AND shard = ? AND id = ?");
 const DONE: Query =
@@ -152,7 +153,11 @@ impl CqlStore {
         self.log.demand_answers()?;
         let stored = StoredIntent::new(intent);
         let (key, bytes) = (&stored.key, stored.intent.encoded());
-        self.db.write(&PUT_INTENT, (key.minute, shard(&key.id), &key.id, &bytes)).await?;
+        let ttl = match &stored.intent {
+            Intent::Version(accepted) => self.intent_ttl(accepted.activity.state.received),
+            _ => INTENT_TTL,
+        };
+        self.db.write(&PUT_INTENT, (key.minute, shard(&key.id), &key.id, &bytes, ttl)).await?;
         Ok(stored)
     }
 

@@ -7,12 +7,14 @@
 
 mod accounts;
 mod activities;
+mod compaction;
 mod connect;
 mod connections;
 mod copying;
 mod credentials;
 mod db;
 mod edge_dormancy;
+mod expiry;
 mod fanout_mode;
 mod feed;
 mod grants;
@@ -35,11 +37,13 @@ pub use speculation::Speculation;
 use crate::jetstream::{JetStream, Servers};
 use crate::{Notice, Notices, Result, Store};
 use async_trait::async_trait;
+use compaction::Compaction;
 use db::{Db, Outcome, Query, corrupt};
 use futures::{StreamExt, TryStreamExt, stream};
 use lwt::Lwt;
 use model::{Millis, Position};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use uuid::Uuid;
 
 /// Later than every time. `LATEST - time` is a timestamp with which the earliest time wins.
@@ -69,6 +73,8 @@ pub struct CqlStore {
     update_locks: crate::StripedLocks,
     /// The name of this process as a lease holder.
     name: String,
+    /// The age, by the time of receipt, from which entries and bodies expire. `None`: never.
+    retention: Option<Duration>,
 }
 
 impl CqlStore {
@@ -87,6 +93,7 @@ impl CqlStore {
             polling: polling::ShardScans::default(),
             update_locks: crate::StripedLocks::default(),
             name,
+            retention: None,
         })
     }
 
@@ -95,6 +102,13 @@ impl CqlStore {
         let mut warnings = replication::setting_warnings(&self.db).await?;
         warnings.extend(self.log.setting_warnings().await?);
         Ok(warnings)
+    }
+
+    /// Lets entries and bodies expire that are older than this, by the time of receipt. It concerns what is written
+    /// from now on.
+    #[must_use]
+    pub fn with_retention(self, retention: Option<Duration>) -> CqlStore {
+        CqlStore { retention, ..self }
     }
 
     /// The number of statements sent and of rows received since the start.
@@ -109,14 +123,25 @@ impl CqlStore {
 }
 
 /// The statements that [`apply_schema`] would run.
-pub async fn plan_schema(nodes: &Nodes) -> Result<Vec<String>> {
+pub async fn plan_schema(nodes: &Nodes, retention: Option<Duration>) -> Result<Vec<String>> {
     let db = Db::connect(nodes).await?;
-    Ok(schema::plan(&db, schema::is_scylla(&db).await?))
+    let compaction = Compaction::of(&db, retention).await?;
+    let mut statements = schema::plan(&db, schema::is_scylla(&db).await?, &compaction);
+    statements.extend(compaction.changes(&db).await?);
+    Ok(statements)
 }
 
-/// Creates missing tables. Safe to repeat, and while other processes serve.
-pub async fn apply_schema(nodes: &Nodes, progress: &mut (dyn FnMut(&str) + Send)) -> Result<()> {
-    schema::apply(&Db::connect(nodes).await?, progress).await
+/// Creates missing tables, and changes the compaction of tables where the engine or the retention demands another one.
+/// Safe to repeat, and while other processes serve.
+pub async fn apply_schema(
+    nodes: &Nodes,
+    retention: Option<Duration>,
+    progress: &mut (dyn FnMut(&str) + Send),
+) -> Result<()> {
+    let db = Db::connect(nodes).await?;
+    let compaction = Compaction::of(&db, retention).await?;
+    schema::apply(&db, &compaction, progress).await?;
+    compaction.apply(&db, progress).await
 }
 
 const FACT: Query = Query::read("SELECT value FROM ident.fact WHERE name = ?");

@@ -1,14 +1,15 @@
 //! The tables by schema version. Every statement is idempotent and may run while earlier versions serve: tables and
 //! columns are only ever added.
 
+use super::compaction::Compaction;
 use super::connect::Nodes;
 use super::db::{Db, corrupt};
 use crate::Result;
 
-const VERSIONS: &[&str] = &[include_str!("schema/1.cql")];
+pub(super) const VERSIONS: &[&str] = &[include_str!("schema/1.cql")];
 
 /// All statements of the schema.
-pub(super) fn plan(db: &Db, scylla: bool) -> Vec<String> {
+pub(super) fn plan(db: &Db, scylla: bool, compaction: &Compaction) -> Vec<String> {
     let Nodes { datacenter, keyspace, replication, .. } = db.nodes();
     let replication = format!(
         "{{'class': 'NetworkTopologyStrategy', '{}': {replication}}}",
@@ -21,7 +22,8 @@ pub(super) fn plan(db: &Db, scylla: bool) -> Vec<String> {
     };
     // Some versions of ScyllaDB do not support conditional writes with tablets.
     let without_tablets = if scylla { " AND tablets = {'enabled': false}" } else { "" };
-    let tables = VERSIONS.iter().flat_map(|version| statements(version)).map(|text| db.with_keyspaces(&text));
+    let tables = VERSIONS.iter().flat_map(|version| statements(version));
+    let tables = tables.map(|text| db.with_keyspaces(&compaction.adapted(&text)));
     [keyspace_statement(keyspace), keyspace_statement(&format!("{keyspace}_ident")) + without_tablets]
         .into_iter()
         .chain(tables)
@@ -29,26 +31,30 @@ pub(super) fn plan(db: &Db, scylla: bool) -> Vec<String> {
 }
 
 /// The statements of a file, without comments.
-fn statements(file: &str) -> Vec<String> {
+pub(super) fn statements(file: &str) -> Vec<String> {
     let lines = file.lines().filter(|line| !line.trim_start().starts_with("--"));
     let text = lines.collect::<Vec<_>>().join("\n");
     text.split(";\n").map(str::trim).filter(|statement| !statement.is_empty()).map(str::to_owned).collect()
 }
 
 /// Creates missing keyspaces and tables.
-pub(super) async fn apply(db: &Db, progress: &mut (dyn FnMut(&str) + Send)) -> Result<()> {
-    if missing(db).await?.is_empty() {
+pub(super) async fn apply(
+    db: &Db,
+    compaction: &Compaction,
+    progress: &mut (dyn FnMut(&str) + Send),
+) -> Result<()> {
+    if missing(db, compaction).await?.is_empty() {
         return Ok(());
     }
     // Schema changes of a stopped process may still be spreading between the nodes.
     db.await_schema_agreement().await?;
-    let missing = missing(db).await?;
+    let missing = missing(db, compaction).await?;
     db.change_schema(missing.into_iter().inspect(|statement| progress(statement))).await?;
     db.await_schema_agreement().await
 }
 
 /// The statements that would change anything. Even one without an effect costs every node a second.
-async fn missing(db: &Db) -> Result<Vec<String>> {
+async fn missing(db: &Db, compaction: &Compaction) -> Result<Vec<String>> {
     let existing = existing(db).await?;
     let exists = |statement: &String| {
         let creates = |kind: &str, name: &String| {
@@ -56,7 +62,7 @@ async fn missing(db: &Db) -> Result<Vec<String>> {
         };
         existing.iter().any(|name| creates("KEYSPACE", name) || creates("TABLE", name))
     };
-    let mut statements = plan(db, is_scylla(db).await?);
+    let mut statements = plan(db, is_scylla(db).await?, compaction);
     statements.retain(|statement| !exists(statement));
     Ok(statements)
 }

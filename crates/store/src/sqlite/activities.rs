@@ -38,8 +38,8 @@ const PRIOR: &str = "SELECT prior_visibility, prior_addressed FROM activity
      WHERE aid = ?1 AND prior_visibility IS NOT NULL";
 
 const ACTIVITY: &str =
-    "SELECT aid, ver, actor, facet, received_ms, published_ms, updated_ms, flags, addressed, content
-     FROM activity JOIN body ON body.id = activity.body WHERE aid = ?1";
+    "SELECT aid, ver, actor, facet, activity.received_ms, published_ms, updated_ms, flags, addressed, content
+     FROM activity JOIN body ON body.id = activity.body WHERE aid = ?1 AND body.received_ms IS NOT NULL";
 
 /// The state in a row of [`STATE`] or [`ACTIVITY`].
 fn state(connection: &Connection, facets: &mut View<'_>, row: &Row<'_>) -> Result<State> {
@@ -124,11 +124,13 @@ pub(super) fn put_activity(
     let body = match stored {
         Some((_, body)) => {
             connection
-                .prepare_cached("UPDATE body SET content = ?2 WHERE id = ?1")?
-                .execute(params![body, content])?;
+                .prepare_cached("UPDATE body SET content = ?2, received_ms = ?3 WHERE id = ?1")?
+                .execute(params![body, content, state.received.0])?;
             body
         }
-        None => connection.prepare_cached("INSERT INTO body (content) VALUES (?1)")?.insert([content])?,
+        None => connection
+            .prepare_cached("INSERT INTO body (content, received_ms) VALUES (?1, ?2)")?
+            .insert(params![content, state.received.0])?,
     };
     let prior = PriorAudience::union(prior(connection, &state.id)?, last.cloned());
     connection.prepare_cached(PUT_STATE)?.execute(params![

@@ -24,6 +24,10 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection> {
     let mut connection = open(path, options, 64 * 1024)?;
     schema::check(&connection)?;
     enable_wal(&connection, "main", options)?;
+    if options.retention.is_some() {
+        // Expired texts leave the file. Every write needs this, because an update also leaves the old text behind.
+        connection.pragma_update(None, "secure_delete", true)?;
+    }
     schema::migrate(&mut connection)?;
     attach_nonces(&connection, path, options)?;
     Ok(connection)

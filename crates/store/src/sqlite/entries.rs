@@ -14,10 +14,12 @@ const PUT: &str = "INSERT INTO entry (uid, run, received_ms, aid, published_ms, 
      SET ver = excluded.ver, flags = excluded.flags, seq = excluded.seq
      WHERE (excluded.ver, excluded.seq, excluded.flags / 8 % 4) > (entry.ver, entry.seq, entry.flags / 8 % 4)";
 
-const PUT_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms) VALUES (?1, ?2, ?3, ?4)
+const PUT_RUN: &str = "INSERT INTO run_of (uid, run, received_ms, published_ms, oldest_ms)
+     VALUES (?1, ?2, ?3, ?4, ?3)
      ON CONFLICT (uid, run) DO UPDATE SET received_ms = max(received_ms, excluded.received_ms),
-     published_ms = max(published_ms, excluded.published_ms)
-     WHERE excluded.received_ms > received_ms OR excluded.published_ms > published_ms";
+     published_ms = max(published_ms, excluded.published_ms), oldest_ms = min(oldest_ms, excluded.oldest_ms)
+     WHERE excluded.received_ms > received_ms OR excluded.published_ms > published_ms
+     OR excluded.oldest_ms < oldest_ms";
 
 /// The number of a run, for a facet and a reason.
 pub(super) fn run(facet: i64, reason: EntryReason) -> i64 {

@@ -15,6 +15,7 @@ mod connect;
 mod copying;
 mod credentials;
 mod entries;
+mod expiry;
 mod facets;
 mod fanout_mode;
 mod feed;
@@ -38,7 +39,7 @@ use pool::Pool;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use writer::Writer;
 
@@ -54,6 +55,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// The maximum number of queued writes. Further callers wait for room.
     pub queue: usize,
+    /// The age, by the time of receipt, from which entries and bodies are deleted. `None`: never.
+    pub retention: Option<Duration>,
     /// Does not wait for the disk. Only for tests: a power failure loses acknowledged writes.
     pub synchronous_off: bool,
 }
@@ -65,6 +68,7 @@ impl Default for Options {
             readers: cores.max(4),
             busy_timeout: Duration::from_secs(5),
             queue: 2_000,
+            retention: None,
             synchronous_off: false,
         }
     }
@@ -81,6 +85,9 @@ pub struct SqliteStore {
     pages: Arc<feed::PageCache>,
     counters: Arc<Counters>,
     update_locks: Arc<crate::StripedLocks>,
+    retention: Option<Duration>,
+    /// Whether the write-ahead log may contain deleted texts.
+    truncate_due: Arc<AtomicBool>,
 }
 
 /// The cost of collection reads since the start.
@@ -117,6 +124,8 @@ impl SqliteStore {
             pages: Arc::default(),
             counters: Arc::default(),
             update_locks: Arc::default(),
+            retention: options.retention,
+            truncate_due: Arc::default(),
         })
     }
 
@@ -189,7 +198,8 @@ impl Store for SqliteStore {
     }
 
     async fn forget_expired(&self, now: Millis) -> Result<()> {
-        self.delete_expired(now).await
+        self.delete_expired(now).await?;
+        self.delete_older_than_retention(now).await
     }
 
     fn update_locks(&self) -> &crate::StripedLocks {

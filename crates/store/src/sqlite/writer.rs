@@ -22,7 +22,7 @@ const CHECKPOINT_DELAY: Duration = Duration::from_secs(2);
 
 /// A handle to the thread. Dropping it waits for the thread to end.
 pub(super) struct Writer {
-    jobs: Mutex<Option<Sender<Box<dyn Job>>>>,
+    jobs: Mutex<Option<Sender<Command>>>,
     /// Bounds the queue: a caller waits here until there is room.
     room: Arc<Semaphore>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -62,16 +62,34 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let stopped = || StoreError::Unavailable("the writer has stopped".to_owned());
         let room = Arc::clone(&self.room).acquire_owned().await.map_err(|_| stopped())?;
         let (reply, answer) = oneshot::channel();
         let job = Work { work: Some(work), result: None, reply, _room: room };
-        {
-            let jobs = self.jobs.lock().map_err(|_| stopped())?;
-            jobs.as_ref().and_then(|jobs| jobs.send(Box::new(job)).ok()).ok_or_else(stopped)?;
-        }
+        self.send(Command::Job(Box::new(job)))?;
         answer.await.map_err(|_| StoreError::Unknown("the writer stopped before the commit".to_owned()))?
     }
+
+    /// Checkpoints and truncates the write-ahead log. `false`: a reader is using it.
+    pub(super) async fn truncate_log(&self) -> Result<bool> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Truncate(reply))?;
+        answer.await.map_err(|_| stopped())
+    }
+
+    fn send(&self, command: Command) -> Result<()> {
+        let jobs = self.jobs.lock().map_err(|_| stopped())?;
+        jobs.as_ref().and_then(|jobs| jobs.send(command).ok()).ok_or_else(stopped)
+    }
+}
+
+fn stopped() -> StoreError {
+    StoreError::Unavailable("the writer has stopped".to_owned())
+}
+
+/// A request to the thread.
+enum Command {
+    Job(Box<dyn Job>),
+    Truncate(oneshot::Sender<bool>),
 }
 
 impl Drop for Writer {
@@ -140,7 +158,7 @@ fn in_savepoint<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Re
     result
 }
 
-fn serve(connection: Connection, facets: &Facets, queued: &Receiver<Box<dyn Job>>) {
+fn serve(connection: Connection, facets: &Facets, queued: &Receiver<Command>) {
     let mut checkpoint_due = false;
     loop {
         let next = if checkpoint_due {
@@ -150,8 +168,13 @@ fn serve(connection: Connection, facets: &Facets, queued: &Receiver<Box<dyn Job>
         };
         match next {
             Ok(first) => {
-                let mut group = vec![first];
-                group.extend(queued.try_iter().take(MAX_GROUP - 1));
+                let (mut group, mut truncations) = (Vec::new(), Vec::new());
+                for command in std::iter::once(first).chain(queued.try_iter().take(MAX_GROUP - 1)) {
+                    match command {
+                        Command::Job(job) => group.push(job),
+                        Command::Truncate(reply) => truncations.push(reply),
+                    }
+                }
                 let outcome = commit(&connection, &mut group);
                 if matches!(outcome, Outcome::Committed) {
                     // A facet that is not cached now is looked up later.
@@ -161,6 +184,14 @@ fn serve(connection: Connection, facets: &Facets, queued: &Receiver<Box<dyn Job>
                     job.answer(&outcome);
                 }
                 checkpoint_due = true;
+                if !truncations.is_empty() {
+                    let truncated = checkpoint(&connection);
+                    checkpoint_due = !truncated;
+                    for reply in truncations {
+                        // The caller may have stopped waiting.
+                        let _ = reply.send(truncated);
+                    }
+                }
             }
             Err(RecvTimeoutError::Timeout) => {
                 checkpoint(&connection);
@@ -198,17 +229,21 @@ fn commit(connection: &Connection, group: &mut [Box<dyn Job>]) -> Outcome {
     }
 }
 
-/// Checkpoints and truncates the write-ahead log, unless a reader is using it. Nothing waits for this.
-fn checkpoint(connection: &Connection) {
+/// Checkpoints and truncates the write-ahead log. `false`: a reader is using it. It never waits for a reader.
+fn checkpoint(connection: &Connection) -> bool {
     let result = (|| {
         let busy_timeout: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
         connection.busy_timeout(Duration::ZERO)?;
-        let result = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let result = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
         connection.busy_timeout(Duration::from_millis(u64::try_from(busy_timeout).unwrap_or(0)))?;
         result
     })();
-    if let Err(error) = result {
-        tracing::debug!(%error, "checkpoint of the write-ahead log skipped");
+    match result {
+        Ok(busy) => !busy,
+        Err(error) => {
+            tracing::debug!(%error, "checkpoint of the write-ahead log skipped");
+            false
+        }
     }
 }
 

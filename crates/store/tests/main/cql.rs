@@ -10,6 +10,7 @@
 mod cost;
 mod divided_buckets;
 mod edge_dormancy;
+mod expiry;
 mod forged;
 mod polling;
 mod slices;
@@ -64,7 +65,7 @@ async fn session() -> Session {
 
 async fn open() -> Arc<CqlStore> {
     let (nodes, servers) = addresses_of_engines();
-    apply_schema(&nodes, &mut |_| ()).await.unwrap();
+    apply_schema(&nodes, None, &mut |_| ()).await.unwrap();
     delete_earlier_stream(&servers).await;
     Arc::new(CqlStore::open(&nodes, &servers).await.unwrap())
 }

@@ -1,6 +1,7 @@
 //! SQLite: the conformance suite, and tests of this engine.
 
 mod cost;
+mod expiry;
 mod failures;
 mod files;
 mod page_cache;

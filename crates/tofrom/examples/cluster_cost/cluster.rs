@@ -36,7 +36,7 @@ impl Cluster {
             ..Servers::default()
         };
         let (nodes, servers) = (secure::nodes(nodes), secure::servers(servers));
-        apply_schema(&nodes, &mut |_| ()).await.unwrap();
+        apply_schema(&nodes, None, &mut |_| ()).await.unwrap();
         Cluster { nodes, servers }
     }
 

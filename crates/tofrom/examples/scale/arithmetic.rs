@@ -15,10 +15,9 @@ pub(crate) struct Assumptions {
     pub(crate) copies: f64,
     /// Copies that a read asks.
     pub(crate) quorum: f64,
-    /// Days for which followed entries, and arrivals, are stored.
+    /// Days for which entries and bodies (`retention`), and arrivals, are stored.
     pub(crate) entries_kept: f64,
     pub(crate) arrivals_kept: f64,
-    pub(crate) bodies_kept: f64,
     /// Bytes of a body, of a follower's two entries, and of an arrival: those of `docs/performance.md`.
     pub(crate) body: f64,
     pub(crate) entries: f64,
@@ -52,7 +51,6 @@ pub(crate) const ASSUMPTIONS: Assumptions = Assumptions {
     quorum: 2.0,
     entries_kept: 30.0,
     arrivals_kept: 8.0,
-    bodies_kept: 365.0,
     body: 900.0,
     entries: 36.0 + 40.0,
     arrival: 25.0,
@@ -131,7 +129,7 @@ impl Case {
         let writes = (rows + acts * costs.statements_an_activity) * assumed.copies;
         let operations =
             assumed.peak * (writes + reads) + self.returns(1.0 - pulled_part, costs) * assumed.copies;
-        let bodies = acts * DAY * assumed.bodies_kept * assumed.body * assumed.copies;
+        let bodies = acts * DAY * assumed.entries_kept * assumed.body * assumed.copies;
         let by_disk = (bytes + bodies) / assumed.disk;
         let nodes = |each: f64| by_disk.max(operations / each).ceil().max(FEWEST);
         let burst = ROWS * self.above.min(pareto.most) * active;

@@ -20,9 +20,9 @@ const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
   tofrom schema plan --config examples/cluster.toml
   tofrom schema apply --config examples/cluster.toml
 
-Tables and columns are only ever added, so both commands are safe while servers run. A single-machine store does not
-need them: it updates its tables automatically. apply also gives an existing stream the nats.replicas and
-nats.max_bytes of the settings.")]
+Tables and columns are only ever added, so both commands are safe while servers run. Run apply again after a change of
+retention: it also sets the compaction of the tables. It gives an existing stream the nats.replicas and nats.max_bytes
+of the settings. A single-machine store does not need these commands: it updates its tables automatically.")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -34,16 +34,17 @@ enum Command {
     #[command(after_help = "Examples:\n  tofrom schema plan --config examples/cluster.toml > schema.cql
   tofrom schema plan --config examples/cluster.toml --json")]
     Plan,
-    /// Create missing tables; safe to repeat
+    /// Create missing tables and set their compaction; safe to repeat
     #[command(after_help = "Example:\n  tofrom schema apply --config examples/cluster.toml")]
     Apply,
 }
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let Some(cluster) = global.storage()?.cluster else { return nothing_to_do(&args.command, global.json) };
+    let storage = global.storage()?;
+    let Some(cluster) = storage.cluster else { return nothing_to_do(&args.command, global.json) };
     match args.command {
-        Command::Plan => plan(&cluster, global.json).await,
-        Command::Apply => apply(&cluster, global.json).await,
+        Command::Plan => plan(&cluster, storage.retention, global.json).await,
+        Command::Apply => apply(&cluster, storage.retention, global.json).await,
     }
 }
 
@@ -58,8 +59,9 @@ fn nothing_to_do(command: &Command, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn plan(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
-    let statements = plan_schema(&cluster.nodes).await.with_context(|| unreachable(cluster))?;
+async fn plan(cluster: &Cluster, retention: Option<Duration>, json: bool) -> anyhow::Result<()> {
+    let statements = plan_schema(&cluster.nodes, retention).await;
+    let statements = statements.with_context(|| unreachable(cluster))?;
     if json {
         json_line(json!(statements))?;
     } else {
@@ -70,7 +72,7 @@ async fn plan(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn apply(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
+async fn apply(cluster: &Cluster, retention: Option<Duration>, json: bool) -> anyhow::Result<()> {
     // Draws nothing if standard error is not a terminal.
     let spinner = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} {wide_msg}") {
@@ -83,7 +85,7 @@ async fn apply(cluster: &Cluster, json: bool) -> anyhow::Result<()> {
         spinner.set_position(run);
         spinner.set_message(first_line(statement).to_owned());
     };
-    let applied = apply_schema(&cluster.nodes, &mut progress).await;
+    let applied = apply_schema(&cluster.nodes, retention, &mut progress).await;
     spinner.finish_and_clear();
     applied.with_context(|| unreachable(cluster))?;
     let stream = &cluster.servers.stream;

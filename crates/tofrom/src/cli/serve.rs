@@ -35,7 +35,7 @@ Settings (file, environment):
                         encrypts [the file secret.key in the data folder; required for a cluster]
   require_consumer_key  every request must identify its application [false]
   registration          who can create an account on the website: invite or open [invite]
-  retention             how long activities are shown: 90d [forever]
+  retention             how long activities are kept: 90d [forever]
   token_lifetime        lifetime of OAuth access tokens: 90d [forever]
   cors_origins          origins whose scripts may read [none]
   max_start             maximum of the parameter start [100000]

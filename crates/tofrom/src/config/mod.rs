@@ -130,8 +130,6 @@ pub struct Config {
     pub require_consumer_key: bool,
     /// Whether people may sign up without an invitation.
     pub open_registration: bool,
-    /// How long activities are kept. `None`: forever.
-    pub retention: Option<Duration>,
     /// Lifetime of OAuth access tokens. `None`: forever.
     pub token_lifetime: Option<Duration>,
     /// Origins whose scripts may call the API.
@@ -196,7 +194,6 @@ impl Config {
             storage,
             require_consumer_key: false,
             open_registration: false,
-            retention: None,
             token_lifetime: None,
             cors_origins: Vec::new(),
             max_start: 100_000,
@@ -228,6 +225,7 @@ impl RawConfig {
             data_dir: self.data_dir.clone().unwrap_or_else(|| DEFAULT_DATA_DIR.into()),
             named: self.data_dir.is_some(),
             secret_keys: self.secret_keys.clone().unwrap_or_default(),
+            retention: age_or("forever", "retention", self.retention.as_deref())?,
         })
     }
 
@@ -260,7 +258,6 @@ impl RawConfig {
             admin_listen: Some(self.admin_listen()?),
             require_consumer_key: self.require_consumer_key.unwrap_or(defaults.require_consumer_key),
             open_registration: self.open_registration()?,
-            retention: age_or("forever", "retention", self.retention.as_deref())?,
             token_lifetime: age_or("forever", "token_lifetime", self.token_lifetime.as_deref())?,
             cors_origins: self.cors_origins()?,
             max_start: self.max_start.unwrap_or(defaults.max_start),

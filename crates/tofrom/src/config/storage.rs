@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use store::cql::CqlStore;
 use store::jetstream::{MessageKeys, Servers};
 use store::sqlite::{Options, SqliteStore};
@@ -24,6 +25,8 @@ pub struct Storage {
     pub secret_keys: Vec<String>,
     /// The cluster. `None`: the store is a file in the folder.
     pub cluster: Option<Cluster>,
+    /// How long activities are kept, by the time of receipt. `None`: for ever.
+    pub retention: Option<Duration>,
 }
 
 /// The keys that authenticate messages between the processes of a cluster.
@@ -34,7 +37,13 @@ pub fn message_keys(keys: &SecretKeys) -> MessageKeys {
 impl Storage {
     /// The store in that folder, with the secret key in the same folder.
     pub fn in_folder(data_dir: impl Into<PathBuf>) -> Storage {
-        Storage { data_dir: data_dir.into(), named: true, secret_keys: Vec::new(), cluster: None }
+        Storage {
+            data_dir: data_dir.into(),
+            named: true,
+            secret_keys: Vec::new(),
+            cluster: None,
+            retention: None,
+        }
     }
 
     /// The store's file, on one machine.
@@ -94,14 +103,15 @@ impl Storage {
             let nodes = nodes.nodes.join(", ");
             format!("cannot open the cluster at {nodes}. If it has no tables yet, run tofrom schema apply")
         });
-        Ok(Engine::Cql(Arc::new(opened?), *vouched))
+        Ok(Engine::Cql(Arc::new(opened?.with_retention(self.retention)), *vouched))
     }
 
     /// Opens the SQLite store, and creates it if the folder is empty or absent.
     pub fn open_file(&self) -> anyhow::Result<Arc<SqliteStore>> {
         self.create_folder()?;
         let file = self.store_file();
-        let opened = SqliteStore::open(&file, Options::default());
+        let options = Options { retention: self.retention, ..Options::default() };
+        let opened = SqliteStore::open(&file, options);
         Ok(Arc::new(opened.with_context(|| format!("cannot open {}", file.display()))?))
     }
 

@@ -45,7 +45,7 @@ fn a_complete_file_is_read() {
     );
     assert_eq!(https.files.private_key, PathBuf::from("/etc/key.pem"));
     assert_eq!(config.admin_listen, Some(DEFAULT_ADMIN_LISTEN));
-    assert_eq!(config.retention, Some(Duration::from_secs(90 * 24 * 60 * 60)));
+    assert_eq!(config.storage.retention, Some(Duration::from_secs(90 * 24 * 60 * 60)));
     assert_eq!((config.max_start, config.max_count, config.max_connections), (5, 1_000, 20_000));
     assert!(!config.storage.named);
 }

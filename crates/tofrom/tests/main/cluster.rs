@@ -73,7 +73,7 @@ pub(crate) fn engines() -> Option<Engines> {
 pub(crate) async fn make_tables(nodes: &Nodes) {
     static ALONE: Mutex<()> = Mutex::const_new(());
     let _alone = ALONE.lock().await;
-    with_retries(async || apply_schema(nodes, &mut |_| ()).await).await;
+    with_retries(async || apply_schema(nodes, None, &mut |_| ()).await).await;
 }
 
 /// The engines with their tables, if the environment names any.

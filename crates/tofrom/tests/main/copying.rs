@@ -61,7 +61,7 @@ async fn connect(store: &dyn Store, accounts: &[Account]) {
 /// A service whose accounts write, change, delete and remove activities, with keys, an application, access tokens and
 /// connections.
 async fn origin(seed: u64) -> ServiceLocation {
-    let mut data = RandomData::new(seed, 12).await;
+    let mut data = RandomData::new(seed, 12, None).await;
     for number in 0..240 {
         data.write_random().await;
         if number % 12 == 0 {

@@ -5,10 +5,14 @@ use super::support::random_data::{FIRST, RandomData, SPAN};
 use domain::feed::{Feed, FeedLimits, Page, ReadError};
 use model::{Clock, Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
 use std::collections::HashSet;
+use std::time::Duration;
 use store::AccountCache;
 
+/// The end of the data's range.
+const NOW: Millis = Millis(FIRST + SPAN as i64);
+
 fn feed(data: &RandomData, limits: FeedLimits) -> Feed {
-    let now = Clock::from(|| Millis(FIRST + i64::try_from(SPAN).unwrap()));
+    let now = Clock::from(|| NOW);
     Feed::new(data.as_store(), AccountCache::new(data.as_store()), now, limits)
 }
 
@@ -51,11 +55,19 @@ fn any_query(data: &mut RandomData) -> (Reader, FeedQuery) {
 }
 
 async fn filled(seed: u64, activities: usize) -> RandomData {
-    let mut data = RandomData::new(seed, 6).await;
+    filled_with_retention(seed, activities, None).await
+}
+
+/// With a retention, a sweep deletes expired entries and bodies now and then.
+async fn filled_with_retention(seed: u64, activities: usize, retention: Option<Duration>) -> RandomData {
+    let mut data = RandomData::new(seed, 6, retention).await;
     for _ in 0..activities {
         data.write_random().await;
         if data.chance.one_in(10) {
             data.remove().await;
+        }
+        if retention.is_some() && data.chance.one_in(10) {
+            data.as_store().forget_expired(NOW).await.unwrap();
         }
     }
     data
@@ -174,14 +186,16 @@ async fn a_walk_and_its_updates_return_everything_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retention_bounds_the_time_of_receipt() {
-    for seed in 3_000..3_010 {
-        let mut data = filled(seed, 60).await;
-        let retention = std::time::Duration::from_millis(SPAN as u64 / 2);
+    for seed in 3_000..3_020 {
+        let retention = Duration::from_millis(SPAN as u64 / 2);
+        // Hidden only, or deleted too: the pages are the same.
+        let deleted = (seed % 2 == 0).then_some(retention);
+        let mut data = filled_with_retention(seed, 60, deleted).await;
         let feed = feed(&data, FeedLimits { retention: Some(retention), ..FeedLimits::default() });
         for _ in 0..30 {
             let (reader, query) = any_query(&mut data);
             let page = feed.page(reader, &query.from(Start::Skip(0))).await.unwrap();
-            let oldest = Millis(FIRST + i64::try_from(SPAN).unwrap() - i64::try_from(SPAN / 2).unwrap());
+            let oldest = Millis(NOW.0 - i64::try_from(SPAN / 2).unwrap());
             let mut bounded = query.clone();
             bounded.filter.received.since = bounded.filter.received.since.max(Some(oldest));
             let expected: Vec<_> =

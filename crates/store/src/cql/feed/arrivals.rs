@@ -33,8 +33,11 @@ const MAX_PORTION: usize = 500;
 const MIN_PORTION: usize = 4;
 
 const PUT: Query = Query::write(
-    "INSERT INTO feed.arrival (uid, segment, position, aid, reason, received_ms) VALUES (?, ?, ?, ?, ?, ?)",
+    "INSERT INTO feed.arrival (uid, segment, position, aid, reason, received_ms) VALUES (?, ?, ?, ?, ?, ?)
+     USING TTL ?",
 );
+/// The TTL of an arrival, in seconds: that of the table.
+const ARRIVAL_TTL: i32 = 691_200;
 const READ: Query = Query::read(
     "SELECT position, aid, reason, received_ms FROM feed.arrival WHERE uid = ? AND segment = ?
      AND (position, aid, reason) > (?, ?, ?) AND (position, aid, reason) <= (?, ?, ?) LIMIT ?",
@@ -45,7 +48,7 @@ const LISTED: Query = Query::read(
 );
 
 impl CqlStore {
-    /// Writes an arrival.
+    /// Writes an arrival. `entry_ttl` is the TTL of its entry, 0 for none.
     pub(super) async fn put_arrival(
         &self,
         owner: Uid,
@@ -53,18 +56,21 @@ impl CqlStore {
         id: Uuid,
         number: i8,
         received: Millis,
+        entry_ttl: i32,
     ) -> Result<()> {
+        let ttl = if entry_ttl > 0 { entry_ttl.min(ARRIVAL_TTL) } else { ARRIVAL_TTL };
         let position = stored(at);
         let segment = position >> SEGMENT;
         let era = segment >> ERA;
         self.list_segment(owner, ERAS, era).await?;
         self.list_segment(owner, era, segment).await?;
-        self.db.write(&PUT, (owner.0, segment, position, id, number, received.0)).await
+        self.db.write(&PUT, (owner.0, segment, position, id, number, received.0, ttl)).await
     }
 
     /// Writes a change without an entry for these accounts.
     pub(super) async fn put_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
-        let each = owners.iter().map(|owner| self.put_arrival(*owner, at, CHANGE, CHANGE_REASON, Millis(0)));
+        let each =
+            owners.iter().map(|owner| self.put_arrival(*owner, at, CHANGE, CHANGE_REASON, Millis(0), 0));
         let all: Vec<_> = each.collect();
         stream::iter(all).buffer_unordered(CONCURRENCY).try_collect().await
     }

@@ -17,12 +17,19 @@ const DELIVERY_CONCURRENCY: usize = 128;
 /// Rows of one partition per request.
 const ROWS_PER_REQUEST: usize = 128;
 
+/// An entry to be written, with the name of its facet and its TTL.
+struct EntryRow<'a> {
+    entry: &'a Entry,
+    facet: String,
+    ttl: i32,
+}
+
 fn in_both_orders(owner: Uid, reason: EntryReason) -> [EntryList; 2] {
     [Order::Received, Order::Published].map(|order| EntryList { owner, order, reason })
 }
 
 impl CqlStore {
-    /// Writes entries into collections, all arriving at `at`.
+    /// Writes entries into collections, all arriving at `at`. Entries older than the retention are not written.
     pub(in crate::cql) async fn deliver_entries(
         &self,
         at: Position,
@@ -42,10 +49,12 @@ impl CqlStore {
     ) -> Result<()> {
         let lists = EntryReason::ALL.into_iter().flat_map(|reason| in_both_orders(owner, reason));
         let lists = lists.map(|list| async move {
-            let mut buckets: HashMap<Bucket, Vec<(&Entry, String)>> = HashMap::new();
+            let mut buckets: HashMap<Bucket, Vec<EntryRow<'_>>> = HashMap::new();
             for entry in entries.iter().filter(|entry| entry.reasons.contains(list.reason)) {
+                let Some(ttl) = self.ttl(entry.received) else { continue };
                 let bucket = self.bucket_for(list, entry.sort_key(list.order).time).await?;
-                buckets.entry(bucket).or_default().push((entry, facet_name(&entry.facet)));
+                let row = EntryRow { entry, facet: facet_name(&entry.facet), ttl };
+                buckets.entry(bucket).or_default().push(row);
             }
             let all: Vec<_> =
                 buckets.into_iter().map(|(bucket, rows)| self.put_bucket(at, list, bucket, rows)).collect();
@@ -60,14 +69,14 @@ impl CqlStore {
         at: Position,
         list: EntryList,
         bucket: Bucket,
-        rows: Vec<(&Entry, String)>,
+        rows: Vec<EntryRow<'_>>,
     ) -> Result<()> {
-        self.list(list, bucket, rows.iter().map(|(_, facet)| facet.as_str())).await?;
+        self.list(list, bucket, rows.iter().map(|row| row.facet.as_str())).await?;
         let EntryList { owner, order, reason } = list;
         let (number, kind) = (bucket.number(), reason_number(reason));
-        let row = |(entry, _): &(&Entry, String)| {
-            let (sort_key, cell, version) = (entry.sort_key(order), cell(entry, at, order), entry.version.0);
-            (owner.0, kind, number, sort_key.time.0, uuid(entry.id), cell, version)
+        let row = |EntryRow { entry, ttl, .. }: &EntryRow<'_>| {
+            let (sort_key, cells) = (entry.sort_key(order), vec![cell(entry, at, order)]);
+            (owner.0, kind, number, sort_key.time.0, uuid(entry.id), cells, entry.version.0, *ttl)
         };
         let put = &table(reason, order).put;
         let parts =
@@ -75,13 +84,13 @@ impl CqlStore {
         let parts: Vec<_> = parts.collect();
         stream::iter(parts).buffer_unordered(DELIVERY_CONCURRENCY).try_collect::<()>().await?;
         if let Some(runs) = runs(reason, order) {
-            let mut facets: HashMap<&str, Vec<&(&Entry, String)>> = HashMap::new();
-            rows.iter().for_each(|row| facets.entry(&row.1).or_default().push(row));
+            let mut facets: HashMap<&str, Vec<&EntryRow<'_>>> = HashMap::new();
+            rows.iter().for_each(|row| facets.entry(&row.facet).or_default().push(row));
             let runs = facets.iter().flat_map(|(facet, rows)| {
                 rows.chunks(ROWS_PER_REQUEST).map(move |part| {
-                    let in_run = |item: &&(&Entry, String)| {
-                        let (owner, kind, number, time, id, cell, version) = row(item);
-                        (owner, kind, *facet, number, time, id, cell, version)
+                    let in_run = |item: &&EntryRow<'_>| {
+                        let (owner, kind, number, time, id, cells, version, ttl) = row(item);
+                        (owner, kind, *facet, number, time, id, cells, version, ttl)
                     };
                     self.db.write_rows(&runs.put, part.iter().map(in_run).collect())
                 })
@@ -89,38 +98,40 @@ impl CqlStore {
             let runs: Vec<_> = runs.collect();
             stream::iter(runs).buffer_unordered(DELIVERY_CONCURRENCY).try_collect::<()>().await?;
         }
-        try_join_all(rows.iter().map(|(entry, _)| self.keep_bounded(list, bucket, entry.id))).await.map(drop)
+        try_join_all(rows.iter().map(|row| self.keep_bounded(list, bucket, row.entry.id))).await.map(drop)
     }
 
     async fn deliver_entry(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
-        self.put_rows(at, owner, entry).await?;
+        let Some(ttl) = self.ttl(entry.received) else { return Ok(()) };
+        self.put_rows(at, owner, entry, ttl).await?;
         // The arrival is written last: a reader that finds it finds the entry.
         let arrival = |reason: EntryReason| {
-            self.put_arrival(owner, at, uuid(entry.id), reason_number(reason), entry.received)
+            self.put_arrival(owner, at, uuid(entry.id), reason_number(reason), entry.received, ttl)
         };
         try_join_all(entry.reasons.iter().map(arrival)).await?;
         Ok(())
     }
 
-    async fn put_rows(&self, at: Position, owner: Uid, entry: &Entry) -> Result<()> {
-        let facet = facet_name(&entry.facet);
+    async fn put_rows(&self, at: Position, owner: Uid, entry: &Entry, ttl: i32) -> Result<()> {
+        let row = &EntryRow { entry, facet: facet_name(&entry.facet), ttl };
         let rows = entry.reasons.iter().flat_map(|reason| in_both_orders(owner, reason));
-        try_join_all(rows.map(|list| self.put_row(at, list, entry, &facet))).await?;
+        try_join_all(rows.map(|list| self.put_row(at, list, row))).await?;
         Ok(())
     }
 
-    async fn put_row(&self, at: Position, list: EntryList, entry: &Entry, facet: &str) -> Result<()> {
+    async fn put_row(&self, at: Position, list: EntryList, row: &EntryRow<'_>) -> Result<()> {
+        let EntryRow { entry, facet, ttl } = row;
         let EntryList { owner, order, reason } = list;
         let (sort_key, version) = (entry.sort_key(order), entry.version.0);
         let bucket = self.bucket_for(list, sort_key.time).await?;
-        self.list(list, bucket, [facet].into_iter()).await?;
-        let (number, cell, id) = (bucket.number(), cell(entry, at, order), uuid(entry.id));
-        let values = (owner.0, reason_number(reason), number, sort_key.time.0, id, &cell, version);
+        self.list(list, bucket, [facet.as_str()].into_iter()).await?;
+        let (number, cells, id) = (bucket.number(), vec![cell(entry, at, order)], uuid(entry.id));
+        let values = (owner.0, reason_number(reason), number, sort_key.time.0, id, &cells, version, ttl);
         let row = self.db.write(&table(reason, order).put, values);
         match runs(reason, order) {
             Some(runs) => {
-                let values =
-                    (owner.0, reason_number(reason), facet, number, sort_key.time.0, id, &cell, version);
+                let kind = reason_number(reason);
+                let values = (owner.0, kind, facet, number, sort_key.time.0, id, &cells, version, ttl);
                 try_join(row, self.db.write(&runs.put, values)).await?;
             }
             None => row.await?,

@@ -61,7 +61,8 @@ impl CqlStore {
     ) -> Result<Vec<(EntryReason, Entry)>> {
         let values = (owner.0, reason_number(reason), bucket.number(), keys);
         let rows: Vec<Columns> = self.db.rows(&table(reason, Order::Received).look_up, values).await?;
-        rows.into_iter().map(|columns| Ok((reason, entry(columns, reason, Order::Received)?))).collect()
+        let entries = rows.into_iter().map(|columns| entry(columns, reason, Order::Received));
+        entries.filter_map(|found| Some(found.transpose()?.map(|entry| (reason, entry)))).collect()
     }
 
     /// The owner's followed entries of these activities.

@@ -1,12 +1,12 @@
 //! The partitions of a slice: the account's buckets that may have rows of it, whole or by facet.
 
 use super::super::CqlStore;
-use super::super::db::uuid;
+use super::super::db::{activity_id, uuid};
 use super::buckets::Bucket;
-use super::row::{before, entry, facet, reason_number};
+use super::row::{Columns, before, entry, facet, reason_number};
 use super::tables::{runs, table};
 use crate::{Result, Slice};
-use model::{ActivityId, Entry, EntryReason, Filter, Order, Range, SortKey};
+use model::{ActivityId, Entry, EntryReason, Filter, Millis, Order, Range, SortKey};
 use std::collections::VecDeque;
 use uuid::Uuid;
 
@@ -83,7 +83,7 @@ impl PartitionReader {
         let (owner, order, number) = (slice.owner.0, slice.order, reason_number(self.reason));
         let (bucket, limit) = (self.bucket.number(), i32::try_from(portion).unwrap_or(i32::MAX));
         let (below, end) = ((self.below.time.0, uuid(self.below.id)), (self.end.time.0, uuid(self.end.id)));
-        let rows = match (&self.rows, runs(self.reason, order)) {
+        let rows: Vec<Columns> = match (&self.rows, runs(self.reason, order)) {
             (Rows::Of(facet), Some(runs)) => {
                 let values = (owner, number, facet, bucket, below.0, below.1, end.0, end.1, limit);
                 store.db.rows(&runs.read, values).await?
@@ -95,8 +95,8 @@ impl PartitionReader {
         };
         self.ended = rows.len() < portion;
         for columns in rows {
-            let entry = entry(columns, self.reason, order)?;
-            self.below = entry.sort_key(order);
+            self.below = SortKey { time: Millis(columns.0), id: activity_id(columns.1)? };
+            let Some(entry) = entry(columns, self.reason, order)? else { continue };
             if !matches!(self.rows, Rows::Selected) || slice.filter.selects(&entry.facet) {
                 self.read.push_back(entry);
             }

@@ -1,8 +1,8 @@
 //! A row of a collection: an activity with one reason.
 //!
-//! An entry is one cell with the version as timestamp. Of two writes the engine keeps the one with the later
-//! timestamp, and of equal timestamps the larger bytes. These begin with the position and the prior visibility, the
-//! wider being larger. So the engine keeps the row that the interface specifies. A message has the rest.
+//! An entry is one cell with the version as timestamp, so the engine keeps the later version. It unites the cells of
+//! one version. Their bytes begin with the position and the prior visibility, the wider being larger, and a message
+//! has the rest. [`later`] chooses as the interface specifies.
 
 use super::super::db::{activity_id, corrupt};
 use crate::Result;
@@ -18,8 +18,8 @@ use uuid::Uuid;
 /// The separator between the words of a facet. No word contains it.
 const SEPARATOR: char = '\x1f';
 
-/// The columns time, identifier and entry.
-pub(super) type Columns = (i64, Uuid, Vec<u8>);
+/// The columns time, identifier and cells of the entry, usually one. A row that expires may have lost them already.
+pub(super) type Columns = (i64, Uuid, Option<Vec<Vec<u8>>>);
 
 /// The cell of an entry that arrived at `at`. The time that orders the row is in its key.
 pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
@@ -39,9 +39,14 @@ pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
     [at.0.to_be_bytes().as_slice(), &ordered, &message.encoded()].concat()
 }
 
-/// The entry of this row alone.
-pub(super) fn entry((time, id, cell): Columns, reason: EntryReason, order: Order) -> Result<Entry> {
-    let mut cell = cell.as_slice();
+/// The entry of this row alone. `None` if it has expired.
+pub(super) fn entry((time, id, cells): Columns, reason: EntryReason, order: Order) -> Result<Option<Entry>> {
+    let cells = cells.unwrap_or_default();
+    let entries = cells.iter().map(|cell| entry_of_cell(time, id, cell, reason, order));
+    Ok(entries.collect::<Result<Vec<Entry>>>()?.into_iter().reduce(later))
+}
+
+fn entry_of_cell(time: i64, id: Uuid, mut cell: &[u8], reason: EntryReason, order: Order) -> Result<Entry> {
     let arrived = take(&mut cell).map(u64::from_be_bytes).map(Position)?;
     let [prior, visibility, retracted] = take(&mut cell)?;
     let EntryCell { actor, other_time, version, facet, pulled } = EntryCell::decoded(cell)?;
@@ -66,7 +71,7 @@ pub(super) fn entry((time, id, cell): Columns, reason: EntryReason, order: Order
     })
 }
 
-/// Of two writes of one row in different partitions, the one that the engine would keep in one partition.
+/// Of two writes of one row, the one that counts.
 pub(super) fn later(a: Entry, b: Entry) -> Entry {
     let rank = |entry: &Entry| (entry.version, entry.arrived, entry.prior.map(Reverse));
     if rank(&b) > rank(&a) { b } else { a }
@@ -162,8 +167,8 @@ mod tests {
             let expected = example(prior);
             let id = Uuid::from_bytes(*expected.id.as_bytes());
             for (order, time) in [(Order::Received, 7), (Order::Published, -7)] {
-                let columns = (time, id, cell(&expected, Position(5), order));
-                assert_eq!(entry(columns, EntryReason::Addressed, order).unwrap(), expected);
+                let columns = (time, id, Some(vec![cell(&expected, Position(5), order)]));
+                assert_eq!(entry(columns, EntryReason::Addressed, order).unwrap(), Some(expected.clone()));
             }
         }
         assert_eq!(facet(&facet_name(&example(None).facet)).unwrap(), example(None).facet);
@@ -173,8 +178,10 @@ mod tests {
     fn a_row_encoded_by_an_earlier_version_is_not_pulled() {
         let expected = Entry { pulled: true, ..example(None) };
         let id = Uuid::from_bytes(*expected.id.as_bytes());
-        let read =
-            |cell: &[u8]| entry((7, id, cell.to_vec()), EntryReason::Addressed, Order::Received).unwrap();
+        let read = |cell: &[u8]| {
+            let columns = (7, id, Some(vec![cell.to_vec()]));
+            entry(columns, EntryReason::Addressed, Order::Received).unwrap().unwrap()
+        };
         let bytes = cell(&expected, Position(5), Order::Received);
         assert_eq!(read(&bytes), expected);
         // The tag and the value of the last field.
@@ -188,16 +195,27 @@ mod tests {
     }
 
     #[test]
-    fn the_winning_row_has_the_larger_bytes() {
-        let bytes = |at, prior| cell(&example(prior), Position(at), Order::Received);
+    fn of_one_version_the_later_position_and_the_wider_prior_visibility_count() {
+        let written = |at, prior| cell(&example(prior), Position(at), Order::Received);
         let rising = [
-            bytes(1, Some(Visibility::Public)),
-            bytes(2, None),
-            bytes(2, Some(Visibility::Direct)),
-            bytes(2, Some(Visibility::Followers)),
-            bytes(2, Some(Visibility::Public)),
-            bytes(256, None),
+            (1, Some(Visibility::Public)),
+            (2, None),
+            (2, Some(Visibility::Direct)),
+            (2, Some(Visibility::Followers)),
+            (2, Some(Visibility::Public)),
+            (256, None),
         ];
-        assert!(rising.is_sorted());
+        let id = Uuid::from_bytes(*example(None).id.as_bytes());
+        let read = |cells| entry((7, id, cells), EntryReason::Addressed, Order::Received).unwrap();
+        for pair in rising.windows(2) {
+            let [(first, prior), (last, expected)] = pair else { unreachable!() };
+            let mut cells = vec![written(*first, *prior), written(*last, *expected)];
+            for _ in 0..2 {
+                let found = read(Some(cells.clone())).unwrap();
+                assert_eq!((found.arrived, found.prior), (Some(Position(*last)), *expected));
+                cells.reverse();
+            }
+        }
+        assert_eq!(read(None), None, "an expired row");
     }
 }

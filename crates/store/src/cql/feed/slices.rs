@@ -160,10 +160,10 @@ async fn read_bucket(
         end.1,
         limit,
     );
-    let rows: Vec<(i64, i64, Uuid, Vec<u8>)> = store.db.rows(query, values).await?;
-    rows.into_iter()
-        .map(|(owner, time, id, cell)| {
-            Ok((Uid(owner), entry((time, id, cell), EntryReason::Authored, order)?))
-        })
-        .collect()
+    let rows: Vec<(i64, i64, Uuid, Option<Vec<Vec<u8>>>)> = store.db.rows(query, values).await?;
+    let entries = rows.into_iter().map(|(owner, time, id, cells)| {
+        let entry = entry((time, id, cells), EntryReason::Authored, order)?;
+        Ok(entry.map(|entry| (Uid(owner), entry)))
+    });
+    entries.filter_map(Result::transpose).collect()
 }

@@ -5,7 +5,7 @@ use model::{EntryReason, Order};
 
 /// A table of ordered rows, with its statements.
 pub(super) struct Table {
-    /// Parameters: uid, reason, bucket, time, identifier, entry, version.
+    /// Parameters: uid, reason, bucket, time, identifier, entry, version, TTL.
     pub(super) put: Query,
     /// Parameters: uid, reason, bucket, upper bound (exclusive) of time and identifier, lower bound (inclusive),
     /// limit.
@@ -31,7 +31,7 @@ macro_rules! table {
                 " (uid, reason, bucket, ",
                 $time,
                 ", aid, entry) ",
-                "VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?"
+                "VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?"
             )),
             read: Query::read(concat!(
                 "SELECT ",
@@ -73,7 +73,7 @@ macro_rules! runs {
                 " (uid, reason, facet, bucket, ",
                 $time,
                 ", aid, entry) ",
-                "VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?"
+                "VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?"
             )),
             read: Query::read(concat!(
                 "SELECT ",

@@ -84,10 +84,14 @@ CREATE TABLE facet (
 ) STRICT;
 
 -- The content of an activity, a message of the codec. With a rowid, because long rows fill the pages of such tables better.
+-- received_ms: that of the activity; NULL if the content has expired and is empty. The row stays, because deleting one
+-- would search all activities for a reference to it.
 CREATE TABLE body (
   id INTEGER PRIMARY KEY,
+  received_ms INTEGER,
   content BLOB NOT NULL
 ) STRICT;
+CREATE INDEX body_received ON body (received_ms) WHERE received_ms IS NOT NULL;
 
 -- flags: visibility + 4 * deleted + 8 * pulled. addressed: uids, 8 bytes each. prior_*: the widest visibility and all
 -- recipients of the versions before the current one.
@@ -138,14 +142,17 @@ CREATE INDEX entry_arrival ON entry (uid, seq, aid);
 -- Arrivals of authored entries; there may be many more of other entries.
 CREATE INDEX entry_own ON entry (uid, seq, aid) WHERE run % 4 = 0;
 
--- The runs of an account with the newest times in each. It only grows, so a page skips the runs that it does not need.
+-- The runs of an account with the newest times in each, so a page skips the runs that it does not need. oldest_ms: no
+-- entry of the run was received earlier, so the expiry finds the runs with expired entries.
 CREATE TABLE run_of (
   uid INTEGER NOT NULL,
   run INTEGER NOT NULL,
   received_ms INTEGER NOT NULL,
   published_ms INTEGER NOT NULL,
+  oldest_ms INTEGER NOT NULL,
   PRIMARY KEY (uid, run)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX run_oldest ON run_of (oldest_ms);
 
 CREATE TABLE removal (
   uid INTEGER NOT NULL,

@@ -105,7 +105,7 @@ pub(super) async fn check_cluster(storage: &Storage, cluster: &Cluster, clock: &
     if !storage.secret_keys.is_empty() {
         findings.push(secret_keys(storage));
     }
-    let nodes = nodes(cluster).await;
+    let nodes = nodes(storage, cluster).await;
     let reachable = nodes.is_ok();
     findings.push(nodes.unwrap_or_else(|finding| finding));
     if reachable {
@@ -114,10 +114,10 @@ pub(super) async fn check_cluster(storage: &Storage, cluster: &Cluster, clock: &
     findings
 }
 
-async fn nodes(cluster: &Cluster) -> Result<Finding, Finding> {
+async fn nodes(storage: &Storage, cluster: &Cluster) -> Result<Finding, Finding> {
     const ABOUT: &str = "nodes";
     let names = cluster.nodes.nodes.join(", ");
-    match plan_schema(&cluster.nodes).await {
+    match plan_schema(&cluster.nodes, storage.retention).await {
         Ok(_) => Ok(Finding::ok(ABOUT, format!("{names} respond"))),
         Err(error) => {
             let fix = "make sure that a quorum of the nodes is up and that one of cql.nodes is reachable from this machine";

@@ -119,7 +119,8 @@ async fn filled(
 ) -> anyhow::Result<(Engine, Secrets)> {
     if let Some(cluster) = &storage.cluster {
         // Fast and without effect if the tables exist.
-        apply_schema(&cluster.nodes, &mut |_| {}).await.context("cannot create the cluster's tables")?;
+        let applied = apply_schema(&cluster.nodes, storage.retention, &mut |_| {}).await;
+        applied.context("cannot create the cluster's tables")?;
     }
     let engine = storage.open().await?;
     let store = engine.store();

@@ -84,9 +84,9 @@ pub fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
 /// Histograms grow until they are read, so they are drained periodically even without a reader.
 const METRICS_UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval between two deletions of expired data.
-const EXPIRY_INTERVAL: Duration = Duration::from_secs(60);
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Deletes expired temporary credentials, nonces and sessions.
+/// Deletes expired temporary credentials, nonces and sessions, and activities older than the retention.
 pub(super) async fn forget_expired(store: Arc<dyn Store>, clock: Clock) {
     let mut ticks = tokio::time::interval(EXPIRY_INTERVAL);
     loop {

@@ -94,7 +94,7 @@ async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> any
         accounts,
         auth: Arc::new(auth),
         limits: FeedLimits {
-            retention: config.retention,
+            retention: config.storage.retention,
             max_start: config.max_start,
             max_count: config.max_count,
             idle_after: config.fanout.idle_after,

@@ -46,7 +46,7 @@ impl RenderedPage {
 
 impl PageFixture {
     pub(crate) async fn new(seed: u64, activities: usize) -> PageFixture {
-        let mut data = RandomData::new(seed, 4).await;
+        let mut data = RandomData::new(seed, 4, None).await;
         for number in 0..data.accounts.len() {
             if data.chance.one_in(2) {
                 let (given, family) = (any_text(&mut data.chance), any_text(&mut data.chance));

@@ -9,6 +9,7 @@ use model::{
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 use store::sqlite::{Options, SqliteStore};
 use store::{Acceptance, Accepted, ExternalKey, NewAccount, Store};
 
@@ -35,9 +36,9 @@ pub(crate) const SPAN: usize = 60;
 
 impl RandomData {
     /// Accounts that follow each other at random; some are public, and sometimes one is removed.
-    pub(crate) async fn new(seed: u64, people: usize) -> RandomData {
+    pub(crate) async fn new(seed: u64, people: usize, retention: Option<Duration>) -> RandomData {
         let folder = Folder::new();
-        let options = Options { synchronous_off: true, ..Options::default() };
+        let options = Options { synchronous_off: true, retention, ..Options::default() };
         let store = Arc::new(SqliteStore::open(&folder.path().join("world.db"), options).unwrap());
         let mut chance = Chance::new(seed);
         let mut accounts = Vec::new();
