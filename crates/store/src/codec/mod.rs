@@ -15,6 +15,8 @@ mod tests;
 
 pub(crate) use accounts::progress;
 pub(crate) use activities::{BodyCell, EntryCell, StateCell};
+#[cfg(feature = "next-schema")]
+pub(crate) use activities::StateCellWire;
 
 use crate::{Result, StoreError};
 use model::{ActivityId, Millis, Position, SortKey, Uid, Version, Visibility};

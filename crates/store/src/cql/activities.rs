@@ -64,6 +64,8 @@ impl CqlStore {
     async fn activity(&self, id: ActivityId) -> Result<Option<Activity>> {
         let row = self.db.row::<(Option<Vec<u8>>, Option<Vec<u8>>)>(&ACTIVITY, (uuid(id),)).await?;
         let Some((Some(state), Some(body))) = row else { return Ok(None) };
+        #[cfg(feature = "next-schema")]
+        super::next_schema::verify(&self.db, id).await?;
         let (state, _) = read_state(&state)?;
         let body = BodyCell::decoded(&body)?;
         if body.version != state.version {
@@ -94,6 +96,8 @@ impl CqlStore {
     ) -> Result<()> {
         let body = BodyCell { version: state.version, body: Cow::Borrowed(body) }.encoded();
         let cell = StateCell { state: Cow::Borrowed(state), prior: before.cloned() }.encoded();
+        #[cfg(feature = "next-schema")]
+        super::next_schema::write(&self.db, state).await?;
         self.db.write(&PUT, (uuid(state.id), cell, body, state.version.0)).await
     }
 

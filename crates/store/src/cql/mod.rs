@@ -19,14 +19,19 @@ mod graph;
 mod leases;
 mod log;
 mod lwt;
+#[cfg(feature = "next-schema")]
+mod next_schema;
 mod polling;
 mod scan;
 mod schema;
+mod schema_version;
 mod sessions;
 mod sources;
 mod sweep;
 
 pub use db::Nodes;
+pub use schema::PROGRAM_VERSION;
+pub use schema_version::SchemaVersion;
 
 use crate::jetstream::{JetStream, Servers};
 use crate::{Notice, Notices, Result, Store};
@@ -71,6 +76,7 @@ impl CqlStore {
     /// Opens the store. Its tables must exist; see [`apply_schema`].
     pub async fn open(nodes: &Nodes, servers: &Servers) -> Result<CqlStore> {
         let db = Arc::new(Db::connect(nodes).await?);
+        SchemaVersion::demand(&db).await?;
         let log = log::connect(&db, servers).await?;
         sweep::prepare(&db).await?;
         polling::prepare(&db).await?;
@@ -96,6 +102,11 @@ impl CqlStore {
 pub async fn plan_schema(nodes: &Nodes) -> Result<Vec<String>> {
     let db = Db::connect(nodes).await?;
     Ok(schema::plan(&db, schema::is_scylla(&db).await?))
+}
+
+/// The version of the stored schema. `None`: there is none.
+pub async fn stored_schema(nodes: &Nodes) -> Result<Option<SchemaVersion>> {
+    SchemaVersion::stored(&Db::connect(nodes).await?).await
 }
 
 /// Creates missing tables. Safe to repeat, and while other processes serve.

@@ -10,6 +10,7 @@ mod cost;
 mod divided_buckets;
 mod edge_dormancy;
 mod polling;
+mod schema_version;
 mod slices;
 mod unfinished;
 
