@@ -14,9 +14,9 @@ mod log;
 mod tests;
 
 pub(crate) use accounts::progress;
-pub(crate) use activities::{BodyCell, EntryCell, StateCell};
 #[cfg(feature = "next-schema")]
 pub(crate) use activities::StateCellWire;
+pub(crate) use activities::{BodyCell, EntryCell, StateCell};
 
 use crate::{Result, StoreError};
 use model::{ActivityId, Millis, Position, SortKey, Uid, Version, Visibility};

@@ -11,8 +11,10 @@ use model::{ActivityId, State};
 use prost::Message;
 use tracing::debug;
 
-const PUT_COLUMN: Query = Query::write("UPDATE feed.activity USING TIMESTAMP ? SET next_ver = ? WHERE aid = ?");
-const PUT_ROW: Query = Query::write("INSERT INTO feed.next_version (aid, ver) VALUES (?, ?) USING TIMESTAMP ?");
+const PUT_COLUMN: Query =
+    Query::write("UPDATE feed.activity USING TIMESTAMP ? SET next_ver = ? WHERE aid = ?");
+const PUT_ROW: Query =
+    Query::write("INSERT INTO feed.next_version (aid, ver) VALUES (?, ?) USING TIMESTAMP ?");
 const CELLS: Query = Query::read("SELECT state, next_ver FROM feed.activity WHERE aid = ?");
 const ROW: Query = Query::read("SELECT ver FROM feed.next_version WHERE aid = ?");
 

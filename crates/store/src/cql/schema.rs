@@ -2,6 +2,7 @@
 //! columns are only ever added.
 
 use super::db::{Db, Nodes, corrupt};
+use super::schema_version;
 use crate::Result;
 use std::collections::BTreeSet;
 
@@ -44,7 +45,8 @@ pub(super) fn plan(db: &Db, scylla: bool) -> Vec<String> {
 fn statements(file: &str) -> Vec<String> {
     let lines = file.lines().filter(|line| !line.trim_start().starts_with("--"));
     let text = lines.collect::<Vec<_>>().join("\n");
-    text.split(";\n").map(str::trim).filter(|statement| !statement.is_empty()).map(str::to_owned).collect()
+    let statements = text.split(";\n").map(|statement| statement.trim().trim_end_matches(';'));
+    statements.filter(|statement| !statement.is_empty()).map(str::to_owned).collect()
 }
 
 /// Creates missing keyspaces and tables.
@@ -54,9 +56,14 @@ pub(super) async fn apply(db: &Db, progress: &mut (dyn FnMut(&str) + Send)) -> R
     }
     // Schema changes of a stopped process may still be spreading between the nodes.
     db.await_schema_agreement().await?;
-    let missing = missing(db).await?;
-    db.change_schema(missing.into_iter().inspect(|statement| progress(statement))).await?;
-    db.await_schema_agreement().await
+    // A version is declared when every node has all of it: a node may learn of changes in another order.
+    let (declarations, changes): (Vec<_>, Vec<_>) =
+        missing(db).await?.into_iter().partition(|statement| schema_version::is_declaration(statement));
+    for statements in [changes, declarations] {
+        db.change_schema(statements.into_iter().inspect(|statement| progress(statement))).await?;
+        db.await_schema_agreement().await?;
+    }
+    Ok(())
 }
 
 /// The statements that would change anything. Even one without an effect costs every node a second.

@@ -1,7 +1,7 @@
 //! Which programs may start on which schema.
 //!
 //! The last statement of each file in `schema/` creates a table whose name has the version, and whose comment has the
-//! oldest program that may start on it. Tables are only added, so both numbers only ever grow, in any order of any
+//! oldest program that may start on it. It runs when all nodes have everything else. Tables are only added, so both numbers only ever grow, in any order of any
 //! number of `tofrom schema apply`. No row holds them, because the first nodes of a cluster are no quorum yet.
 
 use super::db::{Db, corrupt};
@@ -10,6 +10,11 @@ use crate::{Result, StoreError};
 
 const TABLE_PREFIX: &str = "schema_version_";
 const COMMENT_PREFIX: &str = "oldest_reader=";
+
+/// Whether a statement declares a version.
+pub(super) fn is_declaration(statement: &str) -> bool {
+    statement.contains(&format!("_ident.{TABLE_PREFIX}"))
+}
 
 /// The version of the stored schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +80,12 @@ impl SchemaVersion {
         if let Some(SchemaVersion { version, oldest_reader }) = found
             && version > PROGRAM_VERSION
         {
-            tracing::info!(version, oldest_reader, program = PROGRAM_VERSION, "schema newer than this program");
+            tracing::info!(
+                version,
+                oldest_reader,
+                program = PROGRAM_VERSION,
+                "schema newer than this program"
+            );
         }
         Ok(())
     }
@@ -91,7 +101,8 @@ mod tests {
 
     #[test]
     fn the_largest_numbers_count() {
-        let some = [("schema_version_3", "oldest_reader=2"), ("fact", ""), ("schema_version_2", "oldest_reader=1")];
+        let some =
+            [("schema_version_3", "oldest_reader=2"), ("fact", ""), ("schema_version_2", "oldest_reader=1")];
         let newest = SchemaVersion { version: 3, oldest_reader: 2 };
         assert_eq!(SchemaVersion::of_tables(&tables(&some)).unwrap(), Some(newest));
         assert_eq!(SchemaVersion::of_tables(&tables(&[("fact", "")])).unwrap(), None);
@@ -109,7 +120,9 @@ mod tests {
         let older = refusal(1, 1, 2).unwrap();
         assert!(older.contains("version 1") && older.contains("needs 2") && older.contains("schema apply"));
         let excluded = refusal(4, 3, 2).unwrap();
-        assert!(excluded.contains("from 3") && excluded.contains("has 2") && excluded.contains("newer program"));
+        assert!(
+            excluded.contains("from 3") && excluded.contains("has 2") && excluded.contains("newer program")
+        );
         assert!(SchemaVersion::refusal(None, 1).unwrap().contains("schema apply"));
     }
 }

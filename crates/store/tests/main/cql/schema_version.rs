@@ -13,7 +13,8 @@ async fn change(session: &Session, statement: &str) {
 async fn declare(session: &Session, keyspace: &str, version: u32, oldest_reader: u32) {
     let table = format!("{keyspace}_ident.schema_version_{version}");
     let comment = format!("comment = 'oldest_reader={oldest_reader}'");
-    change(session, &format!("CREATE TABLE IF NOT EXISTS {table} (unused int PRIMARY KEY) WITH {comment}")).await;
+    change(session, &format!("CREATE TABLE IF NOT EXISTS {table} (unused int PRIMARY KEY) WITH {comment}"))
+        .await;
 }
 
 /// Why a store does not open in a keyspace that has nothing but this declaration.
@@ -45,7 +46,8 @@ async fn a_missing_older_or_excluding_schema_is_refused() {
 
     let newer = PROGRAM_VERSION + 1;
     let excluding = refusal(&session, Some((newer, newer))).await;
-    let expected = format!("version {newer}, for programs from {newer}, and this program has {PROGRAM_VERSION}");
+    let expected =
+        format!("version {newer}, for programs from {newer}, and this program has {PROGRAM_VERSION}");
     assert!(excluding.contains(&expected), "{excluding}");
 }
 
