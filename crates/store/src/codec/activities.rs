@@ -125,6 +125,10 @@ pub(crate) struct StateCellWire {
     state: Option<StateWire>,
     #[prost(message, optional, tag = "2")]
     prior: Option<PriorAudienceWire>,
+    /// The version of the state again.
+    #[cfg(feature = "next-schema")]
+    #[prost(int64, optional, tag = "3")]
+    pub(crate) next: Option<i64>,
 }
 
 impl Encoded for StateCell<'_> {
@@ -133,7 +137,12 @@ impl Encoded for StateCell<'_> {
 
     fn to_wire(&self) -> StateCellWire {
         let prior = self.prior.as_ref().map(Encoded::to_wire);
-        StateCellWire { state: Some(self.state.to_wire()), prior }
+        StateCellWire {
+            state: Some(self.state.to_wire()),
+            prior,
+            #[cfg(feature = "next-schema")]
+            next: Some(self.state.version.0),
+        }
     }
 
     fn from_wire(wire: StateCellWire, (): ()) -> Result<Self> {

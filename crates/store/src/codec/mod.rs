@@ -14,6 +14,8 @@ mod log;
 mod tests;
 
 pub(crate) use accounts::progress;
+#[cfg(feature = "next-schema")]
+pub(crate) use activities::StateCellWire;
 pub(crate) use activities::{BodyCell, EntryCell, StateCell};
 
 use crate::{Result, StoreError};

@@ -68,6 +68,8 @@ impl CqlStore {
     async fn activity(&self, id: ActivityId) -> Result<Option<Activity>> {
         let row = self.db.row::<(Option<Vec<u8>>, Option<Vec<u8>>)>(&ACTIVITY, (uuid(id),)).await?;
         let Some((Some(state), Some(body))) = row else { return Ok(None) };
+        #[cfg(feature = "next-schema")]
+        super::next_schema::verify(&self.db, id).await?;
         let (state, _) = read_state(&state)?;
         let body = BodyCell::decoded(&body)?;
         if body.version < state.version && self.retention.is_some() {
@@ -102,6 +104,8 @@ impl CqlStore {
     ) -> Result<()> {
         let body = BodyCell { version: state.version, body: Cow::Borrowed(body) }.encoded();
         let cell = StateCell { state: Cow::Borrowed(state), prior: before.cloned() }.encoded();
+        #[cfg(feature = "next-schema")]
+        super::next_schema::write(&self.db, state).await?;
         let (id, version) = (uuid(state.id), state.version.0);
         if self.retention.is_none() {
             return self.db.write(&PUT, (id, cell, body, version)).await;

@@ -22,16 +22,21 @@ mod graph;
 mod leases;
 mod log;
 mod lwt;
+#[cfg(feature = "next-schema")]
+mod next_schema;
 mod polling;
 mod replication;
 mod scan;
 mod schema;
+mod schema_version;
 mod sessions;
 mod sources;
 mod speculation;
 mod sweep;
 
 pub use connect::Nodes;
+pub use schema::PROGRAM_VERSION;
+pub use schema_version::SchemaVersion;
 pub use speculation::Speculation;
 
 use crate::jetstream::{JetStream, Servers};
@@ -81,6 +86,7 @@ impl CqlStore {
     /// Opens the store. Its tables must exist; see [`apply_schema`].
     pub async fn open(nodes: &Nodes, servers: &Servers) -> Result<CqlStore> {
         let db = Arc::new(Db::connect(nodes).await?);
+        SchemaVersion::demand(&db).await?;
         let log = log::connect(&db, servers).await?;
         sweep::prepare(&db).await?;
         polling::prepare(&db).await?;
@@ -129,6 +135,11 @@ pub async fn plan_schema(nodes: &Nodes, retention: Option<Duration>) -> Result<V
     let mut statements = schema::plan(&db, schema::is_scylla(&db).await?, &compaction);
     statements.extend(compaction.changes(&db).await?);
     Ok(statements)
+}
+
+/// The version of the stored schema. `None`: there is none.
+pub async fn stored_schema(nodes: &Nodes) -> Result<Option<SchemaVersion>> {
+    SchemaVersion::stored(&Db::connect(nodes).await?).await
 }
 
 /// Creates missing tables, and changes the compaction of tables where the engine or the retention demands another one.

@@ -4,9 +4,20 @@
 use super::compaction::Compaction;
 use super::connect::Nodes;
 use super::db::{Db, corrupt};
+use super::schema_version;
 use crate::Result;
+use std::collections::BTreeSet;
 
-pub(super) const VERSIONS: &[&str] = &[include_str!("schema/1.cql")];
+/// A file per version. Each ends with the statement that declares its `oldest_reader`.
+pub(super) const VERSIONS: &[&str] = &[
+    include_str!("schema/1.cql"),
+    #[cfg(feature = "next-schema")]
+    include_str!("schema/next.cql"),
+];
+
+/// The schema version of this program.
+#[expect(clippy::cast_possible_truncation, reason = "there are few versions")]
+pub const PROGRAM_VERSION: u32 = VERSIONS.len() as u32;
 
 /// All statements of the schema.
 pub(super) fn plan(db: &Db, scylla: bool, compaction: &Compaction) -> Vec<String> {
@@ -34,7 +45,8 @@ pub(super) fn plan(db: &Db, scylla: bool, compaction: &Compaction) -> Vec<String
 pub(super) fn statements(file: &str) -> Vec<String> {
     let lines = file.lines().filter(|line| !line.trim_start().starts_with("--"));
     let text = lines.collect::<Vec<_>>().join("\n");
-    text.split(";\n").map(str::trim).filter(|statement| !statement.is_empty()).map(str::to_owned).collect()
+    let statements = text.split(";\n").map(|statement| statement.trim().trim_end_matches(';'));
+    statements.filter(|statement| !statement.is_empty()).map(str::to_owned).collect()
 }
 
 /// Creates missing keyspaces and tables.
@@ -48,9 +60,15 @@ pub(super) async fn apply(
     }
     // Schema changes of a stopped process may still be spreading between the nodes.
     db.await_schema_agreement().await?;
-    let missing = missing(db, compaction).await?;
-    db.change_schema(missing.into_iter().inspect(|statement| progress(statement))).await?;
-    db.await_schema_agreement().await
+    // A version is declared when every node has all of it: a node may learn of changes in another order.
+    let missing = missing(db, compaction).await?.into_iter();
+    let (declarations, changes): (Vec<_>, Vec<_>) =
+        missing.partition(|statement| schema_version::is_declaration(statement));
+    for statements in [changes, declarations] {
+        db.change_schema(statements.into_iter().inspect(|statement| progress(statement))).await?;
+        db.await_schema_agreement().await?;
+    }
+    Ok(())
 }
 
 /// The statements that would change anything. Even one without an effect costs every node a second.
@@ -60,25 +78,34 @@ async fn missing(db: &Db, compaction: &Compaction) -> Result<Vec<String>> {
         let creates = |kind: &str, name: &String| {
             statement.starts_with(&format!("CREATE {kind} IF NOT EXISTS {name} "))
         };
-        existing.iter().any(|name| creates("KEYSPACE", name) || creates("TABLE", name))
+        let adds = |name: &String| {
+            name.rsplit_once('.').is_some_and(|(table, column)| {
+                statement.starts_with(&format!("ALTER TABLE {table} ADD {column} "))
+            })
+        };
+        existing.iter().any(|name| creates("KEYSPACE", name) || creates("TABLE", name) || adds(name))
     };
     let mut statements = plan(db, is_scylla(db).await?, compaction);
     statements.retain(|statement| !exists(statement));
     Ok(statements)
 }
 
-/// The existing keyspaces, and their tables with the keyspace as prefix.
-async fn existing(db: &Db) -> Result<Vec<String>> {
+/// The existing keyspaces, their tables as `keyspace.table`, and the columns of these as `keyspace.table.column`.
+async fn existing(db: &Db) -> Result<BTreeSet<String>> {
     let keyspace = &db.nodes().keyspace;
-    let mut existing = Vec::new();
+    let mut existing = BTreeSet::new();
     for name in [keyspace.clone(), format!("{keyspace}_ident")] {
-        let text = format!("SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{name}'");
+        let text = format!(
+            "SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = '{name}'"
+        );
         let Some(rows) = db.query_unprepared(text).await? else { continue };
-        let typed = rows.rows::<(String,)>().map_err(|error| corrupt(error.to_string()))?;
-        let tables: Vec<String> = typed.flatten().map(|(table,)| format!("{name}.{table}")).collect();
-        // An empty keyspace may exist too: creating it again does no harm.
-        existing.extend((!tables.is_empty()).then_some(name));
-        existing.extend(tables);
+        let typed = rows.rows::<(String, String)>().map_err(|error| corrupt(error.to_string()))?;
+        for (table, column) in typed.flatten() {
+            existing.insert(format!("{name}.{table}.{column}"));
+            existing.insert(format!("{name}.{table}"));
+            // An empty keyspace may exist too: creating it again does no harm.
+            existing.insert(name.clone());
+        }
     }
     Ok(existing)
 }
@@ -88,4 +115,16 @@ pub(super) async fn is_scylla(db: &Db) -> Result<bool> {
     let text = "SELECT table_name FROM system_schema.tables WHERE keyspace_name = 'system' AND table_name = 'scylla_local'";
     let rows = db.query_unprepared(text.to_owned()).await?;
     Ok(rows.is_some_and(|rows| rows.rows_num() > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_version_ends_with_its_declaration() {
+        for (number, file) in (1..).zip(super::VERSIONS) {
+            let last = super::statements(file).pop().unwrap();
+            let declaration = format!("CREATE TABLE IF NOT EXISTS ident.schema_version_{number} (");
+            assert!(last.starts_with(&declaration), "{last}");
+        }
+    }
 }

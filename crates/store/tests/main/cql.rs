@@ -13,6 +13,7 @@ mod edge_dormancy;
 mod expiry;
 mod forged;
 mod polling;
+mod schema_version;
 mod slices;
 mod unfinished;
 

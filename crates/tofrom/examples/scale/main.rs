@@ -34,6 +34,9 @@ mod pareto;
 mod round;
 mod rules;
 mod run;
+#[path = "../../tests/main/support/secure.rs"]
+#[allow(dead_code, reason = "shared with the tests, which use more of it")]
+mod secure;
 mod simulation;
 mod table;
 

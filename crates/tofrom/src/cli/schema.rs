@@ -8,7 +8,7 @@ use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::time::Duration;
-use store::cql::{apply_schema, plan_schema};
+use store::cql::{PROGRAM_VERSION, SchemaVersion, apply_schema, plan_schema, stored_schema};
 use store::jetstream::apply_limits;
 
 /// Interval between two frames of the spinner.
@@ -68,8 +68,20 @@ async fn plan(cluster: &Cluster, retention: Option<Duration>, json: bool) -> any
         for statement in statements {
             line(format_args!("{statement};\n"))?;
         }
+        let stored = stored_schema(&cluster.nodes).await.with_context(|| unreachable(cluster))?;
+        note(format_args!("{}; this program has version {PROGRAM_VERSION}", describe(stored)));
     }
     Ok(())
+}
+
+/// The stored version in words, also for `tofrom check`.
+pub(super) fn describe(stored: Option<SchemaVersion>) -> String {
+    stored.map_or_else(
+        || "no stored schema".to_owned(),
+        |SchemaVersion { version, oldest_reader }| {
+            format!("stored schema has version {version}, for programs from version {oldest_reader}")
+        },
+    )
 }
 
 async fn apply(cluster: &Cluster, retention: Option<Duration>, json: bool) -> anyhow::Result<()> {

@@ -101,7 +101,7 @@ impl Storage {
         let servers = Servers { keys: message_keys(&keyed.secret_keys()?), ..servers.clone() };
         let opened = CqlStore::open(nodes, &servers).await.with_context(|| {
             let nodes = nodes.nodes.join(", ");
-            format!("cannot open the cluster at {nodes}. If it has no tables yet, run tofrom schema apply")
+            format!("cannot open the cluster at {nodes}")
         });
         Ok(Engine::Cql(Arc::new(opened?.with_retention(self.retention)), *vouched))
     }

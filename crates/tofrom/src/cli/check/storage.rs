@@ -2,12 +2,13 @@
 //! cluster, and the delivery log of both.
 
 use super::Finding;
+use crate::cli::schema::describe;
 use crate::config::{Cluster, Engine, Storage};
 use domain::health::Health;
 use model::Clock;
 use seal::SecretKeys;
 use store::Store;
-use store::cql::plan_schema;
+use store::cql::{PROGRAM_VERSION, plan_schema, stored_schema};
 use store::sqlite::SqliteStore;
 
 /// Checks a data folder.
@@ -128,7 +129,7 @@ async fn nodes(storage: &Storage, cluster: &Cluster) -> Result<Finding, Finding>
 
 async fn tables_and_log(storage: &Storage, cluster: &Cluster, clock: &Clock) -> Vec<Finding> {
     const ABOUT: &str = "store";
-    let fix = "run tofrom schema apply to create the tables; make sure that a majority of nats.servers is up";
+    let fix = "if the schema is missing or older, run tofrom schema apply; make sure that a majority of nats.servers is up";
     let engine = match storage.open().await {
         Ok(engine) => engine,
         Err(error) => return vec![Finding::error(ABOUT, format!("{error:#}"), fix)],
@@ -137,7 +138,10 @@ async fn tables_and_log(storage: &Storage, cluster: &Cluster, clock: &Clock) -> 
     if let Err(error) = store.ping().await {
         return vec![Finding::error(ABOUT, error.to_string(), fix)];
     }
-    let what = format!("tables of {} are up to date", cluster.nodes.keyspace);
+    let what = match stored_schema(&cluster.nodes).await {
+        Ok(stored) => format!("{}; this program has version {PROGRAM_VERSION}", describe(stored)),
+        Err(error) => return vec![Finding::error(ABOUT, error.to_string(), fix)],
+    };
     let mut findings = vec![Finding::ok(ABOUT, what), log(store.as_ref(), clock).await];
     findings.push(durability(store.as_ref(), cluster).await);
     findings.extend(differences(&engine).await);
