@@ -175,7 +175,7 @@ fn request_id() -> String {
     let mut bytes = [0; 12];
     // Without randomness ids would repeat, which is harmless.
     let _ = aws_lc_rs::rand::fill(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(bytes)
 }
 
 /// Cross-origin requests: the origins whose scripts may read (`cors_origins`, none by default). Scripts send their own

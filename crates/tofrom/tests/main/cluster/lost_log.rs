@@ -38,7 +38,7 @@ fn separate_engines(engines: &Engines) -> Engines {
 }
 
 /// A client with the servers' login and TLS files.
-async fn nats(servers: &Servers) -> async_nats::Client {
+pub(super) async fn nats(servers: &Servers) -> async_nats::Client {
     let mut options = async_nats::ConnectOptions::new();
     if let Some(ClientTls { ca, client: Some((certificate, key)) }) = &servers.tls {
         options = options.add_root_certificates(ca.clone()).require_tls(true);

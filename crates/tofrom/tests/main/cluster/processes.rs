@@ -10,9 +10,11 @@ use super::super::support::client::{Answer, Client};
 use super::super::support::secure;
 use super::super::support::steal_adjusted_clock::{self, StealAdjustedClock};
 use super::super::writing::oracle::{self, Sender, Side};
+use super::lost_log::nats;
 use super::{Engines, RUNTIME, prepared, secret_key};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use futures::StreamExt;
 use model::{AccountName, Collection, FeedQuery, Filter, Order, Position, Start, SyncToken};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -265,6 +267,47 @@ fn to_reveals_no_account_names_at_either_process() {
     let unknown = [(); 3].map(|()| fresh("nobody"));
     let sequences = env_number("ORACLE_CLUSTER_SEQUENCES").unwrap_or(4);
     oracle::try_all(sequences, &side(0, known.to_vec()), &side(1, unknown.to_vec()));
+}
+
+/// A reader of the log learns who did something, but not what, and no credential.
+#[test]
+fn the_log_carries_no_content_and_no_credential() {
+    let Some(processes) = processes() else { return };
+    let servers = &processes.engines.servers;
+    let captured = RUNTIME.block_on(async {
+        let client = nats(servers).await;
+        let messages = client.subscribe(format!("{}.>", servers.stream)).await.unwrap();
+        client.flush().await.unwrap();
+        messages
+    });
+    let (actor, fan) = (processes.person("actor", &["--public"]), processes.person("fan", &[]));
+    let edge = format!("/user/{}/following/{}", fan.name, actor.name);
+    assert_eq!(processes.request(0, "PUT", &edge, &fan, None).status, 204);
+    processes.write(1, &actor, "marvellous-bookmark");
+    // A change of visibility goes through the log, and the account has a password hash.
+    processes.apis[0].run(&["account", "set", &actor.name, "--private"], "");
+    processes.apis[1].run(&["account", "set", &actor.name, "--public"], "");
+    processes.write(0, &actor, "the last one");
+    becomes(vec!["the last one".to_owned(), "marvellous-bookmark".to_owned()], || {
+        processes.titles(0, &fan, "tofrom", "")
+    });
+
+    let (actor_password, fan_password) = (password_of(&actor.name), password_of(&fan.name));
+    let secrets =
+        ["marvellous", "example.org", "$argon2", &actor.key, &fan.key, &actor_password, &fan_password];
+    let mut tasks = 0;
+    RUNTIME.block_on(async {
+        let mut captured = captured;
+        let quiet = Duration::from_secs(1);
+        while let Ok(Some(message)) = tokio::time::timeout(quiet, captured.next()).await {
+            tasks += usize::from(message.subject.ends_with(".task"));
+            for secret in secrets {
+                let found = message.payload.windows(secret.len()).any(|window| window == secret.as_bytes());
+                assert!(!found, "{secret:?} is in a message of {}", message.subject);
+            }
+        }
+    });
+    assert!(tasks >= 5, "{tasks} tasks");
 }
 
 #[test]
