@@ -58,7 +58,7 @@ async fn filled(seed: u64, activities: usize) -> RandomData {
     filled_with_retention(seed, activities, None).await
 }
 
-/// With a retention, a sweep deletes expired entries and bodies now and then.
+/// With a retention, old entries and bodies are deleted now and then.
 async fn filled_with_retention(seed: u64, activities: usize, retention: Option<Duration>) -> RandomData {
     let mut data = RandomData::new(seed, 6, retention).await;
     for _ in 0..activities {

@@ -12,7 +12,7 @@ use store::{Acceptance, Activities, Feeds, Log, Slice, Store};
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 const RETENTION: Duration = Duration::from_hours(24);
-/// The time of a sweep.
+/// The time of an expiry.
 const NOW: i64 = fresh::NOON + 10 * DAY;
 const ACTIVITIES: i64 = 1_500;
 
@@ -164,7 +164,7 @@ async fn without_retention_nothing_expires() {
 
 /// Readers and writers go on while much expires.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sweep_under_load_truncates_the_log() {
+async fn an_expiry_under_load_truncates_the_log() {
     let scratch = Scratch::new();
     let store = open(&scratch);
     let (actor, reader) = (fresh::uid(&store).await, fresh::uid(&store).await);
