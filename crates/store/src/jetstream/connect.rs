@@ -18,6 +18,7 @@ impl Default for Servers {
             replicas: 3,
             login: None,
             tls: None,
+            floor_max_age: Duration::from_millis(100),
             keys: MessageKeys::new(Vec::new()),
         }
     }

@@ -5,12 +5,11 @@ use model::Position;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The maximum age of the floor while NATS answers.
-const MAX_AGE: Duration = Duration::from_millis(100);
-
 /// The last known floor.
 pub(super) struct Floor {
     known: Mutex<Known>,
+    /// The maximum age while NATS answers.
+    max_age: Duration,
     /// Held by the one task that asks NATS.
     pub(super) asking: tokio::sync::Mutex<()>,
 }
@@ -24,15 +23,15 @@ struct Known {
 }
 
 impl Floor {
-    pub(super) fn new(position: Position) -> Floor {
+    pub(super) fn new(position: Position, max_age: Duration) -> Floor {
         let known = Known { position, at: None, away: None };
-        Floor { known: Mutex::new(known), asking: tokio::sync::Mutex::default() }
+        Floor { known: Mutex::new(known), max_age, asking: tokio::sync::Mutex::default() }
     }
 
     /// The floor, if it need not be read again now.
     pub(super) fn current(&self) -> Option<Position> {
         let known = self.known();
-        let is_fresh = known.at.is_some_and(|at| at.elapsed() < MAX_AGE);
+        let is_fresh = known.at.is_some_and(|at| at.elapsed() < self.max_age);
         (is_fresh || known.away.is_some()).then_some(known.position)
     }
 
@@ -73,7 +72,8 @@ mod tests {
 
     #[test]
     fn a_floor_is_kept_for_a_moment_and_while_nats_is_away() {
-        let floor = Floor::new(Position(5));
+        const MAX_AGE: Duration = Duration::from_millis(100);
+        let floor = Floor::new(Position(5), MAX_AGE);
         assert_eq!(floor.current(), None, "it was never read");
         assert_eq!(floor.answered(Position(7)), Position(7));
         assert_eq!(floor.current(), Some(Position(7)));

@@ -78,6 +78,8 @@ pub struct Servers {
     pub login: Option<NatsLogin>,
     /// The files for TLS. `None`: plaintext, or the machine's authorities for addresses with `tls://`.
     pub tls: Option<ClientTls>,
+    /// How old the floor may be while NATS answers. Processes that deliver and read by turns in one test need zero.
+    pub floor_max_age: Duration,
     /// The keys that authenticate messages, the same in all processes.
     pub keys: MessageKeys,
 }
@@ -128,7 +130,7 @@ impl JetStream {
             .max_ack_inflight(10_000)
             .backpressure_on_inflight(true)
             .build(client);
-        let floor = Floor::new(saved);
+        let floor = Floor::new(saved, servers.floor_max_age);
         let bound = match Bound::find_or_create(&context, servers, epochs.as_ref()).await {
             Ok(bound) => Some(Arc::new(bound)),
             Err(StoreError::Unavailable(error)) => {
@@ -344,8 +346,8 @@ impl JetStream {
         durability_warnings
     }
 
-    /// The floor: everything up to this position is acknowledged. At most 100 ms old while NATS answers, and the last
-    /// known one while it does not.
+    /// The floor: everything up to this position is acknowledged. At most
+    /// `floor_max_age` old while NATS answers, and the last known one while it does not.
     pub(crate) async fn floor(&self) -> Position {
         if let Some(position) = self.floor.current() {
             return position;

@@ -81,6 +81,7 @@ impl RawConfig {
             replicas: self.replicas()?.unwrap_or(defaults.replicas),
             login: self.nats_login()?,
             tls,
+            floor_max_age: defaults.floor_max_age,
             // Derived from `secret_keys` when the store is opened.
             keys: defaults.keys,
         })

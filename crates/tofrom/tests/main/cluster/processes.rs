@@ -287,8 +287,8 @@ fn the_log_carries_no_content_and_no_credential() {
     // A change of visibility goes through the log, and the account has a password hash.
     processes.apis[0].run(&["account", "set", &actor.name, "--private"], "");
     processes.apis[1].run(&["account", "set", &actor.name, "--public"], "");
-    processes.write(0, &actor, "the last one");
-    becomes(vec!["the last one".to_owned(), "marvellous-bookmark".to_owned()], || {
+    processes.write(0, &actor, "the-last-one");
+    becomes(vec!["the-last-one".to_owned(), "marvellous-bookmark".to_owned()], || {
         processes.titles(0, &fan, "tofrom", "")
     });
 

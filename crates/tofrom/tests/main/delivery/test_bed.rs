@@ -14,6 +14,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 use store::cql::CqlStore;
 use store::faulty::Faulty;
+use store::jetstream::Servers;
 use store::sqlite::{Options, SqliteStore};
 use store::{AccountCache, Log, Store};
 
@@ -111,6 +112,8 @@ impl TestBed {
     /// store can create logs; leftover tasks are discarded.
     pub(crate) async fn on_cluster(engines: &Engines, lane: u8) -> TestBed {
         let Engines { nodes, servers } = engines.on_stream(&format!("law_{lane}"));
+        // The node reads what the worker has delivered just before.
+        let servers = Servers { floor_max_age: Duration::ZERO, ..servers };
         let node = Arc::new(with_retries(async || CqlStore::open(&nodes, &servers).await).await);
         let worker = Arc::new(with_retries(async || CqlStore::open(&nodes, &servers).await).await);
         while with_retries(async || worker.backlog(1).await).await.tasks > 0 {
