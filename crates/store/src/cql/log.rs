@@ -57,7 +57,7 @@ const DELETE_DEAD_LETTER: Query = Query::write("DELETE FROM feed.dead_letter WHE
 const UNVERIFIED: &str = "the message does not verify: it was not published by this service, or with a key that is no \
                           longer in secret_keys";
 
-const LAST_FLOOR: Query = Query::read("SELECT position FROM feed.log_hour WHERE era = 0 LIMIT 1");
+const SAVED_FLOOR: Query = Query::read("SELECT position FROM feed.log_floor WHERE stream = ?");
 
 const EPOCH: Query = Query::serial("SELECT fence, op FROM ident.lease WHERE name = ?");
 const FIRST_EPOCH: Query =
@@ -79,8 +79,7 @@ impl StoredIntent {
 }
 
 pub(super) async fn connect(db: &Arc<Db>, servers: &Servers) -> Result<Arc<JetStream>> {
-    // Of the last hour in which a process swept.
-    let saved = db.row::<(i64,)>(&LAST_FLOOR, ()).await?;
+    let saved = db.row::<(i64,)>(&SAVED_FLOOR, (&servers.stream,)).await?;
     let saved = saved.map_or(FIRST, |(position,)| Position(position.unsigned_abs()));
     JetStream::connect(servers, Arc::new(counter(db, &servers.stream)), saved).await
 }

@@ -46,6 +46,8 @@ const CLAIMED: Query =
     Query::serial("SELECT aid, ver FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?");
 const PUT_HOUR: Query =
     Query::write("INSERT INTO feed.log_hour (era, hour, position) VALUES (0, ?, ?) USING TIMESTAMP 1");
+const PUT_FLOOR: Query =
+    Query::write("INSERT INTO feed.log_floor (stream, position) VALUES (?, ?) USING TIMESTAMP 1");
 const PUT_START: Query = Query::write(
     "INSERT INTO feed.log_hour (era, hour, position) VALUES (0, 0, ?) USING TIMESTAMP 1 AND TTL 0",
 );
@@ -80,7 +82,7 @@ impl CqlStore {
     /// Sweeps once, if this process gets the lease.
     pub(super) async fn sweep_once(&self, now: Millis) -> Result<usize> {
         let Some((fence, next_minute)) = self.lease_sweep(now).await? else { return Ok(0) };
-        self.record_hour(now).await?;
+        self.record_floor(now).await?;
         let oldest = self.log.backlog().await?.oldest;
         let current = now.0.div_euclid(60_000);
         let end = (current + MINUTES_AHEAD).min(next_minute + MAX_MINUTES);
@@ -145,10 +147,11 @@ impl CqlStore {
         Ok(claim == Some((uuid(state.id), state.version.0)))
     }
 
-    /// Records the position of the log in this hour.
-    async fn record_hour(&self, now: Millis) -> Result<()> {
-        let floor = self.log.floor().await;
-        self.db.write(&PUT_HOUR, (now.0.div_euclid(3_600_000), floor.0.cast_signed())).await
+    /// Records the position of the log, also for this hour.
+    async fn record_floor(&self, now: Millis) -> Result<()> {
+        let floor = self.log.floor().await.0.cast_signed();
+        self.db.write(&PUT_FLOOR, (self.log.stream(), floor)).await?;
+        self.db.write(&PUT_HOUR, (now.0.div_euclid(3_600_000), floor)).await
     }
 
     /// Records the start of the log permanently, before every hour.
