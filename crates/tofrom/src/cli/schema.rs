@@ -103,7 +103,7 @@ async fn apply(cluster: &Cluster, retention: Option<Duration>, json: bool) -> an
     let stream = &cluster.servers.stream;
     let changed = apply_limits(&cluster.servers).await.with_context(|| format!("nats.stream {stream}"))?;
     if changed {
-        note(&format!("stream {stream} has the replicas and the size of the settings now"));
+        note(format!("stream {stream} has the replicas and the size of the settings now"));
     }
     if json {
         print_count(run)?;

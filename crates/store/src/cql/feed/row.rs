@@ -19,7 +19,8 @@ use uuid::Uuid;
 const SEPARATOR: char = '\x1f';
 
 /// The columns time, identifier and cells of the entry, usually one. A row that expires may have lost them already.
-pub(super) type Columns = (i64, Uuid, Option<Vec<Vec<u8>>>);
+pub(super) type Columns = (i64, Uuid, Cells);
+pub(super) type Cells = Option<Vec<Vec<u8>>>;
 
 /// The cell of an entry that arrived at `at`. The time that orders the row is in its key.
 pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {

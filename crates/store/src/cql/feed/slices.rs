@@ -8,7 +8,7 @@ use super::super::{CqlStore, Query, concurrently};
 use super::buckets::Bucket;
 use super::merge;
 use super::partitions::{Span, selects_every_facet};
-use super::row::{entry, reason_number};
+use super::row::{Cells, entry, reason_number};
 use crate::{Result, Slice};
 use model::{Entry, EntryReason, EntryReasons, Order, Uid};
 use std::collections::HashMap;
@@ -160,7 +160,7 @@ async fn read_bucket(
         end.1,
         limit,
     );
-    let rows: Vec<(i64, i64, Uuid, Option<Vec<Vec<u8>>>)> = store.db.rows(query, values).await?;
+    let rows: Vec<(i64, i64, Uuid, Cells)> = store.db.rows(query, values).await?;
     let entries = rows.into_iter().map(|(owner, time, id, cells)| {
         let entry = entry((time, id, cells), EntryReason::Authored, order)?;
         Ok(entry.map(|entry| (Uid(owner), entry)))
