@@ -3,7 +3,9 @@
 use super::{MessageKeys, Servers, TIMEOUT};
 use crate::links::NatsLogin;
 use crate::{Result, StoreError};
-use async_nats::{Client, ConnectErrorKind, ConnectOptions};
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions};
+use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 impl Default for Servers {
@@ -24,10 +26,10 @@ impl Default for Servers {
     }
 }
 
-/// Connects. If no server can be reached, the client goes on trying; a refused login is an error.
+/// Connects. If no server can be reached, the client goes on trying; a refused login or certificate is an error.
 pub(super) async fn connect(servers: &Servers) -> Result<Client> {
     let connected = match options(servers)?.connect(&servers.servers).await {
-        Err(error) if is_unreachable(error.kind()) => {
+        Err(error) if is_unreachable(&error) => {
             options(servers)?.retry_on_initial_connect().connect(&servers.servers).await
         }
         connected => connected,
@@ -35,8 +37,22 @@ pub(super) async fn connect(servers: &Servers) -> Result<Client> {
     connected.map_err(failed)
 }
 
-fn is_unreachable(kind: ConnectErrorKind) -> bool {
-    matches!(kind, ConnectErrorKind::Io | ConnectErrorKind::Dns | ConnectErrorKind::TimedOut)
+fn is_unreachable(error: &ConnectError) -> bool {
+    match error.kind() {
+        ConnectErrorKind::Dns | ConnectErrorKind::TimedOut => true,
+        // A failed TLS handshake is an I/O error too, of a kind of its own.
+        ConnectErrorKind::Io => {
+            let mut source = error.source();
+            while let Some(cause) = source {
+                if cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::InvalidData) {
+                    return false;
+                }
+                source = cause.source();
+            }
+            true
+        }
+        _ => false,
+    }
 }
 
 fn options(servers: &Servers) -> Result<ConnectOptions> {
