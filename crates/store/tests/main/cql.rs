@@ -10,6 +10,7 @@
 mod cost;
 mod divided_buckets;
 mod edge_dormancy;
+mod links;
 mod polling;
 mod slices;
 mod unfinished;
