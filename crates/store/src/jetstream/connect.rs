@@ -44,7 +44,8 @@ fn is_unreachable(error: &ConnectError) -> bool {
         ConnectErrorKind::Io => {
             let mut source = error.source();
             while let Some(cause) = source {
-                if cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::InvalidData) {
+                if cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::InvalidData)
+                {
                     return false;
                 }
                 source = cause.source();

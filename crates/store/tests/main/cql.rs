@@ -12,6 +12,7 @@ mod divided_buckets;
 mod edge_dormancy;
 mod expiry;
 mod forged;
+mod links;
 mod polling;
 mod schema_version;
 mod slices;
