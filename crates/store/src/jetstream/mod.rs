@@ -7,7 +7,7 @@
 //! `take` does not remove a message. This process holds it until it is acknowledged; other
 //! processes get it if this one reports no progress for `ack_wait`.
 //!
-//! While NATS does not answer, only writes fail: the [floor](floor) is the last known one.
+//! While NATS does not answer, only writes fail: the floor is the last known one.
 
 mod bound;
 mod connect;
