@@ -40,7 +40,7 @@ pub(super) async fn connect(servers: &Servers) -> Result<Client> {
 fn is_unreachable(error: &ConnectError) -> bool {
     match error.kind() {
         ConnectErrorKind::Dns | ConnectErrorKind::TimedOut => true,
-        // A failed TLS handshake is an I/O error too, of a kind of its own.
+        // A failed TLS handshake is an I/O error too, with invalid data.
         ConnectErrorKind::Io => {
             let mut source = error.source();
             while let Some(cause) = source {
