@@ -1,6 +1,8 @@
 //! The accept loop.
 
-use super::certificate::{CertificateError, ReloadingCertificate};
+use super::acme::VALIDATION;
+use super::certificate::CertificateError;
+use super::certificate_source::Certificate;
 use super::stall::Stall;
 use super::telemetry;
 use super::{Peer, ServerState, Trusted, connection};
@@ -40,7 +42,7 @@ pub(super) enum Acceptor {
 }
 
 impl Acceptor {
-    pub(super) fn tls(certificate: Arc<ReloadingCertificate>) -> Result<Acceptor, CertificateError> {
+    pub(super) fn tls(certificate: &Certificate) -> Result<Acceptor, CertificateError> {
         let config = certificate.server_config()?;
         Ok(Acceptor::Tls(TlsAcceptor::from(Arc::new(config))))
     }
@@ -126,10 +128,14 @@ fn admit(stream: TcpStream, from: SocketAddr, acceptor: &Acceptor, server: &mut 
             Acceptor::Tls(acceptor) => {
                 match timeout(server.limits.handshake, handshake(stream, &acceptor, write)).await {
                     Ok(Ok(None)) => telemetry::handshake_failed("plain-http"),
-                    Ok(Ok(Some(stream))) => {
-                        let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                        connection::serve(stream, h2, peer, None, server).await;
-                    }
+                    Ok(Ok(Some(stream))) => match stream.get_ref().1.alpn_protocol() {
+                        // The authority has seen what it wanted.
+                        Some(VALIDATION) => {}
+                        protocol => {
+                            let h2 = protocol == Some(b"h2");
+                            connection::serve(stream, h2, peer, None, server).await;
+                        }
+                    },
                     Ok(Err(error)) => {
                         tracing::debug!(peer = %peer.0, %error, "TLS handshake failed");
                         telemetry::handshake_failed("refused");

@@ -99,7 +99,7 @@ impl ReloadingCertificate {
         // The stamp is taken first, so that a change in between is noticed later.
         let tried = Mutex::new(files.stamp());
         let certified = files.load()?;
-        report_expiry(&certified);
+        report_expiry(&certified.cert);
         Ok(Arc::new(ReloadingCertificate { current: ArcSwap::from_pointee(certified), files, tried }))
     }
 
@@ -119,7 +119,7 @@ impl ReloadingCertificate {
     fn reload(&self) -> bool {
         match self.files.load() {
             Ok(certified) => {
-                report_expiry(&certified);
+                report_expiry(&certified.cert);
                 self.current.store(Arc::new(certified));
                 tracing::info!(file = %self.files.certificate.display(), "certificate reloaded");
                 true
@@ -132,7 +132,7 @@ impl ReloadingCertificate {
     }
 
     /// Checks the files periodically and on SIGHUP. Never returns.
-    pub async fn watch(self: Arc<Self>) {
+    pub(super) async fn watch(self: Arc<Self>) {
         let mut hangup = signal(SignalKind::hangup()).ok();
         loop {
             let hangup = async {
@@ -147,19 +147,19 @@ impl ReloadingCertificate {
             }
         }
     }
+}
 
-    /// The TLS configuration with this certificate.
-    pub(super) fn server_config(self: Arc<Self>) -> Result<ServerConfig, CertificateError> {
-        let mut config = ServerConfig::builder_with_provider(provider())
-            .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
-            .with_no_client_auth()
-            .with_cert_resolver(self);
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        // Session tickets are held by the clients, so they cost no memory here.
-        config.ticketer = aws_lc_rs::Ticketer::new()?;
-        config.send_tls13_tickets = 1;
-        Ok(config)
-    }
+/// The TLS configuration with the certificate of this resolver.
+pub(super) fn server_config(resolver: Arc<dyn ResolvesServerCert>) -> Result<ServerConfig, CertificateError> {
+    let mut config = ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
+        .with_no_client_auth()
+        .with_cert_resolver(resolver);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // Session tickets are held by the clients, so they cost no memory here.
+    config.ticketer = aws_lc_rs::Ticketer::new()?;
+    config.send_tls13_tickets = 1;
+    Ok(config)
 }
 
 impl ResolvesServerCert for ReloadingCertificate {
@@ -173,8 +173,9 @@ fn provider() -> Arc<CryptoProvider> {
     CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()))
 }
 
-fn report_expiry(certified: &CertifiedKey) {
-    if let Some((_, until)) = certified.cert.first().and_then(|certificate| validity(certificate)) {
+/// Reports when the first certificate of a chain expires.
+pub(super) fn report_expiry(chain: &[CertificateDer<'_>]) {
+    if let Some((_, until)) = chain.first().and_then(|certificate| validity(certificate)) {
         telemetry::certificate_expires(until);
     }
 }

@@ -5,8 +5,10 @@
 //! reject. The layers above see an [`axum::Router`] and a [`Peer`] on each request.
 
 mod accept;
+mod acme;
 mod body;
 mod certificate;
+mod certificate_source;
 mod connection;
 mod header_lines;
 mod per_address;
@@ -17,7 +19,9 @@ mod telemetry;
 mod tests;
 mod trusted;
 
+pub use acme::{AcmeCertificate, AcmeSettings};
 pub use certificate::{CertificateError, ReloadingCertificate, TlsFiles, validity};
+pub use certificate_source::{Certificate, CertificateSource};
 pub use telemetry::describe_metrics;
 pub use trusted::{InvalidNetwork, Trusted, parse_network};
 
@@ -84,7 +88,7 @@ impl Default for Limits {
 #[derive(Default)]
 pub struct Listeners {
     /// HTTPS only.
-    pub https: Option<(TcpListener, Arc<ReloadingCertificate>)>,
+    pub https: Option<(TcpListener, Certificate)>,
     /// Plain HTTP, only from a proxy that terminates TLS.
     pub proxy: Option<(TcpListener, Trusted)>,
     /// Networks whose addresses have no connection limit.
@@ -101,7 +105,7 @@ pub async fn serve(
     let mut acceptors = Vec::new();
     let mut watching = None;
     if let Some((listener, certificate)) = listeners.https {
-        acceptors.push((listener, Acceptor::tls(Arc::clone(&certificate))?));
+        acceptors.push((listener, Acceptor::tls(&certificate)?));
         watching = Some(tokio::spawn(certificate.watch()));
     }
     if let Some((listener, trusted)) = listeners.proxy {

@@ -69,7 +69,7 @@ impl TestServer {
     async fn tls(limits: Limits, certificate: &Arc<ReloadingCertificate>) -> TestServer {
         let certificate = Arc::clone(certificate);
         TestServer::start(limits, |listener| Listeners {
-            https: Some((listener, certificate)),
+            https: Some((listener, Certificate::Files(certificate))),
             ..Listeners::default()
         })
         .await

@@ -105,14 +105,15 @@ const CACHE_TTL: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub struct AccountCache {
     store: Arc<dyn Store>,
-    cache: moka::sync::Cache<Uid, Arc<Account>>,
+    /// Shared, because every request clones this.
+    cache: Arc<moka::sync::Cache<Uid, Arc<Account>>>,
 }
 
 impl AccountCache {
     /// An empty cache.
     pub fn new(store: Arc<dyn Store>) -> AccountCache {
         let cache = moka::sync::Cache::builder().max_capacity(100_000).time_to_live(CACHE_TTL).build();
-        AccountCache { store, cache }
+        AccountCache { store, cache: Arc::new(cache) }
     }
 
     /// The account with that `uid`.

@@ -207,6 +207,12 @@ pub trait Log: Send + Sync {
     /// old, or the start of this log.
     async fn oldest(&self, now: Millis) -> Result<Position>;
 
+    /// Whether a reader that has seen everything up to `after` may miss arrivals: they may have been deleted, or a backup
+    /// from before that position was restored.
+    async fn has_lost(&self, after: Position, now: Millis) -> Result<bool> {
+        Ok(after < self.oldest(now).await?)
+    }
+
     /// Turns a task into a dead letter.
     async fn dead_letter(&self, task: &Task, error: &str, at: Millis) -> Result<()>;
 

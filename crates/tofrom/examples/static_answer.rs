@@ -11,7 +11,7 @@ use anyhow::Context;
 use axum::body::Bytes;
 use axum::routing::any;
 use http::header::CONTENT_TYPE;
-use listen::{Limits, Listeners, ReloadingCertificate, TlsFiles, serve};
+use listen::{Certificate, CertificateSource, Limits, Listeners, TlsFiles, serve};
 use std::io::Write;
 use std::path::Path;
 use tofrom::cli::serve::stop_signal;
@@ -39,7 +39,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 /// A temporary certificate: its files are deleted once they are read.
-fn certificate() -> anyhow::Result<std::sync::Arc<ReloadingCertificate>> {
+fn certificate() -> anyhow::Result<Certificate> {
     let folder = std::env::temp_dir().join(format!("tofrom-static-answer-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let loaded = load(&folder);
@@ -47,10 +47,10 @@ fn certificate() -> anyhow::Result<std::sync::Arc<ReloadingCertificate>> {
     loaded
 }
 
-fn load(folder: &Path) -> anyhow::Result<std::sync::Arc<ReloadingCertificate>> {
+fn load(folder: &Path) -> anyhow::Result<Certificate> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()])?;
     let files = TlsFiles { certificate: folder.join("cert.pem"), private_key: folder.join("key.pem") };
     std::fs::write(&files.certificate, made.cert.pem())?;
     std::fs::write(&files.private_key, made.signing_key.serialize_pem())?;
-    Ok(ReloadingCertificate::load(files)?)
+    Ok(Certificate::load(&CertificateSource::Files(files))?)
 }

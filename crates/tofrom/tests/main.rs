@@ -32,6 +32,7 @@ mod main {
     mod program;
     mod reading;
     mod representations;
+    mod restoring;
     mod round_trip;
     mod serving;
     mod sources;

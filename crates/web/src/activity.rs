@@ -64,7 +64,7 @@ pub(crate) async fn authenticate_api_or_page(
             let response = authenticated(State(service), Extension(peer), request, next).await;
             (response.into_response(), "Accept, Accept-Encoding, Authorization, ServicePSK")
         } else {
-            let response = problems_as_pages(State(service.site), request, next).await;
+            let response = problems_as_pages(State(service.site.clone()), request, next).await;
             (response, "Accept, Accept-Encoding, Authorization, ServicePSK, Cookie")
         };
     response.headers_mut().insert(VARY, HeaderValue::from_static(vary));

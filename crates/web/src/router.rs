@@ -9,7 +9,6 @@ use crate::{activity, authenticated, collection, docs, files, oauth, pages, user
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::MethodRouter;
-use std::sync::Arc;
 
 /// A route.
 pub struct Route {
@@ -124,8 +123,7 @@ pub const ROUTES: &[Route] = &[
 ];
 
 /// The router with all routes and middleware.
-pub fn router(service: Arc<Service>) -> Router {
-    let service = Service::clone(&service);
+pub fn router(service: Service) -> Router {
     let routes_with = |chosen: fn(Access) -> bool| {
         let lines = ROUTES.iter().filter(move |route| chosen(route.access));
         lines.fold(Router::new(), |router, route| router.route(route.path, (route.handler)()))

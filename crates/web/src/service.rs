@@ -16,6 +16,7 @@ use domain::json;
 use domain::live::Hub;
 use domain::sources::Sources;
 use model::Clock;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{AccountCache, Store};
@@ -43,9 +44,12 @@ pub struct Parts {
     pub sources: Sources,
 }
 
-/// The state of the router. Cloning it is cheap.
+/// The state of the router. Clones share it: every layer and extractor of a request makes one.
 #[derive(Clone)]
-pub struct Service {
+pub struct Service(Arc<Inner>);
+
+/// The parts that clones share.
+pub struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) site: Site,
@@ -57,6 +61,14 @@ pub struct Service {
     pub(crate) writer: Arc<Writer>,
     pub(crate) entrance: Arc<Entrance>,
     pub(crate) openapi: OpenApiDocument,
+}
+
+impl Deref for Service {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
 }
 
 /// Reads collections and activities, and renders them.
@@ -153,7 +165,7 @@ const FANOUT_STATE_TTL: Duration = Duration::from_secs(3);
 
 impl Service {
     /// Assembles the service from its parts.
-    pub fn new(parts: Parts) -> Arc<Service> {
+    pub fn new(parts: Parts) -> Service {
         let Parts { store, hub, site, clock, accounts: cache, auth, limits, cors_origins, sources } = parts;
         let feed = Feed::new(Arc::clone(&store), cache.clone(), clock.clone(), limits);
         let heads = feed.head_cache();
@@ -181,7 +193,7 @@ impl Service {
         };
         let entrance =
             Entrance { cors_origins, history: History::default(), capacity: Capacity::new(MAX_REQUESTS) };
-        Arc::new(Service {
+        Service(Arc::new(Inner {
             accounts,
             auth,
             sources,
@@ -193,7 +205,7 @@ impl Service {
             clock,
             hub,
             store,
-        })
+        }))
     }
 
     /// Authentication.

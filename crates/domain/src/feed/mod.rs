@@ -61,8 +61,8 @@ pub enum ReadError {
     /// The request's `count` exceeds the maximum, and more items follow.
     #[error("more than {0} items follow")]
     CountTooLarge(u32),
-    /// The sync token is so old that later arrivals may already have been deleted.
-    #[error("the sync token is too old")]
+    /// Arrivals after the sync token may be missing: see [`Feed::has_expired`].
+    #[error("the sync token has expired")]
     Expired,
     /// The filter makes the walk longer than a request may take.
     #[error("the read took too long")]
@@ -157,8 +157,8 @@ impl Feed {
         }
     }
 
-    /// Whether arrivals after the sync token may already have been deleted.
+    /// Whether arrivals after the sync token may be missing: deleted since, or lost because an older backup was restored.
     pub async fn has_expired(&self, sync_token: &SyncToken) -> Result<bool, ReadError> {
-        Ok(sync_token.offset.position < self.store.oldest(self.clock.now()).await?)
+        Ok(self.store.has_lost(sync_token.offset.position, self.clock.now()).await?)
     }
 }

@@ -262,6 +262,10 @@ impl Log for Faulty {
         self.read("oldest", self.inner.oldest(now)).await
     }
 
+    async fn has_lost(&self, after: Position, now: Millis) -> Result<bool> {
+        self.read("has_lost", self.inner.has_lost(after, now)).await
+    }
+
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()> {
         let (inner, task) = (Arc::clone(&self.inner), task.clone());
         self.write("retry", async move { inner.retry(&task, not_before).await }).await

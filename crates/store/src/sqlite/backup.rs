@@ -16,46 +16,49 @@ impl SqliteStore {
     /// when it is complete and synced. `progress` is called with the pages done and the total.
     pub async fn backup(&self, to: &Path, progress: impl FnMut(u64, u64) + Send + 'static) -> Result<()> {
         let to = to.to_owned();
-        self.read_long(move |connection| {
-            // Overwriting could hit a database in use, and leave it with the write-ahead log of another one.
-            if to.try_exists().map_err(|error| unavailable(&to, &error))? {
-                return Err(StoreError::Unavailable(format!("{}: the file already exists", to.display())));
-            }
-            let unfinished = beside(&to, ".unfinished");
-            let copied =
-                copy(connection, &unfinished, progress).and_then(|()| put_in_place(&unfinished, &to));
-            if copied.is_err() {
-                let _ = fs::remove_file(&unfinished);
-            }
-            let _ = fs::remove_file(beside(&unfinished, "-journal"));
-            copied
-        })
-        .await
+        self.read_long(move |connection| back_up(connection, &to, progress)).await
     }
 
     /// The problems found in the file; empty if there are none.
     pub async fn integrity_check(&self) -> Result<Vec<String>> {
-        self.read_long(|connection| {
-            let mut problems = Vec::new();
-            match texts(connection, "PRAGMA integrity_check") {
-                Ok(found) => problems.extend(found.into_iter().filter(|line| line != "ok")),
-                Err(error) => problems.push(problem(error)?),
-            }
-            let dangling = "SELECT 'a row of ' || \"table\" || ' refers to a missing row of ' || parent
-                 FROM pragma_foreign_key_check";
-            match texts(connection, dangling) {
-                Ok(found) => problems.extend(found),
-                Err(error) => problems.push(problem(error)?),
-            }
-            Ok(problems)
-        })
-        .await
+        self.read_long(problems).await
     }
 
     /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Copies a snapshot of the connection's file to a new file.
+pub(super) fn back_up(connection: &Connection, to: &Path, progress: impl FnMut(u64, u64)) -> Result<()> {
+    // Overwriting could hit a database in use, and leave it with the write-ahead log of another one.
+    if to.try_exists().map_err(|error| unavailable(to, &error))? {
+        return Err(StoreError::Unavailable(format!("{}: the file already exists", to.display())));
+    }
+    let unfinished = beside(to, ".unfinished");
+    let copied = copy(connection, &unfinished, progress).and_then(|()| put_in_place(&unfinished, to));
+    if copied.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    let _ = fs::remove_file(beside(&unfinished, "-journal"));
+    copied
+}
+
+/// The problems found in a file.
+pub(super) fn problems(connection: &Connection) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    match texts(connection, "PRAGMA integrity_check") {
+        Ok(found) => problems.extend(found.into_iter().filter(|line| line != "ok")),
+        Err(error) => problems.push(problem(error)?),
+    }
+    let dangling = "SELECT 'a row of ' || \"table\" || ' refers to a missing row of ' || parent
+         FROM pragma_foreign_key_check";
+    match texts(connection, dangling) {
+        Ok(found) => problems.extend(found),
+        Err(error) => problems.push(problem(error)?),
+    }
+    Ok(problems)
 }
 
 fn copy(connection: &Connection, to: &Path, mut progress: impl FnMut(u64, u64)) -> Result<()> {
@@ -81,7 +84,7 @@ fn copy(connection: &Connection, to: &Path, mut progress: impl FnMut(u64, u64)) 
     Ok(())
 }
 
-fn put_in_place(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn put_in_place(from: &Path, to: &Path) -> Result<()> {
     let placed = File::open(from)
         .and_then(|file| file.sync_all())
         .and_then(|()| fs::rename(from, to))
@@ -93,7 +96,7 @@ fn put_in_place(from: &Path, to: &Path) -> Result<()> {
     placed.map_err(|error| unavailable(to, &error))
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
@@ -111,6 +114,6 @@ fn problem(error: rusqlite::Error) -> Result<String> {
     }
 }
 
-fn unavailable(path: &Path, error: &std::io::Error) -> StoreError {
+pub(super) fn unavailable(path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Unavailable(format!("{}: {error}", path.display()))
 }

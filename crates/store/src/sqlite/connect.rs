@@ -28,7 +28,7 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection> {
         // Expired texts leave the file. Every write needs this, because an update also leaves the old text behind.
         connection.pragma_update(None, "secure_delete", true)?;
     }
-    schema::migrate(&mut connection)?;
+    schema::migrate(&mut connection, path)?;
     attach_nonces(&connection, path, options)?;
     Ok(connection)
 }

@@ -1,8 +1,10 @@
 //! Copying a service out of this file or into it.
 
 use super::credentials::all;
+use super::restore::LOST;
+use super::schema::UPGRADE_BACKUP;
 use super::values::{activity_id, count, seq, version};
-use super::{SqliteStore, accounts, activities, entries, grants, graph, sources};
+use super::{SqliteStore, accounts, activities, entries, grants, graph, log, sources};
 use crate::copying::{BEFORE_ALL, PROGRESS};
 use crate::{ActivityRecord, Copying, Removal, Result};
 use async_trait::async_trait;
@@ -30,7 +32,7 @@ const PUT_ACCOUNT: &str = "INSERT INTO account
 const EVERY_EDGE: &str = "SELECT ver, follows, since_ms, from_ms, from_aid, followee FROM following
      WHERE follower = ?1 AND followee > ?2 ORDER BY followee LIMIT ?3";
 
-const PUT_FACT: &str = "INSERT INTO fact (name, value) VALUES (?1, ?2)
+pub(super) const PUT_FACT: &str = "INSERT INTO fact (name, value) VALUES (?1, ?2)
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 fn put_edge(connection: &Connection, follower: Uid, followee: Uid, edge: &Edge) -> Result<()> {
@@ -60,12 +62,6 @@ fn put_claim(connection: &Connection, record: &ActivityRecord) -> Result<()> {
     Ok(())
 }
 
-/// The last assigned position of the log.
-fn end_of_log(connection: &Connection) -> Result<i64> {
-    let last = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'task'), 0)";
-    Ok(connection.prepare_cached(last)?.query_row([], |row| row.get(0))?)
-}
-
 #[async_trait]
 impl Copying for SqliteStore {
     async fn is_settled(&self, _now: Millis) -> Result<bool> {
@@ -74,10 +70,13 @@ impl Copying for SqliteStore {
     }
 
     async fn facts(&self) -> Result<Vec<(String, String)>> {
-        // These two concern this file only.
-        let facts = "SELECT name, value FROM fact WHERE name NOT IN (?1, ?2) ORDER BY name";
+        // These concern this file only.
+        let facts = "SELECT name, value FROM fact WHERE name NOT IN (?1, ?2, ?3, ?4) ORDER BY name";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        self.read_long(move |connection| all(connection, facts, [PROGRESS, OLDEST], read)).await
+        self.read_long(move |connection| {
+            all(connection, facts, [PROGRESS, OLDEST, LOST, UPGRADE_BACKUP], read)
+        })
+        .await
     }
 
     async fn every_account(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>> {
@@ -186,11 +185,8 @@ impl Copying for SqliteStore {
     async fn continue_log_above(&self, last: Position) -> Result<()> {
         self.write(move |connection| {
             // The first position counts as assigned: a reader that begins now has seen it.
-            let next = seq(last).saturating_add(1).max(end_of_log(connection)?);
-            connection.prepare_cached("DELETE FROM sqlite_sequence WHERE name = 'task'")?.execute([])?;
-            connection
-                .prepare_cached("INSERT INTO sqlite_sequence (name, seq) VALUES ('task', ?1)")?
-                .execute([next])?;
+            let next = seq(last).saturating_add(1).max(log::end(connection)?);
+            log::continue_at(connection, next)?;
             Ok(connection.prepare_cached(PUT_FACT)?.execute([OLDEST, &next.to_string()]).map(drop)?)
         })
         .await

@@ -2,7 +2,8 @@
 
 use super::SqliteStore;
 use super::copying::OLDEST;
-use super::values::{count, millis, position, seq};
+use super::restore::LOST;
+use super::values::{corrupt, count, millis, position, seq};
 use crate::codec::Encoded;
 use crate::{DeadLetter, Log, Result, Task, Work};
 use async_trait::async_trait;
@@ -52,6 +53,54 @@ fn delete(connection: &Connection, at: Position) -> Result<bool> {
 /// Everything up to this position is delivered.
 pub(super) fn floor(connection: &Connection) -> Result<i64> {
     Ok(connection.prepare_cached(FLOOR)?.query_row([], |row| row.get(0))?)
+}
+
+/// The last assigned position.
+pub(super) fn end(connection: &Connection) -> Result<i64> {
+    let last = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'task'), 0)";
+    Ok(connection.prepare_cached(last)?.query_row([], |row| row.get(0))?)
+}
+
+/// Assigns positions above `last` from now on.
+pub(super) fn continue_at(connection: &Connection, last: i64) -> Result<()> {
+    connection.execute("DELETE FROM sqlite_sequence WHERE name = 'task'", [])?;
+    connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('task', ?1)", [last])?;
+    Ok(())
+}
+
+/// Moves all tasks up to `last` to the end of the log.
+pub(super) fn append_again(connection: &Connection, last: i64) -> Result<()> {
+    let mut tasks = connection
+        .prepare("SELECT work, attempts, seq, not_before_ms FROM task WHERE seq <= ?1 ORDER BY seq")?;
+    let mut rows = tasks.query([last])?;
+    while let Some(row) = rows.next()? {
+        let work = work(row)?.moved_from(position(row, 2)?);
+        insert(connection, APPEND, &work, row.get(1)?, millis(row, 3)?)?;
+    }
+    connection.execute("DELETE FROM task WHERE seq <= ?1", [last])?;
+    Ok(())
+}
+
+/// The positions that were assigned after a backup that was restored later: each pair is the last position of a backup, and
+/// the first one after its restoration.
+pub(super) fn lost(connection: &Connection) -> Result<Vec<(Position, Position)>> {
+    let text: Option<String> = fact(connection, LOST)?;
+    let pair = |pair: &str| {
+        let (last, first) = pair.split_once('-')?;
+        Some((Position(last.parse().ok()?), Position(first.parse().ok()?)))
+    };
+    let gaps = text.as_deref().unwrap_or_default().split(' ').filter(|pair| !pair.is_empty());
+    gaps.map(|gap| pair(gap).ok_or_else(|| corrupt("invalid lost positions"))).collect()
+}
+
+/// Arrivals are never deleted. A copied store has the fact [`OLDEST`].
+fn oldest(connection: &Connection) -> Result<Position> {
+    Ok(Position(fact(connection, OLDEST)?.and_then(|text| text.parse().ok()).unwrap_or(0)))
+}
+
+fn fact(connection: &Connection, name: &str) -> Result<Option<String>> {
+    let value = "SELECT value FROM fact WHERE name = ?1";
+    Ok(connection.prepare_cached(value)?.query_row([name], |row| row.get(0)).optional()?)
 }
 
 #[async_trait]
@@ -116,14 +165,16 @@ impl Log for SqliteStore {
     }
 
     async fn oldest(&self, _now: Millis) -> Result<Position> {
-        // Arrivals are never deleted. A copied store has the fact [`OLDEST`].
-        let text = "SELECT value FROM fact WHERE name = ?1";
-        let found: Option<String> = self
-            .read(|connection| {
-                Ok(connection.prepare_cached(text)?.query_row([OLDEST], |row| row.get(0)).optional()?)
-            })
-            .await?;
-        Ok(Position(found.and_then(|text| text.parse().ok()).unwrap_or(0)))
+        self.read(oldest).await
+    }
+
+    async fn has_lost(&self, after: Position, _now: Millis) -> Result<bool> {
+        self.read(move |connection| {
+            let lost = lost(connection)?;
+            Ok(after < oldest(connection)?
+                || lost.iter().any(|(last, first)| last < &after && &after < first))
+        })
+        .await
     }
 
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()> {

@@ -25,18 +25,21 @@ mod log;
 #[cfg(test)]
 mod measure;
 mod pool;
+mod restore;
 mod schema;
 mod sessions;
 mod sources;
 mod values;
 mod writer;
 
+pub use restore::{Restored, restore};
+
 use crate::{Result, Store};
 use async_trait::async_trait;
 use facets::Facets;
 use model::Millis;
 use pool::Pool;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -108,7 +111,14 @@ impl Counters {
 }
 
 impl SqliteStore {
-    /// Opens the file, creates it if it does not exist, and migrates its schema.
+    /// Whether opening this file would migrate its schema. A file that cannot be read fails when it is opened.
+    pub fn needs_upgrade(path: &Path) -> bool {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags(path, flags).map_err(Into::into);
+        opened.and_then(|connection| schema::is_older(&connection)).unwrap_or(false)
+    }
+
+    /// Opens the file, creates it if it does not exist, and migrates its schema, after a backup beside it.
     pub fn open(path: &Path, options: Options) -> Result<SqliteStore> {
         connect::create_file(path)?;
         let writer = connect::writer(path, &options)?;

@@ -13,10 +13,13 @@ mod deadletter;
 mod demo;
 mod export;
 mod follow;
+mod health;
 mod import;
 mod key;
+mod man;
 pub mod output;
 mod reseal;
+mod restore;
 mod schema;
 pub mod serve;
 mod source;
@@ -70,12 +73,15 @@ enum Command {
     Import(import::Args),
     Export(export::Args),
     Backup(backup::Args),
+    Restore(restore::Args),
     Copy(copy::Args),
     Deadletter(deadletter::Args),
     Reseal(reseal::Args),
     Schema(schema::Args),
     Check(check::Args),
+    Health(health::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// The exit code of a usage error.
@@ -130,12 +136,15 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Import(args) => import::run(args, &global).await,
         Command::Export(args) => export::run(args, &global).await,
         Command::Backup(args) => backup::run(args, &global).await,
+        Command::Restore(args) => restore::run(args, &global).await,
         Command::Copy(args) => copy::run(args, &global).await,
         Command::Deadletter(args) => deadletter::run(args, &global).await,
         Command::Reseal(args) => reseal::run(args, &global).await,
         Command::Schema(args) => schema::run(args, &global).await,
         Command::Check(args) => check::run(args, &global).await,
+        Command::Health(args) => health::run(args, &global).await,
         Command::Completions(args) => completions::run(&args, Cli::command()),
+        Command::Man(args) => man::run(&args, Cli::command()),
     }
 }
 

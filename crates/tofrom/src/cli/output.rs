@@ -2,6 +2,7 @@
 
 use comfy_table::{Table, presets};
 use domain::json;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 use std::io::{self, Write};
 
@@ -20,6 +21,15 @@ pub fn json_line(value: Value) -> io::Result<()> {
 /// Prints a line on standard error, for people. Write errors are ignored.
 pub fn note(text: impl std::fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// A progress bar of this form. It draws nothing if standard error is not a terminal.
+pub fn progress_bar(template: &str) -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
 }
 
 /// A listing: a table, or a JSON array with `--json`.

@@ -2,6 +2,7 @@
 
 mod running;
 mod start;
+mod supervisor;
 
 pub use running::{Running, stop_signal};
 pub use start::{start, start_worker};
@@ -25,6 +26,10 @@ Settings (file, environment):
   base_url              public address of the server: https://host[:port][/prefix]; required
   tls.certificate       PEM file with the certificate and its chain; reloaded when it changes
   tls.private_key       PEM file with the private key
+  tls.acme.contact      your e-mail address: requests and renews a certificate from an authority instead of
+                        tls.certificate; it must reach the listener as port 443 of the host of base_url
+  tls.acme.directory    the authority [Let's Encrypt]
+  tls.acme.ca           PEM file with the authorities of the directory's own certificate [those of this machine]
   listen                HTTPS listener [0.0.0.0:8443]
   proxy.listen          plain HTTP listener behind a proxy that terminates TLS; off unless set
   proxy.trusted         addresses and networks of the proxy; all others are rejected

@@ -14,15 +14,17 @@ mod tests;
 mod values;
 
 pub use cluster::Cluster;
-pub use raw::{RawClientTls, RawConfig, RawCql, RawFanout, RawLimits, RawNats, RawProxy, RawSources, RawTls};
+pub use raw::{
+    RawAcme, RawClientTls, RawConfig, RawCql, RawFanout, RawLimits, RawNats, RawProxy, RawSources, RawTls,
+};
 pub use sections::{ClientLimits, Fanout};
 pub use storage::{Engine, Storage, message_keys};
 pub use values::{BaseUrl, InvalidAge, InvalidBaseUrl, parse_age};
 
 use domain::sources::SourceSettings;
-use listen::{TlsFiles, Trusted};
+use listen::{AcmeSettings, CertificateSource, TlsFiles, Trusted};
 use model::MAX_PAGE;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,9 +33,12 @@ pub const DEFAULT_FILE: &str = "tofrom.toml";
 /// Default of `data_dir`.
 pub const DEFAULT_DATA_DIR: &str = "tofrom-data";
 /// Default of `listen`: all addresses, and a port that needs no privileges.
-pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8443);
+pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8443);
 /// Default of `admin_listen`: this machine only.
-pub const DEFAULT_ADMIN_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8444);
+pub const DEFAULT_ADMIN_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8444);
+
+/// Default of `tls.acme.directory`: Let's Encrypt.
+pub const DEFAULT_ACME_DIRECTORY: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
 /// Upper bound of `max_count`: a page is held in memory as a whole.
 const MAX_MAX_COUNT: u32 = 10_000;
@@ -168,8 +173,8 @@ pub struct WorkerConfig {
 pub struct Https {
     /// Address and port.
     pub listen: SocketAddr,
-    /// The certificate and its private key.
-    pub files: TlsFiles,
+    /// Where the certificate comes from.
+    pub certificate: CertificateSource,
 }
 
 /// The listener behind a proxy that terminates TLS.
@@ -251,9 +256,11 @@ impl RawConfig {
     pub fn resolve(&self) -> Result<Config, ConfigError> {
         let storage = self.storage()?;
         storage.demand_shared_keys()?;
-        let defaults = Config::new(self.public_address()?, storage);
+        let base_url = self.public_address()?;
+        let https = self.https(&base_url, &storage)?;
+        let defaults = Config::new(base_url, storage);
         let config = Config {
-            https: self.https()?,
+            https,
             proxy: self.proxy()?,
             admin_listen: Some(self.admin_listen()?),
             require_consumer_key: self.require_consumer_key.unwrap_or(defaults.require_consumer_key),
@@ -271,8 +278,8 @@ impl RawConfig {
             ..defaults
         };
         if config.https.is_none() && config.proxy.is_none() {
-            let expected = "HTTPS needs it. Set tls.certificate and tls.private_key; or, behind a proxy that \
-                            terminates TLS, proxy.listen and proxy.trusted";
+            let expected = "HTTPS needs it. Set tls.certificate and tls.private_key; or tls.acme.contact; or, behind a \
+                            proxy that terminates TLS, proxy.listen and proxy.trusted";
             return Err(ConfigError::missing("tls.certificate", expected));
         }
         Ok(config)
@@ -286,16 +293,20 @@ impl RawConfig {
         Ok(WorkerConfig { admin_listen, storage, sources, fanout })
     }
 
-    fn admin_listen(&self) -> Result<SocketAddr, ConfigError> {
+    /// The address of the admin listener.
+    pub fn admin_listen(&self) -> Result<SocketAddr, ConfigError> {
         Ok(socket("admin_listen", self.admin_listen.as_deref())?.unwrap_or(DEFAULT_ADMIN_LISTEN))
     }
 
-    fn https(&self) -> Result<Option<Https>, ConfigError> {
+    fn https(&self, base_url: &BaseUrl, storage: &Storage) -> Result<Option<Https>, ConfigError> {
         let listen = socket("listen", self.listen.as_deref())?;
+        let https = |certificate| Some(Https { listen: listen.unwrap_or(DEFAULT_LISTEN), certificate });
+        let acme = self.acme(base_url, storage)?;
         match (&self.tls.certificate, &self.tls.private_key) {
+            (None, None) if acme.is_some() => Ok(acme.map(CertificateSource::Acme).and_then(https)),
             (Some(certificate), Some(private_key)) => {
                 let files = TlsFiles { certificate: certificate.clone(), private_key: private_key.clone() };
-                Ok(Some(Https { listen: listen.unwrap_or(DEFAULT_LISTEN), files }))
+                Ok(https(CertificateSource::Files(files)))
             }
             (Some(_), None) => Err(ConfigError::missing(
                 "tls.private_key",
@@ -312,6 +323,55 @@ impl RawConfig {
             }
             (None, None) => Ok(None),
         }
+    }
+
+    fn acme(&self, base_url: &BaseUrl, storage: &Storage) -> Result<Option<AcmeSettings>, ConfigError> {
+        let RawAcme { contact, directory, ca } = &self.tls.acme;
+        let Some(contact) = contact else {
+            return match directory.is_some() || ca.is_some() {
+                true => Err(ConfigError::missing(
+                    "tls.acme.contact",
+                    "ACME needs it: expected your e-mail address",
+                )),
+                false => Ok(None),
+            };
+        };
+        if self.tls.certificate.is_some() || self.tls.private_key.is_some() {
+            let expected = "only one of tls.acme.contact and tls.certificate";
+            return Err(ConfigError::invalid("tls.acme.contact", contact, expected));
+        }
+        if !contact.contains('@') || contact.contains(|c: char| c.is_whitespace() || c == ':') {
+            return Err(ConfigError::invalid(
+                "tls.acme.contact",
+                contact,
+                "an e-mail address, like ops@example.org",
+            ));
+        }
+        if storage.cluster.is_some() {
+            let expected = "no ACME on a cluster, where the authority may reach another process. Set tls.certificate and \
+                            tls.private_key, or use a proxy";
+            return Err(ConfigError::invalid("tls.acme.contact", contact, expected));
+        }
+        let host = base_url.host();
+        if host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() {
+            return Err(ConfigError::invalid(
+                "base_url",
+                base_url.as_str(),
+                "a host name, because tls.acme.contact is set",
+            ));
+        }
+        let directory = directory.as_deref().unwrap_or(DEFAULT_ACME_DIRECTORY);
+        if !directory.starts_with("https://") {
+            let expected = "an address that begins with https://";
+            return Err(ConfigError::invalid("tls.acme.directory", directory, expected));
+        }
+        Ok(Some(AcmeSettings {
+            host: host.to_owned(),
+            contact: contact.clone(),
+            directory: directory.to_owned(),
+            ca: ca.clone(),
+            folder: storage.data_dir.join("acme"),
+        }))
     }
 
     fn proxy(&self) -> Result<Option<Proxy>, ConfigError> {

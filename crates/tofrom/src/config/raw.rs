@@ -89,6 +89,20 @@ pub struct RawTls {
     pub certificate: Option<PathBuf>,
     /// Its private key, in PEM.
     pub private_key: Option<PathBuf>,
+    /// A certificate from an authority instead.
+    pub acme: RawAcme,
+}
+
+/// `tls.acme.…`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawAcme {
+    /// The e-mail address for messages of the authority. Turns ACME on.
+    pub contact: Option<String>,
+    /// The address of the authority's directory.
+    pub directory: Option<String>,
+    /// The authorities of the directory's own certificate, in PEM.
+    pub ca: Option<PathBuf>,
 }
 
 /// `proxy.…`
@@ -184,13 +198,16 @@ enum Shape {
 }
 
 /// The names of all settings. A test compares them with the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 51] = [
+const SETTINGS: [(&str, Shape); 54] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
     ("data_dir", Shape::Path),
     ("tls.certificate", Shape::Path),
     ("tls.private_key", Shape::Path),
+    ("tls.acme.contact", Shape::Single),
+    ("tls.acme.directory", Shape::Single),
+    ("tls.acme.ca", Shape::Path),
     ("proxy.listen", Shape::Single),
     ("proxy.trusted", Shape::List),
     ("store", Shape::Single),

@@ -91,7 +91,7 @@ impl Storage {
         std::fs::metadata(&self.data_dir).is_ok_and(|found| found.permissions().mode() & 0o007 != 0)
     }
 
-    /// Opens the store.
+    /// Opens the store, and upgrades the schema of a SQLite file. The caller holds the lock.
     pub async fn open(&self) -> anyhow::Result<Engine> {
         let Some(Cluster { nodes, servers, vouched }) = &self.cluster else {
             return Ok(Engine::Sqlite(self.open_file()?));
@@ -115,10 +115,32 @@ impl Storage {
         Ok(Arc::new(opened.with_context(|| format!("cannot open {}", file.display()))?))
     }
 
+    /// Opens the store for a command, beside a server that may be running.
+    pub async fn open_beside_server(&self) -> anyhow::Result<Engine> {
+        let _lock = self.lock_for_upgrade()?;
+        self.open().await
+    }
+
+    /// Locks the folder if opening the store would upgrade it: a running server of the older version must not lose its
+    /// schema.
+    fn lock_for_upgrade(&self) -> anyhow::Result<Option<File>> {
+        if !self.needs_upgrade() {
+            return Ok(None);
+        }
+        self.lock().context(
+            "this version of tofrom upgrades the store, and the server that is running is of an older version: restart it",
+        )
+    }
+
+    /// Whether the store has the schema of an older version.
+    pub fn needs_upgrade(&self) -> bool {
+        self.cluster.is_none() && SqliteStore::needs_upgrade(&self.store_file())
+    }
+
     /// Opens the store for a command that needs an existing one. Creates nothing.
     pub async fn open_existing(&self) -> anyhow::Result<Engine> {
         self.demand_store()?;
-        self.open().await
+        self.open_beside_server().await
     }
 
     /// Fails unless the folder has a store or the store is a cluster.
@@ -136,7 +158,7 @@ impl Storage {
     /// Opens the store for a command that may create one. The default folder is not created: the command was probably
     /// started in the wrong working folder.
     pub async fn open_or_create(&self) -> anyhow::Result<Engine> {
-        if self.named { self.open().await } else { self.open_existing().await }
+        if self.named { self.open_beside_server().await } else { self.open_existing().await }
     }
 
     /// The keys that seal secrets. Creates the key file on first use.
@@ -197,6 +219,14 @@ impl Engine {
         match self {
             Engine::Sqlite(store) => Arc::clone(store) as Arc<dyn Store>,
             Engine::Cql(store, _) => Arc::clone(store) as Arc<dyn Store>,
+        }
+    }
+
+    /// The SQLite store, on one machine.
+    pub fn sqlite(&self) -> Option<&SqliteStore> {
+        match self {
+            Engine::Sqlite(store) => Some(store),
+            Engine::Cql(..) => None,
         }
     }
 

@@ -32,6 +32,48 @@ certificate = "cert.pem"
 private_key = "/etc/key.pem"
 "#;
 
+fn files(https: &Https) -> &TlsFiles {
+    match &https.certificate {
+        CertificateSource::Files(files) => files,
+        CertificateSource::Acme(_) => panic!("no files"),
+    }
+}
+
+#[test]
+fn a_certificate_by_acme_needs_a_contact_and_a_host_name() {
+    let settings = |base_url: &str, more: &str| {
+        gather(&format!("base_url = {base_url:?}\n{more}"), &[]).unwrap().resolve().map(|config| config.https)
+    };
+    let acme =
+        settings("https://feeds.example.org", "[tls.acme]\ncontact = \"ops@example.org\"").unwrap().unwrap();
+    let CertificateSource::Acme(acme) = acme.certificate else { panic!("no ACME") };
+    assert_eq!((acme.host.as_str(), acme.directory.as_str()), ("feeds.example.org", DEFAULT_ACME_DIRECTORY));
+    assert!(acme.folder.ends_with("acme"));
+    for (base_url, more, complaint) in [
+        (
+            "https://feeds.example.org",
+            "[tls.acme]\ndirectory = \"https://authority.example\"",
+            "tls.acme.contact",
+        ),
+        ("https://feeds.example.org", "[tls.acme]\ncontact = \"ops\"", "e-mail"),
+        ("https://192.0.2.1", "[tls.acme]\ncontact = \"ops@example.org\"", "host name"),
+        ("https://[2001:db8::1]", "[tls.acme]\ncontact = \"ops@example.org\"", "host name"),
+        (
+            "https://feeds.example.org",
+            "[tls]\ncertificate = \"c\"\nprivate_key = \"k\"\nacme.contact = \"ops@example.org\"",
+            "only one",
+        ),
+        (
+            "https://feeds.example.org",
+            "[tls.acme]\ncontact = \"ops@example.org\"\ndirectory = \"http://authority.example\"",
+            "https://",
+        ),
+    ] {
+        let error = settings(base_url, more).unwrap_err().to_string();
+        assert!(error.contains(complaint), "{error}");
+    }
+}
+
 #[test]
 fn a_complete_file_is_read() {
     let config = gather(COMPLETE, &[]).unwrap().resolve().unwrap();
@@ -39,11 +81,11 @@ fn a_complete_file_is_read() {
     let https = config.https.unwrap();
     assert_eq!(https.listen, "127.0.0.1:443".parse().unwrap());
     assert_eq!(
-        https.files.certificate,
+        files(&https).certificate,
         std::env::temp_dir().join("cert.pem"),
         "relative to the file's folder"
     );
-    assert_eq!(https.files.private_key, PathBuf::from("/etc/key.pem"));
+    assert_eq!(files(&https).private_key, PathBuf::from("/etc/key.pem"));
     assert_eq!(config.admin_listen, Some(DEFAULT_ADMIN_LISTEN));
     assert_eq!(config.storage.retention, Some(Duration::from_secs(90 * 24 * 60 * 60)));
     assert_eq!((config.max_start, config.max_count, config.max_connections), (5, 1_000, 20_000));
@@ -67,7 +109,7 @@ fn the_environment_overrides_the_file() {
     let config = gather(COMPLETE, &environment).unwrap().resolve().unwrap();
     let https = config.https.unwrap();
     assert_eq!(https.listen, DEFAULT_LISTEN);
-    assert_eq!(https.files.certificate, PathBuf::from("other.pem"), "relative to the working folder");
+    assert_eq!(files(&https).certificate, PathBuf::from("other.pem"), "relative to the working folder");
     assert!(config.require_consumer_key);
     assert!(config.open_registration);
     assert!(config.proxy.unwrap().trusted.contains("10.1.1.1".parse().unwrap()));

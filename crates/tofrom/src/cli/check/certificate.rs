@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::config::{BaseUrl, Https};
-use listen::validity;
+use listen::{CertificateSource, validity};
 use model::Millis;
 use rustls::client::verify_server_name;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -15,8 +15,14 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 const MIN_DAYS_LEFT: i64 = 14;
 
 pub(super) fn check(https: &Https, base_url: &BaseUrl, now: Millis) -> Vec<Finding> {
-    let file = https.files.certificate.display();
-    let certified = match https.files.load() {
+    let files = match &https.certificate {
+        CertificateSource::Files(files) => files,
+        CertificateSource::Acme(acme) => {
+            return vec![Finding::ok(ABOUT, format!("requested and renewed from {}", acme.directory))];
+        }
+    };
+    let file = files.certificate.display();
+    let certified = match files.load() {
         Ok(certified) => certified,
         Err(error) => {
             let fix =
@@ -29,9 +35,9 @@ pub(super) fn check(https: &Https, base_url: &BaseUrl, now: Millis) -> Vec<Findi
         findings.push(check_validity(certificate, now));
         findings.extend(check_host(certificate, base_url));
     }
-    let mode = std::fs::metadata(&https.files.private_key).map(|found| found.permissions().mode());
+    let mode = std::fs::metadata(&files.private_key).map(|found| found.permissions().mode());
     if mode.is_ok_and(|mode| mode & 0o007 != 0) {
-        let key = https.files.private_key.display();
+        let key = files.private_key.display();
         findings.push(Finding::warning(
             ABOUT,
             format!("{key} is readable by all users"),

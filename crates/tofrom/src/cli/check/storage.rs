@@ -25,6 +25,12 @@ pub(super) async fn check_folder(storage: &Storage, clock: &Clock) -> Vec<Findin
         findings.push(Finding::warning("store", what, "the first command that writes creates it"));
         return findings;
     }
+    if storage.needs_upgrade() {
+        let what = format!("{} has the schema of an older version", storage.store_file().display());
+        let fix = "restart the server: it makes a backup and upgrades the store";
+        findings.push(Finding::warning("store", what, fix));
+        return findings;
+    }
     match storage.open_file() {
         Ok(store) => findings.extend(file_and_log(&store, clock).await),
         Err(error) => {

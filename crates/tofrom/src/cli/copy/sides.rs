@@ -31,8 +31,8 @@ impl Sides {
         if from.cluster.is_none() && !from.store_file().exists() {
             bail!("--from: no store in {}; set data_dir to its folder", from.data_dir.display());
         }
-        let source = from.open().await.context("--from")?.copying();
-        let target = to.open().await.context("--to")?.copying();
+        let source = from.open_beside_server().await.context("--from")?.copying();
+        let target = to.open_beside_server().await.context("--to")?.copying();
         Ok(Sides { source, target, writers: Semaphore::new(WRITERS), to })
     }
 

@@ -19,6 +19,7 @@ use crate::config::{BaseUrl, Config, Engine, Https, Storage};
 use anyhow::{Context, bail};
 use domain::fanout::Rules;
 use domain::sources::SourceSettings;
+use listen::CertificateSource;
 use model::Clock;
 use secrets::Secrets;
 use std::io::Write;
@@ -79,7 +80,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let certificates = authority::certificates(folder, clock.now())?;
 
     let anywhere = BaseUrl::parse("https://127.0.0.1")?;
-    let https = Https { listen: args.listen, files: certificates.server };
+    let https = Https { listen: args.listen, certificate: CertificateSource::Files(certificates.server) };
     let config =
         Config { https: Some(https), admin_listen: args.admin, ..Config::new(anywhere, storage.clone()) };
     // Bound before the store is touched: a port in use most likely means that this demo is running already.

@@ -1,9 +1,11 @@
 //! A running server, its shutdown, and its periodic background tasks.
 
+use super::supervisor;
 use anyhow::anyhow;
 use domain::live::Hub;
 use metrics_exporter_prometheus::PrometheusHandle;
 use model::Clock;
+use sd_notify::NotifyState;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Notice, Notices, Store};
@@ -45,6 +47,10 @@ impl Running {
     /// Runs until `shutdown`, then stops the public listeners and, when their requests have ended, the background tasks.
     /// A part that ends unexpectedly stops the server, so that the process supervisor restarts it.
     pub async fn until(mut self, shutdown: impl Future<Output = ()>) -> anyhow::Result<()> {
+        supervisor::notify(&[NotifyState::Ready]);
+        if let Some(interval) = supervisor::watchdog_interval() {
+            self.spawn_background(supervisor::feed_watchdog(interval));
+        }
         let ended = tokio::select! {
             () = shutdown => Ok(()),
             Some(ended) = self.public.join_next() => ended.map_err(Into::into).and_then(|result| result),
@@ -54,6 +60,7 @@ impl Running {
             },
         };
         tracing::info!("stopping");
+        supervisor::notify(&[NotifyState::Stopping]);
         self.draining.cancel();
         if ended.is_ok() {
             tokio::time::sleep(self.shutdown_delay).await;
@@ -101,7 +108,7 @@ pub(super) async fn forget_expired(store: Arc<dyn Store>, clock: Clock) {
 pub(super) async fn exchange_notices(
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
-    service: Arc<Service>,
+    service: Service,
     mut notices: Notices,
 ) {
     let mut wrong = service.auth().throttle.outgoing();
@@ -132,7 +139,7 @@ pub(super) async fn maintain_metrics(handle: PrometheusHandle) {
 }
 
 /// Takes the samples for the plots of the operator pages.
-pub(super) async fn take_samples(service: Arc<Service>) {
+pub(super) async fn take_samples(service: Service) {
     let mut ticks = tokio::time::interval(history::SAMPLE_INTERVAL);
     loop {
         ticks.tick().await;

@@ -10,7 +10,7 @@ use domain::fanout;
 use domain::feed::FeedLimits;
 use domain::live::Hub;
 use domain::sources::{self, SourceSettings, Sources};
-use listen::{Limits, Listeners, ReloadingCertificate, serve, serve_plain};
+use listen::{Certificate, Limits, Listeners, serve, serve_plain};
 use metrics_exporter_prometheus::PrometheusHandle;
 use model::Clock;
 use seal::SecretKeys;
@@ -38,11 +38,11 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     let listeners = listeners(&config, sockets.https, sockets.proxy)?;
 
     let mut running = Running { shutdown_delay: config.shutdown_delay, ..Running::default() };
-    let counted = Arc::clone(&service);
+    let counted = service.clone();
     let stopped = running.stop_public.clone().cancelled_owned();
     running.public.spawn(async move { Ok(serve(listeners, router(service), limits, stopped).await?) });
-    parts.watch(&mut running, Arc::clone(&counted));
-    parts.exchange_notices(&mut running, Arc::clone(&counted)).await?;
+    parts.watch(&mut running, counted.clone());
+    parts.exchange_notices(&mut running, counted.clone()).await?;
     if role.delivers() {
         parts.deliver(&mut running, config.fanout);
         parts.poll_sources(&mut running, sources);
@@ -71,7 +71,7 @@ pub fn start_worker(
     Ok(running)
 }
 
-async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> anyhow::Result<Arc<Service>> {
+async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> anyhow::Result<Service> {
     // Set once at the first start: Atom ids must not change with the address.
     let tag_host = parts.store.set_once("tag-host", config.base_url.host()).await?;
     let accounts = AccountCache::new(Arc::clone(&parts.store));
@@ -114,7 +114,7 @@ fn listeners(
     let exempt = config.limits.exempt_networks.clone();
     let mut listeners = Listeners { exempt, ..Listeners::default() };
     if let (Some(socket), Some(https)) = (https, &config.https) {
-        listeners.https = Some((socket, ReloadingCertificate::load(https.files.clone())?));
+        listeners.https = Some((socket, Certificate::load(&https.certificate)?));
     }
     if let (Some(socket), Some(proxy)) = (proxy, &config.proxy) {
         listeners.proxy = Some((socket, proxy.trusted.clone()));
@@ -141,7 +141,7 @@ impl ServiceParts {
     }
 
     /// Wakes live streams for deliveries of other processes, takes samples, and closes the streams at shutdown.
-    fn watch(&self, running: &mut Running, service: Arc<Service>) {
+    fn watch(&self, running: &mut Running, service: Service) {
         let stopped = running.background_stopped();
         let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
         running.background.spawn(async move { hub.poll_floor(store, stopped).await });
@@ -155,7 +155,7 @@ impl ServiceParts {
     }
 
     /// Exchanges notices with the other processes of a cluster, if there are any.
-    async fn exchange_notices(&self, running: &mut Running, service: Arc<Service>) -> anyhow::Result<()> {
+    async fn exchange_notices(&self, running: &mut Running, service: Service) -> anyhow::Result<()> {
         let Some(notices) = self.store.subscribe().await? else { return Ok(()) };
         self.hub.enable_broadcast();
         let (store, hub) = (Arc::clone(&self.store), Arc::clone(&self.hub));
