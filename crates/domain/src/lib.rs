@@ -4,7 +4,7 @@
 //! - `ingest` validates and accepts activities; `fanout` delivers them; `feed` reads collections; `live` notifies the
 //!   streams of this process.
 //! - `accounts` and `following` change accounts and edges.
-//! - `sources` imports feeds of other sites.
+//! - `sources` imports feeds of other sites; `hooks` sends the events of collections to them.
 //! - `export` writes an account's activities as lines that can be imported.
 //! - `health` is the state of store and delivery log.
 
@@ -14,7 +14,10 @@ pub mod fanout;
 pub mod feed;
 pub mod following;
 pub mod health;
+pub mod hooks;
 pub mod ingest;
 pub mod json;
 pub mod live;
+mod outgoing;
+mod shard_leases;
 pub mod sources;

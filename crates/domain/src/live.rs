@@ -1,13 +1,15 @@
 //! Wakes the watchers of collections. A wake-up only means that something may have arrived: a watcher reads the
 //! collection itself. So a spurious wake-up is harmless, and a lost one is covered by the watchers' regular polls.
 
+use futures::FutureExt;
+use futures::future::select_all;
 use model::{Position, Uid};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use store::{Notice, Store};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 /// Maximum number of open streams per account in this process.
 const MAX_STREAMS_PER_ACCOUNT: usize = 32;
@@ -36,7 +38,7 @@ type ActivityListener = Box<dyn Fn(&[Uid]) + Send + Sync>;
 
 #[derive(Default)]
 struct Inner {
-    watched: HashMap<Uid, (usize, Arc<Notify>)>,
+    watched: HashMap<Uid, Watched>,
     permits: HashMap<Uid, usize>,
     /// Accounts to wake when the floor has passed the current batch.
     due: Vec<Uid>,
@@ -44,15 +46,74 @@ struct Inner {
     touched: HashSet<Uid>,
     /// Accounts that other processes broadcast, to wake when the floor has reached the position.
     remote: Vec<(Position, Uid)>,
+    /// Gets the accounts whose hooks changed, if this process delivers hooks.
+    hook_listener: Option<mpsc::UnboundedSender<Uid>>,
+}
+
+/// An account whose collections are watched.
+#[derive(Default)]
+struct Watched {
+    watchers: usize,
+    notify: Arc<Notify>,
+    /// Counts the moves of its seen positions.
+    seen: Arc<AtomicU64>,
 }
 
 impl Hub {
     /// Watches an account's collections until the result is dropped.
-    pub fn watch(self: &Arc<Hub>, uid: Uid) -> Watch {
+    fn watch(self: &Arc<Hub>, uid: Uid) -> Watch {
         let mut inner = self.lock();
-        let (watchers, notify) = inner.watched.entry(uid).or_default();
-        *watchers += 1;
-        Watch { hub: Arc::clone(self), uid, notify: Arc::clone(notify) }
+        let watched = inner.watched.entry(uid).or_default();
+        watched.watchers += 1;
+        let (notify, seen) = (Arc::clone(&watched.notify), Arc::clone(&watched.seen));
+        Watch { hub: Arc::clone(self), uid, notify, seen }
+    }
+
+    /// Watches a collection of that account, with the actors that it pulls, until the result is dropped.
+    pub fn watch_collection(self: &Arc<Hub>, owner: Uid) -> CollectionWatch {
+        CollectionWatch { owner: self.watch(owner), pulled: Vec::new() }
+    }
+
+    /// Wakes the watchers of an account because a seen position of it moved, in all processes.
+    pub async fn seen_moved(&self, store: &dyn Store, uid: Uid) {
+        self.seen_moved_elsewhere(uid);
+        self.tell_others(store, &Notice::Seen(uid)).await;
+    }
+
+    /// Handles a broadcast of another process: a seen position of the account moved.
+    pub fn seen_moved_elsewhere(&self, uid: Uid) {
+        if let Some(Watched { notify, seen, .. }) = self.lock().watched.get(&uid) {
+            seen.fetch_add(1, Ordering::Relaxed);
+            notify.notify_waiters();
+        }
+    }
+
+    /// Tells the worker that delivers the account's hooks that they changed, in any process.
+    pub async fn hooks_changed(&self, store: &dyn Store, uid: Uid) {
+        self.hooks_changed_elsewhere(uid);
+        self.tell_others(store, &Notice::Hooks(uid)).await;
+    }
+
+    /// Handles a broadcast of another process: hooks of the account changed.
+    pub fn hooks_changed_elsewhere(&self, uid: Uid) {
+        if let Some(listener) = &self.lock().hook_listener {
+            // The worker may have ended.
+            let _ = listener.send(uid);
+        }
+    }
+
+    /// The accounts whose hooks change from now on.
+    pub(crate) fn listen_to_hooks(&self) -> mpsc::UnboundedReceiver<Uid> {
+        let (listener, changed) = mpsc::unbounded_channel();
+        self.lock().hook_listener = Some(listener);
+        changed
+    }
+
+    async fn tell_others(&self, store: &dyn Store, notice: &Notice) {
+        if self.broadcasts.load(Ordering::Relaxed) {
+            // A lost notice is covered by regular reads.
+            let _ = store.broadcast(notice).await;
+        }
     }
 
     /// A permit for a stream of that account. `None` if the account has reached the limit.
@@ -139,7 +200,7 @@ impl Hub {
         let is_delivered = self.floor.load(Ordering::Relaxed) >= at.0;
         for uid in uids {
             match inner.watched.get(uid) {
-                Some((_, notify)) if is_delivered => notify.notify_waiters(),
+                Some(watched) if is_delivered => watched.notify.notify_waiters(),
                 Some(_) => inner.remote.push((at, *uid)),
                 None => {}
             }
@@ -153,8 +214,8 @@ impl Hub {
         inner.remote = later;
         let ready: Vec<(Position, Uid)> = ready;
         for (_, uid) in ready {
-            if let Some((_, notify)) = inner.watched.get(&uid) {
-                notify.notify_waiters();
+            if let Some(watched) = inner.watched.get(&uid) {
+                watched.notify.notify_waiters();
             }
         }
     }
@@ -165,8 +226,8 @@ impl Hub {
         let mut inner = self.lock();
         let due = std::mem::take(&mut inner.due);
         for uid in due {
-            if let Some((_, notify)) = inner.watched.get(&uid) {
-                notify.notify_waiters();
+            if let Some(watched) = inner.watched.get(&uid) {
+                watched.notify.notify_waiters();
             }
         }
     }
@@ -194,8 +255,8 @@ impl Hub {
     }
 
     fn wake_all(&self) {
-        for (_, notify) in self.lock().watched.values() {
-            notify.notify_waiters();
+        for watched in self.lock().watched.values() {
+            watched.notify.notify_waiters();
         }
     }
 
@@ -206,30 +267,56 @@ impl Hub {
 }
 
 /// Watches an account's collections.
-pub struct Watch {
+struct Watch {
     hub: Arc<Hub>,
     uid: Uid,
     notify: Arc<Notify>,
+    seen: Arc<AtomicU64>,
 }
 
 impl Watch {
-    /// The watched account.
-    pub fn uid(&self) -> Uid {
-        self.uid
+    fn woken(&self) -> impl Future<Output = ()> + Send + 'static {
+        Arc::clone(&self.notify).notified_owned()
     }
+}
 
+/// Watches a collection: its owner, and the actors that it pulls.
+pub struct CollectionWatch {
+    owner: Watch,
+    pulled: Vec<Watch>,
+}
+
+impl CollectionWatch {
     /// Completes when something may have arrived since this call. Call it, then read the collection, then await it.
     pub fn woken(&self) -> impl Future<Output = ()> + Send + 'static {
-        Arc::clone(&self.notify).notified_owned()
+        let all = [&self.owner].into_iter().chain(&self.pulled).map(|watch| Box::pin(watch.woken()));
+        select_all(all).map(drop)
+    }
+
+    /// Watches exactly these actors, besides the owner. `true`: one was not watched before, so another read is due.
+    pub fn watch_pulled(&mut self, pulled: &[Uid]) -> bool {
+        self.pulled.retain(|watch| pulled.contains(&watch.uid));
+        let before = self.pulled.len();
+        for uid in pulled {
+            if !self.pulled.iter().any(|watch| watch.uid == *uid) {
+                self.pulled.push(self.owner.hub.watch(*uid));
+            }
+        }
+        self.pulled.len() > before
+    }
+
+    /// How often seen positions of the owner have moved. It only grows while the collection is watched.
+    pub fn seen_moves(&self) -> u64 {
+        self.owner.seen.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         let mut inner = self.hub.lock();
-        if let Some((watchers, _)) = inner.watched.get_mut(&self.uid) {
-            *watchers -= 1;
-            if *watchers == 0 {
+        if let Some(watched) = inner.watched.get_mut(&self.uid) {
+            watched.watchers -= 1;
+            if watched.watchers == 0 {
                 inner.watched.remove(&self.uid);
             }
         }

@@ -52,7 +52,7 @@ pub(crate) fn check(rules: &Rules, mut url: Url) -> Result<Url, FetchError> {
     if url.as_str().len() > MAX_LENGTH {
         return Err(FetchError::Refused(Refusal::TooLong));
     }
-    if !url.port_or_known_default().is_some_and(|port| rules.ports.contains(&port)) {
+    if !url.port_or_known_default().is_some_and(|port| rules.may_use_port(port)) {
         return Err(FetchError::Refused(Refusal::Port));
     }
     match url.host() {

@@ -25,6 +25,8 @@ pub(crate) enum BodyMode {
     Content,
     /// The first bytes, unchanged, for the log.
     Excerpt,
+    /// Nothing: the status says it all.
+    Nothing,
 }
 
 /// The response on one connection.
@@ -54,7 +56,7 @@ pub(crate) async fn exchange(
             BodyMode::Content if head.status == StatusCode::OK => {
                 full_body(body, &head.headers, rules).await?
             }
-            BodyMode::Content => Vec::new(),
+            BodyMode::Content | BodyMode::Nothing => Vec::new(),
             BodyMode::Excerpt => excerpt(body).await,
         };
         Ok(Reply { status: head.status, headers: head.headers, body })

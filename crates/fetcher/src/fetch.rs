@@ -146,6 +146,34 @@ impl Fetcher {
         timeout(self.rules.total, work).await.map_err(|_| FetchError::TooSlow)?
     }
 
+    /// Checks an address, and that its host is allowed now.
+    pub async fn check_host(&self, address: &str) -> Result<Url, FetchError> {
+        let url = self.check(address)?;
+        let lookup = guard::vet(&self.rules, &*self.resolver, &url);
+        let vetted = timeout(self.rules.connect, lookup).await;
+        vetted.map_err(|_| FetchError::Unreachable(Unreachable::NoSuchHost))??;
+        Ok(url)
+    }
+
+    /// Sends a JSON document and returns the status. Redirects are not followed. The rate limit of the host does not apply:
+    /// the owner of an address has asked for the requests.
+    pub async fn post_json(
+        &self,
+        url: &Url,
+        headers: &[(&'static str, String)],
+        body: Bytes,
+    ) -> Result<u16, FetchError> {
+        let url = address::check(&self.rules, url.clone())?;
+        let mut request = self.request(Method::POST, &url, body)?;
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in headers {
+            let value = HeaderValue::from_str(value).map_err(|_| FetchError::Refused(Refusal::NoAddress))?;
+            request.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+        let reply = timeout(self.rules.total, self.send(&url, request, BodyMode::Nothing)).await;
+        Ok(reply.map_err(|_| FetchError::TooSlow)??.status.as_u16())
+    }
+
     /// One hop.
     async fn send(
         &self,

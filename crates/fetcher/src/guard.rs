@@ -128,5 +128,8 @@ pub(crate) async fn vet(rules: &Rules, resolver: &dyn Resolve, url: &Url) -> Res
     if !resolved.iter().all(|address| allowed(rules, *address)) {
         return Err(FetchError::Refused(Refusal::PrivateName));
     }
+    if !rules.allows_port(port, &resolved) {
+        return Err(FetchError::Refused(Refusal::Port));
+    }
     Ok(resolved.into_iter().map(|address| Vetted(SocketAddr::new(address, port))).collect())
 }

@@ -12,6 +12,8 @@ pub struct Rules {
     pub user_agent: String,
     /// The allowed ports.
     pub ports: Vec<u16>,
+    /// Whether every port is allowed within `allowed`: an operator's own servers.
+    pub any_port_within_allowed: bool,
     /// Networks that are not public but allowed.
     pub allowed: Vec<Network>,
     /// Host names and addresses of this service, which are refused.
@@ -38,12 +40,24 @@ impl Rules {
         self.own_hosts.iter().any(|own| own.trim_matches(['[', ']']).parse() == Ok(address.to_canonical()))
     }
 
+    /// Whether a port may be allowed. If it depends on the address, the guard decides after the lookup.
+    pub(crate) fn may_use_port(&self, port: u16) -> bool {
+        self.ports.contains(&port) || self.any_port_within_allowed && !self.allowed.is_empty()
+    }
+
+    /// Whether a port of these addresses is allowed.
+    pub(crate) fn allows_port(&self, port: u16, addresses: &[IpAddr]) -> bool {
+        let is_within = |address: &IpAddr| self.allowed.iter().any(|network| network.contains(*address));
+        self.ports.contains(&port) || self.any_port_within_allowed && addresses.iter().all(is_within)
+    }
+
     /// Default limits for feeds of the public internet.
     #[must_use]
     pub fn new(user_agent: impl Into<String>) -> Rules {
         Rules {
             user_agent: user_agent.into(),
             ports: vec![80, 443],
+            any_port_within_allowed: false,
             allowed: Vec::new(),
             own_hosts: Vec::new(),
             max_bytes: 5 << 20,

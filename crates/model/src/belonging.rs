@@ -15,6 +15,9 @@ pub enum Collection {
 }
 
 impl Collection {
+    /// All collections.
+    pub const ALL: [Collection; 3] = [Collection::To, Collection::From, Collection::ToFrom];
+
     /// The last path segment of its URL.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -26,9 +29,7 @@ impl Collection {
 
     /// Parses the path segment.
     pub fn parse(text: &str) -> Option<Collection> {
-        [Collection::To, Collection::From, Collection::ToFrom]
-            .into_iter()
-            .find(|collection| collection.as_str() == text)
+        Collection::ALL.into_iter().find(|collection| collection.as_str() == text)
     }
 
     /// The reasons of its entries.

@@ -8,14 +8,18 @@ use crate::{ActivityId, Millis, Order, Position, SortKey, Version};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The maximum number of items that a sync token remembers. Beyond it an item is repeated, never lost.
 const MAX_SEEN: usize = 200;
 
-/// The owner, collection and filters that a cursor is bound to. Not the order: a sync token is valid in both.
+/// The owner, collection and filters that a cursor is bound to. Not the order: a sync token is valid in both. The
+/// filters are apart, because the seen position of a collection may come from a cursor under any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Binding(pub(crate) u64);
+pub struct Binding {
+    pub(crate) collection: u64,
+    pub(crate) filters: u64,
+}
 
 /// What a reader has seen of a collection: everything that had arrived at `offset`, and the few items that were shown
 /// before they arrived.
@@ -74,6 +78,48 @@ impl SyncToken {
         let shown_hash = shown_hash(id, version, edge);
         let at = self.seen.iter().position(|seen| *seen == shown_hash);
         at.map(|at| self.seen.swap_remove(at)).is_some()
+    }
+
+    /// The token of a reader that has seen what either token covers, at the later offset. `None`: `other` is behind, or
+    /// adds nothing. The items of `other` come first, so the oldest are forgotten when there are too many.
+    #[must_use]
+    pub fn joined(&self, other: &SyncToken) -> Option<SyncToken> {
+        let mut joined = self.clone();
+        joined.advance(other.offset);
+        if joined.offset != other.offset {
+            return None;
+        }
+        joined.seen.clone_from(&other.seen);
+        let older = self.seen.iter().filter(|shown_hash| !other.seen.contains(shown_hash));
+        joined.seen.extend(older.take(MAX_SEEN.saturating_sub(other.seen.len())));
+        let adds = joined.offset != self.offset || other.seen.iter().any(|seen| !self.seen.contains(seen));
+        adds.then_some(joined)
+    }
+
+    /// The bytes of a token, in a cursor and in the store.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.offset.position.0.to_be_bytes().to_vec();
+        bytes.push(u8::from(self.offset.inside.is_some()));
+        bytes.extend(self.offset.inside.iter().flat_map(|id| id.as_bytes()));
+        bytes.extend(self.seen.iter().flat_map(|shown_hash| shown_hash.to_be_bytes()));
+        bytes
+    }
+
+    /// Parses the bytes of a token.
+    pub fn from_bytes(bytes: &[u8]) -> Option<SyncToken> {
+        let mut bytes = Bytes(bytes);
+        let position = Position(u64::from_be_bytes(bytes.take()?));
+        let inside = match bytes.take()? {
+            [0] => None,
+            [1] => Some(ActivityId::from_bytes(bytes.take()?)?),
+            _ => return None,
+        };
+        let mut seen = Vec::new();
+        while !bytes.0.is_empty() {
+            seen.push(u64::from_be_bytes(bytes.take()?));
+        }
+        let sync_token = SyncToken { offset: ArrivalOffset { position, inside }, seen };
+        (sync_token.seen.len() <= MAX_SEEN).then_some(sync_token)
     }
 
     /// Advances to `offset`, never back.
@@ -141,11 +187,9 @@ impl Cursor {
                 sync_token
             }
         };
-        bytes.extend(binding.0.to_be_bytes());
-        bytes.extend(sync_token.offset.position.0.to_be_bytes());
-        bytes.push(u8::from(sync_token.offset.inside.is_some()));
-        bytes.extend(sync_token.offset.inside.iter().flat_map(|id| id.as_bytes()));
-        bytes.extend(sync_token.seen.iter().flat_map(|shown_hash| shown_hash.to_be_bytes()));
+        bytes.extend(binding.collection.to_be_bytes());
+        bytes.extend(binding.filters.to_be_bytes());
+        bytes.extend(sync_token.to_bytes());
         let checksum = Fnv::new().bytes(&bytes).finish();
         bytes.extend(checksum.to_be_bytes());
         URL_SAFE_NO_PAD.encode(bytes)
@@ -153,14 +197,27 @@ impl Cursor {
 
     /// Parses a cursor, which must belong to this collection, these filters and, for a page, this order.
     pub fn decode(text: &str, binding: Binding, order: Order) -> Result<Cursor, CursorError> {
+        let (cursor, bound) = Cursor::open(text)?;
+        let same_order = !matches!(cursor, Cursor::Page { order: page_order, .. } if page_order != order);
+        if bound == binding && same_order { Ok(cursor) } else { Err(CursorError::Foreign) }
+    }
+
+    /// The sync token of an updates link or an event id, which must belong to the collection of `binding`, under any
+    /// filters.
+    pub fn decode_sync_token(text: &str, binding: Binding) -> Result<SyncToken, CursorError> {
+        match Cursor::open(text)? {
+            (Cursor::Updates(sync_token), bound) if bound.collection == binding.collection => Ok(sync_token),
+            _ => Err(CursorError::Foreign),
+        }
+    }
+
+    fn open(text: &str) -> Result<(Cursor, Binding), CursorError> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError::Altered)?;
         let (content, checksum) = bytes.split_last_chunk::<8>().ok_or(CursorError::Altered)?;
         if Fnv::new().bytes(content).finish().to_be_bytes() != *checksum {
             return Err(CursorError::Altered);
         }
-        let (cursor, bound) = Cursor::read(&mut Bytes(content)).ok_or(CursorError::Altered)?;
-        let same_order = !matches!(cursor, Cursor::Page { order: page_order, .. } if page_order != order);
-        if bound == binding && same_order { Ok(cursor) } else { Err(CursorError::Foreign) }
+        Cursor::read(&mut Bytes(content)).ok_or(CursorError::Altered)
     }
 
     fn read(bytes: &mut Bytes<'_>) -> Option<(Cursor, Binding)> {
@@ -178,24 +235,14 @@ impl Cursor {
             }
             None => None,
         };
-        let binding = Binding(u64::from_be_bytes(bytes.take()?));
-        let position = Position(u64::from_be_bytes(bytes.take()?));
-        let inside = match bytes.take()? {
-            [0] => None,
-            [1] => Some(ActivityId::from_bytes(bytes.take()?)?),
-            _ => return None,
-        };
-        let mut seen = Vec::new();
-        while !bytes.0.is_empty() {
-            seen.push(u64::from_be_bytes(bytes.take()?));
-        }
-        let sync_token = SyncToken { offset: ArrivalOffset { position, inside }, seen };
-        let fits = sync_token.seen.len() <= MAX_SEEN;
+        let collection = u64::from_be_bytes(bytes.take()?);
+        let binding = Binding { collection, filters: u64::from_be_bytes(bytes.take()?) };
+        let sync_token = SyncToken::from_bytes(bytes.0)?;
         let cursor = match after {
             Some((order, after)) => Cursor::Page { order, after, sync_token },
             None => Cursor::Updates(sync_token),
         };
-        fits.then_some((cursor, binding))
+        Some((cursor, binding))
     }
 }
 

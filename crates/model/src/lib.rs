@@ -13,6 +13,7 @@ mod facet;
 mod fanout_mode;
 mod grant;
 mod hash;
+mod hook;
 mod id;
 pub mod network;
 mod query;
@@ -33,6 +34,7 @@ pub use fanout_mode::{
 };
 pub use grant::{AccessToken, Progress, Purpose, Session, Temporary, Ticket};
 pub use hash::Fnv;
+pub use hook::HookId;
 pub use id::{AccountName, ActivityId, InvalidName, KeyId, Position, Uid, Version};
 pub use query::{
     DEFAULT_COUNT, FeedQuery, Filter, Format, MAX_PAGE, ParameterError, Range, RawQuery, Start,

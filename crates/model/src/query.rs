@@ -191,6 +191,12 @@ impl FeedQuery {
         Cursor::Updates(sync_token.clone()).encode(self.binding())
     }
 
+    /// Parses the cursor of an updates link, or an event id, of this collection under any filters.
+    pub fn parse_sync_token(&self, text: &str) -> Result<SyncToken, ParameterError> {
+        Cursor::decode_sync_token(text, self.binding())
+            .map_err(|error| ParameterError::new("Cursor", error.to_string()))
+    }
+
     fn binding(&self) -> Binding {
         Binding::new(self.owner, self.collection, &self.filter)
     }
@@ -250,10 +256,9 @@ fn instant(raw: &RawQuery, name: &'static str) -> Result<Option<Millis>, Paramet
 impl Binding {
     /// The binding of cursors of a collection with a filter.
     pub fn new(owner: Uid, collection: Collection, filter: &Filter) -> Binding {
-        let mut hash = Fnv::new().bytes(&owner.0.to_be_bytes()).text(collection.as_str());
-        for (name, value) in filter.parameters() {
-            hash = hash.text(name).text(&value);
-        }
-        Binding(hash.finish())
+        let hash = Fnv::new().bytes(&owner.0.to_be_bytes()).text(collection.as_str());
+        let parameters = filter.parameters();
+        let filters = parameters.iter().fold(Fnv::new(), |hash, (name, value)| hash.text(name).text(value));
+        Binding { collection: hash.finish(), filters: filters.finish() }
     }
 }

@@ -3,7 +3,7 @@
 //! This trait has only what the rest of the interface lacks. The `copy_…` methods write values unchanged: they append
 //! nothing to the log, create no arrivals, and are idempotent. Nothing else may use the target during a copy.
 
-use crate::{Claim, Connection, ExternalKey, Result, Store};
+use crate::{Claim, Connection, ExternalKey, Hook, Result, Store};
 use async_trait::async_trait;
 use model::{
     AccessToken, Account, Activity, ActivityId, Edge, Entry, Millis, Position, PriorAudience, Uid, Version,
@@ -57,6 +57,9 @@ pub trait Copying: Store {
 
     /// The account's connections, including removed ones, by name.
     async fn every_connection(&self, owner: Uid) -> Result<Vec<Connection>>;
+
+    /// The account's hooks, including removed ones, by name.
+    async fn every_hook(&self, owner: Uid) -> Result<Vec<Hook>>;
 
     /// Writes an account under its number, and claims its name.
     async fn copy_account(&self, account: &Account) -> Result<()>;

@@ -23,10 +23,12 @@ mod fanout_mode;
 pub mod faulty;
 mod feeds;
 mod grants;
+mod hooks;
 pub mod jetstream;
 pub mod links;
 mod log;
 mod message;
+mod seen;
 mod sessions;
 mod sources;
 pub mod sqlite;
@@ -38,7 +40,9 @@ pub use copying::{ActivityRecord, Copying, Removal};
 pub use fanout_mode::{FanoutModes, Follower, LastRead};
 pub use feeds::{Arrival, Feeds, Slice};
 pub use grants::{Credentials, Grants, Nonce, Secret};
+pub use hooks::{Hook, HookProgress, Hooks, ListedHook, hook_shard};
 pub use log::{Backlog, DeadLetter, Log, Task, Work};
+pub use seen::{Seen, SeenPositions};
 pub use sessions::{KnownNetwork, MAX_NETWORKS, Networks, Sessions, Tickets};
 pub use sources::{Connection, SHARDS, Source, Sources};
 pub use update::{StripedLocks, Versioned, update};
@@ -71,6 +75,10 @@ pub enum Notice {
     Arrived(Position, Vec<Uid>),
     /// An authentication failed; it is counted under this key.
     Failed(Vec<u8>),
+    /// A seen position of this account moved.
+    Seen(Uid),
+    /// Hooks of this account changed.
+    Hooks(Uid),
 }
 
 /// A stream of notices.
@@ -90,6 +98,8 @@ pub trait Store:
     + Feeds
     + FanoutModes
     + Sources
+    + SeenPositions
+    + Hooks
     + Leases
     + Log
 {

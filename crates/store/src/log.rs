@@ -207,10 +207,16 @@ pub trait Log: Send + Sync {
     /// old, or the start of this log.
     async fn oldest(&self, now: Millis) -> Result<Position>;
 
-    /// Whether a reader that has seen everything up to `after` may miss arrivals: they may have been deleted, or a backup
-    /// from before that position was restored.
+    /// The position from which a reader that has seen everything up to `after` gets all stored arrivals that it has not
+    /// seen: `after` itself, unless later arrivals may be missing. They may have been deleted, or a backup from before that
+    /// position was restored.
+    async fn resume_at(&self, after: Position, now: Millis) -> Result<Position> {
+        Ok(after.max(self.oldest(now).await?))
+    }
+
+    /// Whether a reader that has seen everything up to `after` may miss arrivals.
     async fn has_lost(&self, after: Position, now: Millis) -> Result<bool> {
-        Ok(after < self.oldest(now).await?)
+        Ok(self.resume_at(after, now).await? != after)
     }
 
     /// Turns a task into a dead letter.

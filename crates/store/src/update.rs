@@ -5,9 +5,9 @@
 //! it starts again from the new state. So an update that was reported as successful is never undone by one that began
 //! earlier, in this process or in another.
 
-use crate::{Connection, Result, Source, Store, StoreError};
+use crate::{Connection, Hook, Result, Seen, Source, Store, StoreError};
 use async_trait::async_trait;
-use model::{Account, Millis, SourceId, Uid, Version};
+use model::{Account, Collection, Millis, SourceId, Uid, Version};
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -184,5 +184,55 @@ impl Versioned for Connection {
 
     fn with_version(self, version: Version) -> Connection {
         Connection { version, ..self }
+    }
+}
+
+#[async_trait]
+impl Versioned for Seen {
+    type Key = (Uid, Collection);
+
+    async fn load(store: &dyn Store, (owner, collection): &(Uid, Collection)) -> Result<Option<Seen>> {
+        store.seen(*owner, *collection).await
+    }
+
+    async fn replace(&self, store: &dyn Store, before: Option<Version>) -> Result<bool> {
+        store.replace_seen(before, self).await
+    }
+
+    fn key(&self) -> (Uid, Collection) {
+        (self.owner, self.collection)
+    }
+
+    fn version(&self) -> Version {
+        self.version
+    }
+
+    fn with_version(self, version: Version) -> Seen {
+        Seen { version, ..self }
+    }
+}
+
+#[async_trait]
+impl Versioned for Hook {
+    type Key = (Uid, String);
+
+    async fn load(store: &dyn Store, (owner, name): &(Uid, String)) -> Result<Option<Hook>> {
+        store.hook(*owner, name).await
+    }
+
+    async fn replace(&self, store: &dyn Store, before: Option<Version>) -> Result<bool> {
+        store.replace_hook(before, self).await
+    }
+
+    fn key(&self) -> (Uid, String) {
+        (self.owner, self.name.clone())
+    }
+
+    fn version(&self) -> Version {
+        self.version
+    }
+
+    fn with_version(self, version: Version) -> Hook {
+        Hook { version, ..self }
     }
 }

@@ -23,6 +23,7 @@ mod main {
     mod expiry;
     mod filling;
     mod fuzz;
+    mod hooks;
     mod http2;
     mod interop;
     mod keys;
@@ -39,5 +40,6 @@ mod main {
     mod sources;
     mod stopping;
     mod support;
+    mod unread;
     mod writing;
 }

@@ -200,6 +200,25 @@ impl<S: Send + Sync> FromRequestParts<S> for MemberPath {
     }
 }
 
+/// The hook in `/200909/user/{user}/hooks/{name}` and below. The account's rights are checked first, so an invalid name is
+/// rejected later.
+pub(crate) struct HookPath(Option<String>);
+
+impl HookPath {
+    /// The decoded name. It is not found if it is not UTF-8.
+    pub(crate) fn name(self) -> Result<String, Problem> {
+        self.0.ok_or_else(Problem::not_found)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for HookPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<HookPath, Infallible> {
+        Ok(HookPath(segments(&parts.uri).nth(2).flatten()))
+    }
+}
+
 /// The identifier in `/activity/{activity}`. `None` if it is invalid: visitors are redirected to sign in before.
 pub(crate) struct ActivityPath(pub(crate) Option<ActivityId>);
 

@@ -15,16 +15,16 @@ use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use domain::feed::{Event, Item, ReadError};
 use domain::json;
-use domain::live::{StreamPermit, Watch};
-use futures::future::select_all;
-use futures::{FutureExt, stream};
+use domain::live::{CollectionWatch, StreamPermit};
+use futures::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName};
-use model::{Account, Collection, FeedQuery, Format, RawQuery, Reader, Start, SyncToken, Uid};
+use model::{Account, Collection, FeedQuery, Format, RawQuery, Reader, Start, SyncToken, Version};
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use store::StoreError;
 use tokio::time::Instant;
 
 /// The interval of comments on an idle stream, which keep proxies from closing it.
@@ -59,7 +59,7 @@ pub(crate) async fn open(
     let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
     let query = FeedQuery::resolve_live(raw, owner.uid, collection, last)?;
     let permit = service.hub.permit(caller.account.uid).ok_or_else(Problem::too_many_streams)?;
-    let watch = service.hub.watch(owner.uid);
+    let watch = service.hub.watch_collection(owner.uid);
     let mut text = String::from(":\n\n");
     let sync_token = match &query.start {
         Start::Updates(sync_token) if service.collections.feed.has_expired(sync_token).await? => {
@@ -79,6 +79,10 @@ pub(crate) async fn open(
             recent(&service.collections, reader, &query, &mut text).await?
         }
     };
+    let seen = match caller.account.uid == owner.uid {
+        true => Some(SeenWatch::new(&service, &query, &watch).await?),
+        false => None,
+    };
     let now = Instant::now();
     let live = Live {
         service,
@@ -88,7 +92,7 @@ pub(crate) async fn open(
         query,
         sync_token,
         watch,
-        pulled: Vec::new(),
+        seen,
         read_again: false,
         _permit: permit,
         commented: now,
@@ -149,9 +153,9 @@ struct Live {
     reader: Reader,
     query: FeedQuery,
     sync_token: SyncToken,
-    watch: Watch,
-    /// The actors pulled at read time, as of the last read.
-    pulled: Vec<Watch>,
+    watch: CollectionWatch,
+    /// The seen position, if the account reads its own collection.
+    seen: Option<SeenWatch>,
     /// A pulled actor was not watched yet at the last read, so another read is due.
     read_again: bool,
     _permit: StreamPermit,
@@ -184,7 +188,12 @@ impl Live {
                 return Some(Bytes::from(text));
             }
             // Created before the read, so that an arrival during the read still wakes the stream.
-            let woken = self.woken();
+            let woken = self.watch.woken();
+            match self.seen_event().await {
+                Ok(Some(text)) => return Some(Bytes::from(text)),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "reading the seen position failed"),
+            }
             match self.arrivals().await {
                 Ok(text) if !text.is_empty() => {
                     self.commented = Instant::now();
@@ -234,28 +243,28 @@ impl Live {
                 }
             }
             self.sync_token = found.sync_token;
-            self.watch_pulled(&found.pulled);
+            self.read_again |= self.watch.watch_pulled(&found.pulled);
             if !text.is_empty() || !found.more {
                 return Ok(text);
             }
         }
     }
 
-    /// Completes when something may have arrived for the owner or from an actor that it pulls.
-    fn woken(&self) -> impl Future<Output = ()> + Send + 'static {
-        let all = [&self.watch].into_iter().chain(&self.pulled).map(|watch| Box::pin(watch.woken()));
-        select_all(all).map(drop)
-    }
-
-    /// Watches exactly these actors, besides the owner.
-    fn watch_pulled(&mut self, pulled: &[Uid]) {
-        self.pulled.retain(|watch| pulled.contains(&watch.uid()));
-        for uid in pulled {
-            if !self.pulled.iter().any(|watch| watch.uid() == *uid) {
-                self.pulled.push(self.service.hub.watch(*uid));
-                self.read_again = true;
-            }
+    /// A `seen` event if the seen position has moved. It has no id: it is no place in the stream.
+    async fn seen_event(&mut self) -> Result<Option<String>, StoreError> {
+        let Some(known) = &mut self.seen else { return Ok(None) };
+        let moves = self.watch.seen_moves();
+        if known.moves == moves && known.read.elapsed() < READ_INTERVAL {
+            return Ok(None);
         }
+        (known.moves, known.read) = (moves, Instant::now());
+        let stored = self.service.store.seen(self.query.owner, self.query.collection).await?;
+        let Some(seen) = stored.filter(|seen| Some(seen.version) != known.version) else { return Ok(None) };
+        known.version = Some(seen.version);
+        let data = json::text(serde_json::json!({ "Cursor": self.query.sync_token_text(&seen.sync_token) }));
+        let mut text = String::new();
+        event(&mut text, "seen", None, &data);
+        Ok(Some(text))
     }
 
     fn incomplete_data(&self) -> String {
@@ -278,6 +287,26 @@ impl Live {
             }
             _ => false,
         }
+    }
+}
+
+/// What a stream knows of the seen position. It is read only after it may have moved.
+struct SeenWatch {
+    version: Option<Version>,
+    /// The moves that the watch had counted before the last read.
+    moves: u64,
+    read: Instant,
+}
+
+impl SeenWatch {
+    async fn new(
+        service: &Service,
+        query: &FeedQuery,
+        watch: &CollectionWatch,
+    ) -> Result<SeenWatch, StoreError> {
+        let moves = watch.seen_moves();
+        let seen = service.store.seen(query.owner, query.collection).await?;
+        Ok(SeenWatch { version: seen.map(|seen| seen.version), moves, read: Instant::now() })
     }
 }
 

@@ -4,8 +4,8 @@ use crate::access::Access;
 use crate::middleware::{self, Outermost, handle_request};
 use crate::pages::{operator, settings};
 use crate::service::Service;
-use crate::users::{edges, keys, sources};
-use crate::{activity, authenticated, collection, docs, files, oauth, pages, users, writing};
+use crate::users::{edges, hooks, keys, sources};
+use crate::{activity, authenticated, collection, docs, files, oauth, pages, unread, users, writing};
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::MethodRouter;
@@ -47,12 +47,24 @@ pub const ROUTES: &[Route] = &[
     api("/200909/activity/{user}/{collection}", collection::methods),
     api("/200909/activity/{user}/from/{service}/{source}", writing::item_methods),
     api("/200909/activity/{user}/to/{activity}", writing::removal_methods),
+    // One route for each collection: the routes below `to` and `from` would hide one with a placeholder.
+    api("/200909/activity/{user}/to/seen", unread::seen_methods),
+    api("/200909/activity/{user}/from/seen", unread::seen_methods),
+    api("/200909/activity/{user}/tofrom/seen", unread::seen_methods),
+    api("/200909/activity/{user}/to/unread", unread::unread_methods),
+    api("/200909/activity/{user}/from/unread", unread::unread_methods),
+    api("/200909/activity/{user}/tofrom/unread", unread::unread_methods),
     api("/200909/user/{user}", users::account_methods),
     api("/200909/user/{user}/following", edges::following_methods),
     api("/200909/user/{user}/followers", edges::follower_methods),
     api("/200909/user/{user}/following/{other}", edges::edge_methods),
     api("/200909/user/{user}/keys", keys::all_methods),
     api("/200909/user/{user}/keys/{id}", keys::one_methods),
+    api("/200909/user/{user}/hooks", hooks::all_methods),
+    api("/200909/user/{user}/hooks/{name}", hooks::one_methods),
+    api("/200909/user/{user}/hooks/{name}/resume", hooks::resume_methods),
+    api("/200909/user/{user}/hooks/{name}/rotate", hooks::rotate_methods),
+    api("/200909/user/{user}/hooks/{name}/test", hooks::test_methods),
     api("/200909/user/{user}/sources", sources::all_methods),
     api("/200909/user/{user}/sources/{name}", sources::one_methods),
     api("/200909/whoami", users::whoami_methods),
@@ -87,6 +99,11 @@ pub const ROUTES: &[Route] = &[
     page("/settings/applications/{key}/secret", settings::renew_secret_methods),
     page("/settings/applications/{key}/remove", settings::remove_application_methods),
     page("/settings/grants/{token}/end", settings::end_grant_methods),
+    page("/settings/hooks", settings::hooks_methods),
+    page("/settings/hooks/{name}/resume", settings::resume_hook_methods),
+    page("/settings/hooks/{name}/rotate", settings::rotate_hook_methods),
+    page("/settings/hooks/{name}/test", settings::test_hook_methods),
+    page("/settings/hooks/{name}/remove", settings::remove_hook_methods),
     page("/settings/people", settings::people_methods),
     page("/settings/sources", settings::sources_methods),
     page("/settings/sources/preview", settings::preview_source_methods),

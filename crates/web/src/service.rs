@@ -10,7 +10,8 @@ use crate::site::Site;
 use auth::Auth;
 use axum::body::Bytes;
 use axum::extract::FromRef;
-use domain::feed::{Feed, FeedLimits};
+use domain::feed::Feed;
+use domain::hooks::Hooks;
 use domain::ingest::Ingest;
 use domain::json;
 use domain::live::Hub;
@@ -36,12 +37,16 @@ pub struct Parts {
     pub accounts: AccountCache,
     /// Authentication.
     pub auth: Arc<Auth>,
-    /// The limits of reads.
-    pub limits: FeedLimits,
+    /// Reads collections.
+    pub feed: Feed,
+    /// Activities that were received longer ago are hidden.
+    pub retention: Option<Duration>,
     /// Origins whose scripts may read (CORS).
     pub cors_origins: Vec<String>,
     /// Feeds of other sites.
     pub sources: Sources,
+    /// Hooks to other sites.
+    pub hooks: Hooks,
 }
 
 /// The state of the router. Clones share it: every layer and extractor of a request makes one.
@@ -57,6 +62,7 @@ pub struct Inner {
     pub(crate) accounts: Accounts,
     pub(crate) auth: Arc<Auth>,
     pub(crate) sources: Sources,
+    pub(crate) hooks: Hooks,
     pub(crate) collections: Arc<Collections>,
     pub(crate) writer: Arc<Writer>,
     pub(crate) entrance: Arc<Entrance>,
@@ -130,6 +136,7 @@ parts! {
     accounts: Accounts,
     auth: Arc<Auth>,
     sources: Sources,
+    hooks: Hooks,
     collections: Arc<Collections>,
     writer: Arc<Writer>,
     entrance: Arc<Entrance>,
@@ -166,8 +173,19 @@ const FANOUT_STATE_TTL: Duration = Duration::from_secs(3);
 impl Service {
     /// Assembles the service from its parts.
     pub fn new(parts: Parts) -> Service {
-        let Parts { store, hub, site, clock, accounts: cache, auth, limits, cors_origins, sources } = parts;
-        let feed = Feed::new(Arc::clone(&store), cache.clone(), clock.clone(), limits);
+        let Parts {
+            store,
+            hub,
+            site,
+            clock,
+            accounts: cache,
+            auth,
+            feed,
+            retention,
+            cors_origins,
+            sources,
+            hooks,
+        } = parts;
         let heads = feed.head_cache();
         hub.on_activity(move |uids| heads.forget(uids));
         let accounts =
@@ -180,7 +198,7 @@ impl Service {
             feed,
             renderer: Renderer::new(site.clone()),
             response_cache: ResponseCache::new(),
-            retention: limits.retention,
+            retention,
             large_pages: Semaphore::new(MAX_LARGE_PAGES),
         };
         let writer = Writer {
@@ -197,6 +215,7 @@ impl Service {
             accounts,
             auth,
             sources,
+            hooks,
             collections: Arc::new(collections),
             writer: Arc::new(writer),
             entrance: Arc::new(entrance),

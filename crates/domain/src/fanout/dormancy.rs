@@ -2,9 +2,10 @@
 //! activities that address them.
 //!
 //! An account with very many followees never becomes dormant: its first page after reactivation would merge too many
-//! followees.
+//! followees. Neither does an account with a hook, which gets everything as it arrives.
 
 use super::task::Context;
+use crate::hooks::has_live_hook;
 use model::{Account, Clock, Dormancy, EdgeDormancy, Millis, Uid, Version};
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,7 +81,7 @@ pub async fn mark_dormant(
         let is_idle = at.max(Some(account.created)) < Some(oldest);
         if is_idle && dormancy == Dormancy::Active {
             let followed = store.following(account.uid, None, MAX_FOLLOWED + 1).await?.len();
-            if (1..=MAX_FOLLOWED).contains(&followed) {
+            if (1..=MAX_FOLLOWED).contains(&followed) && !has_live_hook(store, account.uid).await? {
                 let version = version.following();
                 store.put_dormancy(account.uid, version, Dormancy::Dormant { since }).await?;
                 store.append(&Work::BecomeDormant { uid: account.uid, version, after: None }).await?;

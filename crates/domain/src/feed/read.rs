@@ -97,7 +97,7 @@ impl Feed {
                 *to_skip -= self.count_shown(reader, query, &batch).await?;
                 continue;
             }
-            for item in self.shown(reader, query, batch).await?.into_iter().flatten() {
+            for item in self.shown(reader, query, batch, true).await?.into_iter().flatten() {
                 if *to_skip > 0 {
                     *to_skip -= 1;
                 } else {

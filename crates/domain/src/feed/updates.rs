@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use store::Arrival;
 
 /// Maximum number of arrivals read per step, of the collection and of each pulled actor.
-const MAX_STEP: usize = 250;
+pub(super) const MAX_STEP: usize = 250;
 
 /// A change of a collection.
 #[derive(Clone, Debug)]
@@ -66,6 +66,7 @@ impl Feed {
                 floor,
                 limit: MAX_STEP.min(size + 1),
                 deletions: false,
+                with_bodies: true,
             };
             let (events, ended) = self.step(&step, &mut ahead).await?;
             for (event, after) in events {
@@ -102,7 +103,16 @@ impl Feed {
         let filter = self.filter(query);
         let pulled = self.pulled(query).await?;
         let mut sync_token = sync_token.clone();
-        let step = Step { reader, query, filter: &filter, pulled: &pulled, floor, limit, deletions: true };
+        let step = Step {
+            reader,
+            query,
+            filter: &filter,
+            pulled: &pulled,
+            floor,
+            limit,
+            deletions: true,
+            with_bodies: true,
+        };
         let (events, ended) = self.step(&step, &mut sync_token).await?;
         if ended {
             sync_token.advance(ArrivalOffset::after(floor));
@@ -112,12 +122,12 @@ impl Feed {
     }
 
     /// The events of the next arrivals after `ahead`, and whether they were the last ones. Advances `ahead`.
-    async fn step(
+    pub(super) async fn step(
         &self,
         step: &Step<'_>,
         ahead: &mut SyncToken,
     ) -> Result<(Vec<(Event, SyncToken)>, bool), ReadError> {
-        let Step { reader, query, filter, deletions, .. } = *step;
+        let Step { reader, query, filter, deletions, with_bodies, .. } = *step;
         let ArrivalBatch { arrivals, complete_to, ended } = self.arrivals(step, ahead.offset).await?;
         let entry = |arrival: &Arrival| match arrival {
             Arrival::Entry(entry) => Some(entry.clone()),
@@ -127,7 +137,7 @@ impl Feed {
         let candidates = self.belonging(query, filter, entries.clone()).await?;
         let offsets: Vec<_> =
             candidates.iter().map(|candidate| (candidate.entry.id, candidate.entry.arrived)).collect();
-        let items = offsets.into_iter().zip(self.shown(reader, query, candidates).await?);
+        let items = offsets.into_iter().zip(self.shown(reader, query, candidates, with_bodies).await?);
         let mut shown: HashMap<_, Item> = items.filter_map(|(offset, item)| Some((offset, item?))).collect();
         let unshown: Vec<Entry> = match deletions {
             true => entries.into_iter().filter(|e| !shown.contains_key(&(e.id, e.arrived))).collect(),
@@ -232,14 +242,15 @@ fn entry_key(entry: &Entry) -> ArrivalKey {
 
 /// Parameters of one step through the arrivals.
 #[derive(Clone, Copy)]
-struct Step<'a> {
-    reader: Reader,
-    query: &'a FeedQuery,
-    filter: &'a Filter,
-    pulled: &'a HashMap<Uid, Position>,
-    floor: Position,
-    limit: usize,
-    deletions: bool,
+pub(super) struct Step<'a> {
+    pub(super) reader: Reader,
+    pub(super) query: &'a FeedQuery,
+    pub(super) filter: &'a Filter,
+    pub(super) pulled: &'a HashMap<Uid, Position>,
+    pub(super) floor: Position,
+    pub(super) limit: usize,
+    pub(super) deletions: bool,
+    pub(super) with_bodies: bool,
 }
 
 /// The offset of a reader that has seen all arrivals up to this key.

@@ -121,17 +121,25 @@ impl Feed {
         Ok(lost.collect())
     }
 
-    /// The items of the candidates, `None` where the activity's current state hides it from this reader.
+    /// The items of the candidates, `None` where the activity's current state hides it from this reader. `with_bodies`: the
+    /// caller mostly needs their bodies next.
     pub(super) async fn shown(
         &self,
         reader: Reader,
         query: &FeedQuery,
         candidates: Vec<Candidate>,
+        with_bodies: bool,
     ) -> Result<Vec<Option<Item>>, ReadError> {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
-        let states = self.bodies.states(candidates.iter().map(|candidate| &candidate.entry)).await?;
+        let states = if with_bodies {
+            self.bodies.states(candidates.iter().map(|candidate| &candidate.entry)).await?
+        } else {
+            let ids: Vec<_> = candidates.iter().map(|candidate| candidate.entry.id).collect();
+            let states = self.store.states(&ids).await?;
+            states.into_iter().map(|state| Some((state?, None))).collect()
+        };
         let shown = candidates.into_iter().zip(states).map(|(candidate, state)| {
             let (state, body) = state?;
             let is_shown = candidate.is_shown(reader, query, &state);

@@ -25,6 +25,7 @@ mod websub;
 pub mod worker;
 
 pub use connect::{Connected, Listed, NotConnected, Preview};
+pub(crate) use connection::is_name;
 pub use connection::{Connection, MAX_CONNECTIONS};
 pub use health::Health;
 pub use hub_secret::{ResealError, reseal};
@@ -35,14 +36,11 @@ pub use websub::NotificationOutcome;
 
 use crate::ingest::Ingest;
 use crate::live::Hub;
-use fetcher::{Fetcher, FetcherError, Network, Rules, SystemResolver};
+use crate::outgoing::{self, FetchBudget};
+use fetcher::{Fetcher, FetcherError, Network, Rules};
 use model::{Clock, SourceId, Uid};
-use moka::sync::Cache;
 use seal::SecretKeys;
-use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 use store::{AccountCache, Store};
 use tokio::sync::Notify;
 
@@ -50,8 +48,6 @@ use tokio::sync::Notify;
 const ACCOUNT_FETCHES_PER_MINUTE: u32 = 30;
 /// How many notifications a minute a hub may send.
 const HUB_NOTIFICATIONS_PER_MINUTE: u32 = 60;
-/// The maximum number of accounts or hubs whose fetch budget is in memory.
-const MAX_BUDGETS: u64 = 100_000;
 
 /// How sources are fetched.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +91,7 @@ impl Sources {
         Ok(Sources {
             accounts: AccountCache::new(Arc::clone(&store)),
             ingest: Ingest::new(Arc::clone(&store), clock.clone()),
-            fetcher: Arc::new(fetcher(&settings)?),
+            fetcher: Arc::new(outgoing::fetcher(rules(&settings))?),
             base_url: settings.base_url,
             secret_keys,
             account_budget: Some(FetchBudget::new(ACCOUNT_FETCHES_PER_MINUTE)),
@@ -113,56 +109,9 @@ impl Sources {
     }
 }
 
-fn fetcher(settings: &SourceSettings) -> Result<Fetcher, FetcherError> {
-    match Fetcher::new(rules(settings), Arc::new(SystemResolver)) {
-        Err(FetcherError::NoAuthorities) => {
-            tracing::warn!(reason = %FetcherError::NoAuthorities, "fetching by https disabled");
-            let none = rustls::RootCertStore::empty();
-            Fetcher::with_roots(rules(settings), Arc::new(SystemResolver), none)
-        }
-        fetcher => fetcher,
-    }
-}
-
 fn rules(settings: &SourceSettings) -> Rules {
-    let version = env!("CARGO_PKG_VERSION");
-    let user_agent = match &settings.base_url {
-        Some(base) => format!("tofrom/{version} (+{base})"),
-        None => format!("tofrom/{version}"),
-    };
-    let mut rules = Rules::new(user_agent);
+    let mut rules = outgoing::rules(settings.base_url.as_deref());
     rules.ports.extend(&settings.ports);
     rules.allowed.clone_from(&settings.networks);
-    let own = settings.base_url.as_deref().and_then(|base| url::Url::parse(base).ok());
-    rules.own_hosts.extend(own.as_ref().and_then(url::Url::host_str).map(str::to_owned));
     rules
-}
-
-/// A random number from 0 to 1, which spreads out scheduled times.
-fn random_fraction() -> f64 {
-    let mut bytes = [0; 4];
-    match aws_lc_rs::rand::fill(&mut bytes) {
-        Ok(()) => f64::from(u32::from_be_bytes(bytes)) / f64::from(u32::MAX),
-        Err(_) => 0.5,
-    }
-}
-
-/// A limit of actions a minute for each key.
-#[derive(Clone)]
-struct FetchBudget<K: Hash + Eq + Send + Sync + 'static> {
-    limit: u32,
-    counts: Cache<K, Arc<AtomicU32>>,
-}
-
-impl<K: Hash + Eq + Send + Sync + 'static> FetchBudget<K> {
-    fn new(limit: u32) -> FetchBudget<K> {
-        let counts = Cache::builder().max_capacity(MAX_BUDGETS).time_to_live(Duration::from_secs(60)).build();
-        FetchBudget { limit, counts }
-    }
-
-    /// Counts an action. `false` if it exceeds the limit.
-    fn try_spend(&self, key: K) -> bool {
-        let count = self.counts.get_with(key, || Arc::new(AtomicU32::new(0)));
-        count.fetch_add(1, Ordering::Relaxed) < self.limit
-    }
 }

@@ -3,10 +3,11 @@
 //! New items are imported before the source's state is stored. A process that dies in between repeats the poll, and
 //! importing is idempotent.
 
+use super::Sources;
 use super::connection::Connection;
 use super::health::sentence;
 use super::source::{Seen, Source, SourceError, hash_of, id_of, record_move};
-use super::{Sources, random_fraction};
+use crate::outgoing::random_fraction;
 use feeds::{Feed, FeedItem};
 use fetcher::plan::{Hints, Pace, Retry, retry};
 use fetcher::{Content, FEED, FetchError, FetchRequest, FetchResponse};

@@ -5,13 +5,13 @@
 
 use super::source::Source;
 use super::{PollOutcome, Sources};
+use crate::shard_leases::ShardLeases;
 use futures::{StreamExt, TryStreamExt, stream};
 use metrics::{counter, gauge};
 use model::{Millis, SourceId};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Result, SHARDS};
 use tokio::task::{self, JoinSet};
 
 /// Counter: polls of sources, by outcome (`found`, `nothing`, `failed`).
@@ -23,9 +23,6 @@ pub const HOSTS: &str = "tofrom_source_hosts";
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a wake-up waits for further ones, to handle them together.
 const WAKE_DELAY: Duration = Duration::from_millis(500);
-/// The duration of a lease in milliseconds, and the remaining time at which it is renewed.
-const LEASE: i64 = 60_000;
-const RENEW_WITHIN: i64 = 30_000;
 /// The maximum number of hosts polled concurrently.
 const HOST_CONCURRENCY: usize = 64;
 /// The maximum number of due sources read for a shard in one pass.
@@ -39,8 +36,8 @@ const SHARD_CONCURRENCY: usize = 8;
 /// restarts under the same name need not wait until they end.
 pub async fn run(sources: Sources, holder: String, shutdown: impl Future<Output = ()>) {
     let due_now = Arc::clone(&sources.due_now);
-    let mut worker =
-        Worker { sources, holder, leases: HashMap::new(), busy: HashMap::new(), tasks: JoinSet::new() };
+    let leases = ShardLeases::new(Arc::clone(&sources.store), sources.clock.clone(), "sources", holder);
+    let mut worker = Worker { sources, leases, busy: HashMap::new(), tasks: JoinSet::new() };
     let mut ticks = tokio::time::interval(CHECK_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tokio::pin!(shutdown);
@@ -60,15 +57,12 @@ pub async fn run(sources: Sources, holder: String, shutdown: impl Future<Output 
         }
     }
     worker.tasks.abort_all();
-    worker.release_all().await;
+    worker.leases.release_all().await;
 }
 
 struct Worker {
     sources: Sources,
-    /// The name that owns the leases of this process.
-    holder: String,
-    /// The leased shards, each with the end of its lease.
-    leases: HashMap<u16, Millis>,
+    leases: ShardLeases,
     /// Hosts that are being polled, each by a task.
     busy: HashMap<String, task::Id>,
     tasks: JoinSet<()>,
@@ -77,13 +71,11 @@ struct Worker {
 impl Worker {
     /// Starts polling all due sources.
     async fn pass(&mut self) {
-        if let Err(error) = self.acquire_leases().await {
+        if let Err(error) = self.leases.acquire().await {
             tracing::warn!(%error, "taking source leases failed");
         }
         let now = self.sources.clock.now();
-        let shards: Vec<u16> =
-            self.leases.iter().filter(|(_, until)| **until > now).map(|(shard, _)| *shard).collect();
-        let due: Vec<_> = stream::iter(shards)
+        let due: Vec<_> = stream::iter(self.leases.held())
             .map(|shard| due(self.sources.clone(), shard, now))
             .buffer_unordered(SHARD_CONCURRENCY)
             .collect()
@@ -106,48 +98,9 @@ impl Worker {
         }
         gauge!(HOSTS).set(self.tasks.len() as f64);
         if waiting > 0 {
-            self.release_one().await;
+            self.leases.release_one().await;
         }
     }
-
-    /// Renews leases that end soon, and takes free ones.
-    async fn acquire_leases(&mut self) -> Result<()> {
-        let now = self.sources.clock.now();
-        self.leases.retain(|_, until| *until > now);
-        let shards: Vec<u16> = (0..SHARDS)
-            .filter(|shard| self.leases.get(shard).is_none_or(|until| until.0 - now.0 < RENEW_WITHIN))
-            .collect();
-        let until = Millis(now.0 + LEASE);
-        for shard in shards {
-            if self.sources.store.lease(&lease_name(shard), &self.holder, now, until).await? {
-                self.leases.insert(shard, until);
-            } else {
-                self.leases.remove(&shard);
-            }
-        }
-        Ok(())
-    }
-
-    /// Releases a shard, so that a process with less load can take it.
-    async fn release_one(&mut self) {
-        let Some(shard) = self.leases.keys().copied().min_by_key(|shard| shard.wrapping_mul(40_503)) else {
-            return;
-        };
-        self.leases.remove(&shard);
-        if let Err(error) = self.sources.store.release(&lease_name(shard), &self.holder).await {
-            tracing::debug!(%error, shard, "releasing source lease failed");
-        }
-    }
-
-    async fn release_all(&mut self) {
-        for shard in std::mem::take(&mut self.leases).into_keys() {
-            let _ = self.sources.store.release(&lease_name(shard), &self.holder).await;
-        }
-    }
-}
-
-fn lease_name(shard: u16) -> String {
-    format!("sources/{shard}")
 }
 
 /// The due sources of a shard, each with its host.

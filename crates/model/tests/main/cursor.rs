@@ -54,6 +54,35 @@ proptest! {
     }
 
     #[test]
+    fn a_sync_token_is_valid_under_any_filters_of_its_collection(token in sync_tokens()) {
+        let filtered = Filter { services: ["a".to_owned()].into(), ..Filter::default() };
+        let bound = |owner, collection| Binding::new(Uid(owner), collection, &filtered);
+        let text = Cursor::Updates(token.clone()).encode(binding(1));
+        prop_assert_eq!(Cursor::decode_sync_token(&text, bound(1, Collection::To)), Ok(token));
+        for (owner, collection) in [(1, Collection::From), (1, Collection::ToFrom), (2, Collection::To)] {
+            let foreign = Cursor::decode_sync_token(&text, bound(owner, collection));
+            prop_assert_eq!(foreign, Err(CursorError::Foreign));
+        }
+        let foreign = Cursor::decode(&text, bound(1, Collection::To), Order::Received);
+        prop_assert_eq!(foreign, Err(CursorError::Foreign));
+    }
+
+    #[test]
+    fn joined_tokens_only_move_forward_and_forget_nothing(one in sync_tokens(), other in sync_tokens()) {
+        prop_assert_eq!(SyncToken::from_bytes(&one.to_bytes()), Some(one.clone()));
+        prop_assert_eq!(one.joined(&one), None);
+        match one.joined(&other) {
+            Some(joined) => {
+                prop_assert_eq!(joined.offset, other.offset);
+                prop_assert_eq!(joined.joined(&one), None, "there is no way back");
+                prop_assert_eq!(joined.joined(&other), None, "twice adds nothing");
+                prop_assert_eq!(SyncToken::from_bytes(&joined.to_bytes()), Some(joined));
+            }
+            None => prop_assert!(other.joined(&one).is_some() || other.offset == one.offset),
+        }
+    }
+
+    #[test]
     fn a_cursor_of_another_collection_is_foreign(cursor in cursors()) {
         let text = cursor.encode(binding(1));
         prop_assert_eq!(Cursor::decode(&text, binding(2), order_of(&cursor)), Err(CursorError::Foreign));

@@ -2,10 +2,10 @@
 
 use super::{Encoded, corrupt, exactly, millis, required, uid, version};
 use crate::sources::ScheduledSource;
-use crate::{Connection, Result, Source};
+use crate::{Connection, Hook, HookProgress, Result, Source};
 use model::{
-    AccessToken, Account, AccountName, Application, Key, KeyId, Millis, Picture, Progress, Purpose, Scopes,
-    Session, SourceId, Temporary, Ticket, Uid,
+    AccessToken, Account, AccountName, Application, HookId, Key, KeyId, Millis, Picture, Progress, Purpose,
+    Scopes, Session, SourceId, Temporary, Ticket, Uid,
 };
 use prost::Message;
 
@@ -505,5 +505,60 @@ impl Encoded for Connection {
             removed: wire.removed,
             state: wire.state,
         })
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct HookWire {
+    #[prost(int64, optional, tag = "1")]
+    version: Option<i64>,
+    #[prost(bytes = "vec", optional, tag = "2")]
+    id: Option<Vec<u8>>,
+    #[prost(bool, tag = "3")]
+    removed: bool,
+    #[prost(bytes = "vec", tag = "4")]
+    state: Vec<u8>,
+}
+
+impl Encoded for Hook {
+    type Wire = HookWire;
+    /// Owner and name.
+    type Beside = (Uid, String);
+
+    fn to_wire(&self) -> HookWire {
+        let (version, id) = (Some(self.version.0), Some(self.id.0.to_vec()));
+        HookWire { version, id, removed: self.removed, state: self.state.clone() }
+    }
+
+    fn from_wire(wire: HookWire, (owner, name): Self::Beside) -> Result<Hook> {
+        Ok(Hook {
+            owner,
+            name,
+            version: version(wire.version)?,
+            id: HookId(exactly(&required(wire.id, "hook identifier")?)?),
+            removed: wire.removed,
+            state: wire.state,
+        })
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct HookProgressWire {
+    #[prost(int64, optional, tag = "1")]
+    version: Option<i64>,
+    #[prost(bytes = "vec", tag = "2")]
+    state: Vec<u8>,
+}
+
+impl Encoded for HookProgress {
+    type Wire = HookProgressWire;
+    type Beside = HookId;
+
+    fn to_wire(&self) -> HookProgressWire {
+        HookProgressWire { version: Some(self.version.0), state: self.state.clone() }
+    }
+
+    fn from_wire(wire: HookProgressWire, id: HookId) -> Result<HookProgress> {
+        Ok(HookProgress { id, version: version(wire.version)?, state: wire.state })
     }
 }

@@ -435,6 +435,10 @@ pub(crate) struct NoticeWire {
     uids: Vec<i64>,
     #[prost(bytes = "vec", optional, tag = "3")]
     failed: Option<Vec<u8>>,
+    #[prost(int64, optional, tag = "4")]
+    seen: Option<i64>,
+    #[prost(int64, optional, tag = "5")]
+    hooks: Option<i64>,
 }
 
 /// `None` is a notice of a kind that a later version added.
@@ -446,17 +450,20 @@ impl Encoded for Option<Notice> {
         match self {
             None => NoticeWire::default(),
             Some(Notice::Arrived(at, uids)) => {
-                NoticeWire { arrived: Some(at.0), uids: numbers(uids), failed: None }
+                NoticeWire { arrived: Some(at.0), uids: numbers(uids), ..NoticeWire::default() }
             }
             Some(Notice::Failed(key)) => NoticeWire { failed: Some(key.clone()), ..NoticeWire::default() },
+            Some(Notice::Seen(uid)) => NoticeWire { seen: Some(uid.0), ..NoticeWire::default() },
+            Some(Notice::Hooks(uid)) => NoticeWire { hooks: Some(uid.0), ..NoticeWire::default() },
         }
     }
 
     fn from_wire(wire: NoticeWire, (): ()) -> Result<Option<Notice>> {
-        Ok(match (wire.arrived, wire.failed) {
-            (Some(at), _) => Some(Notice::Arrived(Position(at), uids(wire.uids))),
-            (None, Some(key)) => Some(Notice::Failed(key)),
-            (None, None) => None,
-        })
+        let NoticeWire { arrived, uids: many, failed, seen, hooks } = wire;
+        Ok(arrived
+            .map(|at| Notice::Arrived(Position(at), uids(many)))
+            .or_else(|| failed.map(Notice::Failed))
+            .or_else(|| seen.map(|uid| Notice::Seen(Uid(uid))))
+            .or_else(|| hooks.map(|uid| Notice::Hooks(Uid(uid)))))
     }
 }

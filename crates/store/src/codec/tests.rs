@@ -3,12 +3,12 @@
 use super::{BodyCell, Encoded, EntryCell, StateCell, progress};
 use crate::message::{AcceptedVersion, Intent, IntentKey, Message};
 use crate::sources::ScheduledSource;
-use crate::{Connection, ExternalKey, Notice, Result, Source, StoreError, Work};
+use crate::{Connection, ExternalKey, Hook, HookProgress, Notice, Result, Source, StoreError, Work};
 use model::{
-    AccessToken, Account, AccountName, Activity, ActivityId, Application, Body, Comments, Edge, Facet, Key,
-    KeyId, Kind, Millis, Object, Picture, Position, PriorAudience, Progress, Purpose, Scopes, Service,
-    ServiceName, Session, SortKey, SourceId, State, Temporary, Thumbnail, Ticket, Uid, Verb, Version,
-    Visibility,
+    AccessToken, Account, AccountName, Activity, ActivityId, Application, Body, Comments, Edge, Facet,
+    HookId, Key, KeyId, Kind, Millis, Object, Picture, Position, PriorAudience, Progress, Purpose, Scopes,
+    Service, ServiceName, Session, SortKey, SourceId, State, Temporary, Thumbnail, Ticket, Uid, Verb,
+    Version, Visibility,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -376,8 +376,12 @@ proptest! {
         let id = SourceId(id);
         let source = Source { id, version, shard, due, state: state.clone() };
         assert_laws(&ScheduledSource { source, slot }, || id, damage);
-        let connection = Connection { owner, name: name.clone(), version, source: id, removed, state };
+        let connection = Connection { owner, name: name.clone(), version, source: id, removed, state: state.clone() };
         assert_laws(&connection, || (owner, name.clone()), damage);
+        let id = HookId(id.0);
+        let hook = Hook { owner, name: name.clone(), version, id, removed, state: state.clone() };
+        assert_laws(&hook, || (owner, name.clone()), damage);
+        assert_laws(&HookProgress { id, version, state }, || id, damage);
     }
 
     #[test]
@@ -402,9 +406,16 @@ proptest! {
     }
 
     #[test]
-    fn notices(at in position(), uids in vec(uid(), 0..5), key in bytes(), damage in damage()) {
+    fn notices(
+        (at, uids, key) in (position(), vec(uid(), 0..5), bytes()),
+        seen in of(uid()),
+        damage in damage(),
+    ) {
         assert_laws(&Some(Notice::Arrived(at, uids)), || (), damage);
         assert_laws(&Some(Notice::Failed(key)), || (), damage);
+        for uid in seen.map(Notice::Seen).into_iter().chain(seen.map(Notice::Hooks)) {
+            assert_laws(&Some(uid), || (), damage);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::scan::Scan;
 use super::{CqlStore, Query, concurrently};
 use crate::copying::{BEFORE_ALL, PROGRESS};
-use crate::{ActivityRecord, Connection, Copying, Log, Removal, Result};
+use crate::{ActivityRecord, Connection, Copying, Hook, Log, Removal, Result};
 use async_trait::async_trait;
 use model::{AccessToken, Account, ActivityId, Edge, Entry, Millis, Position, Uid, Version};
 
@@ -50,6 +50,10 @@ impl Copying for CqlStore {
 
     async fn every_connection(&self, owner: Uid) -> Result<Vec<Connection>> {
         self.listed_connections(owner).await
+    }
+
+    async fn every_hook(&self, owner: Uid) -> Result<Vec<Hook>> {
+        self.listed_hooks(owner).await
     }
 
     async fn copy_account(&self, account: &Account) -> Result<()> {

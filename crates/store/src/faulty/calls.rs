@@ -3,15 +3,15 @@
 use super::Faulty;
 use crate::{
     Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter,
-    ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, KnownNetwork, LastRead, Leases, Log, Networks,
-    NewAccount, Nonce, Notice, Notices, Result, Secret, Sessions, Slice, Source, Sources, Store,
-    StripedLocks, Task, Tickets, Work,
+    ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, Hook, HookProgress, Hooks, KnownNetwork,
+    LastRead, Leases, ListedHook, Log, Networks, NewAccount, Nonce, Notice, Notices, Result, Secret, Seen,
+    SeenPositions, Sessions, Slice, Source, Sources, Store, StripedLocks, Task, Tickets, Work,
 };
 use async_trait::async_trait;
 use model::{
-    AccessToken, Account, AccountName, Activity, ActivityId, Application, ArrivalOffset, DeliveryState,
-    Dormancy, Edge, EdgeDormancy, Entry, FanoutMode, FanoutState, Key, KeyId, Millis, Picture, Position,
-    PriorAudience, Progress, Session, SourceId, State, Temporary, Ticket, Uid, Version,
+    AccessToken, Account, AccountName, Activity, ActivityId, Application, ArrivalOffset, Collection,
+    DeliveryState, Dormancy, Edge, EdgeDormancy, Entry, FanoutMode, FanoutState, HookId, Key, KeyId, Millis,
+    Picture, Position, PriorAudience, Progress, Session, SourceId, State, Temporary, Ticket, Uid, Version,
 };
 use std::sync::Arc;
 
@@ -214,6 +214,29 @@ forward! { Sources
     }
 }
 
+forward! { SeenPositions
+    reads {
+        seen(owner: Uid, collection: Collection) -> Option<Seen>;
+    }
+    writes {
+        replace_seen(before: Option<Version>, seen: &Seen) as (before, &seen) -> bool;
+    }
+}
+
+forward! { Hooks
+    reads {
+        hook(owner: Uid, name: &str) -> Option<Hook>;
+        hooks_of(owner: Uid) -> Vec<Hook>;
+        hooks_in(shard: u16, after: Option<(Uid, String)>, limit: usize) -> Vec<ListedHook>;
+        hook_progress(ids: &[HookId]) -> Vec<Option<HookProgress>>;
+    }
+    writes {
+        replace_hook(before: Option<Version>, hook: &Hook) as (before, &hook) -> bool;
+        put_hook_progress(progress: &HookProgress) as (&progress) -> ();
+        delete_hook_progress(id: HookId) as (id) -> ();
+    }
+}
+
 forward! { Leases
     reads {}
     writes {
@@ -262,8 +285,8 @@ impl Log for Faulty {
         self.read("oldest", self.inner.oldest(now)).await
     }
 
-    async fn has_lost(&self, after: Position, now: Millis) -> Result<bool> {
-        self.read("has_lost", self.inner.has_lost(after, now)).await
+    async fn resume_at(&self, after: Position, now: Millis) -> Result<Position> {
+        self.read("resume_at", self.inner.resume_at(after, now)).await
     }
 
     async fn retry(&self, task: &Task, not_before: Millis) -> Result<()> {

@@ -4,7 +4,7 @@ use super::credentials::all;
 use super::restore::LOST;
 use super::schema::UPGRADE_BACKUP;
 use super::values::{activity_id, count, seq, version};
-use super::{SqliteStore, accounts, activities, entries, grants, graph, log, sources};
+use super::{SqliteStore, accounts, activities, entries, grants, graph, hooks, log, sources};
 use crate::copying::{BEFORE_ALL, PROGRESS};
 use crate::{ActivityRecord, Copying, Removal, Result};
 use async_trait::async_trait;
@@ -99,6 +99,10 @@ impl Copying for SqliteStore {
     async fn every_connection(&self, owner: Uid) -> Result<Vec<crate::Connection>> {
         let every = sources::EVERY_CONNECTION;
         self.read_long(move |connection| all(connection, every, [owner.0], sources::connection)).await
+    }
+
+    async fn every_hook(&self, owner: Uid) -> Result<Vec<crate::Hook>> {
+        self.read_long(move |connection| all(connection, hooks::EVERY, [owner.0], hooks::hook)).await
     }
 
     async fn copy_account(&self, account: &Account) -> Result<()> {

@@ -168,11 +168,11 @@ impl Log for SqliteStore {
         self.read(oldest).await
     }
 
-    async fn has_lost(&self, after: Position, _now: Millis) -> Result<bool> {
+    async fn resume_at(&self, after: Position, _now: Millis) -> Result<Position> {
         self.read(move |connection| {
-            let lost = lost(connection)?;
-            Ok(after < oldest(connection)?
-                || lost.iter().any(|(last, first)| last < &after && &after < first))
+            let gaps = lost(connection)?.into_iter();
+            let passed = gaps.filter(|(last, first)| *last < after && after < *first).map(|(_, first)| first);
+            Ok(passed.chain([oldest(connection)?]).fold(after, Position::max))
         })
         .await
     }

@@ -21,12 +21,14 @@ mod fanout_mode;
 mod feed;
 mod grants;
 mod graph;
+mod hooks;
 mod log;
 #[cfg(test)]
 mod measure;
 mod pool;
 mod restore;
 mod schema;
+mod seen;
 mod sessions;
 mod sources;
 mod values;
@@ -47,7 +49,7 @@ use std::time::Duration;
 use writer::Writer;
 
 /// Prepared statements cached per connection: more than this engine has.
-const STATEMENT_CACHE: usize = 160;
+const STATEMENT_CACHE: usize = 180;
 
 /// Settings of the store.
 #[derive(Clone, Debug)]

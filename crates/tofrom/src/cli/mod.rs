@@ -14,6 +14,7 @@ mod demo;
 mod export;
 mod follow;
 mod health;
+mod hook;
 mod import;
 mod key;
 mod man;
@@ -70,6 +71,7 @@ enum Command {
     Token(token::Args),
     Follow(follow::Args),
     Source(source::Args),
+    Hook(hook::Args),
     Import(import::Args),
     Export(export::Args),
     Backup(backup::Args),
@@ -133,6 +135,7 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Token(args) => token::run(args, &global).await,
         Command::Follow(args) => follow::run(args, &global).await,
         Command::Source(args) => source::run(args, &global).await,
+        Command::Hook(args) => hook::run(args, &global).await,
         Command::Import(args) => import::run(args, &global).await,
         Command::Export(args) => export::run(args, &global).await,
         Command::Backup(args) => backup::run(args, &global).await,

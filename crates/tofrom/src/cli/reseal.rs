@@ -3,7 +3,7 @@
 use super::Global;
 use super::output::{json_line, line};
 use auth::reseal;
-use domain::sources;
+use domain::{hooks, sources};
 use model::Clock;
 use seal::Resealed;
 use serde_json::json;
@@ -22,7 +22,11 @@ pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
     let (keys, clock) = (global.secret_keys()?, Clock::system());
     let granted = reseal::reseal(store.as_ref(), &keys).await?;
     let hubs = sources::reseal(store.as_ref(), &clock, &keys).await?;
-    let done = Resealed { anew: granted.anew + hubs.anew, all: granted.all + hubs.all };
+    let hooks = hooks::reseal(store.as_ref(), &clock, &keys).await?;
+    let done = [granted, hubs, hooks].into_iter().fold(Resealed::default(), |sum, some| Resealed {
+        anew: sum.anew + some.anew,
+        all: sum.all + some.all,
+    });
     if global.json {
         json_line(json!({ "secrets": done.all, "resealed": done.anew }))?;
     } else {

@@ -54,6 +54,7 @@ Settings (file, environment):
                         balancer notices: 5s [0s]
   sources.networks      private networks that sources may be fetched from: 10.1.0.0/16 [none]
   sources.ports         ports that sources may be fetched from besides 80 and 443 [none]
+  hooks.networks        private networks that hooks may send to, on any port: 10.1.0.0/16 [none]
   fanout.pull_above     activities of accounts with more followers than this are merged at read time instead of
                         written to every follower; off: never [10000]
   fanout.idle_after     accounts not read for this long are dormant: fan-out skips them, except for activities
@@ -107,9 +108,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         require_complete_copy(&engine).await?;
         log_differences(&engine).await;
         let admin = bind("admin_listen", Some(config.admin_listen)).await?;
-        return start_worker(admin, engine, &config.storage, config.sources, config.fanout)?
-            .until(stop)
-            .await;
+        return start_worker(admin, engine, config).await?.until(stop).await;
     }
     let config = settings.resolve()?;
     let _lock = config.storage.lock()?;

@@ -21,6 +21,7 @@ pub use sections::{ClientLimits, Fanout};
 pub use storage::{Engine, Storage, message_keys};
 pub use values::{BaseUrl, InvalidAge, InvalidBaseUrl, parse_age};
 
+use domain::hooks::HookSettings;
 use domain::sources::SourceSettings;
 use listen::{AcmeSettings, CertificateSource, TlsFiles, Trusted};
 use model::MAX_PAGE;
@@ -151,6 +152,8 @@ pub struct Config {
     pub shutdown_delay: Duration,
     /// Settings of the feed importer.
     pub sources: SourceSettings,
+    /// Settings of hooks.
+    pub hooks: HookSettings,
     /// Settings of fan-out.
     pub fanout: Fanout,
 }
@@ -164,6 +167,8 @@ pub struct WorkerConfig {
     pub storage: Storage,
     /// Settings of the feed importer.
     pub sources: SourceSettings,
+    /// Settings of hooks.
+    pub hooks: HookSettings,
     /// Settings of fan-out.
     pub fanout: Fanout,
 }
@@ -191,6 +196,7 @@ impl Config {
     pub fn new(base_url: BaseUrl, storage: Storage) -> Config {
         let sources =
             SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..SourceSettings::default() };
+        let hooks = HookSettings { base_url: sources.base_url.clone(), ..HookSettings::default() };
         Config {
             base_url,
             https: None,
@@ -207,6 +213,7 @@ impl Config {
             limits: ClientLimits::default(),
             shutdown_delay: Duration::ZERO,
             sources,
+            hooks,
             fanout: Fanout::default(),
         }
     }
@@ -274,6 +281,7 @@ impl RawConfig {
             shutdown_delay: age_or("0s", "shutdown_delay", self.shutdown_delay.as_deref())?
                 .unwrap_or(defaults.shutdown_delay),
             sources: self.sources()?,
+            hooks: self.hooks()?,
             fanout: self.fanout()?,
             ..defaults
         };
@@ -289,8 +297,8 @@ impl RawConfig {
     pub fn resolve_worker(&self) -> Result<WorkerConfig, ConfigError> {
         let storage = self.storage()?;
         storage.demand_shared_keys()?;
-        let (admin_listen, sources, fanout) = (self.admin_listen()?, self.sources()?, self.fanout()?);
-        Ok(WorkerConfig { admin_listen, storage, sources, fanout })
+        let (admin_listen, sources, hooks) = (self.admin_listen()?, self.sources()?, self.hooks()?);
+        Ok(WorkerConfig { admin_listen, storage, sources, hooks, fanout: self.fanout()? })
     }
 
     /// The address of the admin listener.

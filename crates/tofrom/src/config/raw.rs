@@ -57,6 +57,8 @@ pub struct RawConfig {
     pub limits: RawLimits,
     /// Settings of the feed importer.
     pub sources: RawSources,
+    /// Settings of hooks.
+    pub hooks: RawHooks,
     /// Settings of fan-out.
     pub fanout: RawFanout,
 }
@@ -79,6 +81,14 @@ pub struct RawSources {
     pub networks: Option<Vec<String>>,
     /// Ports that sources may be fetched from besides 80 and 443.
     pub ports: Option<Vec<String>>,
+}
+
+/// `hooks.…`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawHooks {
+    /// Private networks that hooks may send to, on any port: `10.1.0.0/16`.
+    pub networks: Option<Vec<String>>,
 }
 
 /// `tls.…`
@@ -198,7 +208,7 @@ enum Shape {
 }
 
 /// The names of all settings. A test compares them with the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 54] = [
+const SETTINGS: [(&str, Shape); 55] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -251,6 +261,7 @@ const SETTINGS: [(&str, Shape); 54] = [
     ("limits.exempt_networks", Shape::List),
     ("sources.networks", Shape::List),
     ("sources.ports", Shape::List),
+    ("hooks.networks", Shape::List),
     ("fanout.pull_above", Shape::Single),
     ("fanout.idle_after", Shape::Single),
 ];

@@ -2,6 +2,7 @@
 
 use super::{ConfigError, RawConfig, RawLimits, age_or};
 use domain::fanout::Rules;
+use domain::hooks::HookSettings;
 use domain::sources::SourceSettings;
 use fetcher::Network;
 use listen::{Trusted, parse_network};
@@ -101,19 +102,32 @@ impl RawConfig {
     /// The settings of the feed importer, checked. Without a public address, requests do not name the server, and hubs
     /// cannot notify it.
     pub fn sources(&self) -> Result<SourceSettings, ConfigError> {
-        let base_url = self.base_url.as_ref().map(|_| self.public_address()).transpose()?;
-        let network = |text: &String| {
-            let invalid = || ConfigError::invalid("sources.networks", text, NETWORK_EXPECTED);
-            text.parse::<Network>().map_err(|_| invalid())
-        };
         let port = |text: &String| {
             let invalid = || ConfigError::invalid("sources.ports", text, "a port number, like 8080");
             text.parse().map_err(|_| invalid())
         };
         Ok(SourceSettings {
-            base_url: base_url.map(|base| base.as_str().to_owned()),
-            networks: self.sources.networks.iter().flatten().map(network).collect::<Result<_, _>>()?,
+            base_url: self.base_url_text()?,
+            networks: allowed_networks("sources.networks", self.sources.networks.as_deref())?,
             ports: self.sources.ports.iter().flatten().map(port).collect::<Result<_, _>>()?,
         })
     }
+
+    /// The settings of hooks, checked. Without a public address, a worker delivers no hooks: their messages contain it.
+    pub fn hooks(&self) -> Result<HookSettings, ConfigError> {
+        let networks = allowed_networks("hooks.networks", self.hooks.networks.as_deref())?;
+        Ok(HookSettings { base_url: self.base_url_text()?, networks })
+    }
+
+    fn base_url_text(&self) -> Result<Option<String>, ConfigError> {
+        let base_url = self.base_url.as_ref().map(|_| self.public_address()).transpose()?;
+        Ok(base_url.map(|base| base.as_str().to_owned()))
+    }
+}
+
+/// Parses the private networks that requests may go to.
+fn allowed_networks(name: &'static str, texts: Option<&[String]>) -> Result<Vec<Network>, ConfigError> {
+    let network =
+        |text: &String| text.parse().map_err(|_| ConfigError::invalid(name, text, NETWORK_EXPECTED));
+    texts.unwrap_or_default().iter().map(network).collect()
 }

@@ -2,6 +2,7 @@
 //! addresses.
 
 use domain::health;
+use domain::hooks::worker as hooks;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use std::sync::{Mutex, PoisonError};
@@ -31,6 +32,7 @@ pub fn start() -> Result<PrometheusHandle, BuildError> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full(web::REQUEST_SECONDS.to_owned()), &REQUEST_BUCKETS)?
         .set_buckets_for_metric(Matcher::Full(DELIVERY_SECONDS.to_owned()), &DELIVERY_BUCKETS)?
+        .set_buckets_for_metric(Matcher::Full(hooks::SECONDS.to_owned()), &DELIVERY_BUCKETS)?
         .install_recorder()?;
     describe();
     gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
@@ -42,6 +44,7 @@ fn describe() {
     listen::describe_metrics();
     web::describe_metrics();
     health::describe_metrics();
+    hooks::describe_metrics();
     describe_counter!(PASSWORD_HASHES, "Passwords hashed with Argon2.");
     describe_counter!(STORE_ROWS, "Rows read from the store to serve collections.");
     describe_gauge!(DELIVERY_PENDING, "Pending fan-out tasks in the last batch, at most 256.");

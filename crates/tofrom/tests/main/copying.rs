@@ -9,9 +9,14 @@ mod location;
 use super::support::demo::BINARY;
 use super::support::random_data::RandomData;
 use location::ServiceLocation;
-use model::{AccessToken, Account, Application, Key, KeyId, Millis, Picture, Scopes, SourceId, Uid, Version};
+use model::{
+    AccessToken, Account, Application, Collection, HookId, Key, KeyId, Millis, Picture, Position, Scopes,
+    SourceId, SyncToken, Uid, Version,
+};
 use std::process::Command;
-use store::{Accounts, Connection, Copying, Credentials, Log, NewAccount, Source, Store, Work};
+use store::{
+    Accounts, Connection, Copying, Credentials, Hook, HookProgress, Log, NewAccount, Seen, Source, Store, Work,
+};
 
 /// Runs the command; returns its output, or its error.
 fn copy(from: &ServiceLocation, to: &ServiceLocation) -> Result<String, String> {
@@ -55,6 +60,24 @@ async fn connect(store: &dyn Store, accounts: &[Account]) {
             let before = before.map(|before| before.version);
             assert!(store.replace_connection(before, &connection).await.unwrap());
         }
+    }
+}
+
+/// Hooks of each account, one of which was removed, and a seen position.
+async fn hook(store: &dyn Store, accounts: &[Account]) {
+    for (number, account) in (0..).zip(accounts) {
+        let owner = account.uid;
+        for (name, at, removed) in [("search", 0, false), ("gone", 100, true)] {
+            let id = HookId([at + number; 16]);
+            let (name, state) = (name.to_owned(), vec![number; 50]);
+            let hook = Hook { owner, name, version: Version(5), id, removed, state };
+            assert!(store.replace_hook(None, &hook).await.unwrap());
+            let progress = HookProgress { id, version: Version(7), state: vec![number] };
+            store.put_hook_progress(&progress).await.unwrap();
+        }
+        let sync_token = SyncToken::at(Position(number.into()));
+        let seen = Seen { owner, collection: Collection::To, version: Version(3), sync_token };
+        assert!(store.replace_seen(None, &seen).await.unwrap());
     }
 }
 
@@ -124,6 +147,7 @@ async fn origin(seed: u64) -> ServiceLocation {
     };
     data.store.add_application(&application).await.unwrap();
     connect(data.store.as_ref(), &data.accounts).await;
+    hook(data.store.as_ref(), &data.accounts).await;
     data.store.set_once("tag-host", "feed.example").await.unwrap();
     let place = ServiceLocation::folder();
     data.store.backup(&place.folder_path().join("tofrom.db"), |_, _| {}).await.unwrap();

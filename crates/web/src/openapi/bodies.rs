@@ -18,6 +18,8 @@ pub(super) fn all() -> Vec<(&'static str, Schema)> {
     all.extend(accounts());
     all.extend(requests());
     all.extend(sources());
+    all.extend(unread());
+    all.extend(hooks());
     all.extend(keys());
     all.extend(tokens());
     all
@@ -254,6 +256,76 @@ fn sources() -> Vec<(&'static str, Schema)> {
         ("SourceList", list("Sources", "Source", "SourceState")),
         ("SourceState", state),
         ("Sources", Schema::object().needs("Sources", Schema::named("SourceList"))),
+    ]
+}
+
+/// Seen positions and unread counts.
+fn unread() -> Vec<(&'static str, Schema)> {
+    let count = Schema::object()
+        .element("Unread")
+        .about("The number of activities that arrived after the seen position.")
+        .needs("Count", digits().about("At most 1000."))
+        .needs("AtLeast", boolean_text().about("Whether there are more, or may be."))
+        .needs("Url", Schema::text().format("uri").about("The `updates` link that brings them."));
+    let cursor = Schema::text().about("The cursor of an `updates` link, or the id of an event.");
+    vec![
+        ("Seen", Schema::object().element("Seen").needs("Cursor", cursor)),
+        ("Unread", Schema::object().needs("Unread", Schema::named("UnreadCount"))),
+        ("UnreadCount", count),
+    ]
+}
+
+/// Hooks in responses and requests.
+fn hooks() -> Vec<(&'static str, Schema)> {
+    let time = || Schema::text().format("date-time");
+    let words = || Schema::list(Schema::text().length(1, 512)).max_items(100);
+    let collection = || Schema::text().words(["to", "from", "tofrom"]);
+    let settings = Schema::object()
+        .element("Hook")
+        .about("The settings of a hook. Absent filters select everything.")
+        .needs("Url", url().about("An https address.").example("https://example.org/hook"))
+        .needs("Collection", collection())
+        .field("Service", words().about("Only events of these services."))
+        .field("Type", words().about("Only events of these types."))
+        .field("Verb", words().about("Only events of these verbs."));
+    let name = || Schema::text().pattern(SOURCE_NAME);
+    let state = || {
+        Schema::object()
+            .element("Hook")
+            .about("A hook with its status. Unknown fields are absent.")
+            .needs("Name", name())
+            .needs("Url", url())
+            .needs("Collection", collection())
+            .field("Service", Schema::list(Schema::text()))
+            .field("Type", Schema::list(Schema::text()))
+            .field("Verb", Schema::list(Schema::text()))
+            .needs("CreatedDate", time())
+            .field("LastStatus", digits().about("The status of the last response."))
+            .field("LastDate", time().about("When the last request ended."))
+            .field("NextDate", time().about("When the next try is due, after a failure."))
+            .needs("Lag", digits().about("How many seconds the oldest event waits. 0 if none does."))
+            .needs("Disabled", boolean_text())
+            .field("Reason", Schema::text().about("Why it is disabled, or why the last request failed."))
+    };
+    let secret = || Schema::text().pattern("^whsec_").about("Shown only once.");
+    let ping = Schema::object()
+        .element("Ping")
+        .needs("Delivered", boolean_text().about("Whether the receiver accepted the message."))
+        .field("Status", digits().about("The status of the response."))
+        .field("Reason", Schema::text().about("Why there was no response."));
+    let list = Schema::object().element("Hooks").needs("Hook", Schema::list(Schema::named("HookState")));
+    vec![
+        ("CreatedHook", Schema::object().needs("Hook", Schema::named("HookWithSecret"))),
+        ("Hook", Schema::object().needs("Hook", Schema::named("HookState"))),
+        ("HookList", list),
+        ("HookSecret", Schema::object().element("Hook").needs("Name", name()).needs("Secret", secret())),
+        ("HookSettings", settings),
+        ("HookState", state()),
+        ("HookWithSecret", state().needs("Secret", secret())),
+        ("Hooks", Schema::object().needs("Hooks", Schema::named("HookList"))),
+        ("Ping", Schema::object().needs("Ping", Schema::named("PingResult"))),
+        ("PingResult", ping),
+        ("RotatedHook", Schema::object().needs("Hook", Schema::named("HookSecret"))),
     ]
 }
 

@@ -40,6 +40,10 @@ fn request(operation: &str) -> Option<Value> {
         }),
         "putUser" => json!({ "GivenName": "Alice", "FamilyName": "Adair", "Public": true }),
         "createKey" => json!({ "Name": "phone", "Scope": "read", "ExpiresIn": 900 }),
+        "markSeen" | "markSeenTo" | "markSeenFrom" => json!({ "Cursor": CURSOR }),
+        "putHook" => {
+            json!({ "Url": "https://example.org/hook", "Collection": "tofrom", "Type": ["photo"] })
+        }
         "previewSource" | "putSource" => json!({ "Address": "https://example.org/blog" }),
         "requestToken" => json!({ "oauth_callback": "oob", "scope": "read" }),
         "accessToken" => {
@@ -69,6 +73,14 @@ fn response(operation: &str, site: &Site) -> Option<Value> {
         "readFollowers" => users(&[user(site, "alice", "Alice", "Adair")]),
         "readKeys" => json!({ "Keys": { "Key": [key(None)] } }),
         "createKey" => json!({ "Key": key(Some("tfk_m1XgbpJ0sD4mMcQGbTJrV0Q5jhO2yWqvI8E6yX3kRnA")) }),
+        "countUnread" => unread(site, "tofrom"),
+        "countUnreadTo" => unread(site, "to"),
+        "countUnreadFrom" => unread(site, "from"),
+        "readHooks" => json!({ "Hooks": { "Hook": [hook(None)] } }),
+        "readHook" => json!({ "Hook": hook(None) }),
+        "putHook" => json!({ "Hook": hook(Some(SECRET)) }),
+        "rotateHook" => json!({ "Hook": { "Name": "search", "Secret": SECRET } }),
+        "testHook" => json!({ "Ping": { "Delivered": "true", "Status": "204" } }),
         "readSources" => json!({ "Sources": { "Source": [source()] } }),
         "readSource" => json!({ "Source": source() }),
         "previewSource" => json!({ "Preview": { "Activity": [{
@@ -111,6 +123,37 @@ pub(super) fn problem(site: &Site) -> Value {
         "detail": "count: expected a whole number from 0 to 2147483647",
         "parameter": "count",
     })
+}
+
+/// The cursor in the examples.
+const CURSOR: &str = "AgKXnNDoRtQkNQAAAAAAAAAAAAAAAAAAABIA1nqEhFkZAeQ";
+/// The secret in the examples.
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+fn unread(site: &Site, collection: &str) -> Value {
+    let url = format!("{}/200909/activity/alice/{collection}?cursor={CURSOR}", site.base());
+    json!({ "Unread": { "Count": "17", "AtLeast": "false", "Url": url } })
+}
+
+fn hook(secret: Option<&str>) -> Value {
+    let mut hook = json!({
+        "Name": "search",
+        "Url": "https://example.org/hook",
+        "Collection": "tofrom",
+        "Type": ["photo"],
+        "CreatedDate": "2026-11-17T06:00:00.000+00:00",
+        "LastStatus": "204",
+        "LastDate": "2026-11-17T08:12:54.481+00:00",
+        "Lag": "0",
+        "Disabled": "false",
+    });
+    if let (Value::Object(fields), Some(secret)) = (&mut hook, secret) {
+        for absent in ["LastStatus", "LastDate"] {
+            fields.remove(absent);
+        }
+        fields.insert("Secret".to_owned(), json!(secret));
+    }
+    hook
 }
 
 fn activity_url(site: &Site, identifier: &str) -> String {

@@ -20,6 +20,8 @@ pub enum Group {
     Following,
     /// Feeds of other sites.
     Sources,
+    /// Deliveries to other sites.
+    Hooks,
     /// The caller's credential.
     Caller,
     /// The steps of the OAuth flow.
@@ -30,12 +32,13 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of the page.
-    pub const ALL: [Group; 8] = [
+    pub const ALL: [Group; 9] = [
         Group::Collections,
         Group::Activities,
         Group::Accounts,
         Group::Following,
         Group::Sources,
+        Group::Hooks,
         Group::Caller,
         Group::OAuth,
         Group::About,
@@ -49,6 +52,7 @@ impl Group {
             Group::Accounts => "Accounts",
             Group::Following => "Following",
             Group::Sources => "Sources",
+            Group::Hooks => "Hooks",
             Group::Caller => "Current account",
             Group::OAuth => "OAuth",
             Group::About => "About",
@@ -81,6 +85,10 @@ impl Group {
             Group::Sources => {
                 "Import activities from other sites: a source is a feed that the server polls. Only the account itself \
                  and operators see its sources. An account has at most 200 sources and 30 source fetches a minute."
+            }
+            Group::Hooks => {
+                "A hook sends each event of a collection to an https address, signed by the Standard Webhooks \
+                 specification. Only the account itself and operators see its hooks. An account has at most 20."
             }
             Group::Caller => "Show the account behind a credential, and revoke an access token.",
             Group::OAuth => {

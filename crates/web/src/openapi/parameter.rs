@@ -134,7 +134,7 @@ fn segment(name: &str) -> Option<Parameter> {
         "name" => Parameter::new(
             "name",
             ParameterLocation::Path,
-            "The name of the source.",
+            "The name of the source or hook.",
             Schema::text().pattern(SOURCE_NAME),
         )
         .with_example("blog"),
@@ -197,6 +197,13 @@ pub(super) fn of_collections() -> Vec<Parameter> {
             Schema::text(),
         ),
     ]
+}
+
+/// The parameters of an unread count: the filters of a collection.
+pub(super) fn of_unread(offers: &[Format]) -> Vec<Parameter> {
+    let others = ["start", "count", "orderby", "format", "cursor", "If-None-Match", "Last-Event-ID"];
+    let filters = of_collections().into_iter().filter(|parameter| !others.contains(&parameter.name));
+    filters.chain([format(offers)]).collect()
 }
 
 /// The parameters of a list of accounts.

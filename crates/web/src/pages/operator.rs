@@ -8,6 +8,7 @@ use crate::problem::Problem;
 use crate::service::{Entrance, Service, page_part};
 use crate::site::Site;
 use crate::views::frame::{Frame, Section};
+use crate::views::hooks::HookView;
 use crate::views::operator::{
     AccountsPage, ApplicationRow, ApplicationsPage, LetterView, OverviewPage, Plot, TicketLink,
 };
@@ -19,6 +20,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use domain::fanout::described;
 use domain::health::Health;
+use domain::hooks::{Hooks, ListedHook};
 use domain::live::Hub;
 use http::request::Parts;
 use http::{StatusCode, Uri};
@@ -36,6 +38,7 @@ page_part! {
         accounts: Accounts,
         auth: Arc<Auth>,
         entrance: Arc<Entrance>,
+        hooks: Hooks,
     }
 }
 
@@ -107,8 +110,10 @@ fn operator_frame<'a>(site: &'a Site, person: &'a SignedIn, uri: &Uri) -> Frame<
     Frame::new(site, person, Section::Operator, uri)
 }
 
-/// Maximum dead letters in the list.
+/// Maximum dead letters, and failing hooks, in the lists.
 const MAX_LISTED: usize = 50;
+/// Hooks that are looked at for the list of failing ones.
+const MAX_HOOKS_READ: usize = 2_000;
 
 async fn show_overview(
     State(pages): State<OperatorPages>,
@@ -118,8 +123,10 @@ async fn show_overview(
     let health = Health::of(pages.store.as_ref(), &pages.clock).await;
     // The page is shown even if the store fails: the health section reports the error.
     let letters = pages.store.dead_letters(None, MAX_LISTED).await.unwrap_or_default();
+    let hooks = pages.failing_hooks().await.unwrap_or_default();
     let now = pages.clock.now();
     let page = OverviewPage {
+        hooks: hooks.iter().map(|(owner, hook)| (owner.clone(), HookView::of(hook, now))).collect(),
         site: &pages.site,
         frame: operator_frame(&pages.site, &person, &uri),
         complaint: health.unready_reason(),
@@ -131,6 +138,20 @@ async fn show_overview(
         plots: Plot::all(&pages.entrance.history.samples()),
     };
     Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))
+}
+
+impl OperatorPages {
+    /// Hooks that fail or are disabled, each with the name of its account.
+    async fn failing_hooks(&self) -> Result<Vec<(String, ListedHook)>, Problem> {
+        let failing = self.hooks.failing(MAX_LISTED, MAX_HOOKS_READ).await?;
+        let owners: Vec<Uid> = failing.iter().map(|listed| listed.hook.owner).collect();
+        let accounts = self.store.accounts(&owners).await?;
+        let named = failing.into_iter().zip(accounts).filter_map(|(listed, owner)| {
+            let owner = owner.filter(|owner| !owner.removed)?;
+            Some((owner.name.to_string(), listed))
+        });
+        Ok(named.collect())
+    }
 }
 
 async fn replay(

@@ -10,6 +10,7 @@ use auth::AuthError;
 use auth::key::AddKeyError;
 use auth::oauth::Refusal;
 use domain::feed::ReadError;
+use domain::hooks::HookError;
 use domain::ingest::{MAX_BODY, Refused, Unreadable};
 use domain::sources::NotConnected;
 use http::header::WWW_AUTHENTICATE;
@@ -59,6 +60,23 @@ impl From<NotConnected> for Problem {
                 Problem::new(UNPROCESSABLE, error.to_string()).member("field", "Name")
             }
             _ => Problem::new(UNPROCESSABLE, error.to_string()).member("field", "Address"),
+        }
+    }
+}
+
+impl From<HookError> for Problem {
+    fn from(error: HookError) -> Problem {
+        match error {
+            HookError::Store(error) => error.into(),
+            HookError::Read(error) => error.into(),
+            HookError::TooOften => Problem::too_often(),
+            HookError::Quota => Problem::new(QUOTA, error.to_string()).member("quota", "hooks"),
+            HookError::BadName => Problem::new(UNPROCESSABLE, error.to_string()).member("field", "Name"),
+            HookError::Refused { field, .. } => {
+                Problem::new(UNPROCESSABLE, error.to_string()).member("field", field)
+            }
+            HookError::Seal(error) => AuthError::from(error).into(),
+            HookError::NoRandomness(error) => AuthError::from(error).into(),
         }
     }
 }

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 const ACCEPTS: &str = "application/xml, application/json, application/fastinfoset";
 
 /// Atom has no representation of accounts.
-pub(super) const OFFERS: &[Format] = &[Format::Xml, Format::Json, Format::FastInfoset];
+pub(crate) const OFFERS: &[Format] = &[Format::Xml, Format::Json, Format::FastInfoset];
 
 /// The fields of an account, in order.
 #[derive(Default)]
@@ -90,49 +90,87 @@ fn objects((all, item): (&str, &str), rows: &[Row]) -> Vec<u8> {
 }
 
 /// The format that `Content-Type` names.
-pub(super) fn format_of(headers: &HeaderMap) -> Result<Format, Problem> {
+pub(crate) fn format_of(headers: &HeaderMap) -> Result<Format, Problem> {
     let offered =
         |essence: &str| format_of_media_type(essence).ok().flatten().filter(|form| OFFERS.contains(form));
     body::format_of(headers, ACCEPTS, offered)
 }
 
 /// The text of each field; `None` if the value is not a text.
-pub(super) type Texts = HashMap<String, Option<String>>;
+pub(crate) type Texts = HashMap<String, Option<String>>;
 
 /// The fields of a body with this root.
-pub(super) fn texts(body: &[u8], form: Format, root: &str) -> Result<Texts, Problem> {
+pub(crate) fn texts(body: &[u8], form: Format, root: &str) -> Result<Texts, Problem> {
     if form == Format::Json { from_json(body, root) } else { from_elements(body, form, root) }
 }
 
-/// The object itself, or under its name as in a response.
 fn from_json(body: &[u8], root: &str) -> Result<Texts, Problem> {
+    Ok(json_fields(body, root)?.into_iter().map(|(name, value)| (name, json_text(value))).collect())
+}
+
+/// The object itself, or under its name as in a response.
+fn json_fields(body: &[u8], root: &str) -> Result<Map<String, Value>, Problem> {
     let object = serde_json::from_slice::<Map<String, Value>>(body);
     let mut fields = object.map_err(|error| Problem::body(format!("expected a JSON object: {error}")))?;
     if let Some(Value::Object(inner)) = fields.remove(root) {
         fields = inner;
     }
-    let text = |value| match value {
+    Ok(fields)
+}
+
+fn json_text(value: Value) -> Option<String> {
+    match value {
         Value::Null => Some(String::new()),
         Value::String(text) => Some(text),
         Value::Bool(flag) => Some(flag.to_string()),
         Value::Number(number) => Some(number.to_string()),
         Value::Array(_) | Value::Object(_) => None,
-    };
-    Ok(fields.into_iter().map(|(name, value)| (name, text(value))).collect())
+    }
 }
 
-/// One element for each field, below the root.
 fn from_elements(body: &[u8], form: Format, root: &str) -> Result<Texts, Problem> {
+    let mut fields = Texts::new();
+    for (name, text) in element_fields(body, form, root)? {
+        if fields.contains_key(&name) {
+            return Err(Problem::body(format!("{name} appears twice")));
+        }
+        fields.insert(name, text);
+    }
+    Ok(fields)
+}
+
+/// The elements below the root, in order.
+fn element_fields(body: &[u8], form: Format, root: &str) -> Result<Vec<(String, Option<String>)>, Problem> {
     let found = read_element(body, form)?;
     if !found.name.is("", root) {
         return Err(Problem::body(format!("expected the root element {root}, without a namespace")));
     }
     let text = |element: &Element| element.elements().next().is_none().then(|| element.text());
-    let mut fields = Texts::new();
-    for element in found.elements().filter(|element| element.name.namespace.is_empty()) {
-        let name = &element.name.local;
-        if fields.insert(name.clone(), text(element)).is_some() {
-            return Err(Problem::body(format!("{name} appears twice")));
+    let own = found.elements().filter(|element| element.name.namespace.is_empty());
+    Ok(own.map(|element| (element.name.local.clone(), text(element))).collect())
+}
+
+/// The texts of each field, in which a field may be repeated or a list; `None` if a value is not a text.
+pub(crate) type Values = HashMap<String, Option<Vec<String>>>;
+
+/// The fields of a body with this root, of which some are lists.
+pub(super) fn values(body: &[u8], form: Format, root: &str) -> Result<Values, Problem> {
+    let mut fields = Values::new();
+    if form == Format::Json {
+        for (name, value) in json_fields(body, root)? {
+            let values = match value {
+                Value::Array(values) => values.into_iter().map(json_text).collect(),
+                value => json_text(value).map(|text| vec![text]),
+            };
+            fields.insert(name, values);
+        }
+        return Ok(fields);
+    }
+    for (name, text) in element_fields(body, form, root)? {
+        let values = fields.entry(name).or_insert_with(|| Some(Vec::new()));
+        match (values.as_mut(), text) {
+            (Some(values), Some(text)) => values.push(text),
+            _ => *values = None,
         }
     }
     Ok(fields)

@@ -1,7 +1,8 @@
 //! `/200909/user/{user}`: an account. `/200909/whoami`: the authenticated account, and its token.
 
 pub(crate) mod edges;
-mod fields;
+pub(crate) mod fields;
+pub(crate) mod hooks;
 pub(crate) mod keys;
 pub(crate) mod sources;
 

@@ -40,6 +40,8 @@ const DONE: &[(&str, &str)] = &[
     ("resumed", "Resumed."),
     ("disconnected", "Source removed. Its imported activities are kept."),
     ("emptied", "Source removed, with all its imported activities."),
+    ("tested", "The receiver accepted the test."),
+    ("hook-removed", "Hook removed. Nothing more is sent."),
     ("replayed", "Queued for another attempt."),
     ("account", "Account updated."),
 ];

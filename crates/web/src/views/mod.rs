@@ -10,6 +10,7 @@ pub mod docs;
 pub mod feed;
 pub mod frame;
 pub mod group;
+pub mod hooks;
 pub mod item;
 pub mod operator;
 mod pretty_print;

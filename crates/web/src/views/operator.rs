@@ -4,6 +4,7 @@ use crate::history::{SAMPLE_INTERVAL, Sample};
 use crate::site::Site;
 use crate::views::display_time::DisplayTime;
 use crate::views::frame::Frame;
+use crate::views::hooks::HookView;
 use askama::Template;
 use domain::health::Health;
 use model::{Account, Application, Millis, Uid};
@@ -23,6 +24,8 @@ pub struct OverviewPage<'a> {
     pub health: &'a Health,
     /// The dead letters.
     pub letters: Vec<LetterView>,
+    /// Hooks that fail or are disabled, each with its account.
+    pub hooks: Vec<(String, HookView)>,
     /// Plots of this process's last hours.
     pub plots: Vec<Plot>,
 }

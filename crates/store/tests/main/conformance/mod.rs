@@ -16,10 +16,12 @@ pub(crate) mod feeds;
 pub(crate) mod fresh;
 pub(crate) mod grants;
 pub(crate) mod graph;
+pub(crate) mod hooks;
 pub(crate) mod log;
 pub(crate) mod networks;
 pub(crate) mod pull;
 mod reference;
+pub(crate) mod seen;
 pub(crate) mod sources;
 pub(crate) mod update;
 
@@ -70,6 +72,10 @@ macro_rules! conformance_tests {
                 of_concurrent_callers_one_acquires_a_lease, a_lease_expires_or_is_released;
             connections: a_connection_is_seen_from_both_ends, a_connection_is_replaced_by_compare_and_set, connections_to_a_source_are_paged,
                 connections_match_the_reference_model;
+            seen: a_seen_position_is_stored_per_collection, a_seen_position_is_replaced_by_compare_and_set,
+                concurrent_moves_end_at_the_furthest;
+            hooks: a_hook_is_stored, a_hook_is_replaced_by_compare_and_set, hooks_of_a_shard_are_paged,
+                hooks_match_the_reference_model, the_later_progress_wins;
             log: tasks_are_pending_until_they_are_acknowledged, the_floor_waits_for_the_oldest_task,
                 acknowledging_is_idempotent, concurrent_acceptances_are_all_logged,
                 every_kind_of_work_is_returned_unchanged, follow_up_work_is_appended_when_a_task_is_acknowledged,

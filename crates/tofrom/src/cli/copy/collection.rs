@@ -1,11 +1,11 @@
-//! Copies an account: credentials, edges, connections, activities and entries.
+//! Copies an account: credentials, edges, connections, hooks, seen positions, activities and entries.
 
 use super::sides::Sides;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use model::{
-    Account, Activity, ActivityId, Dormancy, Edge, Entry, EntryReason, EntryReasons, Filter, Order, Range,
-    State, Uid,
+    Account, Activity, ActivityId, Collection, Dormancy, Edge, Entry, EntryReason, EntryReasons, Filter,
+    Order, Range, State, Uid,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -61,6 +61,8 @@ impl Sides {
         }
         self.copy_edges(uid).await?;
         self.copy_connections(uid).await?;
+        self.copy_hooks(uid).await?;
+        self.copy_seen(uid).await?;
         let mut counts = Counts { accounts: 1, ..Counts::default() };
         for reason in EntryReason::ALL {
             self.copy_reason(uid, reason, &mut counts, bar).await?;
@@ -113,6 +115,27 @@ impl Sides {
                 self.put(|| async { self.target.replace_source(None, &source).await.map(drop) }).await?;
             }
             self.put(|| async { self.target.replace_connection(None, &connection).await.map(drop) }).await?;
+        }
+        Ok(())
+    }
+
+    /// Copies an account's hooks and their progress. Positions of the source are before all of the target, so each hook
+    /// begins there with `incomplete`.
+    async fn copy_hooks(&self, owner: Uid) -> Result<()> {
+        for hook in self.source.every_hook(owner).await? {
+            for progress in self.source.hook_progress(&[hook.id]).await?.into_iter().flatten() {
+                self.put(|| self.target.put_hook_progress(&progress)).await?;
+            }
+            self.put(|| async { self.target.replace_hook(None, &hook).await.map(drop) }).await?;
+        }
+        Ok(())
+    }
+
+    async fn copy_seen(&self, owner: Uid) -> Result<()> {
+        for collection in Collection::ALL {
+            if let Some(seen) = self.source.seen(owner, collection).await? {
+                self.put(|| async { self.target.replace_seen(None, &seen).await.map(drop) }).await?;
+            }
         }
         Ok(())
     }

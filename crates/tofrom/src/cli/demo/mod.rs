@@ -18,6 +18,7 @@ use super::{Global, UsageError};
 use crate::config::{BaseUrl, Config, Engine, Https, Storage};
 use anyhow::{Context, bail};
 use domain::fanout::Rules;
+use domain::hooks::HookSettings;
 use domain::sources::SourceSettings;
 use listen::CertificateSource;
 use model::Clock;
@@ -89,8 +90,9 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let base_url = BaseUrl::parse(&format!("https://127.0.0.1:{port}"))?;
     let settings = global.settings()?;
     let sources = SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..settings.sources()? };
+    let hooks = HookSettings { base_url: sources.base_url.clone(), ..settings.hooks()? };
     let (fanout, limits) = (settings.fanout()?, settings.client_limits()?);
-    let config = Config { base_url, sources, fanout, limits, ..config };
+    let config = Config { base_url, sources, hooks, fanout, limits, ..config };
     let rules = fanout.rules();
 
     if saved.is_none() && !global.json {

@@ -109,7 +109,7 @@ pub(super) async fn exchange_notices(
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
     service: Service,
-    mut notices: Notices,
+    notices: Notices,
 ) {
     let mut wrong = service.auth().throttle.outgoing();
     let send = async {
@@ -118,15 +118,20 @@ pub(super) async fn exchange_notices(
             let _ = store.broadcast(&Notice::Failed(credential)).await;
         }
     };
-    let receive = async {
-        while let Some(notice) = notices.recv().await {
-            match notice {
-                Notice::Arrived(at, uids) => hub.arrived_elsewhere(at, &uids),
-                Notice::Failed(credential) => service.auth().throttle.count_remote(&credential),
-            }
-        }
-    };
+    let receive = take_notices(hub, notices, |credential| service.auth().throttle.count_remote(&credential));
     tokio::join!(send, receive);
+}
+
+/// Handles the notices of other processes. `failed` gets wrong credentials.
+pub(super) async fn take_notices(hub: Arc<Hub>, mut notices: Notices, failed: impl Fn(Vec<u8>)) {
+    while let Some(notice) = notices.recv().await {
+        match notice {
+            Notice::Arrived(at, uids) => hub.arrived_elsewhere(at, &uids),
+            Notice::Seen(uid) => hub.seen_moved_elsewhere(uid),
+            Notice::Hooks(uid) => hub.hooks_changed_elsewhere(uid),
+            Notice::Failed(credential) => failed(credential),
+        }
+    }
 }
 
 /// Drains the histograms periodically.

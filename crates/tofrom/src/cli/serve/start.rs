@@ -1,13 +1,14 @@
 //! Starts the parts of a server in the right order.
 
-use super::running::{exchange_notices, forget_expired, maintain_metrics, take_samples};
+use super::running::{exchange_notices, forget_expired, maintain_metrics, take_notices, take_samples};
 use super::{Role, Running, Sockets};
-use crate::config::{Config, Engine, Fanout, Storage};
+use crate::config::{BaseUrl, Config, Engine, Fanout, Storage, WorkerConfig};
 use crate::telemetry::admin::Admin;
 use crate::telemetry::metrics;
 use auth::{Auth, AuthSettings, OAuthSettings};
 use domain::fanout;
-use domain::feed::FeedLimits;
+use domain::feed::{Feed, FeedLimits};
+use domain::hooks::{self, HookParts, HookSettings, Hooks};
 use domain::live::Hub;
 use domain::sources::{self, SourceSettings, Sources};
 use listen::{Certificate, Limits, Listeners, serve, serve_plain};
@@ -20,7 +21,7 @@ use store::{AccountCache, Store};
 use tokio::net::TcpListener;
 use uuid::Uuid;
 use web::site::Site;
-use web::{Parts, Service, router};
+use web::{HookPayloads, Parts, Service, router};
 
 /// TTL of cached heads of pulled actors.
 const HEADS_TTL: Duration = Duration::from_secs(1);
@@ -29,7 +30,12 @@ const HEADS_TTL: Duration = Duration::from_secs(1);
 pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
     let parts = ServiceParts::new(engine, &config.storage)?;
     let sources = parts.sources(config.sources.clone())?;
-    let service = service(&config, &parts, sources.clone()).await?;
+    let limits =
+        FeedLimits { max_start: config.max_start, max_count: config.max_count, ..FeedLimits::default() };
+    let feed = parts.feed(limits, &config.storage, config.fanout);
+    let hooks = parts.hooks(feed.clone(), &config.hooks)?;
+    let site = parts.site(config.base_url.as_str(), config.base_url.host()).await?;
+    let service = service(&config, &parts, &site, feed, sources.clone(), hooks.clone());
     let limits = Limits {
         connections: config.max_connections,
         per_address: config.limits.connections_per_address,
@@ -46,6 +52,7 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     if role.delivers() {
         parts.deliver(&mut running, config.fanout);
         parts.poll_sources(&mut running, sources);
+        parts.deliver_hooks(&mut running, hooks, site);
     }
     let hashes = move || metrics::password_hashes(counted.auth().passwords.hashes_computed());
     parts.serve_admin(&mut running, sockets.admin, role, hashes);
@@ -53,31 +60,46 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     Ok(running)
 }
 
-/// Starts a worker: deliveries and source polling, with an admin listener only.
-pub fn start_worker(
+/// Starts a worker: deliveries, hooks and source polling, with an admin listener only.
+pub async fn start_worker(
     admin: Option<TcpListener>,
     engine: Engine,
-    storage: &Storage,
-    sources: SourceSettings,
-    fanout: Fanout,
+    config: WorkerConfig,
 ) -> anyhow::Result<Running> {
-    let parts = ServiceParts::new(engine, storage)?;
-    parts.hub.enable_broadcast();
+    let WorkerConfig { storage, sources, hooks, fanout, .. } = config;
+    let parts = ServiceParts::new(engine, &storage)?;
     let mut running = Running::default();
+    parts.poll_floor(&mut running);
+    if let Some(notices) = parts.store.subscribe().await? {
+        running.spawn_background(take_notices(Arc::clone(&parts.hub), notices, |_| {}));
+    }
+    parts.hub.enable_broadcast();
     parts.deliver(&mut running, fanout);
     parts.poll_sources(&mut running, parts.sources(sources)?);
+    match hooks.base_url.as_deref().map(BaseUrl::parse).transpose()? {
+        Some(base_url) => {
+            let feed = parts.feed(FeedLimits::default(), &storage, fanout);
+            let site = parts.site(base_url.as_str(), base_url.host()).await?;
+            parts.deliver_hooks(&mut running, parts.hooks(feed, &hooks)?, site);
+        }
+        None => tracing::warn!("hooks are not delivered by this process: set base_url"),
+    }
     parts.serve_admin(&mut running, admin, Role::Worker, || {});
     tracing::info!(version = env!("CARGO_PKG_VERSION"), role = ?Role::Worker, "ready");
     Ok(running)
 }
 
-async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> anyhow::Result<Service> {
-    // Set once at the first start: Atom ids must not change with the address.
-    let tag_host = parts.store.set_once("tag-host", config.base_url.host()).await?;
-    let accounts = AccountCache::new(Arc::clone(&parts.store));
+fn service(
+    config: &Config,
+    parts: &ServiceParts,
+    site: &Site,
+    feed: Feed,
+    sources: Sources,
+    hooks: Hooks,
+) -> Service {
     let auth = Auth::new(
         Arc::clone(&parts.store),
-        accounts.clone(),
+        parts.accounts.clone(),
         parts.clock.clone(),
         Arc::clone(&parts.secret_keys),
         AuthSettings {
@@ -86,24 +108,19 @@ async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> any
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
         },
     );
-    Ok(Service::new(Parts {
+    Service::new(Parts {
         store: Arc::clone(&parts.store),
         hub: Arc::clone(&parts.hub),
-        site: Site::new(config.base_url.as_str(), tag_host),
+        site: site.clone(),
         clock: parts.clock.clone(),
-        accounts,
+        accounts: parts.accounts.clone(),
         auth: Arc::new(auth),
-        limits: FeedLimits {
-            retention: config.storage.retention,
-            max_start: config.max_start,
-            max_count: config.max_count,
-            idle_after: config.fanout.idle_after,
-            head_ttl: HEADS_TTL,
-            ..FeedLimits::default()
-        },
+        feed,
+        retention: config.storage.retention,
         cors_origins: config.cors_origins.clone(),
         sources,
-    }))
+        hooks,
+    })
 }
 
 fn listeners(
@@ -126,6 +143,7 @@ fn listeners(
 struct ServiceParts {
     engine: Engine,
     store: Arc<dyn Store>,
+    accounts: AccountCache,
     clock: Clock,
     hub: Arc<Hub>,
     secret_keys: Arc<SecretKeys>,
@@ -137,14 +155,13 @@ impl ServiceParts {
         let (metrics, store) = (metrics::start()?, engine.store());
         let secret_keys = Arc::new(storage.secret_keys()?);
         let (clock, hub) = (Clock::system(), Arc::new(Hub::default()));
-        Ok(ServiceParts { engine, store, clock, hub, secret_keys, metrics })
+        let accounts = AccountCache::new(Arc::clone(&store));
+        Ok(ServiceParts { engine, store, accounts, clock, hub, secret_keys, metrics })
     }
 
     /// Wakes live streams for deliveries of other processes, takes samples, and closes the streams at shutdown.
     fn watch(&self, running: &mut Running, service: Service) {
-        let stopped = running.background_stopped();
-        let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
-        running.background.spawn(async move { hub.poll_floor(store, stopped).await });
+        self.poll_floor(running);
         running.spawn_background(take_samples(service));
         let stopped = running.stop_public.clone().cancelled_owned();
         let closing = Arc::clone(&self.hub);
@@ -152,6 +169,12 @@ impl ServiceParts {
             stopped.await;
             closing.close();
         });
+    }
+
+    fn poll_floor(&self, running: &mut Running) {
+        let stopped = running.background_stopped();
+        let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
+        running.background.spawn(async move { hub.poll_floor(store, stopped).await });
     }
 
     /// Exchanges notices with the other processes of a cluster, if there are any.
@@ -174,6 +197,39 @@ impl ServiceParts {
             running.background.spawn(fanout::dormancy::run(store, clock, idle_after, self.holder(), stopped));
         }
         running.spawn_background(forget_expired(Arc::clone(&self.store), self.clock.clone()));
+    }
+
+    fn feed(&self, limits: FeedLimits, storage: &Storage, fanout: Fanout) -> Feed {
+        let limits = FeedLimits {
+            retention: storage.retention,
+            idle_after: fanout.idle_after,
+            head_ttl: HEADS_TTL,
+            ..limits
+        };
+        Feed::new(Arc::clone(&self.store), self.accounts.clone(), self.clock.clone(), limits)
+    }
+
+    /// The public addresses. The host in Atom ids is set once, at the first start: it must not change with the address.
+    async fn site(&self, base_url: &str, host: &str) -> anyhow::Result<Site> {
+        Ok(Site::new(base_url, self.store.set_once("tag-host", host).await?))
+    }
+
+    fn hooks(&self, feed: Feed, settings: &HookSettings) -> anyhow::Result<Hooks> {
+        let parts = HookParts {
+            store: Arc::clone(&self.store),
+            accounts: self.accounts.clone(),
+            clock: self.clock.clone(),
+            hub: Arc::clone(&self.hub),
+            feed,
+            secret_keys: Arc::clone(&self.secret_keys),
+        };
+        Ok(Hooks::new(parts, settings)?)
+    }
+
+    /// Delivers the events of hooks.
+    fn deliver_hooks(&self, running: &mut Running, hooks: Hooks, site: Site) {
+        let (stopped, payloads) = (running.background_stopped(), Arc::new(HookPayloads::new(site)));
+        running.background.spawn(hooks::worker::run(hooks, payloads, self.holder(), stopped));
     }
 
     fn sources(&self, settings: SourceSettings) -> anyhow::Result<Sources> {

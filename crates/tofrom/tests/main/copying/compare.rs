@@ -8,7 +8,7 @@ use model::{
 };
 use std::sync::Arc;
 use std::time::Duration;
-use store::{AccountCache, Copying, ExternalKey, Slice, Store};
+use store::{AccountCache, Copying, ExternalKey, Slice, Store, hook_shard};
 use web::render::{PageView, Renderer};
 use web::site::Site;
 
@@ -72,6 +72,16 @@ async fn account_data(store: &dyn Copying, uid: Uid) -> Vec<String> {
         let to = store.connections_to(connection.source, None, 100).await.unwrap();
         assert_eq!(to.contains(&connection), !connection.removed);
         all.push(format!("{connection:?} {source:?} {to:?}"));
+    }
+    for hook in store.every_hook(uid).await.unwrap() {
+        let progress = store.hook_progress(&[hook.id]).await.unwrap();
+        let listed = store.hooks_in(hook_shard(uid), None, 1_000).await.unwrap();
+        let is_listed = listed.iter().any(|listed| listed.owner == uid && listed.name == hook.name);
+        assert_eq!(is_listed, !hook.removed);
+        all.push(format!("{hook:?} {progress:?}"));
+    }
+    for collection in Collection::ALL {
+        all.push(format!("{:?}", store.seen(uid, collection).await.unwrap()));
     }
     for one in EntryReason::ALL {
         for entry in entries(store, uid, one).await {

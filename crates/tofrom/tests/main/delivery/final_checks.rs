@@ -4,7 +4,7 @@ use super::super::support::chance::Chance;
 use super::clients::{ActivityVersion, Appearance, ClientKind, FeedClient};
 use super::sequence::{DeliverySubject, Harness, Violation, any_filter};
 use model::{ActivityId, Collection, FeedQuery, Filter, Order, Reader, Start, Uid, Version, Visibility};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const COLLECTIONS: [Collection; 3] = [Collection::To, Collection::From, Collection::ToFrom];
 
@@ -35,6 +35,7 @@ pub(super) async fn check_all(harness: &mut Harness<'_>, chance: &mut Chance) ->
         let filter = if chance.one_in(2) { Filter::default() } else { any_filter(chance, harness.first) };
         let query = query(*owner, collection, order, filter);
         walk(harness, chance, reader, query.clone()).await?;
+        unread(harness, chance, &query).await?;
         start(harness, chance, Reader::Owner, query).await?;
     }
     Ok(())
@@ -87,6 +88,34 @@ fn may_repeat(harness: &Harness<'_>, client: &FeedClient, id: ActivityId) -> boo
 
 pub(crate) fn query(owner: Uid, collection: Collection, order: Order, filter: Filter) -> FeedQuery {
     FeedQuery { owner, collection, order, filter, start: Start::Skip(0), count: 1, format: None }
+}
+
+/// The unread count is the number of activities that the updates bring from its link. Then they are seen.
+async fn unread(harness: &Harness<'_>, chance: &mut Chance, query: &FeedQuery) -> Result<(), Violation> {
+    let feed = &harness.bed.feed;
+    let failed = |error: domain::feed::ReadError| error.to_string();
+    let owner = harness.naive.accounts.iter().find(|account| account.uid == query.owner);
+    let owner = owner.ok_or("the owner is gone")?;
+    let counted = feed.unread(owner, query).await.map_err(failed)?;
+    let (mut found, mut start) = (BTreeSet::new(), Start::Updates(counted.sync_token));
+    let count = u32::try_from(*chance.pick(&[1, 3, 200])).unwrap();
+    let end = loop {
+        let page = FeedQuery { count, ..query.from(start) };
+        let page = feed.page(Reader::Owner, &page).await.map_err(failed)?;
+        found.extend(page.items.iter().map(|item| item.state.id));
+        match page.next {
+            Some(next) => start = next,
+            None => break page.sync_token,
+        }
+    };
+    if counted.count != found.len() {
+        return Err(format!("{} unread, but the updates bring {found:?}: {query:?}", counted.count));
+    }
+    feed.mark_seen(query, &end).await.map_err(|error| error.to_string())?;
+    match feed.unread(owner, query).await.map_err(failed)?.count {
+        0 => Ok(()),
+        count => Err(format!("{count} unread after all were seen: {query:?}")),
+    }
 }
 
 /// A walk in pages of any size gives the expected collection.

@@ -52,7 +52,17 @@ impl Harness<'_> {
         }
         self.bed.node.calm();
         self.bed.node.restart();
-        outcome.map(drop)
+        outcome?;
+        self.mark_seen(number).await
+    }
+
+    /// An owner who polls has seen what the last page covers.
+    async fn mark_seen(&self, number: usize) -> Result<(), Violation> {
+        let FeedClient { uid, kind, query, start, .. } = &self.clients[number];
+        if let (true, ClientKind::Poller, Some(Start::Updates(token))) = (*uid == query.owner, kind, start) {
+            self.bed.feed.mark_seen(query, token).await.map_err(|error| error.to_string())?;
+        }
+        Ok(())
     }
 
     /// Whether the client may read the collection: removed accounts neither read nor are read, and only the owner reads

@@ -3,7 +3,9 @@
 mod accounts;
 mod activities;
 mod callers;
+mod hooks;
 mod sources;
+mod unread;
 
 use super::operation::{Group, Operation, ResponseSpec};
 use super::{Schema, parameter};
@@ -16,9 +18,11 @@ const WITHOUT_ATOM: &[Format] = &[Format::Xml, Format::Json, Format::FastInfoset
 /// All operations.
 pub fn operations() -> Vec<Operation> {
     let mut all = collections();
+    all.extend(unread::operations());
     all.extend(activities::operations());
     all.extend(accounts::operations());
     all.extend(sources::operations());
+    all.extend(hooks::operations());
     all.extend(callers::operations());
     all.extend(documentation());
     all
@@ -52,7 +56,8 @@ fn collections() -> Vec<Operation> {
 
 fn collection(id: &'static str, path: &'static str) -> Operation {
     let stream = Schema::text().about(
-        "Events `activity` (with the JSON representation as data, on one line), `deleted` and `incomplete`. Reconnect \
+        "Events `activity` (with the JSON representation as data, on one line), `deleted` and `incomplete`; \
+         on a stream of the caller's own account also `seen` without an `id`. Reconnect \
          with the `id` of the last event.",
     );
     let page = ResponseSpec::new(200, "A page of the collection, or a live stream of it.")

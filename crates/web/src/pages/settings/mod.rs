@@ -3,6 +3,7 @@
 
 mod account;
 mod credentials;
+mod hooks;
 mod sources;
 
 use crate::accounts::{Accounts, Changes};
@@ -62,6 +63,11 @@ pages! {
     resume_source_methods = post_only(post(sources::resume));
     remove_source_methods = post_only(post(sources::remove));
     opml_methods = get_and_post(get(sources::export_opml).post(sources::import_opml));
+    hooks_methods = get_and_post(get(hooks::show).post(hooks::add));
+    resume_hook_methods = post_only(post(hooks::resume));
+    rotate_hook_methods = post_only(post(hooks::rotate));
+    test_hook_methods = post_only(post(hooks::test));
+    remove_hook_methods = post_only(post(hooks::remove));
     security_methods = get_only(get(account::show_security));
     change_password_methods = post_only(post(account::change_password));
     end_session_methods = post_only(post(account::end_session));
