@@ -1,4 +1,4 @@
-"""The server under test: a demo in a folder of its own; and proxies in front of it."""
+"""The server under test: a demo, and proxies in front of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class Demo:
     def start(self) -> None:
         command = [program(), "demo", "--json", "--listen", f"127.0.0.1:{self.port}", "--data", str(self.data)]
         environment = os.environ | {"TOFROM_LOG": "error"}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        # The shell kills the demo when its standard input ends, so the demo ends with this process in any case.
+        shell = ["sh", "-c", '"$@" & pid=$!; cat >/dev/null; kill -9 $pid; wait $pid 2>/dev/null', "sh", *command]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(shell, **pipes, text=True, env=environment)
         assert self.process.stdout
         line = self.process.stdout.readline()
         assert line, "the demo did not start"
@@ -43,10 +46,11 @@ class Demo:
 
     def kill(self) -> None:
         """Ends it like a crash."""
-        self.process.kill()
-        self.process.wait()
-        if self.process.stdout:
-            self.process.stdout.close()
+        self.process.communicate()
+
+    def command(self, *arguments: str) -> None:
+        """Runs a command of the program on the demo's folder."""
+        subprocess.run([program(), *arguments, "--data", str(self.data)], check=True, capture_output=True)
 
     def account(self, name: str) -> dict[str, str]:
         return next(account for account in self.ready["accounts"] if account["name"] == name)

@@ -7,13 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from pathlib import Path
 
 import httpx
 import pytest
 
 from conftest import note
 from service import Behaviour, Demo, Proxy, cut_after, dribble
-from tofrom import Arrived, Client, Collection, Deleted, Event, Incomplete, Unauthorized, Written
+from tofrom import Arrived, Client, Collection, Deleted, Event, Incomplete, PositionExpired, Unauthorized, Written
 from tofrom.events import Decoder
 
 
@@ -133,6 +134,28 @@ def test_an_unfollow_is_incomplete(demo: Demo, operator: Client) -> None:
         with closing(feed.follow(position)) as stream:
             event: Event = next(event for event in stream if isinstance(event, Incomplete))
     assert isinstance(event, Incomplete) and event.url.startswith(f"{demo.base}/200909/activity/erin/to")
+
+
+def test_a_lost_position_is_reported(own_demo: Demo, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db"
+    with client_of(own_demo) as client:
+        feed = client.collection("alice", "from")
+        position = feed.position()
+        own_demo.command("backup", str(backup))
+        write(client, "Lost", range(3))
+        with closing(feed.follow(position)) as stream:
+            position = list(itertools.islice(stream, 3))[-1].position
+        own_demo.kill()
+        own_demo.command("restore", str(backup))
+        own_demo.start()
+        # The server no longer knows what came before the position: it is newer than the backup.
+        with closing(feed.follow(position)) as stream:
+            event = next(stream)
+        assert isinstance(event, Incomplete)
+        assert feed.updates(event.position).activities == []
+        with pytest.raises(PositionExpired) as expired:
+            next(feed.poll(position))
+        assert expired.value.first
 
 
 def test_a_revoked_key_ends_the_stream(demo: Demo, alice: Client) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,6 +20,7 @@ from tofrom._generated import operations
 
 PACKAGE = Path(__file__).resolve().parent.parent
 ROOT = PACKAGE.parent.parent
+SAMPLES = PACKAGE / "tests/samples"
 
 
 def blocks(text: str) -> list[str]:
@@ -68,7 +70,7 @@ def test_wheel_and_source_are_complete(tmp_path: Path) -> None:
     assert run.stdout.strip() == tofrom.__version__, run.stderr
 
 
-@pytest.mark.parametrize("page", ["clients/python/README.md", "docs/clients.md"])
+@pytest.mark.parametrize("page", ["clients/python/README.md", "docs/clients.md", "docs/recipes.md"])
 def test_the_examples_work(demo: Demo, tmp_path: Path, page: str) -> None:
     """Runs the blocks of a page as one program, after a type check. A line `# prints: TEXT` is part of its output."""
     found = blocks((ROOT / page).read_text())
@@ -76,6 +78,8 @@ def test_the_examples_work(demo: Demo, tmp_path: Path, page: str) -> None:
     program = tmp_path / "example.py"
     program.write_text("\n".join(found))
     (tmp_path / "line.json").write_text(json.dumps(demo.ready))
+    for sample in SAMPLES.iterdir():
+        shutil.copy(sample, tmp_path)
     environment = os.environ | {"PYTHONPATH": str(PACKAGE / "src"), "MYPYPATH": str(PACKAGE / "src")}
     check = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", program.name]
     run = subprocess.run(check, cwd=tmp_path, env=environment, capture_output=True, text=True)

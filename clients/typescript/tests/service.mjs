@@ -19,8 +19,9 @@ export class Demo {
   // Its port stays the same when it is started again.
   async start() {
     const args = ["demo", "--json", "--listen", `127.0.0.1:${this.port}`, "--data", this.folder];
-    const options = { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, TOFROM_LOG: "error" } };
-    this.process = spawn(process.env.TOFROM ?? "tofrom", args, options);
+    // The shell kills the demo when its standard input ends, so the demo ends with this process in any case.
+    const shell = ["-c", '"$@" & pid=$!; cat >/dev/null; kill -9 $pid; wait $pid 2>/dev/null', "sh", process.env.TOFROM ?? "tofrom", ...args];
+    this.process = spawn("sh", shell, { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, TOFROM_LOG: "error" } });
     const [line] = await once(createInterface(this.process.stdout), "line");
     this.ready = JSON.parse(line);
     this.base = this.ready.base_url;
@@ -30,7 +31,7 @@ export class Demo {
   // Ends it like a crash.
   async kill() {
     const exit = once(this.process, "exit");
-    this.process.kill("SIGKILL");
+    this.process.stdin.end();
     await exit;
   }
 
