@@ -174,7 +174,8 @@ def test_a_first_connection_that_fails_is_an_error(demo: Demo) -> None:
 
 
 def test_the_decoder_takes_pieces_of_any_size() -> None:
-    text = ':\n\nevent: activity\r\nid: 1\r\ndata: {"Title": "é\u2028\u0085"}\r\n\r\nretry: 700\n\nevent: new\ndata: a\rdata:b\r\rid: 2\n\n'
+    text = ':\n\nevent: activity\r\nid: 1\r\ndata: {"Title": "é\u2028\u0085"}\r\n\r\n'
+    text += "retry: 700\n\nevent: new\ndata: a\rdata:b\r\rid: 2\n\n"
     for size in (1, 2, 3, 1000):
         decoder, found = Decoder(), []
         raw = text.encode()

@@ -16,7 +16,9 @@ import pytest
 
 import tofrom
 from service import Demo
+from tofrom import hooks
 from tofrom._generated import operations
+from tofrom.query import Operation
 
 PACKAGE = Path(__file__).resolve().parent.parent
 ROOT = PACKAGE.parent.parent
@@ -40,10 +42,13 @@ def test_the_license_is_that_of_the_repository() -> None:
 
 def test_every_operation_has_a_method() -> None:
     source = (PACKAGE / "src/tofrom/_async/client.py").read_text()
-    # A collection makes its address of its name.
-    collections = {"READ_TO", "READ_FROM", "READ_TO_FROM"}
-    names = {name for name in vars(operations) if name.isupper()}
-    assert names - collections == set(re.findall(r"operations\.([A-Z_]+)", source))
+    modules = {"operations": operations, "hooks": hooks}
+    used = {getattr(modules[module], name) for module, name in re.findall(r"\b(operations|hooks)\.([A-Z_]+)", source)}
+    # A collection makes its addresses of its name.
+    collections = re.compile(r"/200909/activity/\{user\}/(to|from|tofrom)(/unread|/seen)?")
+    documented = {value for value in vars(operations).values() if isinstance(value, Operation)}
+    missing = documented - used
+    assert not [operation for operation in missing if not collections.fullmatch(operation.path)], missing
 
 
 def test_the_types_are_strict() -> None:

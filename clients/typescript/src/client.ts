@@ -38,14 +38,31 @@ export interface Hook {
   readonly Service?: string[];
   readonly Type?: string[];
   readonly Verb?: string[];
-  /** The signing secret, `whsec_…`: only in the answer that created or rotated it. */
-  readonly Secret?: string;
+  readonly CreatedDate: string;
   /** The HTTP status of the last delivery. */
   readonly LastStatus?: string;
   readonly LastDate?: string;
-  /** Seconds. */
-  readonly Lag?: string;
-  readonly Disabled?: string;
+  /** When the next try is due, after a failure. */
+  readonly NextDate?: string;
+  /** How many seconds the oldest event waits. */
+  readonly Lag: string;
+  readonly Disabled: "true" | "false";
+  /** Why it is disabled, or why the last delivery failed. */
+  readonly Reason?: string;
+  /** The signing secret, `whsec_…`: only in the answer that created the hook. */
+  readonly Secret?: string;
+}
+
+/** A new secret of a hook. */
+export interface HookSecret {
+  readonly Name: string;
+  readonly Secret: string;
+}
+
+/** What the receiver of a hook answered to a test. */
+export interface Ping {
+  readonly Delivered: "true" | "false";
+  readonly Status?: string;
   readonly Reason?: string;
 }
 
@@ -224,51 +241,50 @@ export class Client {
   // Hooks.
 
   /** The account's hooks with their state. */
-  async hooks(user: string, options: Abortable = {}): Promise<Hook[]> {
-    const response = await this.#transport.send("GET", "/200909/user/{user}/hooks", { user }, options);
-    return ((await response.json()) as { Hooks: { Hook: Hook[] } }).Hooks.Hook;
+  async hooks(user: string, options?: Abortable): Promise<Hook[]> {
+    return (await this.#hook<{ Hooks: { Hook: Hook[] } }>("GET", "/200909/user/{user}/hooks", { user }, options)).Hooks.Hook;
   }
 
   /** One hook with its state. */
-  hook(user: string, name: string, options?: Abortable): Promise<Hook> {
-    return this.#hook("GET", user, name, "", options);
+  async hook(user: string, name: string, options?: Abortable): Promise<Hook> {
+    return (await this.#hook<{ Hook: Hook }>("GET", "/200909/user/{user}/hooks/{name}", { user, name }, options)).Hook;
   }
 
   /**
-   * Creates a hook, or changes its address and filters. `Secret` is in the answer that creates it, and nowhere else.
+   * Creates a hook, or changes its address and filters. Only the answer that creates it has `Secret`.
    *
    * It is not repeated after a broken connection, because the first answer may be lost with its secret: see
    * `rotateHook`.
    */
-  putHook(user: string, name: string, settings: HookSettings, options?: Abortable): Promise<Hook> {
+  async putHook(user: string, name: string, settings: HookSettings, options?: Abortable): Promise<Hook> {
     const { url: Url, collection: Collection = "tofrom", service: Service, type: Type, verb: Verb } = settings;
-    const json = { Url, Collection, Service, Type, Verb };
-    return this.#hook("PUT", user, name, "", { ...options, json, repeatable: false });
+    const sending = { ...options, json: { Url, Collection, Service, Type, Verb }, repeatable: false };
+    return (await this.#hook<{ Hook: Hook }>("PUT", "/200909/user/{user}/hooks/{name}", { user, name }, sending)).Hook;
   }
 
   /** Removes a hook. */
-  async deleteHook(user: string, name: string, options: Abortable = {}): Promise<void> {
+  async deleteHook(user: string, name: string, options?: Abortable): Promise<void> {
     await this.#transport.send("DELETE", "/200909/user/{user}/hooks/{name}", { user, name }, options);
   }
 
-  /** Sends a signed `ping` to the hook's address. */
-  async testHook(user: string, name: string, options: Abortable = {}): Promise<void> {
-    await this.#transport.send("POST", "/200909/user/{user}/hooks/{name}/test", { user, name }, options);
+  /** Sends a signed `ping` to the hook's address. The position of the hook stays. */
+  async testHook(user: string, name: string, options?: Abortable): Promise<Ping> {
+    return (await this.#hook<{ Ping: Ping }>("POST", "/200909/user/{user}/hooks/{name}/test", { user, name }, options)).Ping;
   }
 
   /** Enables a disabled hook where it stopped, and tries a waiting one at once. */
-  async resumeHook(user: string, name: string, options: Abortable = {}): Promise<void> {
+  async resumeHook(user: string, name: string, options?: Abortable): Promise<void> {
     await this.#transport.send("POST", "/200909/user/{user}/hooks/{name}/resume", { user, name }, options);
   }
 
   /** Replaces the secret; the answer has the new one. Both sign for 24 hours: verify with both meanwhile. */
-  rotateHook(user: string, name: string, options?: Abortable): Promise<Hook> {
-    return this.#hook("POST", user, name, "/rotate", options);
+  async rotateHook(user: string, name: string, options?: Abortable): Promise<HookSecret> {
+    const path = "/200909/user/{user}/hooks/{name}/rotate";
+    return (await this.#hook<{ Hook: HookSecret }>("POST", path, { user, name }, options)).Hook;
   }
 
-  async #hook(method: string, user: string, name: string, suffix: string, sending: Sending = {}): Promise<Hook> {
-    const response = await this.#transport.send(method, `/200909/user/{user}/hooks/{name}${suffix}`, { user, name }, sending);
-    return ((await response.json()) as { Hook: Hook }).Hook;
+  async #hook<Answer>(method: string, path: string, values: Readonly<Record<string, string>>, sending?: Sending): Promise<Answer> {
+    return (await (await this.#transport.send(method, path, values, sending)).json()) as Answer;
   }
 
   // Requests.

@@ -3,7 +3,16 @@
 import type { components } from "./generated/openapi.js";
 
 export { objectOf } from "./activity.js";
-export { type BatchItem, Client, type Hook, type HookSettings, type NewActivity, type Written } from "./client.js";
+export {
+  type BatchItem,
+  Client,
+  type Hook,
+  type HookSecret,
+  type HookSettings,
+  type NewActivity,
+  type Ping,
+  type Written,
+} from "./client.js";
 export { Collection, type CollectionName, type Filters, type Page, type Unread } from "./collection.js";
 export type { Credential, Key, Password, Signature } from "./credential.js";
 export type { FeedEvent } from "./events.js";

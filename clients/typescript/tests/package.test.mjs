@@ -27,17 +27,16 @@ test("the license is that of the repository", () => {
   assert.equal(text(PACKAGE, "LICENSE"), text(ROOT, "LICENSE"));
 });
 
-test("every operation is used", () => {
+test("every path is used", () => {
   const [generated, client] = [text(PACKAGE, "src/generated/openapi.ts"), text(PACKAGE, "src/client.ts")];
   const block = generated.slice(0, generated.indexOf("export type webhooks"));
   let [path, missing] = ["", []];
   for (const line of block.split("\n")) {
     path = /^ {4}"(\/[^"]*)": \{/.exec(line)?.[1] ?? path;
     const method = /^ {8}(get|put|post|delete): /.exec(line)?.[1];
-    // A collection makes its address of its name.
-    if (!method || (method === "get" && /^\/200909\/activity\/\{user\}\/(to|from|tofrom)$/.test(path))) continue;
-    const calls = client.split("\n").filter((line) => line.includes(`"${path}"`));
-    if (!calls.length) missing.push(`${method} ${path}`);
+    // A collection makes its addresses of its name. The compiler checks that a path has the method.
+    if (!method || /^\/200909\/activity\/\{user\}\/(to|from|tofrom)(\/unread|\/seen)?$/.test(path)) continue;
+    if (!client.includes(`"${path}"`)) missing.push(`${method} ${path}`);
   }
   assert.deepEqual(missing, []);
 });

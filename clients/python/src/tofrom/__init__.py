@@ -25,7 +25,7 @@ from ._version import __version__
 from .activity import object_of
 from .connection import Credential
 from .events import Arrived, Deleted, Event, Incomplete, Seen
-from .hooks import Hook, Unread
+from .hooks import Hook, HookSecret, Ping, Unread
 from .problems import (
     Forbidden,
     Invalid,
@@ -56,6 +56,7 @@ __all__ = [
     "Event",
     "Forbidden",
     "Hook",
+    "HookSecret",
     "Incomplete",
     "Invalid",
     "Key",
@@ -65,6 +66,7 @@ __all__ = [
     "NotFound",
     "Object",
     "Page",
+    "Ping",
     "PositionExpired",
     "PreviewedActivity",
     "Problem",

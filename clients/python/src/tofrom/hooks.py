@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from typing_extensions import NotRequired, TypedDict
 
-__all__ = ["Hook", "Unread"]
+from .query import Operation
+
+__all__ = ["Hook", "HookSecret", "Ping", "Unread"]
+
+READ_HOOKS: Final = Operation("GET", "/200909/user/{user}/hooks")
+READ_HOOK: Final = Operation("GET", "/200909/user/{user}/hooks/{name}")
+PUT_HOOK: Final = Operation("PUT", "/200909/user/{user}/hooks/{name}")
+DELETE_HOOK: Final = Operation("DELETE", "/200909/user/{user}/hooks/{name}")
+TEST_HOOK: Final = Operation("POST", "/200909/user/{user}/hooks/{name}/test")
+RESUME_HOOK: Final = Operation("POST", "/200909/user/{user}/hooks/{name}/resume")
+ROTATE_HOOK: Final = Operation("POST", "/200909/user/{user}/hooks/{name}/rotate")
 
 
 class Hook(TypedDict):
@@ -19,14 +29,33 @@ class Hook(TypedDict):
     Service: NotRequired[list[str]]
     Type: NotRequired[list[str]]
     Verb: NotRequired[list[str]]
-    Secret: NotRequired[str]
-    """The signing secret, `whsec_…`: only in the answer that created or rotated it."""
+    CreatedDate: str
     LastStatus: NotRequired[str]
     """The HTTP status of the last delivery."""
     LastDate: NotRequired[str]
-    Lag: NotRequired[str]
-    """Seconds."""
-    Disabled: NotRequired[str]
+    NextDate: NotRequired[str]
+    """When the next try is due, after a failure."""
+    Lag: str
+    """How many seconds the oldest event waits."""
+    Disabled: Literal["true", "false"]
+    Reason: NotRequired[str]
+    """Why it is disabled, or why the last delivery failed."""
+    Secret: NotRequired[str]
+    """The signing secret, `whsec_…`: only in the answer that created the hook."""
+
+
+class HookSecret(TypedDict):
+    """A new secret of a hook."""
+
+    Name: str
+    Secret: str
+
+
+class Ping(TypedDict):
+    """What the receiver of a hook answered to a test."""
+
+    Delivered: Literal["true", "false"]
+    Status: NotRequired[str]
     Reason: NotRequired[str]
 
 

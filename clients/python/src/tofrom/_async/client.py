@@ -14,6 +14,7 @@ import anyio
 import httpx
 from typing_extensions import Self
 
+from .. import hooks
 from .._generated import operations
 from .._generated.models import (
     Account,
@@ -29,7 +30,7 @@ from .._generated.models import (
     SourceUser,
 )
 from ..connection import Credential, authorization, base_address, default_headers, tls
-from ..hooks import Hook
+from ..hooks import Hook, HookSecret, Ping
 from ..problems import Problem
 from ..query import CollectionName, Operation, Pairs, Words, Written, batches, link_cursor, pairs
 from ..retry import pause
@@ -251,12 +252,11 @@ class AsyncClient:
 
     async def hooks(self, user: str) -> list[Hook]:
         """The account's hooks with their state."""
-        found = await self._json(Operation("GET", "/200909/user/{user}/hooks"), {"user": user})
-        return cast(list[Hook], found["Hooks"]["Hook"])
+        return cast(list[Hook], (await self._json(hooks.READ_HOOKS, {"user": user}))["Hooks"]["Hook"])
 
     async def hook(self, user: str, name: str) -> Hook:
         """One hook with its state."""
-        return await self._hook("GET", user, name)
+        return cast(Hook, (await self._json(hooks.READ_HOOK, {"user": user, "name": name}))["Hook"])
 
     async def put_hook(
         self,
@@ -269,7 +269,7 @@ class AsyncClient:
         type: Words | None = None,
         verb: Words | None = None,
     ) -> Hook:
-        """Creates a hook, or changes its address and filters. `Secret` is in the answer that creates it, and nowhere else.
+        """Creates a hook, or changes its address and filters. Only the answer that creates it has `Secret`.
 
         It is not repeated after a broken connection, because the first answer may be lost with its secret: see
         `rotate_hook`.
@@ -277,28 +277,24 @@ class AsyncClient:
         lists = {"Service": service, "Type": type, "Verb": verb}
         body: dict[str, Any] = {"Url": url, "Collection": collection}
         body |= {field: [value] if isinstance(value, str) else list(value) for field, value in lists.items() if value}
-        return await self._hook("PUT", user, name, json=body)
+        path = {"user": user, "name": name}
+        return cast(Hook, (await self._json(hooks.PUT_HOOK, path, json=body, repeatable=False))["Hook"])
 
     async def delete_hook(self, user: str, name: str) -> None:
         """Removes a hook."""
-        await self._send(Operation("DELETE", "/200909/user/{user}/hooks/{name}"), {"user": user, "name": name})
+        await self._send(hooks.DELETE_HOOK, {"user": user, "name": name})
 
-    async def test_hook(self, user: str, name: str) -> None:
-        """Sends a signed `ping` to the hook's address."""
-        await self._send(Operation("POST", "/200909/user/{user}/hooks/{name}/test"), {"user": user, "name": name})
+    async def test_hook(self, user: str, name: str) -> Ping:
+        """Sends a signed `ping` to the hook's address. The position of the hook stays."""
+        return cast(Ping, (await self._json(hooks.TEST_HOOK, {"user": user, "name": name}))["Ping"])
 
     async def resume_hook(self, user: str, name: str) -> None:
         """Enables a disabled hook where it stopped, and tries a waiting one at once."""
-        await self._send(Operation("POST", "/200909/user/{user}/hooks/{name}/resume"), {"user": user, "name": name})
+        await self._send(hooks.RESUME_HOOK, {"user": user, "name": name})
 
-    async def rotate_hook(self, user: str, name: str) -> Hook:
+    async def rotate_hook(self, user: str, name: str) -> HookSecret:
         """Replaces the secret; the answer has the new one. Both sign for 24 hours: verify with both meanwhile."""
-        return await self._hook("POST", user, name, suffix="/rotate")
-
-    async def _hook(self, method: str, user: str, name: str, *, suffix: str = "", json: object = None) -> Hook:
-        operation = Operation(method, f"/200909/user/{{user}}/hooks/{{name}}{suffix}")
-        found = await self._json(operation, {"user": user, "name": name}, json=json, repeatable=method == "GET")
-        return cast(Hook, found["Hook"])
+        return cast(HookSecret, (await self._json(hooks.ROTATE_HOOK, {"user": user, "name": name}))["Hook"])
 
     # Requests.
 

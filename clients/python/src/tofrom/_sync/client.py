@@ -15,6 +15,7 @@ import time
 import httpx
 from typing_extensions import Self
 
+from .. import hooks
 from .._generated import operations
 from .._generated.models import (
     Account,
@@ -30,7 +31,7 @@ from .._generated.models import (
     SourceUser,
 )
 from ..connection import Credential, authorization, base_address, default_headers, tls
-from ..hooks import Hook
+from ..hooks import Hook, HookSecret, Ping
 from ..problems import Problem
 from ..query import CollectionName, Operation, Pairs, Words, Written, batches, link_cursor, pairs
 from ..retry import pause
@@ -252,12 +253,11 @@ class Client:
 
     def hooks(self, user: str) -> list[Hook]:
         """The account's hooks with their state."""
-        found = self._json(Operation("GET", "/200909/user/{user}/hooks"), {"user": user})
-        return cast(list[Hook], found["Hooks"]["Hook"])
+        return cast(list[Hook], (self._json(hooks.READ_HOOKS, {"user": user}))["Hooks"]["Hook"])
 
     def hook(self, user: str, name: str) -> Hook:
         """One hook with its state."""
-        return self._hook("GET", user, name)
+        return cast(Hook, (self._json(hooks.READ_HOOK, {"user": user, "name": name}))["Hook"])
 
     def put_hook(
         self,
@@ -270,7 +270,7 @@ class Client:
         type: Words | None = None,
         verb: Words | None = None,
     ) -> Hook:
-        """Creates a hook, or changes its address and filters. `Secret` is in the answer that creates it, and nowhere else.
+        """Creates a hook, or changes its address and filters. Only the answer that creates it has `Secret`.
 
         It is not repeated after a broken connection, because the first answer may be lost with its secret: see
         `rotate_hook`.
@@ -278,28 +278,24 @@ class Client:
         lists = {"Service": service, "Type": type, "Verb": verb}
         body: dict[str, Any] = {"Url": url, "Collection": collection}
         body |= {field: [value] if isinstance(value, str) else list(value) for field, value in lists.items() if value}
-        return self._hook("PUT", user, name, json=body)
+        path = {"user": user, "name": name}
+        return cast(Hook, (self._json(hooks.PUT_HOOK, path, json=body, repeatable=False))["Hook"])
 
     def delete_hook(self, user: str, name: str) -> None:
         """Removes a hook."""
-        self._send(Operation("DELETE", "/200909/user/{user}/hooks/{name}"), {"user": user, "name": name})
+        self._send(hooks.DELETE_HOOK, {"user": user, "name": name})
 
-    def test_hook(self, user: str, name: str) -> None:
-        """Sends a signed `ping` to the hook's address."""
-        self._send(Operation("POST", "/200909/user/{user}/hooks/{name}/test"), {"user": user, "name": name})
+    def test_hook(self, user: str, name: str) -> Ping:
+        """Sends a signed `ping` to the hook's address. The position of the hook stays."""
+        return cast(Ping, (self._json(hooks.TEST_HOOK, {"user": user, "name": name}))["Ping"])
 
     def resume_hook(self, user: str, name: str) -> None:
         """Enables a disabled hook where it stopped, and tries a waiting one at once."""
-        self._send(Operation("POST", "/200909/user/{user}/hooks/{name}/resume"), {"user": user, "name": name})
+        self._send(hooks.RESUME_HOOK, {"user": user, "name": name})
 
-    def rotate_hook(self, user: str, name: str) -> Hook:
+    def rotate_hook(self, user: str, name: str) -> HookSecret:
         """Replaces the secret; the answer has the new one. Both sign for 24 hours: verify with both meanwhile."""
-        return self._hook("POST", user, name, suffix="/rotate")
-
-    def _hook(self, method: str, user: str, name: str, *, suffix: str = "", json: object = None) -> Hook:
-        operation = Operation(method, f"/200909/user/{{user}}/hooks/{{name}}{suffix}")
-        found = self._json(operation, {"user": user, "name": name}, json=json, repeatable=method == "GET")
-        return cast(Hook, found["Hook"])
+        return cast(HookSecret, (self._json(hooks.ROTATE_HOOK, {"user": user, "name": name}))["Hook"])
 
     # Requests.
 
