@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
-from conftest import note
 
+from conftest import note
 from tofrom import Arrived, Client, NotFound, Seen
 
 

@@ -136,6 +136,8 @@ export class Collection {
    */
   async *follow(options: { position?: string | undefined; silence?: number } & Abortable = {}): AsyncGenerator<FeedEvent, never, undefined> {
     const { silence = 40_000, signal } = options;
+    // A stream is always in the order of arrival.
+    const filters = this.#filters.filter(([name]) => name !== "orderby");
     let position = options.position ?? (await this.position({ signal }));
     for (let attempt = 0, opened = false; ; attempt += 1) {
       const decoder = new Decoder();
@@ -151,7 +153,7 @@ export class Collection {
       try {
         signal?.throwIfAborted();
         extend();
-        const body = await this.#transport.stream(this.#path, this.#values, this.#filters, position, connection.signal);
+        const body = await this.#transport.stream(this.#path, this.#values, filters, position, connection.signal);
         for await (const piece of pieces(body)) {
           // Silence is measured while the stream is read, not while its reader is busy with an event.
           clearTimeout(watch);

@@ -109,8 +109,13 @@ class AsyncCollection:
             try:
                 async with self._client._stream(
                     self._operation("GET").target(self._path),
-                    params=self._filters,
-                    headers={"Accept": "text/event-stream", "Last-Event-ID": position},
+                    # A stream is always in the order of arrival.
+                    params=[(name, value) for name, value in self._filters if name != "orderby"],
+                    headers={
+                        "Accept": "text/event-stream",
+                        "Accept-Encoding": "identity",
+                        "Last-Event-ID": position,
+                    },
                     silence=silence,
                 ) as response:
                     async for piece in response.aiter_raw():
