@@ -1,8 +1,9 @@
 //! Independent programs against our output: the Fast Infoset reference, feed readers, libxml2, OAuth clients, a
 //! browser, the programs of `examples/live`, a shell that runs the commands of the manual, schemathesis, which checks
-//! our OpenAPI description, generators that make clients of it, and an independent WebSub hub.
+//! our OpenAPI description, generators that make clients of it, an independent WebSub hub, and our own clients.
 
 mod browser;
+mod client_libraries;
 mod commands;
 mod extensions;
 mod fast_infoset;
