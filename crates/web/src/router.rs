@@ -120,6 +120,9 @@ pub const ROUTES: &[Route] = &[
     // Avatars and assets of pages.
     open("/user/{user}/avatar/{size}", files::avatar_methods),
     open("/assets/{asset}", files::asset_methods),
+    open("/favicon.ico", files::favicon_methods),
+    open("/robots.txt", files::robots_methods),
+    open("/manifest.webmanifest", files::manifest_methods),
 ];
 
 /// The router with all routes and middleware.
@@ -135,11 +138,11 @@ pub fn router(service: Service) -> Router {
         .route("/200909/{*rest}", axum::routing::any(middleware::not_found))
         .layer(from_fn_with_state(service.clone(), authenticated::authenticated));
     let pages = routes_with(|access| access == Access::Page)
-        .layer(from_fn_with_state(service.site.clone(), pages::problems_as_pages));
+        .layer(from_fn_with_state(service.clone(), pages::problems_as_pages));
     let both = routes_with(|access| access == Access::PageOrCredential)
         .layer(from_fn_with_state(service.clone(), activity::authenticate_api_or_page));
     let open = routes_with(|access| access == Access::Open)
-        .layer(from_fn_with_state(service.site.clone(), middleware::problems_for_browsers));
+        .layer(from_fn_with_state(service.clone(), middleware::problems_for_browsers));
     let applications = routes_with(|access| access == Access::Application);
     let all =
         guarded.merge(pages).merge(both).merge(open).merge(applications).fallback(middleware::not_found_page);

@@ -1,14 +1,16 @@
 //! The frame of a page: header, navigation, sign-out form and notice.
 
+use super::service_icon;
 use crate::site::Site;
 use auth::session::SignedIn;
 use http::Uri;
+use model::Collection;
 
 /// The section of the site that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// The collection.
-    Feed,
+    /// A collection.
+    Feed(Collection),
     /// The person's own page.
     Me,
     /// Settings.
@@ -86,6 +88,25 @@ impl<'a> Frame<'a> {
         self.person.is_some()
     }
 
+    /// The account's display name; empty for a visitor.
+    pub fn display_name(&self) -> String {
+        self.person.map_or_else(String::new, |person| person.account.display_name())
+    }
+
+    /// The collections, as word, address and label.
+    pub fn collections(&self) -> [(&'static str, String, &'static str); 3] {
+        [
+            ("tofrom", self.to("/feed"), "Everything"),
+            ("to", self.to("/feed?collection=to"), "To you"),
+            ("from", self.to("/feed?collection=from"), "From you"),
+        ]
+    }
+
+    /// The path of the service's icon.
+    pub fn icon(&self, service: &str) -> String {
+        service_icon::path(service, self.site)
+    }
+
     /// The account's name; empty for a visitor.
     pub fn name(&self) -> &str {
         self.person.map_or("", |person| person.account.name.as_str())
@@ -99,7 +120,7 @@ impl<'a> Frame<'a> {
     /// Whether the page belongs to the section with this name.
     pub fn is(&self, word: &str) -> bool {
         let section = match self.section {
-            Section::Feed => "feed",
+            Section::Feed(collection) => collection.as_str(),
             Section::Me => "me",
             Section::Settings => "settings",
             Section::Operator => "operator",

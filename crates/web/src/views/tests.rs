@@ -2,7 +2,7 @@
 
 use super::docs::Explanation;
 use super::sign_in::{Consent, ConsentSignIn, Declined, Verifier};
-use super::{Failure, FormTargets, html, policy};
+use super::{Failure, FormTargets, policy};
 use crate::KINDS;
 use crate::site::Site;
 use crate::views::assets::{Asset, MARK, STYLE};
@@ -58,7 +58,7 @@ fn every_page() -> Vec<String> {
         consent(Scopes::ReadWrite, None),
         Verifier { site: &site, application, verifier: "a1-b2" }.render().unwrap(),
         Declined { site: &site, application }.render().unwrap(),
-        Failure { site: &site, title: APPLICATION, text: "\"<>\"" }.render().unwrap(),
+        Failure::new(&site, None, APPLICATION, "\"<>\"").render().unwrap(),
         Explanation { site: &site, title: APPLICATION, paragraphs: &["<x> `<y>` z"], foot: "<z>" }
             .render()
             .unwrap(),
@@ -162,8 +162,8 @@ fn explanations_are_readable_as_source_and_backquotes_become_code() {
 
 #[test]
 fn a_page_is_neither_cached_nor_framed() {
-    let response =
-        html(StatusCode::FORBIDDEN, &Failure { site: &site(), title: "", text: "" }, FormTargets::None);
+    let site = site();
+    let response = Failure::new(&site, None, "", "").respond(StatusCode::FORBIDDEN);
     assert_eq!(response.status(), StatusCode::FORBIDDEN);
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
@@ -172,7 +172,7 @@ fn a_page_is_neither_cached_nor_framed() {
         ("referrer-policy", "same-origin"),
         (
             "content-security-policy",
-            "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; \
+            "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; form-action 'none'; \
              frame-ancestors 'none'; base-uri 'none'",
         ),
     ] {
@@ -186,8 +186,8 @@ fn the_policy_allows_only_the_given_form_targets() {
         let policy = policy(forms.into());
         let policy = policy.to_str().unwrap();
         let directives: Vec<&str> = policy.split("; ").collect();
-        assert_eq!(directives.len(), 6, "{policy}");
-        directives[3].to_owned()
+        assert_eq!(directives.len(), 7, "{policy}");
+        directives[4].to_owned()
     };
     assert_eq!(targets(FormTargets::Own), "form-action 'self'");
     let app = FormTargets::OwnThen("https://app.example.org");
