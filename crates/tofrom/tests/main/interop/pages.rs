@@ -47,6 +47,10 @@ fn the_pages_work_in_a_browser() {
         "hostile words",
         "by keyboard",
         "without script",
+        "on a phone",
+        "days",
+        "shortcuts",
+        "files",
     ];
     assert_eq!(printed, expected.map(str::to_owned).into());
     assert_valid(&markup);
