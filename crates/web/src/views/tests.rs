@@ -1,14 +1,20 @@
 //! Renders every page with names that contain markup or quotes, or are empty.
 
+use super::display_time::DisplayTime;
 use super::docs::Explanation;
+use super::feed::{Choices, FeedPage, Selection};
+use super::frame::{Frame, Section};
+use super::item::{ItemView, WebLink};
+use super::picture::{Layout, PictureView};
+use super::sentence::{Sentence, Words};
 use super::sign_in::{Consent, ConsentSignIn, Declined, Verifier};
-use super::{Failure, FormTargets, policy};
+use super::{Failure, FormTargets, group, policy, service_icon};
 use crate::KINDS;
 use crate::site::Site;
 use crate::views::assets::{Asset, MARK, STYLE};
 use askama::Template;
 use http::StatusCode;
-use model::{Account, AccountName, Millis, Scopes, Uid, Version};
+use model::{Account, AccountName, Collection, FeedQuery, Millis, RawQuery, Scopes, Uid, Version};
 
 const APPLICATION: &str = "Kiosk <i>7</i>";
 const APPLICATION_AS_TEXT: &str = "Kiosk &#60;i&#62;7&#60;/i&#62;";
@@ -208,4 +214,82 @@ fn assets_are_found_only_by_their_hashed_name() {
     for absent in ["", "style.css", "style-0000000000000000.css", "../style.css"] {
         assert!(Asset::find(absent).is_none(), "{absent}");
     }
+}
+
+/// An activity whose words contain markup.
+fn item(id: usize, kind: &str, picture: bool) -> ItemView {
+    let words = Words {
+        names: &["<u>Bob</u>"],
+        kind,
+        verb: "like",
+        done: "liked",
+        title: "<i>Title</i>",
+        object: Some("<x>"),
+        description: Some("<y>"),
+    };
+    let picture = picture.then(|| PictureView::of("https://pictures.example/1.jpg", kind));
+    let time = DisplayTime::new(Millis(0), Millis(0));
+    ItemView {
+        id: id.to_string(),
+        actor: Uid(2),
+        name: "bob".to_owned(),
+        display_name: "<u>Bob</u>".to_owned(),
+        has_page: true,
+        title: "<i>Title</i>".to_owned(),
+        label: "Photo Liked".to_owned(),
+        kind: kind.to_owned(),
+        done: "liked".to_owned(),
+        verb: "like".to_owned(),
+        service: "<z>".to_owned(),
+        website: WebLink::of(Some("javascript:alert(1)")),
+        icon: service_icon::path("<z>", &site()),
+        sentence: Sentence::of(&words),
+        link: WebLink::of(Some(&format!("https://example.org/{id}\"><i>"))),
+        layout: Layout::of("like", kind, picture.as_ref()),
+        picture,
+        counts: Some((1, 2)),
+        time: time.clone(),
+        sorted_at: Millis(0),
+        published: time,
+        shows_published: true,
+        published_at: Millis(i64::try_from(id).unwrap() * 7_200_000),
+        why: "<Wrong>".to_owned(),
+        own: id.is_multiple_of(2),
+        removable: true,
+    }
+}
+
+#[test]
+fn the_feed_shows_words_as_text_and_says_each_once() {
+    let (site, name) = (site(), AccountName::parse("alice").unwrap());
+    let raw = RawQuery::parse(b"type=%3Cx%3E&service=%3Cy%3E");
+    let query = FeedQuery::resolve(&raw, Uid(1), Collection::ToFrom).unwrap();
+    let kinds = ["photo", "note", "song", "video", "book"];
+    let mut items: Vec<ItemView> =
+        kinds.iter().enumerate().map(|(at, kind)| item(at, kind, at != 1)).collect();
+    // Three of one kind within an hour are a group.
+    items.extend((5..8).map(|id| ItemView { published_at: Millis(0), link: None, ..item(id, "song", true) }));
+    let page = FeedPage {
+        site: &site,
+        frame: Frame::of_visitor(&site, None, Section::Feed(Collection::ToFrom), &http::Uri::default()),
+        selection: Selection::new(&site, &name, &query),
+        complaint: Some("<Wrong>"),
+        choices: Choices::of(&site, &items, &query.filter),
+        days: group::by_day(group::of(items), Millis(0)),
+        next: None,
+        sync_token: None,
+        steps: None,
+    };
+    let page = page.render().unwrap();
+    for markup in ["<i>", "<u>", "<Wrong>", "<x>", "<y>", "<z>", "javascript:", " style="] {
+        assert!(!page.contains(markup), "{markup} in {page}");
+    }
+    for id in 0..8 {
+        assert_eq!(page.matches(&format!(" id=\"a-{id}\"")).count(), 1, "{id}");
+    }
+    assert_eq!(page.matches("<section class=\"day\"").count(), 1, "{page}");
+    let first = page.split("<article").nth(1).unwrap();
+    assert_eq!(first.matches(">&#60;x&#62;</a>").count(), 1, "{first}");
+    assert_eq!(first.matches("&#60;y&#62;").count(), 1, "{first}");
+    assert!(!first.contains("Title"), "{first}");
 }
