@@ -117,7 +117,8 @@ impl AuthError {
             }
             AuthError::NotYours => "Only the account itself and operators may change anything here.",
             AuthError::Lent => {
-                "An application's token cannot delete the account. Use the account's password or one of its keys."
+                "An application's token cannot delete the account or manage its keys. Use the account's password or one of \
+                 its keys."
             }
             AuthError::Throttled { .. } => {
                 "Too many wrong credentials came from this address, or for this account from all addresses. Wait as long \

@@ -1,18 +1,115 @@
 //! Pre-shared keys: 256 random bits, shown once, stored as a hash.
+//!
+//! A key may create others over HTTP. Each knows the key that created it, and works only while none in that line is revoked.
 
 use super::last_use::LastUse;
 use super::{AuthError, CREDENTIAL_CACHE_TTL, Shared};
-use model::{Account, Key, KeyId, Millis};
+use model::{Account, Key, KeyId, Millis, Scopes, Uid};
 use moka::sync::Cache;
 use seal::NoRandomness;
 use std::net::IpAddr;
 use std::sync::Arc;
+use store::{Store, StoreError};
 use zeroize::Zeroizing;
 
 /// Prefix of every key, by which people and secret scanners recognise one.
 const PREFIX: &str = "tfk_";
 /// The length of 32 bytes in base64 without padding.
 const ENCODED_LEN: usize = 43;
+
+/// The maximum number of an account's keys that are neither revoked nor expired.
+pub const MAX_KEYS: usize = 100;
+/// The maximum number of keys in a line, each created by the one before it.
+const MAX_LINE: usize = 8;
+/// The maximum length of a name.
+const MAX_NAME: usize = 100;
+
+/// The properties of a key to create.
+#[derive(Debug)]
+pub struct NewKey {
+    /// The name, see [`name`].
+    pub name: String,
+    /// The permissions.
+    pub scopes: Scopes,
+    /// When it expires.
+    pub expires: Option<Millis>,
+    /// The key that creates it, if one does.
+    pub parent: Option<[u8; 32]>,
+}
+
+/// Why a key is not created.
+#[derive(Debug, thiserror::Error)]
+pub enum AddKeyError {
+    /// The account has as many as it may.
+    #[error("an account may have {MAX_KEYS} keys that are neither revoked nor expired: revoke one first")]
+    Quota,
+    /// Too many keys have created each other.
+    #[error(
+        "a key may be created by a key that was created by a key, and so on, {MAX_LINE} times: use an earlier one"
+    )]
+    TooLongLine,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There are no random numbers.
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomness),
+}
+
+/// A valid name of a key: without surrounding blanks, or `None`.
+pub fn name(text: &str) -> Option<String> {
+    let name = text.trim();
+    let valid = !name.is_empty() && name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control);
+    valid.then(|| name.to_owned())
+}
+
+/// Creates a key of an account. Returns it with its text, which is shown once.
+pub async fn add(
+    store: &dyn Store,
+    owner: Uid,
+    new: NewKey,
+    now: Millis,
+) -> Result<(Key, Zeroizing<String>), AddKeyError> {
+    if live(store, owner, now).await?.len() >= MAX_KEYS {
+        return Err(AddKeyError::Quota);
+    }
+    if let Some(parent) = &new.parent
+        && line_above(store, *parent).await?.len() >= MAX_LINE
+    {
+        return Err(AddKeyError::TooLongLine);
+    }
+    let GeneratedKey { text, hash, id } = generate()?;
+    let NewKey { name, scopes, expires, parent } = new;
+    let key = Key { id, hash, owner, name, scopes, created: now, expires, revoked: None, used: None, parent };
+    store.add_key(&key).await?;
+    Ok((key, text))
+}
+
+/// The keys of an account that work, oldest first.
+pub async fn live(store: &dyn Store, owner: Uid, now: Millis) -> store::Result<Vec<Key>> {
+    let mut live = Vec::new();
+    for key in store.keys_of(owner).await?.into_iter().filter(|key| key.is_live(now)) {
+        let line = match key.parent {
+            Some(parent) => line_above(store, parent).await?,
+            None => Vec::new(),
+        };
+        if line.iter().all(|above| above.revoked.is_none()) {
+            live.push(key);
+        }
+    }
+    Ok(live)
+}
+
+/// The key with this hash, the one that created it, and so on.
+async fn line_above(store: &dyn Store, hash: [u8; 32]) -> store::Result<Vec<Key>> {
+    let (mut line, mut next) = (Vec::new(), Some(hash));
+    while let Some(hash) = next.filter(|_| line.len() < MAX_LINE) {
+        let Some(key) = store.key_by_hash(&hash).await? else { break };
+        next = key.parent;
+        line.push(key);
+    }
+    Ok(line)
+}
 
 /// A new key. Debug does not show it.
 #[derive(Debug)]
@@ -82,12 +179,31 @@ impl Keys {
         let Some(key) = self.key(hash).await?.filter(|key| key.is_live(now)) else {
             return Ok(None);
         };
+        if !self.has_live_line(&key).await? {
+            return Ok(None);
+        }
         let Some(account) = self.shared.accounts.get(key.owner).await?.filter(|account| account.may_act())
         else {
             return Ok(None);
         };
         self.record_use(&key, now);
         Ok(Some((account, key)))
+    }
+
+    /// Whether no key in the line that created this one is revoked.
+    async fn has_live_line(&self, key: &Key) -> store::Result<bool> {
+        let (mut next, mut length) = (key.parent, 0);
+        while let Some(hash) = next {
+            let Some(above) = self.key(hash).await?.filter(|above| above.revoked.is_none()) else {
+                return Ok(false);
+            };
+            length += 1;
+            if length > MAX_LINE {
+                return Ok(false);
+            }
+            next = above.parent;
+        }
+        Ok(true)
     }
 
     async fn key(&self, hash: [u8; 32]) -> store::Result<Option<Arc<Key>>> {

@@ -76,7 +76,8 @@ impl Fixture {
         let generated = key::generate().unwrap();
         let (id, hash, name) = (generated.id, generated.hash, "test".to_owned());
         let (owner, created) = (owner.uid, START);
-        let key = Key { id, hash, owner, name, scopes, created, expires, revoked: None, used: None };
+        let key =
+            Key { id, hash, owner, name, scopes, created, expires, revoked: None, used: None, parent: None };
         self.store.add_key(&key).await.unwrap();
         (generated.text.to_string(), key)
     }

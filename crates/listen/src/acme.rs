@@ -40,7 +40,7 @@ pub struct AcmeCertificate {
 }
 
 impl AcmeCertificate {
-    /// Prepares the requests. They are sent by [`AcmeCertificate::renew`].
+    /// Prepares the requests. They are sent while the listener runs.
     pub fn new(settings: &AcmeSettings) -> Result<AcmeCertificate, CertificateError> {
         let unreadable = |what, path: &PathBuf, why: String| CertificateError::Unreadable {
             what,

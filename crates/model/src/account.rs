@@ -126,6 +126,8 @@ pub struct Key {
     pub revoked: Option<Millis>,
     /// About when it was used last.
     pub used: Option<Millis>,
+    /// The hash of the key that created it over HTTP. Revoking that one revokes this one.
+    pub parent: Option<[u8; 32]>,
 }
 
 impl Key {

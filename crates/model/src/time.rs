@@ -104,6 +104,12 @@ impl Millis {
         self.format("Z")
     }
 
+    /// `20261114T224403Z`, for file names.
+    pub fn compact(self) -> String {
+        let text = self.zulu();
+        format!("{}Z", text.get(..19).unwrap_or(&text).replace(['-', ':'], ""))
+    }
+
     fn format(self, suffix: &str) -> String {
         let (days, time_of_day) = (self.0.div_euclid(DAY), self.0.rem_euclid(DAY));
         let (year, month, day) = civil_from_days(days);

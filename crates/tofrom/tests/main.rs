@@ -25,6 +25,7 @@ mod main {
     mod fuzz;
     mod http2;
     mod interop;
+    mod keys;
     mod laws;
     mod oauth;
     mod pages;

@@ -17,8 +17,8 @@ use domain::json;
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue};
 use kinds::{
-    BODY, HEADERS_TOO_LARGE, HOST, INTERNAL, MEDIA_TYPE, METHOD, NAME_GONE, NOT_ACCEPTABLE, NOT_FOUND,
-    STALLED, STREAMS, TOO_LARGE, TOO_OFTEN, UNAVAILABLE, URI_TOO_LONG,
+    BODY, FORBIDDEN, HEADERS_TOO_LARGE, HOST, INTERNAL, MEDIA_TYPE, METHOD, NAME_GONE, NOT_ACCEPTABLE,
+    NOT_FOUND, STALLED, STREAMS, TOO_LARGE, TOO_OFTEN, UNAVAILABLE, URI_TOO_LONG,
 };
 use model::Format;
 
@@ -122,6 +122,11 @@ impl Problem {
     pub fn coded() -> Problem {
         let detail = "Compressed bodies are not supported. Send the body without Content-Encoding.";
         Problem::new(MEDIA_TYPE, detail).header(ACCEPT_ENCODING, "identity")
+    }
+
+    /// A key asks for more than it has itself.
+    pub fn key_limit(detail: &str) -> Problem {
+        Problem::new(FORBIDDEN, detail).member("reason", "key-limit")
     }
 
     /// The name belonged to a deleted account.

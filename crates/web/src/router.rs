@@ -4,7 +4,7 @@ use crate::access::Access;
 use crate::middleware::{self, Outermost, handle_request};
 use crate::pages::{operator, settings};
 use crate::service::Service;
-use crate::users::{edges, sources};
+use crate::users::{edges, keys, sources};
 use crate::{activity, authenticated, collection, docs, files, oauth, pages, users, writing};
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
@@ -51,6 +51,8 @@ pub const ROUTES: &[Route] = &[
     api("/200909/user/{user}/following", edges::following_methods),
     api("/200909/user/{user}/followers", edges::follower_methods),
     api("/200909/user/{user}/following/{other}", edges::edge_methods),
+    api("/200909/user/{user}/keys", keys::all_methods),
+    api("/200909/user/{user}/keys/{id}", keys::one_methods),
     api("/200909/user/{user}/sources", sources::all_methods),
     api("/200909/user/{user}/sources/{name}", sources::one_methods),
     api("/200909/whoami", users::whoami_methods),

@@ -114,6 +114,8 @@ pub(crate) struct KeyWire {
     created: Option<i64>,
     #[prost(sint64, optional, tag = "6")]
     expires: Option<i64>,
+    #[prost(bytes = "vec", optional, tag = "7")]
+    parent: Option<Vec<u8>>,
 }
 
 impl Encoded for Key {
@@ -129,6 +131,7 @@ impl Encoded for Key {
             writes: self.scopes.can_write(),
             created: Some(self.created.0),
             expires: self.expires.map(|at| at.0),
+            parent: self.parent.map(Vec::from),
         }
     }
 
@@ -143,6 +146,7 @@ impl Encoded for Key {
             expires: wire.expires.map(Millis),
             revoked,
             used,
+            parent: wire.parent.map(|hash| exactly(&hash)).transpose()?,
         })
     }
 }

@@ -341,7 +341,7 @@ proptest! {
         damage in damage(),
     ) {
         let id = KeyId(number);
-        let pre_shared = Key { id, hash, owner, name: name.clone(), scopes, created, expires: at, revoked: other, used: at };
+        let pre_shared = Key { id, hash, owner, name: name.clone(), scopes, created, expires: at, revoked: other, used: at, parent: other.map(|_| hash) };
         assert_laws(&pre_shared, || (hash, other, at), damage);
         let rsa_key = optional.clone().map(String::into_bytes);
         let (secret, callback) = (sealed_secret.clone(), name.clone());

@@ -102,6 +102,13 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// A path beside the file with that suffix, and a number if such a file exists.
+pub(super) fn unused_beside(path: &Path, suffix: &str) -> PathBuf {
+    let numbered = (1_u64..).map(|number| beside(path, &format!("{suffix}-{number}")));
+    let mut paths = std::iter::once(beside(path, suffix)).chain(numbered);
+    paths.find(|path| !path.exists()).unwrap_or_else(|| beside(path, suffix))
+}
+
 fn texts(connection: &Connection, statement: &str) -> rusqlite::Result<Vec<String>> {
     connection.prepare(statement)?.query_map([], |row| row.get(0))?.collect()
 }

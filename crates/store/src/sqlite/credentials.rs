@@ -23,6 +23,7 @@ fn key(row: &Row<'_>) -> Result<Key> {
         expires: optional_millis(row, 6)?,
         revoked: optional_millis(row, 7)?,
         used: optional_millis(row, 8)?,
+        parent: row.get(9)?,
     })
 }
 
@@ -63,8 +64,8 @@ impl Credentials for SqliteStore {
             connection
                 .prepare_cached(
                     "INSERT INTO key
-                     (hash, id, owner, name, writes, created_ms, expires_ms, revoked_ms, used_ms)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+                     (hash, id, owner, name, writes, created_ms, expires_ms, revoked_ms, used_ms, parent)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
                 )?
                 .execute(params![
                     key.hash,
@@ -75,7 +76,8 @@ impl Credentials for SqliteStore {
                     key.created.0,
                     key.expires.map(|at| at.0),
                     key.revoked.map(|at| at.0),
-                    key.used.map(|at| at.0)
+                    key.used.map(|at| at.0),
+                    key.parent
                 ])?;
             Ok(())
         })
@@ -85,7 +87,7 @@ impl Credentials for SqliteStore {
     async fn key_by_hash(&self, hash: &[u8; 32]) -> Result<Option<Key>> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT hash, id, owner, name, writes, created_ms, expires_ms, revoked_ms, used_ms
+                "SELECT hash, id, owner, name, writes, created_ms, expires_ms, revoked_ms, used_ms, parent
                  FROM key WHERE hash = ?1",
             )?;
             statement.query([hash])?.next()?.map(key).transpose()
@@ -94,7 +96,8 @@ impl Credentials for SqliteStore {
     }
 
     async fn keys_of(&self, owner: Uid) -> Result<Vec<Key>> {
-        let statement = "SELECT hash, id, owner, name, writes, created_ms, expires_ms, revoked_ms, used_ms
+        let statement =
+            "SELECT hash, id, owner, name, writes, created_ms, expires_ms, revoked_ms, used_ms, parent
              FROM key WHERE owner = ?1 ORDER BY created_ms, id";
         self.read_long(move |connection| all(connection, statement, [owner.0], key)).await
     }

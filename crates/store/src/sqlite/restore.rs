@@ -101,7 +101,8 @@ fn begin_epoch(connection: &mut Connection, now: Millis) -> Result<()> {
 /// Puts the prepared file in the place of the store.
 fn replace(prepared: &Path, to: &Path, now: Millis) -> Result<Restored> {
     let bytes = fs::metadata(prepared).map_err(|error| backup::unavailable(prepared, &error))?.len();
-    let previous = to.exists().then(|| backup::beside(to, &format!(".before-restore-{}", now.0)));
+    let previous =
+        to.exists().then(|| backup::unused_beside(to, &format!(".before-restore-{}", now.compact())));
     if let Some(previous) = &previous {
         settle(to, previous)?;
         // A second name, so that there is a store at every moment: without one, a start would create an empty store.

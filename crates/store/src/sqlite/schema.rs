@@ -2,7 +2,7 @@
 //!
 //! Migrations go forward only. The way back is the backup that is made before a migration.
 
-use super::backup::{back_up, beside};
+use super::backup::{back_up, unused_beside};
 use super::copying::PUT_FACT;
 use crate::{Result, StoreError};
 use rusqlite::{Connection, TransactionBehavior};
@@ -63,16 +63,8 @@ fn migrate_by(migrations: &[&str], connection: &mut Connection, path: &Path) -> 
 
 /// Makes a backup beside the file and returns its name.
 fn back_up_before(connection: &Connection, path: &Path, version: usize) -> Result<String> {
-    let mut number = 0;
-    let backup = loop {
-        let suffix = if number == 0 { String::new() } else { format!("-{number}") };
-        let backup = beside(path, &format!(".schema-{version}{suffix}"));
-        // One that exists is of an earlier upgrade, after which the program went back.
-        if !backup.exists() {
-            break backup;
-        }
-        number += 1;
-    };
+    // A file that exists is of an earlier upgrade, after which the program went back.
+    let backup = unused_beside(path, &format!(".schema-{version}"));
     tracing::info!(backup = %backup.display(), "backing up the store before the upgrade");
     back_up(connection, &backup, |_, _| {})?;
     Ok(backup.file_name().unwrap_or_default().to_string_lossy().into_owned())

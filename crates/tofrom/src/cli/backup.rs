@@ -26,7 +26,7 @@ pub(super) struct Args {
 
 /// The names of backups in a folder. Times of this form sort by name.
 const PREFIX: &str = "tofrom-";
-const SUFFIX: &str = "Z.db";
+const SUFFIX: &str = ".db";
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let storage = global.storage()?;
@@ -72,9 +72,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 
 /// The name of a backup made at that time: tofrom-20261117T223000Z.db.
 fn name_at(now: Millis) -> String {
-    let zulu = now.zulu();
-    let seconds = zulu.get(..19).unwrap_or(&zulu).replace(['-', ':'], "");
-    format!("{PREFIX}{seconds}{SUFFIX}")
+    format!("{PREFIX}{}{SUFFIX}", now.compact())
 }
 
 /// Deletes all backups of the folder but the newest. Returns the paths.
@@ -97,8 +95,12 @@ fn delete_older(folder: &Path, keep: usize) -> anyhow::Result<Vec<String>> {
 fn is_backup(name: &str) -> bool {
     let time = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
     time.is_some_and(|time| {
-        time.len() == "20261117T223000".len()
-            && time.bytes().enumerate().all(|(at, c)| if at == 8 { c == b'T' } else { c.is_ascii_digit() })
+        time.len() == "20261117T223000Z".len()
+            && time.bytes().enumerate().all(|(at, c)| match at {
+                8 => c == b'T',
+                15 => c == b'Z',
+                _ => c.is_ascii_digit(),
+            })
     })
 }
 

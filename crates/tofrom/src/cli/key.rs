@@ -4,7 +4,7 @@ use super::output::{Listing, json_line, line, note, time, time_or};
 use super::{Global, account};
 use crate::config::{InvalidAge, parse_age};
 use anyhow::bail;
-use auth;
+use auth::key::{self, NewKey};
 use clap::{Subcommand, ValueEnum};
 use model::{AccountName, Clock, Key, KeyId, Millis, Scopes};
 use serde_json::json;
@@ -94,26 +94,20 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     let owner = account::find(store.as_ref(), &args.account).await?;
-    let generated = auth::key::generate()?;
     let now = Clock::system().now();
-    let key = Key {
-        id: generated.id,
-        hash: generated.hash,
-        owner: owner.uid,
+    let new = NewKey {
         name: args.name,
         scopes: args.scope.into(),
-        created: now,
         expires: args.expires.map(|age| now.later(age)),
-        revoked: None,
-        used: None,
+        parent: None,
     };
-    store.add_key(&key).await?;
+    let (key, text) = key::add(store.as_ref(), owner.uid, new, now).await?;
     if global.json {
         let expires = key.expires.map(Millis::zulu);
-        let (id, text, scope) = (key.id.to_string(), generated.text.as_str(), scope_of(&key));
+        let (id, text, scope) = (key.id.to_string(), text.as_str(), scope_of(&key));
         json_line(json!({ "id": id, "key": text, "name": key.name, "scope": scope, "expires": expires }))?;
     } else {
-        line(generated.text.as_str())?;
+        line(text.as_str())?;
         note(format_args!("key {} of {}; the key is not shown again", key.id, owner.name));
     }
     Ok(())

@@ -11,6 +11,7 @@ SPARED, REMOVED = "alice", "erin"
 USER, ITEM, RECEIVED = "/200909/user/{user}", "/200909/activity/{user}/from/{service}/{source}", "/200909/activity/{user}/to/{activity}"
 ACTIVITY, EXAMPLE = "/activity/{activity}", "01a1dc1e-de01-7f0f-88b3-717cbb004bb1"
 
+KEY, EXAMPLE_KEY = "/200909/user/{user}/keys/{id}", "be94dd29c62fe27e"
 SOURCES, SOURCE = "/200909/user/{user}/sources", "/200909/user/{user}/sources/{name}"
 
 
@@ -26,6 +27,8 @@ def before_call(context, case, kwargs):
         names["activity"] = os.environ["KEPT"]
     elif path == RECEIVED and names["user"] == SPARED:
         names["activity"] = os.environ["RECEIVED"]
+    elif path == KEY and names["user"] == SPARED and names["id"] == EXAMPLE_KEY:
+        names["id"] = os.environ["REVOKED"]
     elif path == SOURCE and method in ("GET", "HEAD") and names["user"] == SPARED:
         names["name"] = "kept"
     # Generated addresses would be fetched: replace them by that of the test's own server.

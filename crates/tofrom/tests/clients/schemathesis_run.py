@@ -60,6 +60,8 @@ item = requests.put(f"{base}/200909/activity/alice/from/Delicious/kept", json=ke
 item.raise_for_status()
 source = f"{base}/200909/user/alice/sources/kept"
 requests.put(source, json={"Address": params["feed"]}, headers=headers).raise_for_status()
+revoked = requests.post(f"{base}/200909/user/alice/keys", json={"Name": "to revoke"}, headers=headers)
+revoked.raise_for_status()
 page = requests.get(f"{base}/200909/activity/alice/to?count=1", headers=headers).json()
 received = page["Activities"]["Activity"][0]["ActivityIdentifier"]
 
@@ -82,6 +84,7 @@ with tempfile.TemporaryDirectory() as folder:
     command += ["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--warnings", "off", "--no-color"]
     environment = {"PYTHONPATH": Path(__file__).parent, "PYTHONDONTWRITEBYTECODE": "1", "SEEN": seen}
     environment |= {"RECEIVED": received, "FEED": params["feed"], "KEPT": item.headers["Location"].rsplit("/", 1)[1]}
+    environment |= {"REVOKED": revoked.json()["Key"]["Id"]}
     environment = os.environ | {name: str(value) for name, value in environment.items()}
     run = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     answers = [line.split(" ", 1) for line in seen.read_text().splitlines()]

@@ -93,6 +93,7 @@ async fn origin(seed: u64) -> ServiceLocation {
             expires: None,
             revoked,
             used,
+            parent: (number > 0).then_some([0; 32]),
         };
         data.store.add_key(&key).await.unwrap();
         let token = AccessToken {

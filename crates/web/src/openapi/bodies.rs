@@ -18,6 +18,7 @@ pub(super) fn all() -> Vec<(&'static str, Schema)> {
     all.extend(accounts());
     all.extend(requests());
     all.extend(sources());
+    all.extend(keys());
     all.extend(tokens());
     all
 }
@@ -253,6 +254,36 @@ fn sources() -> Vec<(&'static str, Schema)> {
         ("SourceList", list("Sources", "Source", "SourceState")),
         ("SourceState", state),
         ("Sources", Schema::object().needs("Sources", Schema::named("SourceList"))),
+    ]
+}
+
+/// Keys in responses and requests.
+fn keys() -> Vec<(&'static str, Schema)> {
+    let time = || Schema::text().format("date-time");
+    let scope = || Schema::text().words(["read", "write"]);
+    let fields = |key: Schema| {
+        key.needs("Name", Schema::text().length(1, 100))
+            .needs("Scope", scope().about("`write` includes `read`."))
+            .field("Expires", time().about("Absent if it does not expire."))
+            .needs("CreatedDate", time())
+            .field("UsedDate", time().about("About when it was used last. Absent if it was not."))
+    };
+    let id = || Schema::object().element("Key").needs("Id", Schema::text().pattern("^[0-9a-f]{16}$"));
+    let secret = Schema::text().pattern("^tfk_").about("Shown only once.");
+    let new = Schema::object()
+        .element("Key")
+        .about("At most one of `Expires` and `ExpiresIn`.")
+        .field("Name", Schema::text().length(1, 100).default_to("key"))
+        .field("Scope", scope().default_to("read"))
+        .field("Expires", time().about("A time in the future."))
+        .field("ExpiresIn", Schema::types(&["string", "integer"]).about("Seconds from now.").example("900"));
+    vec![
+        ("CreatedKey", Schema::object().needs("Key", Schema::named("KeyWithSecret"))),
+        ("Key", fields(id())),
+        ("KeyList", Schema::object().element("Keys").needs("Key", Schema::list(Schema::named("Key")))),
+        ("KeyWithSecret", fields(id().needs("Key", secret))),
+        ("Keys", Schema::object().needs("Keys", Schema::named("KeyList"))),
+        ("NewKey", new),
     ]
 }
 

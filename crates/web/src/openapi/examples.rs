@@ -39,6 +39,7 @@ fn request(operation: &str) -> Option<Value> {
             "Photo": { "Title": "Fog on the Öresund bridge" },
         }),
         "putUser" => json!({ "GivenName": "Alice", "FamilyName": "Adair", "Public": true }),
+        "createKey" => json!({ "Name": "phone", "Scope": "read", "ExpiresIn": 900 }),
         "previewSource" | "putSource" => json!({ "Address": "https://example.org/blog" }),
         "requestToken" => json!({ "oauth_callback": "oob", "scope": "read" }),
         "accessToken" => {
@@ -66,6 +67,8 @@ fn response(operation: &str, site: &Site) -> Option<Value> {
         }
         "readFollowing" => users(&[user(site, "bob", "Bob", "Bergström"), user(site, "erin", "Erin", "Ek")]),
         "readFollowers" => users(&[user(site, "alice", "Alice", "Adair")]),
+        "readKeys" => json!({ "Keys": { "Key": [key(None)] } }),
+        "createKey" => json!({ "Key": key(Some("tfk_m1XgbpJ0sD4mMcQGbTJrV0Q5jhO2yWqvI8E6yX3kRnA")) }),
         "readSources" => json!({ "Sources": { "Source": [source()] } }),
         "readSource" => json!({ "Source": source() }),
         "previewSource" => json!({ "Preview": { "Activity": [{
@@ -183,4 +186,18 @@ fn source() -> Value {
         "CheckedDate": "2026-11-17T16:00:00.000+00:00",
         "NextDate": "2026-11-17T16:30:00.000+00:00",
     })
+}
+
+fn key(secret: Option<&str>) -> Value {
+    let mut key = json!({
+        "Id": "be94dd29c62fe27e",
+        "Name": "phone",
+        "Scope": "read",
+        "Expires": "2026-11-17T06:15:00.000+00:00",
+        "CreatedDate": "2026-11-17T06:00:00.000+00:00",
+    });
+    if let (Value::Object(fields), Some(secret)) = (&mut key, secret) {
+        fields.insert("Key".to_owned(), json!(secret));
+    }
+    key
 }

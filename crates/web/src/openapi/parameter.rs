@@ -124,6 +124,13 @@ fn segment(name: &str) -> Option<Parameter> {
             Schema::text().pattern(IDENTIFIER),
         )
         .with_example(examples::ACTIVITY),
+        "id" => Parameter::new(
+            "id",
+            ParameterLocation::Path,
+            "The `Id` of the key.",
+            Schema::text().pattern("^[0-9a-f]{16}$"),
+        )
+        .with_example("be94dd29c62fe27e"),
         "name" => Parameter::new(
             "name",
             ParameterLocation::Path,

@@ -2,11 +2,12 @@
 
 use super::Problem;
 use super::kinds::{
-    CREDENTIALS, CURSOR_EXPIRED, FORBIDDEN, OAUTH, PARAMETER, THROTTLED, TOO_BROAD, UNAUTHORIZED,
+    CREDENTIALS, CURSOR_EXPIRED, FORBIDDEN, OAUTH, PARAMETER, QUOTA, THROTTLED, TOO_BROAD, UNAUTHORIZED,
     UNAVAILABLE, UNPROCESSABLE,
 };
 use crate::parse::MAX_ENTRIES;
 use auth::AuthError;
+use auth::key::AddKeyError;
 use auth::oauth::Refusal;
 use domain::feed::ReadError;
 use domain::ingest::{MAX_BODY, Refused, Unreadable};
@@ -60,6 +61,24 @@ impl From<NotConnected> for Problem {
             _ => Problem::new(UNPROCESSABLE, error.to_string()).member("field", "Address"),
         }
     }
+}
+
+impl From<AddKeyError> for Problem {
+    fn from(error: AddKeyError) -> Problem {
+        match error {
+            AddKeyError::Quota => Problem::new(QUOTA, sentence(&error)).member("quota", "keys"),
+            AddKeyError::TooLongLine => Problem::key_limit(&sentence(&error)),
+            AddKeyError::Store(error) => error.into(),
+            AddKeyError::NoRandomness(error) => AuthError::from(error).into(),
+        }
+    }
+}
+
+/// A message as a sentence.
+fn sentence(error: &dyn std::error::Error) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 impl From<ReadError> for Problem {

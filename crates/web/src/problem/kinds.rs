@@ -52,8 +52,12 @@ kinds! {
     FORBIDDEN = "forbidden", FORBIDDEN, "Forbidden",
         "The credential is valid but does not permit this request. The member `reason` says why: `scope` (the token \
          lacks the scope that the member `scope` names), `not-yours` (only the account itself and operators may do \
-         this), `token-lent` (a token cannot delete the account that granted it), `not-a-token` (the request must be \
+         this), `token-lent` (a token cannot delete the account that granted it, or manage its keys), `key-limit` (a key cannot \
+         create one that lasts longer than itself), `not-a-token` (the request must be \
          signed with an access token).";
+    QUOTA = "quota", FORBIDDEN, "Quota reached",
+        "The account has as many of something as it may have: at most 100 keys that are neither revoked nor expired. The \
+         member `quota` says of what; `detail` says what to do.";
     NOT_FOUND = "not-found", NOT_FOUND, "Not found",
         "Nothing exists at this address, or the caller may not see it. A private account looks like one that does not \
          exist.";
@@ -67,7 +71,7 @@ kinds! {
          request again.";
     CURSOR_EXPIRED = "cursor-expired", GONE, "Cursor expired",
         "Cursors of `updates` links are valid for at least seven days. This one is older, or was issued before the \
-         server moved to another store. Read the collection again from the page that the member `first` names, then \
+         server moved to another store, or after the backup that it was restored from. Read the collection again from the page that the member `first` names, then \
          continue from its `updates` link.";
     NAME_GONE = "name-gone", GONE, "Name not available",
         "An account with this name was deleted. Names are never reused, so that links to the old account do not lead \

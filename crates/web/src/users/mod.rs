@@ -2,6 +2,7 @@
 
 pub(crate) mod edges;
 mod fields;
+pub(crate) mod keys;
 pub(crate) mod sources;
 
 use crate::accounts::{Accounts, Changes};

@@ -36,7 +36,8 @@ CREATE TABLE key (
   created_ms INTEGER NOT NULL,
   expires_ms INTEGER,
   revoked_ms INTEGER,
-  used_ms INTEGER
+  used_ms INTEGER,
+  parent BLOB
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX key_owner ON key (owner, created_ms, id);
 

@@ -18,6 +18,7 @@ fn key(owner: Uid, created: i64) -> Key {
         expires: None,
         revoked: None,
         used: None,
+        parent: None,
     }
 }
 
@@ -36,8 +37,12 @@ fn application(created: i64) -> Application {
 
 pub(crate) async fn a_key_is_found_by_its_hash(store: Engine) {
     let owner = fresh::uid(&*store).await;
-    let key =
-        Key { scopes: Scopes::ReadWrite, expires: Some(Millis(fresh::NOON + 9)), ..key(owner, fresh::NOON) };
+    let key = Key {
+        scopes: Scopes::ReadWrite,
+        expires: Some(Millis(fresh::NOON + 9)),
+        parent: Some([7; 32]),
+        ..key(owner, fresh::NOON)
+    };
     assert_eq!(store.key_by_hash(&key.hash).await.unwrap(), None);
     store.add_key(&key).await.unwrap();
     store.add_key(&key).await.unwrap();

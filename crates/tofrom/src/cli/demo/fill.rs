@@ -150,6 +150,7 @@ async fn account(
             expires: None,
             revoked: None,
             used: None,
+            parent: None,
         };
         store.add_key(&key).await?;
     }

@@ -347,8 +347,12 @@ fn wrong_passwords_are_throttled_at_both_processes() {
     for at in 0..2 {
         let mine = statuses.iter().skip(at).step_by(2);
         assert!(mine.clone().any(|status| *status == 429), "{statuses:?}");
-        while guess(at, "wrong") != 429 {}
-        assert_eq!(guess(at, &password_of(&person.name)), 429, "a throttled right guess is refused");
+        // A bucket refills every 3 seconds, on a busy machine perhaps between a refused guess and the next one.
+        let right_guess_is_refused = || {
+            while guess(at, "wrong") != 429 {}
+            guess(at, &password_of(&person.name)) == 429
+        };
+        assert!((0..10).any(|_| right_guess_is_refused()), "a throttled right guess is refused");
     }
     assert!(statuses.iter().all(|status| [401, 429].contains(status)), "{statuses:?}");
 }

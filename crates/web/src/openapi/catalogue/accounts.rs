@@ -1,4 +1,4 @@
-//! Accounts, followers and followees.
+//! Accounts, their keys, followers and followees.
 
 use super::super::operation::{Group, Operation, RequestBody, ResponseSpec, media_types};
 use super::super::parameter;
@@ -6,10 +6,12 @@ use super::WITHOUT_ATOM;
 use http::Method;
 
 const USER: &str = "/200909/user/{user}";
+const KEYS: &str = "/200909/user/{user}/keys";
 const EDGE: &str = "/200909/user/{user}/following/{other}";
 
 pub(super) fn operations() -> Vec<Operation> {
     let mut all = accounts();
+    all.extend(keys());
     all.extend(edges());
     all
 }
@@ -44,6 +46,51 @@ fn accounts() -> Vec<Operation> {
                  never reused. A token cannot delete the account that granted it.",
             )
             .responds(ResponseSpec::new(204, "The account was deleted."))
+            .fails(&["forbidden", "not-found"]),
+    ]
+}
+
+fn keys() -> Vec<Operation> {
+    let body = RequestBody {
+        about: "JSON: an object, optionally under `Key`. XML and Fast Infoset: the root element `Key`. At most 64 KiB.",
+        media: media_types(WITHOUT_ATOM, "NewKey", "NewKey").collect(),
+        required: true,
+    };
+    vec![
+        Operation::new(Method::GET, "readKeys", KEYS, Group::Accounts)
+            .does(
+                "List an account's keys",
+                "The keys that are neither revoked nor expired, without their secrets. For the account itself and \
+                 operators, not for tokens.",
+            )
+            .takes([parameter::format(WITHOUT_ATOM)])
+            .responds(ResponseSpec::new(200, "The keys.").formats(WITHOUT_ATOM, "Keys", "KeyList"))
+            .fails(&["parameter", "forbidden", "not-found", "not-acceptable"]),
+        Operation::new(Method::POST, "createKey", KEYS, Group::Accounts)
+            .does(
+                "Create a key",
+                "The response is the only one that contains the key. A short-lived key with the scope `read` lets a \
+                 browser or a phone read directly. A key cannot create one that expires later than itself; without an \
+                 expiry the new key gets its own. Needs the scope `write`; tokens cannot create keys.",
+            )
+            .takes([parameter::format(WITHOUT_ATOM)])
+            .sends(body)
+            .responds(
+                ResponseSpec::new(201, "The key was created.")
+                    .formats(WITHOUT_ATOM, "CreatedKey", "KeyWithSecret")
+                    .headers(&["Location"]),
+            )
+            .fails(&["parameter", "forbidden", "quota", "not-found", "not-acceptable", "media-type", "unprocessable"])
+            .example(
+                r#"curl -H "ServicePSK: $KEY" -H 'Content-Type: application/json' -d '{"Name":"phone","ExpiresIn":900}' "$BASE/200909/user/alice/keys?format=json""#,
+            ),
+        Operation::new(Method::DELETE, "revokeKey", "/200909/user/{user}/keys/{id}", Group::Accounts)
+            .does(
+                "Revoke a key",
+                "It stops working within 5 seconds, and so do the keys that it created. Needs the scope `write`, but a \
+                 key can always revoke itself.",
+            )
+            .responds(ResponseSpec::new(204, "The key was revoked."))
             .fails(&["forbidden", "not-found"]),
     ]
 }

@@ -10,13 +10,14 @@ use crate::views::settings::{
     ApplicationView, ApplicationsPage, GrantView, KeyView, KeysPage, NewKey, NewSecret,
 };
 use crate::views::{Policy, html};
+use auth::key::AddKeyError;
 use auth::oauth::callback;
 use auth::session::SignedIn;
 use auth::{Auth, AuthError, application, key};
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
-use model::{Application, Clock, Key, KeyId, Millis, Scopes};
+use model::{Application, Clock, KeyId, Millis, Scopes};
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::{Secret, Store};
@@ -31,8 +32,6 @@ page_part! {
     }
 }
 
-/// Maximum active keys of an account: few enough to list on one page.
-const MAX_KEYS: usize = 200;
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 pub(super) async fn show_keys(
@@ -55,29 +54,20 @@ pub(super) async fn add_key(
             return pages.keys_page(&person, &uri, status, None, Some(complaint)).await;
         }
     };
-    let now = pages.clock.now();
-    let live = pages.store.keys_of(person.account.uid).await?.iter().filter(|key| key.is_live(now)).count();
-    if live >= MAX_KEYS {
-        let complaint = Some("You have reached the limit of 200 active keys. Revoke one first.");
-        return pages.keys_page(&person, &uri, StatusCode::CONFLICT, None, complaint).await;
-    }
-    let generated = key::generate().map_err(AuthError::from)?;
     let scopes =
         if fields.get("scope").as_deref() == Some("write") { Scopes::ReadWrite } else { Scopes::Read };
-    let key = Key {
-        id: generated.id,
-        hash: generated.hash,
-        owner: person.account.uid,
-        name,
-        scopes,
-        created: now,
-        expires,
-        revoked: None,
-        used: None,
-    };
-    pages.store.add_key(&key).await?;
-    let made = NewKey { name: &key.name, text: &generated.text };
-    pages.keys_page(&person, &uri, StatusCode::CREATED, Some(made), None).await
+    let new = key::NewKey { name, scopes, expires, parent: None };
+    match key::add(pages.store.as_ref(), person.account.uid, new, pages.clock.now()).await {
+        Ok((key, text)) => {
+            let made = NewKey { name: &key.name, text: &text };
+            pages.keys_page(&person, &uri, StatusCode::CREATED, Some(made), None).await
+        }
+        Err(AddKeyError::Quota) => {
+            let complaint = Some("You have reached the limit of 100 active keys. Revoke one first.");
+            pages.keys_page(&person, &uri, StatusCode::FORBIDDEN, None, complaint).await
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(super) async fn revoke_key(
@@ -112,13 +102,13 @@ impl CredentialPages {
         complaint: Option<&str>,
     ) -> Result<Response, Problem> {
         let now = self.clock.now();
-        let keys = self.store.keys_of(person.account.uid).await?;
+        let keys = key::live(self.store.as_ref(), person.account.uid, now).await?;
         let page = KeysPage {
             site: &self.site,
             frame: settings_frame(&self.site, person, uri),
             made,
             complaint,
-            keys: keys.iter().rev().filter(|key| key.is_live(now)).map(|key| KeyView::of(key, now)).collect(),
+            keys: keys.iter().rev().map(|key| KeyView::of(key, now)).collect(),
         };
         Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
