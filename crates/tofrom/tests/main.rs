@@ -26,6 +26,7 @@ mod main {
     mod http2;
     mod interop;
     mod laws;
+    mod media;
     mod oauth;
     mod pages;
     mod passwords;

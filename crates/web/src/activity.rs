@@ -100,7 +100,8 @@ async fn show_page(service: Service, id: Option<ActivityId>, request: Request) -
     let uri = &parts.uri;
     let (activity, actor) = service.collections.visible(&person.principal(), id).await?;
     let pictures = field(uri.query().unwrap_or_default().as_bytes(), "pictures").is_some();
-    let viewer = Viewer { site: &service.site, person: &person, now: service.clock.now() };
+    let viewer =
+        Viewer { site: &service.site, person: &person, now: service.clock.now(), media: &service.media };
     let page = ActivityPage {
         site: &service.site,
         frame: Frame::new(&service.site, &person, Section::Other, uri),

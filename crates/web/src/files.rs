@@ -1,9 +1,10 @@
-//! Files that pages embed: `GET /assets/{asset}`, and `GET /user/{name}/avatar/{size}.png`, the public picture of an
-//! account.
+//! Files that pages embed: `GET /assets/{asset}`; `GET /user/{name}/avatar/{size}.png`, the public picture of an
+//! account; and `GET /media/{width}/{mac}/{address}`, a picture of another site through the media proxy.
 //!
 //! A private account and an unknown name both get a picture that is generated from the name. The body, the headers and
 //! the cost of the response do not reveal which of the two it is.
 
+use crate::media::Media;
 use crate::pictures;
 use crate::problem::Problem;
 use crate::respond::{Caching, Representation};
@@ -12,10 +13,13 @@ use crate::views::assets::Asset;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use model::{AccountName, PICTURE_SIZES, Uid};
 use std::sync::Arc;
 use store::Store;
+
+/// Pages of other sites cannot embed the pictures of our proxy.
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// A number that no account has.
 const NO_ACCOUNT: Uid = Uid(0);
@@ -26,6 +30,22 @@ pub(crate) fn asset_methods() -> MethodRouter<Service> {
 
 pub(crate) fn avatar_methods() -> MethodRouter<Service> {
     get(avatar).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+pub(crate) fn media_methods() -> MethodRouter<Service> {
+    get(media).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+async fn media(
+    State(media): State<Media>,
+    Path((width, mac, address)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let picture = media.picture(&width, &mac, &address).await?;
+    let representation = Representation::new(picture.media_type.as_str(), Caching::Week);
+    let for_our_pages = (CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+    let representation = representation.inert().header(for_our_pages).digested(&headers, &picture.bytes);
+    representation.respond(|| picture.bytes.to_vec())
 }
 
 async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {

@@ -135,7 +135,7 @@ impl Collections {
         query: &FeedQuery,
         person: &SignedIn,
     ) -> Result<(Page, Vec<ItemView>), ReadError> {
-        let viewer = Viewer { site: &self.site, person, now: self.clock.now() };
+        let viewer = Viewer { site: &self.site, person, now: self.clock.now(), media: &self.media };
         let (page, ()) = match self.feed.hydrated_page(reader, query, |_| (), |(), _| true).await {
             Err(ReadError::Changed) => return Err(ReadError::TooBroad),
             read => read?,

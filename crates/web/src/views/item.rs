@@ -1,10 +1,15 @@
 //! An activity as shown on pages.
 
 use super::display_time::DisplayTime;
+use crate::media::Media;
 use crate::site::Site;
 use auth::session::SignedIn;
 use model::{Account, Body, Comments, Millis, State, Uid, category_label};
 use url::Url;
+
+/// The width of a thumbnail on a page, if the activity does not say it, and at most.
+const THUMBNAIL_WIDTH: u32 = 160;
+const MAX_THUMBNAIL_WIDTH: u32 = 640;
 
 /// The signed-in user who views the page, and the time.
 pub struct Viewer<'a> {
@@ -14,6 +19,8 @@ pub struct Viewer<'a> {
     pub person: &'a SignedIn,
     /// The current time.
     pub now: Millis,
+    /// Pictures of other sites.
+    pub media: &'a Media,
 }
 
 /// A link that a user may follow: `http` or `https` only.
@@ -43,6 +50,8 @@ impl WebLink {
 pub struct Picture {
     /// The address of the picture.
     pub link: WebLink,
+    /// Its paths at our media proxy, for screens of single and double density. `None` if the proxy is off.
+    pub proxied: Option<(String, String)>,
     /// Width and height in pixels, if known, to reserve its space on the page.
     pub size: Option<(u32, u32)>,
 }
@@ -115,8 +124,12 @@ impl Viewer<'_> {
         let object = &body.object;
         let thumbnail = object.thumbnail.as_ref();
         let picture = thumbnail.and_then(|thumbnail| {
-            let link = WebLink::of(Some(&thumbnail.url)).filter(WebLink::is_safe)?;
-            Some(Picture { link, size: thumbnail.width.zip(thumbnail.height) })
+            let width = thumbnail.width.unwrap_or(THUMBNAIL_WIDTH).min(MAX_THUMBNAIL_WIDTH);
+            let path = |width| self.media.address(&thumbnail.url, width);
+            let proxied = path(width).zip(path(2 * width));
+            let link =
+                WebLink::of(Some(&thumbnail.url)).filter(|link| proxied.is_some() || link.is_safe())?;
+            Some(Picture { link, proxied, size: thumbnail.width.zip(thumbnail.height) })
         });
         ItemView {
             id: state.id.to_string(),
@@ -163,6 +176,11 @@ impl ItemView {
     /// The target of the form that removes the activity from the reader's feed.
     pub fn remove_path(&self) -> String {
         format!("{}/remove", self.path())
+    }
+
+    /// Whether the page links to the thumbnail instead of showing it.
+    pub fn links_to_picture(&self) -> bool {
+        self.picture.as_ref().is_some_and(|picture| picture.proxied.is_none())
     }
 
     /// A letter in place of the service's icon.
