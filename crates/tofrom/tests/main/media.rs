@@ -312,7 +312,7 @@ fn many_requests_for_one_picture_make_one_fetch() {
     let [single, double] = [160, 320].map(|width| site.sealed("/slow.jpg", width));
     let bodies: Vec<Vec<u8>> = std::thread::scope(|scope| {
         let ask = |number: usize| {
-            let path = if number % 2 == 0 { &single } else { &double };
+            let path = if number.is_multiple_of(2) { &single } else { &double };
             scope.spawn(|| demo.client.get(path, &[]))
         };
         let asked: Vec<_> = (0..50).map(ask).collect();
