@@ -101,7 +101,7 @@ async fn show_page(service: Service, id: Option<ActivityId>, request: Request) -
     let uri = &parts.uri;
     let (activity, actor) = service.collections.visible(&person.principal(), id).await?;
     let (now, order) = (service.clock.now(), Order::Received);
-    let viewer = Viewer { site: &service.site, person: &person, now, order };
+    let viewer = Viewer { site: &service.site, person: &person, now, order, media: &service.media };
     let page = ActivityPage {
         site: &service.site,
         frame: Frame::new(&service.site, &person, Section::Other, uri),

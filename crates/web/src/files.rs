@@ -1,9 +1,11 @@
-//! Files that pages embed: `GET /assets/{asset}`, and `GET /user/{name}/avatar/{size}.png`, the public picture of an
-//! account. And files that browsers look for: the icon, the manifest of the application, and the rules for crawlers.
+//! Files that pages embed: `GET /assets/{asset}`; `GET /user/{name}/avatar/{size}.png`, the public picture of an
+//! account; and `GET /media/{width}/{mac}/{address}`, a picture of another site through the media proxy. And files that
+//! browsers look for: the icon, the manifest of the application, and the rules for crawlers.
 //!
 //! A private account and an unknown name both get a picture that is generated from the name. The body, the headers and
 //! the cost of the response do not reveal which of the two it is.
 
+use crate::media::Media;
 use crate::pictures;
 use crate::problem::Problem;
 use crate::respond::{Caching, Representation};
@@ -13,11 +15,14 @@ use crate::views::assets::{Asset, FAVICON, HOME_ICONS};
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use model::{AccountName, PICTURE_SIZES, Uid};
 use serde_json::json;
 use std::sync::Arc;
 use store::Store;
+
+/// Pages of other sites cannot embed the pictures of our proxy.
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// A number that no account has.
 const NO_ACCOUNT: Uid = Uid(0);
@@ -78,6 +83,22 @@ async fn manifest(State(site): State<Site>, headers: HeaderMap) -> Result<Respon
     let text = text.to_string().into_bytes();
     let representation = Representation::new("application/manifest+json", Caching::Hour);
     representation.inert().digested(&headers, &text).respond(|| text)
+}
+
+pub(crate) fn media_methods() -> MethodRouter<Service> {
+    get(media).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
+}
+
+async fn media(
+    State(media): State<Media>,
+    Path((width, mac, address)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let picture = media.picture(&width, &mac, &address).await?;
+    let representation = Representation::new(picture.media_type.as_str(), Caching::Week);
+    let for_our_pages = (CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+    let representation = representation.inert().header(for_our_pages).digested(&headers, &picture.bytes);
+    representation.respond(|| picture.bytes.to_vec())
 }
 
 async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {

@@ -16,6 +16,7 @@ mod files;
 pub mod history;
 mod intake;
 mod live;
+pub mod media;
 mod middleware;
 pub mod negotiate;
 mod oauth;

@@ -54,8 +54,9 @@ pub(crate) async fn handle_request(
     let cors = Cors(&service.entrance.cors_origins);
     let origin = cors.origin_of(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("-", |path| route_of(path.as_str()));
-    // Tickets and subscriptions are secrets: the log shows the route instead of the path.
-    let secret = ["{ticket}", "{subscription}"].iter().any(|part| route.contains(part));
+    // Tickets and subscriptions are secrets, and addresses of pictures say who reads what: the log shows the route
+    // instead of the path.
+    let secret = ["{ticket}", "{subscription}", "{mac}"].iter().any(|part| route.contains(part));
     let shown = if secret { route } else { request.uri().path() };
     let path: String = shown.chars().take(MAX_LOGGED_PATH).collect();
     let id = request_id();

@@ -119,8 +119,9 @@ pub const ROUTES: &[Route] = &[
     page("/docs/try", docs::try_methods),
     open("/docs/problems/{kind}", docs::problem_methods),
     open("/docs/categories", docs::category_methods),
-    // Avatars and assets of pages.
+    // Pictures and assets of pages.
     open("/user/{user}/avatar/{size}", files::avatar_methods),
+    open("/media/{width}/{mac}/{address}", files::media_methods),
     open("/assets/{asset}", files::asset_methods),
     open("/favicon.ico", files::favicon_methods),
     open("/robots.txt", files::robots_methods),

@@ -3,10 +3,12 @@
 use crate::accounts::Accounts;
 use crate::history::History;
 use crate::intake::Capacity;
+use crate::media::Media;
 use crate::openapi;
 use crate::render::Renderer;
 use crate::respond::ResponseCache;
 use crate::site::Site;
+use ::media::MediaProxy;
 use auth::Auth;
 use axum::body::Bytes;
 use axum::extract::FromRef;
@@ -42,6 +44,8 @@ pub struct Parts {
     pub cors_origins: Vec<String>,
     /// Feeds of other sites.
     pub sources: Sources,
+    /// Pictures of other sites. `None`: pages show none.
+    pub media: Option<MediaProxy>,
 }
 
 /// The state of the router. Clones share it: every layer and extractor of a request makes one.
@@ -57,6 +61,7 @@ pub struct Inner {
     pub(crate) accounts: Accounts,
     pub(crate) auth: Arc<Auth>,
     pub(crate) sources: Sources,
+    pub(crate) media: Media,
     pub(crate) collections: Arc<Collections>,
     pub(crate) writer: Arc<Writer>,
     pub(crate) entrance: Arc<Entrance>,
@@ -77,6 +82,7 @@ pub(crate) struct Collections {
     pub(crate) site: Site,
     pub(crate) clock: Clock,
     pub(crate) accounts: Accounts,
+    pub(crate) media: Media,
     pub(crate) feed: Feed,
     pub(crate) renderer: Renderer,
     pub(crate) response_cache: ResponseCache,
@@ -130,6 +136,7 @@ parts! {
     accounts: Accounts,
     auth: Arc<Auth>,
     sources: Sources,
+    media: Media,
     collections: Arc<Collections>,
     writer: Arc<Writer>,
     entrance: Arc<Entrance>,
@@ -166,7 +173,9 @@ const FANOUT_STATE_TTL: Duration = Duration::from_secs(3);
 impl Service {
     /// Assembles the service from its parts.
     pub fn new(parts: Parts) -> Service {
-        let Parts { store, hub, site, clock, accounts: cache, auth, limits, cors_origins, sources } = parts;
+        let Parts { store, hub, site, clock, accounts: cache, auth, limits, cors_origins, sources, media } =
+            parts;
+        let media = Media::new(&site, media);
         let feed = Feed::new(Arc::clone(&store), cache.clone(), clock.clone(), limits);
         let heads = feed.head_cache();
         hub.on_activity(move |uids| heads.forget(uids));
@@ -177,6 +186,7 @@ impl Service {
             site: site.clone(),
             clock: clock.clone(),
             accounts: accounts.clone(),
+            media: media.clone(),
             feed,
             renderer: Renderer::new(site.clone()),
             response_cache: ResponseCache::new(),
@@ -197,6 +207,7 @@ impl Service {
             accounts,
             auth,
             sources,
+            media,
             collections: Arc::new(collections),
             writer: Arc::new(writer),
             entrance: Arc::new(entrance),

@@ -95,7 +95,7 @@ impl Sources {
         Ok(Sources {
             accounts: AccountCache::new(Arc::clone(&store)),
             ingest: Ingest::new(Arc::clone(&store), clock.clone()),
-            fetcher: Arc::new(fetcher(&settings)?),
+            fetcher: Arc::new(fetcher(rules(&settings))?),
             base_url: settings.base_url,
             secret_keys,
             account_budget: Some(FetchBudget::new(ACCOUNT_FETCHES_PER_MINUTE)),
@@ -113,18 +113,20 @@ impl Sources {
     }
 }
 
-fn fetcher(settings: &SourceSettings) -> Result<Fetcher, FetcherError> {
-    match Fetcher::new(rules(settings), Arc::new(SystemResolver)) {
+/// A fetcher with the system's certificate authorities and resolver. Without authorities it fetches by http only.
+pub fn fetcher(rules: Rules) -> Result<Fetcher, FetcherError> {
+    match Fetcher::new(rules.clone(), Arc::new(SystemResolver)) {
         Err(FetcherError::NoAuthorities) => {
             tracing::warn!(reason = %FetcherError::NoAuthorities, "fetching by https disabled");
             let none = rustls::RootCertStore::empty();
-            Fetcher::with_roots(rules(settings), Arc::new(SystemResolver), none)
+            Fetcher::with_roots(rules, Arc::new(SystemResolver), none)
         }
         fetcher => fetcher,
     }
 }
 
-fn rules(settings: &SourceSettings) -> Rules {
+/// The limits of fetches from other sites: the guard that the settings describe.
+pub fn rules(settings: &SourceSettings) -> Rules {
     let version = env!("CARGO_PKG_VERSION");
     let user_agent = match &settings.base_url {
         Some(base) => format!("tofrom/{version} (+{base})"),

@@ -15,9 +15,10 @@ mod values;
 
 pub use cluster::Cluster;
 pub use raw::{
-    RawAcme, RawClientTls, RawConfig, RawCql, RawFanout, RawLimits, RawNats, RawProxy, RawSources, RawTls,
+    RawAcme, RawClientTls, RawConfig, RawCql, RawFanout, RawLimits, RawMedia, RawNats, RawProxy, RawSources,
+    RawTls,
 };
-pub use sections::{ClientLimits, Fanout};
+pub use sections::{ClientLimits, Fanout, Media};
 pub use storage::{Engine, Storage, message_keys};
 pub use values::{BaseUrl, InvalidAge, InvalidBaseUrl, parse_age};
 
@@ -153,6 +154,8 @@ pub struct Config {
     pub sources: SourceSettings,
     /// Settings of fan-out.
     pub fanout: Fanout,
+    /// Settings of the media proxy.
+    pub media: Media,
 }
 
 /// The settings of a worker process, which only delivers.
@@ -191,6 +194,7 @@ impl Config {
     pub fn new(base_url: BaseUrl, storage: Storage) -> Config {
         let sources =
             SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..SourceSettings::default() };
+        let media = Media::of(&storage);
         Config {
             base_url,
             https: None,
@@ -208,6 +212,7 @@ impl Config {
             shutdown_delay: Duration::ZERO,
             sources,
             fanout: Fanout::default(),
+            media,
         }
     }
 }
@@ -258,6 +263,7 @@ impl RawConfig {
         storage.demand_shared_keys()?;
         let base_url = self.public_address()?;
         let https = self.https(&base_url, &storage)?;
+        let media = self.media(&storage)?;
         let defaults = Config::new(base_url, storage);
         let config = Config {
             https,
@@ -275,6 +281,7 @@ impl RawConfig {
                 .unwrap_or(defaults.shutdown_delay),
             sources: self.sources()?,
             fanout: self.fanout()?,
+            media,
             ..defaults
         };
         if config.https.is_none() && config.proxy.is_none() {

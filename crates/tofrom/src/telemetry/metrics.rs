@@ -41,6 +41,7 @@ pub fn start() -> Result<PrometheusHandle, BuildError> {
 fn describe() {
     listen::describe_metrics();
     web::describe_metrics();
+    media::describe_metrics();
     health::describe_metrics();
     describe_counter!(PASSWORD_HASHES, "Passwords hashed with Argon2.");
     describe_counter!(STORE_ROWS, "Rows read from the store to serve collections.");

@@ -153,7 +153,8 @@ impl Collections {
         query: &FeedQuery,
         person: &SignedIn,
     ) -> Result<(Page, Vec<ItemView>), ReadError> {
-        let viewer = Viewer { site: &self.site, person, now: self.clock.now(), order: query.order };
+        let (now, order) = (self.clock.now(), query.order);
+        let viewer = Viewer { site: &self.site, person, now, order, media: &self.media };
         let (page, ()) = match self.feed.hydrated_page(reader, query, |_| (), |(), _| true).await {
             Err(ReadError::Changed) => return Err(ReadError::TooBroad),
             read => read?,

@@ -53,6 +53,8 @@ pub struct Heading {
     pub did: String,
     /// The title of the common object.
     pub what: Option<String>,
+    /// How often one actor did it with the same object.
+    pub times: Option<usize>,
 }
 
 impl Heading {
@@ -161,9 +163,10 @@ fn heading(items: &[ItemView]) -> Option<Heading> {
         }
     }
     let did = did_to_object(&Words { verb: &first.verb, done: &first.done, ..Words::default() });
-    if let [name] = names.as_slice() {
+    let is_one_object = first.link.is_some() && items.iter().all(|item| item.link == first.link);
+    if let ([name], false) = (names.as_slice(), is_one_object) {
         let did = format!("{did} {}", counted(items.len(), &first.kind));
-        return Some(Heading { who: (*name).to_owned(), is_series: true, did, what: None });
+        return Some(Heading { who: (*name).to_owned(), is_series: true, did, what: None, times: None });
     }
     let (named, rest) = names.split_at(names.len().min(MAX_NAMES));
     let named = named.join(if rest.is_empty() { " and " } else { ", " });
@@ -173,7 +176,8 @@ fn heading(items: &[ItemView]) -> Option<Heading> {
         more => format!(" and {more} others"),
     };
     let what = Some(first.subject().to_owned());
-    Some(Heading { who: format!("{named}{others}"), is_series: false, did, what })
+    let times = (names.len() == 1).then_some(items.len());
+    Some(Heading { who: format!("{named}{others}"), is_series: false, did, what, times })
 }
 
 #[cfg(test)]
@@ -242,6 +246,15 @@ mod tests {
         let heading = groups.first().and_then(|group| group.heading.clone()).unwrap();
         assert_eq!((heading.who.as_str(), heading.did.as_str()), ("User 1", "posted 3 photos"));
         assert_eq!((heading.what, heading.is_series), (None, true));
+    }
+
+    #[test]
+    fn one_actor_with_one_object_did_it_several_times() {
+        let mut items: Vec<ItemView> = (0..3).map(|at| item(at, 1, "play", "https://a/x", 0)).collect();
+        items[1].kind = "video".to_owned();
+        let heading = of(items).remove(0).heading.unwrap();
+        assert_eq!((heading.who.as_str(), heading.did.as_str()), ("User 1", "played"));
+        assert_eq!((heading.what.as_deref(), heading.times), (Some("Thing"), Some(3)));
     }
 
     #[test]

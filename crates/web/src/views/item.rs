@@ -4,6 +4,7 @@ use super::display_time::{DAY, DisplayTime};
 use super::picture::{Layout, PictureView};
 use super::sentence::{Sentence, Words};
 use super::service_icon;
+use crate::media::Media;
 use crate::site::Site;
 use auth::session::SignedIn;
 use model::{Account, Body, Comments, Millis, Order, State, Uid, category_label};
@@ -19,6 +20,8 @@ pub struct Viewer<'a> {
     pub now: Millis,
     /// The order of the page, which selects the time that items show.
     pub order: Order,
+    /// Pictures of other sites.
+    pub media: &'a Media,
 }
 
 /// A link that a user may follow: `http` or `https` only.
@@ -111,7 +114,7 @@ impl Viewer<'_> {
         };
         let object = &body.object;
         let (kind, verb) = (state.facet.kind.as_str(), state.facet.verb.as_str());
-        let picture = object.thumbnail.as_ref().map(|thumbnail| PictureView::of(&thumbnail.url, kind));
+        let picture = object.thumbnail.as_ref().map(|thumbnail| PictureView::of(self.media, &thumbnail.url, kind));
         let names =
             [display_name.as_str(), actor.given_name.as_deref().unwrap_or_default(), actor.name.as_str()];
         let sentence = Sentence::of(&Words {

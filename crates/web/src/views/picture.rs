@@ -1,27 +1,28 @@
-//! Pictures of objects. Every page gets their addresses from [`picture_address`].
+//! Pictures of objects. Their addresses lead to the media proxy of this server.
 
-/// The size at which a picture is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PictureSize {
-    /// Beside the text, or in a row of covers.
-    Small,
-    /// As wide as the column.
-    Large,
-}
+use crate::media::Media;
 
-/// The path on this site of a picture from another site. `None`: the picture cannot be shown, and a drawing takes its
-/// place.
-pub(super) fn picture_address(_url: &str, _size: PictureSize) -> Option<String> {
-    None
+/// The widths in which pictures are shown, in CSS pixels: beside the text or in a row of covers, and as wide as the
+/// column.
+const SMALL: u32 = 160;
+const LARGE: u32 = 640;
+
+/// The paths of a picture on this site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PicturePaths {
+    /// For screens of single density.
+    pub single: String,
+    /// For screens of double density.
+    pub double: String,
 }
 
 /// A picture as shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PictureView {
-    /// The path of the small picture. `None`: a drawing is shown.
-    pub small: Option<String>,
-    /// The path of the large picture.
-    pub large: Option<String>,
+    /// The small picture. `None`: a drawing is shown.
+    pub small: Option<PicturePaths>,
+    /// The large picture.
+    pub large: Option<PicturePaths>,
     /// The drawing: `photo`, `video`, `song`, `book` or `link`.
     pub drawing: &'static str,
     /// The colour of the drawing, 0 to 5.
@@ -29,8 +30,17 @@ pub struct PictureView {
 }
 
 impl PictureView {
-    /// The picture at this address, of an object of this type.
-    pub fn of(url: &str, kind: &str) -> PictureView {
+    /// The picture at this address of another site, of an object of this type.
+    pub fn of(media: &Media, url: &str, kind: &str) -> PictureView {
+        let paths = |width| {
+            let (single, double) = media.address(url, width).zip(media.address(url, 2 * width))?;
+            Some(PicturePaths { single, double })
+        };
+        PictureView { small: paths(SMALL), large: paths(LARGE), ..PictureView::drawn(url, kind) }
+    }
+
+    /// A drawing in place of the picture.
+    fn drawn(url: &str, kind: &str) -> PictureView {
         let drawing = match kind {
             "photo" | "photo-album" | "image" => "photo",
             "video" => "video",
@@ -39,12 +49,7 @@ impl PictureView {
             _ => "link",
         };
         let sum = url.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-        PictureView {
-            small: picture_address(url, PictureSize::Small),
-            large: picture_address(url, PictureSize::Large),
-            drawing,
-            hue: u8::try_from(sum % 6).unwrap_or_default(),
-        }
+        PictureView { small: None, large: None, drawing, hue: u8::try_from(sum % 6).unwrap_or_default() }
     }
 }
 
@@ -89,9 +94,9 @@ mod tests {
 
     #[test]
     fn size_follows_weight() {
-        let drawn = PictureView::of("https://pictures.example/1.jpg", "photo");
-        let shown =
-            PictureView { small: Some("/s".to_owned()), large: Some("/l".to_owned()), ..drawn.clone() };
+        let drawn = PictureView::drawn("https://pictures.example/1.jpg", "photo");
+        let paths = PicturePaths { single: "/1".to_owned(), double: "/2".to_owned() };
+        let shown = PictureView { small: Some(paths.clone()), large: Some(paths), ..drawn.clone() };
         for (verb, kind, picture, layout) in [
             ("post", "photo", None, Layout::Plain),
             ("post", "photo", Some(&drawn), Layout::Beside),

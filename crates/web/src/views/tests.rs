@@ -10,6 +10,7 @@ use super::sentence::{Sentence, Words};
 use super::sign_in::{Consent, ConsentSignIn, Declined, Verifier};
 use super::{Failure, FormTargets, group, policy, service_icon};
 use crate::KINDS;
+use crate::media::Media;
 use crate::site::Site;
 use crate::views::assets::{Asset, MARK, STYLE};
 use askama::Template;
@@ -227,7 +228,8 @@ fn item(id: usize, kind: &str, picture: bool) -> ItemView {
         object: Some("<x>"),
         description: Some("<y>"),
     };
-    let picture = picture.then(|| PictureView::of("https://pictures.example/1.jpg", kind));
+    let media = Media::new(&site(), None);
+    let picture = picture.then(|| PictureView::of(&media, "https://pictures.example/1.jpg", kind));
     let time = DisplayTime::new(Millis(0), Millis(0));
     ItemView {
         id: id.to_string(),

@@ -9,13 +9,14 @@ mod authority;
 mod dataset;
 mod fill;
 mod people;
+mod pictures;
 mod secrets;
 mod tables;
 
 use super::output::note;
 use super::serve::{self, Role, Sockets};
 use super::{Global, UsageError};
-use crate::config::{BaseUrl, Config, Engine, Https, Storage};
+use crate::config::{BaseUrl, Config, Engine, Https, Media, Storage};
 use anyhow::{Context, bail};
 use domain::fanout::Rules;
 use domain::sources::SourceSettings;
@@ -90,7 +91,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let settings = global.settings()?;
     let sources = SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..settings.sources()? };
     let (fanout, limits) = (settings.fanout()?, settings.client_limits()?);
-    let config = Config { base_url, sources, fanout, limits, ..config };
+    let media = Media { local: Some(pictures::LOCAL), ..settings.media(&storage)? };
+    let config = Config { base_url, sources, fanout, limits, media, ..config };
     let rules = fanout.rules();
 
     if saved.is_none() && !global.json {

@@ -5,15 +5,18 @@ use super::{Role, Running, Sockets};
 use crate::config::{Config, Engine, Fanout, Storage};
 use crate::telemetry::admin::Admin;
 use crate::telemetry::metrics;
+use anyhow::Context;
 use auth::{Auth, AuthSettings, OAuthSettings};
 use domain::fanout;
 use domain::feed::FeedLimits;
 use domain::live::Hub;
 use domain::sources::{self, SourceSettings, Sources};
 use listen::{Certificate, Limits, Listeners, serve, serve_plain};
+use media::MediaProxy;
 use metrics_exporter_prometheus::PrometheusHandle;
 use model::Clock;
 use seal::SecretKeys;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{AccountCache, Store};
@@ -103,6 +106,7 @@ async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> any
         },
         cors_origins: config.cors_origins.clone(),
         sources,
+        media: parts.media_proxy(config)?,
     }))
 }
 
@@ -180,6 +184,29 @@ impl ServiceParts {
         let (store, hub, keys) =
             (Arc::clone(&self.store), Arc::clone(&self.hub), Arc::clone(&self.secret_keys));
         Ok(Sources::new(store, self.clock.clone(), hub, settings, keys)?)
+    }
+
+    /// The media proxy, unless it is off. It may fetch where sources may.
+    fn media_proxy(&self, config: &Config) -> anyhow::Result<Option<MediaProxy>> {
+        let settings = &config.media;
+        if !settings.proxy {
+            return Ok(None);
+        }
+        let fetcher = sources::fetcher(media::rules(sources::rules(&config.sources)))?;
+        let opened = MediaProxy::open(
+            fetcher,
+            media::Settings {
+                keys: self.secret_keys.derive("media address"),
+                folder: settings.folder.clone(),
+                max_bytes: settings.max_bytes,
+                local: settings.local,
+            },
+        );
+        let opened = opened.with_context(|| {
+            let folder = settings.folder.as_deref().unwrap_or(Path::new("")).display();
+            format!("cannot use the media folder {folder}; set media.folder, or media.proxy = false")
+        })?;
+        Ok(Some(opened))
     }
 
     /// Polls sources when they are due.
