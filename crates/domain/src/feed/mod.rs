@@ -2,6 +2,7 @@
 //!
 //! - `read` walks the store's ordered entries to the items of a page; `updates` walks them in the order of arrival.
 //! - `visibility` checks every entry for both; `hydrate` fetches the bodies of the items shown.
+//! - `search` finds items by their words.
 //! - `pulled_actors` lists the actors whose entries are merged in; `merge` merges them and caches the newest ones.
 //!
 //! Entries are hints: an item is shown only if the activity's current state puts it there.
@@ -10,10 +11,12 @@ mod hydrate;
 mod merge;
 mod pulled_actors;
 mod read;
+mod search;
 mod updates;
 mod visibility;
 
 pub use merge::HeadCache;
+pub use search::Found;
 pub use updates::{Event, Events};
 
 use hydrate::Bodies;

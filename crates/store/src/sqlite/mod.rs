@@ -24,11 +24,14 @@ mod graph;
 mod log;
 #[cfg(test)]
 mod measure;
+mod name_index;
 mod pool;
 mod restore;
 mod schema;
+mod search;
 mod sessions;
 mod sources;
+mod storage_use;
 mod values;
 mod writer;
 
@@ -210,6 +213,14 @@ impl Store for SqliteStore {
     async fn forget_expired(&self, now: Millis) -> Result<()> {
         self.delete_expired(now).await?;
         self.delete_older_than_retention(now).await
+    }
+
+    async fn storage_use(&self, accounts: usize) -> Result<Option<crate::StorageUse>> {
+        self.sizes(accounts).await.map(Some)
+    }
+
+    fn searches_text(&self) -> bool {
+        true
     }
 
     fn update_locks(&self) -> &crate::StripedLocks {
