@@ -151,6 +151,11 @@ impl MediaProxy {
         Ok(MediaProxy(Arc::new(inner)))
     }
 
+    /// The size of the cache in bytes.
+    pub fn cached_bytes(&self) -> u64 {
+        self.0.cache.bytes()
+    }
+
     /// Makes and checks sealed addresses.
     pub fn sealer(&self) -> &Sealer {
         &self.0.sealer
@@ -188,7 +193,7 @@ impl MediaProxy {
         }
         let place = Arc::clone(&self.0.queue).try_acquire_owned().map_err(|_| MediaError::Busy)?;
         let running = RunningJob { proxy: Arc::clone(&self.0), address, _place: place };
-        // A task of its own: it continues when the request that started it ends. The lock is held until the job is
+        // A separate task: it continues when the request that started it ends. The lock is held until the job is
         // in the table, so that it cannot be removed before.
         let task = tokio::spawn(running.run(request.clone()));
         // A decoder that panics means a picture that cannot be shown.

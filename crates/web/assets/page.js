@@ -97,9 +97,21 @@ for (const button of all("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-    const before = button.textContent;
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = before; }, 2000);
+    const label = button.firstChild;
+    label.data = "Copied";
+    setTimeout(() => { label.data = "Copy"; }, 2000);
+  });
+}
+
+// A chosen language counts for all samples.
+const languages = all("[data-language]");
+const choose = (language) => languages.forEach((one) => { if (one.dataset.language === language) one.checked = true; });
+if (languages.length) {
+  choose(localStorage.getItem("language"));
+  addEventListener("change", ({ target: { dataset: { language } = {} } }) => {
+    if (!language) return;
+    localStorage.setItem("language", language);
+    choose(language);
   });
 }
 
@@ -229,12 +241,18 @@ if (dialog) {
     k: () => step(-1),
     o: () => document.activeElement?.closest("article")?.querySelector("a.what, .note a, a.at")?.click(),
     "/": () => {
+      const box = document.querySelector(".bar .search input");
+      if (box?.offsetParent) box.focus();
+      else location.href = document.querySelector(".bar .search").action;
+    },
+    f: () => {
       const filter = document.querySelector("details.filter");
       if (filter) {
         filter.open = true;
         filter.querySelector("input:not([type=hidden])").focus();
       }
     },
+    p: () => document.querySelector(".bar .post")?.click(),
     "?": show,
   };
   addEventListener("keydown", (event) => {

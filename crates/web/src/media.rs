@@ -25,6 +25,11 @@ impl Media {
         Some(format!("{}/media/{sealed}", self.prefix))
     }
 
+    /// The size of the cache in bytes; `None` if the proxy is off.
+    pub(crate) fn cached_bytes(&self) -> Option<u64> {
+        self.proxy.as_ref().map(MediaProxy::cached_bytes)
+    }
+
     /// The picture of such a path. A wrong MAC is rejected without any work.
     pub(crate) async fn picture(&self, width: &str, mac: &str, address: &str) -> Result<Picture, Problem> {
         let proxy = self.proxy.as_ref().ok_or_else(Problem::not_found)?;

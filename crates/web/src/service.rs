@@ -175,6 +175,7 @@ impl Service {
     pub fn new(parts: Parts) -> Service {
         let Parts { store, hub, site, clock, accounts: cache, auth, limits, cors_origins, sources, media } =
             parts;
+        let site = site.searching_text(store.searches_text());
         let media = Media::new(&site, media);
         let feed = Feed::new(Arc::clone(&store), cache.clone(), clock.clone(), limits);
         let heads = feed.head_cache();

@@ -156,6 +156,8 @@ pub struct Config {
     pub fanout: Fanout,
     /// Settings of the media proxy.
     pub media: Media,
+    /// The file of the certificate authority, if clients do not know it: that of the demo.
+    pub authority: Option<PathBuf>,
 }
 
 /// The settings of a worker process, which only delivers.
@@ -213,6 +215,7 @@ impl Config {
             sources,
             fanout: Fanout::default(),
             media,
+            authority: None,
         }
     }
 }
@@ -282,6 +285,7 @@ impl RawConfig {
             sources: self.sources()?,
             fanout: self.fanout()?,
             media,
+            authority: None,
             ..defaults
         };
         if config.https.is_none() && config.proxy.is_none() {

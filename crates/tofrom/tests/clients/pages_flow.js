@@ -49,6 +49,11 @@ const PAGES = {
     ['/feed', 'feed'],
     ['/feed?collection=from&type=photo,video&orderby=pubDate', 'feed-filtered'],
     ['/feed?receivedsince=soon', 'feed-complaint', 400],
+    ['/compose', 'compose'],
+    ['/people', 'directory'],
+    ['/people?q=b', 'directory-found'],
+    ['/search?q=on', 'search'],
+    ['/search?q=nothingtofind', 'search-none'],
     ['/user/bob', 'person'],
     ['/user/alice', 'me'],
     ['/settings', 'profile'],
@@ -67,6 +72,7 @@ const PAGES = {
     ['/operator', 'operator'],
     ['/operator/accounts', 'operator-accounts'],
     ['/operator/applications', 'operator-applications'],
+    ['/operator/storage', 'operator-storage'],
   ],
 };
 
@@ -105,11 +111,12 @@ async function keys(browser) {
   await page.getByLabel('Name', { exact: true }).fill('Photo <b>wall</b>');
   await page.getByRole('button', { name: 'Create key' }).click();
   const key = await page.locator('#key').textContent();
-  assert.match(await page.locator('#curl').textContent(), new RegExp(`^curl -H "ServicePSK: ${key}" ${params.base}/200909/activity/alice/tofrom$`));
+  assert.match(await page.locator('#curl').textContent(), new RegExp(`^curl --cacert '${params.ca}' -H "ServicePSK: ${key}" ${params.base}/200909/activity/alice/tofrom$`));
   await checkPage(page, 'key');
   await checkFit(page, 'key');
   const read = () => send('GET', `${params.base}/200909/activity/alice/tofrom?count=1`, { ServicePSK: key });
   assert.equal((await read()).status, 200);
+  await page.locator('summary').filter({ hasText: 'Revoke … Photo <b>wall</b>' }).click();
   await page.getByRole('button', { name: 'Revoke Photo <b>wall</b>' }).click();
   await page.getByRole('status').getByText('Revoked').waitFor();
   const revoked = Date.now();
@@ -133,8 +140,10 @@ async function applications(browser) {
   await page.getByRole('button', { name: 'Register' }).click();
   const before = await page.locator('#secret').textContent();
   await checkPage(page, 'secret');
+  await page.locator('summary').filter({ hasText: 'Reset secret of … Wall' }).click();
   await page.getByRole('button', { name: 'Reset secret of Wall' }).click();
   await page.waitForFunction((old) => document.querySelector('#secret')?.textContent !== old, before);
+  await page.locator('summary').filter({ hasText: 'Remove … Wall' }).click();
   await page.getByRole('button', { name: 'Remove Wall' }).click();
   await page.getByRole('status').getByText('Application removed').waitFor();
   await page.context().close();
@@ -240,6 +249,122 @@ async function joining(browser) {
   await other.getByRole('heading', { name: 'Sign in' }).waitFor();
   for (const one of [operator, page, other]) await one.context().close();
   console.log('an account, from its beginning to its end');
+}
+
+// A stranger's first three steps. Every click counts.
+async function firstSteps(browser) {
+  const operator = await newPerson(browser, DESK);
+  await enter(operator, 'ops', '/operator/accounts');
+  await operator.getByRole('button', { name: 'Create invitation link' }).click();
+  const invitation = await operator.locator('#link').textContent();
+  const page = await newPerson(browser, DESK);
+  forbidOtherHosts(page);
+  await page.goto(invitation);
+  await page.getByLabel('Username').fill(`yara${Date.now()}`);
+  await page.getByLabel('Password').fill('correct horse battery');
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByText('0 of 3 done').waitFor();
+  let clicks = 0;
+  const click = async (role, name) => {
+    clicks += 1;
+    await page.getByRole(role, { name }).first().click();
+  };
+  await page.getByLabel('Feed or page address').fill(params.elsewhere.page);
+  await click('button', 'Preview');
+  await click('button', 'Connect');
+  await page.getByRole('status').getByText('Connected').waitFor();
+  // The source brings activities, so the steps are done where they are offered: in the settings and in the directory.
+  await click('link', 'Profile');
+  const png = await page.locator('.wordmark img').screenshot();
+  clicks += 2; // choosing a file
+  await page.getByLabel('PNG, JPEG').setInputFiles({ name: 'x.png', mimeType: 'image/png', buffer: png });
+  await click('button', 'Upload');
+  await page.getByRole('status').getByText('Picture updated').waitFor();
+  await click('link', 'People');
+  await click('button', /^Follow bob$/);
+  await page.getByRole('button', { name: 'Unfollow bob' }).waitFor();
+  assert.ok(clicks < 12, `${clicks} clicks`);
+  for (const one of [operator, page]) await one.context().close();
+  console.log('first steps');
+}
+
+// A note, a link and a photo, posted from the page. The photo's site hears from our server only.
+async function posting(browser) {
+  const page = await newPerson(browser, PHONE);
+  forbidOtherHosts(page);
+  await enter(page, 'alice', '/feed');
+  await page.getByRole('link', { name: 'Post', exact: true }).click();
+  await page.getByLabel('Text').fill('Moon over the gasworks\n<b>now</b>');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('status').getByText('Posted').waitFor();
+  const first = () => page.locator('article').first();
+  assert.match(await first().locator('h3').textContent(), /posted a note$/);
+  assert.equal(await first().locator('.note').textContent(), 'Moon over the gasworks\n<b>now</b>');
+
+  await page.goto(`${params.base}/compose`);
+  await page.getByText('Link', { exact: true }).click();
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('alert').getByText('Enter the address of the link').waitFor();
+  browserErrors.splice(0);
+  await page.getByLabel('Address of the link').fill('example.org/tides');
+  await page.getByLabel('Text').fill('Tide tables');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('status').getByText('Posted').waitFor();
+  assert.equal(await first().getByRole('link', { name: 'Tide tables' }).getAttribute('href'), 'https://example.org/tides');
+
+  await page.goto(`${params.base}/compose`);
+  await page.getByText('Photo', { exact: true }).click();
+  await page.getByLabel('Address of the photo').fill(params.elsewhere.photo);
+  await page.getByLabel('Text').fill('All red');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('status').getByText('Posted').waitFor();
+  const picture = first().locator('img[src*="/media/"]');
+  await page.waitForFunction((one) => one.complete && one.naturalWidth > 0, await picture.elementHandle());
+  await checkFit(page, 'phone-posted');
+  // Sending a form again posts nothing twice.
+  await page.goto(`${params.base}/compose`);
+  await page.getByLabel('Text').fill('Only once');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('status').getByText('Posted').waitFor();
+  await page.goBack();
+  if (!page.url().endsWith('/compose')) await page.goBack();
+  await page.getByLabel('Text').fill('Only once');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.goto(`${params.base}/feed?collection=from`);
+  assert.equal(await page.getByText('Only once', { exact: true }).count(), 1);
+  for (let posts = 0; posts < 4; posts += 1) {
+    await page.goto(`${params.base}/feed?service=tofrom`);
+    await first().locator('.act > summary').click();
+    await first().getByText('Delete …').click();
+    await first().getByRole('button', { name: 'Delete from every feed' }).click();
+    await page.getByRole('status').getByText('Deleted').waitFor();
+  }
+  await page.context().close();
+  console.log('posting');
+}
+
+// Search: people by prefix, and one's own activities by their words.
+async function search(browser) {
+  assert.equal((await put('searched', 'Wryneck at the pond')).status, 201);
+  const page = await newPerson(browser, DESK);
+  forbidOtherHosts(page);
+  await enter(page, 'alice', '/feed');
+  await page.getByRole('searchbox', { name: 'Search your activities' }).fill('pond wryn');
+  await page.keyboard.press('Enter');
+  await page.getByRole('article', { name: 'Wryneck at the pond' }).waitFor();
+  await page.goto(`${params.base}/search?q=BOB`);
+  await page.getByRole('heading', { name: 'People' }).waitFor();
+  await page.getByRole('link', { name: /^Bob/ }).first().waitFor();
+  await page.goto(`${params.base}/people?q=bo`);
+  await page.getByRole('button', { name: /ollow bob$/ }).waitFor();
+  await page.context().close();
+  // Texts of accounts that the reader does not follow are not found.
+  const other = await newPerson(browser, DESK);
+  await enter(other, 'frank', '/search?q=wryneck');
+  await other.getByText('No activity of your feed has this word').waitFor();
+  await other.context().close();
+  await send('DELETE', `${params.base}/200909/activity/alice/from/Pages/searched`, { ServicePSK: params.write_key });
+  console.log('search');
 }
 
 // A page that cannot be requested again, in all variants. With reduced motion colours change immediately.
@@ -453,6 +578,7 @@ async function withoutScript(browser) {
   await page.getByLabel('Name', { exact: true }).fill('Without script');
   await page.getByRole('button', { name: 'Create key' }).click();
   assert.match(await page.locator('#key').textContent(), /^tfk_/);
+  await page.locator('summary').filter({ hasText: 'Revoke … Without script' }).click();
   await page.getByRole('button', { name: 'Revoke Without script' }).click();
   await page.locator('details.account > summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
@@ -547,6 +673,9 @@ async function shortcuts(browser) {
   await dialog.getByRole('checkbox').check();
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.keyboard.press('/');
+  assert.equal(await page.evaluate(() => document.activeElement.type), 'search');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('f');
   assert.equal(await page.evaluate(() => document.activeElement.type), 'checkbox');
   await page.keyboard.press('Escape');
   assert.equal(await page.locator('details.filter').getAttribute('open'), null);
@@ -601,7 +730,7 @@ async function files(browser) {
 
 async function main() {
   const browser = await launch();
-  const parts = [everyPage, keys, applications, profile, joining, sources, live, hostile, byKeyboard, withoutScript, phone, days, shortcuts, files];
+  const parts = [everyPage, keys, applications, profile, joining, firstSteps, posting, search, sources, live, hostile, byKeyboard, withoutScript, phone, days, shortcuts, files];
   for (const part of parts.filter(({ name }) => !process.env.ONLY || process.env.ONLY === name)) {
     await part(browser);
     // Chromium itself logs every page with an error status, and requests that were pending when a page was left.

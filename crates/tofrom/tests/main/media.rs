@@ -129,14 +129,14 @@ fn signed_in(demo: &Demo, name: &str) -> Browser {
     browser
 }
 
-/// The `src` of all thumbnails on a page.
-fn thumbnails(html: &str) -> Vec<String> {
-    let parts = html.split("<img class=\"thumbnail\" src=\"").skip(1);
-    parts.map(|part| part.split('"').next().unwrap().to_owned()).collect()
+/// The `src` of all pictures of other sites on a page.
+fn pictures(html: &str) -> Vec<String> {
+    let parts = html.split(" src=\"").skip(1).map(|part| part.split('"').next().unwrap().to_owned());
+    parts.filter(|path| path.starts_with("/media/")).collect()
 }
 
 #[test]
-fn a_thumbnail_of_another_site_is_shown_from_our_origin() {
+fn a_picture_of_another_site_is_shown_from_our_origin() {
     let site = PictureSite::open();
     let demo = site.demo(&[]);
     site.on("/tide.jpg", photo(1));
@@ -153,21 +153,21 @@ fn a_thumbnail_of_another_site_is_shown_from_our_origin() {
     let page = signed_in(&demo, "alice").visit(&format!("{}/feed", demo.client.base));
     let policy = page.answer.header("content-security-policy").unwrap();
     assert!(policy.contains("img-src 'self';"), "{policy}");
-    let shown = thumbnails(page.html());
+    let shown = pictures(page.html());
     assert!(!page.html().contains("src=\"http"), "nothing is loaded from elsewhere");
     assert_eq!(site.server.connections(), 0, "the page itself asks for nothing");
-    assert_eq!(shown.first(), Some(&site.sealed("/tide.jpg", 120)));
+    assert_eq!(shown.first(), Some(&site.sealed("/tide.jpg", 640)));
     // All others are the demo's own pictures, and none of them is broken.
     assert!(shown.len() > 3, "{shown:?}");
     for path in &shown {
         let answer = demo.client.get(path, &[]);
         let (width, height) = dimensions(&answer);
-        assert!(width <= 160 && height <= 320, "{width} x {height}");
+        assert!(width <= 640 && height <= 1_280, "{width} x {height}");
     }
     assert_eq!(site.requests("/tide.jpg"), 1);
 
     let answer = demo.client.get(&shown[0], &[]);
-    assert_eq!(dimensions(&answer), (160, 120));
+    assert_eq!(dimensions(&answer), (400, 300), "never scaled up");
     for (name, value) in [
         ("content-type", "image/jpeg"),
         ("cache-control", "public, max-age=604800, immutable"),
@@ -181,13 +181,11 @@ fn a_thumbnail_of_another_site_is_shown_from_our_origin() {
     assert_eq!(demo.client.get(&shown[0], &[("If-None-Match", tag)]).status, 304);
     let head = demo.client.send("HEAD", &shown[0], &[], &[]);
     assert_eq!((head.status, head.header("etag"), head.body.len()), (200, Some(tag), 0));
-    assert_eq!(dimensions(&demo.client.get(&site.sealed("/tide.jpg", 320), &[])), (320, 240));
+    assert_eq!(dimensions(&demo.client.get(&site.sealed("/tide.jpg", 1_280), &[])), (400, 300));
     assert_eq!(site.requests("/tide.jpg"), 1, "double density comes from the same fetch");
-    assert_eq!(
-        dimensions(&demo.client.get(&site.sealed("/tide.jpg", 1_000), &[])),
-        (400, 300),
-        "never scaled up"
-    );
+    assert_eq!(dimensions(&demo.client.get(&site.sealed("/tide.jpg", 160), &[])), (160, 120));
+    assert_eq!(dimensions(&demo.client.get(&site.sealed("/tide.jpg", 320), &[])), (320, 240));
+    assert_eq!(site.requests("/tide.jpg"), 2);
 
     let request = &site.server.requests()[0];
     for name in ["cookie", "referer", "authorization", "servicepsk", "x-forwarded-for", "if-none-match"] {
@@ -379,13 +377,14 @@ fn the_cache_has_a_size_limit_and_survives_a_restart() {
 }
 
 #[test]
-fn without_the_proxy_pages_link_to_pictures() {
+fn without_the_proxy_pages_show_drawings() {
     let site = PictureSite::open();
     let demo = site.demo(&[("TOFROM_MEDIA__PROXY", "false")]);
     site.on("/a.jpg", photo(1));
     assert_eq!(demo.client.get(&site.sealed("/a.jpg", 160), &[]).status, 404);
     let page = signed_in(&demo, "alice").visit(&format!("{}/feed", demo.client.base));
-    assert!(thumbnails(page.html()).is_empty() && page.html().contains("Picture at pictures.demo.invalid"));
+    assert!(pictures(page.html()).is_empty() && page.html().contains("<span class=\"art "));
+    assert!(!page.html().contains("pictures.demo.invalid"));
     assert!(!site.folder.path().join("media").exists());
     assert_eq!(site.server.connections(), 0);
 }

@@ -3,6 +3,7 @@
 
 use crate::live;
 use crate::pages::form::field;
+use crate::pages::people::suggested;
 use crate::pages::{Person, get_only, go};
 use crate::problem::Problem;
 use crate::service::{Collections, Service};
@@ -23,6 +24,8 @@ use std::sync::Arc;
 
 /// Maximum items of a page.
 pub(super) const MAX_COUNT: u32 = 50;
+/// Accounts that the first steps suggest to follow.
+const MAX_SUGGESTED: usize = 4;
 /// Parameters that take a time. Pages also accept a date, which means midnight UTC.
 const TIME_PARAMETERS: [&str; 4] = ["receivedsince", "receivedbefore", "publishedsince", "publishedbefore"];
 
@@ -168,10 +171,16 @@ impl Collections {
     async fn first_steps(&self, sources: &Sources, account: &Account) -> Result<FirstSteps, Problem> {
         let picture = self.store.picture(account.uid).await?;
         let [smallest, ..] = PICTURE_SIZES;
+        let follows = !self.store.following(account.uid, None, 1).await?.is_empty();
+        let people = match follows {
+            true => Vec::new(),
+            false => suggested(self.store.as_ref(), account.uid, MAX_SUGGESTED).await?,
+        };
         Ok(FirstSteps {
             connected: !sources.list(account).await?.is_empty(),
             pictured: picture.is_some_and(|picture| picture.sized(smallest).is_some()),
-            follows: !self.store.following(account.uid, None, 1).await?.is_empty(),
+            follows,
+            people,
         })
     }
 }

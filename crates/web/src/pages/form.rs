@@ -20,8 +20,8 @@ use zeroize::Zeroizing;
 /// Maximum characters of a name.
 const MAX_NAME: usize = 100;
 
-/// Maximum bytes of a form: three passwords of 1,024 characters, each up to 12 bytes when encoded, and the other fields.
-pub(crate) const MAX_PAGE_FORM: usize = 48 << 10;
+/// Maximum bytes of a form: a post of 5,000 characters, each up to 12 bytes when encoded, and the other fields.
+pub(crate) const MAX_PAGE_FORM: usize = 64 << 10;
 
 /// The fields of a form. They may contain a password, so the memory is zeroed on drop.
 pub(crate) struct Fields(Zeroizing<Vec<u8>>);

@@ -4,16 +4,22 @@
 //! GET shows a page. Every change is a form, sent by POST with a CSRF token that is bound to the session and to the
 //! form's address. The response redirects to a page, so that reloading repeats nothing.
 
+mod compose;
 pub(crate) mod cookie;
 mod feed;
 pub(crate) mod form;
 pub(crate) mod operator;
+mod people;
 mod person;
+mod search;
 pub(crate) mod settings;
 mod sign_in;
 
+pub(crate) use compose::methods as compose_methods;
 pub(crate) use feed::{live_methods, page_methods as feed_methods, raw_methods};
+pub(crate) use people::methods as people_methods;
 pub(crate) use person::{follow_methods, show_methods as person_methods, unfollow_methods};
+pub(crate) use search::methods as search_methods;
 pub(crate) use sign_in::{
     home_methods, invited_methods, open_methods as join_methods, reset_methods, sign_in_methods,
     sign_out_methods,

@@ -16,7 +16,7 @@ use axum::routing::{MethodRouter, get, post};
 use domain::following;
 use domain::sources::Sources;
 use http::{StatusCode, Uri};
-use model::{Account, AccountName, Collection, FeedQuery, RawQuery, Reader};
+use model::{Account, AccountName, Collection, FeedQuery, RawQuery, Reader, encode_component};
 use std::sync::Arc;
 
 pub(crate) fn show_methods() -> MethodRouter<Service> {
@@ -110,6 +110,11 @@ async fn unfollow(
 fn back(form: &VerifiedForm, other: &Account) -> String {
     match form.fields.get("from").as_deref() {
         Some("people") => "/settings/people".to_owned(),
+        Some("steps") => "/feed".to_owned(),
+        Some("search") => {
+            let words = form.fields.text("q");
+            words.map_or("/people".to_owned(), |words| format!("/people?q={}", encode_component(&words)))
+        }
         // A private account has no profile page for an account that does not follow it.
         _ if other.public => format!("/user/{}", other.name),
         _ => "/feed".to_owned(),

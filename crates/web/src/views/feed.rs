@@ -59,17 +59,17 @@ impl FeedPage<'_> {
         }
     }
 
-    /// The actors of today's activities on this page: name, display name and number, the most active first.
-    fn active(&self) -> Vec<(&str, &str, usize)> {
+    /// The actors of today's activities on this page, each with one of them and their number, the most active first.
+    fn active(&self) -> Vec<(&ItemView, usize)> {
         let today = self.days.iter().filter(|day| day.day.name == "Today").flat_map(|day| &day.groups);
-        let mut active: Vec<(&str, &str, usize)> = Vec::new();
+        let mut active: Vec<(&ItemView, usize)> = Vec::new();
         for item in today.flat_map(|group| &group.items) {
-            match active.iter_mut().find(|(name, ..)| *name == item.name) {
-                Some((.., number)) => *number += 1,
-                None => active.push((&item.name, &item.display_name, 1)),
+            match active.iter_mut().find(|(other, _)| other.actor == item.actor) {
+                Some((_, number)) => *number += 1,
+                None => active.push((item, 1)),
             }
         }
-        active.sort_by_key(|(.., number)| std::cmp::Reverse(*number));
+        active.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
         active.truncate(MAX_ACTIVE);
         active
     }
@@ -193,7 +193,7 @@ impl<'a> Selection<'a> {
     fn curl(&self) -> String {
         let query = self.query.from(Start::Skip(0));
         let address = self.site.collection_url(self.name, &query);
-        format!("curl -H \"ServicePSK: $KEY\" \"{address}\"")
+        format!("{} -H \"ServicePSK: $KEY\" \"{address}\"", self.site.curl())
     }
 
     /// Label and address of this selection in each format.

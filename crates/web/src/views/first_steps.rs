@@ -1,13 +1,14 @@
 //! The first steps of a new account, shown in place of an empty feed.
 
 use feeds::catalogue;
+use model::Account;
 
 /// Services offered as buttons.
 const SERVICES: [&str; 8] =
     ["Flickr", "YouTube", "Mastodon", "GitHub", "Vimeo", "Tumblr", "Bluesky", "Letterboxd"];
 
 /// The steps, and which of them are done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstSteps {
     /// Whether a source is connected.
     pub connected: bool,
@@ -15,6 +16,8 @@ pub struct FirstSteps {
     pub pictured: bool,
     /// Whether the account follows someone.
     pub follows: bool,
+    /// Some accounts to follow.
+    pub people: Vec<Account>,
 }
 
 impl FirstSteps {
@@ -47,6 +50,9 @@ mod tests {
 
     #[test]
     fn steps_are_counted() {
-        assert_eq!(FirstSteps { connected: true, pictured: false, follows: true }.done(), 2);
+        assert_eq!(
+            FirstSteps { connected: true, pictured: false, follows: true, people: Vec::new() }.done(),
+            2
+        );
     }
 }

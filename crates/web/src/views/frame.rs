@@ -11,6 +11,8 @@ use model::Collection;
 pub enum Section {
     /// A collection.
     Feed(Collection),
+    /// Public accounts.
+    People,
     /// The person's own page.
     Me,
     /// Settings.
@@ -25,6 +27,7 @@ pub enum Section {
 
 /// Notices after a form has succeeded: the value of the query parameter `done`, and the text.
 const DONE: &[(&str, &str)] = &[
+    ("posted", "Posted."),
     ("removed", "Removed from your feed."),
     ("deleted", "Deleted from every feed."),
     ("saved", "Saved."),
@@ -102,6 +105,11 @@ impl<'a> Frame<'a> {
         ]
     }
 
+    /// What the search box finds.
+    pub fn search_label(&self) -> &'static str {
+        if self.site.searches_text() { "Search your activities" } else { "Search people" }
+    }
+
     /// The path of the service's icon.
     pub fn icon(&self, service: &str) -> String {
         service_icon::path(service, self.site)
@@ -121,6 +129,7 @@ impl<'a> Frame<'a> {
     pub fn is(&self, word: &str) -> bool {
         let section = match self.section {
             Section::Feed(collection) => collection.as_str(),
+            Section::People => "people",
             Section::Me => "me",
             Section::Settings => "settings",
             Section::Operator => "operator",

@@ -114,7 +114,8 @@ impl Viewer<'_> {
         };
         let object = &body.object;
         let (kind, verb) = (state.facet.kind.as_str(), state.facet.verb.as_str());
-        let picture = object.thumbnail.as_ref().map(|thumbnail| PictureView::of(self.media, &thumbnail.url, kind));
+        let picture =
+            object.thumbnail.as_ref().map(|thumbnail| PictureView::of(self.media, &thumbnail.url, kind));
         let names =
             [display_name.as_str(), actor.given_name.as_deref().unwrap_or_default(), actor.name.as_str()];
         let sentence = Sentence::of(&Words {

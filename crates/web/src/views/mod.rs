@@ -5,6 +5,7 @@
 //! [`html`], which sets the security headers.
 
 pub mod assets;
+pub mod compose;
 mod display_time;
 pub mod docs;
 pub mod feed;
@@ -14,8 +15,11 @@ pub mod frame;
 pub mod group;
 pub mod item;
 pub mod operator;
+pub mod people;
 mod picture;
+pub mod plot;
 mod pretty_print;
+pub mod search;
 mod sentence;
 mod service_icon;
 pub mod settings;

@@ -92,7 +92,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let sources = SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..settings.sources()? };
     let (fanout, limits) = (settings.fanout()?, settings.client_limits()?);
     let media = Media { local: Some(pictures::LOCAL), ..settings.media(&storage)? };
-    let config = Config { base_url, sources, fanout, limits, media, ..config };
+    let authority = Some(certificates.authority.clone());
+    let config = Config { base_url, sources, fanout, limits, media, authority, ..config };
     let rules = fanout.rules();
 
     if saved.is_none() && !global.json {

@@ -89,10 +89,15 @@ async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> any
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
         },
     );
+    let site = Site::new(config.base_url.as_str(), tag_host);
+    let site = match &config.authority {
+        Some(file) => site.trusted_by(&file.display().to_string()),
+        None => site,
+    };
     Ok(Service::new(Parts {
         store: Arc::clone(&parts.store),
         hub: Arc::clone(&parts.hub),
-        site: Site::new(config.base_url.as_str(), tag_host),
+        site,
         clock: parts.clock.clone(),
         accounts,
         auth: Arc::new(auth),
