@@ -11,7 +11,7 @@ use std::time::Duration;
 const MAX_BUDGETS: u64 = 100_000;
 
 /// A fetcher that trusts the machine's certificate authorities.
-pub(crate) fn fetcher(rules: Rules) -> Result<Fetcher, FetcherError> {
+pub fn fetcher(rules: Rules) -> Result<Fetcher, FetcherError> {
     match Fetcher::new(rules.clone(), Arc::new(SystemResolver)) {
         Err(FetcherError::NoAuthorities) => {
             tracing::warn!(reason = %FetcherError::NoAuthorities, "fetching by https disabled");

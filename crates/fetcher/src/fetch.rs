@@ -78,7 +78,7 @@ impl Fetcher {
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         // A session ticket would let a server recognise the client.
         tls.resumption = rustls::client::Resumption::disabled();
-        let hosts = HostLimiter::new(rules.budget);
+        let hosts = HostLimiter::with_connections(rules.budget, rules.connections);
         Ok(Fetcher { rules, user_agent, resolver, tls: Arc::new(tls), hosts })
     }
 

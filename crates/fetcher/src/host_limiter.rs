@@ -1,4 +1,4 @@
-//! Limits requests to a host: one connection at a time, and a token bucket for the rate.
+//! Limits requests to a host: a number of concurrent connections, and a token bucket for the rate.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +24,8 @@ pub struct HostBudget {
 #[derive(Debug)]
 pub struct HostLimiter {
     budget: HostBudget,
+    /// Concurrent connections to a host.
+    connections: usize,
     table: Mutex<Table>,
 }
 
@@ -62,10 +64,17 @@ impl HostPermit {
 pub struct RetryLater(pub Duration);
 
 impl HostLimiter {
-    /// A limiter with this budget for every host.
+    /// A limiter with this budget and one connection for every host.
     #[must_use]
     pub fn new(budget: HostBudget) -> HostLimiter {
-        HostLimiter { budget, table: Mutex::new(Table { hosts: HashMap::new(), sweep_at: MIN_SWEEP_SIZE }) }
+        HostLimiter::with_connections(budget, 1)
+    }
+
+    /// A limiter with this budget and this many concurrent connections for every host.
+    #[must_use]
+    pub fn with_connections(budget: HostBudget, connections: usize) -> HostLimiter {
+        let table = Mutex::new(Table { hosts: HashMap::new(), sweep_at: MIN_SWEEP_SIZE });
+        HostLimiter { budget, connections, table }
     }
 
     /// Waits for a permit, first come, first served.
@@ -96,14 +105,14 @@ impl HostLimiter {
     fn semaphore(&self, host: &str) -> Arc<Semaphore> {
         let mut table = self.table();
         table.remove_idle();
-        table.host(host).semaphore.clone()
+        table.host(host, self.connections).semaphore.clone()
     }
 
     /// Spends one request of the budget.
     fn spend(&self, host: &str) -> Result<(), RetryLater> {
         let now = Instant::now();
         let mut table = self.table();
-        let host = table.host(host);
+        let host = table.host(host, self.connections);
         let burst_time = self.budget.every.saturating_mul(self.budget.burst.saturating_sub(1));
         let debt = host.refilled_at.saturating_duration_since(now);
         if debt > burst_time {
@@ -115,8 +124,8 @@ impl HostLimiter {
 }
 
 impl Table {
-    fn host(&mut self, name: &str) -> &mut Host {
-        let new = || Host { semaphore: Arc::new(Semaphore::new(1)), refilled_at: Instant::now() };
+    fn host(&mut self, name: &str, connections: usize) -> &mut Host {
+        let new = || Host { semaphore: Arc::new(Semaphore::new(connections)), refilled_at: Instant::now() };
         self.hosts.entry(name.to_ascii_lowercase()).or_insert_with(new)
     }
 

@@ -6,7 +6,7 @@
 //! of size and time. No request identifies a user: no cookies, no credentials, no `Referer`.
 //!
 //! - [`Fetcher`] sends the requests within the limits of [`Rules`].
-//! - [`HostLimiter`] limits every host to one connection at a time and a request rate.
+//! - [`HostLimiter`] limits every host to a number of connections (usually one) and a request rate.
 //! - [`plan`] computes the time of the next poll, without a clock and without I/O.
 
 mod address;

@@ -30,6 +30,8 @@ pub struct Rules {
     pub total: Duration,
     /// The maximum number of redirects.
     pub max_redirects: usize,
+    /// Concurrent connections to a host.
+    pub connections: usize,
     /// The rate limit of a host.
     pub budget: HostBudget,
 }
@@ -66,6 +68,7 @@ impl Rules {
             head: Duration::from_secs(15),
             total: Duration::from_secs(30),
             max_redirects: 5,
+            connections: 1,
             budget: HostBudget { burst: 5, every: Duration::from_secs(2) },
         }
     }

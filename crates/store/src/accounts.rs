@@ -70,6 +70,10 @@ pub trait Accounts: Send + Sync {
     /// A page of the accounts that are not removed, after `after`, in an order that the engine chooses.
     async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>>;
 
+    /// Public accounts whose name begins with the prefix, or one of the words of whose display name does, in any case.
+    /// Neither removed nor disabled ones. None for an empty prefix.
+    async fn find_accounts(&self, prefix: &str, limit: usize) -> Result<Vec<Account>>;
+
     /// The account's picture.
     async fn picture(&self, uid: Uid) -> Result<Option<Picture>>;
 

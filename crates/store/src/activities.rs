@@ -73,4 +73,8 @@ pub trait Activities: Send + Sync {
     /// The current states of these activities with their bodies, both of the same version. `None` also if the body
     /// has expired: an activity older than the store's retention keeps only its claim and its state.
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>>;
+
+    /// Activities of all accounts whose texts have all words of the query, of its last word at least the beginning, the
+    /// newest first. Nothing if the store does not [search texts](crate::Store::searches_text). Each with its place in that order: the next page is `before` the last one.
+    async fn search(&self, words: &str, before: Option<i64>, limit: usize) -> Result<Vec<(ActivityId, i64)>>;
 }

@@ -28,10 +28,12 @@ pub mod jetstream;
 pub mod links;
 mod log;
 mod message;
+mod name_index;
 mod seen;
 mod sessions;
 mod sources;
 pub mod sqlite;
+mod storage_use;
 mod update;
 
 pub use accounts::{AccountCache, Accounts, NewAccount, change_account};
@@ -45,6 +47,7 @@ pub use log::{Backlog, DeadLetter, Log, Task, Work};
 pub use seen::{Seen, SeenPositions};
 pub use sessions::{KnownNetwork, MAX_NETWORKS, Networks, Sessions, Tickets};
 pub use sources::{Connection, SHARDS, Source, Sources};
+pub use storage_use::{AccountUse, StorageUse};
 pub use update::{StripedLocks, Versioned, update};
 
 use async_trait::async_trait;
@@ -123,6 +126,12 @@ pub trait Store:
     /// store was opened with a retention, entries and bodies of activities that were received longer ago. An engine
     /// that expires rows itself does nothing. Readers check the expiry in any case.
     async fn forget_expired(&self, now: Millis) -> Result<()>;
+
+    /// The sizes of the store, with the largest accounts. `None` if the engine's own tools tell them.
+    async fn storage_use(&self, accounts: usize) -> Result<Option<StorageUse>>;
+
+    /// Whether [`Activities::search`] finds anything: not every engine has an index of texts.
+    fn searches_text(&self) -> bool;
 
     /// Locks that serialise the updates of one state within this process; see [`update`].
     fn update_locks(&self) -> &StripedLocks;

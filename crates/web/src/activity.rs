@@ -5,7 +5,7 @@ use crate::authenticated::{auth_request, authenticated};
 use crate::body;
 use crate::extract::{ActivityPath, Caller, Parameters};
 use crate::negotiate::Accept;
-use crate::pages::form::{VerifiedForm, field};
+use crate::pages::form::VerifiedForm;
 use crate::pages::{Person, go, post_only, problems_as_pages};
 use crate::problem::Problem;
 use crate::respond::Representation;
@@ -23,7 +23,8 @@ use http::header::VARY;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use listen::Peer;
 use model::{
-    Account, Activity, ActivityId, Format, Millis, Reader, State as ActivityState, Version, belongs, may_see,
+    Account, Activity, ActivityId, Format, Millis, Order, Reader, State as ActivityState, Version, belongs,
+    may_see,
 };
 use std::sync::Arc;
 use store::ExternalKey;
@@ -64,7 +65,7 @@ pub(crate) async fn authenticate_api_or_page(
             let response = authenticated(State(service), Extension(peer), request, next).await;
             (response.into_response(), "Accept, Accept-Encoding, Authorization, ServicePSK")
         } else {
-            let response = problems_as_pages(State(service.site.clone()), request, next).await;
+            let response = problems_as_pages(State(service), request, next).await;
             (response, "Accept, Accept-Encoding, Authorization, ServicePSK, Cookie")
         };
     response.headers_mut().insert(VARY, HeaderValue::from_static(vary));
@@ -99,16 +100,15 @@ async fn show_page(service: Service, id: Option<ActivityId>, request: Request) -
     };
     let uri = &parts.uri;
     let (activity, actor) = service.collections.visible(&person.principal(), id).await?;
-    let pictures = field(uri.query().unwrap_or_default().as_bytes(), "pictures").is_some();
-    let viewer = Viewer { site: &service.site, person: &person, now: service.clock.now() };
+    let (now, order) = (service.clock.now(), Order::Received);
+    let viewer = Viewer { site: &service.site, person: &person, now, order, media: &service.media };
     let page = ActivityPage {
         site: &service.site,
         frame: Frame::new(&service.site, &person, Section::Other, uri),
         item: viewer.item(&activity.state, &actor, &activity.body),
         state: &activity.state,
-        pictures,
     };
-    Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN.with_pictures(pictures)))
+    Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))
 }
 
 /// Removes the activity from the user's feed.

@@ -17,6 +17,7 @@ pub mod history;
 mod hook_payloads;
 mod intake;
 mod live;
+pub mod media;
 mod middleware;
 pub mod negotiate;
 mod oauth;

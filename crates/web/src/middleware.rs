@@ -2,11 +2,10 @@
 //! requests, request log.
 
 use crate::negotiate::Accept;
-use crate::pages::problem_page;
+use crate::pages::problem_page_for;
 use crate::problem::Problem;
 use crate::respond::Caching;
 use crate::service::{Entrance, Service};
-use crate::site::Site;
 use crate::telemetry;
 use auth::Principal;
 use axum::extract::{MatchedPath, Request, State};
@@ -55,8 +54,9 @@ pub(crate) async fn handle_request(
     let cors = Cors(&service.entrance.cors_origins);
     let origin = cors.origin_of(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("-", |path| route_of(path.as_str()));
-    // Tickets and subscriptions are secrets: the log shows the route instead of the path.
-    let secret = ["{ticket}", "{subscription}"].iter().any(|part| route.contains(part));
+    // Tickets and subscriptions are secrets, and addresses of pictures say who reads what: the log shows the route
+    // instead of the path.
+    let secret = ["{ticket}", "{subscription}", "{mac}"].iter().any(|part| route.contains(part));
     let shown = if secret { route } else { request.uri().path() };
     let path: String = shown.chars().take(MAX_LOGGED_PATH).collect();
     let id = request_id();
@@ -149,26 +149,30 @@ pub(crate) async fn not_found() -> Problem {
 }
 
 /// The fallback outside of the API. Browsers get an HTML page.
-pub(crate) async fn not_found_page(State(site): State<Site>, headers: HeaderMap) -> Response {
-    problem_for(&site, &headers, Problem::not_found())
+pub(crate) async fn not_found_page(State(service): State<Service>, headers: HeaderMap) -> Response {
+    problem_for(&service, &headers, Problem::not_found()).await
 }
 
 /// Renders problems as pages for browsers, at addresses that are open to browsers and API clients.
 pub(crate) async fn problems_for_browsers(
-    State(site): State<Site>,
+    State(service): State<Service>,
     request: Request,
     next: Next,
 ) -> Response {
     let headers = request.headers().clone();
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Problem>() {
-        Some(problem) => problem_for(&site, &headers, problem),
+        Some(problem) => problem_for(&service, &headers, problem).await,
         None => response,
     }
 }
 
-fn problem_for(site: &Site, headers: &HeaderMap, problem: Problem) -> Response {
-    if Accept::of(headers).prefers_html() { problem_page(&problem, site) } else { problem.into_response() }
+async fn problem_for(service: &Service, headers: &HeaderMap, problem: Problem) -> Response {
+    if Accept::of(headers).prefers_html() {
+        problem_page_for(service, headers, &problem).await
+    } else {
+        problem.into_response()
+    }
 }
 
 fn request_id() -> String {

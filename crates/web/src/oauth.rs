@@ -311,7 +311,7 @@ impl<'a> AuthorizeRequest<'a> {
     }
 
     fn failure(&self, status: StatusCode, title: &str, text: &str) -> Response {
-        html(status, &Failure { site: self.site, title, text }, FormTargets::None)
+        Failure::new(self.site, None, title, text).respond(status)
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) enum Caching {
     Minutes,
     /// The same for everybody, for an hour.
     Hour,
+    /// The same for everybody, and not expected to change for a week.
+    Week,
     /// The content of this address never changes.
     Immutable,
 }
@@ -46,6 +48,7 @@ impl Caching {
             Caching::Never => "no-store",
             Caching::Minutes => "public, max-age=300",
             Caching::Hour => "public, max-age=3600",
+            Caching::Week => "public, max-age=604800, immutable",
             Caching::Immutable => "public, max-age=31536000, immutable",
         };
         (CACHE_CONTROL, HeaderValue::from_static(value))

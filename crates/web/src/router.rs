@@ -79,11 +79,14 @@ pub const ROUTES: &[Route] = &[
     page("/", pages::home_methods),
     page("/sign-in", pages::sign_in_methods),
     page("/sign-out", pages::sign_out_methods),
+    page("/compose", pages::compose_methods),
     page("/feed", pages::feed_methods),
     page("/feed/live", pages::live_methods),
     page("/feed/raw", pages::raw_methods),
     page("/activity/{activity}/remove", activity::remove_methods),
     page("/activity/{activity}/delete", activity::delete_methods),
+    page("/search", pages::search_methods),
+    page("/people", pages::people_methods),
     page("/user/{name}", pages::person_methods),
     page("/user/{name}/follow", pages::follow_methods),
     page("/user/{name}/unfollow", pages::unfollow_methods),
@@ -127,6 +130,7 @@ pub const ROUTES: &[Route] = &[
     page("/operator/accounts/{name}/disable", operator::disable_methods),
     page("/operator/accounts/{name}/enable", operator::enable_methods),
     page("/operator/applications", operator::applications_methods),
+    page("/operator/storage", operator::storage_methods),
     page("/operator/applications/{key}/remove", operator::remove_application_methods),
     // Notifications of WebSub hubs.
     open("/websub/{subscription}", sources::websub_methods),
@@ -136,9 +140,13 @@ pub const ROUTES: &[Route] = &[
     page("/docs/try", docs::try_methods),
     open("/docs/problems/{kind}", docs::problem_methods),
     open("/docs/categories", docs::category_methods),
-    // Avatars and assets of pages.
+    // Pictures and assets of pages.
     open("/user/{user}/avatar/{size}", files::avatar_methods),
+    open("/media/{width}/{mac}/{address}", files::media_methods),
     open("/assets/{asset}", files::asset_methods),
+    open("/favicon.ico", files::favicon_methods),
+    open("/robots.txt", files::robots_methods),
+    open("/manifest.webmanifest", files::manifest_methods),
 ];
 
 /// The router with all routes and middleware.
@@ -154,11 +162,11 @@ pub fn router(service: Service) -> Router {
         .route("/200909/{*rest}", axum::routing::any(middleware::not_found))
         .layer(from_fn_with_state(service.clone(), authenticated::authenticated));
     let pages = routes_with(|access| access == Access::Page)
-        .layer(from_fn_with_state(service.site.clone(), pages::problems_as_pages));
+        .layer(from_fn_with_state(service.clone(), pages::problems_as_pages));
     let both = routes_with(|access| access == Access::PageOrCredential)
         .layer(from_fn_with_state(service.clone(), activity::authenticate_api_or_page));
     let open = routes_with(|access| access == Access::Open)
-        .layer(from_fn_with_state(service.site.clone(), middleware::problems_for_browsers));
+        .layer(from_fn_with_state(service.clone(), middleware::problems_for_browsers));
     let applications = routes_with(|access| access == Access::Application);
     let all =
         guarded.merge(pages).merge(both).merge(open).merge(applications).fallback(middleware::not_found_page);

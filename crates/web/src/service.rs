@@ -3,10 +3,12 @@
 use crate::accounts::Accounts;
 use crate::history::History;
 use crate::intake::Capacity;
+use crate::media::Media;
 use crate::openapi;
 use crate::render::Renderer;
 use crate::respond::ResponseCache;
 use crate::site::Site;
+use ::media::MediaProxy;
 use auth::Auth;
 use axum::body::Bytes;
 use axum::extract::FromRef;
@@ -47,6 +49,8 @@ pub struct Parts {
     pub sources: Sources,
     /// Hooks to other sites.
     pub hooks: Hooks,
+    /// Pictures of other sites. `None`: pages show none.
+    pub media: Option<MediaProxy>,
 }
 
 /// The state of the router. Clones share it: every layer and extractor of a request makes one.
@@ -63,6 +67,7 @@ pub struct Inner {
     pub(crate) auth: Arc<Auth>,
     pub(crate) sources: Sources,
     pub(crate) hooks: Hooks,
+    pub(crate) media: Media,
     pub(crate) collections: Arc<Collections>,
     pub(crate) writer: Arc<Writer>,
     pub(crate) entrance: Arc<Entrance>,
@@ -83,6 +88,7 @@ pub(crate) struct Collections {
     pub(crate) site: Site,
     pub(crate) clock: Clock,
     pub(crate) accounts: Accounts,
+    pub(crate) media: Media,
     pub(crate) feed: Feed,
     pub(crate) renderer: Renderer,
     pub(crate) response_cache: ResponseCache,
@@ -137,6 +143,7 @@ parts! {
     auth: Arc<Auth>,
     sources: Sources,
     hooks: Hooks,
+    media: Media,
     collections: Arc<Collections>,
     writer: Arc<Writer>,
     entrance: Arc<Entrance>,
@@ -185,7 +192,10 @@ impl Service {
             cors_origins,
             sources,
             hooks,
+            media,
         } = parts;
+        let site = site.searching_text(store.searches_text());
+        let media = Media::new(&site, media);
         let heads = feed.head_cache();
         hub.on_activity(move |uids| heads.forget(uids));
         let accounts =
@@ -195,6 +205,7 @@ impl Service {
             site: site.clone(),
             clock: clock.clone(),
             accounts: accounts.clone(),
+            media: media.clone(),
             feed,
             renderer: Renderer::new(site.clone()),
             response_cache: ResponseCache::new(),
@@ -216,6 +227,7 @@ impl Service {
             auth,
             sources,
             hooks,
+            media,
             collections: Arc::new(collections),
             writer: Arc::new(writer),
             entrance: Arc::new(entrance),

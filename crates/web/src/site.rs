@@ -8,6 +8,8 @@ use std::sync::Arc;
 pub struct Site {
     base: Arc<str>,
     tag_host: Arc<str>,
+    searches_text: bool,
+    authority: Option<Arc<str>>,
 }
 
 impl Site {
@@ -15,7 +17,35 @@ impl Site {
     /// in Atom ids: it is set once and stays when the base address changes.
     pub fn new(base: impl Into<String>, tag_host: impl Into<String>) -> Site {
         let (base, tag_host): (String, String) = (base.into(), tag_host.into());
-        Site { base: base.trim_end_matches('/').into(), tag_host: tag_host.into() }
+        Site {
+            base: base.trim_end_matches('/').into(),
+            tag_host: tag_host.into(),
+            searches_text: false,
+            authority: None,
+        }
+    }
+
+    /// The site whose certificate only this authority vouches for, a file: commands on pages name it.
+    pub fn trusted_by(self, authority: &str) -> Site {
+        Site { authority: Some(authority.into()), ..self }
+    }
+
+    /// The start of a curl command for this site.
+    pub(crate) fn curl(&self) -> String {
+        match &self.authority {
+            Some(file) => format!("curl --cacert '{}'", file.replace('\'', r"'\''")),
+            None => "curl".to_owned(),
+        }
+    }
+
+    /// The site whose search also finds activities by their words.
+    pub(crate) fn searching_text(self, searches_text: bool) -> Site {
+        Site { searches_text, ..self }
+    }
+
+    /// Whether the search finds activities by their words, not only people.
+    pub(crate) fn searches_text(&self) -> bool {
+        self.searches_text
     }
 
     /// The base address.

@@ -3,6 +3,7 @@
 //! - `read` walks the store's ordered entries to the items of a page; `updates` walks them in the order of arrival.
 //! - `visibility` checks every entry for both; `hydrate` fetches the bodies of the items shown.
 //! - `unread` counts the arrivals that the owner has not seen, and moves the seen position.
+//! - `search` finds items by their words.
 //! - `pulled_actors` lists the actors whose entries are merged in; `merge` merges them and caches the newest ones.
 //!
 //! Entries are hints: an item is shown only if the activity's current state puts it there.
@@ -11,11 +12,13 @@ mod hydrate;
 mod merge;
 mod pulled_actors;
 mod read;
+mod search;
 mod unread;
 mod updates;
 mod visibility;
 
 pub use merge::HeadCache;
+pub use search::Found;
 pub use unread::{MAX_UNREAD, Unread};
 pub use updates::{Event, Events};
 

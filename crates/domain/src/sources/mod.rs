@@ -34,6 +34,8 @@ pub use poll::PollOutcome;
 pub use source::{Address, Source};
 pub use websub::NotificationOutcome;
 
+pub use crate::outgoing::fetcher;
+
 use crate::ingest::Ingest;
 use crate::live::Hub;
 use crate::outgoing::{self, FetchBudget};
@@ -91,7 +93,7 @@ impl Sources {
         Ok(Sources {
             accounts: AccountCache::new(Arc::clone(&store)),
             ingest: Ingest::new(Arc::clone(&store), clock.clone()),
-            fetcher: Arc::new(outgoing::fetcher(rules(&settings))?),
+            fetcher: Arc::new(fetcher(rules(&settings))?),
             base_url: settings.base_url,
             secret_keys,
             account_budget: Some(FetchBudget::new(ACCOUNT_FETCHES_PER_MINUTE)),
@@ -109,7 +111,8 @@ impl Sources {
     }
 }
 
-fn rules(settings: &SourceSettings) -> Rules {
+/// The limits of fetches from other sites: the guard that the settings describe.
+pub fn rules(settings: &SourceSettings) -> Rules {
     let mut rules = outgoing::rules(settings.base_url.as_deref());
     rules.ports.extend(&settings.ports);
     rules.allowed.clone_from(&settings.networks);

@@ -69,6 +69,7 @@ impl CqlStore {
     /// Writes an account of another store with its name, before any other process writes there.
     pub(super) async fn copy_named_account(&self, account: &Account) -> Result<()> {
         let name = (account.name.as_str(), account.uid.0, account.encoded(), Uuid::nil());
+        self.add_words(account).await?;
         self.db.write(&COPY_NAME, name).await?;
         let state = (account.encoded(), account.version.0, Uuid::nil(), account.uid.0);
         self.db.write(&COPY, state).await
@@ -99,6 +100,7 @@ impl Accounts for CqlStore {
     async fn create_account(&self, new: NewAccount) -> Result<Option<Account>> {
         let account = new.into_account(new_number());
         let (name, op) = (account.name.as_str(), Uuid::new_v4());
+        self.add_words(&account).await?;
         let claim = (name, account.uid.0, account.encoded(), op);
         let ours = |found: Option<(Uuid,)>| found.map(|(by,)| by == op);
         if !self.db.apply_lwt(&CLAIM, claim, (name,), ours).await? {
@@ -134,10 +136,17 @@ impl Accounts for CqlStore {
         let current = self.account_by_number(account.uid).await?;
         let Some(current) = current.filter(|current| current.version == before) else { return Ok(false) };
         let shown = (current.public, current.removed);
-        let account = Account { name: current.name, created: current.created, ..account.clone() };
+        let account = Account { name: current.name.clone(), created: current.created, ..account.clone() };
         let op = Uuid::new_v4();
+        self.add_words(&account).await?;
+        // The state is written by then, so an error must not mean "nothing was changed".
+        let unknown = |error: StoreError| StoreError::Unknown(error.to_string());
         if shown == (account.public, account.removed) {
-            return self.write_account(Some(before), &account, op).await;
+            let written = self.write_account(Some(before), &account, op).await?;
+            if written {
+                self.delete_words(&current, &account).await.map_err(unknown)?;
+            }
+            return Ok(written);
         }
         // The state before the message: an update that loses the race leaves no task behind. If this process stops in
         // between, the sweep finds the intent and finishes it.
@@ -146,14 +155,17 @@ impl Accounts for CqlStore {
             self.drop_intent(&stored).await?;
             return Ok(false);
         }
-        // The state is written, so an error must not mean "nothing was changed".
-        let unknown = |error: StoreError| StoreError::Unknown(error.to_string());
         self.publish(&stored).await.map_err(unknown)?;
+        self.delete_words(&current, &account).await.map_err(unknown)?;
         Ok(true)
     }
 
     async fn list_accounts(&self, after: Option<Uid>, limit: usize) -> Result<Vec<Account>> {
         self.scan_accounts(after, limit, |account| !account.removed).await
+    }
+
+    async fn find_accounts(&self, prefix: &str, limit: usize) -> Result<Vec<Account>> {
+        self.find_by_word(prefix, limit).await
     }
 
     async fn picture(&self, uid: Uid) -> Result<Option<Picture>> {

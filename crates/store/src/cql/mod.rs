@@ -23,6 +23,7 @@ mod hooks;
 mod leases;
 mod log;
 mod lwt;
+mod name_index;
 #[cfg(feature = "next-schema")]
 mod next_schema;
 mod polling;
@@ -196,6 +197,14 @@ impl Store for CqlStore {
     /// The database expires rows itself.
     async fn forget_expired(&self, _now: Millis) -> Result<()> {
         Ok(())
+    }
+
+    async fn storage_use(&self, _accounts: usize) -> Result<Option<crate::StorageUse>> {
+        Ok(None)
+    }
+
+    fn searches_text(&self) -> bool {
+        false
     }
 
     fn update_locks(&self) -> &crate::StripedLocks {

@@ -5,7 +5,7 @@ use crate::{
     Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter,
     ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, Hook, HookProgress, Hooks, KnownNetwork,
     LastRead, Leases, ListedHook, Log, Networks, NewAccount, Nonce, Notice, Notices, Result, Secret, Seen,
-    SeenPositions, Sessions, Slice, Source, Sources, Store, StripedLocks, Task, Tickets, Work,
+    SeenPositions, Sessions, Slice, Source, Sources, StorageUse, Store, StripedLocks, Task, Tickets, Work,
 };
 use async_trait::async_trait;
 use model::{
@@ -41,6 +41,10 @@ macro_rules! forward {
 
 forward! { Store
     {
+        fn searches_text(&self) -> bool {
+            self.inner.searches_text()
+        }
+
         fn update_locks(&self) -> &StripedLocks {
             &self.update_locks
         }
@@ -49,6 +53,7 @@ forward! { Store
         ping() -> ();
         durability_warnings() -> Vec<String>;
         subscribe() -> Option<Notices>;
+        storage_use(accounts: usize) -> Option<StorageUse>;
     }
     writes {
         set_once(name: &str, value: &str) as (&name, &value) -> String;
@@ -62,6 +67,7 @@ forward! { Accounts
         account_by_name(name: &AccountName) -> Option<Account>;
         accounts(uids: &[Uid]) -> Vec<Option<Account>>;
         list_accounts(after: Option<Uid>, limit: usize) -> Vec<Account>;
+        find_accounts(prefix: &str, limit: usize) -> Vec<Account>;
         picture(uid: Uid) -> Option<Picture>;
     }
     writes {
@@ -155,6 +161,7 @@ forward! { Activities
         states(ids: &[ActivityId]) -> Vec<Option<State>>;
         prior_audiences(ids: &[ActivityId]) -> Vec<Option<PriorAudience>>;
         activities(ids: &[ActivityId]) -> Vec<Option<Activity>>;
+        search(words: &str, before: Option<i64>, limit: usize) -> Vec<(ActivityId, i64)>;
     }
     writes {
         accept(batch: Vec<Acceptance>) as (batch) -> Vec<Accepted>;

@@ -1,7 +1,7 @@
 //! Accounts and their pictures.
 
 use super::values::{corrupt, count, millis, version};
-use super::{SqliteStore, log};
+use super::{SqliteStore, log, name_index};
 use crate::{Accounts, NewAccount, Result, Work};
 use async_trait::async_trait;
 use model::{Account, AccountName, Picture, Uid, Version};
@@ -71,7 +71,10 @@ impl Accounts for SqliteStore {
                     |row| row.get(0).map(Uid),
                 )
                 .optional()?;
-            Ok(uid.map(|uid| new.into_account(uid)))
+            let Some(uid) = uid else { return Ok(None) };
+            let account = new.into_account(uid);
+            name_index::put(connection, None, &account)?;
+            Ok(Some(account))
         })
         .await
     }
@@ -115,6 +118,9 @@ impl Accounts for SqliteStore {
                     account.credential_epoch,
                     version.0
                 ])?;
+            if replaced > 0 {
+                name_index::put(connection, before.as_ref(), &account)?;
+            }
             let visible_state = |account: &Account| (account.public, account.removed);
             if replaced > 0 && before.as_ref().map(visible_state) != Some(visible_state(&account)) {
                 log::append(connection, &Work::Account { uid: account.uid, after: None })?;
@@ -136,6 +142,10 @@ impl Accounts for SqliteStore {
             Ok(accounts)
         })
         .await
+    }
+
+    async fn find_accounts(&self, prefix: &str, limit: usize) -> Result<Vec<Account>> {
+        self.read_snapshot(|connection| name_index::find(connection, prefix, limit)).await
     }
 
     async fn picture(&self, uid: Uid) -> Result<Option<Picture>> {

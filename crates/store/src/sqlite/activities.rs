@@ -4,7 +4,7 @@ use super::facets::{Facets, View};
 use super::values::{
     activity_id, millis, pack_uids, state_flags, unpack_state_flags, unpack_uids, version, visibility_number,
 };
-use super::{SqliteStore, entries, log};
+use super::{SqliteStore, entries, log, search};
 use crate::codec::{Encoded, visibility_of};
 use crate::{Acceptance, Accepted, Activities, Claim, ExternalKey, Result, Work};
 use async_trait::async_trait;
@@ -121,7 +121,7 @@ pub(super) fn put_activity(
         return Ok(());
     }
     let content = body.encoded();
-    let body = match stored {
+    let number = match stored {
         Some((_, body)) => {
             connection
                 .prepare_cached("UPDATE body SET content = ?2, received_ms = ?3 WHERE id = ?1")?
@@ -132,6 +132,7 @@ pub(super) fn put_activity(
             .prepare_cached("INSERT INTO body (content, received_ms) VALUES (?1, ?2)")?
             .insert(params![content, state.received.0])?,
     };
+    search::put(connection, number, state.id, (!state.deleted).then_some(body))?;
     let prior = PriorAudience::union(prior(connection, &state.id)?, last.cloned());
     connection.prepare_cached(PUT_STATE)?.execute(params![
         state.id.as_bytes(),
@@ -143,7 +144,7 @@ pub(super) fn put_activity(
         state.updated.0,
         state_flags(state),
         pack_uids(&state.addressed),
-        body,
+        number,
         prior.as_ref().map(|before| visibility_number(before.visibility)),
         prior.as_ref().map(|before| pack_uids(&before.addressed))
     ])?;
@@ -192,5 +193,9 @@ impl Activities for SqliteStore {
             ids.iter().map(&mut find).collect()
         })
         .await
+    }
+
+    async fn search(&self, words: &str, before: Option<i64>, limit: usize) -> Result<Vec<(ActivityId, i64)>> {
+        self.read_snapshot(|connection| search::find(connection, words, before, limit)).await
     }
 }

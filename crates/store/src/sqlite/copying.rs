@@ -4,7 +4,7 @@ use super::credentials::all;
 use super::restore::LOST;
 use super::schema::UPGRADE_BACKUP;
 use super::values::{activity_id, count, seq, version};
-use super::{SqliteStore, accounts, activities, entries, grants, graph, hooks, log, sources};
+use super::{SqliteStore, accounts, activities, entries, grants, graph, hooks, log, name_index, sources};
 use crate::copying::{BEFORE_ALL, PROGRESS};
 use crate::{ActivityRecord, Copying, Removal, Result};
 use async_trait::async_trait;
@@ -108,6 +108,10 @@ impl Copying for SqliteStore {
     async fn copy_account(&self, account: &Account) -> Result<()> {
         let account = account.clone();
         self.write(move |connection| {
+            let before = accounts::by_number(connection, account.uid)?;
+            if before.as_ref().is_none_or(|before| before.version < account.version) {
+                name_index::put(connection, before.as_ref(), &account)?;
+            }
             connection.prepare_cached(PUT_ACCOUNT)?.execute(params![
                 account.uid.0,
                 account.name.as_str(),

@@ -25,12 +25,15 @@ mod hooks;
 mod log;
 #[cfg(test)]
 mod measure;
+mod name_index;
 mod pool;
 mod restore;
 mod schema;
+mod search;
 mod seen;
 mod sessions;
 mod sources;
+mod storage_use;
 mod values;
 mod writer;
 
@@ -212,6 +215,14 @@ impl Store for SqliteStore {
     async fn forget_expired(&self, now: Millis) -> Result<()> {
         self.delete_expired(now).await?;
         self.delete_older_than_retention(now).await
+    }
+
+    async fn storage_use(&self, accounts: usize) -> Result<Option<crate::StorageUse>> {
+        self.sizes(accounts).await.map(Some)
+    }
+
+    fn searches_text(&self) -> bool {
+        true
     }
 
     fn update_locks(&self) -> &crate::StripedLocks {

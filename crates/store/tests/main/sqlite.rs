@@ -6,6 +6,7 @@ mod failures;
 mod files;
 mod page_cache;
 mod processes;
+mod search;
 
 use super::conformance::{Engine, fresh};
 use super::scratch::Scratch;

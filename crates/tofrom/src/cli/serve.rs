@@ -55,6 +55,10 @@ Settings (file, environment):
   sources.networks      private networks that sources may be fetched from: 10.1.0.0/16 [none]
   sources.ports         ports that sources may be fetched from besides 80 and 443 [none]
   hooks.networks        private networks that hooks may send to, on any port: 10.1.0.0/16 [none]
+  media.proxy           show pictures of other sites on pages, fetched and scaled down by this server [true]
+  media.folder          folder of the cache of such pictures [media in the data folder; on a cluster none: a small
+                        cache in memory]
+  media.max_bytes       size of that cache at which the least recently used pictures are removed: 512MiB [1GiB]
   fanout.pull_above     activities of accounts with more followers than this are merged at read time instead of
                         written to every follower; off: never [10000]
   fanout.idle_after     accounts not read for this long are dormant: fan-out skips them, except for activities

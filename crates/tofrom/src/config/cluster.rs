@@ -1,6 +1,6 @@
 //! Settings of a cluster: the CQL database and the NATS servers of the delivery log.
 
-use super::values::parse_size;
+use super::values::{SIZE_EXPECTED, parse_size};
 use super::{ConfigError, RawConfig, age, parse_age};
 use aws_lc_rs::digest::{SHA256, digest};
 use std::ffi::OsString;
@@ -129,8 +129,7 @@ impl RawConfig {
 
     fn max_bytes(&self) -> Result<Option<i64>, ConfigError> {
         let Some(text) = self.nats.max_bytes.as_deref() else { return Ok(None) };
-        let expected = "a whole number above 0 and a unit (MiB, GiB or TiB), like 1GiB";
-        parse_size(text).map(Some).ok_or_else(|| ConfigError::invalid("nats.max_bytes", text, expected))
+        parse_size(text).map(Some).ok_or_else(|| ConfigError::invalid("nats.max_bytes", text, SIZE_EXPECTED))
     }
 
     fn keyspace(&self, default: String) -> Result<String, ConfigError> {

@@ -15,9 +15,10 @@ mod values;
 
 pub use cluster::Cluster;
 pub use raw::{
-    RawAcme, RawClientTls, RawConfig, RawCql, RawFanout, RawLimits, RawNats, RawProxy, RawSources, RawTls,
+    RawAcme, RawClientTls, RawConfig, RawCql, RawFanout, RawLimits, RawMedia, RawNats, RawProxy, RawSources,
+    RawTls,
 };
-pub use sections::{ClientLimits, Fanout};
+pub use sections::{ClientLimits, Fanout, Media};
 pub use storage::{Engine, Storage, message_keys};
 pub use values::{BaseUrl, InvalidAge, InvalidBaseUrl, parse_age};
 
@@ -156,6 +157,10 @@ pub struct Config {
     pub hooks: HookSettings,
     /// Settings of fan-out.
     pub fanout: Fanout,
+    /// Settings of the media proxy.
+    pub media: Media,
+    /// The file of the certificate authority, if clients do not know it: that of the demo.
+    pub authority: Option<PathBuf>,
 }
 
 /// The settings of a worker process, which only delivers.
@@ -197,6 +202,7 @@ impl Config {
         let sources =
             SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..SourceSettings::default() };
         let hooks = HookSettings { base_url: sources.base_url.clone(), ..HookSettings::default() };
+        let media = Media::of(&storage);
         Config {
             base_url,
             https: None,
@@ -215,6 +221,8 @@ impl Config {
             sources,
             hooks,
             fanout: Fanout::default(),
+            media,
+            authority: None,
         }
     }
 }
@@ -265,6 +273,7 @@ impl RawConfig {
         storage.demand_shared_keys()?;
         let base_url = self.public_address()?;
         let https = self.https(&base_url, &storage)?;
+        let media = self.media(&storage)?;
         let defaults = Config::new(base_url, storage);
         let config = Config {
             https,
@@ -283,6 +292,8 @@ impl RawConfig {
             sources: self.sources()?,
             hooks: self.hooks()?,
             fanout: self.fanout()?,
+            media,
+            authority: None,
             ..defaults
         };
         if config.https.is_none() && config.proxy.is_none() {

@@ -61,6 +61,20 @@ pub struct RawConfig {
     pub hooks: RawHooks,
     /// Settings of fan-out.
     pub fanout: RawFanout,
+    /// Settings of the media proxy.
+    pub media: RawMedia,
+}
+
+/// `media.…`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawMedia {
+    /// Whether pages show pictures of other sites, through this server.
+    pub proxy: Option<bool>,
+    /// The folder of the cache.
+    pub folder: Option<PathBuf>,
+    /// The maximum size of the cache: `1GiB`.
+    pub max_bytes: Option<String>,
 }
 
 /// `fanout.…`
@@ -208,7 +222,7 @@ enum Shape {
 }
 
 /// The names of all settings. A test compares them with the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 55] = [
+const SETTINGS: [(&str, Shape); 58] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -264,6 +278,9 @@ const SETTINGS: [(&str, Shape); 55] = [
     ("hooks.networks", Shape::List),
     ("fanout.pull_above", Shape::Single),
     ("fanout.idle_after", Shape::Single),
+    ("media.proxy", Shape::Single),
+    ("media.folder", Shape::Path),
+    ("media.max_bytes", Shape::Single),
 ];
 
 const PREFIX: &str = "TOFROM_";
@@ -387,7 +404,10 @@ mod tests {
         for (name, shape) in SETTINGS {
             let variable = format!("{PREFIX}{}", name.to_ascii_uppercase().replace('.', "__"));
             let text = match name {
-                "require_consumer_key" | "vouch_for_durability" | "insecure_cluster_links" => "true",
+                "require_consumer_key"
+                | "vouch_for_durability"
+                | "insecure_cluster_links"
+                | "media.proxy" => "true",
                 "max_start" | "max_count" | "max_connections" | "limits.connections_per_address" => "7",
                 "cql.replication" | "nats.replicas" => "5",
                 _ if shape == Shape::List => "a, b",

@@ -1,11 +1,14 @@
-//! Sections of the settings: limits of clients, fan-out, the feed importer.
+//! Sections of the settings: limits of clients, fan-out, the feed importer, the media proxy.
 
-use super::{ConfigError, RawConfig, RawLimits, age_or};
+use super::values::{SIZE_EXPECTED, parse_size};
+use super::{ConfigError, RawConfig, RawLimits, Storage, age_or};
 use domain::fanout::Rules;
 use domain::hooks::HookSettings;
 use domain::sources::SourceSettings;
 use fetcher::Network;
 use listen::{Trusted, parse_network};
+use media::LocalPictures;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The expected form of an item in a list of networks.
@@ -130,4 +133,45 @@ fn allowed_networks(name: &'static str, texts: Option<&[String]>) -> Result<Vec<
     let network =
         |text: &String| text.parse().map_err(|_| ConfigError::invalid(name, text, NETWORK_EXPECTED));
     texts.unwrap_or_default().iter().map(network).collect()
+}
+
+/// Default of `media.max_bytes`.
+const DEFAULT_MEDIA_BYTES: u64 = 1 << 30;
+
+/// `media.…`, checked.
+#[derive(Clone, Debug)]
+pub struct Media {
+    /// Whether pages show pictures of other sites, through this server.
+    pub proxy: bool,
+    /// The folder of the cache. `None`: a small cache in memory.
+    pub folder: Option<PathBuf>,
+    /// The maximum size of the cache.
+    pub max_bytes: u64,
+    /// Pictures that the program draws itself, for the demo.
+    pub local: Option<LocalPictures>,
+}
+
+impl Media {
+    /// The default settings. A cluster has no data folder.
+    pub fn of(storage: &Storage) -> Media {
+        let folder = storage.cluster.is_none().then(|| storage.data_dir.join("media"));
+        Media { proxy: true, folder, max_bytes: DEFAULT_MEDIA_BYTES, local: None }
+    }
+}
+
+impl RawConfig {
+    /// The settings of the media proxy, checked.
+    pub fn media(&self, storage: &Storage) -> Result<Media, ConfigError> {
+        let defaults = Media::of(storage);
+        let size = |text: &String| {
+            let parsed = parse_size(text).and_then(|size| u64::try_from(size).ok());
+            parsed.ok_or_else(|| ConfigError::invalid("media.max_bytes", text, SIZE_EXPECTED))
+        };
+        Ok(Media {
+            proxy: self.media.proxy.unwrap_or(defaults.proxy),
+            folder: self.media.folder.clone().or(defaults.folder),
+            max_bytes: self.media.max_bytes.as_ref().map(size).transpose()?.unwrap_or(defaults.max_bytes),
+            local: None,
+        })
+    }
 }

@@ -83,6 +83,9 @@ pub fn parse_age(text: &str) -> Result<Duration, InvalidAge> {
     parse().ok_or(InvalidAge)
 }
 
+/// The expected form of a size.
+pub(super) const SIZE_EXPECTED: &str = "a whole number above 0 and a unit (MiB, GiB or TiB), like 1GiB";
+
 /// Parses a whole number and a unit: `512MiB`, `1GiB` or `2TiB`.
 pub(super) fn parse_size(text: &str) -> Option<i64> {
     let (number, bits) = [("MiB", 20), ("GiB", 30), ("TiB", 40)]

@@ -43,6 +43,7 @@ pub fn start() -> Result<PrometheusHandle, BuildError> {
 fn describe() {
     listen::describe_metrics();
     web::describe_metrics();
+    media::describe_metrics();
     health::describe_metrics();
     hooks::describe_metrics();
     describe_counter!(PASSWORD_HASHES, "Passwords hashed with Argon2.");

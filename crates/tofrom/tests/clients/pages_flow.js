@@ -19,6 +19,10 @@ const markup = process.argv[4];
 const NARROW = { width: 320, height: 640 };
 // The maximum size of a page in bytes, compressed and without pictures.
 const LARGEST = 60 * 1024;
+// The maximum size of the script in bytes.
+const LARGEST_SCRIPT = 15 * 1024;
+// A usual phone.
+const USUAL = { width: 390, height: 844 };
 
 const enter = async (page, account, then = '/') => {
   await page.goto(`${params.base}${then}`);
@@ -45,6 +49,11 @@ const PAGES = {
     ['/feed', 'feed'],
     ['/feed?collection=from&type=photo,video&orderby=pubDate', 'feed-filtered'],
     ['/feed?receivedsince=soon', 'feed-complaint', 400],
+    ['/compose', 'compose'],
+    ['/people', 'directory'],
+    ['/people?q=b', 'directory-found'],
+    ['/search?q=on', 'search'],
+    ['/search?q=nothingtofind', 'search-none'],
     ['/user/bob', 'person'],
     ['/user/alice', 'me'],
     ['/settings', 'profile'],
@@ -63,6 +72,7 @@ const PAGES = {
     ['/operator', 'operator'],
     ['/operator/accounts', 'operator-accounts'],
     ['/operator/applications', 'operator-applications'],
+    ['/operator/storage', 'operator-storage'],
   ],
 };
 
@@ -101,11 +111,12 @@ async function keys(browser) {
   await page.getByLabel('Name', { exact: true }).fill('Photo <b>wall</b>');
   await page.getByRole('button', { name: 'Create key' }).click();
   const key = await page.locator('#key').textContent();
-  assert.match(await page.locator('#curl').textContent(), new RegExp(`^curl -H "ServicePSK: ${key}" ${params.base}/200909/activity/alice/tofrom$`));
+  assert.match(await page.locator('#curl').textContent(), new RegExp(`^curl --cacert '${params.ca}' -H "ServicePSK: ${key}" ${params.base}/200909/activity/alice/tofrom$`));
   await checkPage(page, 'key');
   await checkFit(page, 'key');
   const read = () => send('GET', `${params.base}/200909/activity/alice/tofrom?count=1`, { ServicePSK: key });
   assert.equal((await read()).status, 200);
+  await page.locator('summary').filter({ hasText: 'Revoke … Photo <b>wall</b>' }).click();
   await page.getByRole('button', { name: 'Revoke Photo <b>wall</b>' }).click();
   await page.getByRole('status').getByText('Revoked').waitFor();
   const revoked = Date.now();
@@ -129,8 +140,10 @@ async function applications(browser) {
   await page.getByRole('button', { name: 'Register' }).click();
   const before = await page.locator('#secret').textContent();
   await checkPage(page, 'secret');
+  await page.locator('summary').filter({ hasText: 'Reset secret of … Wall' }).click();
   await page.getByRole('button', { name: 'Reset secret of Wall' }).click();
   await page.waitForFunction((old) => document.querySelector('#secret')?.textContent !== old, before);
+  await page.locator('summary').filter({ hasText: 'Remove … Wall' }).click();
   await page.getByRole('button', { name: 'Remove Wall' }).click();
   await page.getByRole('status').getByText('Application removed').waitFor();
   await page.context().close();
@@ -190,7 +203,8 @@ async function joining(browser) {
   await page.getByLabel('Username').fill(name);
   await page.getByLabel('Password').fill('correct horse battery');
   await page.getByRole('button', { name: 'Create account' }).click();
-  await page.getByText('No activity yet').waitFor();
+  await page.getByRole('heading', { name: 'Welcome' }).waitFor();
+  await page.getByText('0 of 3 done').waitFor();
   await checkFit(page, 'feed-empty');
   await checkPage(page, 'feed-empty');
 
@@ -198,7 +212,7 @@ async function joining(browser) {
   const other = await newPerson(browser, DESK);
   await other.goto(`${params.base}/sign-in`);
   await signIn(other, name, 'correct horse battery');
-  await other.getByText('No activity yet').waitFor();
+  await other.getByRole('heading', { name: 'Welcome' }).waitFor();
   await page.goto(`${params.base}/settings/security`);
   await page.getByRole('button', { name: /^Revoke the session/ }).click();
   await page.getByRole('status').getByText('Session revoked').waitFor();
@@ -211,7 +225,7 @@ async function joining(browser) {
   await checkPage(other, 'reset');
   await other.getByLabel('New password').fill('another horse battery');
   await other.getByRole('button', { name: 'Set password' }).click();
-  await other.getByText('No activity yet').waitFor();
+  await other.getByRole('heading', { name: 'Welcome' }).waitFor();
   await page.goto(`${params.base}/feed`);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 
@@ -226,7 +240,7 @@ async function joining(browser) {
   // The session has ended for good; the password works again.
   await other.goto(`${params.base}/sign-in`);
   await signIn(other, name, 'another horse battery');
-  await other.getByText('No activity yet').waitFor();
+  await other.getByRole('heading', { name: 'Welcome' }).waitFor();
   await other.goto(`${params.base}/settings/data`);
   const [download] = await Promise.all([other.waitForEvent('download'), other.getByRole('link', { name: 'Download' }).click()]);
   assert.equal(download.suggestedFilename(), `${name}.ndjson`);
@@ -235,6 +249,122 @@ async function joining(browser) {
   await other.getByRole('heading', { name: 'Sign in' }).waitFor();
   for (const one of [operator, page, other]) await one.context().close();
   console.log('an account, from its beginning to its end');
+}
+
+// A stranger's first three steps. Every click counts.
+async function firstSteps(browser) {
+  const operator = await newPerson(browser, DESK);
+  await enter(operator, 'ops', '/operator/accounts');
+  await operator.getByRole('button', { name: 'Create invitation link' }).click();
+  const invitation = await operator.locator('#link').textContent();
+  const page = await newPerson(browser, DESK);
+  forbidOtherHosts(page);
+  await page.goto(invitation);
+  await page.getByLabel('Username').fill(`yara${Date.now()}`);
+  await page.getByLabel('Password').fill('correct horse battery');
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByText('0 of 3 done').waitFor();
+  let clicks = 0;
+  const click = async (role, name) => {
+    clicks += 1;
+    await page.getByRole(role, { name }).first().click();
+  };
+  await page.getByLabel('Feed or page address').fill(params.elsewhere.page);
+  await click('button', 'Preview');
+  await click('button', 'Connect');
+  await page.getByRole('status').getByText('Connected').waitFor();
+  // The source brings activities, so the steps are done where they are offered: in the settings and in the directory.
+  await click('link', 'Profile');
+  const png = await page.locator('.wordmark img').screenshot();
+  clicks += 2; // choosing a file
+  await page.getByLabel('PNG, JPEG').setInputFiles({ name: 'x.png', mimeType: 'image/png', buffer: png });
+  await click('button', 'Upload');
+  await page.getByRole('status').getByText('Picture updated').waitFor();
+  await click('link', 'People');
+  await click('button', /^Follow bob$/);
+  await page.getByRole('button', { name: 'Unfollow bob' }).waitFor();
+  assert.ok(clicks < 12, `${clicks} clicks`);
+  for (const one of [operator, page]) await one.context().close();
+  console.log('first steps');
+}
+
+// A note, a link and a photo, posted from the page. The photo's site hears from our server only.
+async function posting(browser) {
+  const page = await newPerson(browser, PHONE);
+  forbidOtherHosts(page);
+  await enter(page, 'alice', '/feed');
+  await page.getByRole('link', { name: 'Post', exact: true }).click();
+  await page.getByLabel('Text').fill('Moon over the gasworks\n<b>now</b>');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('status').getByText('Posted').waitFor();
+  const first = () => page.locator('article').first();
+  assert.match(await first().locator('h3').textContent(), /posted a note$/);
+  assert.equal(await first().locator('.note').textContent(), 'Moon over the gasworks\n<b>now</b>');
+
+  await page.goto(`${params.base}/compose`);
+  await page.getByText('Link', { exact: true }).click();
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('alert').getByText('Enter the address of the link').waitFor();
+  browserErrors.splice(0);
+  await page.getByLabel('Address of the link').fill('example.org/tides');
+  await page.getByLabel('Text').fill('Tide tables');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('status').getByText('Posted').waitFor();
+  assert.equal(await first().getByRole('link', { name: 'Tide tables' }).getAttribute('href'), 'https://example.org/tides');
+
+  await page.goto(`${params.base}/compose`);
+  await page.getByText('Photo', { exact: true }).click();
+  await page.getByLabel('Address of the photo').fill(params.elsewhere.photo);
+  await page.getByLabel('Text').fill('All red');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('status').getByText('Posted').waitFor();
+  const picture = first().locator('img[src*="/media/"]');
+  await page.waitForFunction((one) => one.complete && one.naturalWidth > 0, await picture.elementHandle());
+  await checkFit(page, 'phone-posted');
+  // Sending a form again posts nothing twice.
+  await page.goto(`${params.base}/compose`);
+  await page.getByLabel('Text').fill('Only once');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('status').getByText('Posted').waitFor();
+  await page.goBack();
+  if (!page.url().endsWith('/compose')) await page.goBack();
+  await page.getByLabel('Text').fill('Only once');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.goto(`${params.base}/feed?collection=from`);
+  assert.equal(await page.getByText('Only once', { exact: true }).count(), 1);
+  for (let posts = 0; posts < 4; posts += 1) {
+    await page.goto(`${params.base}/feed?service=tofrom`);
+    await first().locator('.act > summary').click();
+    await first().getByText('Delete …').click();
+    await first().getByRole('button', { name: 'Delete from every feed' }).click();
+    await page.getByRole('status').getByText('Deleted').waitFor();
+  }
+  await page.context().close();
+  console.log('posting');
+}
+
+// Search: people by prefix, and one's own activities by their words.
+async function search(browser) {
+  assert.equal((await put('searched', 'Wryneck at the pond')).status, 201);
+  const page = await newPerson(browser, DESK);
+  forbidOtherHosts(page);
+  await enter(page, 'alice', '/feed');
+  await page.getByRole('searchbox', { name: 'Search your activities' }).fill('pond wryn');
+  await page.keyboard.press('Enter');
+  await page.getByRole('article', { name: 'Wryneck at the pond' }).waitFor();
+  await page.goto(`${params.base}/search?q=BOB`);
+  await page.getByRole('heading', { name: 'People' }).waitFor();
+  await page.getByRole('link', { name: /^Bob/ }).first().waitFor();
+  await page.goto(`${params.base}/people?q=bo`);
+  await page.getByRole('button', { name: /ollow bob$/ }).waitFor();
+  await page.context().close();
+  // Texts of accounts that the reader does not follow are not found.
+  const other = await newPerson(browser, DESK);
+  await enter(other, 'frank', '/search?q=wryneck');
+  await other.getByText('No activity of your feed has this word').waitFor();
+  await other.context().close();
+  await send('DELETE', `${params.base}/200909/activity/alice/from/Pages/searched`, { ServicePSK: params.write_key });
+  console.log('search');
 }
 
 // A page that cannot be requested again, in all variants. With reduced motion colours change immediately.
@@ -326,17 +456,20 @@ async function live(browser) {
   const source = `live${Date.now()}`;
   assert.equal((await put(source, 'Seen by two')).status, 201);
   for (const [at, page] of people.entries()) {
-    await page.getByRole('link', { name: 'Show 1 new activity' }).waitFor();
+    await page.getByRole('link', { name: '1 new activity' }).waitFor();
+    assert.equal(await page.title(), '(1) Everything · tofrom');
+    assert.equal(await page.locator('[data-announce]').textContent(), '1 new activity');
     assert.equal(await page.evaluate(() => window.shifts), before[at], 'something moved');
     await checkFit(page, at ? 'phone-news' : 'news');
-    await page.getByRole('link', { name: 'Show 1 new activity' }).click();
+    await page.getByRole('link', { name: '1 new activity' }).click();
     await page.getByRole('heading', { name: 'Seen by two' }).waitFor();
   }
   const [page] = people;
   const item = page.getByRole('article', { name: 'Seen by two' });
-  await item.getByText('More').click();
+  await item.locator('.act > summary').click();
   await item.getByText('because you did it').waitFor();
-  await item.getByRole('button', { name: 'Delete', exact: true }).click();
+  await item.getByText('Delete …').click();
+  await item.getByRole('button', { name: 'Delete from every feed' }).click();
   await page.getByRole('status').getByText('Deleted').waitFor();
   assert.equal(await page.getByRole('heading', { name: 'Seen by two' }).count(), 0);
   for (const one of people) await one.context().close();
@@ -388,11 +521,11 @@ async function byKeyboard(browser) {
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to content');
   await page.keyboard.press('Enter');
   const to = async (what) => {
-    for (let stops = 0; stops < 40; stops += 1) {
+    for (let stops = 0; stops < 60; stops += 1) {
       await page.keyboard.press('Tab');
       const at = await page.evaluate(() => {
         const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
-        return { text: document.activeElement.id || document.activeElement.textContent.trim(), ring: outlineStyle !== 'none' && parseFloat(outlineWidth) > 1 };
+        return { text: document.activeElement.id || document.activeElement.textContent.trim() || document.activeElement.value, ring: outlineStyle !== 'none' && parseFloat(outlineWidth) > 1 };
       });
       assert.ok(at.ring, `the focus on ${at.text} does not show`);
       if (at.text === what) return;
@@ -401,11 +534,11 @@ async function byKeyboard(browser) {
   };
   await to('Filter');
   await page.keyboard.press('Enter');
-  await to('type');
-  await page.keyboard.type('photo');
+  await to('photo');
+  await page.keyboard.press('Space');
   await page.keyboard.press('Enter');
   await page.waitForURL(/type=photo/);
-  await to('Clear filter');
+  await to('Remove Photos');
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => !url.search.includes('type=photo'));
   await page.context().close();
@@ -424,7 +557,13 @@ async function withoutScript(browser) {
   await page.goBack();
   await page.getByRole('link', { name: 'Older' }).click();
   await page.getByRole('link', { name: 'Newest', exact: true }).click();
-  await page.getByRole('link', { name: 'Check for new activity' }).waitFor();
+  await page.locator('details.filter > summary').click();
+  await page.getByRole('checkbox', { name: 'Photos' }).check();
+  await page.getByRole('button', { name: 'Show activities' }).click();
+  await page.waitForURL(/type=photo/);
+  await page.getByRole('link', { name: 'Remove Photos' }).click();
+  await page.waitForURL((url) => !url.search.includes('type=photo'));
+  await page.getByRole('heading', { name: /^(Today|Yesterday) / }).first().waitFor();
   await page.goto(`${params.base}/user/frank`);
   for (const word of ['Follow', 'Unfollow', 'Follow', 'Unfollow']) {
     const button = page.getByRole('button', { name: word, exact: true });
@@ -439,16 +578,159 @@ async function withoutScript(browser) {
   await page.getByLabel('Name', { exact: true }).fill('Without script');
   await page.getByRole('button', { name: 'Create key' }).click();
   assert.match(await page.locator('#key').textContent(), /^tfk_/);
+  await page.locator('summary').filter({ hasText: 'Revoke … Without script' }).click();
   await page.getByRole('button', { name: 'Revoke Without script' }).click();
+  await page.locator('details.account > summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await page.context().close();
   console.log('without script');
 }
 
+// The feed on a usual phone: the first item is above the fold, and everything that is touched is large enough.
+async function phone(browser) {
+  const page = await newPerson(browser, USUAL, 'light', { hasTouch: true, isMobile: true, deviceScaleFactor: 1 });
+  forbidOtherHosts(page);
+  await enter(page, 'alice', '/feed');
+  const first = await page.locator('article').first().boundingBox();
+  assert.ok(first.y + first.height <= USUAL.height, `the first item ends at ${first.y + first.height}`);
+  const small = () => page.locator('.bar a, .bar summary, .act > summary, details.filter > summary, .sheet .chip, .sheet button, .sheet a').evaluateAll((all) => all
+    .map((one) => ({ text: one.textContent.trim(), ...one.getBoundingClientRect().toJSON() }))
+    .filter(({ width, height }) => width > 0 && (width < 44 || height < 44)));
+  assert.deepEqual(await small(), []);
+  await page.screenshot({ path: path.join(process.argv[3], 'phone-feed.png') });
+  await page.locator('details.filter > summary').tap();
+  assert.deepEqual(await small(), []);
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: path.join(process.argv[3], 'phone-filter.png') });
+  // A tap outside closes the sheet.
+  await page.touchscreen.tap(200, 20);
+  assert.equal(await page.locator('details.filter').getAttribute('open'), null);
+  await page.context().close();
+  console.log('on a phone');
+}
+
+// The order of the feed, and the times that it shows.
+async function days(browser) {
+  const put = (source, more) => send(
+    'PUT',
+    `${params.base}/200909/activity/alice/from/Pages/${source}`,
+    { ServicePSK: params.write_key, 'Content-Type': 'application/json' },
+    JSON.stringify({ Category: 'VideoLiked', Title: 'Alice liked a video: Kingfisher', Video: { Title: 'Kingfisher', Url: 'https://example.org/' }, ...more }),
+  );
+  const long = 'w'.repeat(200);
+  assert.equal((await put('days', { PublishedDate: '2026-01-02T03:04:05Z' })).status, 201);
+  assert.equal((await put('long', { Title: long, Video: { Title: long } })).status, 201);
+  assert.equal((await put('rtl', { Title: 'שלום עולם, זה וידאו', Video: { Title: 'שלום עולם, זה וידאו', Url: 'https://example.org/rtl' } })).status, 201);
+  const page = await newPerson(browser, NARROW, 'light', { timezoneId: 'Pacific/Auckland' });
+  forbidOtherHosts(page);
+  await enter(page, 'alice', '/feed');
+  const item = page.getByRole('article', { name: 'liked Kingfisher' }).first();
+  assert.match(await item.locator('h3').textContent(), /^Alice .* liked Kingfisher$/);
+  assert.equal(await item.getByText('Kingfisher', { exact: true }).count(), 1, 'said twice');
+  assert.equal(await item.locator('.at time').textContent(), 'just now');
+  const published = item.locator('time.date');
+  assert.match(await published.textContent(), /^2 January/);
+  assert.equal(await published.getAttribute('datetime'), '2026-01-02T03:04:05.000Z');
+  await checkFit(page, 'narrow-long-names');
+  // Every item is in the section of its day in the reader's time zone, and the days go back.
+  const placed = await page.locator('article[data-at]').evaluateAll((all) => all.map((one) => {
+    const date = new Date(one.dataset.at);
+    const day = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Pacific/Auckland' }).format(date);
+    return [day, one.closest('.day').dataset.day, one.dataset.at];
+  }));
+  for (const [day, section, at] of placed) assert.equal(section, day, at);
+  assert.deepEqual(placed.map(([, , at]) => at), placed.map(([, , at]) => at).sort().reverse());
+  for (const source of ['days', 'long', 'rtl']) await send('DELETE', `${params.base}/200909/activity/alice/from/Pages/${source}`, { ServicePSK: params.write_key });
+  await page.context().close();
+  console.log('days');
+}
+
+// Shortcuts, and older activities on scrolling.
+async function shortcuts(browser) {
+  const page = await newPerson(browser, DESK);
+  forbidOtherHosts(page);
+  await enter(page, 'alice', '/feed');
+  const script = await (await page.request.get(await page.locator('script').first().evaluate((one) => one.src))).body();
+  assert.ok(script.length <= LARGEST_SCRIPT, `${script.length} bytes of script`);
+  const articles = page.locator('article');
+  const focused = () => page.evaluate(() => [...document.querySelectorAll('article')].indexOf(document.activeElement));
+  for (const [key, at] of [['j', 0], ['j', 1], ['j', 2], ['k', 1]]) {
+    await page.keyboard.press(key);
+    assert.equal(await focused(), at, key);
+  }
+  await page.keyboard.press('?');
+  const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await dialog.waitFor();
+  await checkPage(page, 'shortcuts');
+  await page.screenshot({ path: path.join(process.argv[3], 'shortcuts.png') });
+  await dialog.getByRole('checkbox').uncheck();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+  await page.keyboard.press('j');
+  assert.equal(await focused(), 1, 'shortcuts are off');
+  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+  await dialog.getByRole('checkbox').check();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.keyboard.press('/');
+  assert.equal(await page.evaluate(() => document.activeElement.type), 'search');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('f');
+  assert.equal(await page.evaluate(() => document.activeElement.type), 'checkbox');
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('details.filter').getAttribute('open'), null);
+
+  const some = await articles.count();
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await page.waitForFunction((before) => document.querySelectorAll('article').length > before, some);
+  const ids = await page.locator('[id^="a-"]').evaluateAll((all) => all.map((one) => one.id));
+  assert.equal(new Set(ids).size, ids.length, 'an activity is shown twice');
+  const keys = await page.locator('.day').evaluateAll((all) => all.map((one) => one.dataset.day));
+  assert.deepEqual(keys, [...new Set(keys)].sort().reverse());
+  // Going back returns to the same place.
+  const far = articles.nth(some + 2);
+  const id = await far.getAttribute('data-at');
+  await far.scrollIntoViewIfNeeded();
+  const y = await page.evaluate(() => scrollY);
+  await far.locator('a.at').first().click();
+  await page.getByRole('heading', { name: 'Details' }).waitFor();
+  await page.goBack();
+  await page.waitForFunction((at) => document.querySelector(`article[data-at="${at}"]`), id);
+  await page.waitForFunction((before) => Math.abs(scrollY - before) < 50, y);
+  // With the keyboard, "o" opens the focused activity.
+  await page.goto(`${params.base}/feed?collection=from`);
+  await page.keyboard.press('j');
+  const target = await articles.first().locator('a.what, .note a, a.at').first().getAttribute('href');
+  assert.ok(target);
+  const opened = page.waitForRequest((request) => request.isNavigationRequest());
+  await page.route('**/*', (route) => route.abort());
+  await page.keyboard.press('o');
+  assert.equal((await opened).url(), new URL(target, params.base).href);
+  browserErrors.splice(0);
+  await page.context().close();
+  console.log('shortcuts');
+}
+
+// Files that browsers look for.
+async function files(browser) {
+  const page = await newPerson(browser, DESK);
+  await page.goto(`${params.base}/sign-in`);
+  const get = (address) => page.request.get(new URL(address, params.base).href);
+  assert.equal((await get('/favicon.ico')).headers()['content-type'], 'image/x-icon');
+  assert.match(await (await get('/robots.txt')).text(), /^Disallow: \/$/m);
+  const manifest = await (await get(await page.locator('link[rel=manifest]').getAttribute('href'))).json();
+  assert.equal(manifest.display, 'standalone');
+  for (const { src, sizes } of manifest.icons) {
+    const png = await (await get(src)).body();
+    assert.equal(`${png.readUInt32BE(16)}x${png.readUInt32BE(20)}`, sizes);
+  }
+  await page.context().close();
+  console.log('files');
+}
+
 async function main() {
   const browser = await launch();
-  const parts = [everyPage, keys, applications, profile, joining, sources, live, hostile, byKeyboard, withoutScript];
+  const parts = [everyPage, keys, applications, profile, joining, firstSteps, posting, search, sources, live, hostile, byKeyboard, withoutScript, phone, days, shortcuts, files];
   for (const part of parts.filter(({ name }) => !process.env.ONLY || process.env.ONLY === name)) {
     await part(browser);
     // Chromium itself logs every page with an error status, and requests that were pending when a page was left.

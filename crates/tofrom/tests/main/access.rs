@@ -22,6 +22,9 @@ pub(super) fn example(path: &str) -> String {
         .replace("{number}", "7")
         .replace("{kind}", "parameter")
         .replace("{subscription}", "00000000000000000000000000000000")
+        .replace("{width}", "160")
+        .replace("{mac}", "AAAAAAAAAAAAAAAAAAAAAA")
+        .replace("{address}", "aHR0cHM6Ly9leGFtcGxlLm9yZy8")
         .replace("{asset}", web::views::assets::STYLE.name())
 }
 
@@ -50,6 +53,11 @@ fn every_route_without_credentials_is_401_unless_it_is_open() {
                 // An unknown subscription finds nothing, and its notifications are refused.
                 Access::Open if target.starts_with("/websub/") => {
                     let expected_status = if matches!(method, "GET" | "HEAD" | "POST") { 404 } else { 405 };
+                    assert_eq!(answer.status, expected_status, "{method} {target}");
+                }
+                // An address that no page printed.
+                Access::Open if target.starts_with("/media/") => {
+                    let expected_status = if matches!(method, "GET" | "HEAD") { 404 } else { 405 };
                     assert_eq!(answer.status, expected_status, "{method} {target}");
                 }
                 Access::Open if matches!(method, "GET" | "HEAD") => {

@@ -125,7 +125,7 @@ fn a_page_shows_exactly_what_the_api_does() {
     for filter in ["type=photo", "verb=liked&orderby=pubDate", "service=flickr&count=5"] {
         let page = alice.visit(&at(demo, &format!("/feed?{filter}")));
         let ids = demo.alice(filter).ids();
-        assert_eq!(page.html().matches("<article").count(), ids.len(), "{filter}");
+        assert_eq!(page.html().matches(" id=\"a-").count(), ids.len(), "{filter}");
         assert!(ids.iter().all(|id| page.html().contains(&format!("id=\"a-{id}\""))), "{filter}");
         for format in ["json", "xml", "atom", "fastinfoset"] {
             let target = format!("/feed/raw?{filter}&format={format}");
@@ -150,7 +150,7 @@ fn pages_show_each_activity_once() {
     let (mut alice, mut page) = signed_in(demo, "alice");
     let mut seen = Vec::new();
     loop {
-        let ids = page.html().split("<article class=\"item\" id=\"a-").skip(1);
+        let ids = page.html().split(" id=\"a-").skip(1);
         seen.extend(ids.map(|rest| rest.split('"').next().unwrap().to_owned()));
         let Some((before, _)) = page.html().split_once("\" rel=\"next\">Older") else { break };
         let link = before.rsplit("href=\"").next().unwrap().replace("&#38;", "&");

@@ -97,8 +97,11 @@ fn operation_object(operation: &Operation, site: &Site, head: bool) -> Value {
         if let Some(body) = &operation.body {
             object.insert("requestBody".to_owned(), request_body(body, examples.request.as_ref()));
         }
-        let sample = json!([{ "lang": "Shell", "label": "curl", "source": operation.curl(site) }]);
-        object.insert("x-codeSamples".to_owned(), sample);
+        let samples = operation.samples(site).into_iter().map(|sample| {
+            let language = if sample.language == "curl" { "Shell" } else { sample.language };
+            json!({ "lang": language, "label": sample.language, "source": sample.code })
+        });
+        object.insert("x-codeSamples".to_owned(), samples.collect());
     }
     object
 }

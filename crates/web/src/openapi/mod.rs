@@ -6,7 +6,7 @@
 //! and a running server, and generate clients from it.
 //!
 //! `catalogue` lists the operations with the types of `operation`, `parameter` and `schema`. `bodies` describes request
-//! and response bodies, `examples` has one of each, `problems` describes the errors. `document` assembles the OpenAPI
+//! and response bodies, `examples` has one of each, `samples` has requests in several languages, `problems` describes the errors. `document` assembles the OpenAPI
 //! document.
 
 mod bodies;
@@ -16,6 +16,7 @@ mod examples;
 mod operation;
 mod parameter;
 mod problems;
+mod samples;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -25,4 +26,5 @@ pub use document::document;
 pub use examples::Examples;
 pub use operation::{Group, Operation, RequestBody, ResponseSpec};
 pub use parameter::{Parameter, ParameterLocation};
+pub use samples::Sample;
 pub use schema::Schema;

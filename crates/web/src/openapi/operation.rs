@@ -1,6 +1,7 @@
 //! An operation of the API, with its request body and responses.
 
 use super::parameter::{self, Parameter, ParameterLocation};
+use super::samples::{Sample, samples};
 use super::{Examples, Schema, problems};
 use crate::site::Site;
 use crate::{Access, Kind};
@@ -258,11 +259,11 @@ impl Operation {
     /// The curl command for this site: by default with the examples of the path parameters and the body, in JSON.
     pub fn curl(&self, site: &Site) -> String {
         if !self.example.is_empty() {
-            return self.example.replace("$BASE", site.base());
+            return self.example.replace("$BASE", site.base()).replacen("curl", &site.curl(), 1);
         }
         let has_format = self.parameters.iter().any(|parameter| parameter.name == "format");
         let several = self.responses.first().is_some_and(|response| response.media.len() > 1);
-        let mut curl = "curl".to_owned();
+        let mut curl = site.curl();
         if matches!(self.method, Method::PUT | Method::DELETE) {
             curl.push_str(&format!(" -X {}", self.method));
         }
@@ -280,9 +281,19 @@ impl Operation {
         format!(r#"{curl} "{}{path}{}""#, site.base(), if has_format { "?format=json" } else { "" })
     }
 
+    /// The request in several languages, curl first.
+    pub fn samples(&self, site: &Site) -> Vec<Sample> {
+        samples(&self.curl(site))
+    }
+
     /// Whether HEAD is supported.
     pub(super) fn has_head(&self) -> bool {
         self.method == Method::GET && self.group != Group::OAuth
+    }
+
+    /// The method in at most four letters.
+    pub fn short_method(&self) -> &str {
+        if self.method == Method::DELETE { "DEL" } else { self.method.as_str() }
     }
 
     /// The supported methods.

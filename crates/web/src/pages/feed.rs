@@ -3,10 +3,12 @@
 
 use crate::live;
 use crate::pages::form::field;
+use crate::pages::people::suggested;
 use crate::pages::{Person, get_only, go};
 use crate::problem::Problem;
 use crate::service::{Collections, Service};
-use crate::views::feed::{FeedPage, Selection};
+use crate::views::feed::{Choices, FeedPage, Selection};
+use crate::views::first_steps::FirstSteps;
 use crate::views::item::{ItemView, Viewer};
 use crate::views::{Policy, frame, group, html};
 use auth::session::SignedIn;
@@ -14,13 +16,16 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
 use domain::feed::{Item, Page, ReadError};
+use domain::sources::Sources;
 use http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use http::{HeaderMap, StatusCode, Uri};
-use model::{Collection, FeedQuery, Order, RawQuery, Reader, Start};
+use model::{Account, Collection, FeedQuery, Filter, Order, PICTURE_SIZES, RawQuery, Reader, Start};
 use std::sync::Arc;
 
 /// Maximum items of a page.
 pub(super) const MAX_COUNT: u32 = 50;
+/// Accounts that the first steps suggest to follow.
+const MAX_SUGGESTED: usize = 4;
 /// Parameters that take a time. Pages also accept a date, which means midnight UTC.
 const TIME_PARAMETERS: [&str; 4] = ["receivedsince", "receivedbefore", "publishedsince", "publishedbefore"];
 
@@ -39,7 +44,6 @@ pub(crate) fn raw_methods() -> MethodRouter<Service> {
 /// The parsed query of a page address.
 struct FeedRequest {
     collection: Collection,
-    pictures: bool,
     raw: RawQuery,
 }
 
@@ -56,7 +60,6 @@ impl FeedRequest {
         }
         FeedRequest {
             collection: collection.unwrap_or(Collection::ToFrom),
-            pictures: field(query, "pictures").is_some_and(|value| !value.is_empty()),
             raw: RawQuery::parse(serializer.finish().as_bytes()),
         }
     }
@@ -68,6 +71,7 @@ impl FeedRequest {
 
 async fn page(
     State(collections): State<Arc<Collections>>,
+    State(sources): State<Sources>,
     Person(person): Person,
     uri: Uri,
 ) -> Result<Response, Problem> {
@@ -84,20 +88,37 @@ async fn page(
         Err(ReadError::Expired) => return Ok(go(&collections.site, "/feed")),
         read => read?,
     };
-    let is_newest = query.start == Start::Skip(0) && query.order == Order::Received && complaint.is_none();
+    let selection = Selection::new(&collections.site, &person.account.name, &query);
+    let is_first = query.start == Start::Skip(0) && complaint.is_none();
+    let is_new = is_first && items.is_empty() && !selection.is_narrowed();
+    let steps = match query.collection {
+        Collection::ToFrom if is_new => Some(collections.first_steps(&sources, &person.account).await?),
+        _ => None,
+    };
+    let choices = if query.filter == Filter::default() && complaint.is_none() {
+        Choices::of(&collections.site, &items, &query.filter)
+    } else {
+        // The filtered items would offer only what is chosen already.
+        let all = FeedQuery { filter: Filter::default(), count: MAX_COUNT, ..query.from(Start::Skip(0)) };
+        let (_, recent) = collections.items(Reader::Owner, &all, &person).await?;
+        Choices::of(&collections.site, &recent, &query.filter)
+    };
+    let is_newest = is_first && query.order == Order::Received;
     let sync_token = is_newest.then(|| query.sync_token_text(&page.sync_token));
+    let section = frame::Section::Feed(query.collection);
     let shown = FeedPage {
         site: &collections.site,
-        frame: frame::Frame::new(&collections.site, &person, frame::Section::Feed, &uri),
-        selection: Selection::new(&collections.site, &person.account.name, &query, selected.pictures),
+        frame: frame::Frame::new(&collections.site, &person, section, &uri),
+        selection,
         complaint: complaint.as_deref(),
-        groups: group::of(items),
+        days: group::by_day(group::of(items), collections.clock.now()),
+        choices,
         next: page.next.map(|next| query.from(next)),
         sync_token,
-        pictures: selected.pictures,
+        steps,
     };
     let status = if complaint.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-    Ok(html(status, &shown, Policy::SAME_ORIGIN.with_pictures(selected.pictures)))
+    Ok(html(status, &shown, Policy::SAME_ORIGIN))
 }
 
 async fn watch(
@@ -135,7 +156,8 @@ impl Collections {
         query: &FeedQuery,
         person: &SignedIn,
     ) -> Result<(Page, Vec<ItemView>), ReadError> {
-        let viewer = Viewer { site: &self.site, person, now: self.clock.now() };
+        let (now, order) = (self.clock.now(), query.order);
+        let viewer = Viewer { site: &self.site, person, now, order, media: &self.media };
         let (page, ()) = match self.feed.hydrated_page(reader, query, |_| (), |(), _| true).await {
             Err(ReadError::Changed) => return Err(ReadError::TooBroad),
             read => read?,
@@ -143,5 +165,22 @@ impl Collections {
         let view = |item: &Item| Some(viewer.item(&item.state, &item.actor, item.body.as_ref()?));
         let items = page.items.iter().filter_map(view).collect();
         Ok((page, items))
+    }
+
+    /// Which of the first steps the account has taken.
+    async fn first_steps(&self, sources: &Sources, account: &Account) -> Result<FirstSteps, Problem> {
+        let picture = self.store.picture(account.uid).await?;
+        let [smallest, ..] = PICTURE_SIZES;
+        let follows = !self.store.following(account.uid, None, 1).await?.is_empty();
+        let people = match follows {
+            true => Vec::new(),
+            false => suggested(self.store.as_ref(), account.uid, MAX_SUGGESTED).await?,
+        };
+        Ok(FirstSteps {
+            connected: !sources.list(account).await?.is_empty(),
+            pictured: picture.is_some_and(|picture| picture.sized(smallest).is_some()),
+            follows,
+            people,
+        })
     }
 }

@@ -5,7 +5,7 @@ use crate::pages::{Person, cookie};
 use crate::problem::Problem;
 use crate::service::Service;
 use crate::site::Site;
-use crate::views::{Failure, FormTargets, html};
+use crate::views::Failure;
 use auth::session::SignedIn;
 use auth::{AuthError, Browser};
 use axum::body::{Body, Bytes};
@@ -20,8 +20,8 @@ use zeroize::Zeroizing;
 /// Maximum characters of a name.
 const MAX_NAME: usize = 100;
 
-/// Maximum bytes of a form: three passwords of 1,024 characters, each up to 12 bytes when encoded, and the other fields.
-pub(crate) const MAX_PAGE_FORM: usize = 48 << 10;
+/// Maximum bytes of a form: a post of 5,000 characters, each up to 12 bytes when encoded, and the other fields.
+pub(crate) const MAX_PAGE_FORM: usize = 64 << 10;
 
 /// The fields of a form. They may contain a password, so the memory is zeroed on drop.
 pub(crate) struct Fields(Zeroizing<Vec<u8>>);
@@ -141,13 +141,9 @@ pub(crate) fn with_retry_after(mut page: Response, after: Option<u64>) -> Respon
 
 /// The error page for a form without a valid CSRF token or from another site.
 pub(crate) fn foreign_form(site: &Site) -> Response {
-    let page = Failure {
-        site,
-        title: "This form has expired",
-        text: "The form does not belong to your current session, so nothing was changed. Go back, reload the page, \
-               and try again.",
-    };
-    html(StatusCode::FORBIDDEN, &page, FormTargets::None)
+    let text = "The form does not belong to your current session, so nothing was changed. Go back, reload the page, \
+                and try again.";
+    Failure::new(site, None, "This form has expired", text).respond(StatusCode::FORBIDDEN)
 }
 
 /// Maximum bytes of the form besides the file.

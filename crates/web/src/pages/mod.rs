@@ -4,16 +4,22 @@
 //! GET shows a page. Every change is a form, sent by POST with a CSRF token that is bound to the session and to the
 //! form's address. The response redirects to a page, so that reloading repeats nothing.
 
+mod compose;
 pub(crate) mod cookie;
 mod feed;
 pub(crate) mod form;
 pub(crate) mod operator;
+mod people;
 mod person;
+mod search;
 pub(crate) mod settings;
 mod sign_in;
 
+pub(crate) use compose::methods as compose_methods;
 pub(crate) use feed::{live_methods, page_methods as feed_methods, raw_methods};
+pub(crate) use people::methods as people_methods;
 pub(crate) use person::{follow_methods, show_methods as person_methods, unfollow_methods};
+pub(crate) use search::methods as search_methods;
 pub(crate) use sign_in::{
     home_methods, invited_methods, open_methods as join_methods, reset_methods, sign_in_methods,
     sign_out_methods,
@@ -23,7 +29,7 @@ use crate::problem::Problem;
 use crate::respond::Caching;
 use crate::service::Service;
 use crate::site::Site;
-use crate::views::{Failure, FormTargets, html};
+use crate::views::Failure;
 use auth::Auth;
 use auth::session::SignedIn;
 use axum::extract::{FromRequestParts, Request, State};
@@ -92,13 +98,18 @@ async fn signed_in(auth: &Auth, headers: &HeaderMap) -> Result<Option<SignedIn>,
 }
 
 /// Middleware: replaces problem documents by error pages.
-pub(crate) async fn problems_as_pages(State(site): State<Site>, request: Request, next: Next) -> Response {
+pub(crate) async fn problems_as_pages(
+    State(service): State<Service>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers().clone();
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Problem>() {
-        Some(problem) => problem_page(&problem, &site),
+        Some(problem) => problem_page_for(&service, &headers, &problem).await,
         // The router rejects a path that is not UTF-8 before a handler runs.
         None if response.status() == StatusCode::BAD_REQUEST && !is_page(&response) => {
-            problem_page(&Problem::not_found(), &site)
+            problem_page_for(&service, &headers, &Problem::not_found()).await
         }
         None => response,
     }
@@ -109,10 +120,21 @@ fn is_page(response: &Response) -> bool {
     kind.is_some_and(|kind| kind.starts_with(b"text/html"))
 }
 
-/// The problem as an HTML page.
+/// The problem as an HTML page, with the navigation of the user whose cookie is in the headers.
+pub(crate) async fn problem_page_for(service: &Service, headers: &HeaderMap, problem: &Problem) -> Response {
+    // The page is shown even if the session cannot be checked.
+    let person = signed_in(&service.auth, headers).await.unwrap_or_default();
+    page_of(problem, &service.site, person.as_ref())
+}
+
+/// The problem as an HTML page for a visitor.
 pub(crate) fn problem_page(problem: &Problem, site: &Site) -> Response {
-    let page = Failure { site, title: problem.kind().title, text: problem.detail() };
-    let mut response = html(problem.kind().status, &page, FormTargets::None);
+    page_of(problem, site, None)
+}
+
+fn page_of(problem: &Problem, site: &Site, person: Option<&SignedIn>) -> Response {
+    let kind = problem.kind();
+    let mut response = Failure::new(site, person, kind.title, problem.detail()).respond(kind.status);
     for (name, value) in problem.headers().iter().filter(|(name, _)| name != WWW_AUTHENTICATE) {
         response.headers_mut().append(name, value.clone());
     }

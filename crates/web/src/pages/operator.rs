@@ -2,6 +2,7 @@
 //! operators get 404.
 
 use crate::accounts::Accounts;
+use crate::media::Media;
 use crate::pages::form::field;
 use crate::pages::{Person, form, get_and_post, get_only, go, post_only};
 use crate::problem::Problem;
@@ -10,7 +11,8 @@ use crate::site::Site;
 use crate::views::frame::{Frame, Section};
 use crate::views::hooks::HookView;
 use crate::views::operator::{
-    AccountsPage, ApplicationRow, ApplicationsPage, LetterView, OverviewPage, Plot, TicketLink,
+    AccountsPage, ApplicationRow, ApplicationsPage, LetterView, OverviewPage, Plot, PlotRow, StoragePage,
+    TicketLink,
 };
 use crate::views::{Policy, html};
 use auth::session::SignedIn;
@@ -39,6 +41,7 @@ page_part! {
         auth: Arc<Auth>,
         entrance: Arc<Entrance>,
         hooks: Hooks,
+        media: Media,
     }
 }
 
@@ -76,6 +79,10 @@ pub(crate) fn applications_methods() -> MethodRouter<Service> {
 
 pub(crate) fn remove_application_methods() -> MethodRouter<Service> {
     post_only(post(remove_application))
+}
+
+pub(crate) fn storage_methods() -> MethodRouter<Service> {
+    get_only(get(show_storage))
 }
 
 /// Extracts the signed-in operator.
@@ -124,7 +131,7 @@ async fn show_overview(
     // The page is shown even if the store fails: the health section reports the error.
     let letters = pages.store.dead_letters(None, MAX_LISTED).await.unwrap_or_default();
     let hooks = pages.failing_hooks().await.unwrap_or_default();
-    let now = pages.clock.now();
+    let (now, samples) = (pages.clock.now(), pages.entrance.history.samples());
     let page = OverviewPage {
         hooks: hooks.iter().map(|(owner, hook)| (owner.clone(), HookView::of(hook, now))).collect(),
         site: &pages.site,
@@ -135,7 +142,8 @@ async fn show_overview(
             .iter()
             .map(|letter| LetterView::of(letter, described(letter.work.as_ref()), now))
             .collect(),
-        plots: Plot::all(&pages.entrance.history.samples()),
+        plots: Plot::all(&samples, now),
+        rows: PlotRow::all(&samples, now),
     };
     Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))
 }
@@ -164,6 +172,28 @@ async fn replay(
     }
     pages.hub.wrote();
     Ok(go(&pages.site, "/operator?done=replayed"))
+}
+
+/// Accounts in the list of the largest.
+const MAX_LARGEST: usize = 10;
+
+async fn show_storage(
+    State(pages): State<OperatorPages>,
+    Operator(person): Operator,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let sizes = pages.store.storage_use(MAX_LARGEST).await?;
+    let largest = sizes.iter().flat_map(|sizes| &sizes.accounts);
+    let uids: Vec<Uid> = largest.clone().map(|account| account.uid).collect();
+    let accounts = pages.store.accounts(&uids).await?;
+    let page = StoragePage {
+        site: &pages.site,
+        frame: operator_frame(&pages.site, &person, &uri),
+        largest: largest.zip(accounts).filter_map(|(sizes, account)| Some((*sizes, account?))).collect(),
+        sizes: sizes.as_ref(),
+        pictures: pages.media.cached_bytes(),
+    };
+    Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))
 }
 
 /// Accounts per page.

@@ -1,7 +1,7 @@
 //! `/user/{name}`: the profile of an account, with its activities and a follow button.
 
 use crate::accounts::Accounts;
-use crate::pages::form::{VerifiedForm, field};
+use crate::pages::form::VerifiedForm;
 use crate::pages::{Person, get_only, go, post_only};
 use crate::problem::Problem;
 use crate::service::{Collections, Service};
@@ -16,7 +16,7 @@ use axum::routing::{MethodRouter, get, post};
 use domain::following;
 use domain::sources::Sources;
 use http::{StatusCode, Uri};
-use model::{Account, AccountName, Collection, FeedQuery, RawQuery, Reader};
+use model::{Account, AccountName, Collection, FeedQuery, RawQuery, Reader, encode_component};
 use std::sync::Arc;
 
 pub(crate) fn show_methods() -> MethodRouter<Service> {
@@ -42,7 +42,6 @@ async fn show(
     let name = AccountName::parse(&name).map_err(|_| Problem::not_found())?;
     let (owner, reader) = accounts.open_collection(&person.principal(), &name).await?;
     let query_string = uri.query().unwrap_or_default().as_bytes();
-    let pictures = field(query_string, "pictures").is_some();
     let query = FeedQuery::resolve(&RawQuery::parse(query_string), owner.uid, Collection::From)?;
     let query = FeedQuery { count: query.count.min(super::feed::MAX_COUNT), format: None, ..query };
     let (page, items) = collections.items(reader, &query, &person).await?;
@@ -69,11 +68,10 @@ async fn show(
         itself,
         followed,
         verified: verified.iter().filter_map(PageLink::to).collect(),
-        groups: group::of(items),
+        days: group::by_day(group::of(items), collections.clock.now()),
         next: page.next.map(|next| query.from(next)),
-        pictures,
     };
-    Ok(html(StatusCode::OK, &shown, Policy::SAME_ORIGIN.with_pictures(pictures)))
+    Ok(html(StatusCode::OK, &shown, Policy::SAME_ORIGIN))
 }
 
 async fn follow(
@@ -112,6 +110,11 @@ async fn unfollow(
 fn back(form: &VerifiedForm, other: &Account) -> String {
     match form.fields.get("from").as_deref() {
         Some("people") => "/settings/people".to_owned(),
+        Some("steps") => "/feed".to_owned(),
+        Some("search") => {
+            let words = form.fields.text("q");
+            words.map_or("/people".to_owned(), |words| format!("/people?q={}", encode_component(&words)))
+        }
         // A private account has no profile page for an account that does not follow it.
         _ if other.public => format!("/user/{}", other.name),
         _ => "/feed".to_owned(),

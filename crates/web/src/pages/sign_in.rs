@@ -309,7 +309,7 @@ impl SignInPages {
     }
 
     fn refused(&self, status: StatusCode, title: &str, text: &str) -> Response {
-        html(status, &Failure { site: &self.site, title, text }, FormTargets::None)
+        Failure::new(&self.site, None, title, text).respond(status)
     }
 }
 

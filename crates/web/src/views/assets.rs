@@ -2,7 +2,9 @@
 //!
 //! Browsers can therefore cache a file forever, and a page never gets the style sheet of another version.
 
+use super::service_icon;
 use crate::site::Site;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Bytes of the content hash in the name: enough to make collisions between versions implausible.
@@ -10,36 +12,62 @@ const HASH_BYTES: usize = 8;
 
 /// The style sheet of all pages.
 pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../../assets/style.css"))
+    Asset::new("style", "css", "text/css; charset=utf-8", &include_bytes!("../../assets/style.css")[..])
 });
 
 /// The script, which is progressive enhancement only.
 pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("page", "js", "text/javascript; charset=utf-8", include_str!("../../assets/page.js"))
+    Asset::new("page", "js", "text/javascript; charset=utf-8", &include_bytes!("../../assets/page.js")[..])
 });
 
 /// The logo: two arrows, to and from.
-pub static MARK: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("mark", "svg", "image/svg+xml", include_str!("../../assets/mark.svg")));
+pub static MARK: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("mark", "svg", "image/svg+xml", &include_bytes!("../../assets/mark.svg")[..])
+});
+
+/// The drawing of error pages.
+pub static LOST: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("lost", "svg", "image/svg+xml", &include_bytes!("../../assets/lost.svg")[..])
+});
+
+/// The logo for home screens, 192 and 512 pixels wide.
+pub static HOME_ICONS: LazyLock<[(u16, Asset); 2]> = LazyLock::new(|| {
+    let icon = |png: &'static [u8]| Asset::new("icon", "png", "image/png", png);
+    [
+        (192, icon(include_bytes!("../../assets/icon-192.png"))),
+        (512, icon(include_bytes!("../../assets/icon-512.png"))),
+    ]
+});
+
+/// The icon that browsers request at a fixed address.
+pub const FAVICON: &[u8] = include_bytes!("../../assets/favicon.ico");
 
 /// A static file.
 #[derive(Debug)]
 pub struct Asset {
     name: String,
     media_type: &'static str,
-    content: &'static str,
+    content: Cow<'static, [u8]>,
 }
 
 impl Asset {
-    fn new(stem: &str, extension: &str, media_type: &'static str, content: &'static str) -> Asset {
-        let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, content.as_bytes());
+    pub(super) fn new(
+        stem: &str,
+        extension: &str,
+        media_type: &'static str,
+        content: impl Into<Cow<'static, [u8]>>,
+    ) -> Asset {
+        let content = content.into();
+        let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &content);
         let hash: String = hash.as_ref().iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
         Asset { name: format!("{stem}-{hash}.{extension}"), media_type, content }
     }
 
     /// The asset with this name (including the hash), if this version has it.
     pub fn find(name: &str) -> Option<&'static Asset> {
-        [&STYLE, &SCRIPT, &MARK].into_iter().map(|asset| &**asset).find(|asset| asset.name == name)
+        let fixed = [&STYLE, &SCRIPT, &MARK, &LOST].into_iter().map(|asset| &**asset);
+        let icons = HOME_ICONS.iter().map(|(_, asset)| asset).chain(service_icon::assets());
+        fixed.chain(icons).find(|asset| asset.name == name)
     }
 
     /// Its name, with the hash.
@@ -58,7 +86,7 @@ impl Asset {
     }
 
     /// The content.
-    pub fn content(&self) -> &'static str {
-        self.content
+    pub fn content(&self) -> &[u8] {
+        &self.content
     }
 }

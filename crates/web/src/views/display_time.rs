@@ -1,11 +1,12 @@
-//! Times as shown to people.
+//! Times as shown to people. They are in UTC; the script changes them to the reader's time zone.
 
 use model::Millis;
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
-const DAY: i64 = 24 * HOUR;
-const WEEK: i64 = 7 * DAY;
+pub(super) const DAY: i64 = 24 * HOUR;
+/// Days after which a weekday would be ambiguous.
+const WEEK: i64 = 7;
 const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -20,12 +21,16 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
+/// The weekdays, beginning with that of 1 January 1970.
+const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
 /// A time in the forms that a page needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisplayTime {
-    /// `5 minutes ago`, or `3 November 2026` if it is more than a week ago.
+    /// `5 minutes ago`, `yesterday, 21:14`, `Saturday, 22:40` or `3 November`.
     pub text: String,
+    /// `3 November`, with the year if it is not the current one.
+    pub date: String,
     /// `3 November 2026, 12:30 UTC`.
     pub exact: String,
     /// For HTML's `datetime` attribute.
@@ -36,14 +41,47 @@ impl DisplayTime {
     /// The time `at`, shown at the time `now`.
     pub fn new(at: Millis, now: Millis) -> DisplayTime {
         let machine = at.zulu();
-        let (date, clock) = (date(&machine), machine.get(11..16).unwrap_or_default());
-        let exact = format!("{date}, {clock} UTC");
-        let text = ago(now.0.saturating_sub(at.0)).unwrap_or(date);
-        DisplayTime { text, exact, machine }
+        let clock = machine.get(11..16).unwrap_or_default();
+        let (day, month, year) = date(&machine);
+        let exact = format!("{day} {month} {year}, {clock} UTC");
+        let date =
+            if year == date_of(now).2 { format!("{day} {month}") } else { format!("{day} {month} {year}") };
+        let text = ago(now.0.saturating_sub(at.0)).unwrap_or_else(|| match days_ago(at, now) {
+            1 => format!("yesterday, {clock}"),
+            2..WEEK => format!("{}, {clock}", weekday(at)),
+            _ => date.clone(),
+        });
+        DisplayTime { text, date, exact, machine }
     }
 }
 
-/// `5 minutes ago`; `None` for times in the future and more than a week ago.
+/// A calendar day as a heading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DisplayDay {
+    /// `2026-11-16`.
+    pub machine: String,
+    /// `Today`, `Yesterday`, `Saturday`, or the date if it is more than a week ago.
+    pub name: String,
+    /// The rest of the date: `Monday, 16 November`, `14 November`, or nothing.
+    pub rest: String,
+}
+
+impl DisplayDay {
+    /// The day of the time `at`, shown at the time `now`.
+    pub fn new(at: Millis, now: Millis) -> DisplayDay {
+        let shown = DisplayTime::new(at, now);
+        let weekday = weekday(at);
+        let (name, rest) = match days_ago(at, now) {
+            0 => ("Today".to_owned(), format!("{weekday}, {}", shown.date)),
+            1 => ("Yesterday".to_owned(), format!("{weekday}, {}", shown.date)),
+            2..WEEK => (weekday.to_owned(), shown.date),
+            _ => (shown.date, weekday.to_owned()),
+        };
+        DisplayDay { machine: shown.machine.get(..10).unwrap_or_default().to_owned(), name, rest }
+    }
+}
+
+/// `5 minutes ago`; `None` for times in the future and more than a day ago.
 fn ago(age: i64) -> Option<String> {
     // Clocks differ slightly, so a time may appear to be in the future.
     if age.abs() < MINUTE {
@@ -52,7 +90,6 @@ fn ago(age: i64) -> Option<String> {
     let (unit, length) = match age {
         MINUTE..HOUR => ("minute", MINUTE),
         HOUR..DAY => ("hour", HOUR),
-        DAY..=WEEK => ("day", DAY),
         _ => return None,
     };
     let number = age / length;
@@ -60,34 +97,74 @@ fn ago(age: i64) -> Option<String> {
     Some(format!("{number} {unit}{plural} ago"))
 }
 
-/// `3 November 2026` of `2026-11-03T…`.
-fn date(machine: &str) -> String {
+/// Calendar days between the two times. Negative if `at` is on a later day.
+fn days_ago(at: Millis, now: Millis) -> i64 {
+    now.0.div_euclid(DAY) - at.0.div_euclid(DAY)
+}
+
+fn weekday(at: Millis) -> &'static str {
+    let day = at.0.div_euclid(DAY).rem_euclid(WEEK);
+    usize::try_from(day).ok().and_then(|day| WEEKDAYS.get(day)).copied().unwrap_or_default()
+}
+
+fn date_of(time: Millis) -> (usize, &'static str, usize) {
+    date(&time.zulu())
+}
+
+/// Day, month and year of `2026-11-03T…`.
+fn date(machine: &str) -> (usize, &'static str, usize) {
     let number =
         |range: std::ops::Range<usize>| machine.get(range).and_then(|digits| digits.parse::<usize>().ok());
     let (year, month, day) = (number(0..4), number(5..7), number(8..10));
-    let month = month.and_then(|month| MONTHS.get(month.checked_sub(1)?)).unwrap_or(&"");
-    format!("{} {month} {}", day.unwrap_or_default(), year.unwrap_or_default())
+    let month = month.and_then(|month| MONTHS.get(month.checked_sub(1)?)).copied().unwrap_or_default();
+    (day.unwrap_or_default(), month, year.unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn at(text: &str) -> Millis {
+        Millis::parse(text).unwrap()
+    }
+
     #[test]
     fn recent_times_are_relative() {
-        let now = Millis::parse("2026-11-15T12:00:00Z").unwrap();
-        for (at, text) in [
+        // A Sunday.
+        let now = at("2026-11-15T12:00:00Z");
+        for (time, text) in [
             ("2026-11-15T12:00:30Z", "just now"),
             ("2026-11-15T11:59:10Z", "just now"),
             ("2026-11-15T11:59:00Z", "1 minute ago"),
             ("2026-11-15T10:59:00Z", "1 hour ago"),
-            ("2026-11-13T12:00:00Z", "2 days ago"),
-            ("2026-11-03T12:00:00Z", "3 November 2026"),
+            ("2026-11-14T13:00:00Z", "23 hours ago"),
+            ("2026-11-14T11:14:00Z", "yesterday, 11:14"),
+            ("2026-11-13T12:00:00Z", "Friday, 12:00"),
+            ("2026-11-09T00:00:00Z", "Monday, 00:00"),
+            ("2026-11-08T23:59:00Z", "8 November"),
+            ("2025-11-15T12:00:00Z", "15 November 2025"),
             ("2027-01-01T00:00:00Z", "1 January 2027"),
         ] {
-            assert_eq!(DisplayTime::new(Millis::parse(at).unwrap(), now).text, text, "{at}");
+            assert_eq!(DisplayTime::new(at(time), now).text, text, "{time}");
         }
-        let exact = DisplayTime::new(Millis::parse("0033-04-03T15:00:00Z").unwrap(), now).exact;
+        let exact = DisplayTime::new(at("0033-04-03T15:00:00Z"), now).exact;
         assert_eq!(exact, "3 April 33, 15:00 UTC");
+    }
+
+    #[test]
+    fn a_day_is_named_as_people_name_it() {
+        let now = at("2026-11-16T00:30:00Z");
+        for (time, name, rest) in [
+            ("2026-11-16T00:10:00Z", "Today", "Monday, 16 November"),
+            ("2026-11-15T23:50:00Z", "Yesterday", "Sunday, 15 November"),
+            ("2026-11-14T12:00:00Z", "Saturday", "14 November"),
+            ("2026-11-09T12:00:00Z", "9 November", "Monday"),
+            ("2024-02-29T12:00:00Z", "29 February 2024", "Thursday"),
+            ("1969-12-31T12:00:00Z", "31 December 1969", "Wednesday"),
+        ] {
+            let day = DisplayDay::new(at(time), now);
+            assert_eq!((day.name.as_str(), day.rest.as_str()), (name, rest), "{time}");
+            assert_eq!(Some(day.machine.as_str()), time.get(..10));
+        }
     }
 }

@@ -50,27 +50,31 @@ impl<'a> Reference<'a> {
         (first.id != operation.id && operation.parameters.len() > 5).then_some(first)
     }
 
-    /// The examples of an operation, each with its heading.
-    fn examples(&self, operation: &Operation) -> Vec<(&'static str, String)> {
-        let examples = Examples::of(operation.id, self.site);
-        let all = [("Example request body", examples.request), ("Example response body", examples.response)];
+    /// The example of an operation's response: status, media type and body.
+    fn response(&self, operation: &Operation) -> Option<(u16, &'static str, String)> {
+        let response = operation.responses.iter().find(|response| response.status < 300)?;
+        let example = Examples::of(operation.id, self.site).response;
         // A page is no example to read.
-        let shown = |value: Value| value.is_object().then(|| pretty_print::text("json", &value.to_string()));
-        all.into_iter().filter_map(|(heading, value)| Some((heading, shown(value?)?))).collect()
+        let Some(body) = example.filter(Value::is_object) else {
+            return Some((response.status, "no body", String::new())).filter(|_| response.media.is_empty());
+        };
+        let json = |media: &&(&'static str, Schema)| media.0.ends_with("json");
+        let (media_type, _) = response.media.iter().find(json).or(response.media.first())?;
+        Some((response.status, media_type, pretty_print::text("json", &body.to_string())))
     }
 
     fn by_key(&self) -> String {
-        format!("curl -H \"ServicePSK: $KEY\" \"{}/200909/whoami\"", self.site.base())
+        format!("{} -H \"ServicePSK: $KEY\" \"{}/200909/whoami\"", self.site.curl(), self.site.base())
     }
 
     fn by_password(&self) -> String {
         let name = if self.frame.is_signed_in() { self.frame.name() } else { "alice" };
-        format!("curl -u \"{name}:$PASSWORD\" \"{}/200909/whoami\"", self.site.base())
+        format!("{} -u \"{name}:$PASSWORD\" \"{}/200909/whoami\"", self.site.curl(), self.site.base())
     }
 
     fn by_signature(&self) -> String {
-        let signed = r#"curl -H "Authorization: OAuth oauth_consumer_key=\"$CONSUMER\", oauth_token=\"$TOKEN\", oauth_signature_method=\"PLAINTEXT\", oauth_signature=\"$CONSUMER_SECRET%26$TOKEN_SECRET\"""#;
-        format!("{signed} \"{}/200909/whoami\"", self.site.base())
+        let signed = r#"-H "Authorization: OAuth oauth_consumer_key=\"$CONSUMER\", oauth_token=\"$TOKEN\", oauth_signature_method=\"PLAINTEXT\", oauth_signature=\"$CONSUMER_SECRET%26$TOKEN_SECRET\"""#;
+        format!("{} {signed} \"{}/200909/whoami\"", self.site.curl(), self.site.base())
     }
 }
 
@@ -197,7 +201,8 @@ impl<'a> TryPage<'a> {
     }
 
     fn curl(&self) -> String {
-        format!("curl -i -H \"ServicePSK: $KEY\" \"{}{}\"", self.site.origin(), self.target())
+        let curl = self.site.curl();
+        format!("{curl} -i -H \"ServicePSK: $KEY\" \"{}{}\"", self.site.origin(), self.target())
     }
 
     /// The request as it goes over the wire.

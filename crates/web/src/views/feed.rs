@@ -1,12 +1,16 @@
 //! The feed page: a collection of the signed-in account.
 
+use super::filter::{kind_label, service_label, verb_label};
+use super::service_icon;
 use crate::site::Site;
+pub use crate::views::filter::Choices;
+use crate::views::first_steps::FirstSteps;
 use crate::views::frame::Frame;
-use crate::views::group::Group;
+use crate::views::group::Day;
 use crate::views::item::ItemView;
 use crate::views::sources::PageLink;
 use askama::Template;
-use model::{Account, AccountName, Collection, FeedQuery, Format, Order, Start, State};
+use model::{Account, AccountName, Collection, FeedQuery, Filter, Format, Millis, Order, Start, State};
 
 /// The page.
 #[derive(Template)]
@@ -20,14 +24,16 @@ pub struct FeedPage<'a> {
     pub selection: Selection<'a>,
     /// The error in the query, if any.
     pub complaint: Option<&'a str>,
-    /// The activities, grouped.
-    pub groups: Vec<Group>,
+    /// The activities, by day and grouped.
+    pub days: Vec<Day>,
+    /// The values that the filter offers.
+    pub choices: Choices,
     /// The query of the next page.
     pub next: Option<FeedQuery>,
     /// Where the live stream starts; only on the newest page.
     pub sync_token: Option<String>,
-    /// Whether pictures from other sites are shown.
-    pub pictures: bool,
+    /// The first steps of a new account with an empty feed.
+    pub steps: Option<FirstSteps>,
 }
 
 impl FeedPage<'_> {
@@ -45,25 +51,38 @@ impl FeedPage<'_> {
         self.selection.query.start == Start::Skip(0)
     }
 
-    fn distinct(&self, of: fn(&super::item::ItemView) -> &String) -> Vec<&str> {
-        let items = self.groups.iter().flat_map(|group| &group.items);
-        let mut words: Vec<&str> = items.map(|item| of(item).as_str()).collect();
-        words.sort_unstable();
-        words.dedup();
-        words
+    fn heading(&self) -> &'static str {
+        match self.selection.query.collection {
+            Collection::ToFrom => "Everything",
+            Collection::To => "To you",
+            Collection::From => "From you",
+        }
     }
 
-    fn services(&self) -> Vec<&str> {
-        self.distinct(|item| &item.service)
+    /// The actors of today's activities on this page, each with one of them and their number, the most active first.
+    fn active(&self) -> Vec<(&ItemView, usize)> {
+        let today = self.days.iter().filter(|day| day.day.name == "Today").flat_map(|day| &day.groups);
+        let mut active: Vec<(&ItemView, usize)> = Vec::new();
+        for item in today.flat_map(|group| &group.items) {
+            match active.iter_mut().find(|(other, _)| other.actor == item.actor) {
+                Some((_, number)) => *number += 1,
+                None => active.push((item, 1)),
+            }
+        }
+        active.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+        active.truncate(MAX_ACTIVE);
+        active
     }
+}
 
-    fn kinds(&self) -> Vec<&str> {
-        self.distinct(|item| &item.kind)
-    }
+/// People listed as active today.
+const MAX_ACTIVE: usize = 5;
 
-    fn verbs(&self) -> Vec<&str> {
-        self.distinct(|item| &item.done)
-    }
+/// An active filter, with the address of the page without it.
+struct ActiveFilter {
+    label: String,
+    icon: Option<String>,
+    without: String,
 }
 
 /// The selected collection and filter: as form values, as page addresses and as API requests.
@@ -71,20 +90,18 @@ pub struct Selection<'a> {
     site: &'a Site,
     name: &'a AccountName,
     query: FeedQuery,
-    pictures: bool,
 }
 
 impl<'a> Selection<'a> {
     /// A selection from the account's collections.
-    pub fn new(site: &'a Site, name: &'a AccountName, query: &FeedQuery, pictures: bool) -> Selection<'a> {
-        Selection { site, name, query: query.clone(), pictures }
+    pub fn new(site: &'a Site, name: &'a AccountName, query: &FeedQuery) -> Selection<'a> {
+        Selection { site, name, query: query.clone() }
     }
 
     /// The address of the page `path` with this query.
     fn address(&self, path: &str, query: &FeedQuery) -> String {
         let mut parts = vec![format!("collection={}", query.collection.as_str())];
         parts.extend(Some(query.render()).filter(|rendered| !rendered.is_empty()));
-        parts.extend(self.pictures.then(|| "pictures=1".to_owned()));
         format!("{}{path}?{}", self.site.prefix(), parts.join("&"))
     }
 
@@ -92,38 +109,67 @@ impl<'a> Selection<'a> {
         self.address("/feed", &self.query.from(Start::Skip(0)))
     }
 
-    fn with_pictures(&self, pictures: bool) -> String {
-        Selection::new(self.site, self.name, &self.query, pictures).address("/feed", &self.query)
+    /// The first page of the collection without a filter.
+    fn all(&self) -> String {
+        let word = self.query.collection.as_str();
+        format!("{}/feed?collection={word}", self.site.prefix())
     }
 
-    fn other(&self, collection: &str) -> String {
-        let collection = Collection::parse(collection).unwrap_or(self.query.collection);
-        // A cursor belongs to one collection, so the link starts at the first page.
-        self.address("/feed", &FeedQuery { collection, ..self.query.from(Start::Skip(0)) })
+    /// The first page with only this type.
+    fn only_kind(&self, kind: &str) -> String {
+        let filter = Filter { kinds: [kind.to_owned()].into(), ..Filter::default() };
+        self.address("/feed", &FeedQuery { filter, ..self.query.from(Start::Skip(0)) })
     }
 
-    fn is(&self, collection: &str) -> bool {
-        self.query.collection.as_str() == collection
+    /// The active filters, each with the address of the page without it.
+    fn active(&self) -> Vec<ActiveFilter> {
+        let mut active = Vec::new();
+        let mut add = |label: String, icon: Option<String>, change: &dyn Fn(&mut FeedQuery)| {
+            let mut query = self.query.from(Start::Skip(0));
+            change(&mut query);
+            active.push(ActiveFilter { label, icon, without: self.address("/feed", &query) });
+        };
+        let filter = &self.query.filter;
+        for word in &filter.services {
+            let icon = Some(service_icon::path(word, self.site));
+            add(service_label(word), icon, &|query| {
+                query.filter.services.remove(word);
+            });
+        }
+        for word in &filter.kinds {
+            add(kind_label(word), None, &|query| {
+                query.filter.kinds.remove(word);
+            });
+        }
+        for word in &filter.verbs {
+            add(verb_label(word), None, &|query| {
+                query.filter.verbs.remove(word);
+            });
+        }
+        let ranges = [("Received", filter.received), ("Published", filter.published)];
+        for (at, (what, range)) in ranges.into_iter().enumerate() {
+            let times = [("since", range.since, true), ("before", range.before, false)];
+            for (word, time, is_since) in times {
+                let Some(time) = time else { continue };
+                add(format!("{what} {word} {}", day(Some(time))), None, &|query| {
+                    let filter = &mut query.filter;
+                    let range = if at == 0 { &mut filter.received } else { &mut filter.published };
+                    *(if is_since { &mut range.since } else { &mut range.before }) = None;
+                });
+            }
+        }
+        if self.by_publication() {
+            add("By date published".to_owned(), None, &|query| query.order = Order::Received);
+        }
+        active
+    }
+
+    fn is_from(&self) -> bool {
+        self.query.collection == Collection::From
     }
 
     fn collection(&self) -> &'static str {
         self.query.collection.as_str()
-    }
-
-    fn words(&self, set: &std::collections::BTreeSet<String>) -> String {
-        set.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
-    }
-
-    fn service(&self) -> String {
-        self.words(&self.query.filter.services)
-    }
-
-    fn kind(&self) -> String {
-        self.words(&self.query.filter.kinds)
-    }
-
-    fn verb(&self) -> String {
-        self.words(&self.query.filter.verbs)
     }
 
     fn since(&self) -> String {
@@ -138,7 +184,8 @@ impl<'a> Selection<'a> {
         self.query.order == Order::Published
     }
 
-    fn is_narrowed(&self) -> bool {
+    /// Whether the selection has a filter or another order than the default.
+    pub fn is_narrowed(&self) -> bool {
         self.query.filter != model::Filter::default() || self.by_publication()
     }
 
@@ -146,7 +193,7 @@ impl<'a> Selection<'a> {
     fn curl(&self) -> String {
         let query = self.query.from(Start::Skip(0));
         let address = self.site.collection_url(self.name, &query);
-        format!("curl -H \"ServicePSK: $KEY\" \"{address}\"")
+        format!("{} -H \"ServicePSK: $KEY\" \"{address}\"", self.site.curl())
     }
 
     /// Label and address of this selection in each format.
@@ -159,14 +206,14 @@ impl<'a> Selection<'a> {
         };
         let address = |format: Format| {
             let query = FeedQuery { format: Some(format), ..self.query.clone() };
-            Selection::new(self.site, self.name, &query, false).address("/feed/raw", &query)
+            Selection::new(self.site, self.name, &query).address("/feed/raw", &query)
         };
         Format::ALL.into_iter().map(|format| (label(format), address(format))).collect()
     }
 }
 
 /// The date in the form of HTML's date field; empty for none.
-fn day(time: Option<model::Millis>) -> String {
+fn day(time: Option<Millis>) -> String {
     time.map_or_else(String::new, |time| time.zulu().get(..10).unwrap_or_default().to_owned())
 }
 
@@ -182,8 +229,6 @@ pub struct ActivityPage<'a> {
     pub item: ItemView,
     /// Visibility and recipients.
     pub state: &'a State,
-    /// Whether pictures from other sites are shown.
-    pub pictures: bool,
 }
 
 /// The profile page of an account.
@@ -202,22 +247,16 @@ pub struct PersonPage<'a> {
     pub followed: bool,
     /// Pages on other sites that link back to this profile.
     pub verified: Vec<PageLink>,
-    /// The account's activities, grouped.
-    pub groups: Vec<Group>,
+    /// The account's activities, by day and grouped.
+    pub days: Vec<Day>,
     /// The query of the next page.
     pub next: Option<FeedQuery>,
-    /// Whether pictures from other sites are shown.
-    pub pictures: bool,
 }
 
 impl PersonPage<'_> {
-    fn path(&self, query: &str) -> String {
-        let pictures = if self.pictures { "&pictures=1" } else { "" };
-        format!("{}/user/{}?{query}{pictures}", self.site.prefix(), self.owner.name)
-    }
-
     fn older(&self) -> Option<String> {
-        Some(self.path(&self.next.as_ref()?.render()))
+        let query = self.next.as_ref()?.render();
+        Some(format!("{}/user/{}?{query}", self.site.prefix(), self.owner.name))
     }
 
     /// The target of the follow or unfollow form.

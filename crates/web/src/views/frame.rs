@@ -1,14 +1,18 @@
 //! The frame of a page: header, navigation, sign-out form and notice.
 
+use super::service_icon;
 use crate::site::Site;
 use auth::session::SignedIn;
 use http::Uri;
+use model::Collection;
 
 /// The section of the site that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// The collection.
-    Feed,
+    /// A collection.
+    Feed(Collection),
+    /// Public accounts.
+    People,
     /// The person's own page.
     Me,
     /// Settings.
@@ -23,6 +27,7 @@ pub enum Section {
 
 /// Notices after a form has succeeded: the value of the query parameter `done`, and the text.
 const DONE: &[(&str, &str)] = &[
+    ("posted", "Posted."),
     ("removed", "Removed from your feed."),
     ("deleted", "Deleted from every feed."),
     ("saved", "Saved."),
@@ -88,6 +93,30 @@ impl<'a> Frame<'a> {
         self.person.is_some()
     }
 
+    /// The account's display name; empty for a visitor.
+    pub fn display_name(&self) -> String {
+        self.person.map_or_else(String::new, |person| person.account.display_name())
+    }
+
+    /// The collections, as word, address and label.
+    pub fn collections(&self) -> [(&'static str, String, &'static str); 3] {
+        [
+            ("tofrom", self.to("/feed"), "Everything"),
+            ("to", self.to("/feed?collection=to"), "To you"),
+            ("from", self.to("/feed?collection=from"), "From you"),
+        ]
+    }
+
+    /// What the search box finds.
+    pub fn search_label(&self) -> &'static str {
+        if self.site.searches_text() { "Search your activities" } else { "Search people" }
+    }
+
+    /// The path of the service's icon.
+    pub fn icon(&self, service: &str) -> String {
+        service_icon::path(service, self.site)
+    }
+
     /// The account's name; empty for a visitor.
     pub fn name(&self) -> &str {
         self.person.map_or("", |person| person.account.name.as_str())
@@ -101,7 +130,8 @@ impl<'a> Frame<'a> {
     /// Whether the page belongs to the section with this name.
     pub fn is(&self, word: &str) -> bool {
         let section = match self.section {
-            Section::Feed => "feed",
+            Section::Feed(collection) => collection.as_str(),
+            Section::People => "people",
             Section::Me => "me",
             Section::Settings => "settings",
             Section::Operator => "operator",

@@ -1,8 +1,11 @@
 //! Groups similar activities on a page: the same verb and object by several actors, or a series of similar activities
 //! by one actor. Groups never span pages, so every page is complete by itself.
 
+use super::display_time::DisplayDay;
 use super::item::ItemView;
-use model::Uid;
+use super::picture::PictureView;
+use super::sentence::{Words, counted, did_to_object};
+use model::{Millis, Uid};
 use std::collections::HashMap;
 
 /// Similar items that make a group.
@@ -11,14 +14,80 @@ const MIN_ITEMS: usize = 3;
 const MAX_SERIES_GAP: i64 = 60 * 60 * 1_000;
 /// Names in a group's heading.
 const MAX_NAMES: usize = 2;
+/// Pictures in a mosaic, and in a strip of covers.
+const MAX_MOSAIC: usize = 5;
+const MAX_STRIP: usize = 8;
+
+/// The groups of one calendar day.
+#[derive(Debug)]
+pub struct Day {
+    /// The day.
+    pub day: DisplayDay,
+    /// The groups, in the page's order.
+    pub groups: Vec<Group>,
+}
+
+/// Divides the groups by the day of their first item, at the time `now`. The groups are sorted by time, so that each
+/// day is one section.
+pub fn by_day(groups: Vec<Group>, now: Millis) -> Vec<Day> {
+    let mut days: Vec<Day> = Vec::new();
+    for group in groups {
+        let Some(first) = group.items.first() else { continue };
+        let day = DisplayDay::new(first.sorted_at, now);
+        match days.last_mut().filter(|last| last.day == day) {
+            Some(last) => last.groups.push(group),
+            None => days.push(Day { day, groups: vec![group] }),
+        }
+    }
+    days
+}
+
+/// What the items of a group have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// The actors: `Alice, Bob and 2 others`.
+    pub who: String,
+    /// Whether there is one actor only.
+    pub is_series: bool,
+    /// `played 6 songs`, or `liked` before the object.
+    pub did: String,
+    /// The title of the common object.
+    pub what: Option<String>,
+    /// How often one actor did it with the same object.
+    pub times: Option<usize>,
+}
+
+impl Heading {
+    /// What was done, as the beginning of a sentence.
+    pub fn did_capitalised(&self) -> String {
+        super::capitalised(&self.did)
+    }
+}
 
 /// One or several items that are shown together.
 #[derive(Debug)]
 pub struct Group {
     /// What the items have in common; `None` for a single item.
-    pub heading: Option<String>,
+    pub heading: Option<Heading>,
     /// The items, in the page's order.
     pub items: Vec<ItemView>,
+}
+
+impl Group {
+    /// The large pictures of a mosaic, if all that it shows can be shown.
+    pub fn mosaic(&self) -> Vec<&ItemView> {
+        let is_photo =
+            |item: &&ItemView| item.picture.as_ref().is_some_and(|picture| picture.drawing == "photo");
+        let shown: Vec<&ItemView> = self.items.iter().filter(is_photo).take(MAX_MOSAIC).collect();
+        let is_large =
+            |item: &&ItemView| item.picture.as_ref().is_some_and(|picture| picture.large.is_some());
+        if shown.len() == MAX_MOSAIC && shown.iter().all(is_large) { shown } else { Vec::new() }
+    }
+
+    /// The small pictures of a strip.
+    pub fn strip(&self) -> Vec<&PictureView> {
+        self.items.iter().filter_map(|item| item.picture.as_ref()).take(MAX_STRIP).collect()
+    }
 }
 
 /// The key by which items are grouped.
@@ -85,7 +154,7 @@ pub fn of(items: Vec<ItemView>) -> Vec<Group> {
     groups.into_iter().map(|(_, group)| Group { heading: heading(&group.items), ..group }).collect()
 }
 
-fn heading(items: &[ItemView]) -> Option<String> {
+fn heading(items: &[ItemView]) -> Option<Heading> {
     let [first, _, ..] = items else { return None };
     let mut names: Vec<&str> = Vec::new();
     for item in items {
@@ -93,9 +162,11 @@ fn heading(items: &[ItemView]) -> Option<String> {
             names.push(&item.display_name);
         }
     }
-    let kind = first.kind.replace('-', " ");
-    if let [name] = names.as_slice() {
-        return Some(format!("{name} {} {} {kind}s on {}", first.done, items.len(), first.service));
+    let did = did_to_object(&Words { verb: &first.verb, done: &first.done, ..Words::default() });
+    let is_one_object = first.link.is_some() && items.iter().all(|item| item.link == first.link);
+    if let ([name], false) = (names.as_slice(), is_one_object) {
+        let did = format!("{did} {}", counted(items.len(), &first.kind));
+        return Some(Heading { who: (*name).to_owned(), is_series: true, did, what: None, times: None });
     }
     let (named, rest) = names.split_at(names.len().min(MAX_NAMES));
     let named = named.join(if rest.is_empty() { " and " } else { ", " });
@@ -104,16 +175,18 @@ fn heading(items: &[ItemView]) -> Option<String> {
         1 => " and 1 other".to_owned(),
         more => format!(" and {more} others"),
     };
-    let what = first.object.as_deref().unwrap_or(&first.title);
-    Some(format!("{named}{others} {} the same {kind}: {what}", first.done))
+    let what = Some(first.subject().to_owned());
+    let times = (names.len() == 1).then_some(items.len());
+    Some(Heading { who: format!("{named}{others}"), is_series: false, did, what, times })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::display_time::DisplayTime;
     use super::super::item::WebLink;
+    use super::super::picture::Layout;
+    use super::super::sentence::Sentence;
     use super::*;
-    use model::Millis;
 
     fn item(id: usize, actor: i64, verb: &str, link: &str, minutes: i64) -> ItemView {
         let at = Millis(minutes * 60_000);
@@ -130,13 +203,16 @@ mod tests {
             verb: verb.to_owned(),
             service: "Flickr".to_owned(),
             website: None,
-            icon: None,
-            object: Some("Thing".to_owned()),
-            description: None,
+            icon: String::new(),
+            sentence: Sentence { what: Some("Thing".to_owned()), ..Sentence::default() },
             link: WebLink::of(Some(link)),
             picture: None,
+            layout: Layout::Plain,
             counts: None,
+            time: DisplayTime::new(at, at),
+            sorted_at: at,
             published: DisplayTime::new(at, at),
+            shows_published: false,
             published_at: at,
             why: String::new(),
             own: false,
@@ -157,8 +233,9 @@ mod tests {
             item(3, 3, "lik", "https://a/x", 0),
         ]);
         assert_eq!(shape(&groups), [vec!["0", "2", "3"], vec!["1"]]);
-        let heading = groups.first().and_then(|group| group.heading.as_deref());
-        assert_eq!(heading, Some("User 1, User 2 and 1 other liked the same photo: Thing"));
+        let heading = groups.first().and_then(|group| group.heading.clone()).unwrap();
+        assert_eq!((heading.who.as_str(), heading.did.as_str()), ("User 1, User 2 and 1 other", "liked"));
+        assert_eq!((heading.what.as_deref(), heading.is_series), (Some("Thing"), false));
     }
 
     #[test]
@@ -166,8 +243,18 @@ mod tests {
         let post = |at: usize, minutes| item(at, 1, "post", &format!("https://a/{at}"), minutes);
         let groups = of(vec![post(0, 100), post(1, 90), post(2, 80), post(3, 10)]);
         assert_eq!(shape(&groups), [vec!["0", "1", "2"], vec!["3"]]);
-        let heading = groups.first().and_then(|group| group.heading.as_deref());
-        assert_eq!(heading, Some("User 1 posted 3 photos on Flickr"));
+        let heading = groups.first().and_then(|group| group.heading.clone()).unwrap();
+        assert_eq!((heading.who.as_str(), heading.did.as_str()), ("User 1", "posted 3 photos"));
+        assert_eq!((heading.what, heading.is_series), (None, true));
+    }
+
+    #[test]
+    fn one_actor_with_one_object_did_it_several_times() {
+        let mut items: Vec<ItemView> = (0..3).map(|at| item(at, 1, "play", "https://a/x", 0)).collect();
+        items[1].kind = "video".to_owned();
+        let heading = of(items).remove(0).heading.unwrap();
+        assert_eq!((heading.who.as_str(), heading.did.as_str()), ("User 1", "played"));
+        assert_eq!((heading.what.as_deref(), heading.times), (Some("Thing"), Some(3)));
     }
 
     #[test]
@@ -175,5 +262,16 @@ mod tests {
         let groups = of(vec![item(0, 1, "post", "https://a/x", 0), item(1, 1, "post", "https://a/x", 0)]);
         assert_eq!(shape(&groups), [vec!["0"], vec!["1"]]);
         assert!(of(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn groups_are_divided_by_day() {
+        let hours = |id: usize, hours: i64| item(id, 1, "post", &format!("https://a/{id}"), hours * 60);
+        let groups = of(vec![hours(0, 49), hours(1, 30), hours(2, 24), hours(3, 23), hours(4, 1)]);
+        let days = by_day(groups, Millis(50 * 60 * 60_000));
+        let shape: Vec<(&str, usize)> =
+            days.iter().map(|day| (day.day.name.as_str(), day.groups.len())).collect();
+        assert_eq!(shape, [("Today", 1), ("Yesterday", 2), ("Thursday", 2)]);
+        assert!(by_day(Vec::new(), Millis(0)).is_empty());
     }
 }

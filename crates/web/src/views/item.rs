@@ -1,9 +1,13 @@
 //! An activity as shown on pages.
 
-use super::display_time::DisplayTime;
+use super::display_time::{DAY, DisplayTime};
+use super::picture::{Layout, PictureView};
+use super::sentence::{Sentence, Words};
+use super::service_icon;
+use crate::media::Media;
 use crate::site::Site;
 use auth::session::SignedIn;
-use model::{Account, Body, Comments, Millis, State, Uid, category_label};
+use model::{Account, Body, Comments, Millis, Order, State, Uid, category_label};
 use url::Url;
 
 /// The signed-in user who views the page, and the time.
@@ -14,6 +18,10 @@ pub struct Viewer<'a> {
     pub person: &'a SignedIn,
     /// The current time.
     pub now: Millis,
+    /// The order of the page, which selects the time that items show.
+    pub order: Order,
+    /// Pictures of other sites.
+    pub media: &'a Media,
 }
 
 /// A link that a user may follow: `http` or `https` only.
@@ -31,20 +39,6 @@ impl WebLink {
         let url = Url::parse(text?).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
         Some(WebLink { host: url.host_str()?.to_owned(), href: url.into() })
     }
-
-    /// Whether an HTTPS page may embed the target.
-    fn is_safe(&self) -> bool {
-        self.href.starts_with("https:")
-    }
-}
-
-/// A thumbnail on another site.
-#[derive(Clone, Debug)]
-pub struct Picture {
-    /// The address of the picture.
-    pub link: WebLink,
-    /// Width and height in pixels, if known, to reserve its space on the page.
-    pub size: Option<(u32, u32)>,
 }
 
 /// The shown parts of an activity.
@@ -74,20 +68,26 @@ pub struct ItemView {
     pub service: String,
     /// The service's site.
     pub website: Option<WebLink>,
-    /// The service's icon.
-    pub icon: Option<WebLink>,
-    /// The object's title.
-    pub object: Option<String>,
-    /// The object's description.
-    pub description: Option<String>,
+    /// The path of the service's icon.
+    pub icon: String,
+    /// What the actor did, and the text below it.
+    pub sentence: Sentence,
     /// The object's address.
     pub link: Option<WebLink>,
-    /// The object's thumbnail.
-    pub picture: Option<Picture>,
+    /// The object's picture.
+    pub picture: Option<PictureView>,
+    /// How much room the item takes.
+    pub layout: Layout,
     /// Comments and likes, if the service counts them.
     pub counts: Option<(u64, u64)>,
+    /// The time by which the page is sorted.
+    pub time: DisplayTime,
+    /// The same, for comparisons.
+    pub sorted_at: Millis,
     /// The time of publication.
     pub published: DisplayTime,
+    /// Whether the time of publication is worth showing too: it differs by more than a day.
+    pub shows_published: bool,
     /// The time of publication, for comparisons.
     pub published_at: Millis,
     /// Why the activity is in the reader's feed.
@@ -113,11 +113,24 @@ impl Viewer<'_> {
             }
         };
         let object = &body.object;
-        let thumbnail = object.thumbnail.as_ref();
-        let picture = thumbnail.and_then(|thumbnail| {
-            let link = WebLink::of(Some(&thumbnail.url)).filter(WebLink::is_safe)?;
-            Some(Picture { link, size: thumbnail.width.zip(thumbnail.height) })
+        let (kind, verb) = (state.facet.kind.as_str(), state.facet.verb.as_str());
+        let picture =
+            object.thumbnail.as_ref().map(|thumbnail| PictureView::of(self.media, &thumbnail.url, kind));
+        let names =
+            [display_name.as_str(), actor.given_name.as_deref().unwrap_or_default(), actor.name.as_str()];
+        let sentence = Sentence::of(&Words {
+            names: &names,
+            kind,
+            verb,
+            done: state.facet.verb.past_tense(),
+            title: &body.title,
+            object: object.title.as_deref(),
+            description: object.description.as_deref(),
         });
+        let sorted_at = match self.order {
+            Order::Received => state.received,
+            Order::Published => state.published,
+        };
         ItemView {
             id: state.id.to_string(),
             actor: state.actor,
@@ -126,21 +139,24 @@ impl Viewer<'_> {
             has_page: own || actor.public || self.person.account.operator,
             title: body.title.clone(),
             label: category_label(&state.facet.kind, &state.facet.verb),
-            kind: state.facet.kind.as_str().to_owned(),
+            kind: kind.to_owned(),
             done: state.facet.verb.past_tense().to_owned(),
-            verb: state.facet.verb.as_str().to_owned(),
+            verb: verb.to_owned(),
             service: body.service.name.as_str().to_owned(),
             website: WebLink::of(body.service.website.as_deref()),
-            icon: WebLink::of(body.service.icon.as_deref()).filter(WebLink::is_safe),
-            object: object.title.clone().filter(|title| *title != body.title),
-            description: object.description.clone(),
+            icon: service_icon::path(body.service.name.as_str(), self.site),
+            layout: Layout::of(verb, kind, picture.as_ref()),
+            sentence,
             link: WebLink::of(object.url.as_deref()),
             picture,
             counts: match body.comments {
                 Comments::Available(_) => None,
                 Comments::Counted { comments, likes } => Some((comments, likes)),
             },
+            time: DisplayTime::new(sorted_at, self.now),
+            sorted_at,
             published: DisplayTime::new(state.published, self.now),
+            shows_published: (sorted_at.0 - state.published.0).abs() > DAY,
             published_at: state.published,
             why,
             own,
@@ -165,8 +181,14 @@ impl ItemView {
         format!("{}/remove", self.path())
     }
 
-    /// A letter in place of the service's icon.
-    pub fn letter(&self) -> String {
-        self.service.chars().next().map_or_else(String::new, |first| first.to_uppercase().collect())
+    /// The object in a few words: its title, the text of a note, or the sentence.
+    pub fn subject(&self) -> &str {
+        let sentence = &self.sentence;
+        sentence.what.as_deref().or(sentence.note.as_deref()).unwrap_or(&sentence.did)
+    }
+
+    /// What the actor did, as the beginning of a sentence.
+    pub fn did_capitalised(&self) -> String {
+        super::capitalised(&self.sentence.did)
     }
 }

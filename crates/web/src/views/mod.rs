@@ -5,28 +5,39 @@
 //! [`html`], which sets the security headers.
 
 pub mod assets;
+pub mod compose;
 mod display_time;
 pub mod docs;
 pub mod feed;
+mod filter;
+pub mod first_steps;
 pub mod frame;
 pub mod group;
 pub mod hooks;
 pub mod item;
 pub mod operator;
+pub mod people;
+mod picture;
+pub mod plot;
 mod pretty_print;
+pub mod search;
+mod sentence;
+mod service_icon;
 pub mod settings;
 pub mod sign_in;
 pub mod sources;
 #[cfg(test)]
 mod tests;
 
+use self::frame::{Frame, Section};
 use crate::problem::Problem;
 use crate::respond::Caching;
 use crate::site::Site;
 use askama::Template;
+use auth::session::SignedIn;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_FRAME_OPTIONS};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode, Uri};
 
 /// The allowed targets of a page's forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,25 +57,16 @@ pub struct Policy<'a> {
     forms: FormTargets<'a>,
     /// Whether our script may run.
     script: bool,
-    /// Whether pictures from other sites may load.
-    pictures: bool,
 }
 
 impl Policy<'_> {
     /// Allows our forms and our script, and nothing from other sites.
-    pub const SAME_ORIGIN: Policy<'static> =
-        Policy { forms: FormTargets::Own, script: true, pictures: false };
-
-    /// Also allows pictures from other sites, if the user asked for them: those sites see the request.
-    #[must_use]
-    pub fn with_pictures(self, pictures: bool) -> Self {
-        Policy { pictures, ..self }
-    }
+    pub const SAME_ORIGIN: Policy<'static> = Policy { forms: FormTargets::Own, script: true };
 }
 
 impl<'a> From<FormTargets<'a>> for Policy<'a> {
     fn from(forms: FormTargets<'a>) -> Policy<'a> {
-        Policy { forms, script: false, pictures: false }
+        Policy { forms, script: false }
     }
 }
 
@@ -97,10 +99,9 @@ fn policy(may: Policy<'_>) -> HeaderValue {
         // Text that could extend the policy is left out: the redirect fails, and the policy stays closed.
         FormTargets::OwnThen(_) => "'self'".to_owned(),
     };
-    let pictures = if may.pictures { " https:" } else { "" };
     let script = if may.script { "script-src 'self'; connect-src 'self'; " } else { "" };
     let policy = format!(
-        "default-src 'none'; style-src 'self'; img-src 'self'{pictures}; {script}form-action {targets}; \
+        "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; {script}form-action {targets}; \
          frame-ancestors 'none'; base-uri 'none'"
     );
     HeaderValue::from_str(&policy)
@@ -112,14 +113,35 @@ fn is_one_source(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b';' && byte != b',')
 }
 
-/// An error page: what went wrong and what to do about it.
-#[derive(Debug, Template)]
+/// The text with its first letter in upper case.
+fn capitalised(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
+/// An error page: what went wrong and what to do about it. It has the frame, which leads back.
+#[derive(Template)]
 #[template(path = "failure.html")]
 pub struct Failure<'a> {
     /// The public addresses of the server.
     pub site: &'a Site,
+    /// Header and navigation.
+    pub frame: Frame<'a>,
     /// What went wrong, in a few words.
     pub title: &'a str,
     /// Details, and what the user can do.
     pub text: &'a str,
+}
+
+impl<'a> Failure<'a> {
+    /// An error page for a visitor, or for the user if one is signed in.
+    pub fn new(site: &'a Site, person: Option<&'a SignedIn>, title: &'a str, text: &'a str) -> Failure<'a> {
+        Failure { site, frame: Frame::of_visitor(site, person, Section::Other, &Uri::default()), title, text }
+    }
+
+    /// The response with this page.
+    pub fn respond(&self, status: StatusCode) -> Response {
+        let signs_out = self.frame.is_signed_in();
+        html(status, self, if signs_out { FormTargets::Own } else { FormTargets::None })
+    }
 }

@@ -1,14 +1,14 @@
 //! The operator pages.
 
-use crate::history::{SAMPLE_INTERVAL, Sample};
 use crate::site::Site;
 use crate::views::display_time::DisplayTime;
 use crate::views::frame::Frame;
 use crate::views::hooks::HookView;
+pub use crate::views::plot::{Plot, PlotRow};
 use askama::Template;
 use domain::health::Health;
 use model::{Account, Application, Millis, Uid};
-use store::DeadLetter;
+use store::{AccountUse, DeadLetter, StorageUse};
 
 /// The health page.
 #[derive(Template)]
@@ -28,6 +28,8 @@ pub struct OverviewPage<'a> {
     pub hooks: Vec<(String, HookView)>,
     /// Plots of this process's last hours.
     pub plots: Vec<Plot>,
+    /// The values of the plots.
+    pub rows: Vec<PlotRow>,
 }
 
 /// A dead letter as listed.
@@ -92,6 +94,68 @@ pub struct TicketLink {
     pub address: String,
 }
 
+/// How much storage is used.
+#[derive(Template)]
+#[template(path = "operator/storage.html")]
+pub struct StoragePage<'a> {
+    /// The public addresses of the server.
+    pub site: &'a Site,
+    /// Header and navigation.
+    pub frame: Frame<'a>,
+    /// The sizes of the store; `None` on a cluster.
+    pub sizes: Option<&'a StorageUse>,
+    /// The size of the media cache; `None` if the proxy is off.
+    pub pictures: Option<u64>,
+    /// The largest accounts.
+    pub largest: Vec<(AccountUse, Account)>,
+}
+
+impl StoragePage<'_> {
+    /// The parts with their colours on the bar.
+    fn parts(&self) -> Vec<(&'static str, &'static str, u64)> {
+        let mut parts = Vec::new();
+        if let Some(sizes) = self.sizes {
+            let used = sizes.database.saturating_sub(sizes.unused);
+            parts.extend([
+                ("Activities and accounts", "part-1", used),
+                ("Log", "part-3", sizes.log),
+                ("Free in the database", "part-4", sizes.unused),
+            ]);
+        }
+        parts.extend(self.pictures.map(|bytes| ("Picture cache", "part-2", bytes)));
+        parts
+    }
+
+    fn total(&self) -> u64 {
+        self.parts().iter().map(|(_, _, bytes)| bytes).sum()
+    }
+
+    /// Left end and width of each part on a bar of 1,000 units.
+    fn bar(&self) -> Vec<(&'static str, u64, u64)> {
+        let total = self.total().max(1);
+        let mut left = 0;
+        let parts = self.parts().into_iter().map(|(_, class, bytes)| {
+            let width = bytes.saturating_mul(1_000) / total;
+            left += width;
+            (class, left - width, width)
+        });
+        parts.collect()
+    }
+}
+
+/// `1.4 GB`.
+pub fn size(bytes: impl std::borrow::Borrow<u64>) -> String {
+    let bytes = *bytes.borrow();
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) if bytes / unit < 10 => {
+            format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit)
+        }
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} bytes"),
+    }
+}
+
 /// The list of applications.
 #[derive(Template)]
 #[template(path = "operator/applications.html")]
@@ -135,84 +199,20 @@ impl ApplicationRow {
     }
 }
 
-/// The size of a plot, in SVG units.
-const WIDTH: f64 = 600.0;
-const HEIGHT: f64 = 120.0;
-/// Samples across the width: six hours.
-const SAMPLES: f64 = 720.0;
-
-/// A line plot, as SVG.
-#[derive(Debug, PartialEq)]
-pub struct Plot {
-    /// The title.
-    pub title: &'static str,
-    /// The points of the line, in SVG syntax.
-    pub points: String,
-    /// The largest value, with its unit.
-    pub max: String,
-    /// The last value, with its unit.
-    pub last: String,
-}
-
-impl Plot {
-    /// Plots one value of each sample.
-    pub fn of(title: &'static str, unit: &str, samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Plot {
-        let values: Vec<f64> = samples.iter().map(value).collect();
-        let max = values.iter().copied().fold(0.0, f64::max);
-        let scale = if max > 0.0 { (HEIGHT - 4.0) / max } else { 0.0 };
-        let step = WIDTH / SAMPLES;
-        #[expect(clippy::cast_precision_loss, reason = "there are 720 of them")]
-        let begin = WIDTH - values.len() as f64 * step;
-        let mut x = begin;
-        let point = |value: &f64| {
-            x += step;
-            format!("{x:.1},{:.1}", HEIGHT - 2.0 - value * scale)
-        };
-        let points: Vec<String> = values.iter().map(point).collect();
-        let words = |value: f64| format!("{} {unit}", number(value));
-        Plot {
-            title,
-            points: points.join(" "),
-            max: words(max),
-            last: words(values.last().copied().unwrap_or_default()),
-        }
-    }
-
-    /// The four plots of the health page.
-    pub fn all(samples: &[Sample]) -> Vec<Plot> {
-        let samples_per_minute = 60.0 / SAMPLE_INTERVAL.as_secs_f64();
-        #[expect(clippy::cast_precision_loss, reason = "a plot is not exact to the last of 2^53 requests")]
-        let per_minute = move |count: u64| count as f64 * samples_per_minute;
-        #[expect(clippy::cast_precision_loss, reason = "counted up to a thousand")]
-        let pending = |sample: &Sample| sample.pending.unwrap_or_default() as f64;
-        vec![
-            Plot::of("Requests", "per minute", samples, move |sample| per_minute(sample.requests)),
-            Plot::of("Errors", "per minute", samples, move |sample| per_minute(sample.failures)),
-            Plot::of("Pending deliveries", "tasks", samples, pending),
-            Plot::of("Oldest pending", "seconds", samples, |sample| sample.lag.as_secs_f64()),
-        ]
-    }
-}
-
-/// One decimal place for small fractions, none otherwise.
-fn number(value: f64) -> String {
-    if value >= 10.0 || value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use model::Millis;
-    use std::time::Duration;
+    use super::size;
 
     #[test]
-    fn points_are_scaled_to_the_largest_value() {
-        let sample =
-            |requests| Sample { at: Millis(0), requests, failures: 0, pending: Some(1), lag: Duration::ZERO };
-        let plots = Plot::all(&[sample(1), sample(4)]);
-        let first = plots.first().unwrap();
-        assert_eq!((first.max.as_str(), first.last.as_str()), ("8 per minute", "8 per minute"));
-        assert_eq!(first.points, "599.2,89.0 600.0,2.0");
-        assert!(Plot::all(&[]).iter().all(|plot| plot.points.is_empty()));
+    fn sizes_are_short() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (999, "999 bytes"),
+            (1_499, "1.4 kB"),
+            (58_000_000, "58 MB"),
+            (2_150_000_000, "2.1 GB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
     }
 }

@@ -40,7 +40,8 @@ impl KeysPage<'_> {
     /// A curl command with the new key.
     fn curl(&self, made: &NewKey<'_>) -> String {
         let (base, name) = (self.site.base(), self.frame.name());
-        format!("curl -H \"ServicePSK: {}\" {base}/200909/activity/{name}/tofrom", made.text)
+        let curl = self.site.curl();
+        format!("{curl} -H \"ServicePSK: {}\" {base}/200909/activity/{name}/tofrom", made.text)
     }
 }
 

@@ -59,6 +59,20 @@ pub struct SourceForm {
     pub service: String,
     /// The username at that service.
     pub person: String,
+    /// The service that the user chose elsewhere, if it needs an address.
+    pub asked: Option<&'static Service>,
+}
+
+impl SourceForm {
+    /// The form for a service of the catalogue; empty if the catalogue does not have it.
+    pub fn for_service(name: &str) -> SourceForm {
+        match catalogue::by_name(name) {
+            Some(service) if takes_names(service) => {
+                SourceForm { service: service.name.clone(), ..SourceForm::default() }
+            }
+            asked => SourceForm { asked, ..SourceForm::default() },
+        }
+    }
 }
 
 /// The result of an OPML import.

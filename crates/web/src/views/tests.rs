@@ -1,14 +1,21 @@
 //! Renders every page with names that contain markup or quotes, or are empty.
 
+use super::display_time::DisplayTime;
 use super::docs::Explanation;
+use super::feed::{Choices, FeedPage, Selection};
+use super::frame::{Frame, Section};
+use super::item::{ItemView, WebLink};
+use super::picture::{Layout, PictureView};
+use super::sentence::{Sentence, Words};
 use super::sign_in::{Consent, ConsentSignIn, Declined, Verifier};
-use super::{Failure, FormTargets, html, policy};
+use super::{Failure, FormTargets, group, policy, service_icon};
 use crate::KINDS;
+use crate::media::Media;
 use crate::site::Site;
 use crate::views::assets::{Asset, MARK, STYLE};
 use askama::Template;
 use http::StatusCode;
-use model::{Account, AccountName, Millis, Scopes, Uid, Version};
+use model::{Account, AccountName, Collection, FeedQuery, Millis, RawQuery, Scopes, Uid, Version};
 
 const APPLICATION: &str = "Kiosk <i>7</i>";
 const APPLICATION_AS_TEXT: &str = "Kiosk &#60;i&#62;7&#60;/i&#62;";
@@ -58,7 +65,7 @@ fn every_page() -> Vec<String> {
         consent(Scopes::ReadWrite, None),
         Verifier { site: &site, application, verifier: "a1-b2" }.render().unwrap(),
         Declined { site: &site, application }.render().unwrap(),
-        Failure { site: &site, title: APPLICATION, text: "\"<>\"" }.render().unwrap(),
+        Failure::new(&site, None, APPLICATION, "\"<>\"").render().unwrap(),
         Explanation { site: &site, title: APPLICATION, paragraphs: &["<x> `<y>` z"], foot: "<z>" }
             .render()
             .unwrap(),
@@ -162,8 +169,8 @@ fn explanations_are_readable_as_source_and_backquotes_become_code() {
 
 #[test]
 fn a_page_is_neither_cached_nor_framed() {
-    let response =
-        html(StatusCode::FORBIDDEN, &Failure { site: &site(), title: "", text: "" }, FormTargets::None);
+    let site = site();
+    let response = Failure::new(&site, None, "", "").respond(StatusCode::FORBIDDEN);
     assert_eq!(response.status(), StatusCode::FORBIDDEN);
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
@@ -172,7 +179,7 @@ fn a_page_is_neither_cached_nor_framed() {
         ("referrer-policy", "same-origin"),
         (
             "content-security-policy",
-            "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; \
+            "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; form-action 'none'; \
              frame-ancestors 'none'; base-uri 'none'",
         ),
     ] {
@@ -186,8 +193,8 @@ fn the_policy_allows_only_the_given_form_targets() {
         let policy = policy(forms.into());
         let policy = policy.to_str().unwrap();
         let directives: Vec<&str> = policy.split("; ").collect();
-        assert_eq!(directives.len(), 6, "{policy}");
-        directives[3].to_owned()
+        assert_eq!(directives.len(), 7, "{policy}");
+        directives[4].to_owned()
     };
     assert_eq!(targets(FormTargets::Own), "form-action 'self'");
     let app = FormTargets::OwnThen("https://app.example.org");
@@ -208,4 +215,83 @@ fn assets_are_found_only_by_their_hashed_name() {
     for absent in ["", "style.css", "style-0000000000000000.css", "../style.css"] {
         assert!(Asset::find(absent).is_none(), "{absent}");
     }
+}
+
+/// An activity whose words contain markup.
+fn item(id: usize, kind: &str, picture: bool) -> ItemView {
+    let words = Words {
+        names: &["<u>Bob</u>"],
+        kind,
+        verb: "like",
+        done: "liked",
+        title: "<i>Title</i>",
+        object: Some("<x>"),
+        description: Some("<y>"),
+    };
+    let media = Media::new(&site(), None);
+    let picture = picture.then(|| PictureView::of(&media, "https://pictures.example/1.jpg", kind));
+    let time = DisplayTime::new(Millis(0), Millis(0));
+    ItemView {
+        id: id.to_string(),
+        actor: Uid(2),
+        name: "bob".to_owned(),
+        display_name: "<u>Bob</u>".to_owned(),
+        has_page: true,
+        title: "<i>Title</i>".to_owned(),
+        label: "Photo Liked".to_owned(),
+        kind: kind.to_owned(),
+        done: "liked".to_owned(),
+        verb: "like".to_owned(),
+        service: "<z>".to_owned(),
+        website: WebLink::of(Some("javascript:alert(1)")),
+        icon: service_icon::path("<z>", &site()),
+        sentence: Sentence::of(&words),
+        link: WebLink::of(Some(&format!("https://example.org/{id}\"><i>"))),
+        layout: Layout::of("like", kind, picture.as_ref()),
+        picture,
+        counts: Some((1, 2)),
+        time: time.clone(),
+        sorted_at: Millis(0),
+        published: time,
+        shows_published: true,
+        published_at: Millis(i64::try_from(id).unwrap() * 7_200_000),
+        why: "<Wrong>".to_owned(),
+        own: id.is_multiple_of(2),
+        removable: true,
+    }
+}
+
+#[test]
+fn the_feed_shows_words_as_text_and_says_each_once() {
+    let (site, name) = (site(), AccountName::parse("alice").unwrap());
+    let raw = RawQuery::parse(b"type=%3Cx%3E&service=%3Cy%3E");
+    let query = FeedQuery::resolve(&raw, Uid(1), Collection::ToFrom).unwrap();
+    let kinds = ["photo", "note", "song", "video", "book"];
+    let mut items: Vec<ItemView> =
+        kinds.iter().enumerate().map(|(at, kind)| item(at, kind, at != 1)).collect();
+    // Three of one kind within an hour are a group.
+    items.extend((5..8).map(|id| ItemView { published_at: Millis(0), link: None, ..item(id, "song", true) }));
+    let page = FeedPage {
+        site: &site,
+        frame: Frame::of_visitor(&site, None, Section::Feed(Collection::ToFrom), &http::Uri::default()),
+        selection: Selection::new(&site, &name, &query),
+        complaint: Some("<Wrong>"),
+        choices: Choices::of(&site, &items, &query.filter),
+        days: group::by_day(group::of(items), Millis(0)),
+        next: None,
+        sync_token: None,
+        steps: None,
+    };
+    let page = page.render().unwrap();
+    for markup in ["<i>", "<u>", "<Wrong>", "<x>", "<y>", "<z>", "javascript:", " style="] {
+        assert!(!page.contains(markup), "{markup} in {page}");
+    }
+    for id in 0..8 {
+        assert_eq!(page.matches(&format!(" id=\"a-{id}\"")).count(), 1, "{id}");
+    }
+    assert_eq!(page.matches("<section class=\"day\"").count(), 1, "{page}");
+    let first = page.split("<article").nth(1).unwrap();
+    assert_eq!(first.matches(">&#60;x&#62;</a>").count(), 1, "{first}");
+    assert_eq!(first.matches("&#60;y&#62;").count(), 1, "{first}");
+    assert!(!first.contains("Title"), "{first}");
 }

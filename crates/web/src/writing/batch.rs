@@ -26,7 +26,7 @@ const NDJSON: &str = "application/x-ndjson";
 const ACCEPTS: &str = "application/x-ndjson, application/atom+xml";
 
 /// An accepted activity.
-pub(super) struct SubmitOutcome {
+pub(crate) struct SubmitOutcome {
     /// Its identifier.
     pub(super) id: ActivityId,
     /// Whether the activity was created.
@@ -121,7 +121,7 @@ impl Writer {
     }
 
     /// Submits activities of `actor` and returns their outcomes in order.
-    pub(super) async fn submit(
+    pub(crate) async fn submit(
         &self,
         caller: &Principal,
         actor: &Account,

@@ -178,3 +178,69 @@ async fn listed(store: &dyn Store, limit: usize) -> Vec<Account> {
         all.extend(page);
     }
 }
+
+/// The names of the accounts that are found, among those of this test.
+async fn found(store: &Engine, prefix: &str, among: &[&Account]) -> Vec<String> {
+    let found = store.find_accounts(prefix, 1_000).await.unwrap();
+    let found = found.iter().filter(|account| among.iter().any(|one| one.uid == account.uid));
+    found.map(|account| account.name.to_string()).collect()
+}
+
+pub(crate) async fn public_accounts_are_found_by_prefix(store: Engine) {
+    // A word that no other test has.
+    let word = format!("Öre{}", fresh::name());
+    let with = |given: &str, family: &str, public| {
+        let mut new = fresh::new_account(fresh::name());
+        (new.given_name, new.family_name, new.public) =
+            (Some(given.to_owned()), Some(family.to_owned()), public);
+        new
+    };
+    let first = store.create_account(with(&word, "Lovelace", true)).await.unwrap().unwrap();
+    let second = store.create_account(with("Mary Jane", &word, true)).await.unwrap().unwrap();
+    let hidden = store.create_account(with(&word, "Private", false)).await.unwrap().unwrap();
+    let all = [&first, &second, &hidden];
+    let both = |mut names: Vec<String>| {
+        names.sort();
+        names
+    };
+    let mut expected = [first.name.to_string(), second.name.to_string()];
+    expected.sort();
+    for prefix in [word.as_str(), &word.to_lowercase(), &word.to_uppercase(), &format!("  {word} ")] {
+        assert_eq!(both(found(&store, prefix, &all).await), expected, "{prefix}");
+    }
+    assert_eq!(found(&store, &format!("{word} love"), &all).await, [first.name.to_string()]);
+    assert_eq!(found(&store, &format!("jane {word}"), &all).await, [second.name.to_string()]);
+    assert_eq!(found(&store, first.name.as_str(), &all).await, [first.name.to_string()]);
+    assert_eq!(found(&store, hidden.name.as_str(), &all).await, [""; 0]);
+    let inside: String = word.chars().skip(1).collect();
+    assert_eq!(found(&store, &inside, &all).await, [""; 0], "not inside a word");
+    assert_eq!(store.find_accounts(" ", 10).await.unwrap(), []);
+    assert_eq!(store.find_accounts(&word, 1).await.unwrap().len(), 1);
+}
+
+pub(crate) async fn a_changed_account_is_found_by_its_new_words_only(store: Engine) {
+    let before = fresh::account(&*store).await;
+    let name = before.name.to_string();
+    let version = |by: i64| Version(before.version.0 + by);
+    let found = async |prefix: &str| found(&store, prefix, &[&before]).await;
+    let (old, new) = (format!("old{name}"), format!("new{name}"));
+    let renamed =
+        Account { given_name: Some(old.clone()), public: true, version: version(1), ..before.clone() };
+    fresh::put(&*store, &renamed).await;
+    assert_eq!(found(&old).await, [name.as_str()]);
+    let again = Account { given_name: Some(new.clone()), version: version(2), ..renamed.clone() };
+    fresh::put(&*store, &again).await;
+    assert_eq!((found(&old).await.len(), found(&new).await.len()), (0, 1));
+    for (by, hidden) in [
+        (3, Account { public: false, ..again.clone() }),
+        (5, Account { disabled: true, ..again.clone() }),
+        (7, Account { removed: true, ..again.clone() }),
+    ] {
+        fresh::put(&*store, &Account { version: version(by), ..hidden }).await;
+        assert_eq!((found(&new).await.len(), found(&name).await.len()), (0, 0), "{by}");
+        if by < 7 {
+            fresh::put(&*store, &Account { version: version(by + 1), ..again.clone() }).await;
+            assert_eq!((found(&new).await.len(), found(&name).await.len()), (1, 1), "{by}");
+        }
+    }
+}

@@ -37,7 +37,8 @@ macro_rules! conformance_tests {
         conformance_tests! { $open,
             accounts: a_new_account_is_found, a_name_is_never_reused, of_concurrent_claims_of_a_name_one_wins,
                 an_account_is_replaced_by_compare_and_set, a_removed_account_is_found_by_name, a_disabled_account_is_still_found,
-                the_later_picture_wins, a_picture_without_sizes_deletes_it, all_accounts_are_listed_once;
+                the_later_picture_wins, a_picture_without_sizes_deletes_it, all_accounts_are_listed_once,
+                public_accounts_are_found_by_prefix, a_changed_account_is_found_by_its_new_words_only;
             credentials: a_key_is_found_by_its_hash, keys_are_listed_oldest_first, a_revocation_is_permanent,
                 the_latest_use_of_a_key_wins, applications_are_stored, removal_of_an_application_is_permanent,
                 applications_of_an_account_are_listed_oldest_first;

@@ -4,6 +4,7 @@
 
 use super::dataset::Random;
 use super::people::Person;
+use super::pictures;
 use super::tables::{Habit, SITES, Site, Thing};
 use domain::ingest::{Draft, RawActivity, RawObject, RawService, RawThumbnail, RawValue, Refused, normalise};
 use model::{Kind, Millis};
@@ -94,7 +95,7 @@ fn activity(
         kind: RawValue::text(habit.kind),
         service: RawService {
             name: RawValue::text(site.name),
-            icon: RawValue::text(site.icon.unwrap_or_default()),
+            icon: RawValue::text(site.icon.map_or_else(String::new, pictures::icon)),
             website: RawValue::text(site.website.unwrap_or_default()),
         },
         comment_count: count(random, 12),
@@ -120,7 +121,7 @@ fn object(random: &mut Random, habit: &Habit, thing: &Thing) -> RawObject {
         title: RawValue::text(thing.title),
         description: RawValue::text(description.unwrap_or_default()),
         thumbnail: picture.map_or_else(RawThumbnail::default, |(height, width)| RawThumbnail {
-            url: RawValue::text(format!("https://pictures.example.net/{number}_s.jpg")),
+            url: RawValue::text(pictures::address(habit.kind, number)),
             height: RawValue::text(height.to_string()),
             width: RawValue::text(width.to_string()),
         }),

@@ -9,13 +9,14 @@ mod authority;
 mod dataset;
 mod fill;
 mod people;
+mod pictures;
 mod secrets;
 mod tables;
 
 use super::output::note;
 use super::serve::{self, Role, Sockets};
 use super::{Global, UsageError};
-use crate::config::{BaseUrl, Config, Engine, Https, Storage};
+use crate::config::{BaseUrl, Config, Engine, Https, Media, Storage};
 use anyhow::{Context, bail};
 use domain::fanout::Rules;
 use domain::hooks::HookSettings;
@@ -92,7 +93,9 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let sources = SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..settings.sources()? };
     let hooks = HookSettings { base_url: sources.base_url.clone(), ..settings.hooks()? };
     let (fanout, limits) = (settings.fanout()?, settings.client_limits()?);
-    let config = Config { base_url, sources, hooks, fanout, limits, ..config };
+    let media = Media { local: Some(pictures::LOCAL), ..settings.media(&storage)? };
+    let authority = Some(certificates.authority.clone());
+    let config = Config { base_url, sources, hooks, fanout, limits, media, authority, ..config };
     let rules = fanout.rules();
 
     if saved.is_none() && !global.json {

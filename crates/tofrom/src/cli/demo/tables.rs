@@ -4,6 +4,7 @@
 pub(super) struct Site {
     pub(super) name: &'static str,
     pub(super) website: Option<&'static str>,
+    /// The name of its icon among the demo's pictures.
     pub(super) icon: Option<&'static str>,
     pub(super) habits: &'static [Habit],
 }
@@ -55,7 +56,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         name: "Flickr",
         website: Some("https://www.flickr.com/"),
-        icon: Some("https://www.flickr.com/favicon.ico"),
+        icon: Some("flickr"),
         habits: &[
             Habit {
                 kind: "photo",
@@ -89,7 +90,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         name: "Twitter",
         website: Some("https://twitter.com/"),
-        icon: Some("https://twitter.com/favicon.ico"),
+        icon: Some("twitter"),
         habits: &[
             Habit {
                 kind: "note",
@@ -132,7 +133,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         name: "Delicious",
         website: Some("https://delicious.com/"),
-        icon: Some("https://delicious.com/favicon.ico"),
+        icon: Some("delicious"),
         habits: &[
             Habit {
                 kind: "bookmark",
@@ -166,7 +167,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         name: "Last.fm",
         website: Some("https://www.last.fm/"),
-        icon: Some("https://www.last.fm/static/images/favicon.ico"),
+        icon: Some("lastfm"),
         habits: &[
             Habit {
                 kind: "song",
@@ -191,7 +192,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         name: "YouTube",
         website: Some("https://www.youtube.com/"),
-        icon: Some("https://www.youtube.com/favicon.ico"),
+        icon: Some("youtube"),
         habits: &[
             Habit {
                 kind: "video",
@@ -225,7 +226,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         name: "Vimeo",
         website: Some("https://vimeo.com/"),
-        icon: Some("https://vimeo.com/favicon.ico"),
+        icon: Some("vimeo"),
         habits: &[
             Habit {
                 kind: "video",
@@ -250,7 +251,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         name: "Goodreads",
         website: Some("https://www.goodreads.com/"),
-        icon: Some("https://www.goodreads.com/favicon.ico"),
+        icon: Some("goodreads"),
         habits: &[
             Habit {
                 kind: "book",
@@ -284,7 +285,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         name: "Tumblr",
         website: Some("https://www.tumblr.com/"),
-        icon: Some("https://www.tumblr.com/favicon.ico"),
+        icon: Some("tumblr"),
         habits: &[
             Habit {
                 kind: "article",
@@ -309,7 +310,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         name: "GitHub",
         website: Some("https://github.com/"),
-        icon: Some("https://github.com/favicon.ico"),
+        icon: Some("github"),
         habits: &[
             Habit {
                 kind: "issue",

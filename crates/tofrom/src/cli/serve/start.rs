@@ -5,6 +5,7 @@ use super::{Role, Running, Sockets};
 use crate::config::{BaseUrl, Config, Engine, Fanout, Storage, WorkerConfig};
 use crate::telemetry::admin::Admin;
 use crate::telemetry::metrics;
+use anyhow::Context;
 use auth::{Auth, AuthSettings, OAuthSettings};
 use domain::fanout;
 use domain::feed::{Feed, FeedLimits};
@@ -12,9 +13,11 @@ use domain::hooks::{self, HookParts, HookSettings, Hooks};
 use domain::live::Hub;
 use domain::sources::{self, SourceSettings, Sources};
 use listen::{Certificate, Limits, Listeners, serve, serve_plain};
+use media::MediaProxy;
 use metrics_exporter_prometheus::PrometheusHandle;
 use model::Clock;
 use seal::SecretKeys;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{AccountCache, Store};
@@ -35,7 +38,11 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     let feed = parts.feed(limits, &config.storage, config.fanout);
     let hooks = parts.hooks(feed.clone(), &config.hooks)?;
     let site = parts.site(config.base_url.as_str(), config.base_url.host()).await?;
-    let service = service(&config, &parts, &site, feed, sources.clone(), hooks.clone());
+    let site = match &config.authority {
+        Some(file) => site.trusted_by(&file.display().to_string()),
+        None => site,
+    };
+    let service = service(&config, &parts, &site, feed, sources.clone(), hooks.clone())?;
     let limits = Limits {
         connections: config.max_connections,
         per_address: config.limits.connections_per_address,
@@ -96,7 +103,7 @@ fn service(
     feed: Feed,
     sources: Sources,
     hooks: Hooks,
-) -> Service {
+) -> anyhow::Result<Service> {
     let auth = Auth::new(
         Arc::clone(&parts.store),
         parts.accounts.clone(),
@@ -108,7 +115,7 @@ fn service(
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
         },
     );
-    Service::new(Parts {
+    Ok(Service::new(Parts {
         store: Arc::clone(&parts.store),
         hub: Arc::clone(&parts.hub),
         site: site.clone(),
@@ -120,7 +127,8 @@ fn service(
         cors_origins: config.cors_origins.clone(),
         sources,
         hooks,
-    })
+        media: parts.media_proxy(config)?,
+    }))
 }
 
 fn listeners(
@@ -236,6 +244,29 @@ impl ServiceParts {
         let (store, hub, keys) =
             (Arc::clone(&self.store), Arc::clone(&self.hub), Arc::clone(&self.secret_keys));
         Ok(Sources::new(store, self.clock.clone(), hub, settings, keys)?)
+    }
+
+    /// The media proxy, unless it is off. It may fetch where sources may.
+    fn media_proxy(&self, config: &Config) -> anyhow::Result<Option<MediaProxy>> {
+        let settings = &config.media;
+        if !settings.proxy {
+            return Ok(None);
+        }
+        let fetcher = sources::fetcher(media::rules(sources::rules(&config.sources)))?;
+        let opened = MediaProxy::open(
+            fetcher,
+            media::Settings {
+                keys: self.secret_keys.derive("media address"),
+                folder: settings.folder.clone(),
+                max_bytes: settings.max_bytes,
+                local: settings.local,
+            },
+        );
+        let opened = opened.with_context(|| {
+            let folder = settings.folder.as_deref().unwrap_or(Path::new("")).display();
+            format!("cannot use the media folder {folder}; set media.folder, or media.proxy = false")
+        })?;
+        Ok(Some(opened))
     }
 
     /// Polls sources when they are due.

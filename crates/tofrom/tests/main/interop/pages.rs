@@ -32,7 +32,7 @@ fn the_pages_work_in_a_browser() {
         "ca": demo.ready["ca_cert"],
         "passwords": passwords,
         "write_key": demo.key("alice"),
-        "elsewhere": { "page": site.page(), "feed": site.feed() },
+        "elsewhere": { "page": site.page(), "feed": site.feed(), "photo": site.photo() },
     });
     let printed =
         lines(client_of(&demo, "pages_flow.js").arg(&home).arg(&pictures).arg(&markup), &parameters);
@@ -42,11 +42,18 @@ fn the_pages_work_in_a_browser() {
         "an application",
         "a profile",
         "an account, from its beginning to its end",
+        "first steps",
+        "posting",
+        "search",
         "sources",
         "live",
         "hostile words",
         "by keyboard",
         "without script",
+        "on a phone",
+        "days",
+        "shortcuts",
+        "files",
     ];
     assert_eq!(printed, expected.map(str::to_owned).into());
     assert_valid(&markup);

@@ -44,6 +44,16 @@ impl ExternalSite {
         self.server.url("127.0.0.2", "/")
     }
 
+    /// A photo, which only our server may ask for.
+    pub(crate) fn photo(&self) -> String {
+        let mut file = Vec::new();
+        let red = image::RgbImage::from_pixel(64, 48, image::Rgb([200, 30, 30]));
+        let format = image::ImageFormat::Png;
+        image::DynamicImage::ImageRgb8(red).write_to(&mut std::io::Cursor::new(&mut file), format).unwrap();
+        self.server.on("/photo.png", CannedResponse::page(file).retyped("image/png"));
+        self.server.url("127.0.0.2", "/photo.png")
+    }
+
     pub(crate) fn feed(&self) -> String {
         self.server.url("127.0.0.2", "/feed")
     }

@@ -1,7 +1,7 @@
 //! The sources of an account: list, preview, connect, check, pause and remove, OPML export and import.
 
 use super::settings_frame;
-use crate::pages::form::{Fields, Upload, VerifiedForm, with_retry_after};
+use crate::pages::form::{Fields, Upload, VerifiedForm, field, with_retry_after};
 use crate::pages::{Person, go};
 use crate::problem::Problem;
 use crate::respond::Caching;
@@ -35,7 +35,9 @@ pub(super) async fn show(
     Person(person): Person,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    pages.sources_page(&person, &uri, &SourceForm::default(), None).await
+    let service = field(uri.query().unwrap_or_default().as_bytes(), "service");
+    let form = service.as_deref().map_or_else(SourceForm::default, SourceForm::for_service);
+    pages.sources_page(&person, &uri, &form, None).await
 }
 
 /// Previews a source.
@@ -148,8 +150,9 @@ pub(super) async fn remove(
 }
 
 fn source_form(fields: &Fields) -> SourceForm {
-    let field = |name: &str| fields.text(name).unwrap_or_default();
-    SourceForm { address: field("address"), service: field("service"), person: field("person") }
+    let text = |name: &str| fields.text(name).unwrap_or_default();
+    let (address, service, person) = (text("address"), text("service"), text("person"));
+    SourceForm { address, service, person, asked: None }
 }
 
 /// The entered address, or the address of the user's feed at the selected service.
