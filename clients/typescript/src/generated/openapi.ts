@@ -18,6 +18,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/200909/activity/{user}/from/seen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Mark activities from an account as seen */
+        put: operations["markSeenFrom"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/activity/{user}/from/unread": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count unread activities from an account */
+        get: operations["countUnreadFrom"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/200909/activity/{user}/from/{service}/{source}": {
         parameters: {
             query?: never;
@@ -54,6 +88,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/200909/activity/{user}/to/seen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Mark activities to an account as seen */
+        put: operations["markSeenTo"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/activity/{user}/to/unread": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count unread activities to an account */
+        get: operations["countUnreadTo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/200909/activity/{user}/to/{activity}": {
         parameters: {
             query?: never;
@@ -80,6 +148,40 @@ export interface paths {
         };
         /** List activities to and from an account */
         get: operations["readToFrom"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/activity/{user}/tofrom/seen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Mark activities to and from an account as seen */
+        put: operations["markSeen"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/activity/{user}/tofrom/unread": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count unread activities to and from an account */
+        get: operations["countUnread"];
         put?: never;
         post?: never;
         delete?: never;
@@ -154,6 +256,93 @@ export interface paths {
         post?: never;
         /** Unfollow an account */
         delete: operations["unfollow"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/user/{user}/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List an account's hooks */
+        get: operations["readHooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/user/{user}/hooks/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a hook */
+        get: operations["readHook"];
+        /** Create or change a hook */
+        put: operations["putHook"];
+        post?: never;
+        /** Delete a hook */
+        delete: operations["deleteHook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/user/{user}/hooks/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume a hook */
+        post: operations["resumeHook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/user/{user}/hooks/{name}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace the secret of a hook */
+        post: operations["rotateHook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/user/{user}/hooks/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Test a hook */
+        post: operations["testHook"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -432,8 +621,106 @@ export interface components {
             /** @enum {string} */
             Scopes: "read" | "read write";
         };
+        CreatedHook: {
+            Hook: components["schemas"]["HookWithSecret"];
+        };
         CreatedKey: {
             Key: components["schemas"]["KeyWithSecret"];
+        };
+        Hook: {
+            Hook: components["schemas"]["HookState"];
+        };
+        HookList: {
+            Hook: components["schemas"]["HookState"][];
+        };
+        HookSecret: {
+            Name: string;
+            /** @description Shown only once. */
+            Secret: string;
+        };
+        /** @description The settings of a hook. Absent filters select everything. */
+        HookSettings: {
+            /** @enum {string} */
+            Collection: "to" | "from" | "tofrom";
+            /** @description Only events of these services. */
+            Service?: string[];
+            /** @description Only events of these types. */
+            Type?: string[];
+            /**
+             * Format: uri
+             * @description An https address.
+             * @example https://example.org/hook
+             */
+            Url: string;
+            /** @description Only events of these verbs. */
+            Verb?: string[];
+        };
+        /** @description A hook with its status. Unknown fields are absent. */
+        HookState: {
+            /** @enum {string} */
+            Collection: "to" | "from" | "tofrom";
+            /** Format: date-time */
+            CreatedDate: string;
+            /** @enum {string} */
+            Disabled: "true" | "false";
+            /** @description How many seconds the oldest event waits. 0 if none does. */
+            Lag: string;
+            /**
+             * Format: date-time
+             * @description When the last request ended.
+             */
+            LastDate?: string;
+            /** @description The status of the last response. */
+            LastStatus?: string;
+            Name: string;
+            /**
+             * Format: date-time
+             * @description When the next try is due, after a failure.
+             */
+            NextDate?: string;
+            /** @description Why it is disabled, or why the last request failed. */
+            Reason?: string;
+            Service?: string[];
+            Type?: string[];
+            /** Format: uri */
+            Url: string;
+            Verb?: string[];
+        };
+        /** @description A hook with its status. Unknown fields are absent. */
+        HookWithSecret: {
+            /** @enum {string} */
+            Collection: "to" | "from" | "tofrom";
+            /** Format: date-time */
+            CreatedDate: string;
+            /** @enum {string} */
+            Disabled: "true" | "false";
+            /** @description How many seconds the oldest event waits. 0 if none does. */
+            Lag: string;
+            /**
+             * Format: date-time
+             * @description When the last request ended.
+             */
+            LastDate?: string;
+            /** @description The status of the last response. */
+            LastStatus?: string;
+            Name: string;
+            /**
+             * Format: date-time
+             * @description When the next try is due, after a failure.
+             */
+            NextDate?: string;
+            /** @description Why it is disabled, or why the last request failed. */
+            Reason?: string;
+            /** @description Shown only once. */
+            Secret: string;
+            Service?: string[];
+            Type?: string[];
+            /** Format: uri */
+            Url: string;
+            Verb?: string[];
+        };
+        Hooks: {
+            Hooks: components["schemas"]["HookList"];
         };
         Key: {
             /** Format: date-time */
@@ -591,6 +878,20 @@ export interface components {
             /** Format: uri */
             Url?: string;
         };
+        Ping: {
+            Ping: components["schemas"]["PingResult"];
+        };
+        PingResult: {
+            /**
+             * @description Whether the receiver accepted the message.
+             * @enum {string}
+             */
+            Delivered: "true" | "false";
+            /** @description Why there was no response. */
+            Reason?: string;
+            /** @description The status of the response. */
+            Status?: string;
+        };
         Preview: {
             Preview: components["schemas"]["PreviewList"];
         };
@@ -662,6 +963,13 @@ export interface components {
             type: string;
         } & {
             [key: string]: string;
+        };
+        RotatedHook: {
+            Hook: components["schemas"]["HookSecret"];
+        };
+        Seen: {
+            /** @description The cursor of an `updates` link, or the id of an event. */
+            Cursor: string;
         };
         Source: {
             Source: components["schemas"]["SourceState"];
@@ -762,6 +1070,24 @@ export interface components {
             Url: string;
             /** @description In pixels. */
             Width?: string;
+        };
+        Unread: {
+            Unread: components["schemas"]["UnreadCount"];
+        };
+        /** @description The number of activities that arrived after the seen position. */
+        UnreadCount: {
+            /**
+             * @description Whether there are more, or may be.
+             * @enum {string}
+             */
+            AtLeast: "true" | "false";
+            /** @description At most 1000. */
+            Count: string;
+            /**
+             * Format: uri
+             * @description The `updates` link that brings them.
+             */
+            Url: string;
         };
         User: {
             User: components["schemas"]["Account"];
@@ -915,6 +1241,90 @@ export interface operations {
                      *     }
                      */
                     "application/x-ndjson": components["schemas"]["BatchLine"];
+                };
+            };
+        };
+    };
+    markSeenFrom: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+            };
+            cookie?: never;
+        };
+        /** @description The cursor of an `updates` link, or the id of an event, of this collection under any filters. Without a body: everything that the collection shows now. JSON: an object. XML and Fast Infoset: the root element `Seen`. At most 64 KiB. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "Cursor": "AgKXnNDoRtQkNQAAAAAAAAAAAAAAAAAAABIA1nqEhFkZAeQ"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Seen"];
+            };
+        };
+        responses: {
+            /** @description The position is there, or further. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    countUnreadFrom: {
+        parameters: {
+            query?: {
+                /** @description Only activities on these services. Case-insensitive. */
+                service?: string[];
+                /** @description Only activities with objects of these types: words such as `photo`, or IRIs. */
+                type?: string[];
+                /** @description Only activities with these verbs: `shared`, `share` or the IRI. */
+                verb?: string[];
+                /** @description Received at or after this time, with an offset. */
+                receivedsince?: string;
+                /** @description Received before this time. */
+                receivedbefore?: string;
+                /** @description Published at or after this time. */
+                publishedsince?: string;
+                /** @description Published before this time. */
+                publishedbefore?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The count. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Unread": {
+                     *         "AtLeast": "false",
+                     *         "Count": "17",
+                     *         "Url": "https://tofrom.example/200909/activity/alice/from?cursor=AgKXnNDoRtQkNQAAAAAAAAAAAAAAAAAAABIA1nqEhFkZAeQ"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Unread"];
                 };
             };
         };
@@ -1160,6 +1570,90 @@ export interface operations {
             };
         };
     };
+    markSeenTo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+            };
+            cookie?: never;
+        };
+        /** @description The cursor of an `updates` link, or the id of an event, of this collection under any filters. Without a body: everything that the collection shows now. JSON: an object. XML and Fast Infoset: the root element `Seen`. At most 64 KiB. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "Cursor": "AgKXnNDoRtQkNQAAAAAAAAAAAAAAAAAAABIA1nqEhFkZAeQ"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Seen"];
+            };
+        };
+        responses: {
+            /** @description The position is there, or further. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    countUnreadTo: {
+        parameters: {
+            query?: {
+                /** @description Only activities on these services. Case-insensitive. */
+                service?: string[];
+                /** @description Only activities with objects of these types: words such as `photo`, or IRIs. */
+                type?: string[];
+                /** @description Only activities with these verbs: `shared`, `share` or the IRI. */
+                verb?: string[];
+                /** @description Received at or after this time, with an offset. */
+                receivedsince?: string;
+                /** @description Received before this time. */
+                receivedbefore?: string;
+                /** @description Published at or after this time. */
+                publishedsince?: string;
+                /** @description Published before this time. */
+                publishedbefore?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The count. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Unread": {
+                     *         "AtLeast": "false",
+                     *         "Count": "17",
+                     *         "Url": "https://tofrom.example/200909/activity/alice/to?cursor=AgKXnNDoRtQkNQAAAAAAAAAAAAAAAAAAABIA1nqEhFkZAeQ"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Unread"];
+                };
+            };
+        };
+    };
     removeReceived: {
         parameters: {
             query?: never;
@@ -1298,6 +1792,90 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Activities"];
+                };
+            };
+        };
+    };
+    markSeen: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+            };
+            cookie?: never;
+        };
+        /** @description The cursor of an `updates` link, or the id of an event, of this collection under any filters. Without a body: everything that the collection shows now. JSON: an object. XML and Fast Infoset: the root element `Seen`. At most 64 KiB. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "Cursor": "AgKXnNDoRtQkNQAAAAAAAAAAAAAAAAAAABIA1nqEhFkZAeQ"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Seen"];
+            };
+        };
+        responses: {
+            /** @description The position is there, or further. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    countUnread: {
+        parameters: {
+            query?: {
+                /** @description Only activities on these services. Case-insensitive. */
+                service?: string[];
+                /** @description Only activities with objects of these types: words such as `photo`, or IRIs. */
+                type?: string[];
+                /** @description Only activities with these verbs: `shared`, `share` or the IRI. */
+                verb?: string[];
+                /** @description Received at or after this time, with an offset. */
+                receivedsince?: string;
+                /** @description Received before this time. */
+                receivedbefore?: string;
+                /** @description Published at or after this time. */
+                publishedsince?: string;
+                /** @description Published before this time. */
+                publishedbefore?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The count. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Unread": {
+                     *         "AtLeast": "false",
+                     *         "Count": "17",
+                     *         "Url": "https://tofrom.example/200909/activity/alice/tofrom?cursor=AgKXnNDoRtQkNQAAAAAAAAAAAAAAAAAAABIA1nqEhFkZAeQ"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Unread"];
                 };
             };
         };
@@ -1560,6 +2138,323 @@ export interface operations {
             };
         };
     };
+    readHooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The hooks. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Hooks": {
+                     *         "Hook": [
+                     *           {
+                     *             "Collection": "tofrom",
+                     *             "CreatedDate": "2026-11-17T06:00:00.000+00:00",
+                     *             "Disabled": "false",
+                     *             "Lag": "0",
+                     *             "LastDate": "2026-11-17T08:12:54.481+00:00",
+                     *             "LastStatus": "204",
+                     *             "Name": "search",
+                     *             "Type": [
+                     *               "photo"
+                     *             ],
+                     *             "Url": "https://example.org/hook"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Hooks"];
+                };
+            };
+        };
+    };
+    readHook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the source or hook.
+                 * @example blog
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The hook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Hook": {
+                     *         "Collection": "tofrom",
+                     *         "CreatedDate": "2026-11-17T06:00:00.000+00:00",
+                     *         "Disabled": "false",
+                     *         "Lag": "0",
+                     *         "LastDate": "2026-11-17T08:12:54.481+00:00",
+                     *         "LastStatus": "204",
+                     *         "Name": "search",
+                     *         "Type": [
+                     *           "photo"
+                     *         ],
+                     *         "Url": "https://example.org/hook"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Hook"];
+                };
+            };
+        };
+    };
+    putHook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the source or hook.
+                 * @example blog
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description The settings. JSON: an object, optionally under `Hook`. XML and Fast Infoset: the root element `Hook`, in which `Service`, `Type` and `Verb` are repeated. At most 64 KiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "Collection": "tofrom",
+                 *       "Type": [
+                 *         "photo"
+                 *       ],
+                 *       "Url": "https://example.org/hook"
+                 *     }
+                 */
+                "application/json": components["schemas"]["HookSettings"];
+            };
+        };
+        responses: {
+            /** @description The hook was changed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Hook": {
+                     *         "Collection": "tofrom",
+                     *         "CreatedDate": "2026-11-17T06:00:00.000+00:00",
+                     *         "Disabled": "false",
+                     *         "Lag": "0",
+                     *         "Name": "search",
+                     *         "Secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                     *         "Type": [
+                     *           "photo"
+                     *         ],
+                     *         "Url": "https://example.org/hook"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Hook"];
+                };
+            };
+            /** @description The hook was created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Hook": {
+                     *         "Collection": "tofrom",
+                     *         "CreatedDate": "2026-11-17T06:00:00.000+00:00",
+                     *         "Disabled": "false",
+                     *         "Lag": "0",
+                     *         "Name": "search",
+                     *         "Secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                     *         "Type": [
+                     *           "photo"
+                     *         ],
+                     *         "Url": "https://example.org/hook"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedHook"];
+                };
+            };
+        };
+    };
+    deleteHook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the source or hook.
+                 * @example blog
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The hook was deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    resumeHook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the source or hook.
+                 * @example blog
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The hook delivers. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    rotateHook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the source or hook.
+                 * @example blog
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new secret. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Hook": {
+                     *         "Name": "search",
+                     *         "Secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RotatedHook"];
+                };
+            };
+        };
+    };
+    testHook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the source or hook.
+                 * @example blog
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the receiver responded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Ping": {
+                     *         "Delivered": "true",
+                     *         "Status": "204"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Ping"];
+                };
+            };
+        };
+    };
     readKeys: {
         parameters: {
             query?: never;
@@ -1791,7 +2686,7 @@ export interface operations {
                  */
                 user: string;
                 /**
-                 * @description The name of the source.
+                 * @description The name of the source or hook.
                  * @example blog
                  */
                 name: string;
@@ -1839,7 +2734,7 @@ export interface operations {
                  */
                 user: string;
                 /**
-                 * @description The name of the source.
+                 * @description The name of the source or hook.
                  * @example blog
                  */
                 name: string;
@@ -1888,7 +2783,7 @@ export interface operations {
                  */
                 user: string;
                 /**
-                 * @description The name of the source.
+                 * @description The name of the source or hook.
                  * @example blog
                  */
                 name: string;

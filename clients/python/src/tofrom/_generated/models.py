@@ -60,6 +60,73 @@ class Caller(TypedDict):
     Scopes: Literal['read', 'read write']
 
 
+class HookSecret(TypedDict):
+    Name: str
+    Secret: str
+
+
+ServiceItem: TypeAlias = str
+
+
+TypeItem: TypeAlias = str
+
+
+VerbItem: TypeAlias = str
+
+
+class HookSettings(TypedDict):
+    """
+    The settings of a hook. Absent filters select everything.
+    """
+
+    Collection: Literal['to', 'from', 'tofrom']
+    Service: NotRequired[list[ServiceItem]]
+    Type: NotRequired[list[TypeItem]]
+    Url: str
+    Verb: NotRequired[list[VerbItem]]
+
+
+class HookState(TypedDict):
+    """
+    A hook with its status. Unknown fields are absent.
+    """
+
+    Collection: Literal['to', 'from', 'tofrom']
+    CreatedDate: str
+    Disabled: Literal['true', 'false']
+    Lag: str
+    LastDate: NotRequired[str]
+    LastStatus: NotRequired[str]
+    Name: str
+    NextDate: NotRequired[str]
+    Reason: NotRequired[str]
+    Service: NotRequired[list[str]]
+    Type: NotRequired[list[str]]
+    Url: str
+    Verb: NotRequired[list[str]]
+
+
+class HookWithSecret(TypedDict):
+    """
+    A hook with its status. Unknown fields are absent.
+    """
+
+    Collection: Literal['to', 'from', 'tofrom']
+    CreatedDate: str
+    Disabled: Literal['true', 'false']
+    Lag: str
+    LastDate: NotRequired[str]
+    LastStatus: NotRequired[str]
+    Name: str
+    NextDate: NotRequired[str]
+    Reason: NotRequired[str]
+    Secret: str
+    Service: NotRequired[list[str]]
+    Type: NotRequired[list[str]]
+    Url: str
+    Verb: NotRequired[list[str]]
+
+
 class Key(TypedDict):
     CreatedDate: str
     Expires: NotRequired[str]
@@ -110,6 +177,12 @@ class NewThumbnail(TypedDict):
     Width: NotRequired[str | int]
 
 
+class PingResult(TypedDict):
+    Delivered: Literal['true', 'false']
+    Reason: NotRequired[str]
+    Status: NotRequired[str]
+
+
 class PreviewedActivity(TypedDict):
     """
     An activity that would be imported.
@@ -145,6 +218,14 @@ class Problem(TypedDict):
     status: int
     title: str
     type: str
+
+
+class RotatedHook(TypedDict):
+    Hook: HookSecret
+
+
+class Seen(TypedDict):
+    Cursor: str
 
 
 class SourceAddress(TypedDict):
@@ -215,6 +296,16 @@ class Thumbnail(TypedDict):
     Width: NotRequired[str]
 
 
+class UnreadCount(TypedDict):
+    """
+    The number of activities that arrived after the seen position.
+    """
+
+    AtLeast: Literal['true', 'false']
+    Count: str
+    Url: str
+
+
 class User(TypedDict):
     User: Account
 
@@ -238,8 +329,24 @@ class WhoAmI(TypedDict):
 BatchLine: TypeAlias = AcceptedActivity | Problem
 
 
+class CreatedHook(TypedDict):
+    Hook: HookWithSecret
+
+
 class CreatedKey(TypedDict):
     Key: KeyWithSecret
+
+
+class Hook(TypedDict):
+    Hook: HookState
+
+
+class HookList(TypedDict):
+    Hook: list[HookState]
+
+
+class Hooks(TypedDict):
+    Hooks: HookList
 
 
 class NewObject(TypedDict):
@@ -265,6 +372,10 @@ class Object(TypedDict):
     Url: NotRequired[str]
 
 
+class Ping(TypedDict):
+    Ping: PingResult
+
+
 class PreviewList(TypedDict):
     Activity: list[PreviewedActivity]
 
@@ -279,6 +390,10 @@ class SourceList(TypedDict):
 
 class Sources(TypedDict):
     Sources: SourceList
+
+
+class Unread(TypedDict):
+    Unread: UnreadCount
 
 
 class Activity(TypedDict):

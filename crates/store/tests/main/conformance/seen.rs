@@ -4,7 +4,7 @@ use super::{Engine, fresh};
 use model::{Collection, Millis, Position, SyncToken, Uid, Version};
 use std::sync::Arc;
 use store::faulty::Faulty;
-use store::{Seen, Store, StoreError, update};
+use store::{Seen, StoreError, update};
 
 fn seen(owner: Uid, collection: Collection, version: i64, position: u64) -> Seen {
     let mut sync_token = SyncToken::at(Position(position));
