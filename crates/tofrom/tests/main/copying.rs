@@ -15,7 +15,8 @@ use model::{
 };
 use std::process::Command;
 use store::{
-    Accounts, Connection, Copying, Credentials, Hook, HookProgress, Log, NewAccount, Seen, Source, Store, Work,
+    Accounts, Connection, Copying, Credentials, Hook, HookProgress, Log, NewAccount, Seen, Source, Store,
+    Work,
 };
 
 /// Runs the command; returns its output, or its error.
