@@ -7,6 +7,7 @@ use super::{Hooks, secret};
 use crate::feed::ReadError;
 use crate::sources::is_name;
 use fetcher::FetchError;
+use futures::{StreamExt, TryStreamExt, stream};
 use model::{Account, Collection, HookId, Millis, Uid};
 use seal::{NoRandomness, SealError, random};
 use store::{SHARDS, StoreError};
@@ -15,6 +16,8 @@ use zeroize::Zeroizing;
 
 /// The maximum number of hooks of an account.
 pub const MAX_HOOKS: usize = 20;
+/// The number of hooks read concurrently.
+const CONCURRENCY: usize = 16;
 /// The maximum number of values of a filter, and of bytes of a value.
 const MAX_VALUES: usize = 100;
 const MAX_VALUE: usize = 512;
@@ -150,11 +153,11 @@ impl Hooks {
         for shard in 0..SHARDS {
             let page = self.store.hooks_in(shard, None, max_read.saturating_sub(read)).await?;
             read += page.len();
-            let mut hooks = Vec::new();
-            for listed in page {
-                let stored = self.store.hook(listed.owner, &listed.name).await?;
-                hooks.extend(stored.as_ref().map(Hook::read).transpose()?.flatten());
-            }
+            let lookups: Vec<_> =
+                page.iter().map(|listed| self.store.hook(listed.owner, &listed.name)).collect();
+            let stored: Vec<_> = stream::iter(lookups).buffered(CONCURRENCY).try_collect().await?;
+            let hooks = stored.iter().flatten().filter_map(|stored| Hook::read(stored).transpose());
+            let hooks = hooks.collect::<Result<_, _>>()?;
             let is_failing = |listed: &ListedHook| {
                 listed.hook.config.disabled.is_some() || listed.progress.failing_since.is_some()
             };

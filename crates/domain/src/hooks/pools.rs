@@ -72,6 +72,7 @@ mod tests {
         let started = tokio::time::Instant::now();
         assert!(!pools.run(false, async {}).await.1);
         assert_eq!(started.elapsed(), Duration::ZERO);
-        assert!(pools.run(true, async {}).await.1 == false && started.elapsed() >= SLOW * 10, "it waited");
+        pools.run(true, async {}).await;
+        assert!(started.elapsed() >= SLOW * 10, "it waited");
     }
 }

@@ -94,9 +94,8 @@ impl HookContext {
         let accounts = AccountCache::new(Arc::clone(&store));
         let feed = Feed::new(Arc::clone(&store), accounts.clone(), clock.clone(), FeedLimits::default());
         let hub = Arc::new(Hub::default());
-        if store.subscribe().await?.is_some() {
-            hub.enable_broadcast();
-        }
+        // The worker of a cluster learns of a change at once.
+        hub.enable_broadcast();
         let secret_keys = Arc::new(global.secret_keys()?);
         let parts =
             HookParts { store: Arc::clone(&store), accounts, clock: clock.clone(), hub, feed, secret_keys };
