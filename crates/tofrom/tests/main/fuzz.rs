@@ -80,7 +80,7 @@ fn accept_lines() {
 
 #[test]
 fn cursors() {
-    run(&seeds::cursor(), targets::cursor, 35_000, 20);
+    run(&seeds::cursor(), targets::cursor, 35_000, 25);
 }
 
 #[test]
