@@ -23,6 +23,8 @@ use super::secure;
 use aws_lc_rs::hmac;
 use scylla::client::session::Session;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use store::StoreError;
 use store::cql::{CqlStore, Nodes, apply_schema};
 use store::jetstream::{MessageKeys, Servers};
 use tokio::runtime::Runtime;
@@ -65,9 +67,18 @@ async fn session() -> Session {
     secure::session(&addresses_of_engines().0).build().await.unwrap()
 }
 
+/// Opens a store. On a busy machine the driver may take all nodes for dead for a moment.
 async fn open() -> Arc<CqlStore> {
     let (nodes, servers) = addresses_of_engines();
-    apply_schema(&nodes, None, &mut |_| ()).await.unwrap();
+    for left in (0..6).rev() {
+        match apply_schema(&nodes, None, &mut |_| ()).await {
+            Err(StoreError::Unavailable(_)) if left > 0 => tokio::time::sleep(Duration::from_secs(5)).await,
+            applied => {
+                applied.unwrap();
+                break;
+            }
+        }
+    }
     delete_earlier_stream(&servers).await;
     Arc::new(CqlStore::open(&nodes, &servers).await.unwrap())
 }
