@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use model::{Collection, SyncToken, Uid, Version};
 use uuid::Uuid;
 
-const SEEN: Query = Query::read("SELECT ver, token FROM ident.seen WHERE uid = ? AND collection = ?");
+const SEEN: Query = Query::read("SELECT ver, sync_token FROM ident.seen WHERE uid = ? AND collection = ?");
 const WRITE: Lwt = Lwt::new(
-    "UPDATE ident.seen SET token = ?, ver = ?, op = ? WHERE uid = ? AND collection = ? IF ver = ?",
+    "UPDATE ident.seen SET sync_token = ?, ver = ?, op = ? WHERE uid = ? AND collection = ? IF ver = ?",
     "SELECT ver, op FROM ident.seen WHERE uid = ? AND collection = ?",
 );
 
