@@ -180,7 +180,9 @@ fn a_read_can_be_tried_on_the_page() {
     assert_eq!(page.status(), 200);
     check_page(&page.answer);
     let target = "/200909/activity/alice/from?type=photo&count=1&format=json";
-    let curl = format!("curl -i -H \"ServicePSK: $KEY\" \"{}{target}\"", demo.client.base);
+    let authority = demo.ready["ca_cert"].as_str().unwrap();
+    let curl =
+        format!("curl --cacert '{authority}' -i -H \"ServicePSK: $KEY\" \"{}{target}\"", demo.client.base);
     assert_eq!(page.element("curl").as_deref(), Some(curl.as_str()));
     assert!(page.text().contains(&format!("GET {target} HTTP/1.1\nHost: ")));
     assert_eq!(page.element("status").as_deref(), Some("200 OK"));

@@ -136,7 +136,7 @@ fn by_alice(site: &Site) -> Value {
         "SourceUser": user(site, "alice", "Alice", "Adair"),
         "SourceService": {
             "Name": "Delicious",
-            "IconURL": "https://delicious.com/favicon.ico",
+            "IconURL": "https://pictures.demo.invalid/icon/delicious.png",
             "WebsiteURL": "https://delicious.com/",
         },
         "CommentsAvailable": "false",
@@ -159,14 +159,18 @@ fn by_bob(site: &Site) -> Value {
         "SourceUser": user(site, "bob", "Bob", "Bergström"),
         "SourceService": {
             "Name": "Vimeo",
-            "IconURL": "https://vimeo.com/favicon.ico",
+            "IconURL": "https://pictures.demo.invalid/icon/vimeo.png",
             "WebsiteURL": "https://vimeo.com/",
         },
         "CommentsAvailable": "false",
         "Video": {
             "Title": "How a mechanical watch works",
             "Description": "Eleven minutes of very small wheels.",
-            "Thumbnail": { "Url": "https://pictures.example.net/6701628_s.jpg", "Height": "90", "Width": "120" },
+            "Thumbnail": {
+                "Url": "https://pictures.demo.invalid/still/6701628.png",
+                "Height": "90",
+                "Width": "120",
+            },
             "Url": "https://vimeo.com/6701628",
         },
     })

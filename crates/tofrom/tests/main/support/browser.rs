@@ -145,8 +145,8 @@ impl Page {
             let inside = piece.split("</form>").next().unwrap();
             let (attributes, inside) = inside.split_once('>').unwrap();
             match attribute(attributes, "method").as_deref() {
-                // A search form: it changes nothing.
-                Some("get") => continue,
+                // A search form, or the button that closes a dialog: it changes nothing.
+                Some("get" | "dialog") => continue,
                 method => assert_eq!(method, Some("post"), "{attributes}"),
             }
             let pairs = |tag: &str| -> Vec<(String, String)> {
