@@ -17,4 +17,5 @@ pub mod health;
 pub mod ingest;
 pub mod json;
 pub mod live;
+pub mod relations;
 pub mod sources;

@@ -27,6 +27,7 @@ mod main {
     mod interop;
     mod keys;
     mod laws;
+    mod limits;
     mod oauth;
     mod pages;
     mod passwords;

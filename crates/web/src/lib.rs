@@ -25,6 +25,7 @@ pub mod parse;
 pub mod pictures;
 mod problem;
 pub mod render;
+mod requests;
 mod respond;
 mod router;
 mod service;
@@ -36,6 +37,7 @@ mod writing;
 
 pub use access::Access;
 pub use problem::{KINDS, Kind, Problem};
+pub use requests::{Rate, RequestLimits};
 pub use router::{ROUTES, Route, router};
 pub use service::{Parts, Service};
 pub use telemetry::{REQUEST_SECONDS, describe_metrics};

@@ -25,7 +25,7 @@ mod websub;
 pub mod worker;
 
 pub use connect::{Connected, Listed, NotConnected, Preview};
-pub use connection::{Connection, MAX_CONNECTIONS};
+pub use connection::Connection;
 pub use health::Health;
 pub use hub_secret::{ResealError, reseal};
 pub use people::free_name;
@@ -36,7 +36,7 @@ pub use websub::NotificationOutcome;
 use crate::ingest::Ingest;
 use crate::live::Hub;
 use fetcher::{Fetcher, FetcherError, Network, Rules, SystemResolver};
-use model::{Clock, SourceId, Uid};
+use model::{Clock, Quotas, SourceId, Uid};
 use moka::sync::Cache;
 use seal::SecretKeys;
 use std::hash::Hash;
@@ -62,6 +62,10 @@ pub struct SourceSettings {
     pub networks: Vec<Network>,
     /// Ports that may be fetched from, besides those of http and https.
     pub ports: Vec<u16>,
+    /// How much an account may store.
+    pub quotas: Quotas,
+    /// Activities older than this do not count.
+    pub retention: Option<Duration>,
 }
 
 /// Sources and connections.
@@ -74,6 +78,7 @@ pub struct Sources {
     hub: Arc<Hub>,
     fetcher: Arc<Fetcher>,
     base_url: Option<String>,
+    quotas: Quotas,
     /// The keys that seal hub secrets.
     secret_keys: Arc<SecretKeys>,
     /// The fetch budgets of accounts; `None` for an operator, who has no limit.
@@ -94,7 +99,9 @@ impl Sources {
     ) -> Result<Sources, FetcherError> {
         Ok(Sources {
             accounts: AccountCache::new(Arc::clone(&store)),
-            ingest: Ingest::new(Arc::clone(&store), clock.clone()),
+            ingest: Ingest::new(Arc::clone(&store), clock.clone())
+                .with_quotas(settings.quotas, settings.retention),
+            quotas: settings.quotas,
             fetcher: Arc::new(fetcher(&settings)?),
             base_url: settings.base_url,
             secret_keys,

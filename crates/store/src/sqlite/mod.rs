@@ -25,10 +25,12 @@ mod log;
 #[cfg(test)]
 mod measure;
 mod pool;
+mod relations;
 mod restore;
 mod schema;
 mod sessions;
 mod sources;
+mod usage;
 mod values;
 mod writer;
 
@@ -47,7 +49,7 @@ use std::time::Duration;
 use writer::Writer;
 
 /// Prepared statements cached per connection: more than this engine has.
-const STATEMENT_CACHE: usize = 160;
+const STATEMENT_CACHE: usize = 180;
 
 /// Settings of the store.
 #[derive(Clone, Debug)]

@@ -123,6 +123,28 @@ pub struct RawLimits {
     pub connections_per_address: Option<u32>,
     /// Addresses and networks without that limit.
     pub exempt_networks: Option<Vec<String>>,
+    /// Requests per account: `50/s burst 500`, or `off`.
+    pub requests: Option<String>,
+    /// Requests per operator account: `50/s burst 500`, or `off`.
+    pub operator_requests: Option<String>,
+    /// Maximum number of rows that a read looks at.
+    pub rows_per_read: Option<u32>,
+    /// Maximum number of activities per account.
+    pub activities: Option<u64>,
+    /// Maximum size of an account's activities: `1GiB`.
+    pub activity_size: Option<String>,
+    /// Maximum number of accounts that an account follows.
+    pub following: Option<u64>,
+    /// Maximum number of accounts that an account blocks, and that it mutes.
+    pub blocked: Option<u64>,
+    /// Maximum number of keys per account.
+    pub keys: Option<u64>,
+    /// Maximum number of sessions per account.
+    pub sessions: Option<u64>,
+    /// Maximum number of applications per account.
+    pub applications: Option<u64>,
+    /// Maximum number of sources per account.
+    pub sources: Option<u64>,
 }
 
 /// `cql.tls.…` and `nats.tls.…`
@@ -198,7 +220,7 @@ enum Shape {
 }
 
 /// The names of all settings. A test compares them with the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 54] = [
+const SETTINGS: [(&str, Shape); 65] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -249,6 +271,17 @@ const SETTINGS: [(&str, Shape); 54] = [
     ("shutdown_delay", Shape::Single),
     ("limits.connections_per_address", Shape::Single),
     ("limits.exempt_networks", Shape::List),
+    ("limits.requests", Shape::Single),
+    ("limits.operator_requests", Shape::Single),
+    ("limits.rows_per_read", Shape::Single),
+    ("limits.activities", Shape::Single),
+    ("limits.activity_size", Shape::Single),
+    ("limits.following", Shape::Single),
+    ("limits.blocked", Shape::Single),
+    ("limits.keys", Shape::Single),
+    ("limits.sessions", Shape::Single),
+    ("limits.applications", Shape::Single),
+    ("limits.sources", Shape::Single),
     ("sources.networks", Shape::List),
     ("sources.ports", Shape::List),
     ("fanout.pull_above", Shape::Single),
@@ -377,7 +410,10 @@ mod tests {
             let variable = format!("{PREFIX}{}", name.to_ascii_uppercase().replace('.', "__"));
             let text = match name {
                 "require_consumer_key" | "vouch_for_durability" | "insecure_cluster_links" => "true",
-                "max_start" | "max_count" | "max_connections" | "limits.connections_per_address" => "7",
+                "max_start" | "max_count" | "max_connections" => "7",
+                "limits.exempt_networks" => "a, b",
+                "limits.requests" | "limits.operator_requests" | "limits.activity_size" => "a",
+                _ if name.starts_with("limits.") => "7",
                 "cql.replication" | "nats.replicas" => "5",
                 _ if shape == Shape::List => "a, b",
                 _ => "a",

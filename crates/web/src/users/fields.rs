@@ -105,12 +105,24 @@ pub(super) fn texts(body: &[u8], form: Format, root: &str) -> Result<Texts, Prob
 }
 
 /// The object itself, or under its name as in a response.
-fn from_json(body: &[u8], root: &str) -> Result<Texts, Problem> {
+fn object(body: &[u8], root: &str) -> Result<Map<String, Value>, Problem> {
     let object = serde_json::from_slice::<Map<String, Value>>(body);
     let mut fields = object.map_err(|error| Problem::body(format!("expected a JSON object: {error}")))?;
-    if let Some(Value::Object(inner)) = fields.remove(root) {
-        fields = inner;
+    match fields.remove(root) {
+        Some(Value::Object(inner)) => Ok(inner),
+        _ => Ok(fields),
     }
+}
+
+/// The elements below a root of this name, without a namespace.
+fn children<'a>(found: &'a Element, root: &str) -> Result<impl Iterator<Item = &'a Element>, Problem> {
+    if !found.name.is("", root) {
+        return Err(Problem::body(format!("expected the root element {root}, without a namespace")));
+    }
+    Ok(found.elements().filter(|element| element.name.namespace.is_empty()))
+}
+
+fn from_json(body: &[u8], root: &str) -> Result<Texts, Problem> {
     let text = |value| match value {
         Value::Null => Some(String::new()),
         Value::String(text) => Some(text),
@@ -118,24 +130,52 @@ fn from_json(body: &[u8], root: &str) -> Result<Texts, Problem> {
         Value::Number(number) => Some(number.to_string()),
         Value::Array(_) | Value::Object(_) => None,
     };
-    Ok(fields.into_iter().map(|(name, value)| (name, text(value))).collect())
+    Ok(object(body, root)?.into_iter().map(|(name, value)| (name, text(value))).collect())
 }
 
 /// One element for each field, below the root.
 fn from_elements(body: &[u8], form: Format, root: &str) -> Result<Texts, Problem> {
     let found = read_element(body, form)?;
-    if !found.name.is("", root) {
-        return Err(Problem::body(format!("expected the root element {root}, without a namespace")));
-    }
     let text = |element: &Element| element.elements().next().is_none().then(|| element.text());
     let mut fields = Texts::new();
-    for element in found.elements().filter(|element| element.name.namespace.is_empty()) {
+    for element in children(&found, root)? {
         let name = &element.name.local;
         if fields.insert(name.clone(), text(element)).is_some() {
             return Err(Problem::body(format!("{name} appears twice")));
         }
     }
     Ok(fields)
+}
+
+/// Lists of texts by name.
+pub(super) type Lists = HashMap<String, Vec<String>>;
+
+/// The fields of a body with this root, each a list: an array or one text in JSON, repeated elements in XML.
+pub(super) fn lists(body: &[u8], form: Format, root: &str) -> Result<Lists, Problem> {
+    let mut lists = Lists::new();
+    if form == Format::Json {
+        for (name, value) in object(body, root)? {
+            let values = match value {
+                Value::Array(values) => values,
+                Value::Null => Vec::new(),
+                value => vec![value],
+            };
+            for value in values {
+                let Value::String(text) = value else {
+                    return Err(refused(&name, "expected a list of texts").into());
+                };
+                lists.entry(name.clone()).or_default().push(text);
+            }
+        }
+        return Ok(lists);
+    }
+    for element in children(&read_element(body, form)?, root)? {
+        if element.elements().next().is_some() {
+            return Err(refused(&element.name.local, "expected a text").into());
+        }
+        lists.entry(element.name.local.clone()).or_default().push(element.text());
+    }
+    Ok(lists)
 }
 
 /// `true` or `false`; `None` if the text is empty.

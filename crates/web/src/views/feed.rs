@@ -6,7 +6,7 @@ use crate::views::group::Group;
 use crate::views::item::ItemView;
 use crate::views::sources::PageLink;
 use askama::Template;
-use model::{Account, AccountName, Collection, FeedQuery, Format, Order, Start, State};
+use model::{Account, AccountName, Collection, FeedQuery, Format, Order, Relation, Start, State};
 
 /// The page.
 #[derive(Template)]
@@ -200,6 +200,8 @@ pub struct PersonPage<'a> {
     pub itself: bool,
     /// Whether the reader follows this account.
     pub followed: bool,
+    /// The reader's relation to this account.
+    pub relation: Relation,
     /// Pages on other sites that link back to this profile.
     pub verified: Vec<PageLink>,
     /// The account's activities, grouped.
@@ -224,6 +226,16 @@ impl PersonPage<'_> {
     fn follow_path(&self) -> String {
         let word = if self.followed { "unfollow" } else { "follow" };
         format!("/user/{}/{word}", self.owner.name)
+    }
+
+    /// The forms besides following: the target and the label.
+    fn forms(&self) -> Vec<(String, &'static str)> {
+        let Relation { blocks, mutes, .. } = self.relation;
+        let words = [
+            if mutes { ("unmute", "Unmute") } else { ("mute", "Mute") },
+            if blocks { ("unblock", "Unblock") } else { ("block", "Block") },
+        ];
+        words.map(|(word, label)| (format!("/user/{}/{word}", self.owner.name), label)).into()
     }
 
     fn avatar(&self) -> String {

@@ -42,6 +42,11 @@ const DONE: &[(&str, &str)] = &[
     ("emptied", "Source removed, with all its imported activities."),
     ("replayed", "Queued for another attempt."),
     ("account", "Account updated."),
+    ("blocked", "Blocked. They can neither follow nor address you."),
+    ("unblocked", "Unblocked. They can follow you again."),
+    ("muted", "Muted. Their activities are no longer in your feed."),
+    ("unmuted", "Unmuted."),
+    ("follower", "Follower removed. They can follow you again."),
 ];
 
 /// The frame of a page.

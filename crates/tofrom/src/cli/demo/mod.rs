@@ -15,7 +15,7 @@ mod tables;
 use super::output::note;
 use super::serve::{self, Role, Sockets};
 use super::{Global, UsageError};
-use crate::config::{BaseUrl, Config, Engine, Https, Storage};
+use crate::config::{BaseUrl, ClientLimits, Config, Engine, Https, Storage};
 use anyhow::{Context, bail};
 use domain::fanout::Rules;
 use domain::sources::SourceSettings;
@@ -90,6 +90,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let settings = global.settings()?;
     let sources = SourceSettings { base_url: Some(base_url.as_str().to_owned()), ..settings.sources()? };
     let (fanout, limits) = (settings.fanout()?, settings.client_limits()?);
+    // The demo is for trying things out.
+    let limits = ClientLimits { requests: None, operator_requests: None, ..limits };
     let config = Config { base_url, sources, fanout, limits, ..config };
     let rules = fanout.rules();
 

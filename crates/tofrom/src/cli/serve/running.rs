@@ -104,7 +104,11 @@ pub(super) async fn forget_expired(store: Arc<dyn Store>, clock: Clock) {
     }
 }
 
-/// Broadcasts wrong credentials to the other processes of a cluster, and handles their notices.
+/// Interval between two broadcasts of accepted requests, and the maximum number of accounts in one.
+const REQUESTS_INTERVAL: Duration = Duration::from_millis(500);
+const ACCOUNTS_PER_NOTICE: usize = 1_000;
+
+/// Broadcasts wrong credentials and accepted requests to the other processes of a cluster, and handles their notices.
 pub(super) async fn exchange_notices(
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
@@ -118,15 +122,27 @@ pub(super) async fn exchange_notices(
             let _ = store.broadcast(&Notice::Failed(credential)).await;
         }
     };
+    let tell = async {
+        let mut ticks = tokio::time::interval(REQUESTS_INTERVAL);
+        loop {
+            ticks.tick().await;
+            let counts = service.accepted_requests();
+            for counts in counts.chunks(ACCOUNTS_PER_NOTICE) {
+                // A lost notice only makes the limit slightly less strict.
+                let _ = store.broadcast(&Notice::Requests(counts.to_vec())).await;
+            }
+        }
+    };
     let receive = async {
         while let Some(notice) = notices.recv().await {
             match notice {
                 Notice::Arrived(at, uids) => hub.arrived_elsewhere(at, &uids),
                 Notice::Failed(credential) => service.auth().throttle.count_remote(&credential),
+                Notice::Requests(counts) => service.count_remote_requests(&counts),
             }
         }
     };
-    tokio::join!(send, receive);
+    tokio::join!(send, tell, receive);
 }
 
 /// Drains the histograms periodically.

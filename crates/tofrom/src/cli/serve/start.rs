@@ -20,7 +20,7 @@ use store::{AccountCache, Store};
 use tokio::net::TcpListener;
 use uuid::Uuid;
 use web::site::Site;
-use web::{Parts, Service, router};
+use web::{Parts, RequestLimits, Service, router};
 
 /// TTL of cached heads of pulled actors.
 const HEADS_TTL: Duration = Duration::from_secs(1);
@@ -84,6 +84,7 @@ async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> any
             require_consumer_key: config.require_consumer_key,
             open_registration: config.open_registration,
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
+            quotas: config.limits.quotas,
         },
     );
     Ok(Service::new(Parts {
@@ -99,10 +100,16 @@ async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> any
             max_count: config.max_count,
             idle_after: config.fanout.idle_after,
             head_ttl: HEADS_TTL,
+            max_rows: config.limits.rows_per_read,
             ..FeedLimits::default()
         },
         cors_origins: config.cors_origins.clone(),
         sources,
+        quotas: config.limits.quotas,
+        requests: RequestLimits {
+            account: config.limits.requests,
+            operator: config.limits.operator_requests,
+        },
     }))
 }
 
