@@ -4,7 +4,7 @@
 
 use super::last_use::LastUse;
 use super::{AuthError, CREDENTIAL_CACHE_TTL, Shared};
-use model::{Account, Key, KeyId, Millis, Scopes, Uid};
+use model::{Account, Key, KeyId, Millis, Quota, QuotaReached, Scopes, Uid};
 use moka::sync::Cache;
 use seal::NoRandomness;
 use std::net::IpAddr;
@@ -17,8 +17,6 @@ const PREFIX: &str = "tfk_";
 /// The length of 32 bytes in base64 without padding.
 const ENCODED_LEN: usize = 43;
 
-/// The maximum number of an account's keys that are neither revoked nor expired.
-pub const MAX_KEYS: usize = 100;
 /// The maximum number of keys in a line, each created by the one before it.
 const MAX_LINE: usize = 8;
 /// The maximum length of a name.
@@ -41,8 +39,8 @@ pub struct NewKey {
 #[derive(Debug, thiserror::Error)]
 pub enum AddKeyError {
     /// The account has as many as it may.
-    #[error("an account may have {MAX_KEYS} keys that are neither revoked nor expired: revoke one first")]
-    Quota,
+    #[error(transparent)]
+    Quota(QuotaReached),
     /// Too many keys have created each other.
     #[error(
         "a key may be created by a key that was created by a key, and so on, {MAX_LINE} times: use an earlier one"
@@ -63,15 +61,16 @@ pub fn name(text: &str) -> Option<String> {
     valid.then(|| name.to_owned())
 }
 
-/// Creates a key of an account. Returns it with its text, which is shown once.
+/// Creates a key of an account that may have `max` of them. Returns it with its text, which is shown once.
 pub async fn add(
     store: &dyn Store,
     owner: Uid,
     new: NewKey,
+    max: u64,
     now: Millis,
 ) -> Result<(Key, Zeroizing<String>), AddKeyError> {
-    if live(store, owner, now).await?.len() >= MAX_KEYS {
-        return Err(AddKeyError::Quota);
+    if live(store, owner, now).await?.len() as u64 >= max {
+        return Err(AddKeyError::Quota(QuotaReached { quota: Quota::Keys, max }));
     }
     if let Some(parent) = &new.parent
         && line_above(store, *parent).await?.len() >= MAX_LINE

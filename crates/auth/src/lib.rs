@@ -50,7 +50,7 @@ pub use throttle::Throttle;
 use application::Applications;
 use familiar::Familiar;
 use key::Keys;
-use model::Clock;
+use model::{Clock, Quotas};
 use oauth::OAuth;
 use seal::SecretKeys;
 use session::Sessions;
@@ -71,6 +71,8 @@ pub struct AuthSettings {
     pub open_registration: bool,
     /// Settings of OAuth.
     pub oauth: OAuthSettings,
+    /// How much an account may have.
+    pub quotas: Quotas,
 }
 
 /// Settings of OAuth.
@@ -131,7 +133,7 @@ impl Auth {
 
         let passwords = Arc::new(Passwords::new(shared.clone(), Arc::clone(&familiar)));
         let keys = Arc::new(Keys::new(shared.clone()));
-        let sessions = Arc::new(Sessions::new(shared.clone()));
+        let sessions = Arc::new(Sessions::new(shared.clone(), settings.quotas.sessions));
         let tickets = Arc::new(Tickets { shared: shared.clone() });
         let oauth = Arc::new(OAuth::new(
             shared.clone(),

@@ -87,11 +87,13 @@ impl SignedIn {
 pub struct Sessions {
     shared: Shared,
     uses: LastUse<[u8; 32]>,
+    /// The maximum number of an account's sessions.
+    max: usize,
 }
 
 impl Sessions {
-    pub(super) fn new(shared: Shared) -> Sessions {
-        Sessions { shared, uses: LastUse::new() }
+    pub(super) fn new(shared: Shared, max: u64) -> Sessions {
+        Sessions { shared, uses: LastUse::new(), max: usize::try_from(max).unwrap_or(usize::MAX) }
     }
 
     /// Starts a session and returns the cookie's value. The value is always new, so a planted cookie cannot become
@@ -110,7 +112,19 @@ impl Sessions {
             used: now,
         };
         self.shared.store.add_session(&session).await?;
+        self.end_oldest(account, &session).await?;
         Ok(cookie)
+    }
+
+    /// Ends the oldest sessions of an account that has more than it may. The new one stays.
+    async fn end_oldest(&self, account: &Account, new: &Session) -> Result<(), AuthError> {
+        let sessions = self.of(account).await?;
+        let oldest =
+            sessions.iter().filter(|session| session.hash != new.hash).skip(self.max.saturating_sub(1));
+        for session in oldest {
+            self.shared.store.end_session(&session.hash).await?;
+        }
+        Ok(())
     }
 
     /// The person signed in with that cookie.

@@ -4,8 +4,11 @@
 //! delivers the backfill to the follower's collections.
 
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Account, Clock, Edge, Entry, Filter, Millis, Order, SortKey, State, Uid, Version, Visibility};
-use store::{Result, Slice, Store};
+use model::{
+    Account, AccountName, Clock, Edge, EdgeFilter, Entry, Filter, Millis, Order, Quota, QuotaReached, Quotas,
+    Relation, SortKey, State, Uid, Version, Visibility,
+};
+use store::{Result, Slice, Store, StoreError};
 
 /// Number of public activities in a backfill.
 const BACKFILL: usize = 50;
@@ -16,19 +19,73 @@ const PAGE: usize = 100;
 /// Edges ended concurrently, so that the store can group their writes.
 const CONCURRENCY: usize = 100;
 
-/// Creates an edge. Does nothing if it already exists.
-pub async fn follow(store: &dyn Store, clock: &Clock, follower: Uid, followee: &Account) -> Result<()> {
-    let before = edge(store, follower, followee.uid).await?;
-    if before.is_some_and(|edge| edge.following) {
+/// Why an account cannot follow another.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// One of the two blocks the other.
+    #[error("a block stands between the two accounts")]
+    Blocked(Relation),
+    /// The follower follows as many accounts as it may.
+    #[error(transparent)]
+    Quota(#[from] QuotaReached),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Creates an edge, or replaces the filter of an existing one.
+pub async fn follow(
+    store: &dyn Store,
+    clock: &Clock,
+    follower: &Account,
+    followee: &Account,
+    filter: &EdgeFilter,
+    quotas: &Quotas,
+) -> std::result::Result<(), FollowError> {
+    must_not_block(store, follower, followee).await?;
+    let before = edge(store, follower.uid, followee.uid).await?;
+    if let Some(edge) = before.as_ref().filter(|edge| edge.following) {
+        if edge.filter != *filter {
+            let version = Version::next(clock.now(), Some(edge.filter_version));
+            store.put_edge_filter(follower.uid, followee.uid, version, filter).await?;
+        }
         return Ok(());
+    }
+    let max = quotas.following;
+    let enough = usize::try_from(max).unwrap_or(usize::MAX);
+    if store.following(follower.uid, None, enough).await?.len() >= enough {
+        return Err(QuotaReached { quota: Quota::Following, max }.into());
     }
     // The time is read first: activities received during the scan are delivered over the edge.
     let since = clock.now();
     let from = backfill_start(store, followee.uid).await?;
-    let version = Version::next(since, before.map(|edge| edge.version));
-    let edge = Edge { following: true, version, since, from };
-    store.put_edge(follower, followee.uid, &edge).await?;
+    let version = Version::next(since, before.map(|edge| edge.version.max(edge.filter_version)));
+    let edge = Edge { filter: filter.clone(), ..Edge::new(version, since, from) };
+    store.put_edge(follower.uid, followee.uid, &edge).await?;
+    // A block that began meanwhile may have missed the edge.
+    if let Err(blocked) = must_not_block(store, follower, followee).await {
+        unfollow(store, clock, follower.uid, followee.uid).await?;
+        return Err(blocked);
+    }
     Ok(())
+}
+
+async fn must_not_block(
+    store: &dyn Store,
+    follower: &Account,
+    followee: &Account,
+) -> std::result::Result<(), FollowError> {
+    let relation = relation(store, &follower.name, &followee.name).await?;
+    if relation.blocks || relation.blocked_by {
+        return Err(FollowError::Blocked(relation));
+    }
+    Ok(())
+}
+
+/// The relation of an account to another one.
+pub async fn relation(store: &dyn Store, name: &AccountName, other: &AccountName) -> Result<Relation> {
+    let found = store.relations(name, std::slice::from_ref(other)).await?;
+    Ok(found.into_iter().next().unwrap_or_default())
 }
 
 /// Ends an edge. Does nothing if there is none.
@@ -44,7 +101,7 @@ pub async fn leave(store: &dyn Store, clock: &Clock, uid: Uid) -> Result<()> {
     loop {
         let followed = store.following(uid, None, CONCURRENCY).await?;
         let ends: Vec<_> =
-            followed.iter().map(|(other, edge)| end(store, clock.now(), uid, *other, *edge)).collect();
+            followed.iter().map(|(other, edge)| end(store, clock.now(), uid, *other, edge.clone())).collect();
         stream::iter(ends).buffer_unordered(CONCURRENCY).try_collect::<()>().await?;
         if followed.len() < CONCURRENCY {
             break;
@@ -136,6 +193,12 @@ mod tests {
         outcomes.into_iter().map(id).collect()
     }
 
+    async fn start(store: &dyn Store, follower: &Account, followee: &Account) {
+        follow(store, &clock(), follower, followee, &EdgeFilter::default(), &Quotas::default())
+            .await
+            .unwrap();
+    }
+
     fn clock() -> Clock {
         Clock::from(|| NOW)
     }
@@ -150,7 +213,7 @@ mod tests {
         let public = submit(&place, &bob, "public", 1_049..1_060).await;
         submit(&place, &bob, "followers", 2_000..2_120).await;
         submit(&place, &bob, "direct", 3_000..3_120).await;
-        follow(store, &clock(), ann.uid, &bob).await.unwrap();
+        start(store, &ann, &bob).await;
         let edge = edge(store, ann.uid, bob.uid).await.unwrap().unwrap();
         assert_eq!(edge.from.map(|sort_key| sort_key.time), Some(Millis(1_010)), "60 less 50");
         assert_eq!((edge.following, edge.since), (true, NOW));
@@ -177,17 +240,17 @@ mod tests {
         unfollow(store, &clock(), ann.uid, bob.uid).await.unwrap();
         assert_eq!(between(&ann, &bob).await.unwrap(), None, "an edge that never existed is not ended");
 
-        follow(store, &clock(), ann.uid, &bob).await.unwrap();
+        start(store, &ann, &bob).await;
         let first = between(&ann, &bob).await.unwrap();
-        follow(store, &clock(), ann.uid, &bob).await.unwrap();
+        start(store, &ann, &bob).await;
         assert_eq!(between(&ann, &bob).await.unwrap(), first);
         unfollow(store, &clock(), ann.uid, bob.uid).await.unwrap();
         let ended = between(&ann, &bob).await.unwrap().unwrap();
         assert!(!ended.following && ended.version > first.unwrap().version);
-        follow(store, &clock(), ann.uid, &bob).await.unwrap();
+        start(store, &ann, &bob).await;
         assert!(between(&ann, &bob).await.unwrap().unwrap().version > ended.version);
 
-        follow(store, &clock(), bob.uid, &cora).await.unwrap();
+        start(store, &bob, &cora).await;
         leave(store, &clock(), bob.uid).await.unwrap();
         assert!(place.store.following(bob.uid, None, 10).await.unwrap().is_empty());
         assert!(place.store.followers(bob.uid, None, 10).await.unwrap().is_empty());

@@ -19,5 +19,6 @@ pub mod ingest;
 pub mod json;
 pub mod live;
 mod outgoing;
+pub mod relations;
 mod shard_leases;
 pub mod sources;

@@ -1,6 +1,6 @@
 //! Accounts and their credentials.
 
-use crate::{AccountName, KeyId, Millis, Uid, Version};
+use crate::{AccountName, AddressableBy, KeyId, Millis, Uid, Version};
 use std::fmt;
 
 /// An account: a person or organisation whose activities are collected, or a program that acts for accounts.
@@ -31,6 +31,8 @@ pub struct Account {
     /// The credential epoch. Raising it ends all sessions and access tokens. Each of them, and each authorisation of
     /// an application, is valid only in the epoch in which it was created.
     pub credential_epoch: u32,
+    /// Who may address it.
+    pub addressable_by: AddressableBy,
 }
 
 impl Account {

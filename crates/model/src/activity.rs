@@ -127,6 +127,19 @@ pub struct Body {
     pub to: Vec<AccountName>,
 }
 
+impl Body {
+    /// The size of its texts in bytes, which counts for the quota of the actor.
+    pub fn size(&self) -> u64 {
+        let Body { source_id, title, summary, service, object, to, .. } = self;
+        let Object { title: object_title, description, thumbnail, url, alternate } = object;
+        let thumbnail = thumbnail.as_ref().map(|thumbnail| &thumbnail.url);
+        let optional = [summary, &service.icon, &service.website, object_title, description, url, alternate];
+        let optional = optional.into_iter().flatten().chain(thumbnail).map(String::len).sum::<usize>();
+        let names = to.iter().map(|name| name.as_str().len()).sum::<usize>();
+        (source_id.len() + title.len() + service.name.as_str().len() + optional + names) as u64
+    }
+}
+
 /// The service on which an activity took place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {

@@ -17,6 +17,8 @@ mod hook;
 mod id;
 pub mod network;
 mod query;
+mod quota;
+mod relation;
 mod source;
 mod text;
 mod time;
@@ -37,9 +39,11 @@ pub use hash::Fnv;
 pub use hook::HookId;
 pub use id::{AccountName, ActivityId, InvalidName, KeyId, Position, Uid, Version};
 pub use query::{
-    DEFAULT_COUNT, FeedQuery, Filter, Format, MAX_PAGE, ParameterError, Range, RawQuery, Start,
+    DEFAULT_COUNT, EdgeFilter, FeedQuery, Filter, Format, MAX_PAGE, ParameterError, Range, RawQuery, Start,
     encode_component,
 };
+pub use quota::{Quota, QuotaReached, Quotas};
+pub use relation::{AddressableBy, Decision, Relation};
 pub use source::SourceId;
 pub use text::{BadPersonName, MAX_PERSON_NAME, first_illegal, person_name};
 pub use time::{InvalidTime, Millis};

@@ -3,7 +3,7 @@
 
 use crate::{Result, Store, StoreError, update};
 use async_trait::async_trait;
-use model::{Account, AccountName, Clock, Millis, Picture, Uid, Version};
+use model::{Account, AccountName, AddressableBy, Clock, Millis, Picture, Uid, Version};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +45,7 @@ impl NewAccount {
             removed: false,
             disabled: false,
             credential_epoch: 0,
+            addressable_by: AddressableBy::default(),
         }
     }
 }

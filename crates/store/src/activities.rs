@@ -1,6 +1,6 @@
 //! The interface of activities, and the types with which one is accepted.
 
-use crate::Result;
+use crate::{Result, Usage};
 use async_trait::async_trait;
 use model::{Activity, ActivityId, Position, PriorAudience, State, Uid, Version};
 
@@ -41,6 +41,8 @@ pub struct Acceptance {
     pub prior: Option<PriorAudience>,
     /// The body and the new state, whose version is later than `before`.
     pub activity: Activity,
+    /// How it changes the usage of the actor.
+    pub usage: Usage,
 }
 
 /// The outcome of an [`Acceptance`].

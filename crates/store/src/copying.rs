@@ -3,7 +3,7 @@
 //! This trait has only what the rest of the interface lacks. The `copy_…` methods write values unchanged: they append
 //! nothing to the log, create no arrivals, and are idempotent. Nothing else may use the target during a copy.
 
-use crate::{Claim, Connection, ExternalKey, Hook, Result, Store};
+use crate::{Claim, Connection, DecisionChange, ExternalKey, Hook, Result, Store, Usage};
 use async_trait::async_trait;
 use model::{
     AccessToken, Account, Activity, ActivityId, Edge, Entry, Millis, Position, PriorAudience, Uid, Version,
@@ -55,6 +55,12 @@ pub trait Copying: Store {
     /// The activities that the account removed from its `to`, each with the version of the removal.
     async fn removals(&self, owner: Uid) -> Result<Vec<(ActivityId, Version)>>;
 
+    /// The account's usage by day.
+    async fn every_usage(&self, uid: Uid) -> Result<Vec<(i64, Usage)>>;
+
+    /// The account's blocks and mutes.
+    async fn every_decision(&self, account: &Account) -> Result<Vec<DecisionChange>>;
+
     /// The account's connections, including removed ones, by name.
     async fn every_connection(&self, owner: Uid) -> Result<Vec<Connection>>;
 
@@ -75,6 +81,12 @@ pub trait Copying: Store {
 
     /// Writes removals of an account.
     async fn copy_removals(&self, owner: Uid, removals: Vec<Removal>) -> Result<()>;
+
+    /// Writes the usage of an account by day.
+    async fn copy_usage(&self, uid: Uid, days: Vec<(i64, Usage)>) -> Result<()>;
+
+    /// Writes a block or mute.
+    async fn copy_decision(&self, change: &DecisionChange) -> Result<()>;
 
     /// Writes entries into a collection.
     async fn copy_entries(&self, owner: Uid, entries: Vec<Entry>) -> Result<()>;

@@ -74,6 +74,10 @@ pub trait Feeds: Send + Sync {
         futures::future::try_join_all(slices.iter().map(|slice| self.slice(slice))).await
     }
 
+    /// Removes the followed rows of these entries from the owner's collection, each only if the stored row has the same
+    /// version and position: a later delivery of the same version stays.
+    async fn remove_followed(&self, owner: Uid, entries: &[Entry]) -> Result<()>;
+
     /// Records a change without an entry for these accounts, at this position of the log.
     async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()>;
 

@@ -29,12 +29,14 @@ pub mod links;
 mod log;
 mod message;
 mod name_index;
+mod relations;
 mod seen;
 mod sessions;
 mod sources;
 pub mod sqlite;
 mod storage_use;
 mod update;
+mod usage;
 
 pub use accounts::{AccountCache, Accounts, NewAccount, change_account};
 pub use activities::{Acceptance, Accepted, Activities, Claim, ExternalKey};
@@ -44,14 +46,16 @@ pub use feeds::{Arrival, Feeds, Slice};
 pub use grants::{Credentials, Grants, Nonce, Secret};
 pub use hooks::{Hook, HookProgress, Hooks, ListedHook, hook_shard};
 pub use log::{Backlog, DeadLetter, Log, Task, Work};
+pub use relations::{BlockedBy, DecisionChange, Relations};
 pub use seen::{Seen, SeenPositions};
 pub use sessions::{KnownNetwork, MAX_NETWORKS, Networks, Sessions, Tickets};
 pub use sources::{Connection, SHARDS, Source, Sources};
 pub use storage_use::{AccountUse, StorageUse};
 pub use update::{StripedLocks, Versioned, update};
+pub use usage::{Usage, Usages};
 
 use async_trait::async_trait;
-use model::{Edge, Millis, Position, Uid};
+use model::{Edge, EdgeFilter, Millis, Position, Uid, Version};
 use tokio::sync::mpsc;
 
 /// The result of a call to a store.
@@ -82,6 +86,8 @@ pub enum Notice {
     Seen(Uid),
     /// Hooks of this account changed.
     Hooks(Uid),
+    /// Another process has accepted this many requests of each account.
+    Requests(Vec<(Uid, u32)>),
 }
 
 /// A stream of notices.
@@ -97,9 +103,11 @@ pub trait Store:
     + Tickets
     + Networks
     + Graph
+    + Relations
     + Activities
     + Feeds
     + FanoutModes
+    + Usages
     + Sources
     + SeenPositions
     + Hooks
@@ -151,9 +159,19 @@ pub trait Leases: Send + Sync {
 /// The follow graph: edges as versioned states, readable from both ends.
 #[async_trait]
 pub trait Graph: Send + Sync {
-    /// Replaces an edge unless the stored version is equal or later, and appends a task to the log. Returns the
-    /// position of the task. `None`: nothing was changed.
+    /// Replaces an edge unless the stored version is equal or later, and appends a task to the log. The filter, whose
+    /// version is separate, is replaced alike. Returns the position of the task. `None`: nothing was changed.
     async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<Option<Position>>;
+
+    /// Replaces the filter of an edge unless the stored version is equal or later, and appends a task to the log. Returns
+    /// the position of the task. `None`: nothing was changed.
+    async fn put_edge_filter(
+        &self,
+        follower: Uid,
+        followee: Uid,
+        version: Version,
+        filter: &EdgeFilter,
+    ) -> Result<Option<Position>>;
 
     /// The follower's edges to these accounts, including ended ones.
     async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>>;

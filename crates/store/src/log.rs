@@ -63,6 +63,27 @@ pub enum Work {
         /// Its activities down to this sort key are done, in the order of receipt.
         after: Option<SortKey>,
     },
+    /// An account's collections changed in a way that entries do not express: record the change.
+    Change {
+        /// The account.
+        uid: Uid,
+    },
+    /// An account blocked another: end their edges, and record the change.
+    Block {
+        /// The account.
+        owner: Uid,
+        /// The other account.
+        other: Uid,
+    },
+    /// An edge ended: remove the follower's entries of the followee's activities.
+    RemoveFollowed {
+        /// The follower.
+        follower: Uid,
+        /// The followee.
+        followee: Uid,
+        /// The followee's activities down to this sort key are done, in the order of receipt.
+        after: Option<SortKey>,
+    },
     /// An account removed an activity from its `to`.
     Removal {
         /// The account.
@@ -121,6 +142,9 @@ impl Work {
             }
             Work::Account { .. }
             | Work::Addressed { .. }
+            | Work::Change { .. }
+            | Work::Block { .. }
+            | Work::RemoveFollowed { .. }
             | Work::Removal { .. }
             | Work::PrepareFollowers { .. }
             | Work::BecomeDormant { .. }

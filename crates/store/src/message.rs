@@ -3,9 +3,10 @@
 //! A message carries identifiers and versions only. Everything else that its write needs is in the stored intent:
 //! a reader of the log learns no content and no credential.
 
-use crate::{Acceptance, ExternalKey, Work};
+use crate::{Acceptance, DecisionChange, ExternalKey, Work};
 use model::{
-    Account, Activity, ActivityId, Edge, Millis, Position, PriorAudience, SortKey, State, Uid, Version,
+    Account, Activity, ActivityId, Decision, Edge, EdgeFilter, Millis, Position, PriorAudience, SortKey,
+    State, Uid, Version,
 };
 use uuid::Uuid;
 
@@ -36,6 +37,17 @@ pub(crate) enum Intent {
         follower: Uid,
         followee: Uid,
         edge: Edge,
+    },
+    EdgeFilter {
+        follower: Uid,
+        followee: Uid,
+        version: Version,
+        filter: EdgeFilter,
+    },
+    /// A block or mute. The operation id names it in the log, which must not show the other account's name.
+    Decision {
+        change: DecisionChange,
+        op: Uuid,
     },
     /// A state that replaces version `before`, with this operation id.
     Account {
@@ -92,6 +104,10 @@ impl Intent {
             Intent::Edge { follower, followee, edge } => {
                 (edge.version, format!("e:{}:{}:{}", follower.0, followee.0, edge.version.0))
             }
+            Intent::EdgeFilter { follower, followee, version, .. } => {
+                (*version, format!("f:{}:{}:{}", follower.0, followee.0, version.0))
+            }
+            Intent::Decision { change, op } => (change.version, format!("d:{}", op.simple())),
             // Two competing updates may create the same version of an account: the operation id distinguishes them.
             Intent::Account { account, op, .. } => {
                 (account.version, format!("a:{}:{}", account.uid.0, op.simple()))
@@ -118,12 +134,22 @@ impl Intent {
                 version: edge.version,
                 following: edge.following,
             },
+            Intent::EdgeFilter { follower, .. } => Work::Change { uid: *follower },
+            Intent::Decision { change, .. } => work_of(change),
             Intent::Account { account, .. } => Work::Account { uid: account.uid, after: None },
             Intent::Removal { owner, id, .. } => Work::Removal { owner: *owner, id: *id },
             Intent::Reactivate { uid, version, since, .. } => {
                 Work::CatchUp { uid: *uid, version: *version, since: *since, after: None, within: None }
             }
         }
+    }
+}
+
+/// The work that follows a decision.
+pub(super) fn work_of(change: &DecisionChange) -> Work {
+    match (change.decision, change.holds, change.other_uid) {
+        (Decision::Block, true, Some(other)) => Work::Block { owner: change.owner, other },
+        _ => Work::Change { uid: change.owner },
     }
 }
 
@@ -168,7 +194,14 @@ pub(super) fn next_id(key: &IntentKey, work: &Work) -> String {
             });
             format!("b{}{within}", after.map_or(0, |uid| uid.0))
         }
-        Work::Version { .. } | Work::Edge { .. } | Work::Removal { .. } => "x".to_owned(),
+        Work::RemoveFollowed { after, .. } => {
+            format!("g{}", after.map_or_else(String::new, format_sort_key))
+        }
+        Work::Version { .. }
+        | Work::Edge { .. }
+        | Work::Change { .. }
+        | Work::Block { .. }
+        | Work::Removal { .. } => "x".to_owned(),
     };
     format!("{}/{rest}", key.id)
 }

@@ -104,7 +104,7 @@ async fn followed_by(store: &Arc<SqliteStore>, followers: usize) -> Account {
         created: Millis(1),
     };
     let actor = store.create_account(new).await.unwrap().unwrap();
-    let edge = Edge { following: true, version: Version(1), since: Millis(1), from: None };
+    let edge = Edge::new(Version(1), Millis(1), None);
     // Numbers without accounts: a collection needs none.
     let mut waiting = Vec::new();
     for number in 0..followers {

@@ -28,6 +28,7 @@ mod main {
     mod interop;
     mod keys;
     mod laws;
+    mod limits;
     mod media;
     mod oauth;
     mod pages;

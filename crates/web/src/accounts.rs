@@ -2,9 +2,9 @@
 
 use crate::problem::Problem;
 use auth::{AuthError, Principal};
-use domain::accounts;
 use domain::live::Hub;
-use model::{Account, AccountName, Clock, Reader, Uid, Version};
+use domain::{accounts, following};
+use model::{Account, AccountName, AddressableBy, Clock, EdgeFilter, Quotas, Reader, Uid, Version};
 use std::sync::Arc;
 use store::{AccountCache, NewAccount, Store};
 
@@ -15,6 +15,7 @@ pub(crate) struct Accounts {
     pub(crate) cache: AccountCache,
     pub(crate) clock: Clock,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) quotas: Quotas,
 }
 
 /// The requested changes of an account. `None` keeps the value.
@@ -26,6 +27,8 @@ pub(crate) struct Changes {
     pub(crate) family_name: Option<Option<String>>,
     /// Whether every authenticated caller may read its public activities.
     pub(crate) public: Option<bool>,
+    /// Who may address it.
+    pub(crate) addressable_by: Option<AddressableBy>,
 }
 
 impl Accounts {
@@ -53,12 +56,25 @@ impl Accounts {
             Some(owner) if caller.is_operator() => Ok((Arc::new(owner), Reader::Owner)),
             Some(owner) if owner.public => {
                 let uid = caller.account.uid;
-                let edges = self.store.edges(uid, &[owner.uid]).await?;
+                let owners = [owner.uid];
+                let (edges, blocked) = tokio::try_join!(
+                    self.store.edges(uid, &owners),
+                    self.store.blocked_by(&caller.account.name, &owner.name),
+                )?;
+                if blocked.holds {
+                    return Err(Problem::not_found());
+                }
                 let follows_owner = edges.into_iter().flatten().any(|edge| edge.following);
-                Ok((Arc::new(owner), Reader::Other { uid, follows_owner }))
+                let reader = Reader::Other { uid, follows_owner, blocks: blocked.changed };
+                Ok((Arc::new(owner), reader))
             }
             _ => Err(Problem::not_found()),
         }
+    }
+
+    /// Whether the caller sees the account as a public one: it is public, and does not block the caller.
+    pub(crate) async fn looks_public(&self, caller: &Account, account: &Account) -> Result<bool, Problem> {
+        Ok(account.public && !self.store.blocked_by(&caller.name, &account.name).await?.holds)
     }
 
     /// The account that the caller may write for: itself, or any account for an operator. Of another account the caller
@@ -75,7 +91,9 @@ impl Accounts {
         }
         match self.existing(&name).await? {
             Some(account) if caller.is_operator() => Ok(Arc::new(account)),
-            Some(account) if account.public => Err(AuthError::NotYours.into()),
+            Some(account) if self.looks_public(&caller.account, &account).await? => {
+                Err(AuthError::NotYours.into())
+            }
             _ => Err(Problem::not_found()),
         }
     }
@@ -104,7 +122,9 @@ impl Accounts {
             Some(account) if account.removed && operator => Err(Problem::name_gone()),
             Some(account) if account.removed => Err(Problem::not_found()),
             Some(account) if operator || account.uid == caller.account.uid => Ok(Some(account)),
-            Some(account) if account.public => Err(AuthError::NotYours.into()),
+            Some(account) if self.looks_public(&caller.account, &account).await? => {
+                Err(AuthError::NotYours.into())
+            }
             None if operator => Ok(None),
             _ => Err(Problem::not_found()),
         }
@@ -123,7 +143,11 @@ impl Accounts {
             password: None,
             created: now,
         };
-        Ok(self.store.create_account(new).await?.is_some())
+        let Some(created) = self.store.create_account(new).await? else { return Ok(false) };
+        if changes.addressable_by.is_some() {
+            self.change(created.uid, changes).await?;
+        }
+        Ok(true)
     }
 
     /// Changes the account's profile.
@@ -136,8 +160,17 @@ impl Accounts {
                 account.family_name.clone_from(family_name);
             }
             account.public = changes.public.unwrap_or(account.public);
+            account.addressable_by = changes.addressable_by.unwrap_or(account.addressable_by);
         });
         changed.await?.ok_or_else(Problem::not_found)?;
+        self.hub.wrote();
+        Ok(())
+    }
+
+    /// Makes an account follow another one, without a filter.
+    pub(crate) async fn follow(&self, follower: &Account, followee: &Account) -> Result<(), Problem> {
+        let (store, clock, filter) = (self.store.as_ref(), &self.clock, EdgeFilter::default());
+        following::follow(store, clock, follower, followee, &filter, &self.quotas).await?;
         self.hub.wrote();
         Ok(())
     }

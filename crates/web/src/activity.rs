@@ -19,6 +19,7 @@ use axum::extract::{Extension, FromRequestParts, Path, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
+use domain::following;
 use http::header::VARY;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use listen::Peer;
@@ -189,16 +190,21 @@ impl Collections {
         let actor = self.accounts.cache.get(state.actor).await?.filter(|actor| !actor.removed);
         let actor = actor.ok_or_else(Problem::not_found)?;
         let me = caller.account.uid;
-        let edge = self.store.edges(me, &[state.actor]).await?.into_iter().flatten().next();
-        let mine = belongs(&state, me, edge.as_ref(), false);
+        let actors = [state.actor];
+        let (edges, relation) = tokio::try_join!(
+            self.store.edges(me, &actors),
+            following::relation(self.store.as_ref(), &caller.account.name, &actor.name),
+        )?;
+        let edge = edges.into_iter().flatten().next();
+        let mine = belongs(&state, me, edge.as_ref(), false, relation);
         // The caller's role in the actor's `from` collection, by the account and the edge that are loaded already.
         let follows_owner = edge.is_some_and(|edge| edge.following);
-        let reader = match (caller.is_operator(), actor.public) {
+        let reader = match (caller.is_operator(), actor.public && !relation.blocked_by) {
             (true, _) => Some(Reader::Owner),
-            (false, true) => Some(Reader::Other { uid: me, follows_owner }),
+            (false, true) => Some(Reader::Other { uid: me, follows_owner, blocks: Version::default() }),
             (false, false) => None,
         };
-        let theirs = reader.is_some_and(|reader| may_see(reader, actor.uid, &state, &actor));
+        let theirs = reader.is_some_and(|reader| may_see(reader, actor.uid, &state, &actor, false));
         if !(mine.from || mine.to || theirs) {
             return Err(Problem::not_found());
         }
@@ -216,7 +222,9 @@ impl Collections {
         let edge = self.store.edges(owner.uid, &[state.actor]).await?.into_iter().flatten().next();
         let removed = self.store.removed(owner.uid, &[(id, state.received)]).await?.contains(&true);
         let actor = self.accounts.cache.get(state.actor).await?.filter(|actor| !actor.removed);
-        let reaches = belongs(&state, owner.uid, edge.as_ref(), removed).to && actor.is_some();
+        let actor = actor.ok_or_else(Problem::not_found)?;
+        let relation = following::relation(self.store.as_ref(), &owner.name, &actor.name).await?;
+        let reaches = belongs(&state, owner.uid, edge.as_ref(), removed, relation).to;
         if reaches { Ok(state) } else { Err(Problem::not_found()) }
     }
 }

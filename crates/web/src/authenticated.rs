@@ -45,6 +45,7 @@ pub(crate) async fn authenticated(
         charge(&request, &authenticated.principal);
         (request, authenticated)
     };
+    let remaining = service.requests.take(&authenticated.principal.account)?;
     if let Some(signed) = authenticated.signed.filter(|signed| signed.has_body_hash()) {
         let (head, sent) = request.into_parts();
         let whole = body::read(sent, MAX_HASHED_BODY).await?;
@@ -54,6 +55,9 @@ pub(crate) async fn authenticated(
     let principal = Arc::new(authenticated.principal);
     request.extensions_mut().insert(Arc::clone(&principal));
     let mut response = next.run(request).await;
+    if let Some(remaining) = remaining {
+        remaining.add_to(response.headers_mut());
+    }
     // For the log.
     response.extensions_mut().insert(principal);
     Ok(response)

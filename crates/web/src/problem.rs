@@ -15,7 +15,7 @@ use crate::site::Site;
 use axum::response::{IntoResponse, Response};
 use domain::json;
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use kinds::{
     BODY, FORBIDDEN, HEADERS_TOO_LARGE, HOST, INTERNAL, MEDIA_TYPE, METHOD, NAME_GONE, NOT_ACCEPTABLE,
     NOT_FOUND, STALLED, STREAMS, TOO_LARGE, TOO_OFTEN, UNAVAILABLE, URI_TOO_LONG,
@@ -64,6 +64,14 @@ impl Problem {
     /// The caller exceeded a rate limit.
     pub fn too_often() -> Problem {
         Problem::new(TOO_OFTEN, "Too many requests. Try again in 60 seconds.").retry_after(60)
+    }
+
+    /// The account exceeded its limit of requests, which the headers describe.
+    pub(crate) fn too_many_requests(seconds: u64, headers: HeaderMap) -> Problem {
+        let wait = if seconds == 1 { "1 second".to_owned() } else { format!("{seconds} seconds") };
+        let mut problem = Problem::new(TOO_OFTEN, format!("Too many requests. Try again in {wait}."));
+        problem.headers.extend(headers.into_iter().filter_map(|(name, value)| Some((name?, value))));
+        problem.retry_after(seconds)
     }
 
     /// The address does not support the method.

@@ -4,7 +4,7 @@ use crate::access::Access;
 use crate::middleware::{self, Outermost, handle_request};
 use crate::pages::{operator, settings};
 use crate::service::Service;
-use crate::users::{edges, hooks, keys, sources};
+use crate::users::{edges, hooks, keys, relations, sources};
 use crate::{activity, authenticated, collection, docs, files, oauth, pages, unread, users, writing};
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
@@ -58,6 +58,11 @@ pub const ROUTES: &[Route] = &[
     api("/200909/user/{user}/following", edges::following_methods),
     api("/200909/user/{user}/followers", edges::follower_methods),
     api("/200909/user/{user}/following/{other}", edges::edge_methods),
+    api("/200909/user/{user}/followers/{other}", relations::follower_methods),
+    api("/200909/user/{user}/blocked", relations::blocked_list_methods),
+    api("/200909/user/{user}/blocked/{other}", relations::blocked_methods),
+    api("/200909/user/{user}/muted", relations::muted_list_methods),
+    api("/200909/user/{user}/muted/{other}", relations::muted_methods),
     api("/200909/user/{user}/keys", keys::all_methods),
     api("/200909/user/{user}/keys/{id}", keys::one_methods),
     api("/200909/user/{user}/hooks", hooks::all_methods),
@@ -90,6 +95,11 @@ pub const ROUTES: &[Route] = &[
     page("/user/{name}", pages::person_methods),
     page("/user/{name}/follow", pages::follow_methods),
     page("/user/{name}/unfollow", pages::unfollow_methods),
+    page("/user/{name}/block", pages::block_methods),
+    page("/user/{name}/unblock", pages::unblock_methods),
+    page("/user/{name}/mute", pages::mute_methods),
+    page("/user/{name}/unmute", pages::unmute_methods),
+    page("/user/{name}/remove-follower", pages::remove_follower_methods),
     page("/join", pages::join_methods),
     page("/join/{ticket}", pages::invited_methods),
     page("/reset/{ticket}", pages::reset_methods),

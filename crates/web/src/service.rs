@@ -6,6 +6,7 @@ use crate::intake::Capacity;
 use crate::media::Media;
 use crate::openapi;
 use crate::render::Renderer;
+use crate::requests::{RequestLimiter, RequestLimits};
 use crate::respond::ResponseCache;
 use crate::site::Site;
 use ::media::MediaProxy;
@@ -18,7 +19,7 @@ use domain::ingest::Ingest;
 use domain::json;
 use domain::live::Hub;
 use domain::sources::Sources;
-use model::Clock;
+use model::{Clock, Quotas, Uid};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +52,10 @@ pub struct Parts {
     pub hooks: Hooks,
     /// Pictures of other sites. `None`: pages show none.
     pub media: Option<MediaProxy>,
+    /// How much an account may store.
+    pub quotas: Quotas,
+    /// How many requests an account may send.
+    pub requests: RequestLimits,
 }
 
 /// The state of the router. Clones share it: every layer and extractor of a request makes one.
@@ -72,6 +77,7 @@ pub struct Inner {
     pub(crate) writer: Arc<Writer>,
     pub(crate) entrance: Arc<Entrance>,
     pub(crate) openapi: OpenApiDocument,
+    pub(crate) requests: Arc<RequestLimiter>,
 }
 
 impl Deref for Service {
@@ -193,13 +199,20 @@ impl Service {
             sources,
             hooks,
             media,
+            quotas,
+            requests,
         } = parts;
         let site = site.searching_text(store.searches_text());
         let media = Media::new(&site, media);
         let heads = feed.head_cache();
         hub.on_activity(move |uids| heads.forget(uids));
-        let accounts =
-            Accounts { store: Arc::clone(&store), cache, clock: clock.clone(), hub: Arc::clone(&hub) };
+        let accounts = Accounts {
+            store: Arc::clone(&store),
+            cache,
+            clock: clock.clone(),
+            hub: Arc::clone(&hub),
+            quotas,
+        };
         let collections = Collections {
             store: Arc::clone(&store),
             site: site.clone(),
@@ -217,12 +230,16 @@ impl Service {
             clock: clock.clone(),
             hub: Arc::clone(&hub),
             site: site.clone(),
-            ingest: Ingest::new(Arc::clone(&store), clock.clone()).caching_fanout_states(FANOUT_STATE_TTL),
+            ingest: Ingest::new(Arc::clone(&store), clock.clone())
+                .caching_fanout_states(FANOUT_STATE_TTL)
+                .with_quotas(quotas, limits.retention),
             batches: Arc::new(Semaphore::new(MAX_BATCHES)),
         };
         let entrance =
             Entrance { cors_origins, history: History::default(), capacity: Capacity::new(MAX_REQUESTS) };
+        let requests = RequestLimiter::new(requests, clock.clone());
         Service(Arc::new(Inner {
+            requests: Arc::new(requests),
             accounts,
             auth,
             sources,
@@ -242,6 +259,16 @@ impl Service {
     /// Authentication.
     pub fn auth(&self) -> &Auth {
         &self.auth
+    }
+
+    /// The accepted requests of each account since the last call, for the other processes of a cluster.
+    pub fn accepted_requests(&self) -> Vec<(Uid, u32)> {
+        self.requests.unsent()
+    }
+
+    /// Counts requests that another process has accepted.
+    pub fn count_remote_requests(&self, counts: &[(Uid, u32)]) {
+        self.requests.count_remote(counts);
     }
 
     /// Records a sample of the metrics for the operator's page.

@@ -5,12 +5,10 @@
 //! a backfill. In this order no activity is lost: one accepted before the edge is active is found here, and a later
 //! one is pushed.
 
-use super::edge::{addressed, own_entries};
+use super::edge::{addressed, is_brought, own_entries};
 use super::task::Context;
 use crate::following;
-use model::{
-    Dormancy, Edge, EdgeDormancy, Entry, Position, SortKey, Uid, Version, Visibility, entry_belongs,
-};
+use model::{Dormancy, Edge, EdgeDormancy, Entry, Position, SortKey, Uid, Version, Visibility};
 use std::collections::BTreeMap;
 use store::{Result, Store, Work};
 
@@ -117,7 +115,7 @@ impl CatchUp {
         let existing = store.followed_entries(self.uid, &own).await?;
         let missing = own.into_iter().zip(existing).filter_map(|(own, existing)| {
             let mut entry = Entry { pulled: false, ..own.followed() };
-            entry.retracted = !entry_belongs(&entry, self.uid, Some(edge), false).to;
+            entry.retracted = !is_brought(&entry, edge);
             let is_news = match existing {
                 None => !entry.retracted,
                 Some(existing) => {

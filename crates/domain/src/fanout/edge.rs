@@ -6,7 +6,7 @@ use super::task::Context;
 use crate::following;
 use model::{
     ActivityId, Dormancy, Edge, EdgeDormancy, Entry, EntryReason, EntryReasons, FanoutMode, Filter, Order,
-    Position, SortKey, Uid, Version, entry_belongs,
+    Position, SortKey, Uid, Version,
 };
 use std::collections::{BTreeMap, HashSet};
 use store::{Result, Slice, Store, Work};
@@ -34,6 +34,7 @@ impl UpdateEdge {
         } else {
             ctx.store.release_mode(follower, followee, version).await?;
             ctx.store.note_changes(ctx.at, &[follower]).await?;
+            ctx.store.append(&Work::RemoveFollowed { follower, followee, after: None }).await?;
         }
         ctx.hub.wake_later([follower]);
         mode::check_threshold(ctx, follower, followee).await
@@ -51,6 +52,47 @@ impl UpdateEdge {
         let mode = mode::assign(ctx, follower, followee, edge).await?;
         backfill(store, ctx.at, follower, followee, edge, mode).await
     }
+}
+
+/// Removes the follower's entries of the followee's activities after an edge ended. A read checks the edge in any case:
+/// this only keeps it from reading what is hidden for good.
+pub(super) struct RemoveFollowed {
+    pub(super) follower: Uid,
+    pub(super) followee: Uid,
+    pub(super) after: Option<SortKey>,
+}
+
+impl RemoveFollowed {
+    /// How often one page is looked at: an activity may have been delivered at several positions.
+    const MAX_ROUNDS: usize = 3;
+
+    pub(super) async fn run(self, Context { store, .. }: Context<'_>) -> Result<Option<Work>> {
+        let RemoveFollowed { follower, followee, after } = self;
+        let Some(edge) = following::edge(store, follower, followee).await? else { return Ok(None) };
+        let (own, next) = own_entries(store, followee, &edge, after).await?;
+        for _ in 0..RemoveFollowed::MAX_ROUNDS {
+            let found = store.followed_entries(follower, &own).await?;
+            let found: Vec<Entry> = found.into_iter().flatten().collect();
+            // A new edge delivers at later positions. So what was found before both ends say that there is none is of
+            // an earlier edge.
+            if is_followed(store, follower, followee).await? {
+                return Ok(None);
+            }
+            if found.is_empty() {
+                break;
+            }
+            store.remove_followed(follower, &found).await?;
+        }
+        Ok(next.map(|after| Work::RemoveFollowed { follower, followee, after: Some(after) }))
+    }
+}
+
+/// Whether either end has a live edge. A new edge is written at the followee's end first.
+async fn is_followed(store: &dyn Store, follower: Uid, followee: Uid) -> Result<bool> {
+    let before = Uid(follower.0.saturating_sub(1));
+    let followers = store.followers(followee, Some(before), 1).await?;
+    let edge = following::edge(store, follower, followee).await?;
+    Ok(followers.iter().any(|found| found.uid == follower) || edge.is_some_and(|edge| edge.following))
 }
 
 /// Delivers the followee's activities to the follower, from the edge's start up to now.
@@ -115,6 +157,11 @@ pub(super) async fn addressed(
     Ok(reached.map(|state| (state.id, state.version)).collect())
 }
 
+/// Whether the edge brings the followee's entry, without regard to its filter.
+pub(super) fn is_brought(entry: &Entry, edge: &Edge) -> bool {
+    !entry.retracted && edge.brings(entry.sort_key(Order::Received), entry.visibility)
+}
+
 /// The follower's copies of the followee's own entries, grouped by the position at which they arrive.
 fn by_position(
     at: Position,
@@ -127,7 +174,7 @@ fn by_position(
         let accepted = own.arrived.unwrap_or(at);
         let reasons = EntryReasons::default().with(EntryReason::Followed);
         let mut entry = Entry { reasons, prior: None, arrived: None, pulled: false, ..own };
-        entry.retracted = !entry_belongs(&entry, follower, Some(edge), false).to;
+        entry.retracted = !is_brought(&entry, edge);
         // A retraction accepted after the edge is delivered by its own task, if it concerns the follower.
         if !(entry.retracted && accepted > at) {
             let position = if entry.retracted { accepted } else { accepted.max(at) };

@@ -5,10 +5,12 @@
 //! versions and positions are derived from the task and the state.
 //!
 //! - `worker` takes batches from the log and handles failures; `task` runs one task.
-//! - `version` delivers a version of an activity; `edge` backfills a new edge.
+//! - `version` delivers a version of an activity; `edge` backfills a new edge, and removes the entries of an ended one.
+//! - `block` ends the edges between two accounts.
 //! - `mode` switches accounts with many followers between push and pull.
 //! - `dormancy` finds accounts that are no longer read; `catch_up` delivers what a reactivated account missed.
 
+mod block;
 mod catch_up;
 pub mod dormancy;
 mod edge;
@@ -55,6 +57,11 @@ pub fn described(work: Option<&Work>) -> String {
             format!("account {} follows account {}", follower.0, followee.0)
         }
         Work::Account { uid, .. } | Work::Addressed { uid, .. } => format!("changes of account {}", uid.0),
+        Work::Change { uid } => format!("changes of account {}", uid.0),
+        Work::Block { owner, other } => format!("account {} blocks account {}", owner.0, other.0),
+        Work::RemoveFollowed { follower, followee, .. } => {
+            format!("account {} no longer follows account {}", follower.0, followee.0)
+        }
         Work::Removal { owner, id } => format!("activity {id} removed by account {}", owner.0),
         Work::PrepareFollowers { uid, .. } => format!("the followers of account {}", uid.0),
         Work::BecomeDormant { uid, .. } => format!("account {} becomes dormant", uid.0),

@@ -1,9 +1,10 @@
 //! Runs one task: each kind of work is a type whose `run` returns the remaining work. Tasks are idempotent: the keys of
 //! all writes come from the task and the state.
 
+use super::block::Block;
 use super::catch_up::CatchUp;
 use super::dormancy::BecomeDormant;
-use super::edge::UpdateEdge;
+use super::edge::{RemoveFollowed, UpdateEdge};
 use super::mode::PrepareFollowers;
 use super::version::{DeliverToFollowers, DeliverVersion};
 use super::{Hub, Rules};
@@ -32,7 +33,7 @@ impl Context<'_> {
     }
 
     /// Notes a change in the collections of these accounts and wakes their watchers.
-    async fn note_changes(&self, uids: Vec<Uid>) -> Result<()> {
+    pub(super) async fn note_changes(&self, uids: Vec<Uid>) -> Result<()> {
         self.store.note_changes(self.at, &uids).await?;
         self.hub.wake_later(uids);
         Ok(())
@@ -54,6 +55,14 @@ pub(super) async fn run(store: &dyn Store, hub: &Hub, rules: &Rules, task: &Task
         }
         Work::Account { uid, after } => NotifyFollowers { uid, after }.run(ctx).await,
         Work::Addressed { uid, after } => NotifyRecipients { uid, after }.run(ctx).await,
+        Work::Change { uid } => {
+            ctx.note_changes(vec![uid]).await?;
+            Ok(None)
+        }
+        Work::Block { owner, other } => Block { owner, other }.run(ctx).await,
+        Work::RemoveFollowed { follower, followee, after } => {
+            RemoveFollowed { follower, followee, after }.run(ctx).await
+        }
         Work::Removal { owner, id } => DeliverRemoval { owner, id }.run(ctx).await,
         Work::PrepareFollowers { uid, after } => PrepareFollowers { uid, after }.run(ctx).await,
         Work::BecomeDormant { uid, version, after } => BecomeDormant { uid, version, after }.run(ctx).await,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use store::{ExternalKey, Feeds, Graph, Log};
 
 async fn follow(place: &IngestFixture, follower: &Account, followee: &Account) {
-    let edge = Edge { following: true, version: Version(1), since: Millis(1), from: None };
+    let edge = Edge::new(Version(1), Millis(1), None);
     place.store.put_edge(follower.uid, followee.uid, &edge).await.unwrap();
 }
 

@@ -70,7 +70,7 @@ pub enum ReadError {
     /// Arrivals after the sync token may be missing: see [`Feed::has_expired`].
     #[error("the sync token has expired")]
     Expired,
-    /// The filter makes the walk longer than a request may take.
+    /// The filter makes the walk longer than a request may take, or makes it read more rows.
     #[error("the read took too long")]
     TooBroad,
     /// Activities of the page changed during every attempt to read it.
@@ -87,6 +87,8 @@ pub struct FeedLimits {
     pub max_start: u32,
     /// Maximum number of items on a page.
     pub max_count: u32,
+    /// Maximum number of rows that a read looks at, beyond those that `start` skips and those that a mute hides.
+    pub max_rows: usize,
     /// Timeout of a read.
     pub deadline: Duration,
     /// Time without a read after which an account becomes dormant. `None`: never.
@@ -101,6 +103,7 @@ impl Default for FeedLimits {
             retention: None,
             max_start: 100_000,
             max_count: 1_000,
+            max_rows: 50_000,
             deadline: Duration::from_secs(10),
             idle_after: None,
             head_ttl: Duration::ZERO,

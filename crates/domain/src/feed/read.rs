@@ -1,5 +1,6 @@
 //! Reads a page in the collection's own order.
 
+use super::visibility::Belonging;
 use super::{Feed, Item, Page, ReadError};
 use model::{DeliveryState, Entry, FeedQuery, Position, Reader, SortKey, Start, SyncToken};
 
@@ -39,6 +40,7 @@ impl Feed {
     ) -> Result<Page, ReadError> {
         let (size, filter) = (self.page_size(query), self.filter(query));
         let mut walk = Walk { to_skip: skip as usize, stepped_over: 0 };
+        let mut budget = RowBudget(self.limits.max_rows);
         let mut items: Vec<Item> = Vec::with_capacity(size + 1);
         let mut limit = if walk.to_skip > 0 { MAX_SLICE } else { MAX_SLICE.min(size + 1) };
         let (actors, after) =
@@ -47,17 +49,18 @@ impl Feed {
         let mut sync_token =
             cursor.map_or_else(|| SyncToken::at(merge.floor), |(_, sync_token)| sync_token.clone());
         // One item more than the page has shows whether there is a next page.
-        while items.len() <= size {
+        loop {
             let entries = merge.next(limit).await?;
             let ended = entries.len() < limit;
             walk.pass(&entries, self.limits.max_start)?;
-            items.extend(
-                self.items_of(reader, query, &filter, entries, &mut walk.to_skip, size + 1 - items.len())
-                    .await?,
-            );
-            if ended {
+            let (rows, before, wanted) = (entries.len(), walk.to_skip, size + 1 - items.len());
+            let (found, muted) =
+                self.items_of(reader, query, &filter, entries, &mut walk.to_skip, wanted).await?;
+            items.extend(found);
+            if ended || items.len() > size {
                 break;
             }
+            budget.spend(rows.saturating_sub(muted + before - walk.to_skip))?;
             limit = MAX_SLICE.min(limit * 2);
         }
         let more = items.len() > size;
@@ -71,7 +74,7 @@ impl Feed {
         Ok(Page { items, next, sync_token })
     }
 
-    /// The items of these entries, without the first `to_skip`, at max `limit`.
+    /// The items of these entries, without the first `to_skip`, at most `limit`; and how many entries a mute hides.
     async fn items_of(
         &self,
         reader: Reader,
@@ -80,8 +83,8 @@ impl Feed {
         entries: Vec<Entry>,
         to_skip: &mut usize,
         limit: usize,
-    ) -> Result<Vec<Item>, ReadError> {
-        let mut candidates = self.belonging(query, filter, entries).await?;
+    ) -> Result<(Vec<Item>, usize), ReadError> {
+        let Belonging { mut candidates, muted } = self.belonging(reader, query, filter, entries).await?;
         // For the owner, skipped items are counted by entries alone. For other readers the state decides, because only
         // the state holds the recipients.
         if reader == Reader::Owner {
@@ -105,7 +108,18 @@ impl Feed {
                 }
             }
         }
-        Ok(items)
+        Ok((items, muted))
+    }
+}
+
+/// The rows that a read may still look at.
+pub(super) struct RowBudget(pub(super) usize);
+
+impl RowBudget {
+    /// Fails if there are fewer left.
+    pub(super) fn spend(&mut self, rows: usize) -> Result<(), ReadError> {
+        self.0 = self.0.checked_sub(rows).ok_or(ReadError::TooBroad)?;
+        Ok(())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Reads the arrivals of a collection after a sync token.
 
 use super::merge::pulled;
+use super::read::RowBudget;
+use super::visibility::Belonging;
 use super::{Feed, Item, Page, ReadError};
 use model::{
     ActivityId, ArrivalOffset, Entry, EntryReason, EntryReasons, FeedQuery, Filter, Position, Reader, Start,
@@ -57,6 +59,7 @@ impl Feed {
         // A page that ends early returns the sync token after its last item: the token may only drop identifiers whose
         // items are on the page.
         let mut ahead = sync_token.clone();
+        let mut budget = RowBudget(self.limits.max_rows);
         loop {
             let step = Step {
                 reader,
@@ -68,7 +71,7 @@ impl Feed {
                 deletions: false,
                 with_bodies: true,
             };
-            let (events, ended) = self.step(&step, &mut ahead).await?;
+            let Steps { events, ended, rows } = self.step(&step, &mut ahead).await?;
             for (event, after) in events {
                 let Event::Activity(item) = event else { continue };
                 if !on_page.insert(item.state.id) {
@@ -85,6 +88,7 @@ impl Feed {
             if ended {
                 break;
             }
+            budget.spend(rows)?;
         }
         ahead.advance(ArrivalOffset::after(floor));
         Ok(Page { items, next: None, sync_token: ahead })
@@ -113,7 +117,7 @@ impl Feed {
             deletions: true,
             with_bodies: true,
         };
-        let (events, ended) = self.step(&step, &mut sync_token).await?;
+        let Steps { events, ended, .. } = self.step(&step, &mut sync_token).await?;
         if ended {
             sync_token.advance(ArrivalOffset::after(floor));
         }
@@ -121,12 +125,8 @@ impl Feed {
         Ok(Events { events, sync_token, more: !ended, pulled: pulled.into_keys().collect() })
     }
 
-    /// The events of the next arrivals after `ahead`, and whether they were the last ones. Advances `ahead`.
-    pub(super) async fn step(
-        &self,
-        step: &Step<'_>,
-        ahead: &mut SyncToken,
-    ) -> Result<(Vec<(Event, SyncToken)>, bool), ReadError> {
+    /// The events of the next arrivals after `ahead`. Advances `ahead`.
+    pub(super) async fn step(&self, step: &Step<'_>, ahead: &mut SyncToken) -> Result<Steps, ReadError> {
         let Step { reader, query, filter, deletions, with_bodies, .. } = *step;
         let ArrivalBatch { arrivals, complete_to, ended } = self.arrivals(step, ahead.offset).await?;
         let entry = |arrival: &Arrival| match arrival {
@@ -134,7 +134,8 @@ impl Feed {
             Arrival::Change(_) => None,
         };
         let entries: Vec<Entry> = arrivals.iter().filter_map(entry).collect();
-        let candidates = self.belonging(query, filter, entries.clone()).await?;
+        let Belonging { candidates, muted } = self.belonging(reader, query, filter, entries.clone()).await?;
+        let rows = entries.len().saturating_sub(muted);
         let offsets: Vec<_> =
             candidates.iter().map(|candidate| (candidate.entry.id, candidate.entry.arrived)).collect();
         let items = offsets.into_iter().zip(self.shown(reader, query, candidates, with_bodies).await?);
@@ -173,8 +174,18 @@ impl Feed {
         if let Some(offset) = complete_to {
             ahead.advance(offset);
         }
-        Ok((events, ended))
+        Ok(Steps { events, ended, rows })
     }
+}
+
+/// The outcome of one step through the arrivals.
+struct Steps {
+    /// The events, each with the sync token after it.
+    events: Vec<(Event, SyncToken)>,
+    /// No more arrivals follow.
+    ended: bool,
+    /// Arrivals that were looked at, without those that a mute hides.
+    rows: usize,
 }
 
 /// The next arrivals.

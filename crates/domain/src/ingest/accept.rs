@@ -10,14 +10,18 @@ use super::versions::{
     Ids, Randomness, addressed, changed_fixed_field, deletion, external_key, first_version, next_version,
 };
 use super::{Draft, Refused};
+use crate::following;
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Account, AccountName, Activity, ActivityId, Body, Clock, FanoutStage, Millis, State, Uid};
+use model::{
+    Account, AccountName, Activity, ActivityId, AddressableBy, Body, Clock, FanoutStage, Millis, Quota,
+    QuotaReached, Quotas, State, Uid,
+};
 use moka::sync::Cache;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Acceptance, Accepted, Claim, ExternalKey, Result, Store, StoreError};
+use store::{Acceptance, Accepted, Claim, ExternalKey, Result, Store, StoreError, Usage};
 
 /// The maximum number of concurrent lookups.
 const CONCURRENCY: usize = 16;
@@ -35,6 +39,8 @@ pub struct Ingest {
     /// Whether an account is in pull mode; `None` turns caching off. It may be stale: while an account changes its
     /// mode, its followers are prepared for both.
     pulled: Option<Arc<Cache<Uid, bool>>>,
+    /// How much an account may store, and for how long it counts. `None`: no quotas.
+    quotas: Option<(Quotas, Option<Duration>)>,
 }
 
 /// The outcome for an activity.
@@ -48,6 +54,28 @@ pub enum Outcome {
     Unchanged(ActivityId),
     /// The activity is invalid, or changes a field that cannot be changed.
     Refused(Refused),
+    /// The account has as much as it may.
+    Quota(QuotaReached),
+}
+
+/// What an account may still store.
+struct Room {
+    quotas: Quotas,
+    left: Usage,
+}
+
+impl Room {
+    /// Takes room for a version. What takes no more room than before is always accepted.
+    fn take(&mut self, usage: Usage) -> std::result::Result<(), QuotaReached> {
+        if usage.activities > self.left.activities.max(0) {
+            return Err(QuotaReached { quota: Quota::Activities, max: self.quotas.activities });
+        }
+        if usage.bytes > self.left.bytes.max(0) {
+            return Err(QuotaReached { quota: Quota::Bytes, max: self.quotas.bytes });
+        }
+        self.left = self.left.plus(Usage { activities: -usage.activities, bytes: -usage.bytes });
+        Ok(())
+    }
 }
 
 /// An activity that waits for its outcome.
@@ -86,30 +114,69 @@ enum Action {
     Write(Box<Acceptance>, Outcome),
 }
 
-/// Accounts by name, each looked up once in a call.
-#[derive(Default)]
-struct Names(HashMap<AccountName, Option<Uid>>);
+/// An account that an activity of the actor may address.
+#[derive(Clone, Copy)]
+struct Recipient {
+    uid: Uid,
+    created: Millis,
+    /// Whether the actor may address it now.
+    accepts: bool,
+}
 
-impl Names {
-    fn uid(&self, name: &AccountName) -> Option<Uid> {
+/// Recipients by name, each looked up once in a call.
+#[derive(Default)]
+struct Recipients(HashMap<AccountName, Option<Recipient>>);
+
+impl Recipients {
+    fn get(&self, name: &AccountName) -> Option<Recipient> {
         self.0.get(name).copied().flatten()
+    }
+
+    /// The account, if an activity reaches it by this name. A name that an earlier version of the activity had keeps the
+    /// judgement of that version. A refusal is invisible to the sender: the name then counts like an unknown one.
+    fn reached(&self, name: &AccountName, before: Option<&ExistingActivity>) -> Option<Uid> {
+        let Recipient { uid, created, accepts } = self.get(name)?;
+        let judged = before.filter(|before| {
+            let is_named = before.body.as_ref().is_some_and(|body| body.to.contains(name));
+            is_named && created <= before.state.updated
+        });
+        judged.map_or(accepts, |before| before.state.addressed.contains(&uid)).then_some(uid)
     }
 
     /// Looks up the names that are not known yet. Removed accounts count as unknown.
     async fn load<'a>(
         &mut self,
         store: &dyn Store,
+        actor: &Account,
         names: impl Iterator<Item = &'a AccountName>,
     ) -> Result<()> {
         let missing: HashSet<AccountName> =
             names.filter(|name| !self.0.contains_key(name)).cloned().collect();
-        let lookups = missing.into_iter().map(|name| async move {
-            let account = store.account_by_name(&name).await?.filter(|account| !account.removed);
-            Ok::<_, StoreError>((name, account.map(|account| account.uid)))
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let missing: Vec<AccountName> = missing.into_iter().collect();
+        let lookups: Vec<_> = missing.iter().map(|name| store.account_by_name(name)).collect();
+        let found: Vec<Option<Account>> = stream::iter(lookups).buffered(CONCURRENCY).try_collect().await?;
+        // For unknown names too, so that the duration does not reveal which exist.
+        let relations = store.relations(&actor.name, &missing).await?;
+        let recipients = found.into_iter().zip(relations).map(|(account, relation)| async move {
+            let Some(account) = account.filter(|account| !account.removed) else { return Ok(None) };
+            let accepts = match account.addressable_by {
+                _ if account.uid == actor.uid => true,
+                _ if relation.blocked_by => false,
+                AddressableBy::Everyone => true,
+                AddressableBy::Nobody => false,
+                AddressableBy::Following => {
+                    let edge = following::edge(store, account.uid, actor.uid).await?;
+                    edge.is_some_and(|edge| edge.following)
+                }
+            };
+            Ok::<_, StoreError>(Some(Recipient { uid: account.uid, created: account.created, accepts }))
         });
-        let lookups: Vec<_> = lookups.collect();
-        let found: Vec<_> = stream::iter(lookups).buffer_unordered(CONCURRENCY).try_collect().await?;
-        self.0.extend(found);
+        let recipients: Vec<_> = recipients.collect();
+        let recipients: Vec<_> = stream::iter(recipients).buffered(CONCURRENCY).try_collect().await?;
+        self.0.extend(missing.into_iter().zip(recipients));
         Ok(())
     }
 }
@@ -117,7 +184,7 @@ impl Names {
 impl Ingest {
     /// Accepts activities into this store, with the times of this clock.
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Ingest {
-        Ingest { store, clock, randomness: Randomness::system(), pulled: None }
+        Ingest { store, clock, randomness: Randomness::system(), pulled: None, quotas: None }
     }
 
     /// Caches for this long which accounts are in pull mode.
@@ -125,6 +192,26 @@ impl Ingest {
     pub fn caching_fanout_states(self, ttl: Duration) -> Ingest {
         let cache = Cache::builder().max_capacity(MAX_CACHED).time_to_live(ttl).build();
         Ingest { pulled: Some(Arc::new(cache)), ..self }
+    }
+
+    /// Limits what an account may store. Activities older than the retention do not count.
+    #[must_use]
+    pub fn with_quotas(self, quotas: Quotas, retention: Option<Duration>) -> Ingest {
+        Ingest { quotas: Some((quotas, retention)), ..self }
+    }
+
+    /// What the account may still store.
+    async fn room(&self, actor: Uid) -> Result<Option<Room>> {
+        let Some((quotas, retention)) = self.quotas else { return Ok(None) };
+        let age = |retention: Duration| i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
+        let since = retention.map(|retention| Millis(self.clock.now().0.saturating_sub(age(retention))));
+        let used = self.store.usage(actor, since).await?;
+        let left = |max: u64, used: i64| i64::try_from(max).unwrap_or(i64::MAX).saturating_sub(used);
+        let left = Usage {
+            activities: left(quotas.activities, used.activities),
+            bytes: left(quotas.bytes, used.bytes),
+        };
+        Ok(Some(Room { quotas, left }))
     }
 
     /// Uses this source of randomness for identifiers.
@@ -142,18 +229,18 @@ impl Ingest {
         unknown: UnknownRecipients,
     ) -> Result<Vec<Outcome>> {
         let inputs = submissions.into_iter().map(|one| Input::Submission(one, unknown));
-        self.accept_all(actor.uid, inputs).await
+        self.accept_all(actor, inputs).await
     }
 
     /// Accepts validated activities of `actor`, in the same way.
     pub async fn accept(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
-        self.accept_all(actor.uid, drafts.into_iter().map(Input::Draft)).await
+        self.accept_all(actor, drafts.into_iter().map(Input::Draft)).await
     }
 
     /// Accepts drafts of a source, which repeats the same items again and again: deleted activities stay deleted, and
     /// fields fixed by the first version stay as they are.
     pub async fn import(&self, actor: &Account, drafts: Vec<Draft>) -> Result<Vec<Outcome>> {
-        self.accept_all(actor.uid, drafts.into_iter().map(Input::SourceItem)).await
+        self.accept_all(actor, drafts.into_iter().map(Input::SourceItem)).await
     }
 
     /// The activity with this external key, unless it is deleted.
@@ -181,11 +268,12 @@ impl Ingest {
         Err(StoreError::Unavailable("too many concurrent writes of the same activity".to_owned()))
     }
 
-    async fn accept_all(&self, actor: Uid, inputs: impl Iterator<Item = Input>) -> Result<Vec<Outcome>> {
-        let waiting = inputs.enumerate().map(|(at, input)| Waiting { at, key: input.key(actor), input });
+    async fn accept_all(&self, actor: &Account, inputs: impl Iterator<Item = Input>) -> Result<Vec<Outcome>> {
+        let waiting = inputs.enumerate().map(|(at, input)| Waiting { at, key: input.key(actor.uid), input });
         let mut waiting: Vec<Waiting> = waiting.collect();
         let mut outcomes: Vec<Option<Outcome>> = waiting.iter().map(|_| None).collect();
-        let (mut names, mut ids) = (Names::default(), Ids::new(&self.randomness));
+        let (mut recipients, mut ids) = (Recipients::default(), Ids::new(&self.randomness));
+        let mut room = self.room(actor.uid).await?;
         let mut fruitless = 0;
         while !waiting.is_empty() {
             if fruitless == MAX_FRUITLESS_ROUNDS {
@@ -194,7 +282,8 @@ impl Ingest {
                 ));
             }
             let before = waiting.len();
-            waiting = self.round(actor, &mut names, &mut ids, waiting, &mut outcomes).await?;
+            let round = Round { actor, recipients: &mut recipients, ids: &mut ids, room: room.as_mut() };
+            waiting = self.round(round, waiting, &mut outcomes).await?;
             fruitless = if waiting.len() < before { 0 } else { fruitless + 1 };
         }
         Ok(outcomes.into_iter().flatten().collect())
@@ -203,9 +292,7 @@ impl Ingest {
     /// One read and one write for the first activity of each external key. Returns the activities that still wait.
     async fn round(
         &self,
-        actor: Uid,
-        names: &mut Names,
-        ids: &mut Ids<'_>,
+        Round { actor, recipients, ids, mut room }: Round<'_, '_>,
         waiting: Vec<Waiting>,
         outcomes: &mut [Option<Outcome>],
     ) -> Result<Vec<Waiting>> {
@@ -225,19 +312,24 @@ impl Ingest {
             }
         }
         let to = drafts.iter().flat_map(|(_, _, draft, _)| draft.to.iter().flatten());
-        names.load(self.store.as_ref(), to).await?;
+        recipients.load(self.store.as_ref(), actor, to).await?;
         let (mut writes, mut written) = (Vec::new(), Vec::new());
         for (at, input, draft, existing) in drafts {
-            match input.action(external_key(actor, &draft), &draft, existing, names, ids, now)? {
+            match input.action(external_key(actor.uid, &draft), &draft, existing, recipients, ids, now)? {
                 Action::Done(outcome) => set(outcomes, at, outcome),
                 Action::Write(acceptance, outcome) => {
-                    writes.push(*acceptance);
-                    written.push((at, outcome));
+                    match room.as_mut().map_or(Ok(()), |room| room.take(acceptance.usage)) {
+                        Ok(()) => {
+                            writes.push(*acceptance);
+                            written.push((at, outcome));
+                        }
+                        Err(reached) => set(outcomes, at, Outcome::Quota(reached)),
+                    }
                 }
             }
         }
         if !writes.is_empty() {
-            let accepted = self.write_versions(actor, writes).await?;
+            let accepted = self.write_versions(actor.uid, writes).await?;
             let mut conflicts = HashSet::new();
             for ((at, outcome), accepted) in written.into_iter().zip(accepted) {
                 match accepted {
@@ -305,6 +397,14 @@ impl Ingest {
     }
 }
 
+/// What the rounds of a call share.
+struct Round<'a, 'b> {
+    actor: &'a Account,
+    recipients: &'a mut Recipients,
+    ids: &'a mut Ids<'b>,
+    room: Option<&'a mut Room>,
+}
+
 impl Input {
     fn key(&self, actor: Uid) -> Option<ExternalKey> {
         match self {
@@ -334,16 +434,19 @@ impl Input {
         key: ExternalKey,
         draft: &Draft,
         existing: Option<Existing>,
-        names: &Names,
+        recipients: &Recipients,
         ids: &mut Ids<'_>,
         now: Millis,
     ) -> Result<Action> {
         if let Input::Submission(submission, UnknownRecipients::Refuse) = self
-            && let Err(refused) = submission.check_recipients(|name| names.uid(name).is_some())
+            && let Err(refused) = submission.check_recipients(|name| recipients.get(name).is_some())
         {
             return Ok(Action::Done(Outcome::Refused(refused)));
         }
-        let addressed = draft.to.as_deref().map(|to| addressed(to, |name| names.uid(name)));
+        let before = existing.as_ref().and_then(|existing| existing.activity.as_ref());
+        let before = before.filter(|before| !before.state.deleted);
+        let reached = |name: &AccountName| recipients.reached(name, before);
+        let addressed = draft.to.as_deref().map(|to| addressed(to, reached));
         let is_source = matches!(self, Input::SourceItem(_));
         let deleted = match existing {
             Some(Existing { claim, activity }) if !claim.deleted => {

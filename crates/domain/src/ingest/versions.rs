@@ -10,7 +10,7 @@ use model::{
 };
 use std::collections::HashMap;
 use std::sync::Arc;
-use store::{Acceptance, ActivityRecord, Claim, ExternalKey, Result, StoreError};
+use store::{Acceptance, ActivityRecord, Claim, ExternalKey, Result, StoreError, Usage};
 
 /// The source of randomness for identifiers. Tests can provide their own.
 #[derive(Clone)]
@@ -90,6 +90,11 @@ fn fingerprint(body: &Body, visibility: Visibility) -> Result<[u8; 16]> {
     digest.as_ref().first_chunk().copied().ok_or_else(|| StoreError::Corrupt("a hash is 32 bytes".to_owned()))
 }
 
+/// The size of a body, for the usage of its actor.
+fn size(body: &Body) -> i64 {
+    i64::try_from(body.size()).unwrap_or(i64::MAX)
+}
+
 /// The external key of a draft.
 pub(super) fn external_key(actor: Uid, draft: &Draft) -> ExternalKey {
     ExternalKey { actor, service: draft.body.service.name.folded(), id: draft.body.source_id.clone() }
@@ -151,8 +156,9 @@ pub(super) fn first_version(
     };
     let body = draft.body_after(None);
     let fingerprint = fingerprint(&body, state.visibility)?;
+    let usage = Usage { activities: 1, bytes: size(&body) };
     let activity = Activity { state, body };
-    Ok(Acceptance { source, before, fingerprint, prior: None, activity })
+    Ok(Acceptance { source, before, fingerprint, prior: None, activity, usage })
 }
 
 /// The version that a draft makes of an existing activity: `None` if the content is equal.
@@ -182,6 +188,7 @@ pub(super) fn next_version(
         before: Some(claim.version),
         fingerprint,
         prior: Some(PriorAudience::from(state)),
+        usage: Usage { activities: 0, bytes: size(&body) - existing.body.as_ref().map_or(0, size) },
         activity: Activity { state: next, body },
     }))
 }
@@ -216,6 +223,7 @@ pub(super) fn deletion(
     now: Millis,
 ) -> Result<Acceptance> {
     let ExistingActivity { state, body } = existing;
+    let usage = Usage { activities: -1, bytes: -body.as_ref().map_or(0, size) };
     let prior = Some(PriorAudience::from(&state));
     let state = State {
         version: Version::next(now, Some(claim.version)),
@@ -247,6 +255,7 @@ pub(super) fn deletion(
         fingerprint: claim.fingerprint,
         prior,
         activity: Activity { state, body },
+        usage,
     })
 }
 

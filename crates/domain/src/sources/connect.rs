@@ -1,6 +1,6 @@
 //! Connections: finds the feed behind a typed address, previews it, and creates, pauses and removes connections.
 
-use super::connection::{Connection, ConnectionSettings, MAX_CONNECTIONS, is_name, name_for};
+use super::connection::{Connection, ConnectionSettings, is_name, name_for};
 use super::health::sentence;
 use super::import::draft;
 use super::people::free_name;
@@ -13,7 +13,7 @@ use feeds::opml::Outline;
 use feeds::{Feed, Format};
 use fetcher::{Content, FetchError, FetchRequest, FetchResponse};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Account, AccountName, Filter, Millis, Order};
+use model::{Account, AccountName, Filter, Millis, Order, Quota, QuotaReached};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::{ExternalKey, Slice, StoreError};
@@ -55,8 +55,8 @@ pub enum NotConnected {
     #[error("Too many requests. Try again in 60 seconds.")]
     TooOften,
     /// The account has the maximum number of sources.
-    #[error("An account has at most {MAX_CONNECTIONS} sources: remove one first.")]
-    TooMany,
+    #[error("An account has at most {} sources: remove one first.", .0.max)]
+    TooMany(QuotaReached),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -224,6 +224,15 @@ impl Sources {
         self.connect_to(account, name, preview).await
     }
 
+    /// Fails if an account with this many connections may not have another one.
+    pub(super) fn require_room(&self, connections: usize) -> Result<(), NotConnected> {
+        let max = self.quotas.sources;
+        if connections as u64 >= max {
+            return Err(NotConnected::TooMany(QuotaReached { quota: Quota::Sources, max }));
+        }
+        Ok(())
+    }
+
     async fn connect_to(
         &self,
         account: &Arc<Account>,
@@ -238,9 +247,7 @@ impl Sources {
         if let Some(same) = same {
             return Ok(Connected { connection: Connection::read(same.clone())?, is_new: false, imported: 0 });
         }
-        if connections.len() >= MAX_CONNECTIONS {
-            return Err(NotConnected::TooMany);
-        }
+        self.require_room(connections.len())?;
         let is_taken = |name: &str| connections.iter().any(|connection| connection.name == name);
         let name = match name {
             Some(name) if is_taken(name) => return Err(NotConnected::NameTaken(name.to_owned())),

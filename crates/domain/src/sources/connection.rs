@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 use store::{Result, StoreError};
 use url::Url;
 
-/// The maximum number of connections of an account.
-pub const MAX_CONNECTIONS: usize = 200;
 /// The maximum length of a connection's name.
 const MAX_NAME: usize = 64;
 

@@ -25,8 +25,8 @@ mod websub;
 pub mod worker;
 
 pub use connect::{Connected, Listed, NotConnected, Preview};
+pub use connection::Connection;
 pub(crate) use connection::is_name;
-pub use connection::{Connection, MAX_CONNECTIONS};
 pub use health::Health;
 pub use hub_secret::{ResealError, reseal};
 pub use people::free_name;
@@ -40,7 +40,7 @@ use crate::ingest::Ingest;
 use crate::live::Hub;
 use crate::outgoing::{self, FetchBudget};
 use fetcher::{Fetcher, FetcherError, Network, Rules};
-use model::{Clock, SourceId, Uid};
+use model::{Clock, Quotas, SourceId, Uid};
 use seal::SecretKeys;
 use std::sync::Arc;
 use store::{AccountCache, Store};
@@ -60,6 +60,10 @@ pub struct SourceSettings {
     pub networks: Vec<Network>,
     /// Ports that may be fetched from, besides those of http and https.
     pub ports: Vec<u16>,
+    /// How much an account may store.
+    pub quotas: Quotas,
+    /// Activities older than this do not count.
+    pub retention: Option<Duration>,
 }
 
 /// Sources and connections.
@@ -72,6 +76,7 @@ pub struct Sources {
     hub: Arc<Hub>,
     fetcher: Arc<Fetcher>,
     base_url: Option<String>,
+    quotas: Quotas,
     /// The keys that seal hub secrets.
     secret_keys: Arc<SecretKeys>,
     /// The fetch budgets of accounts; `None` for an operator, who has no limit.
@@ -92,7 +97,9 @@ impl Sources {
     ) -> Result<Sources, FetcherError> {
         Ok(Sources {
             accounts: AccountCache::new(Arc::clone(&store)),
-            ingest: Ingest::new(Arc::clone(&store), clock.clone()),
+            ingest: Ingest::new(Arc::clone(&store), clock.clone())
+                .with_quotas(settings.quotas, settings.retention),
+            quotas: settings.quotas,
             fetcher: Arc::new(fetcher(rules(&settings))?),
             base_url: settings.base_url,
             secret_keys,

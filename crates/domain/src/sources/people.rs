@@ -1,6 +1,6 @@
 //! Operations of pages: rate-limited polls, unused names, OPML lists, and verified pages.
 
-use super::connection::{Connection, ConnectionSettings, MAX_CONNECTIONS, name_for};
+use super::connection::{Connection, ConnectionSettings, name_for};
 use super::source::id_of;
 use super::{NotConnected, PollOutcome, Sources};
 use feeds::catalogue;
@@ -50,9 +50,7 @@ impl Sources {
         if connections.iter().any(|connection| connection.source == source) {
             return Ok(false);
         }
-        if connections.len() >= MAX_CONNECTIONS {
-            return Err(NotConnected::TooMany);
-        }
+        self.require_room(connections.len())?;
         let name = free_name(&name_for(&address), |name| {
             connections.iter().any(|connection| connection.name == name)
         });

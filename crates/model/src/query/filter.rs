@@ -36,18 +36,64 @@ pub struct Filter {
     pub published: Range,
 }
 
+// A text that is not a word is folded and may become one, so that the rendered query is parsed to the same filter.
+
+fn kind(text: &str) -> String {
+    let folded = text.to_lowercase();
+    Kind::parse(&folded).map_or(folded, |kind| kind.as_str().to_owned())
+}
+
+fn verb(text: &str) -> String {
+    let folded = text.to_lowercase();
+    Verb::parse(&folded).map_or(folded, |verb| verb.as_str().to_owned())
+}
+
+/// Whether the sets select service, type and verb. An empty set selects everything.
+fn select(
+    services: &BTreeSet<String>,
+    kinds: &BTreeSet<String>,
+    verbs: &BTreeSet<String>,
+    facet: &Facet,
+) -> bool {
+    let any = |set: &BTreeSet<String>, word: &str| set.is_empty() || set.contains(word);
+    any(services, &facet.service) && any(kinds, facet.kind.as_str()) && any(verbs, facet.verb.as_str())
+}
+
+/// The activities that come through an edge: any word of each list, all lists together. An empty list selects
+/// everything. Words are in the form for comparisons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EdgeFilter {
+    /// Any of these services, folded.
+    pub services: BTreeSet<String>,
+    /// Any of these types.
+    pub kinds: BTreeSet<String>,
+    /// Any of these verbs.
+    pub verbs: BTreeSet<String>,
+}
+
+impl EdgeFilter {
+    /// The filter with these words, in any spelling.
+    pub fn of(services: &[String], kinds: &[String], verbs: &[String]) -> EdgeFilter {
+        EdgeFilter {
+            services: services.iter().map(|text| text.to_lowercase()).collect(),
+            kinds: kinds.iter().map(|text| kind(text)).collect(),
+            verbs: verbs.iter().map(|text| verb(text)).collect(),
+        }
+    }
+
+    /// Whether it selects everything.
+    pub fn is_empty(&self) -> bool {
+        self.services.is_empty() && self.kinds.is_empty() && self.verbs.is_empty()
+    }
+
+    /// Whether an activity with this facet comes through.
+    pub fn selects(&self, facet: &Facet) -> bool {
+        select(&self.services, &self.kinds, &self.verbs, facet)
+    }
+}
+
 impl Filter {
     pub(super) fn resolve(raw: &RawQuery) -> Result<Filter, ParameterError> {
-        // A text that is not a word is folded and may become one, so that the rendered query is parsed to the same
-        // filter.
-        let kind = |text: &str| {
-            let folded = text.to_lowercase();
-            Kind::parse(&folded).map_or(folded, |kind| kind.as_str().to_owned())
-        };
-        let verb = |text: &str| {
-            let folded = text.to_lowercase();
-            Verb::parse(&folded).map_or(folded, |verb| verb.as_str().to_owned())
-        };
         Ok(Filter {
             services: raw.values("service")?.iter().map(|text| text.to_lowercase()).collect(),
             kinds: raw.values("type")?.iter().map(|text| kind(text)).collect(),
@@ -65,10 +111,7 @@ impl Filter {
 
     /// Whether service, type and verb are all selected.
     pub fn selects(&self, facet: &Facet) -> bool {
-        let any = |set: &BTreeSet<String>, word: &str| set.is_empty() || set.contains(word);
-        any(&self.services, &facet.service)
-            && any(&self.kinds, facet.kind.as_str())
-            && any(&self.verbs, facet.verb.as_str())
+        select(&self.services, &self.kinds, &self.verbs, facet)
     }
 
     /// Whether an entry is selected.

@@ -4,8 +4,8 @@ use super::{Encoded, corrupt, exactly, millis, required, uid, version};
 use crate::sources::ScheduledSource;
 use crate::{Connection, Hook, HookProgress, Result, Source};
 use model::{
-    AccessToken, Account, AccountName, Application, HookId, Key, KeyId, Millis, Picture, Progress, Purpose,
-    Scopes, Session, SourceId, Temporary, Ticket, Uid,
+    AccessToken, Account, AccountName, AddressableBy, Application, HookId, Key, KeyId, Millis, Picture,
+    Progress, Purpose, Scopes, Session, SourceId, Temporary, Ticket, Uid,
 };
 use prost::Message;
 
@@ -37,6 +37,8 @@ pub(crate) struct AccountWire {
     disabled: bool,
     #[prost(uint32, tag = "11")]
     credential_epoch: u32,
+    #[prost(uint32, tag = "12")]
+    addressable_by: u32,
 }
 
 impl Encoded for Account {
@@ -56,6 +58,7 @@ impl Encoded for Account {
             removed: self.removed,
             disabled: self.disabled,
             credential_epoch: self.credential_epoch,
+            addressable_by: self.addressable_by.number().into(),
         }
     }
 
@@ -74,8 +77,14 @@ impl Encoded for Account {
             removed: wire.removed,
             disabled: wire.disabled,
             credential_epoch: wire.credential_epoch,
+            addressable_by: addressable_by(wire.addressable_by)?,
         })
     }
+}
+
+pub(crate) fn addressable_by(number: impl TryInto<u8>) -> Result<AddressableBy> {
+    let found = number.try_into().ok().and_then(AddressableBy::numbered);
+    found.ok_or_else(|| corrupt("invalid number of who may address an account"))
 }
 
 #[derive(Clone, PartialEq, Message)]

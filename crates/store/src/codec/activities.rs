@@ -6,11 +6,12 @@ use super::{
 };
 use crate::Result;
 use model::{
-    AccountName, Body, Comments, Edge, Facet, Kind, Millis, Object, PriorAudience, Service, ServiceName,
-    State, Thumbnail, Uid, Verb, Version,
+    AccountName, Body, Comments, Edge, EdgeFilter, Facet, Kind, Millis, Object, PriorAudience, Service,
+    ServiceName, State, Thumbnail, Uid, Verb, Version,
 };
 use prost::Message;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 fn facet(service: Option<String>, kind: Option<String>, verb: Option<String>) -> Result<Facet> {
     Ok(Facet {
@@ -352,7 +353,8 @@ pub(crate) struct EdgeWire {
 
 impl Encoded for Edge {
     type Wire = EdgeWire;
-    type Beside = ();
+    /// The filter and its version.
+    type Beside = (EdgeFilter, Version);
 
     fn to_wire(&self) -> EdgeWire {
         EdgeWire {
@@ -363,12 +365,47 @@ impl Encoded for Edge {
         }
     }
 
-    fn from_wire(wire: EdgeWire, (): ()) -> Result<Edge> {
+    fn from_wire(wire: EdgeWire, (filter, filter_version): Self::Beside) -> Result<Edge> {
         Ok(Edge {
             following: wire.following,
             version: version(wire.version)?,
             since: millis(wire.since)?,
             from: part(wire.from)?,
+            filter,
+            filter_version,
+        })
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct EdgeFilterWire {
+    #[prost(string, repeated, tag = "1")]
+    services: Vec<String>,
+    #[prost(string, repeated, tag = "2")]
+    kinds: Vec<String>,
+    #[prost(string, repeated, tag = "3")]
+    verbs: Vec<String>,
+}
+
+impl Encoded for EdgeFilter {
+    type Wire = EdgeFilterWire;
+    type Beside = ();
+
+    fn to_wire(&self) -> EdgeFilterWire {
+        let words = |set: &BTreeSet<String>| set.iter().cloned().collect();
+        EdgeFilterWire {
+            services: words(&self.services),
+            kinds: words(&self.kinds),
+            verbs: words(&self.verbs),
+        }
+    }
+
+    fn from_wire(wire: EdgeFilterWire, (): ()) -> Result<EdgeFilter> {
+        let EdgeFilterWire { services, kinds, verbs } = wire;
+        Ok(EdgeFilter {
+            services: services.into_iter().collect(),
+            kinds: kinds.into_iter().collect(),
+            verbs: verbs.into_iter().collect(),
         })
     }
 }

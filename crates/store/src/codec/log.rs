@@ -1,19 +1,20 @@
 //! Messages of the delivery log, and of notices between processes.
 
 use super::accounts::AccountWire;
-use super::activities::{BodyWire, EdgeWire, PriorAudienceWire, StateWire};
+use super::activities::{BodyWire, EdgeFilterWire, EdgeWire, PriorAudienceWire, StateWire};
 use super::{
     Encoded, SortKeyWire, activity_id, corrupt, exactly, id_bytes, millis, numbers, part, position, required,
     uid, uids, version, visibility_number, visibility_of,
 };
 use crate::message::{AcceptedVersion, Intent, IntentKey, Message};
-use crate::{ExternalKey, Notice, Result, Work};
-use model::{Account, Activity, Millis, Position, Uid};
+use crate::relations::decision_number;
+use crate::{DecisionChange, ExternalKey, Notice, Result, Work};
+use model::{Account, AccountName, Activity, Decision, Edge, Millis, Position, Uid, Version};
 use uuid::Uuid;
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct WorkWire {
-    #[prost(oneof = "WorkKind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
+    #[prost(oneof = "WorkKind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12")]
     kind: Option<WorkKind>,
 }
 
@@ -37,6 +38,12 @@ enum WorkKind {
     BecomeDormant(ProgressWire),
     #[prost(message, tag = "9")]
     CatchUp(CatchUpWire),
+    #[prost(message, tag = "10")]
+    Change(ProgressWire),
+    #[prost(message, tag = "11")]
+    Block(BlockWire),
+    #[prost(message, tag = "12")]
+    RemoveFollowed(RemoveFollowedWire),
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -93,6 +100,24 @@ struct AddressedWire {
     #[prost(int64, optional, tag = "1")]
     uid: Option<i64>,
     #[prost(message, optional, tag = "2")]
+    after: Option<SortKeyWire>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct BlockWire {
+    #[prost(int64, optional, tag = "1")]
+    owner: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    other: Option<i64>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct RemoveFollowedWire {
+    #[prost(int64, optional, tag = "1")]
+    follower: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    followee: Option<i64>,
+    #[prost(message, optional, tag = "3")]
     after: Option<SortKeyWire>,
 }
 
@@ -160,6 +185,17 @@ impl Encoded for Work {
                 uid: Some(uid.0),
                 after: after.map(|sort_key| sort_key.to_wire()),
             }),
+            Work::Change { uid } => WorkKind::Change(progress(uid, &None, None)),
+            Work::Block { owner, other } => {
+                WorkKind::Block(BlockWire { owner: Some(owner.0), other: Some(other.0) })
+            }
+            Work::RemoveFollowed { follower, followee, after } => {
+                WorkKind::RemoveFollowed(RemoveFollowedWire {
+                    follower: Some(follower.0),
+                    followee: Some(followee.0),
+                    after: after.map(|sort_key| sort_key.to_wire()),
+                })
+            }
             Work::Removal { owner, id } => WorkKind::Removal(RemovalWire {
                 owner: Some(owner.0),
                 id: id_bytes(*id),
@@ -205,6 +241,13 @@ impl Encoded for Work {
             },
             WorkKind::Account(wire) => Work::Account { uid: uid(wire.uid)?, after: wire.after.map(Uid) },
             WorkKind::Addressed(wire) => Work::Addressed { uid: uid(wire.uid)?, after: part(wire.after)? },
+            WorkKind::Change(wire) => Work::Change { uid: uid(wire.uid)? },
+            WorkKind::Block(wire) => Work::Block { owner: uid(wire.owner)?, other: uid(wire.other)? },
+            WorkKind::RemoveFollowed(wire) => Work::RemoveFollowed {
+                follower: uid(wire.follower)?,
+                followee: uid(wire.followee)?,
+                after: part(wire.after)?,
+            },
             WorkKind::Removal(wire) => Work::Removal { owner: uid(wire.owner)?, id: activity_id(wire.id)? },
             WorkKind::PrepareFollowers(wire) => {
                 Work::PrepareFollowers { uid: uid(wire.uid)?, after: wire.after.map(Uid) }
@@ -228,9 +271,14 @@ impl Encoded for Work {
     }
 }
 
+fn account_name(field: Option<String>) -> Result<AccountName> {
+    let name = required(field, "account name")?;
+    AccountName::parse(&name).map_err(|_| corrupt("invalid account name"))
+}
+
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct IntentWire {
-    #[prost(oneof = "IntentKind", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "IntentKind", tags = "1, 2, 3, 4, 5, 6, 7")]
     kind: Option<IntentKind>,
 }
 
@@ -246,6 +294,10 @@ enum IntentKind {
     Removal(RemovalWire),
     #[prost(message, tag = "5")]
     Reactivate(ReactivateWire),
+    #[prost(message, tag = "6")]
+    EdgeFilter(EdgeFilterIntentWire),
+    #[prost(message, tag = "7")]
+    Decision(DecisionWire),
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -274,6 +326,43 @@ struct EdgeIntentWire {
     followee: Option<i64>,
     #[prost(message, optional, tag = "3")]
     edge: Option<EdgeWire>,
+    /// Absent in an intent of a program that did not know filters: then there is none.
+    #[prost(message, optional, tag = "4")]
+    filter: Option<EdgeFilterWire>,
+    #[prost(int64, optional, tag = "5")]
+    filter_version: Option<i64>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct EdgeFilterIntentWire {
+    #[prost(int64, optional, tag = "1")]
+    follower: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    followee: Option<i64>,
+    #[prost(int64, optional, tag = "3")]
+    version: Option<i64>,
+    #[prost(message, optional, tag = "4")]
+    filter: Option<EdgeFilterWire>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct DecisionWire {
+    #[prost(int64, optional, tag = "1")]
+    owner: Option<i64>,
+    #[prost(string, optional, tag = "2")]
+    name: Option<String>,
+    #[prost(int32, optional, tag = "3")]
+    decision: Option<i32>,
+    #[prost(string, optional, tag = "4")]
+    other: Option<String>,
+    #[prost(int64, optional, tag = "5")]
+    other_uid: Option<i64>,
+    #[prost(int64, optional, tag = "6")]
+    version: Option<i64>,
+    #[prost(bool, tag = "7")]
+    holds: bool,
+    #[prost(bytes = "vec", optional, tag = "8")]
+    op: Option<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -319,6 +408,26 @@ impl Encoded for Intent {
                 follower: Some(follower.0),
                 followee: Some(followee.0),
                 edge: Some(edge.to_wire()),
+                filter: Some(edge.filter.to_wire()),
+                filter_version: Some(edge.filter_version.0),
+            }),
+            Intent::EdgeFilter { follower, followee, version, filter } => {
+                IntentKind::EdgeFilter(EdgeFilterIntentWire {
+                    follower: Some(follower.0),
+                    followee: Some(followee.0),
+                    version: Some(version.0),
+                    filter: Some(filter.to_wire()),
+                })
+            }
+            Intent::Decision { change, op } => IntentKind::Decision(DecisionWire {
+                owner: Some(change.owner.0),
+                name: Some(change.name.as_str().to_owned()),
+                decision: Some(decision_number(change.decision).into()),
+                other: Some(change.other.as_str().to_owned()),
+                other_uid: change.other_uid.map(|uid| uid.0),
+                version: Some(change.version.0),
+                holds: change.holds,
+                op: Some(op.as_bytes().to_vec()),
             }),
             Intent::Account { account, before, op } => IntentKind::Account(Box::new(AccountIntentWire {
                 uid: Some(account.uid.0),
@@ -358,8 +467,35 @@ impl Encoded for Intent {
             IntentKind::Edge(wire) => Intent::Edge {
                 follower: uid(wire.follower)?,
                 followee: uid(wire.followee)?,
-                edge: required(part(wire.edge)?, "edge")?,
+                edge: {
+                    let edge = required(wire.edge, "edge")?;
+                    let filter = (part(wire.filter)?.unwrap_or_default(), wire.filter_version.map(Version));
+                    Edge::from_wire(edge, (filter.0, filter.1.unwrap_or_default()))?
+                },
             },
+            IntentKind::EdgeFilter(wire) => Intent::EdgeFilter {
+                follower: uid(wire.follower)?,
+                followee: uid(wire.followee)?,
+                version: version(wire.version)?,
+                filter: required(part(wire.filter)?, "filter")?,
+            },
+            IntentKind::Decision(wire) => {
+                let number = required(wire.decision, "decision")?;
+                let decision =
+                    Decision::ALL.into_iter().find(|one| i32::from(decision_number(*one)) == number);
+                Intent::Decision {
+                    change: DecisionChange {
+                        owner: uid(wire.owner)?,
+                        name: account_name(wire.name)?,
+                        decision: decision.ok_or_else(|| corrupt("invalid decision"))?,
+                        other: account_name(wire.other)?,
+                        other_uid: wire.other_uid.map(Uid),
+                        version: version(wire.version)?,
+                        holds: wire.holds,
+                    },
+                    op: Uuid::from_bytes(exactly(&required(wire.op, "operation id")?)?),
+                }
+            }
             IntentKind::Account(wire) => Intent::Account {
                 account: Account::from_wire(required(wire.account, "account")?, uid(wire.uid)?)?,
                 before: version(wire.before)?,
@@ -439,6 +575,9 @@ pub(crate) struct NoticeWire {
     seen: Option<i64>,
     #[prost(int64, optional, tag = "5")]
     hooks: Option<i64>,
+    /// Requests of each account in `uids`.
+    #[prost(uint32, repeated, tag = "6")]
+    requests: Vec<u32>,
 }
 
 /// `None` is a notice of a kind that a later version added.
@@ -455,15 +594,25 @@ impl Encoded for Option<Notice> {
             Some(Notice::Failed(key)) => NoticeWire { failed: Some(key.clone()), ..NoticeWire::default() },
             Some(Notice::Seen(uid)) => NoticeWire { seen: Some(uid.0), ..NoticeWire::default() },
             Some(Notice::Hooks(uid)) => NoticeWire { hooks: Some(uid.0), ..NoticeWire::default() },
+            Some(Notice::Requests(counts)) => NoticeWire {
+                uids: counts.iter().map(|(uid, _)| uid.0).collect(),
+                requests: counts.iter().map(|(_, count)| *count).collect(),
+                ..NoticeWire::default()
+            },
         }
     }
 
     fn from_wire(wire: NoticeWire, (): ()) -> Result<Option<Notice>> {
-        let NoticeWire { arrived, uids: many, failed, seen, hooks } = wire;
-        Ok(arrived
-            .map(|at| Notice::Arrived(Position(at), uids(many)))
-            .or_else(|| failed.map(Notice::Failed))
-            .or_else(|| seen.map(|uid| Notice::Seen(Uid(uid))))
-            .or_else(|| hooks.map(|uid| Notice::Hooks(Uid(uid)))))
+        let NoticeWire { arrived, uids: many, failed, seen, hooks, requests } = wire;
+        Ok(match arrived {
+            Some(at) => Some(Notice::Arrived(Position(at), uids(many))),
+            None if !requests.is_empty() => {
+                Some(Notice::Requests(uids(many).into_iter().zip(requests).collect()))
+            }
+            None => failed
+                .map(Notice::Failed)
+                .or_else(|| seen.map(|uid| Notice::Seen(Uid(uid))))
+                .or_else(|| hooks.map(|uid| Notice::Hooks(Uid(uid)))),
+        })
     }
 }

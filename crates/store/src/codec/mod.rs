@@ -13,7 +13,7 @@ mod log;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use accounts::progress;
+pub(crate) use accounts::{addressable_by, progress};
 #[cfg(feature = "next-schema")]
 pub(crate) use activities::StateCellWire;
 pub(crate) use activities::{BodyCell, EntryCell, StateCell};

@@ -3,12 +3,14 @@
 use super::{BodyCell, Encoded, EntryCell, StateCell, progress};
 use crate::message::{AcceptedVersion, Intent, IntentKey, Message};
 use crate::sources::ScheduledSource;
-use crate::{Connection, ExternalKey, Hook, HookProgress, Notice, Result, Source, StoreError, Work};
+use crate::{
+    Connection, DecisionChange, ExternalKey, Hook, HookProgress, Notice, Result, Source, StoreError, Work,
+};
 use model::{
-    AccessToken, Account, AccountName, Activity, ActivityId, Application, Body, Comments, Edge, Facet,
-    HookId, Key, KeyId, Kind, Millis, Object, Picture, Position, PriorAudience, Progress, Purpose, Scopes,
-    Service, ServiceName, Session, SortKey, SourceId, State, Temporary, Thumbnail, Ticket, Uid, Verb,
-    Version, Visibility,
+    AccessToken, Account, AccountName, Activity, ActivityId, AddressableBy, Application, Body, Comments,
+    Decision, Edge, EdgeFilter, Facet, HookId, Key, KeyId, Kind, Millis, Object, Picture, Position,
+    PriorAudience, Progress, Purpose, Scopes, Service, ServiceName, Session, SortKey, SourceId, State,
+    Temporary, Thumbnail, Ticket, Uid, Verb, Version, Visibility,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -142,8 +144,10 @@ fn prior() -> impl Strategy<Value = PriorAudience> {
 fn account() -> impl Strategy<Value = Account> {
     let flags = any::<[bool; 4]>();
     let names = (name(), of(text()), of(text()), of(text()));
-    (uid(), version(), time(), names, flags, any::<u32>()).prop_map(
-        |(uid, version, created, (name, given_name, family_name, password), flags, credential_epoch)| {
+    let rest = (any::<u32>(), select(AddressableBy::ALL.to_vec()));
+    (uid(), version(), time(), names, flags, rest).prop_map(
+        |(uid, version, created, (name, given_name, family_name, password), flags, rest)| {
+            let (credential_epoch, addressable_by) = rest;
             let [public, operator, removed, disabled] = flags;
             Account {
                 uid,
@@ -158,6 +162,7 @@ fn account() -> impl Strategy<Value = Account> {
                 removed,
                 disabled,
                 credential_epoch,
+                addressable_by,
             }
         },
     )
@@ -232,13 +237,37 @@ fn body() -> impl Strategy<Value = Body> {
     )
 }
 
+fn edge_filter() -> impl Strategy<Value = EdgeFilter> {
+    (vec(text(), 0..3), vec(text(), 0..3), vec(text(), 0..3))
+        .prop_map(|(services, kinds, verbs)| EdgeFilter::of(&services, &kinds, &verbs))
+}
+
 fn edge() -> impl Strategy<Value = Edge> {
-    (any::<bool>(), version(), time(), of(sort_key())).prop_map(|(following, version, since, from)| Edge {
-        following,
-        version,
-        since,
-        from,
-    })
+    (any::<bool>(), version(), time(), of(sort_key()), edge_filter(), version()).prop_map(
+        |(following, version, since, from, filter, filter_version)| Edge {
+            following,
+            version,
+            since,
+            from,
+            filter,
+            filter_version,
+        },
+    )
+}
+
+fn decision() -> impl Strategy<Value = DecisionChange> {
+    let both = select(Decision::ALL.to_vec());
+    (uid(), name(), both, name(), of(uid()), version(), any::<bool>()).prop_map(
+        |(owner, name, decision, other, other_uid, version, holds)| DecisionChange {
+            owner,
+            name,
+            decision,
+            other,
+            other_uid,
+            version,
+            holds,
+        },
+    )
 }
 
 fn work() -> impl Strategy<Value = Work> {
@@ -253,6 +282,13 @@ fn work() -> impl Strategy<Value = Work> {
         }),
         (uid(), of(uid())).prop_map(|(uid, after)| Work::Account { uid, after }),
         (uid(), of(sort_key())).prop_map(|(uid, after)| Work::Addressed { uid, after }),
+        uid().prop_map(|uid| Work::Change { uid }),
+        (uid(), uid()).prop_map(|(owner, other)| Work::Block { owner, other }),
+        (uid(), uid(), of(sort_key())).prop_map(|(follower, followee, after)| Work::RemoveFollowed {
+            follower,
+            followee,
+            after
+        }),
         (uid(), id()).prop_map(|(owner, id)| Work::Removal { owner, id }),
         (uid(), of(uid())).prop_map(|(uid, after)| Work::PrepareFollowers { uid, after }),
         (uid(), version(), of(uid())).prop_map(|(uid, version, after)| Work::BecomeDormant {
@@ -279,6 +315,11 @@ fn intent() -> impl Strategy<Value = Intent> {
             followee,
             edge
         }),
+        (uid(), uid(), version(), edge_filter()).prop_map(|(follower, followee, version, filter)| {
+            Intent::EdgeFilter { follower, followee, version, filter }
+        }),
+        (decision(), any::<u128>())
+            .prop_map(|(change, op)| Intent::Decision { change, op: Uuid::from_u128(op) }),
         (account(), version(), any::<u128>()).prop_map(|(account, before, op)| Intent::Account {
             account,
             before,
@@ -394,7 +435,8 @@ proptest! {
         assert_laws(&StateCell { state: Cow::Owned(state), prior }, || (), damage);
         assert_laws(&body, || (), damage);
         assert_laws(&BodyCell { version, body: Cow::Owned(body) }, || (), damage);
-        assert_laws(&edge, || (), damage);
+        assert_laws(&edge, || (edge.filter.clone(), edge.filter_version), damage);
+        assert_laws(&edge.filter, || (), damage);
         assert_laws(&sort_key, || (), damage);
     }
 
@@ -416,6 +458,7 @@ proptest! {
         for uid in seen.map(Notice::Seen).into_iter().chain(seen.map(Notice::Hooks)) {
             assert_laws(&Some(uid), || (), damage);
         }
+        assert_laws(&Some(Notice::Requests(vec![(Uid(7), 3), (Uid(-1), u32::MAX)])), || (), damage);
     }
 
     #[test]
@@ -472,7 +515,7 @@ fn a_value_without_its_required_fields_is_corrupt() {
     assert!(is_corrupt(StateCell::decoded(&[])));
     assert!(is_corrupt(BodyCell::decoded(&[])));
     assert!(is_corrupt(EntryCell::decoded(&[])));
-    assert!(is_corrupt(Edge::decoded(&[])));
+    assert!(is_corrupt(Edge::decoded_beside(&[], (EdgeFilter::default(), Version(0)))));
     assert!(is_corrupt(Work::decoded(&[])));
     assert!(is_corrupt(Message::decoded(&[])));
     assert!(is_corrupt(Intent::decoded(&[])));

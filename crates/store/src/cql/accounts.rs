@@ -5,7 +5,7 @@ use super::db::Query;
 use super::lwt::Lwt;
 use super::scan::Scan;
 use super::{CqlStore, concurrently};
-use crate::codec::Encoded;
+use crate::codec::{Encoded, addressable_by};
 use crate::message::Intent;
 use crate::{Accounts, NewAccount, Result, StoreError};
 use async_trait::async_trait;
@@ -17,18 +17,19 @@ const CLAIM: Lwt = Lwt::new(
     "SELECT op FROM ident.username WHERE name = ?",
 );
 const BY_NAME: Query = Query::read("SELECT uid, first FROM ident.username WHERE name = ?");
-const BY_NUMBER: Query = Query::read("SELECT account FROM ident.account WHERE uid = ?");
+const BY_NUMBER: Query = Query::read("SELECT account, addressable_by FROM ident.account WHERE uid = ?");
 const WRITE: Lwt = Lwt::new(
-    "UPDATE ident.account SET account = ?, ver = ?, op = ? WHERE uid = ? IF ver = ?",
+    "UPDATE ident.account SET account = ?, addressable_by = ?, ver = ?, op = ? WHERE uid = ? IF ver = ?",
     "SELECT ver, op FROM ident.account WHERE uid = ?",
 );
-const COPY: Query =
-    Query::write("INSERT INTO ident.account (account, ver, op, uid) VALUES (?, ?, ?, ?) USING TIMESTAMP 1");
+const COPY: Query = Query::write(
+    "INSERT INTO ident.account (account, addressable_by, ver, op, uid) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP 1",
+);
 const COPY_NAME: Query =
     Query::write("INSERT INTO ident.username (name, uid, first, op) VALUES (?, ?, ?, ?) USING TIMESTAMP 1");
 const ALL: Scan = Scan::new(
-    "SELECT uid, account FROM ident.account LIMIT ?",
-    "SELECT uid, account FROM ident.account WHERE token(uid) > token(?) LIMIT ?",
+    "SELECT uid, account, addressable_by FROM ident.account LIMIT ?",
+    "SELECT uid, account, addressable_by FROM ident.account WHERE token(uid) > token(?) LIMIT ?",
 );
 
 const PICTURE: Query = Query::read("SELECT picture FROM ident.picture WHERE uid = ?");
@@ -46,6 +47,16 @@ fn new_number() -> Uid {
     Uid(random.max(1).cast_signed())
 }
 
+fn addressable_cell(account: &Account) -> i8 {
+    account.addressable_by.number().cast_signed()
+}
+
+/// The account of a row. The column counts: a program that does not know it writes the account without it.
+fn stored_account(uid: Uid, account: &[u8], addressable: Option<i8>) -> Result<Account> {
+    let account = Account::decoded_beside(account, uid)?;
+    Ok(Account { addressable_by: addressable_by(addressable.unwrap_or(0))?, ..account })
+}
+
 impl CqlStore {
     /// Replaces a version of an account; `None` for an account that was never written. `false`: another version is
     /// stored.
@@ -56,7 +67,8 @@ impl CqlStore {
         op: Uuid,
     ) -> Result<bool> {
         let uid = account.uid.0;
-        let values = (account.encoded(), account.version.0, op, uid, before.map(|before| before.0));
+        let (addressable_by, before_ver) = (addressable_cell(account), before.map(|before| before.0));
+        let values = (account.encoded(), addressable_by, account.version.0, op, uid, before_ver);
         self.db.replace(&WRITE, before, op, values, (uid,)).await
     }
 
@@ -71,7 +83,8 @@ impl CqlStore {
         let name = (account.name.as_str(), account.uid.0, account.encoded(), Uuid::nil());
         self.add_words(account).await?;
         self.db.write(&COPY_NAME, name).await?;
-        let state = (account.encoded(), account.version.0, Uuid::nil(), account.uid.0);
+        let addressable_by = addressable_cell(account);
+        let state = (account.encoded(), addressable_by, account.version.0, Uuid::nil(), account.uid.0);
         self.db.write(&COPY, state).await
     }
 
@@ -82,16 +95,16 @@ impl CqlStore {
         limit: usize,
         include: impl Fn(&Account) -> bool,
     ) -> Result<Vec<Account>> {
-        let read = |(uid, account): (i64, Vec<u8>)| {
-            let account = Account::decoded_beside(&account, Uid(uid))?;
+        let read = |(uid, account, addressable_by): (i64, Vec<u8>, Option<i8>)| {
+            let account = stored_account(Uid(uid), &account, addressable_by)?;
             Ok((uid, Some(account).filter(&include)))
         };
         self.db.scan(&ALL, after.map(|uid| uid.0), limit, read).await
     }
 
     async fn account_by_number(&self, uid: Uid) -> Result<Option<Account>> {
-        let found: Option<(Vec<u8>,)> = self.db.row(&BY_NUMBER, (uid.0,)).await?;
-        found.map(|(account,)| Account::decoded_beside(&account, uid)).transpose()
+        let found: Option<(Vec<u8>, Option<i8>)> = self.db.row(&BY_NUMBER, (uid.0,)).await?;
+        found.map(|(account, addressable_by)| stored_account(uid, &account, addressable_by)).transpose()
     }
 }
 

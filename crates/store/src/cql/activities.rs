@@ -222,7 +222,7 @@ impl Activities for CqlStore {
             ClaimOutcome::Lost(conflict) => (None, Ok(conflict)),
         });
         let outcomes: Vec<_> = outcomes.collect();
-        concurrently(outcomes.into_iter().map(|outcome| async move {
+        let accepted = concurrently(outcomes.into_iter().map(|outcome| async move {
             match outcome {
                 (_, Ok(conflict)) => Ok(conflict),
                 (Some(position), Err(stored)) => {
@@ -234,7 +234,13 @@ impl Activities for CqlStore {
                 }
             }
         }))
-        .await
+        .await?;
+        let stored = batch.iter().zip(&accepted).filter(|(_, one)| matches!(one, Accepted::Stored(_)));
+        // The versions are stored: a failure to count them is none of the caller's.
+        if let Err(error) = self.usage.count(stored.map(|(item, _)| item)).await {
+            tracing::warn!(%error, "usage not written");
+        }
+        Ok(accepted)
     }
 
     async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>> {

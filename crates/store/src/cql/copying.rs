@@ -6,7 +6,7 @@
 use super::scan::Scan;
 use super::{CqlStore, Query, concurrently};
 use crate::copying::{BEFORE_ALL, PROGRESS};
-use crate::{ActivityRecord, Connection, Copying, Hook, Log, Removal, Result};
+use crate::{ActivityRecord, Connection, Copying, DecisionChange, Hook, Log, Removal, Result, Usage};
 use async_trait::async_trait;
 use model::{AccessToken, Account, ActivityId, Edge, Entry, Millis, Position, Uid, Version};
 
@@ -48,6 +48,14 @@ impl Copying for CqlStore {
         self.every_removal(owner).await
     }
 
+    async fn every_usage(&self, uid: Uid) -> Result<Vec<(i64, Usage)>> {
+        self.usage_days(uid).await
+    }
+
+    async fn every_decision(&self, account: &Account) -> Result<Vec<DecisionChange>> {
+        self.decisions_of(account).await
+    }
+
     async fn every_connection(&self, owner: Uid) -> Result<Vec<Connection>> {
         self.listed_connections(owner).await
     }
@@ -79,6 +87,14 @@ impl Copying for CqlStore {
             .iter()
             .map(|Removal { id, received, version }| self.write_removal(owner, *id, *received, *version));
         concurrently(each).await.map(drop)
+    }
+
+    async fn copy_usage(&self, uid: Uid, days: Vec<(i64, Usage)>) -> Result<()> {
+        self.put_usage(uid, &days).await
+    }
+
+    async fn copy_decision(&self, change: &DecisionChange) -> Result<()> {
+        self.write_decision(change).await
     }
 
     async fn copy_entries(&self, owner: Uid, entries: Vec<Entry>) -> Result<()> {

@@ -35,6 +35,10 @@ impl Feeds for CqlStore {
         slices::slices(self, slices).await
     }
 
+    async fn remove_followed(&self, owner: Uid, entries: &[Entry]) -> Result<()> {
+        self.remove_followed_entries(owner, entries).await
+    }
+
     async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
         self.put_changes(at, owners).await
     }

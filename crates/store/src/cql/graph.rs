@@ -8,7 +8,7 @@ use crate::codec::{self, Encoded};
 use crate::message::Intent;
 use crate::{Follower, Graph, Result};
 use async_trait::async_trait;
-use model::{Edge, Position, Uid};
+use model::{Edge, EdgeFilter, Position, Uid, Version};
 use std::collections::{BTreeMap, HashMap};
 
 /// The number of rows of a shard from which there are more shards.
@@ -18,11 +18,14 @@ const COUNT_INTERVAL: u64 = 512;
 /// Each level has 16 times as many shards as the one before.
 const MAX_LEVELS: i8 = 3;
 
-const EDGES: Query = Query::read("SELECT followee, edge FROM feed.following WHERE uid = ? AND followee IN ?");
+const EDGES: Query =
+    Query::read("SELECT followee, edge, filter FROM feed.following WHERE uid = ? AND followee IN ?");
 const FOLLOWING: Query =
-    Query::read("SELECT followee, edge FROM feed.following WHERE uid = ? AND followee > ? LIMIT ?");
+    Query::read("SELECT followee, edge, filter FROM feed.following WHERE uid = ? AND followee > ? LIMIT ?");
 const PUT_FOLLOWING: Query =
     Query::write("INSERT INTO feed.following (uid, followee, edge) VALUES (?, ?, ?) USING TIMESTAMP ?");
+const PUT_FILTER: Query =
+    Query::write("UPDATE feed.following USING TIMESTAMP ? SET filter = ? WHERE uid = ? AND followee = ?");
 const PUT_FOLLOWER: Query = Query::write(
     "INSERT INTO feed.follower (uid, shard, follower, edge) VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
 );
@@ -39,9 +42,28 @@ fn cell(edge: &Edge, at: Position) -> Vec<u8> {
     [at.0.to_be_bytes().as_slice(), &edge.encoded()].concat()
 }
 
-fn read(mut cell: &[u8]) -> Result<(Position, Edge)> {
+/// The cell of a filter: its version, and the filter.
+fn filter_cell(version: Version, filter: &EdgeFilter) -> Vec<u8> {
+    [version.0.to_be_bytes().as_slice(), &filter.encoded()].concat()
+}
+
+fn read_filter(mut cell: &[u8]) -> Result<(EdgeFilter, Version)> {
+    let version = codec::take(&mut cell).map(i64::from_be_bytes)?;
+    Ok((EdgeFilter::decoded(cell)?, Version(version)))
+}
+
+/// The columns followee, edge and filter.
+type FollowingRow = (i64, Vec<u8>, Option<Vec<u8>>);
+
+fn read(mut cell: &[u8], filter: Option<&[u8]>) -> Result<(Position, Edge)> {
     let at = codec::take(&mut cell).map(u64::from_be_bytes)?;
-    Ok((Position(at), Edge::decoded(cell)?))
+    let filter = filter.map(read_filter).transpose()?.unwrap_or_default();
+    Ok((Position(at), Edge::decoded_beside(cell, filter)?))
+}
+
+/// The edge of a row of the follower's end.
+fn read_following((followee, edge, filter): FollowingRow) -> Result<(Uid, Edge)> {
+    Ok((Uid(followee), read(&edge, filter.as_deref())?.1))
 }
 
 /// The number of shards of a level.
@@ -86,7 +108,10 @@ impl CqlStore {
         let (cell, version) = (cell(edge, at), edge.version.0);
         let (level, shard) = self.shard_for(follower, followee).await?;
         self.db.write(&PUT_FOLLOWER, (followee.0, shard, follower.0, &cell, version)).await?;
-        self.db.write(&PUT_FOLLOWING, (follower.0, followee.0, &cell, version)).await?;
+        let filter = filter_cell(edge.filter_version, &edge.filter);
+        let row = (follower.0, followee.0, &cell, version);
+        let filter = (edge.filter_version.0, filter, follower.0, followee.0);
+        self.db.write_both(&PUT_FOLLOWING, &PUT_FILTER, (row, filter)).await?;
         if edge_slot(follower, followee, COUNT_INTERVAL) == 0 && level < MAX_LEVELS {
             let count = self.db.row::<(i64,)>(&COUNT, (followee.0, shard)).await?;
             if count.is_some_and(|(rows,)| rows >= FULL) {
@@ -97,6 +122,18 @@ impl CqlStore {
         Ok(())
     }
 
+    /// Writes the filter of an edge. The latest version wins.
+    pub(super) async fn write_edge_filter(
+        &self,
+        follower: Uid,
+        followee: Uid,
+        version: Version,
+        filter: &EdgeFilter,
+    ) -> Result<()> {
+        let values = (version.0, filter_cell(version, filter), follower.0, followee.0);
+        self.db.write(&PUT_FILTER, values).await
+    }
+
     /// The edges of a follower after `after`, including ended ones.
     pub(super) async fn edges_after(
         &self,
@@ -104,8 +141,8 @@ impl CqlStore {
         after: i64,
         limit: i32,
     ) -> Result<Vec<(Uid, Edge)>> {
-        let rows = self.db.rows::<(i64, Vec<u8>)>(&FOLLOWING, (follower.0, after, limit)).await?;
-        rows.into_iter().map(|(followee, cell)| Ok((Uid(followee), read(&cell)?.1))).collect()
+        let rows = self.db.rows::<FollowingRow>(&FOLLOWING, (follower.0, after, limit)).await?;
+        rows.into_iter().map(read_following).collect()
     }
 
     async fn level(&self, followee: Uid) -> Result<i8> {
@@ -128,7 +165,7 @@ impl CqlStore {
     ) -> Result<Vec<(Uid, (Position, Edge))>> {
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let rows = self.db.rows::<(i64, Vec<u8>)>(&FOLLOWERS, (followee.0, shard, after, limit)).await?;
-        rows.into_iter().map(|(uid, cell)| Ok((Uid(uid), read(&cell)?))).collect()
+        rows.into_iter().map(|(uid, cell)| Ok((Uid(uid), read(&cell, None)?))).collect()
     }
 }
 
@@ -139,7 +176,23 @@ impl Graph for CqlStore {
         if current.is_some_and(|current| current.version >= edge.version) {
             return Ok(None);
         }
-        self.commit_intent(Intent::Edge { follower, followee, edge: *edge }).await.map(Some)
+        self.commit_intent(Intent::Edge { follower, followee, edge: edge.clone() }).await.map(Some)
+    }
+
+    async fn put_edge_filter(
+        &self,
+        follower: Uid,
+        followee: Uid,
+        version: Version,
+        filter: &EdgeFilter,
+    ) -> Result<Option<Position>> {
+        let current = self.edges(follower, &[followee]).await?.into_iter().flatten().next();
+        // An edge without a row has no filter.
+        if current.is_none_or(|current| current.filter_version >= version) {
+            return Ok(None);
+        }
+        let filter = filter.clone();
+        self.commit_intent(Intent::EdgeFilter { follower, followee, version, filter }).await.map(Some)
     }
 
     async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>> {
@@ -148,11 +201,12 @@ impl Graph for CqlStore {
         uids.dedup();
         let mut found: HashMap<i64, Edge> = HashMap::new();
         for part in uids.chunks(100) {
-            for (followee, cell) in self.db.rows::<(i64, Vec<u8>)>(&EDGES, (follower.0, part)).await? {
-                found.insert(followee, read(&cell)?.1);
+            for row in self.db.rows::<FollowingRow>(&EDGES, (follower.0, part)).await? {
+                let (followee, edge) = read_following(row)?;
+                found.insert(followee.0, edge);
             }
         }
-        Ok(followees.iter().map(|uid| found.get(&uid.0).copied()).collect())
+        Ok(followees.iter().map(|uid| found.get(&uid.0).cloned()).collect())
     }
 
     async fn following(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>> {
@@ -187,9 +241,9 @@ impl Graph for CqlStore {
             let mut latest: BTreeMap<Uid, (Edge, Position)> = BTreeMap::new();
             for (uid, (at, edge)) in known {
                 // A follower from before there were more shards may be in two.
-                let known = latest.entry(uid).or_insert((edge, at));
-                if (edge.version, at) > (known.0.version, known.1) {
-                    *known = (edge, at);
+                let is_later = |known: &(Edge, Position)| (edge.version, at) > (known.0.version, known.1);
+                if latest.get(&uid).is_none_or(is_later) {
+                    latest.insert(uid, (edge, at));
                 }
             }
             let following = latest.into_iter().filter(|(_, (edge, _))| edge.following);

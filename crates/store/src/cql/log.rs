@@ -201,6 +201,10 @@ impl CqlStore {
             Intent::Edge { follower, followee, edge } => {
                 self.write_edge(*follower, *followee, edge, at).await
             }
+            Intent::EdgeFilter { follower, followee, version, filter } => {
+                self.write_edge_filter(*follower, *followee, *version, filter).await
+            }
+            Intent::Decision { change, .. } => self.write_decision(change).await,
             // Refused if another update came first: then there is nothing to replay.
             Intent::Account { account, before, op } => {
                 self.write_account(Some(*before), account, *op).await.map(drop)

@@ -27,6 +27,7 @@ mod name_index;
 #[cfg(feature = "next-schema")]
 mod next_schema;
 mod polling;
+mod relations;
 mod replication;
 mod scan;
 mod schema;
@@ -36,6 +37,7 @@ mod sessions;
 mod sources;
 mod speculation;
 mod sweep;
+mod usage;
 
 pub use connect::Nodes;
 pub use schema::PROGRAM_VERSION;
@@ -79,6 +81,7 @@ pub struct CqlStore {
     oldest: Mutex<Option<(i64, Position)>>,
     polling: polling::ShardScans,
     update_locks: crate::StripedLocks,
+    usage: Arc<usage::UsageMeter>,
     /// The name of this process as a lease holder.
     name: String,
     /// The age, by the time of receipt, from which entries and bodies expire. `None`: never.
@@ -94,6 +97,7 @@ impl CqlStore {
         sweep::prepare(&db).await?;
         polling::prepare(&db).await?;
         let name = Uuid::now_v7().to_string();
+        let usage = usage::UsageMeter::start(Arc::clone(&db));
         Ok(CqlStore {
             db,
             log,
@@ -101,6 +105,7 @@ impl CqlStore {
             oldest: Mutex::default(),
             polling: polling::ShardScans::default(),
             update_locks: crate::StripedLocks::default(),
+            usage,
             name,
             retention: None,
         })

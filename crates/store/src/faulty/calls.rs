@@ -2,16 +2,18 @@
 
 use super::Faulty;
 use crate::{
-    Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter,
-    ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, Hook, HookProgress, Hooks, KnownNetwork,
-    LastRead, Leases, ListedHook, Log, Networks, NewAccount, Nonce, Notice, Notices, Result, Secret, Seen,
-    SeenPositions, Sessions, Slice, Source, Sources, StorageUse, Store, StripedLocks, Task, Tickets, Work,
+    Acceptance, Accepted, Accounts, Activities, Arrival, BlockedBy, Claim, Connection, Credentials,
+    DeadLetter, DecisionChange, ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, Hook, HookProgress,
+    Hooks, KnownNetwork, LastRead, Leases, ListedHook, Log, Networks, NewAccount, Nonce, Notice, Notices,
+    Relations, Result, Secret, Seen, SeenPositions, Sessions, Slice, Source, Sources, StorageUse, Store,
+    StripedLocks, Task, Tickets, Usage, Usages, Work,
 };
 use async_trait::async_trait;
 use model::{
     AccessToken, Account, AccountName, Activity, ActivityId, Application, ArrivalOffset, Collection,
-    DeliveryState, Dormancy, Edge, EdgeDormancy, Entry, FanoutMode, FanoutState, HookId, Key, KeyId, Millis,
-    Picture, Position, PriorAudience, Progress, Session, SourceId, State, Temporary, Ticket, Uid, Version,
+    Decision, DeliveryState, Dormancy, Edge, EdgeDormancy, EdgeFilter, Entry, FanoutMode, FanoutState,
+    HookId, Key, KeyId, Millis, Picture, Position, PriorAudience, Progress, Relation, Session, SourceId,
+    State, Temporary, Ticket, Uid, Version,
 };
 use std::sync::Arc;
 
@@ -152,6 +154,21 @@ forward! { Graph
     }
     writes {
         put_edge(follower: Uid, followee: Uid, edge: &Edge) as (follower, followee, &edge) -> Option<Position>;
+        put_edge_filter(follower: Uid, followee: Uid, version: Version, filter: &EdgeFilter)
+            as (follower, followee, version, &filter) -> Option<Position>;
+    }
+}
+
+forward! { Relations
+    reads {
+        decision(name: &AccountName, decision: Decision, other: &AccountName) -> Option<(Version, bool)>;
+        relations(name: &AccountName, others: &[AccountName]) -> Vec<Relation>;
+        decided(name: &AccountName, decision: Decision, after: Option<&AccountName>, limit: usize)
+            -> Vec<AccountName>;
+        blocked_by(name: &AccountName, by: &AccountName) -> BlockedBy;
+    }
+    writes {
+        put_decision(change: &DecisionChange) as (&change) -> Option<Position>;
     }
 }
 
@@ -178,6 +195,7 @@ forward! { Feeds
     }
     writes {
         deliver(at: Position, deliveries: Vec<(Uid, Entry)>) as (at, deliveries) -> ();
+        remove_followed(owner: Uid, entries: &[Entry]) as (owner, &entries) -> ();
         note_changes(at: Position, owners: &[Uid]) as (at, &owners) -> ();
         remove(owner: Uid, id: ActivityId, received: Millis, version: Version)
             as (owner, id, received, version) -> Option<Position>;
@@ -203,6 +221,15 @@ forward! { FanoutModes
             as (uid, version, since, now) -> Option<Position>;
         put_edge_dormancy(follower: Uid, followees: &[Uid], version: Version, dormancy: EdgeDormancy)
             as (follower, &followees, version, dormancy) -> ();
+    }
+}
+
+forward! { Usages
+    reads {
+        usage(uid: Uid, since: Option<Millis>) -> Usage;
+    }
+    writes {
+        flush_usage() as () -> ();
     }
 }
 

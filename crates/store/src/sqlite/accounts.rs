@@ -2,6 +2,7 @@
 
 use super::values::{corrupt, count, millis, version};
 use super::{SqliteStore, log, name_index};
+use crate::codec::addressable_by;
 use crate::{Accounts, NewAccount, Result, Work};
 use async_trait::async_trait;
 use model::{Account, AccountName, Picture, Uid, Version};
@@ -9,13 +10,13 @@ use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
 
 const BY_NAME: &str =
     "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
-     credential_epoch FROM account WHERE name = ?1";
+     credential_epoch, addressable_by FROM account WHERE name = ?1";
 const BY_NUMBER: &str =
     "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
-     credential_epoch FROM account WHERE uid = ?1";
+     credential_epoch, addressable_by FROM account WHERE uid = ?1";
 const AFTER: &str =
     "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
-     credential_epoch FROM account WHERE uid > ?1 AND NOT removed ORDER BY uid LIMIT ?2";
+     credential_epoch, addressable_by FROM account WHERE uid > ?1 AND NOT removed ORDER BY uid LIMIT ?2";
 
 pub(super) fn account(row: &Row<'_>) -> Result<Account> {
     let name = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
@@ -32,6 +33,7 @@ pub(super) fn account(row: &Row<'_>) -> Result<Account> {
         removed: row.get(9)?,
         disabled: row.get(10)?,
         credential_epoch: row.get(11)?,
+        addressable_by: addressable_by(row.get::<_, i64>(12)?)?,
     })
 }
 
@@ -102,8 +104,8 @@ impl Accounts for SqliteStore {
             let replaced = connection
                 .prepare_cached(
                     "UPDATE account SET ver = ?2, given_name = ?3, family_name = ?4, public = ?5,
-                     operator = ?6, password = ?7, removed = ?8, disabled = ?9, credential_epoch = ?10
-                     WHERE uid = ?1 AND ver = ?11",
+                     operator = ?6, password = ?7, removed = ?8, disabled = ?9, credential_epoch = ?10,
+                     addressable_by = ?11 WHERE uid = ?1 AND ver = ?12",
                 )?
                 .execute(params![
                     account.uid.0,
@@ -116,6 +118,7 @@ impl Accounts for SqliteStore {
                     account.removed,
                     account.disabled,
                     account.credential_epoch,
+                    account.addressable_by.number(),
                     version.0
                 ])?;
             if replaced > 0 {

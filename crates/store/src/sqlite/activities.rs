@@ -4,7 +4,7 @@ use super::facets::{Facets, View};
 use super::values::{
     activity_id, millis, pack_uids, state_flags, unpack_state_flags, unpack_uids, version, visibility_number,
 };
-use super::{SqliteStore, entries, log, search};
+use super::{SqliteStore, entries, log, search, usage};
 use crate::codec::{Encoded, visibility_of};
 use crate::{Acceptance, Accepted, Activities, Claim, ExternalKey, Result, Work};
 use async_trait::async_trait;
@@ -103,6 +103,7 @@ fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result
     let prior = item.prior.as_ref().map(|before| before.visibility);
     let own = Entry { prior, ..Entry::of(state, model::EntryReason::Authored, state.deleted) };
     entries::put(connection, facets, state.actor, &own, position)?;
+    usage::count(connection, item)?;
     Ok(Accepted::Stored(position))
 }
 

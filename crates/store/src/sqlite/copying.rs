@@ -4,9 +4,12 @@ use super::credentials::all;
 use super::restore::LOST;
 use super::schema::UPGRADE_BACKUP;
 use super::values::{activity_id, count, seq, version};
-use super::{SqliteStore, accounts, activities, entries, grants, graph, hooks, log, name_index, sources};
+use super::{
+    SqliteStore, accounts, activities, entries, grants, graph, hooks, log, name_index, relations, sources,
+    usage,
+};
 use crate::copying::{BEFORE_ALL, PROGRESS};
-use crate::{ActivityRecord, Copying, Removal, Result};
+use crate::{ActivityRecord, Copying, DecisionChange, Removal, Result, Usage};
 use async_trait::async_trait;
 use model::{AccessToken, Account, ActivityId, Edge, Entry, Millis, Position, Uid, Version};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -17,19 +20,20 @@ pub(super) const OLDEST: &str = "oldest position";
 
 const EVERY_ACCOUNT: &str =
     "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
-     credential_epoch FROM account WHERE uid > ?1 ORDER BY uid LIMIT ?2";
+     credential_epoch, addressable_by FROM account WHERE uid > ?1 ORDER BY uid LIMIT ?2";
 
 const PUT_ACCOUNT: &str = "INSERT INTO account
      (uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
-     credential_epoch)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+     credential_epoch, addressable_by)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
      ON CONFLICT (uid) DO UPDATE SET ver = excluded.ver, given_name = excluded.given_name,
      family_name = excluded.family_name, public = excluded.public, operator = excluded.operator,
      password = excluded.password, removed = excluded.removed, disabled = excluded.disabled,
-     credential_epoch = excluded.credential_epoch
+     credential_epoch = excluded.credential_epoch, addressable_by = excluded.addressable_by
      WHERE excluded.ver > account.ver";
 
-const EVERY_EDGE: &str = "SELECT ver, follows, since_ms, from_ms, from_aid, followee FROM following
+const EVERY_EDGE: &str =
+    "SELECT ver, follows, since_ms, from_ms, from_aid, filter_ver, filter, followee FROM following
      WHERE follower = ?1 AND followee > ?2 ORDER BY followee LIMIT ?3";
 
 pub(super) const PUT_FACT: &str = "INSERT INTO fact (name, value) VALUES (?1, ?2)
@@ -86,7 +90,7 @@ impl Copying for SqliteStore {
 
     async fn every_edge(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>> {
         let from = [follower.0, after.map_or(i64::MIN, |uid| uid.0), count(limit)];
-        let read = |row: &rusqlite::Row<'_>| Ok((Uid(row.get(5)?), graph::edge(row)?));
+        let read = |row: &rusqlite::Row<'_>| Ok((Uid(row.get(7)?), graph::edge(row)?));
         self.read_long(move |connection| all(connection, EVERY_EDGE, from, read)).await
     }
 
@@ -94,6 +98,15 @@ impl Copying for SqliteStore {
         let removals = "SELECT aid, ver FROM removal WHERE uid = ?1 ORDER BY aid";
         let read = |row: &rusqlite::Row<'_>| Ok((activity_id(row, 0)?, version(row, 1)?));
         self.read_long(move |connection| all(connection, removals, [owner.0], read)).await
+    }
+
+    async fn every_usage(&self, uid: Uid) -> Result<Vec<(i64, Usage)>> {
+        self.read_long(move |connection| usage::every(connection, uid)).await
+    }
+
+    async fn every_decision(&self, account: &Account) -> Result<Vec<DecisionChange>> {
+        let account = account.clone();
+        self.read_long(move |connection| relations::every(connection, &account)).await
     }
 
     async fn every_connection(&self, owner: Uid) -> Result<Vec<crate::Connection>> {
@@ -124,7 +137,8 @@ impl Copying for SqliteStore {
                 account.created.0,
                 account.removed,
                 account.disabled,
-                account.credential_epoch
+                account.credential_epoch,
+                account.addressable_by.number()
             ])?;
             Ok(())
         })
@@ -164,6 +178,15 @@ impl Copying for SqliteStore {
             })
         })
         .await
+    }
+
+    async fn copy_usage(&self, uid: Uid, days: Vec<(i64, Usage)>) -> Result<()> {
+        self.write(move |connection| usage::put(connection, uid, &days)).await
+    }
+
+    async fn copy_decision(&self, change: &DecisionChange) -> Result<()> {
+        let change = change.clone();
+        self.write(move |connection| relations::put(connection, &change).map(drop)).await
     }
 
     async fn copy_entries(&self, owner: Uid, all: Vec<Entry>) -> Result<()> {

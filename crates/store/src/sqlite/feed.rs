@@ -46,6 +46,14 @@ impl Feeds for SqliteStore {
         .await
     }
 
+    async fn remove_followed(&self, owner: Uid, entries: &[Entry]) -> Result<()> {
+        let (facets, entries) = (Arc::clone(&self.facets), entries.to_vec());
+        self.write(move |connection| {
+            entries.iter().try_for_each(|entry| followed::remove(connection, &facets, owner, entry))
+        })
+        .await
+    }
+
     async fn note_changes(&self, at: Position, owners: &[Uid]) -> Result<()> {
         let owners = owners.to_vec();
         self.write(move |connection| {
@@ -110,12 +118,12 @@ impl Feeds for SqliteStore {
     }
 
     async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>> {
+        // Most accounts have never removed anything: one query instead of one per item, and no transaction.
+        let any = "SELECT 1 FROM removal WHERE uid = ?1 LIMIT 1";
+        if !self.read(|connection| Ok(connection.prepare_cached(any)?.exists([owner.0])?)).await? {
+            return Ok(vec![false; items.len()]);
+        }
         self.read_snapshot(|connection| {
-            // Most accounts have never removed anything: one query instead of one per item.
-            let mut any = connection.prepare_cached("SELECT 1 FROM removal WHERE uid = ?1 LIMIT 1")?;
-            if !any.exists([owner.0])? {
-                return Ok(vec![false; items.len()]);
-            }
             let mut statement =
                 connection.prepare_cached("SELECT 1 FROM removal WHERE uid = ?1 AND aid = ?2")?;
             let mut removed =

@@ -4,9 +4,10 @@
 use super::credentials::all;
 use super::values::{activity_id, corrupt, count, millis, optional_millis, position, seq, version};
 use super::{SqliteStore, log};
+use crate::codec::Encoded;
 use crate::{Follower, Graph, Result, Work};
 use async_trait::async_trait;
-use model::{Edge, EdgeDormancy, Position, SortKey, Uid};
+use model::{Edge, EdgeDormancy, EdgeFilter, Position, SortKey, Uid, Version};
 use rusqlite::{Connection, Row, params};
 
 const PUT: &str = "INSERT INTO following (follower, followee, ver, follows, since_ms, from_ms, from_aid)
@@ -30,14 +31,29 @@ fn follower(row: &Row<'_>) -> Result<Follower> {
     Ok(Follower { uid: Uid(row.get(0)?), version: version(row, 1)?, since: position(row, 2)?, dormancy })
 }
 
-/// From the columns ver, follows, since_ms, from_ms, from_aid.
+/// Replaces the filter if it is newer. An edge without a row has no filter.
+const PUT_FILTER: &str = "UPDATE following SET filter_ver = ?3, filter = ?4
+     WHERE follower = ?1 AND followee = ?2 AND filter_ver < ?3";
+
+/// From the columns ver, follows, since_ms, from_ms, from_aid, filter_ver, filter.
 pub(super) fn edge(row: &Row<'_>) -> Result<Edge> {
     let from = match (optional_millis(row, 3)?, row.get_ref(4)?) {
         (Some(time), _) => Some(SortKey { time, id: activity_id(row, 4)? }),
         (None, rusqlite::types::ValueRef::Null) => None,
         (None, _) => return Err(corrupt("edge with an identifier but no time")),
     };
-    Ok(Edge { version: version(row, 0)?, following: row.get(1)?, since: millis(row, 2)?, from })
+    let filter = match row.get_ref(6)? {
+        rusqlite::types::ValueRef::Null => EdgeFilter::default(),
+        filter => EdgeFilter::decoded(filter.as_blob().map_err(rusqlite::Error::from)?)?,
+    };
+    Ok(Edge {
+        version: version(row, 0)?,
+        following: row.get(1)?,
+        since: millis(row, 2)?,
+        from,
+        filter,
+        filter_version: version(row, 5)?,
+    })
 }
 
 /// Writes an edge. `false`: the stored version is equal or later.
@@ -51,13 +67,27 @@ pub(super) fn put(connection: &Connection, follower: Uid, followee: Uid, edge: &
         edge.from.map(|sort_key| sort_key.time.0),
         edge.from.map(|sort_key| *sort_key.id.as_bytes())
     ])?;
+    put_filter(connection, follower, followee, edge.filter_version, &edge.filter)?;
     Ok(newer > 0)
+}
+
+/// Writes the filter of an edge. `false`: the stored version is equal or later.
+fn put_filter(
+    connection: &Connection,
+    follower: Uid,
+    followee: Uid,
+    version: Version,
+    filter: &EdgeFilter,
+) -> Result<bool> {
+    let filter = (!filter.is_empty()).then(|| filter.encoded());
+    let values = params![follower.0, followee.0, version.0, filter];
+    Ok(connection.prepare_cached(PUT_FILTER)?.execute(values)? > 0)
 }
 
 #[async_trait]
 impl Graph for SqliteStore {
     async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<Option<Position>> {
-        let edge = *edge;
+        let edge = edge.clone();
         self.write(move |connection| {
             if !put(connection, follower, followee, &edge)? {
                 return Ok(None);
@@ -78,10 +108,27 @@ impl Graph for SqliteStore {
         .await
     }
 
+    async fn put_edge_filter(
+        &self,
+        follower: Uid,
+        followee: Uid,
+        version: Version,
+        filter: &EdgeFilter,
+    ) -> Result<Option<Position>> {
+        let filter = filter.clone();
+        self.write(move |connection| {
+            if !put_filter(connection, follower, followee, version, &filter)? {
+                return Ok(None);
+            }
+            log::append(connection, &Work::Change { uid: follower }).map(Some)
+        })
+        .await
+    }
+
     async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>> {
         self.read_snapshot(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT ver, follows, since_ms, from_ms, from_aid FROM following
+                "SELECT ver, follows, since_ms, from_ms, from_aid, filter_ver, filter FROM following
                  WHERE follower = ?1 AND followee = ?2",
             )?;
             let mut find =
@@ -95,13 +142,13 @@ impl Graph for SqliteStore {
         let after = after.map_or(i64::MIN, |uid| uid.0);
         self.read_long(move |connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT ver, follows, since_ms, from_ms, from_aid, followee FROM following
+                "SELECT ver, follows, since_ms, from_ms, from_aid, filter_ver, filter, followee FROM following
                  WHERE follower = ?1 AND followee > ?2 AND follows ORDER BY followee LIMIT ?3",
             )?;
             let mut rows = statement.query([follower.0, after, count(limit)])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                found.push((Uid(row.get(5)?), edge(row)?));
+                found.push((Uid(row.get(7)?), edge(row)?));
             }
             Ok(found)
         })

@@ -27,6 +27,7 @@ mod log;
 mod measure;
 mod name_index;
 mod pool;
+mod relations;
 mod restore;
 mod schema;
 mod search;
@@ -34,6 +35,7 @@ mod seen;
 mod sessions;
 mod sources;
 mod storage_use;
+mod usage;
 mod values;
 mod writer;
 

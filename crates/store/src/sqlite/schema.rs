@@ -143,4 +143,27 @@ mod tests {
         assert!(folder.join("store.db.schema-1-1").exists());
         std::fs::remove_dir_all(&folder).unwrap();
     }
+
+    #[test]
+    fn the_second_version_counts_the_usage_of_existing_activities() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate_by(&MIGRATIONS[..1], &mut connection, Path::new("unused")).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO facet VALUES (1, 's', 'k', 'v');
+                 INSERT INTO body VALUES (1, 5, x'010203'), (2, 5, x'01'), (3, NULL, x''), (4, 86400005, x'0102');
+                 INSERT INTO activity VALUES
+                 (x'01', 1, 7, 1, 5, 5, 5, 0, x'', NULL, NULL, 1), (x'02', 1, 7, 1, 5, 5, 5, 4, x'', NULL, NULL, 2),
+                 (x'03', 1, 7, 1, 5, 5, 5, 0, x'', NULL, NULL, 3),
+                 (x'04', 1, 7, 1, 86400005, 5, 5, 1, x'', NULL, NULL, 4);",
+            )
+            .unwrap();
+        connection.execute_batch(MIGRATIONS[1]).unwrap();
+        let mut usage =
+            connection.prepare("SELECT uid, day, activities, bytes FROM usage ORDER BY day").unwrap();
+        let row =
+            |row: &rusqlite::Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)?]);
+        let found: Vec<[i64; 4]> = usage.query_map([], row).unwrap().map(|row| row.unwrap()).collect();
+        assert_eq!(found, [[7, 0, 1, 3], [7, 1, 1, 2]], "neither deleted nor expired ones");
+    }
 }

@@ -189,6 +189,10 @@ impl SqliteStore {
              (SELECT hash FROM ticket WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
             "DELETE FROM network WHERE (owner, hash) IN
              (SELECT owner, hash FROM network WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
+            // A version approximates the time at which a block or mute ended: a day later no write is that late.
+            "DELETE FROM relation WHERE (name, kind, other) IN
+             (SELECT name, kind, other FROM relation INDEXED BY relation_ended
+             WHERE NOT holds AND ver < ?1 - 86400000 ORDER BY ver LIMIT ?2)",
         ] {
             loop {
                 let forget = move |connection: &Connection| {

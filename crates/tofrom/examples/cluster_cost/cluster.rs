@@ -2,9 +2,10 @@
 
 use super::secure;
 use aws_lc_rs::hmac;
+use domain::following::FollowError;
 use domain::ingest::{Draft, json, normalise};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{Account, AccountName, Clock, Millis, Version};
+use model::{Account, AccountName, Clock, EdgeFilter, Millis, Quotas, Version};
 use std::sync::Arc;
 use std::time::Duration;
 use store::cql::{CqlStore, Nodes, apply_schema};
@@ -68,6 +69,21 @@ pub(crate) async fn accounts(store: &CqlStore, name: &str, many: usize) -> Vec<A
         store.create_account(new).await.map(Option::unwrap)
     });
     all(made).await
+}
+
+/// Makes an account follow another one.
+pub(crate) async fn follow(
+    store: &CqlStore,
+    clock: &Clock,
+    follower: &Account,
+    followee: &Account,
+) -> store::Result<()> {
+    let (filter, quotas) = (EdgeFilter::default(), Quotas::default());
+    match domain::following::follow(store, clock, follower, followee, &filter, &quotas).await {
+        Ok(()) => Ok(()),
+        Err(FollowError::Store(error)) => Err(error),
+        Err(other) => panic!("{other}"),
+    }
 }
 
 /// Runs all of these concurrently; returns the results in order.

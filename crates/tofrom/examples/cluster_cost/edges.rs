@@ -29,7 +29,7 @@ pub(crate) async fn with_followers(store: &CqlStore, bare: &Bare, many: usize) -
 pub(crate) async fn follow_all(store: &CqlStore, bare: &Bare, actor: &Account, followers: &[i64]) {
     let clock = Clock::system();
     let now = clock.now();
-    let edge = Edge { following: true, version: Version(now.0), since: now, from: None };
+    let edge = Edge::new(Version(now.0), now, None);
     store.put_edge(Uid(followers[0]), actor.uid, &edge).await.unwrap();
     deliver_pending(store, &clock, &Rules::default()).await.unwrap();
     let made = "SELECT edge FROM feed.following WHERE uid = ? AND followee = ?";

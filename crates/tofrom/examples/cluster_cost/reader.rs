@@ -1,8 +1,7 @@
 //! A typical account: its own activities, addressed ones and followed ones, in turn.
 
-use super::cluster::{Cluster, accounts, draft};
+use super::cluster::{Cluster, accounts, draft, follow};
 use domain::fanout::{Rules, deliver_pending};
-use domain::following::follow;
 use domain::ingest::Ingest;
 use model::{Account, Clock, Collection, EntryReasons, FeedQuery, Filter, Millis, Order, Start, Uid};
 use std::sync::Arc;
@@ -26,7 +25,7 @@ pub(crate) async fn filled(cluster: &Cluster) -> (Arc<CqlStore>, Account) {
     let strangers = accounts(&store, "stranger", OTHERS).await;
     let now = clock.now();
     for one in &followed {
-        follow(store.as_ref(), &clock, reader.uid, one).await.unwrap();
+        follow(store.as_ref(), &clock, &reader, one).await.unwrap();
     }
     let steps = OTHERS * EACH;
     let received = |step: usize, part: i64| {

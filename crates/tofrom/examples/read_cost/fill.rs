@@ -59,7 +59,7 @@ pub(crate) async fn fill(file: &Path, entries: usize, facets: usize) -> anyhow::
     let mut others = Vec::new();
     for number in 0..OTHERS {
         let other = account(&store, &format!("other-{number}")).await?;
-        let edge = Edge { following: true, version: Version(1), since: Millis(FIRST), from: None };
+        let edge = Edge::new(Version(1), Millis(FIRST), None);
         store.put_edge(owner, other, &edge).await?;
         others.push(other);
     }
@@ -172,6 +172,7 @@ async fn accept(
         fingerprint: [7; 16],
         prior: None,
         activity: activity.clone(),
+        usage: store::Usage::default(),
     });
     let accepted = store.accept(acceptances.collect()).await?;
     let mut positions = Vec::with_capacity(accepted.len());

@@ -52,7 +52,7 @@ impl Simulation {
         let pair = accounts(&self.api, "pattern", 2).await;
         let (follower, followee) = (pair[0].uid, pair[1].uid);
         let now = self.clock.now();
-        let edge = Edge { following: true, version: Version(now.0), since: now, from: None };
+        let edge = Edge::new(Version(now.0), now, None);
         self.api.put_edge(follower, followee, &edge).await.unwrap();
         deliver_pending(self.worker.as_ref(), &self.clock, &Rules::default()).await.unwrap();
         let made = "SELECT edge FROM feed.following WHERE uid = ? AND followee = ?";

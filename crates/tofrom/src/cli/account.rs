@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use auth::{self, remove_ended, ticket};
 use clap::Subcommand;
 use domain::accounts;
-use model::{Account, AccountName, Clock, InvalidName, Purpose, Version};
+use model::{Account, AccountName, AddressableBy, Clock, InvalidName, Purpose, Version};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Read};
 use store::{Accounts, NewAccount, Store, change_account};
@@ -95,6 +95,9 @@ struct Set {
     /// Only the account itself and operators may read its activities
     #[arg(long)]
     private: bool,
+    /// Who may address activities to it
+    #[arg(long, value_name = "WHO", value_parser = addressable_by)]
+    addressable_by: Option<AddressableBy>,
     /// May read and write on behalf of every account
     #[arg(long, conflicts_with = "no_operator")]
     operator: bool,
@@ -119,7 +122,8 @@ struct Set {
 }
 
 /// `set` needs at least one of these.
-const CHANGES: [&str; 11] = [
+const CHANGES: [&str; 12] = [
+    "addressable_by",
     "given_name",
     "family_name",
     "public",
@@ -141,6 +145,10 @@ struct Names {
     /// Family name; empty to remove it
     #[arg(long, value_name = "NAME")]
     family_name: Option<String>,
+}
+
+fn addressable_by(text: &str) -> Result<AddressableBy, &'static str> {
+    AddressableBy::parse(text).ok_or("expected everyone, following or nobody")
 }
 
 pub(super) fn name(text: &str) -> Result<AccountName, InvalidName> {
@@ -219,6 +227,7 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
             account.family_name = Some(name.clone()).filter(|name| !name.is_empty());
         }
         account.public = (account.public || args.public) && !args.private;
+        account.addressable_by = args.addressable_by.unwrap_or(account.addressable_by);
         account.operator = (account.operator || args.operator) && !args.no_operator;
         account.set_disabled((account.disabled || args.disabled) && !args.enabled);
         if let Some(password) = &password {
@@ -321,6 +330,7 @@ fn as_json(account: &Account) -> Value {
         "given_name": account.given_name,
         "family_name": account.family_name,
         "public": account.public,
+        "addressable_by": account.addressable_by.as_str(),
         "operator": account.operator,
         "password": account.password.is_some(),
         "disabled": account.disabled,

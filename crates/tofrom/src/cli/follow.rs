@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Subcommand;
 use domain::fanout::{Rules, deliver_pending};
 use domain::following;
-use model::{AccountName, Clock};
+use model::{AccountName, Clock, EdgeFilter};
 use serde_json::json;
 
 /// Manage follows between accounts
@@ -21,8 +21,9 @@ pub(super) struct Args {
 enum Command {
     /// Follow an account, public or private
     #[command(after_help = "Example:\n  tofrom follow add alice bob\n\n\
-                            Alice's feed gets Bob's new activities and his 50 newest public ones.")]
-    Add(Pair),
+                            Alice's feed gets Bob's new activities and his 50 newest public ones. With --service, --type \
+                            or --verb only matching ones. To follow again replaces the filter.")]
+    Add(Add),
     /// Unfollow an account
     #[command(after_help = "Example:\n  tofrom follow remove alice bob")]
     Remove(Pair),
@@ -33,6 +34,21 @@ enum Command {
         #[arg(value_parser = account::name)]
         account: AccountName,
     },
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    #[command(flatten)]
+    pair: Pair,
+    /// Only activities of these services
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    service: Vec<String>,
+    /// Only activities of these types
+    #[arg(long = "type", value_name = "WORD", value_delimiter = ',')]
+    kind: Vec<String>,
+    /// Only activities with these verbs
+    #[arg(long, value_name = "WORD", value_delimiter = ',')]
+    verb: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -47,13 +63,16 @@ struct Pair {
 
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     match args.command {
-        Command::Add(pair) => set(pair, true, global).await,
-        Command::Remove(pair) => set(pair, false, global).await,
+        Command::Add(Add { pair, service, kind, verb }) => {
+            set(pair, Some(EdgeFilter::of(&service, &kind, &verb)), global).await
+        }
+        Command::Remove(pair) => set(pair, None, global).await,
         Command::List { account } => list(&account, global).await,
     }
 }
 
-async fn set(pair: Pair, follows: bool, global: &Global) -> anyhow::Result<()> {
+/// Follows with a filter, or unfollows.
+async fn set(pair: Pair, filter: Option<EdgeFilter>, global: &Global) -> anyhow::Result<()> {
     let Pair { account, other } = pair;
     if account == other {
         bail!("an account cannot follow itself: its own activities are in its feed already");
@@ -62,8 +81,10 @@ async fn set(pair: Pair, follows: bool, global: &Global) -> anyhow::Result<()> {
     let clock = Clock::system();
     let follower = account::find(store.as_ref(), &account).await?;
     let followee = account::find(store.as_ref(), &other).await?;
-    if follows {
-        following::follow(store.as_ref(), &clock, follower.uid, &followee).await?;
+    let follows = filter.is_some();
+    if let Some(filter) = filter {
+        let quotas = global.settings()?.quotas()?;
+        following::follow(store.as_ref(), &clock, &follower, &followee, &filter, &quotas).await?;
     } else {
         following::unfollow(store.as_ref(), &clock, follower.uid, followee.uid).await?;
     }

@@ -14,12 +14,13 @@ use domain::fanout::{Rules, deliver_pending};
 use domain::ingest::{Draft, Ingest, RawActivity, Unreadable, json, normalise};
 use indicatif::{ProgressBar, ProgressStyle};
 use lines::{Line, Lines};
-use model::{Account, AccountName, Clock};
+use model::{Account, AccountName, Clock, Quotas};
 use report::{Problem, Report};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use store::Store;
 use web::parse::{MAX_FEED, read_feed};
 use web::site::Site;
@@ -52,13 +53,17 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     let account = account::find(store.as_ref(), &args.account).await?;
-    let base = global.settings()?.base_url;
+    let settings = global.settings()?;
+    let (quotas, retention) = (settings.quotas()?, settings.storage()?.retention);
+    let base = settings.base_url;
     let import = Import {
         store,
         clock: Clock::system(),
         // Used for addresses only, never for Atom ids, so the tag host does not matter.
         site: base.map(|base| Site::new(base, String::new())),
         account,
+        quotas,
+        retention,
     };
     let (input, progress) = open(&args.file)?;
     let mut out = io::BufWriter::new(io::stdout());
@@ -70,6 +75,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     };
     progress.finish_and_clear();
     let counts = report.counts;
+    import.store.flush_usage().await?;
     done.with_context(|| format!("import stopped after {counts}; it is safe to import the file again"))?;
     if counts.refused > 0 {
         bail!("some lines were rejected: {counts}");
@@ -123,12 +129,19 @@ struct Import {
     /// If the server's address is known, results include activity addresses.
     site: Option<Site>,
     account: Account,
+    quotas: Quotas,
+    retention: Option<Duration>,
 }
 
 impl Import {
+    fn ingest(&self) -> Ingest {
+        let ingest = Ingest::new(Arc::clone(&self.store), self.clock.clone());
+        ingest.with_quotas(self.quotas, self.retention)
+    }
+
     /// Imports all lines. The report lists rejected lines; an error stops the import.
     async fn run(&self, mut lines: Lines, report: &mut Report<'_>) -> anyhow::Result<()> {
-        let ingest = Ingest::new(Arc::clone(&self.store), self.clock.clone());
+        let ingest = self.ingest();
         loop {
             let batch = lines.next_batch(BATCH).await?;
             let Some(last) = batch.last() else { return Ok(()) };
@@ -143,7 +156,7 @@ impl Import {
 
     /// Imports the entries of an Atom feed.
     async fn run_feed(&self, bytes: &[u8], report: &mut Report<'_>) -> anyhow::Result<()> {
-        let ingest = Ingest::new(Arc::clone(&self.store), self.clock.clone());
+        let ingest = self.ingest();
         let entries = read_feed(bytes)?;
         let drafts = (1..).zip(entries).map(|(number, entry)| (number, self.validate(entry))).collect();
         self.accept(&ingest, drafts, report).await?;

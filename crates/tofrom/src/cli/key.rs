@@ -101,7 +101,8 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         expires: args.expires.map(|age| now.later(age)),
         parent: None,
     };
-    let (key, text) = key::add(store.as_ref(), owner.uid, new, now).await?;
+    let max = global.settings()?.quotas()?.keys;
+    let (key, text) = key::add(store.as_ref(), owner.uid, new, max, now).await?;
     if global.json {
         let expires = key.expires.map(Millis::zulu);
         let (id, text, scope) = (key.id.to_string(), text.as_str(), scope_of(&key));

@@ -19,6 +19,7 @@ mod import;
 mod key;
 mod man;
 pub mod output;
+mod relation;
 mod reseal;
 mod restore;
 mod schema;
@@ -70,6 +71,8 @@ enum Command {
     App(app::Args),
     Token(token::Args),
     Follow(follow::Args),
+    Block(relation::BlockArgs),
+    Mute(relation::MuteArgs),
     Source(source::Args),
     Hook(hook::Args),
     Import(import::Args),
@@ -134,6 +137,8 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::App(args) => app::run(args, &global).await,
         Command::Token(args) => token::run(args, &global).await,
         Command::Follow(args) => follow::run(args, &global).await,
+        Command::Block(args) => relation::block(args, &global).await,
+        Command::Mute(args) => relation::mute(args, &global).await,
         Command::Source(args) => source::run(args, &global).await,
         Command::Hook(args) => hook::run(args, &global).await,
         Command::Import(args) => import::run(args, &global).await,

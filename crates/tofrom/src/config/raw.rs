@@ -147,6 +147,28 @@ pub struct RawLimits {
     pub connections_per_address: Option<u32>,
     /// Addresses and networks without that limit.
     pub exempt_networks: Option<Vec<String>>,
+    /// Requests per account: `50/s burst 500`, or `off`.
+    pub requests: Option<String>,
+    /// Requests per operator account: `50/s burst 500`, or `off`.
+    pub operator_requests: Option<String>,
+    /// Maximum number of rows that a read looks at.
+    pub rows_per_read: Option<u32>,
+    /// Maximum number of activities per account.
+    pub activities: Option<u64>,
+    /// Maximum size of an account's activities: `1GiB`.
+    pub activity_size: Option<String>,
+    /// Maximum number of accounts that an account follows.
+    pub following: Option<u64>,
+    /// Maximum number of accounts that an account blocks, and that it mutes.
+    pub blocked: Option<u64>,
+    /// Maximum number of keys per account.
+    pub keys: Option<u64>,
+    /// Maximum number of sessions per account.
+    pub sessions: Option<u64>,
+    /// Maximum number of applications per account.
+    pub applications: Option<u64>,
+    /// Maximum number of sources per account.
+    pub sources: Option<u64>,
 }
 
 /// `cql.tls.…` and `nats.tls.…`
@@ -222,7 +244,7 @@ enum Shape {
 }
 
 /// The names of all settings. A test compares them with the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 58] = [
+const SETTINGS: [(&str, Shape); 69] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -273,6 +295,17 @@ const SETTINGS: [(&str, Shape); 58] = [
     ("shutdown_delay", Shape::Single),
     ("limits.connections_per_address", Shape::Single),
     ("limits.exempt_networks", Shape::List),
+    ("limits.requests", Shape::Single),
+    ("limits.operator_requests", Shape::Single),
+    ("limits.rows_per_read", Shape::Single),
+    ("limits.activities", Shape::Single),
+    ("limits.activity_size", Shape::Single),
+    ("limits.following", Shape::Single),
+    ("limits.blocked", Shape::Single),
+    ("limits.keys", Shape::Single),
+    ("limits.sessions", Shape::Single),
+    ("limits.applications", Shape::Single),
+    ("limits.sources", Shape::Single),
     ("sources.networks", Shape::List),
     ("sources.ports", Shape::List),
     ("hooks.networks", Shape::List),
@@ -408,7 +441,10 @@ mod tests {
                 | "vouch_for_durability"
                 | "insecure_cluster_links"
                 | "media.proxy" => "true",
-                "max_start" | "max_count" | "max_connections" | "limits.connections_per_address" => "7",
+                "max_start" | "max_count" | "max_connections" => "7",
+                "limits.exempt_networks" => "a, b",
+                "limits.requests" | "limits.operator_requests" | "limits.activity_size" => "a",
+                _ if name.starts_with("limits.") => "7",
                 "cql.replication" | "nats.replicas" => "5",
                 _ if shape == Shape::List => "a, b",
                 _ => "a",

@@ -8,8 +8,10 @@ use domain::sources::SourceSettings;
 use fetcher::Network;
 use listen::{Trusted, parse_network};
 use media::LocalPictures;
+use model::Quotas;
 use std::path::PathBuf;
 use std::time::Duration;
+use web::Rate;
 
 /// The expected form of an item in a list of networks.
 const NETWORK_EXPECTED: &str = "an address or a network, like 10.0.0.5 or 10.0.0.0/8";
@@ -21,18 +23,50 @@ pub struct ClientLimits {
     pub connections_per_address: u32,
     /// Networks without that limit.
     pub exempt_networks: Trusted,
+    /// Requests per account. `None`: no limit.
+    pub requests: Option<Rate>,
+    /// Requests per operator account. `None`: no limit.
+    pub operator_requests: Option<Rate>,
+    /// Maximum number of rows that a read looks at.
+    pub rows_per_read: usize,
+    /// How much an account may store.
+    pub quotas: Quotas,
 }
 
 impl Default for ClientLimits {
     fn default() -> ClientLimits {
-        ClientLimits { connections_per_address: 256, exempt_networks: Trusted::default() }
+        ClientLimits {
+            connections_per_address: 256,
+            exempt_networks: Trusted::default(),
+            requests: Some(Rate { per_second: 50, burst: 500 }),
+            operator_requests: None,
+            rows_per_read: 50_000,
+            quotas: Quotas::default(),
+        }
+    }
+}
+
+/// Parses a rate; `off` is none.
+fn rate(name: &'static str, text: Option<&str>, default: Option<Rate>) -> Result<Option<Rate>, ConfigError> {
+    let Some(text) = text else { return Ok(default) };
+    let parsed = || {
+        let (rate, burst) = text.split_once(" burst ")?;
+        let rate = Rate { per_second: rate.strip_suffix("/s")?.parse().ok()?, burst: burst.parse().ok()? };
+        (rate.per_second > 0 && rate.burst > 0).then_some(rate)
+    };
+    match text {
+        "off" => Ok(None),
+        _ => parsed().map(Some).ok_or_else(|| {
+            ConfigError::invalid(name, text, "requests per second and a burst, like 50/s burst 500, or off")
+        }),
     }
 }
 
 impl RawConfig {
     /// The limits for each client, checked.
     pub fn client_limits(&self) -> Result<ClientLimits, ConfigError> {
-        let RawLimits { connections_per_address, exempt_networks } = &self.limits;
+        let RawLimits { connections_per_address, exempt_networks, requests, operator_requests, .. } =
+            &self.limits;
         let defaults = ClientLimits::default();
         if *connections_per_address == Some(0) {
             let expected = "a number above 0, like 256: 0 would refuse every connection";
@@ -44,6 +78,35 @@ impl RawConfig {
                 "limits.exempt_networks",
                 exempt_networks.as_deref().unwrap_or_default(),
             )?,
+            requests: rate("limits.requests", requests.as_deref(), defaults.requests)?,
+            operator_requests: rate(
+                "limits.operator_requests",
+                operator_requests.as_deref(),
+                defaults.operator_requests,
+            )?,
+            rows_per_read: self.limits.rows_per_read.map_or(defaults.rows_per_read, |rows| rows as usize),
+            quotas: self.quotas()?,
+        })
+    }
+
+    /// How much an account may store, checked.
+    pub fn quotas(&self) -> Result<Quotas, ConfigError> {
+        let (limits, defaults) = (&self.limits, Quotas::default());
+        let size = |text: &String| {
+            let size = parse_size(text).and_then(|size| u64::try_from(size).ok());
+            size.ok_or_else(|| {
+                ConfigError::invalid("limits.activity_size", text, "a size like 512MiB or 1GiB")
+            })
+        };
+        Ok(Quotas {
+            activities: limits.activities.unwrap_or(defaults.activities),
+            bytes: limits.activity_size.as_ref().map(size).transpose()?.unwrap_or(defaults.bytes),
+            following: limits.following.unwrap_or(defaults.following),
+            decisions: limits.blocked.unwrap_or(defaults.decisions),
+            keys: limits.keys.unwrap_or(defaults.keys),
+            sessions: limits.sessions.unwrap_or(defaults.sessions).max(1),
+            applications: limits.applications.unwrap_or(defaults.applications),
+            sources: limits.sources.unwrap_or(defaults.sources),
         })
     }
 }
@@ -113,6 +176,8 @@ impl RawConfig {
             base_url: self.base_url_text()?,
             networks: allowed_networks("sources.networks", self.sources.networks.as_deref())?,
             ports: self.sources.ports.iter().flatten().map(port).collect::<Result<_, _>>()?,
+            quotas: self.quotas()?,
+            retention: self.storage()?.retention,
         })
     }
 

@@ -10,13 +10,13 @@ use super::support::demo::BINARY;
 use super::support::random_data::RandomData;
 use location::ServiceLocation;
 use model::{
-    AccessToken, Account, Application, Collection, HookId, Key, KeyId, Millis, Picture, Position, Scopes,
-    SourceId, SyncToken, Uid, Version,
+    AccessToken, Account, AddressableBy, Application, Collection, Decision, Edge, EdgeFilter, HookId, Key,
+    KeyId, Millis, Picture, Position, Scopes, SourceId, SyncToken, Uid, Version,
 };
 use std::process::Command;
 use store::{
-    Accounts, Connection, Copying, Credentials, Hook, HookProgress, Log, NewAccount, Seen, Source, Store,
-    Work,
+    Accounts, Connection, Copying, Credentials, DecisionChange, Hook, HookProgress, Log, NewAccount, Seen,
+    Source, Store, Usage, Work,
 };
 
 /// Runs the command; returns its output, or its error.
@@ -82,6 +82,33 @@ async fn hook(store: &dyn Store, accounts: &[Account]) {
     }
 }
 
+/// Accounts that block and mute others, an edge with a filter, an account that no other may address, and usage.
+async fn decide(data: &RandomData) {
+    let (one, other) = (&data.accounts[1], &data.accounts[2]);
+    for (decision, version, holds) in
+        [(Decision::Block, 5, true), (Decision::Mute, 6, true), (Decision::Mute, 7, false)]
+    {
+        let change = DecisionChange {
+            owner: one.uid,
+            name: one.name.clone(),
+            decision,
+            other: other.name.clone(),
+            other_uid: None,
+            version: Version(version),
+            holds,
+        };
+        data.store.copy_decision(&change).await.unwrap();
+    }
+    let edge = Edge::new(Version(1 << 50), Millis(5), None);
+    let edge = Edge { filter: EdgeFilter::of(&["flickr".to_owned()], &[], &[]), ..edge };
+    data.store.copy_edges(one.uid, vec![(other.uid, edge)]).await.unwrap();
+    let shy =
+        Account { addressable_by: AddressableBy::Nobody, version: Version(one.version.0 + 1), ..one.clone() };
+    assert!(data.store.replace_account(one.version, &shy).await.unwrap());
+    let usage = Usage { activities: 3, bytes: 500 };
+    data.store.copy_usage(one.uid, vec![(7, usage), (8, usage)]).await.unwrap();
+}
+
 /// A service whose accounts write, change, delete and remove activities, with keys, an application, access tokens and
 /// connections.
 async fn origin(seed: u64) -> ServiceLocation {
@@ -103,6 +130,7 @@ async fn origin(seed: u64) -> ServiceLocation {
     data.store.put_picture(first.uid, &Picture { version: Version(9), sizes }).await.unwrap();
     let pending: Vec<_> = data.store.pending(10).await.unwrap().iter().map(|task| task.position).collect();
     data.store.acknowledge(&pending, &[]).await.unwrap();
+    decide(&data).await;
     for (number, account) in (0..).zip(&data.accounts) {
         let at = Millis(1_000 + number);
         let (used, revoked) =

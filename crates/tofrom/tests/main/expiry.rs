@@ -8,7 +8,8 @@ use domain::feed::{Feed, FeedLimits};
 use domain::following;
 use domain::ingest::{Draft, Ingest, Outcome, json, normalise};
 use model::{
-    Account, AccountName, Clock, Collection, FeedQuery, Filter, Millis, Order, Reader, Start, Version,
+    Account, AccountName, Clock, Collection, EdgeFilter, FeedQuery, Filter, Millis, Order, Quotas, Reader,
+    Start, Version,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +50,9 @@ async fn run(store: Arc<dyn Store>) -> Vec<String> {
     let limits = FeedLimits { retention: Some(RETENTION), ..FeedLimits::default() };
     let feed = Feed::new(Arc::clone(&store), AccountCache::new(Arc::clone(&store)), clock.clone(), limits);
     let (actor, reader) = (account(store.as_ref(), "actor").await, account(store.as_ref(), "reader").await);
-    following::follow(store.as_ref(), &clock, reader.uid, &actor).await.unwrap();
+    following::follow(store.as_ref(), &clock, &reader, &actor, &EdgeFilter::default(), &Quotas::default())
+        .await
+        .unwrap();
     let key = ExternalKey { actor: actor.uid, service: "delicious".to_owned(), id: "old".to_owned() };
     let mut results = Vec::new();
     let (old, new) = (clock.now().0 - 2 * HOUR, clock.now().0 - HOUR / 2);

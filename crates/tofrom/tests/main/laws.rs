@@ -3,7 +3,7 @@
 
 use super::support::random_data::{FIRST, RandomData, SPAN};
 use domain::feed::{Feed, FeedLimits, Page, ReadError};
-use model::{Clock, Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start};
+use model::{Clock, Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start, Version};
 use std::collections::HashSet;
 use std::time::Duration;
 use store::AccountCache;
@@ -23,7 +23,7 @@ fn any_query(data: &mut RandomData) -> (Reader, FeedQuery) {
     let reader = if uid == owner || data.chance.one_in(2) {
         Reader::Owner
     } else {
-        Reader::Other { uid, follows_owner }
+        Reader::Other { uid, follows_owner, blocks: Version::default() }
     };
     let mut words = |from: &[&str]| {
         let several = data.chance.one_in(3);
@@ -292,6 +292,7 @@ async fn a_start_beyond_the_limit_is_refused_unless_the_collection_ends_before()
     assert!(narrow.page(Reader::Owner, &query(5)).await.is_ok());
     let wide = feed(&data, FeedLimits::default());
     assert!(wide.page(Reader::Owner, &query(1_000_000)).await.unwrap().items.is_empty());
-    let stranger = Reader::Other { uid: data.accounts.last().unwrap().uid, follows_owner: false };
+    let uid = data.accounts.last().unwrap().uid;
+    let stranger = Reader::Other { uid, follows_owner: false, blocks: Version::default() };
     assert!(wide.page(stranger, &query(i32::MAX as u32)).await.unwrap().items.is_empty());
 }

@@ -270,3 +270,42 @@ fn feed_lists_are_exported_and_imported() {
     assert_eq!(exported.header("content-disposition"), Some("attachment; filename=\"bob.opml\""));
     assert_eq!(exported.text().matches("xmlUrl=").count(), 99, "{}", exported.text());
 }
+
+/// The form of a page that posts to an address with this end.
+fn form_to(page: &Page, end: &str) -> super::support::browser::Form {
+    page.forms()
+        .into_iter()
+        .find(|form| form.action.ends_with(end))
+        .unwrap_or_else(|| panic!("no form {end}"))
+}
+
+#[test]
+fn people_block_mute_and_remove_on_pages() {
+    let folder = Folder::new();
+    let demo = Demo::start(folder.path(), &[]);
+    let (mut person, _) = signed_in(&demo, "bob");
+    let carol = at(&demo, "/user/carol");
+    let page = person.visit(&carol);
+    let muted = person.submit(&form_to(&page, "/user/carol/mute"), &[]);
+    assert!(muted.text().contains("Muted."), "{}", muted.text());
+    let unmuted = person.submit(&form_to(&muted, "/user/carol/unmute"), &[]);
+    assert!(unmuted.text().contains("Unmuted."), "{}", unmuted.text());
+
+    let people = person.visit(&at(&demo, "/settings/people"));
+    let people = person.submit(&form_to(&people, "/user/carol/remove-follower"), &[]);
+    assert!(people.text().contains("Follower removed."), "{}", people.text());
+    let page = person.visit(&carol);
+    let blocked = person.submit(&form_to(&page, "/user/carol/block"), &[]);
+    assert!(blocked.text().contains("Blocked.") && !blocked.html().contains("/user/carol/follow\""));
+    let (mut other, _) = signed_in(&demo, "carol");
+    assert_eq!(other.visit(&at(&demo, "/user/bob")).status(), 404);
+    let people = person.visit(&at(&demo, "/settings/people"));
+    let people = person.submit(&form_to(&people, "/user/carol/unblock"), &[]);
+    assert!(people.text().contains("Unblocked."), "{}", people.text());
+    assert_eq!(other.visit(&at(&demo, "/user/bob")).status(), 200);
+
+    let profile = person.visit(&at(&demo, "/settings"));
+    let choices = [("Public", "true"), ("AddressableBy", "following")];
+    let saved = person.submit(&form_to(&profile, "/settings/profile"), &choices);
+    assert!(saved.html().contains("value=\"following\" checked"), "{}", saved.text());
+}

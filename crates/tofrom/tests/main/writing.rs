@@ -6,6 +6,7 @@ mod fixture;
 mod following;
 mod item;
 pub(crate) mod oracle;
+mod privacy;
 mod races;
 mod refusals;
 mod rights;

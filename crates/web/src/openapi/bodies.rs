@@ -4,7 +4,7 @@
 use super::Schema;
 use super::parameter::{ACCOUNT_NAME, IDENTIFIER, SOURCE_NAME};
 use domain::ingest::{MAX_COUNT, MAX_DESCRIPTION, MAX_SOURCE_ID, MAX_TITLE, MAX_TO, MAX_URL};
-use model::MAX_PERSON_NAME;
+use model::{AddressableBy, MAX_PERSON_NAME};
 
 /// The fields of the usual objects, so that generated clients have them by name. The vocabulary is open.
 const OBJECTS: &[&str] = &[
@@ -100,7 +100,13 @@ fn accounts() -> Vec<(&'static str, Schema)> {
         .field("GivenName", name())
         .field("FamilyName", name());
     let public = boolean_text().about("Whether every authenticated caller may read its public activities.");
-    let account = user.clone().element("User").about("An account.").needs("Public", public);
+    let addressable_by = addressable_by().about("Only the account itself and operators see it.");
+    let account = user
+        .clone()
+        .element("User")
+        .about("An account.")
+        .needs("Public", public)
+        .field("AddressableBy", addressable_by);
     let users = Schema::object().element("Users").needs("User", Schema::list(Schema::named("SourceUser")));
     let caller = Schema::object()
         .element("WhoAmI")
@@ -118,6 +124,10 @@ fn accounts() -> Vec<(&'static str, Schema)> {
         ("Users", Schema::object().about("A page of a list.").needs("Users", Schema::named("UserList"))),
         ("WhoAmI", Schema::object().needs("WhoAmI", Schema::named("Caller"))),
     ]
+}
+
+fn addressable_by() -> Schema {
+    Schema::text().words(AddressableBy::ALL.map(AddressableBy::as_str))
 }
 
 /// Activities and accounts in requests, and the lines of a batch.
@@ -194,7 +204,15 @@ fn requests() -> Vec<(&'static str, Schema)> {
         .about("Absent fields keep their value. An empty name is removed.")
         .field("GivenName", Schema::types(&["string", "null"]).length(0, MAX_PERSON_NAME))
         .field("FamilyName", Schema::types(&["string", "null"]).length(0, MAX_PERSON_NAME))
-        .field("Public", string_or("boolean"));
+        .field("Public", string_or("boolean"))
+        .field("AddressableBy", addressable_by().about("Who may address activities to the account."));
+    let words = |about: &str| Schema::list(Schema::text().length(1, 200)).max_items(100).about(about);
+    let filter = Schema::object()
+        .element("Filter")
+        .about("Any word of a list, all lists together. An absent list selects everything.")
+        .field("Service", words("Names of services."))
+        .field("Type", words("Types of objects."))
+        .field("Verb", words("Verbs."));
     let result = Schema::any(["AcceptedActivity", "Problem"].map(Schema::named))
         .about("The result of one activity of a batch: one line.");
     vec![
@@ -202,6 +220,7 @@ fn requests() -> Vec<(&'static str, Schema)> {
         ("AccountChanges", changes),
         ("BatchItem", item),
         ("BatchLine", result),
+        ("EdgeFilter", filter),
         ("NewActivity", activity),
         ("NewObject", object),
         ("NewSourceService", service),

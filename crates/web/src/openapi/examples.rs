@@ -39,6 +39,7 @@ fn request(operation: &str) -> Option<Value> {
             "Photo": { "Title": "Fog on the Öresund bridge" },
         }),
         "putUser" => json!({ "GivenName": "Alice", "FamilyName": "Adair", "Public": true }),
+        "follow" => json!({ "Service": ["Flickr"], "Verb": ["posted", "shared"] }),
         "createKey" => json!({ "Name": "phone", "Scope": "read", "ExpiresIn": 900 }),
         "markSeen" | "markSeenTo" | "markSeenFrom" => json!({ "Cursor": CURSOR }),
         "putHook" => {
@@ -66,11 +67,16 @@ fn response(operation: &str, site: &Site) -> Option<Value> {
             let mut account = user(site, "alice", "Alice", "Adair");
             if let Value::Object(fields) = &mut account {
                 fields.insert("Public".to_owned(), json!("false"));
+                fields.insert("AddressableBy".to_owned(), json!("everyone"));
             }
             json!({ "User": account })
         }
         "readFollowing" => users(&[user(site, "bob", "Bob", "Bergström"), user(site, "erin", "Erin", "Ek")]),
         "readFollowers" => users(&[user(site, "alice", "Alice", "Adair")]),
+        "readBlocked" | "readMuted" => users(&[json!({
+            "UserIdentifier": "mallory",
+            "ProfileUrl": format!("{}/user/mallory", site.base()),
+        })]),
         "readKeys" => json!({ "Keys": { "Key": [key(None)] } }),
         "createKey" => json!({ "Key": key(Some("tfk_m1XgbpJ0sD4mMcQGbTJrV0Q5jhO2yWqvI8E6yX3kRnA")) }),
         "countUnread" => unread(site, "tofrom"),

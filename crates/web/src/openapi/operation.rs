@@ -81,7 +81,7 @@ impl Group {
             }
             Group::Following => {
                 "Activities of followed accounts appear in the follower's `to` and `tofrom`. An account can follow \
-                 public accounts. Operators can make any account follow any other."
+                 public accounts. Operators can make any account follow any other. An account can block and mute others."
             }
             Group::Sources => {
                 "Import activities from other sites: a source is a feed that the server polls. Only the account itself \

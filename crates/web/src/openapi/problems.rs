@@ -42,7 +42,7 @@ const MEMBER_DESCRIPTIONS: &[(&str, &str)] = &[
     ("field", "The invalid or missing field, such as `Bookmark.Url`."),
     ("reason", "Why the credential was rejected, as a code."),
     ("scope", "The required scope."),
-    ("quota", "What the account has too many of."),
+    ("quota", "What the account has too much of."),
     ("offers", "The available media types."),
     ("accepts", "The supported media types."),
     ("first", "The page to start reading from again."),

@@ -18,7 +18,10 @@ mod sign_in;
 pub(crate) use compose::methods as compose_methods;
 pub(crate) use feed::{live_methods, page_methods as feed_methods, raw_methods};
 pub(crate) use people::methods as people_methods;
-pub(crate) use person::{follow_methods, show_methods as person_methods, unfollow_methods};
+pub(crate) use person::{
+    block_methods, follow_methods, mute_methods, remove_follower_methods, show_methods as person_methods,
+    unblock_methods, unfollow_methods, unmute_methods,
+};
 pub(crate) use search::methods as search_methods;
 pub(crate) use sign_in::{
     home_methods, invited_methods, open_methods as join_methods, reset_methods, sign_in_methods,

@@ -1,4 +1,4 @@
-//! `/user/{name}`: the profile of an account, with its activities and a follow button.
+//! `/user/{name}`: the profile of an account, with its activities and buttons to follow, mute and block.
 
 use crate::accounts::Accounts;
 use crate::pages::form::VerifiedForm;
@@ -16,7 +16,9 @@ use axum::routing::{MethodRouter, get, post};
 use domain::following;
 use domain::sources::Sources;
 use http::{StatusCode, Uri};
-use model::{Account, AccountName, Collection, FeedQuery, RawQuery, Reader, encode_component};
+use model::{
+    Account, AccountName, Collection, Decision, FeedQuery, RawQuery, Reader, Relation, encode_component,
+};
 use std::sync::Arc;
 
 pub(crate) fn show_methods() -> MethodRouter<Service> {
@@ -29,6 +31,26 @@ pub(crate) fn follow_methods() -> MethodRouter<Service> {
 
 pub(crate) fn unfollow_methods() -> MethodRouter<Service> {
     post_only(post(unfollow))
+}
+
+pub(crate) fn block_methods() -> MethodRouter<Service> {
+    post_only(post(block))
+}
+
+pub(crate) fn unblock_methods() -> MethodRouter<Service> {
+    post_only(post(unblock))
+}
+
+pub(crate) fn mute_methods() -> MethodRouter<Service> {
+    post_only(post(mute))
+}
+
+pub(crate) fn unmute_methods() -> MethodRouter<Service> {
+    post_only(post(unmute))
+}
+
+pub(crate) fn remove_follower_methods() -> MethodRouter<Service> {
+    post_only(post(remove_follower))
 }
 
 async fn show(
@@ -55,6 +77,10 @@ async fn show(
             edge.is_some_and(|edge| edge.following)
         }
     };
+    let relation = match itself {
+        true => Relation::default(),
+        false => following::relation(accounts.store.as_ref(), &person.account.name, &owner.name).await?,
+    };
     let verified = sources.verified_pages(&owner).await?;
     let shown = PersonPage {
         site: &collections.site,
@@ -67,6 +93,7 @@ async fn show(
         owner: &owner,
         itself,
         followed,
+        relation,
         verified: verified.iter().filter_map(PageLink::to).collect(),
         days: group::by_day(group::of(items), collections.clock.now()),
         next: page.next.map(|next| query.from(next)),
@@ -81,12 +108,11 @@ async fn follow(
     form: VerifiedForm,
 ) -> Result<Response, Problem> {
     let other = accounts.named(&name).await?;
-    let may = other.public || form.person.account.operator;
-    if !may || other.uid == form.person.account.uid {
+    let mine = &form.person.account;
+    if !(other.public || mine.operator) || other.uid == mine.uid {
         return Err(Problem::not_found());
     }
-    following::follow(accounts.store.as_ref(), &accounts.clock, form.person.account.uid, &other).await?;
-    accounts.hub.wrote();
+    accounts.follow(mine, &other).await?;
     Ok(go(&site, &back(&form, &other)))
 }
 
@@ -104,6 +130,75 @@ async fn unfollow(
     following::unfollow(accounts.store.as_ref(), &accounts.clock, form.person.account.uid, other.uid).await?;
     accounts.hub.wrote();
     Ok(go(&site, &back(&form, &other)))
+}
+
+async fn block(
+    State(accounts): State<Accounts>,
+    State(site): State<Site>,
+    Path(name): Path<String>,
+    form: VerifiedForm,
+) -> Result<Response, Problem> {
+    let other = other_name(&name, &form)?;
+    accounts.decide(&form.person.account, Decision::Block, &other).await?;
+    Ok(go(&site, &decided(&form, &other, "blocked")))
+}
+
+async fn unblock(
+    State(accounts): State<Accounts>,
+    State(site): State<Site>,
+    Path(name): Path<String>,
+    form: VerifiedForm,
+) -> Result<Response, Problem> {
+    let other = other_name(&name, &form)?;
+    accounts.lift(&form.person.account, Decision::Block, &other).await?;
+    Ok(go(&site, &decided(&form, &other, "unblocked")))
+}
+
+async fn mute(
+    State(accounts): State<Accounts>,
+    State(site): State<Site>,
+    Path(name): Path<String>,
+    form: VerifiedForm,
+) -> Result<Response, Problem> {
+    let other = other_name(&name, &form)?;
+    accounts.decide(&form.person.account, Decision::Mute, &other).await?;
+    Ok(go(&site, &decided(&form, &other, "muted")))
+}
+
+async fn unmute(
+    State(accounts): State<Accounts>,
+    State(site): State<Site>,
+    Path(name): Path<String>,
+    form: VerifiedForm,
+) -> Result<Response, Problem> {
+    let other = other_name(&name, &form)?;
+    accounts.lift(&form.person.account, Decision::Mute, &other).await?;
+    Ok(go(&site, &decided(&form, &other, "unmuted")))
+}
+
+async fn remove_follower(
+    State(accounts): State<Accounts>,
+    State(site): State<Site>,
+    Path(name): Path<String>,
+    form: VerifiedForm,
+) -> Result<Response, Problem> {
+    let other = other_name(&name, &form)?;
+    accounts.remove_follower(&form.person.account, &other).await?;
+    Ok(go(&site, "/settings/people?done=follower"))
+}
+
+/// The other account's name. It need not exist.
+fn other_name(name: &str, form: &VerifiedForm) -> Result<AccountName, Problem> {
+    let name = AccountName::parse(name).map_err(|_| Problem::not_found())?;
+    if name == form.person.account.name { Err(Problem::not_found()) } else { Ok(name) }
+}
+
+/// The path of the page that the form was on, with a notice.
+fn decided(form: &VerifiedForm, other: &AccountName, done: &str) -> String {
+    match form.fields.get("from").as_deref() {
+        Some("people") => format!("/settings/people?done={done}"),
+        _ => format!("/user/{other}?done={done}"),
+    }
 }
 
 /// The path of the page that the form was on.

@@ -10,11 +10,13 @@ use auth::AuthError;
 use auth::key::AddKeyError;
 use auth::oauth::Refusal;
 use domain::feed::ReadError;
+use domain::following::FollowError;
 use domain::hooks::HookError;
 use domain::ingest::{MAX_BODY, Refused, Unreadable};
+use domain::relations::DecideError;
 use domain::sources::NotConnected;
 use http::header::WWW_AUTHENTICATE;
-use model::ParameterError;
+use model::{ParameterError, QuotaReached};
 use std::fmt::Write;
 use store::StoreError;
 
@@ -56,6 +58,7 @@ impl From<NotConnected> for Problem {
         match error {
             NotConnected::Store(error) => error.into(),
             NotConnected::TooOften => Problem::too_often(),
+            NotConnected::TooMany(reached) => reached.into(),
             NotConnected::BadName | NotConnected::NameTaken(_) => {
                 Problem::new(UNPROCESSABLE, error.to_string()).member("field", "Name")
             }
@@ -81,10 +84,40 @@ impl From<HookError> for Problem {
     }
 }
 
+impl From<QuotaReached> for Problem {
+    fn from(reached: QuotaReached) -> Problem {
+        Problem::new(QUOTA, sentence(&reached)).member("quota", reached.quota.as_str())
+    }
+}
+
+impl From<DecideError> for Problem {
+    fn from(error: DecideError) -> Problem {
+        match error {
+            DecideError::Quota(reached) => reached.into(),
+            DecideError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<FollowError> for Problem {
+    fn from(error: FollowError) -> Problem {
+        match error {
+            // An account that blocks the follower looks private.
+            FollowError::Blocked(relation) if !relation.blocks => Problem::not_found(),
+            FollowError::Blocked(_) => {
+                let detail = "the account is blocked: unblock it first".to_owned();
+                Refused { field: "following".to_owned(), detail }.into()
+            }
+            FollowError::Quota(reached) => reached.into(),
+            FollowError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<AddKeyError> for Problem {
     fn from(error: AddKeyError) -> Problem {
         match error {
-            AddKeyError::Quota => Problem::new(QUOTA, sentence(&error)).member("quota", "keys"),
+            AddKeyError::Quota(reached) => reached.into(),
             AddKeyError::TooLongLine => Problem::key_limit(&sentence(&error)),
             AddKeyError::Store(error) => error.into(),
             AddKeyError::NoRandomness(error) => AuthError::from(error).into(),

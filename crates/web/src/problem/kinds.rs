@@ -56,8 +56,9 @@ kinds! {
          create one that lasts longer than itself), `not-a-token` (the request must be \
          signed with an access token).";
     QUOTA = "quota", FORBIDDEN, "Quota reached",
-        "The account has as many of something as it may have: at most 100 keys that are neither revoked nor expired, \
-         and 20 hooks. The member `quota` says of what; `detail` says what to do.";
+        "The account has as much of something as it may have. The member `quota` says of what: `activities`, `bytes` (of \
+         activities), `following`, `blocked`, `muted`, `keys`, `applications`, `sources` or `hooks`. `detail` says how much and \
+         what to do.";
     NOT_FOUND = "not-found", NOT_FOUND, "Not found",
         "Nothing exists at this address, or the caller may not see it. A private account looks like one that does not \
          exist.";
@@ -96,12 +97,14 @@ kinds! {
         "Too many wrong credentials came from this address. The header `Retry-After` says how many seconds to wait. \
          Valid credentials from other addresses are not affected.";
     TOO_OFTEN = "too-often", TOO_MANY_REQUESTS, "Too many requests",
-        "The limits are 30 source fetches and 30 hook tests a minute for an account, 60 notifications a minute for a hub, and 8 MiB of \
+        "An account may send 50 requests a second, and 500 at once, unless the server is configured otherwise: the headers \
+         `RateLimit-Policy` and `RateLimit` tell. Other limits are 30 source fetches and 30 hook tests a minute for an account, 60 notifications a minute for a hub, and 8 MiB of \
          request bodies in flight for an account or address. The header `Retry-After` says how many seconds to wait.";
     STREAMS = "streams", TOO_MANY_REQUESTS, "Too many streams",
         "An account may have 32 streams open at the same time. Close one, or poll the `updates` links instead.";
     TOO_BROAD = "too-broad", SERVICE_UNAVAILABLE, "Query too broad",
-        "The query filters by one time and orders by the other, so finding the matches takes too long. Order by the \
+        "Finding the matches would take too long: the query filters by one time and orders by the other, or too few of very \
+         many activities match. Narrow the time, or order by the \
          time that you filter by: `orderby=pubDate` with `publishedsince` and `publishedbefore`, \
          `orderby=receivedDate` with `receivedsince` and `receivedbefore`.";
     UNAVAILABLE = "unavailable", SERVICE_UNAVAILABLE, "Service unavailable",

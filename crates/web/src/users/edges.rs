@@ -1,17 +1,19 @@
-//! `/200909/user/{user}/following/{other}`: follow and unfollow. `GET /200909/user/{user}/following` and `/followers`: the
+//! `/200909/user/{user}/following/{other}`: follow, with an optional filter, and unfollow. `GET /200909/user/{user}/following` and `/followers`: the
 //! lists of accounts.
 //!
 //! The cursors of the lists are, like those of collections, opaque, versioned, bound to their list, and protected by a
 //! checksum against accidental changes. They need no secret, because they grant nothing.
 
-use super::fields::{OFFERS, users};
+use super::fields::{OFFERS, format_of, lists, refused, users};
 use crate::accounts::Accounts;
+use crate::body;
 use crate::extract::{Caller, MemberPath, Parameters, ReadableAccount, WritableAccount};
 use crate::problem::Problem;
 use crate::respond::Representation;
 use crate::service::Service;
 use crate::site::Site;
-use axum::extract::State;
+use auth::Principal;
+use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, put};
 use base64::Engine;
@@ -21,7 +23,8 @@ use domain::ingest::Refused;
 use http::header::LINK;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{
-    Account, AccountName, CursorError, DEFAULT_COUNT, Format, MAX_PAGE, ParameterError, Reader, Uid,
+    Account, AccountName, CursorError, DEFAULT_COUNT, EdgeFilter, Format, MAX_PAGE, ParameterError, Reader,
+    Uid,
 };
 use std::sync::Arc;
 use store::Store;
@@ -31,6 +34,10 @@ const CURSOR_VERSION: u8 = 1;
 /// The maximum number of edges scanned for a page. Other callers see only public accounts, which may be few. The page
 /// may then be short, and its `next` link continues.
 const MAX_SCANNED: usize = 2_000;
+
+/// The maximum number of words in each list of a filter, and their maximum length.
+const MAX_WORDS: usize = 100;
+const MAX_WORD: usize = 200;
 
 /// The list of followees or of followers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,14 +74,36 @@ async fn follow(
     Caller(caller): Caller,
     WritableAccount(follower): WritableAccount,
     path: MemberPath,
+    request: Request,
 ) -> Result<StatusCode, Problem> {
     let other = followee_name(&follower, path)?;
     let found = accounts.store.account_by_name(&other).await?.filter(|other| !other.removed);
     let followee =
         found.filter(|followee| followee.public || caller.is_operator()).ok_or_else(Problem::not_found)?;
-    following::follow(accounts.store.as_ref(), &accounts.clock, follower.uid, &followee).await?;
+    let filter = read_filter(request).await?;
+    let (store, clock) = (accounts.store.as_ref(), &accounts.clock);
+    following::follow(store, clock, &follower, &followee, &filter, &accounts.quotas).await?;
     accounts.hub.wrote();
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// The filter in the body; without a body there is none.
+async fn read_filter(request: Request) -> Result<EdgeFilter, Problem> {
+    let (head, sent) = request.into_parts();
+    let body = body::read(sent, body::MAX_FORM).await?;
+    if body.is_empty() {
+        return Ok(EdgeFilter::default());
+    }
+    let mut lists = lists(&body, format_of(&head.headers)?, "Filter")?;
+    let mut words = |name: &str| {
+        let words: Vec<String> = lists.remove(name).unwrap_or_default();
+        let fits = |word: &String| (1..=MAX_WORD).contains(&word.chars().count());
+        match words.len() <= MAX_WORDS && words.iter().all(fits) {
+            true => Ok(words),
+            false => Err(refused(name, "expected at most 100 words of 1 to 200 characters")),
+        }
+    };
+    Ok(EdgeFilter::of(&words("Service")?, &words("Type")?, &words("Verb")?))
 }
 
 /// Unfollowing works even if the other account has become private since.
@@ -87,7 +116,8 @@ async fn unfollow(
     let other = followee_name(&follower, path)?;
     let followee = accounts.store.account_by_name(&other).await?.ok_or_else(Problem::not_found)?;
     let edge = following::edge(accounts.store.as_ref(), follower.uid, followee.uid).await?;
-    let visible = !followee.removed && (followee.public || caller.is_operator());
+    let visible =
+        !followee.removed && (caller.is_operator() || accounts.looks_public(&follower, &followee).await?);
     if edge.is_none() && !visible {
         return Err(Problem::not_found());
     }
@@ -124,28 +154,30 @@ struct Page {
 async fn following_list(
     State(store): State<Arc<dyn Store>>,
     State(site): State<Site>,
+    Caller(caller): Caller,
     account: ReadableAccount,
     parameters: Parameters,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    list(AccountList::Following, store.as_ref(), &site, account, &parameters, &headers).await
+    list(AccountList::Following, store.as_ref(), &site, (&caller, account), &parameters, &headers).await
 }
 
 async fn follower_list(
     State(store): State<Arc<dyn Store>>,
     State(site): State<Site>,
+    Caller(caller): Caller,
     account: ReadableAccount,
     parameters: Parameters,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    list(AccountList::Followers, store.as_ref(), &site, account, &parameters, &headers).await
+    list(AccountList::Followers, store.as_ref(), &site, (&caller, account), &parameters, &headers).await
 }
 
 async fn list(
     list: AccountList,
     store: &dyn Store,
     site: &Site,
-    ReadableAccount { account: owner, reader }: ReadableAccount,
+    (caller, ReadableAccount { account: owner, reader }): (&Principal, ReadableAccount),
     parameters: &Parameters,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
@@ -156,7 +188,7 @@ async fn list(
         format: parameters.format()?,
     };
     let format = parameters.choose(headers, OFFERS)?;
-    let page = accounts_of(store, owner.uid, reader, &query).await?;
+    let page = accounts_of(store, &owner, (reader, &caller.account), &query).await?;
     let links = HeaderValue::from_str(&links_of(site, &owner, &query, page.next));
     let links = links.map_err(|_| Problem::internal())?;
     Representation::private(format).header((LINK, links)).respond(|| users(site, &page.accounts, format))
@@ -172,18 +204,22 @@ fn after(text: &str, owner: Uid, list: AccountList) -> Result<Uid, ParameterErro
 /// Reads a page. Only the account itself and operators see private accounts in it.
 async fn accounts_of(
     store: &dyn Store,
-    owner: Uid,
-    reader: Reader,
+    owner: &Account,
+    (reader, caller): (Reader, &Account),
     query: &ListQuery,
 ) -> Result<Page, Problem> {
     let size = query.count.unwrap_or(DEFAULT_COUNT).min(MAX_PAGE) as usize;
     let mut accounts: Vec<Account> = Vec::with_capacity(size + 1);
     let (mut after, mut scanned, mut ended) = (query.after, 0, size == 0);
-    let shown = |account: &Account| !account.removed && (reader == Reader::Owner || account.public);
     // One more than the page size, to know whether there is a next page.
     while !ended && accounts.len() <= size && scanned < MAX_SCANNED {
-        let uids = uids_of(store, owner, query.list, after, size + 1).await?;
-        accounts.extend(store.accounts(&uids).await?.into_iter().flatten().filter(shown));
+        let uids = uids_of(store, owner.uid, query.list, after, size + 1).await?;
+        let found = store.accounts(&uids).await?.into_iter().flatten().filter(|account| !account.removed);
+        let found: Vec<Account> = match reader {
+            Reader::Owner => found.collect(),
+            Reader::Other { .. } => visible(store, caller, found.filter(|account| account.public)).await?,
+        };
+        accounts.extend(found);
         scanned += uids.len();
         ended = uids.len() <= size;
         after = uids.last().copied().or(after);
@@ -196,6 +232,19 @@ async fn accounts_of(
         (false, false) => after,
     };
     Ok(Page { accounts, next })
+}
+
+/// The accounts that do not block the caller.
+async fn visible(
+    store: &dyn Store,
+    caller: &Account,
+    accounts: impl Iterator<Item = Account>,
+) -> Result<Vec<Account>, Problem> {
+    let accounts: Vec<Account> = accounts.collect();
+    let names: Vec<AccountName> = accounts.iter().map(|account| account.name.clone()).collect();
+    let relations = store.relations(&caller.name, &names).await?;
+    let visible = accounts.into_iter().zip(relations).filter(|(_, relation)| !relation.blocked_by);
+    Ok(visible.map(|(account, _)| account).collect())
 }
 
 async fn uids_of(

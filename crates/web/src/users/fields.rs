@@ -112,10 +112,10 @@ fn from_json(body: &[u8], root: &str) -> Result<Texts, Problem> {
 fn json_fields(body: &[u8], root: &str) -> Result<Map<String, Value>, Problem> {
     let object = serde_json::from_slice::<Map<String, Value>>(body);
     let mut fields = object.map_err(|error| Problem::body(format!("expected a JSON object: {error}")))?;
-    if let Some(Value::Object(inner)) = fields.remove(root) {
-        fields = inner;
+    match fields.remove(root) {
+        Some(Value::Object(inner)) => Ok(inner),
+        _ => Ok(fields),
     }
-    Ok(fields)
 }
 
 fn json_text(value: Value) -> Option<String> {
@@ -174,6 +174,18 @@ pub(super) fn values(body: &[u8], form: Format, root: &str) -> Result<Values, Pr
         }
     }
     Ok(fields)
+}
+
+/// Lists of texts by name.
+pub(super) type Lists = HashMap<String, Vec<String>>;
+
+/// The fields of a body with this root, all of which are lists. An empty text is left out.
+pub(super) fn lists(body: &[u8], form: Format, root: &str) -> Result<Lists, Problem> {
+    let list = |(name, texts): (String, Option<Vec<String>>)| match texts {
+        Some(texts) => Ok((name, texts.into_iter().filter(|text| !text.is_empty()).collect())),
+        None => Err(refused(&name, "expected a list of texts").into()),
+    };
+    values(body, form, root)?.into_iter().map(list).collect()
 }
 
 /// `true` or `false`; `None` if the text is empty.

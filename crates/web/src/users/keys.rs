@@ -3,6 +3,7 @@
 //! Short-lived keys are how a back end lets a browser or a phone read directly.
 
 use super::fields::{OFFERS, Row, Texts, format_of, list, refused, texts};
+use crate::accounts::Accounts;
 use crate::body;
 use crate::extract::{Caller, MemberPath, Parameters, PrivateAccount, WritableAccount};
 use crate::problem::Problem;
@@ -52,6 +53,7 @@ async fn add(
     State(store): State<Arc<dyn Store>>,
     State(clock): State<Clock>,
     State(site): State<Site>,
+    State(accounts): State<Accounts>,
     Caller(caller): Caller,
     WritableAccount(account): WritableAccount,
     parameters: Parameters,
@@ -64,7 +66,7 @@ async fn add(
     let fields = texts(&body::read(sent, MAX_BODY).await?, form, "Key")?;
     let now = clock.now();
     let new = within(&caller, requested(&fields, now)?)?;
-    let (key, text) = key::add(store.as_ref(), account.uid, new, now).await?;
+    let (key, text) = key::add(store.as_ref(), account.uid, new, accounts.quotas.keys, now).await?;
     let address = format!("{}/200909/user/{}/keys/{}", site.base(), account.name, key.id);
     let address = HeaderValue::from_str(&address).map_err(|_| Problem::internal())?;
     let body = Renderer::fields("Key", format, |field| {

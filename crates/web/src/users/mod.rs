@@ -4,6 +4,7 @@ pub(crate) mod edges;
 pub(crate) mod fields;
 pub(crate) mod hooks;
 pub(crate) mod keys;
+pub(crate) mod relations;
 pub(crate) mod sources;
 
 use crate::accounts::{Accounts, Changes};
@@ -23,7 +24,7 @@ use domain::ingest::{MAX_BODY, Refused};
 use fields::{OFFERS, account_fields, flag, format_of, refused, texts};
 use http::header::LOCATION;
 use http::{HeaderMap, StatusCode};
-use model::{Format, person_name};
+use model::{AddressableBy, Format, Reader, person_name};
 use std::sync::Arc;
 
 pub(crate) fn account_methods() -> MethodRouter<Service> {
@@ -44,7 +45,7 @@ pub(crate) fn token_methods() -> MethodRouter<Service> {
 /// For callers that may read the account's collections.
 async fn show(
     State(site): State<Site>,
-    ReadableAccount { account, .. }: ReadableAccount,
+    ReadableAccount { account, reader }: ReadableAccount,
     parameters: Parameters,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -53,6 +54,9 @@ async fn show(
     let body = Renderer::fields("User", format, |field| {
         values.iter().for_each(|(name, value)| field(name, value));
         field("Public", if account.public { "true" } else { "false" });
+        if reader == Reader::Owner {
+            field("AddressableBy", account.addressable_by.as_str());
+        }
     });
     let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
     Representation::private(format).respond(|| body)
@@ -118,7 +122,7 @@ async fn revoke_token(State(auth): State<Arc<Auth>>, Caller(caller): Caller) -> 
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The profile fields of a request body: given name, family name, `Public`. Absent fields keep their value, an empty name
+/// The fields of a request body: given name, family name, `Public`, `AddressableBy`. Absent fields keep their value, an empty name
 /// is removed, and unknown fields are ignored, so that the body of a response can be sent back.
 fn read_changes(body: &[u8], form: Format) -> Result<Changes, Problem> {
     let fields = texts(body, form, "User")?;
@@ -126,6 +130,7 @@ fn read_changes(body: &[u8], form: Format) -> Result<Changes, Problem> {
         given_name: fields.get("GivenName").map(|value| name("GivenName", value)).transpose()?,
         family_name: fields.get("FamilyName").map(|value| name("FamilyName", value)).transpose()?,
         public: fields.get("Public").map(|value| flag("Public", value)).transpose()?.flatten(),
+        addressable_by: fields.get("AddressableBy").map(addressable_by).transpose()?.flatten(),
     })
 }
 
@@ -133,6 +138,15 @@ fn read_changes(body: &[u8], form: Format) -> Result<Changes, Problem> {
 fn name(field: &str, value: &Option<String>) -> Result<Option<String>, Refused> {
     let text = value.as_deref().ok_or_else(|| refused(field, "expected a string"))?;
     person_name(text).map_err(|why| refused(field, &why.to_string()))
+}
+
+/// Who may address the account; `None` if the text is empty.
+fn addressable_by(value: &Option<String>) -> Result<Option<AddressableBy>, Refused> {
+    match value.as_deref() {
+        Some("") => Ok(None),
+        Some(text) if AddressableBy::parse(text).is_some() => Ok(AddressableBy::parse(text)),
+        _ => Err(refused("AddressableBy", "expected everyone, following or nobody")),
+    }
 }
 
 #[cfg(test)]

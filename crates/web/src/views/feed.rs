@@ -10,7 +10,9 @@ use crate::views::group::Day;
 use crate::views::item::ItemView;
 use crate::views::sources::PageLink;
 use askama::Template;
-use model::{Account, AccountName, Collection, FeedQuery, Filter, Format, Millis, Order, Start, State};
+use model::{
+    Account, AccountName, Collection, FeedQuery, Filter, Format, Millis, Order, Relation, Start, State,
+};
 
 /// The page.
 #[derive(Template)]
@@ -245,6 +247,8 @@ pub struct PersonPage<'a> {
     pub itself: bool,
     /// Whether the reader follows this account.
     pub followed: bool,
+    /// The reader's relation to this account.
+    pub relation: Relation,
     /// Pages on other sites that link back to this profile.
     pub verified: Vec<PageLink>,
     /// The account's activities, by day and grouped.
@@ -263,6 +267,16 @@ impl PersonPage<'_> {
     fn follow_path(&self) -> String {
         let word = if self.followed { "unfollow" } else { "follow" };
         format!("/user/{}/{word}", self.owner.name)
+    }
+
+    /// The forms besides following: the target and the label.
+    fn forms(&self) -> Vec<(String, &'static str)> {
+        let Relation { blocks, mutes, .. } = self.relation;
+        let words = [
+            if mutes { ("unmute", "Unmute") } else { ("mute", "Mute") },
+            if blocks { ("unblock", "Unblock") } else { ("block", "Block") },
+        ];
+        words.map(|(word, label)| (format!("/user/{}/{word}", self.owner.name), label)).into()
     }
 
     fn avatar(&self) -> String {

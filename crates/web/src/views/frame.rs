@@ -49,6 +49,11 @@ const DONE: &[(&str, &str)] = &[
     ("hook-removed", "Hook removed. Nothing more is sent."),
     ("replayed", "Queued for another attempt."),
     ("account", "Account updated."),
+    ("blocked", "Blocked. They can neither follow nor address you."),
+    ("unblocked", "Unblocked. They can follow you again."),
+    ("muted", "Muted. Their activities are no longer in your feed."),
+    ("unmuted", "Unmuted."),
+    ("follower", "Follower removed. They can follow you again."),
 ];
 
 /// The frame of a page.

@@ -4,7 +4,7 @@ use super::display_time::DisplayTime;
 use super::frame::Frame;
 use crate::site::Site;
 use askama::Template;
-use model::{AccessToken, Account, Application, Key, Millis, Scopes, Session};
+use model::{AccessToken, Account, AccountName, Application, Key, Millis, Scopes, Session};
 
 /// Names, picture and profile visibility.
 #[derive(Template)]
@@ -18,6 +18,12 @@ pub struct ProfilePage<'a> {
     pub account: &'a Account,
     /// The error to show, if any.
     pub complaint: Option<&'a str>,
+}
+
+impl ProfilePage<'_> {
+    fn is_addressable_by(&self, word: &str) -> bool {
+        self.account.addressable_by.as_str() == word
+    }
 }
 
 /// The keys of the account.
@@ -200,12 +206,51 @@ pub struct PeoplePage<'a> {
     pub more_following: Option<i64>,
     /// The last listed follower, if more follow.
     pub more_followers: Option<i64>,
+    /// Names that the account blocks.
+    pub blocked: Vec<AccountName>,
+    /// Names that the account mutes.
+    pub muted: Vec<AccountName>,
 }
 
 impl PeoplePage<'_> {
     fn unfollow_path(&self, account: &&Account) -> String {
         format!("/user/{}/unfollow", account.name)
     }
+
+    /// The lists of blocked and muted accounts.
+    fn decided(&self) -> [DecidedList<'_>; 2] {
+        [
+            DecidedList {
+                heading: "Blocked accounts",
+                about: "They cannot follow or address you, and see your profile as private.",
+                word: "unblock",
+                label: "Unblock",
+                names: &self.blocked,
+            },
+            DecidedList {
+                heading: "Muted accounts",
+                about: "Their activities do not appear in your feed. They do not learn of it.",
+                word: "unmute",
+                label: "Unmute",
+                names: &self.muted,
+            },
+        ]
+    }
+
+    /// The target of another form about this name.
+    fn path(&self, name: &AccountName, word: &str) -> String {
+        format!("/user/{name}/{word}")
+    }
+}
+
+/// A list of names with a button each.
+struct DecidedList<'a> {
+    heading: &'static str,
+    about: &'static str,
+    /// The last segment of the forms' target.
+    word: &'static str,
+    label: &'static str,
+    names: &'a [AccountName],
 }
 
 /// Data export and account deletion.

@@ -38,6 +38,7 @@ fn account() -> Account {
         removed: false,
         disabled: false,
         credential_epoch: 0,
+        addressable_by: model::AddressableBy::Everyone,
     }
 }
 

@@ -136,6 +136,7 @@ impl Writer {
             Outcome::Created(id) => Ok(SubmitOutcome { id, new: true }),
             Outcome::Updated(id) | Outcome::Unchanged(id) => Ok(SubmitOutcome { id, new: false }),
             Outcome::Refused(refused) => Err(refused.into()),
+            Outcome::Quota(reached) => Err(reached.into()),
         }))
     }
 

@@ -80,7 +80,7 @@ async fn read(
     let found = writer.ingest.activity(&source).await?;
     let activity = found
         .filter(|activity| {
-            may_see(reader, actor.uid, &activity.state, &actor)
+            may_see(reader, actor.uid, &activity.state, &actor, false)
                 && collections.retains(activity.state.received)
         })
         .ok_or_else(Problem::not_found)?;

@@ -76,7 +76,7 @@ impl CqlStore {
         let (number, kind) = (bucket.number(), reason_number(reason));
         let row = |EntryRow { entry, ttl, .. }: &EntryRow<'_>| {
             let (sort_key, cells) = (entry.sort_key(order), vec![cell(entry, at, order)]);
-            (owner.0, kind, number, sort_key.time.0, uuid(entry.id), cells, entry.version.0, *ttl)
+            (entry.version.0, *ttl, cells, owner.0, kind, number, sort_key.time.0, uuid(entry.id))
         };
         let put = &table(reason, order).put;
         let parts =
@@ -89,7 +89,7 @@ impl CqlStore {
             let runs = facets.iter().flat_map(|(facet, rows)| {
                 rows.chunks(ROWS_PER_REQUEST).map(move |part| {
                     let in_run = |item: &&EntryRow<'_>| {
-                        let (owner, kind, number, time, id, cells, version, ttl) = row(item);
+                        let (version, ttl, cells, owner, kind, number, time, id) = row(item);
                         (owner, kind, *facet, number, time, id, cells, version, ttl)
                     };
                     self.db.write_rows(&runs.put, part.iter().map(in_run).collect())
@@ -119,6 +119,32 @@ impl CqlStore {
         Ok(())
     }
 
+    /// Removes followed entries with their version and position from both orders. Of two times of one bucket each may be
+    /// in several, so all that could hold the entry are asked.
+    pub(in crate::cql) async fn remove_followed_entries(&self, owner: Uid, entries: &[Entry]) -> Result<()> {
+        let reason = EntryReason::Followed;
+        for order in [Order::Received, Order::Published] {
+            let buckets = self.buckets(owner, order).await?;
+            let removals = entries.iter().flat_map(|entry| {
+                let time = entry.sort_key(order).time.0;
+                let holding =
+                    buckets.iter().filter(move |(of, bucket)| *of == reason && bucket.contains(time));
+                holding.map(move |(_, bucket)| self.remove_row(owner, order, *bucket, entry))
+            });
+            let removals: Vec<_> = removals.collect();
+            stream::iter(removals).buffer_unordered(DELIVERY_CONCURRENCY).try_collect::<()>().await?;
+        }
+        Ok(())
+    }
+
+    async fn remove_row(&self, owner: Uid, order: Order, bucket: Bucket, entry: &Entry) -> Result<()> {
+        let Some(at) = entry.arrived else { return Ok(()) };
+        let (reason, time) = (EntryReason::Followed, entry.sort_key(order).time.0);
+        let (kind, number, cells) = (reason_number(reason), bucket.number(), vec![cell(entry, at, order)]);
+        let values = (entry.version.0, cells, owner.0, kind, number, time, uuid(entry.id));
+        self.db.write(&table(reason, order).remove, values).await
+    }
+
     async fn put_row(&self, at: Position, list: EntryList, row: &EntryRow<'_>) -> Result<()> {
         let EntryRow { entry, facet, ttl } = row;
         let EntryList { owner, order, reason } = list;
@@ -126,7 +152,7 @@ impl CqlStore {
         let bucket = self.bucket_for(list, sort_key.time).await?;
         self.list(list, bucket, [facet.as_str()].into_iter()).await?;
         let (number, cells, id) = (bucket.number(), vec![cell(entry, at, order)], uuid(entry.id));
-        let values = (owner.0, reason_number(reason), number, sort_key.time.0, id, &cells, version, ttl);
+        let values = (version, ttl, &cells, owner.0, reason_number(reason), number, sort_key.time.0, id);
         let row = self.db.write(&table(reason, order).put, values);
         match runs(reason, order) {
             Some(runs) => {

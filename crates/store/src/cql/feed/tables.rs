@@ -5,8 +5,10 @@ use model::{EntryReason, Order};
 
 /// A table of ordered rows, with its statements.
 pub(super) struct Table {
-    /// Parameters: uid, reason, bucket, time, identifier, entry, version, TTL.
+    /// Parameters: version, TTL, entry, uid, reason, bucket, time, identifier.
     pub(super) put: Query,
+    /// Parameters: version, cells, uid, reason, bucket, time, identifier. Removes only cells with these very bytes.
+    pub(super) remove: Query,
     /// Parameters: uid, reason, bucket, upper bound (exclusive) of time and identifier, lower bound (inclusive),
     /// limit.
     pub(super) read: Query,
@@ -16,22 +18,31 @@ pub(super) struct Table {
     pub(super) count: Query,
 }
 
-/// A table by facet. The facet follows the reason in the parameters.
+/// A table by facet.
 pub(super) struct Runs {
+    /// Parameters: uid, reason, facet, bucket, time, identifier, entry, version, TTL.
     pub(super) put: Query,
+    /// As for a table; the facet follows the reason.
     pub(super) read: Query,
 }
 
 macro_rules! table {
     ($name:literal, $time:literal) => {
         Table {
+            // Not an INSERT, which would leave an empty row where an entry was removed.
             put: Query::write(concat!(
-                "INSERT INTO feed.",
+                "UPDATE feed.",
                 $name,
-                " (uid, reason, bucket, ",
+                " USING TIMESTAMP ? AND TTL ? SET entry = ? WHERE uid = ? AND reason = ? AND bucket = ? AND ",
                 $time,
-                ", aid, entry) ",
-                "VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?"
+                " = ? AND aid = ?"
+            )),
+            remove: Query::write(concat!(
+                "UPDATE feed.",
+                $name,
+                " USING TIMESTAMP ? SET entry = entry - ? WHERE uid = ? AND reason = ? AND bucket = ? AND ",
+                $time,
+                " = ? AND aid = ?"
             )),
             read: Query::read(concat!(
                 "SELECT ",

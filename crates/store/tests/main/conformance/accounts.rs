@@ -25,6 +25,7 @@ pub(crate) async fn a_new_account_is_found(store: Engine) {
         removed: false,
         disabled: false,
         credential_epoch: 0,
+        addressable_by: model::AddressableBy::Everyone,
     };
     assert!(created == expected);
     assert!(store.account_by_name(&name).await.unwrap() == Some(expected.clone()));

@@ -23,7 +23,7 @@ async fn dormancy(store: &dyn Store, uid: Uid) -> (i64, Dormancy) {
 }
 
 async fn follow(store: &dyn Store, follower: Uid, followee: Uid) -> Follower {
-    let edge = Edge { following: true, version: Version(3), since: Millis(0), from: None };
+    let edge = Edge::new(Version(3), Millis(0), None);
     let since = store.put_edge(follower, followee, &edge).await.unwrap().expect("it is new");
     Follower { uid: follower, version: edge.version, since, dormancy: None }
 }
@@ -181,7 +181,7 @@ pub(crate) async fn dormancy_is_stored_per_edge(store: Engine) {
         [Follower { dormancy: Some(again), ..active[1] }]
     );
     assert_eq!(store.followers(one, None, 9).await.unwrap(), expected, "other edges are unchanged");
-    let known = Edge { following: true, version: active[1].version, since: Millis(0), from: None };
+    let known = Edge::new(active[1].version, Millis(0), None);
     assert_eq!(store.put_edge(ada, two, &known).await.unwrap(), None);
     assert_eq!(
         store.followers(two, None, 9).await.unwrap(),

@@ -131,6 +131,7 @@ pub(crate) fn acceptance(actor: Uid, source_id: &str, received: i64) -> Acceptan
         fingerprint: [1; 16],
         prior: None,
         activity: Activity { state, body: body("first") },
+        usage: store::Usage { activities: 1, bytes: 5 },
     }
 }
 
@@ -144,6 +145,7 @@ pub(crate) fn next(before: &Acceptance, title: &str, deleted: bool) -> Acceptanc
     next.activity.state.version = Version(version.0 + 1_000);
     next.activity.state.updated = Millis(version.0 + 1_000);
     next.activity.state.deleted = deleted;
+    next.usage = store::Usage { activities: -i64::from(deleted), bytes: 1 };
     next.activity.body = body(title);
     next
 }

@@ -5,7 +5,7 @@ use model::{Edge, Millis, SortKey, Uid, Version};
 use store::{Follower, Work};
 
 fn edge(version: i64, following: bool) -> Edge {
-    Edge { following, version: Version(version), since: Millis(version * 10), from: None }
+    Edge { following, ..Edge::new(Version(version), Millis(version * 10), None) }
 }
 
 pub(crate) async fn an_edge_is_seen_from_both_ends(store: Engine) {
@@ -14,7 +14,7 @@ pub(crate) async fn an_edge_is_seen_from_both_ends(store: Engine) {
     let follows = Edge { from: Some(SortKey { time: Millis(-5), id: fresh::id(9) }), ..edge(1, true) };
     store.put_edge(ada, bob, &follows).await.unwrap();
     store.put_edge(ada, bob, &follows).await.unwrap();
-    assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(follows)]);
+    assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(follows.clone())]);
     assert_eq!(store.edges(bob, &[ada]).await.unwrap(), [None], "an edge has a direction");
     assert_eq!(store.following(ada, None, 10).await.unwrap(), [(bob, follows)]);
     assert_eq!(fresh::followers(&*store, bob, None, 10).await, [ada]);
@@ -37,10 +37,10 @@ pub(crate) async fn the_later_edge_wins(store: Engine) {
                 store.put_edge(ada, bob, &states[number]).await.unwrap();
             }
             // A different edge with the same version: the first one stays.
-            let expected = states[last - 1];
-            let different = Edge { following: !expected.following, since: Millis(0), ..expected };
+            let expected = states[last - 1].clone();
+            let different = Edge { following: !expected.following, since: Millis(0), ..expected.clone() };
             store.put_edge(ada, bob, &different).await.unwrap();
-            assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(expected)], "{order:?}");
+            assert_eq!(store.edges(ada, &[bob]).await.unwrap(), [Some(expected.clone())], "{order:?}");
             let follows = store.following(ada, None, 10).await.unwrap();
             assert_eq!(follows.len(), usize::from(expected.following), "{order:?}");
             let followers = store.followers(bob, None, 10).await.unwrap();

@@ -21,9 +21,11 @@ pub(crate) mod log;
 pub(crate) mod networks;
 pub(crate) mod pull;
 mod reference;
+pub(crate) mod relations;
 pub(crate) mod seen;
 pub(crate) mod sources;
 pub(crate) mod update;
+pub(crate) mod usage;
 
 use std::sync::Arc;
 
@@ -91,7 +93,11 @@ macro_rules! conformance_tests {
             pull: pulled_is_on_the_state_and_on_the_authored_entry, the_later_row_wins_pulled_or_not,
                 pulled_is_visible_among_several_reasons, slices_read_together_equal_single_slices,
                 own_arrivals_have_authored_entries_only, own_arrivals_match_the_reference_model,
-                followed_entries_are_found_by_authored_entries;
+                followed_entries_are_found_by_authored_entries, a_removed_entry_stays_only_if_it_was_delivered_again;
+            relations: a_block_is_seen_from_both_ends, the_later_decision_wins, relations_are_returned_in_request_order,
+                decisions_are_listed_in_order, a_decision_appends_a_task, the_later_edge_filter_wins,
+                a_filter_appends_a_task;
+            usage: usage_is_counted_by_day, a_refused_version_does_not_count;
             update: concurrent_updates_of_different_fields_are_all_kept, of_concurrent_inserts_one_wins,
                 an_unchanged_state_is_not_written, a_refused_update_changes_nothing,
                 a_secret_is_replaced_once, an_unknown_outcome_is_resolved;

@@ -257,3 +257,36 @@ pub(crate) async fn followed_entries_are_found_by_authored_entries(store: Engine
     let found = store.followed_entries(owner, &known).await.unwrap();
     assert_eq!(found, known.into_iter().map(Some).collect::<Vec<_>>());
 }
+
+pub(crate) async fn a_removed_entry_stays_only_if_it_was_delivered_again(store: Engine) {
+    let reader = fresh::uid(&*store).await;
+    let entry = |at: i64| fresh::entry(fresh::NOON + at, fresh::NOON - at, &[EntryReason::Followed]);
+    let (first, second, third) = (entry(1), entry(2), entry(3));
+    let all = vec![(reader, first.clone()), (reader, second.clone()), (reader, third.clone())];
+    store.deliver(Position(10), all).await.unwrap();
+    let own = [first.clone(), second.clone(), third.clone()];
+    let found = store.followed_entries(reader, &own).await.unwrap();
+    let found: Vec<Entry> = found.into_iter().flatten().collect();
+    assert_eq!(found.len(), 3);
+    // One is delivered again at a later position, one in a later version.
+    store.deliver(Position(20), vec![(reader, second.clone())]).await.unwrap();
+    let later = Entry { version: Version(third.version.0 + 1), ..third.clone() };
+    store.deliver(Position(20), vec![(reader, later.clone())]).await.unwrap();
+    store.remove_followed(reader, &found).await.unwrap();
+    store.remove_followed(reader, &found).await.unwrap();
+    for order in [Order::Received, Order::Published] {
+        let left = fresh::all(&*store, reader, EntryReasons::ALL, order).await;
+        let mut left: Vec<_> = left.iter().map(|entry| (entry.id, entry.version, entry.arrived)).collect();
+        left.sort();
+        let mut expected = vec![
+            (second.id, second.version, Some(Position(20))),
+            (later.id, later.version, Some(Position(20))),
+        ];
+        expected.sort();
+        assert_eq!(left, expected, "{order:?}");
+    }
+    // A removed entry can be delivered again, in the same version.
+    store.deliver(Position(30), vec![(reader, first.clone())]).await.unwrap();
+    let back = store.followed_entries(reader, &own).await.unwrap();
+    assert_eq!(back[0].as_ref().and_then(|entry| entry.arrived), Some(Position(30)));
+}

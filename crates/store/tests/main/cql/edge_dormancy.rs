@@ -29,7 +29,7 @@ async fn the_latest_edge_dormancy_wins_in_any_shard() {
         (Some((2, active)), Some((2, dormant)), active),
         (Some((2, active)), Some((300, dormant)), dormant),
     ];
-    let edge = Edge { following: true, version: Version(1), since: Millis(0), from: None };
+    let edge = Edge::new(Version(1), Millis(0), None);
     let mut expected = Vec::new();
     for (_, _, known) in &cases {
         let follower = fresh::uid(&*store).await;
@@ -74,7 +74,7 @@ async fn delivery_state_and_followers_take_few_statements() {
     let before = store.counted().0;
     assert_eq!(store.delivery_state(ada).await.unwrap().pulled.len(), 1);
     assert_eq!(store.counted().0 - before, 1, "every page reads it");
-    let edge = Edge { following: true, version: Version(1), since: Millis(0), from: None };
+    let edge = Edge::new(Version(1), Millis(0), None);
     store.put_edge(ada, bob, &edge).await.unwrap();
     let before = store.counted().0;
     assert_eq!(store.followers(bob, None, 100).await.unwrap().len(), 1);

@@ -1,13 +1,12 @@
 //! One activity of an account with very many followers: pushed to all of them, and pulled by readers.
 
 use super::super::bare::Bare;
-use super::super::cluster::{Cluster, accounts, counted, draft};
+use super::super::cluster::{Cluster, accounts, counted, draft, follow};
 use super::super::edges::with_followers;
 use super::super::reader::first_page;
 use super::delivered_rows;
 use domain::fanout::{Rules, deliver_pending};
 use domain::feed::{Feed, FeedLimits};
-use domain::following::follow;
 use domain::ingest::{Ingest, Outcome};
 use model::{Account, Clock, FanoutStage, FanoutState, Reader};
 use scylla::value::CqlValue;
@@ -99,7 +98,7 @@ impl Actor {
     async fn switch_to_pull(&self) -> String {
         let (store, clock) = (&self.store, Clock::system());
         let one = accounts(store, "newcomer", 1).await.remove(0);
-        follow(store.as_ref(), &clock, one.uid, &self.account).await.unwrap();
+        follow(store.as_ref(), &clock, &one, &self.account).await.unwrap();
         let rules = Rules { pull_above: Some(LOWEST), ..Rules::default() };
         let start = Instant::now();
         let (_, statements) = counted(store, deliver_pending(store.as_ref(), &clock, &rules)).await;

@@ -1,14 +1,13 @@
 //! An account that was dormant for a year is read again, beside one with the same edges that was read all the time.
 
 use super::super::bare::Bare;
-use super::super::cluster::{Cluster, accounts, all, counted, draft};
+use super::super::cluster::{Cluster, accounts, all, counted, draft, follow};
 use super::super::reader::first_page;
 use super::super::{median, summary};
 use super::delivered_rows;
 use domain::fanout::dormancy::mark_dormant;
 use domain::fanout::{Rules, deliver_pending};
 use domain::feed::{Feed, FeedLimits};
-use domain::following::follow;
 use domain::ingest::{Draft, Ingest};
 use model::{Account, ActivityId, Clock, FeedQuery, Millis, Order, Reader, Version};
 use scylla::value::CqlValue;
@@ -137,7 +136,7 @@ impl Year {
         let percentiles = Arc::clone(&time);
         let clock = Clock::from(move || Millis(percentiles.load(Ordering::Relaxed)));
         for reader in dormant.iter().chain([&twin]) {
-            all(followed.iter().map(|one| follow(store.as_ref(), &clock, reader.uid, one))).await;
+            all(followed.iter().map(|one| follow(store.as_ref(), &clock, reader, one))).await;
         }
         let ingest = Ingest::new(store.clone(), clock.clone());
         let year = Year { store, ingest, clock, time, start, followed, dormant, twin };

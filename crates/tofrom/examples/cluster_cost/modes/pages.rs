@@ -1,12 +1,11 @@
 //! Pages and empty polls of readers with no, some and the maximum number of pulled actors.
 
-use super::super::cluster::{Cluster, accounts, all, counted, draft};
+use super::super::cluster::{Cluster, accounts, all, counted, draft, follow};
 use super::super::median;
 use super::super::reader::first_page;
 use super::super::reads::turn;
 use domain::fanout::{Rules, deliver_pending};
 use domain::feed::{Feed, FeedLimits};
-use domain::following::follow;
 use domain::ingest::Ingest;
 use model::{Account, Clock, FanoutStage, FeedQuery, Millis, Reader, Start, Uid};
 use std::sync::Arc;
@@ -75,11 +74,11 @@ async fn readers(cluster: &Cluster) -> Vec<Account> {
     let readers = accounts(&store, "reader", PULLED.len()).await;
     let store_ref = store.as_ref();
     for reader in &readers {
-        all(pushed.iter().map(|one| follow(store_ref, &clock, reader.uid, one))).await;
+        all(pushed.iter().map(|one| follow(store_ref, &clock, reader, one))).await;
     }
     deliver_pending(store_ref, &clock, &Rules::default()).await.unwrap();
     for (reader, many) in readers.iter().zip(PULLED) {
-        all(pulled.iter().take(many).map(|one| follow(store_ref, &clock, reader.uid, one))).await;
+        all(pulled.iter().take(many).map(|one| follow(store_ref, &clock, reader, one))).await;
     }
     // From now on every account with a follower is pulled.
     deliver_pending(store_ref, &clock, &Rules { pull_above: Some(0), ..Rules::default() }).await.unwrap();

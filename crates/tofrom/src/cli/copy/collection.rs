@@ -60,6 +60,11 @@ impl Sides {
             self.put(|| self.target.put_picture(uid, &picture)).await?;
         }
         self.copy_edges(uid).await?;
+        let usage = self.source.every_usage(uid).await?;
+        self.put(|| self.target.copy_usage(uid, usage.clone())).await?;
+        for decision in self.source.every_decision(account).await? {
+            self.put(|| self.target.copy_decision(&decision)).await?;
+        }
         self.copy_connections(uid).await?;
         self.copy_hooks(uid).await?;
         self.copy_seen(uid).await?;

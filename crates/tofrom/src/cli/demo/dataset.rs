@@ -26,12 +26,14 @@ impl Dataset {
             found.with_context(|| format!("the demo has no account {name}"))
         };
         let uids_of = |names: &[&str]| names.iter().map(|name| uid(name)).collect::<Result<Vec<_>, _>>();
-        let edge = Edge { following: true, version: Version::next(now, None), since: since(now), from: None };
+        let edge = Edge::new(Version::next(now, None), since(now), None);
         let mut dataset = Dataset { edges: Vec::new(), activities: Vec::new(), entries: BTreeMap::new() };
         for person in PEOPLE.iter().filter(|person| !person.operator) {
             let actor = uid(person.name)?;
             let followees = uids_of(person.follows)?;
-            dataset.edges.push((actor, followees.into_iter().map(|followee| (followee, edge)).collect()));
+            dataset
+                .edges
+                .push((actor, followees.into_iter().map(|followee| (followee, edge.clone())).collect()));
             let followers = uids_of(&followers_of(person))?;
             let drafts = activities_of(person, &others_of(person), now)?;
             let activities = first_versions(actor, &drafts, uids, &identifiers_of(person), now)?;

@@ -16,7 +16,7 @@ mod tables;
 use super::output::note;
 use super::serve::{self, Role, Sockets};
 use super::{Global, UsageError};
-use crate::config::{BaseUrl, Config, Engine, Https, Media, Storage};
+use crate::config::{BaseUrl, ClientLimits, Config, Engine, Https, Media, Storage};
 use anyhow::{Context, bail};
 use domain::fanout::Rules;
 use domain::hooks::HookSettings;
@@ -95,6 +95,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let (fanout, limits) = (settings.fanout()?, settings.client_limits()?);
     let media = Media { local: Some(pictures::LOCAL), ..settings.media(&storage)? };
     let authority = Some(certificates.authority.clone());
+    // The demo is for trying things out.
+    let limits = ClientLimits { requests: None, operator_requests: None, ..limits };
     let config = Config { base_url, sources, hooks, fanout, limits, media, authority, ..config };
     let rules = fanout.rules();
 

@@ -2,7 +2,7 @@
 
 use domain::ingest::{Outcome, Refused, Unreadable};
 use indicatif::ProgressBar;
-use model::ActivityId;
+use model::{ActivityId, QuotaReached};
 use serde::Serialize;
 use std::io::{self, Write};
 use web::site::Site;
@@ -14,6 +14,8 @@ pub(super) enum Problem {
     Unreadable(#[from] Unreadable),
     #[error(transparent)]
     Refused(#[from] Refused),
+    #[error(transparent)]
+    Quota(#[from] QuotaReached),
 }
 
 impl Problem {
@@ -22,6 +24,7 @@ impl Problem {
             Problem::Unreadable(Unreadable::TooLarge | Unreadable::TooMany) => 413,
             Problem::Unreadable(Unreadable::Malformed(_)) => 400,
             Problem::Refused(_) => 422,
+            Problem::Quota(_) => 403,
         }
     }
 
@@ -30,6 +33,7 @@ impl Problem {
             Problem::Unreadable(Unreadable::TooLarge | Unreadable::TooMany) => "The activity is too large",
             Problem::Unreadable(Unreadable::Malformed(_)) => "The line is not readable",
             Problem::Refused(_) => "The activity can't be taken in",
+            Problem::Quota(_) => "Quota reached",
         }
     }
 }
@@ -96,6 +100,7 @@ impl<'a> Report<'a> {
                 self.stored(200, id, site)
             }
             Outcome::Refused(refused) => self.problem(line, &refused.into()),
+            Outcome::Quota(reached) => self.problem(line, &reached.into()),
         }
     }
 

@@ -53,6 +53,8 @@ async fn import(origin: &TestStore, account: &Account, text: &str) -> Vec<Value>
         clock: Clock::system(),
         site: Some(Site::new("https://feeds.example.org", "feeds.example.org")),
         account: account.clone(),
+        quotas: Quotas::default(),
+        retention: None,
     };
     let mut results = Vec::new();
     let mut report = Report::new(Some(&mut results), ProgressBar::hidden());

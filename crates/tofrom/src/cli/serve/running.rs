@@ -4,7 +4,7 @@ use super::supervisor;
 use anyhow::anyhow;
 use domain::live::Hub;
 use metrics_exporter_prometheus::PrometheusHandle;
-use model::Clock;
+use model::{Clock, Uid};
 use sd_notify::NotifyState;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,7 +104,11 @@ pub(super) async fn forget_expired(store: Arc<dyn Store>, clock: Clock) {
     }
 }
 
-/// Broadcasts wrong credentials to the other processes of a cluster, and handles their notices.
+/// Interval between two broadcasts of accepted requests, and the maximum number of accounts in one.
+const REQUESTS_INTERVAL: Duration = Duration::from_millis(500);
+const ACCOUNTS_PER_NOTICE: usize = 1_000;
+
+/// Broadcasts wrong credentials and accepted requests to the other processes of a cluster, and handles their notices.
 pub(super) async fn exchange_notices(
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
@@ -118,18 +122,36 @@ pub(super) async fn exchange_notices(
             let _ = store.broadcast(&Notice::Failed(credential)).await;
         }
     };
-    let receive = take_notices(hub, notices, |credential| service.auth().throttle.count_remote(&credential));
-    tokio::join!(send, receive);
+    let tell = async {
+        let mut ticks = tokio::time::interval(REQUESTS_INTERVAL);
+        loop {
+            ticks.tick().await;
+            let counts = service.accepted_requests();
+            for counts in counts.chunks(ACCOUNTS_PER_NOTICE) {
+                // A lost notice only makes the limit slightly less strict.
+                let _ = store.broadcast(&Notice::Requests(counts.to_vec())).await;
+            }
+        }
+    };
+    let failed = |credential: Vec<u8>| service.auth().throttle.count_remote(&credential);
+    let receive = take_notices(hub, notices, failed, |counts| service.count_remote_requests(counts));
+    tokio::join!(send, tell, receive);
 }
 
-/// Handles the notices of other processes. `failed` gets wrong credentials.
-pub(super) async fn take_notices(hub: Arc<Hub>, mut notices: Notices, failed: impl Fn(Vec<u8>)) {
+/// Handles the notices of other processes. `failed` gets wrong credentials, `requests` the requests of accounts.
+pub(super) async fn take_notices(
+    hub: Arc<Hub>,
+    mut notices: Notices,
+    failed: impl Fn(Vec<u8>),
+    requests: impl Fn(&[(Uid, u32)]),
+) {
     while let Some(notice) = notices.recv().await {
         match notice {
             Notice::Arrived(at, uids) => hub.arrived_elsewhere(at, &uids),
             Notice::Seen(uid) => hub.seen_moved_elsewhere(uid),
             Notice::Hooks(uid) => hub.hooks_changed_elsewhere(uid),
             Notice::Failed(credential) => failed(credential),
+            Notice::Requests(counts) => requests(&counts),
         }
     }
 }

@@ -24,7 +24,7 @@ use store::{AccountCache, Store};
 use tokio::net::TcpListener;
 use uuid::Uuid;
 use web::site::Site;
-use web::{HookPayloads, Parts, Service, router};
+use web::{HookPayloads, Parts, RequestLimits, Service, router};
 
 /// TTL of cached heads of pulled actors.
 const HEADS_TTL: Duration = Duration::from_secs(1);
@@ -33,8 +33,12 @@ const HEADS_TTL: Duration = Duration::from_secs(1);
 pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
     let parts = ServiceParts::new(engine, &config.storage)?;
     let sources = parts.sources(config.sources.clone())?;
-    let limits =
-        FeedLimits { max_start: config.max_start, max_count: config.max_count, ..FeedLimits::default() };
+    let limits = FeedLimits {
+        max_start: config.max_start,
+        max_count: config.max_count,
+        max_rows: config.limits.rows_per_read,
+        ..FeedLimits::default()
+    };
     let feed = parts.feed(limits, &config.storage, config.fanout);
     let hooks = parts.hooks(feed.clone(), &config.hooks)?;
     let site = parts.site(config.base_url.as_str(), config.base_url.host()).await?;
@@ -78,7 +82,7 @@ pub async fn start_worker(
     let mut running = Running::default();
     parts.poll_floor(&mut running);
     if let Some(notices) = parts.store.subscribe().await? {
-        running.spawn_background(take_notices(Arc::clone(&parts.hub), notices, |_| {}));
+        running.spawn_background(take_notices(Arc::clone(&parts.hub), notices, |_| {}, |_| {}));
     }
     parts.hub.enable_broadcast();
     parts.deliver(&mut running, fanout);
@@ -113,6 +117,7 @@ fn service(
             require_consumer_key: config.require_consumer_key,
             open_registration: config.open_registration,
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
+            quotas: config.limits.quotas,
         },
     );
     Ok(Service::new(Parts {
@@ -128,6 +133,11 @@ fn service(
         sources,
         hooks,
         media: parts.media_proxy(config)?,
+        quotas: config.limits.quotas,
+        requests: RequestLimits {
+            account: config.limits.requests,
+            operator: config.limits.operator_requests,
+        },
     }))
 }
 

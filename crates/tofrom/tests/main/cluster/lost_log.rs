@@ -6,7 +6,9 @@ use async_nats::jetstream::message::PublishMessage;
 use domain::fanout::{Rules, deliver_pending};
 use domain::following;
 use domain::ingest::{Draft, Ingest, Outcome, json, normalise};
-use model::{Account, AccountName, Clock, EntryReasons, Filter, Millis, Order, Uid, Version};
+use model::{
+    Account, AccountName, Clock, EdgeFilter, EntryReasons, Filter, Millis, Order, Quotas, Uid, Version,
+};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -60,7 +62,9 @@ async fn lose(Engines { nodes, servers }: Engines) {
     let mut followers = Vec::new();
     for number in 0..FOLLOWERS {
         let follower = account(&store, &format!("follower-{number}"), clock.now()).await;
-        following::follow(&*store, &clock, follower.uid, &actor).await.unwrap();
+        following::follow(&*store, &clock, &follower, &actor, &EdgeFilter::default(), &Quotas::default())
+            .await
+            .unwrap();
         followers.push(follower.uid);
     }
     deliver_pending(&*store, &clock, &Rules::default()).await.unwrap();

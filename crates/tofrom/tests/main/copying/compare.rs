@@ -65,6 +65,9 @@ async fn account_data(store: &dyn Copying, uid: Uid) -> Vec<String> {
         ));
     }
     all.push(format!("{:?}", store.every_edge(uid, None, 100).await.unwrap()));
+    all.push(format!("{:?}", store.every_usage(uid).await.unwrap()));
+    let account = store.accounts(&[uid]).await.unwrap().remove(0).unwrap();
+    all.push(format!("{:?}", store.every_decision(&account).await.unwrap()));
     let followers = store.followers(uid, None, 100).await.unwrap();
     all.push(format!("{:?}", followers.iter().map(|one| one.uid).collect::<Vec<_>>()));
     for connection in store.every_connection(uid).await.unwrap() {

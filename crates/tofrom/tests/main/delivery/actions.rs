@@ -2,10 +2,11 @@
 
 use super::sequence::{Harness, Violation, plan};
 use super::steps::{Action, InjectedFault};
-use domain::accounts;
-use domain::following::{follow, unfollow};
+use domain::following::{FollowError, follow, unfollow};
 use domain::ingest::{Draft, Outcome, RawActivity, RawObject, RawService, RawValue, normalise};
-use model::{Account, Millis, Uid, Version, Visibility};
+use domain::relations::DecideError;
+use domain::{accounts, relations};
+use model::{Account, EdgeFilter, Millis, Quotas, Uid, Version, Visibility};
 use store::{ExternalKey, Result, Store};
 
 /// Activities in a burst: more than a backfill brings.
@@ -71,7 +72,38 @@ impl Harness<'_> {
                 if followee.removed || followee.uid == actor.uid {
                     return Ok(());
                 }
-                follow(node, &bed.clock, actor.uid, &followee).await
+                self.follow(actor, &followee, &EdgeFilter::default()).await
+            }
+            Action::FollowFiltered { followee, filter } => {
+                let followee = self.naive.account(*followee).clone();
+                if followee.removed || followee.uid == actor.uid {
+                    return Ok(());
+                }
+                self.follow(actor, &followee, &edge_filter(*filter)).await
+            }
+            Action::RemoveFollower { follower } => {
+                let follower = self.naive.account(*follower).uid;
+                unfollow(node, &bed.clock, follower, actor.uid).await
+            }
+            Action::Decide { decision, other, holds } => {
+                let other = self.naive.account(*other).clone();
+                if other.uid == actor.uid {
+                    return Ok(());
+                }
+                if !holds {
+                    return relations::lift(node, &bed.clock, actor, *decision, &other.name).await;
+                }
+                let quotas = Quotas::default();
+                let decided =
+                    relations::decide(node, &bed.clock, actor, *decision, &other.name, &quotas).await;
+                decided.map_err(|error| match error {
+                    DecideError::Store(error) => error,
+                    DecideError::Quota(reached) => panic!("{reached}"),
+                })
+            }
+            Action::Addressable(by) => {
+                let set = |account: &mut Account| account.addressable_by = *by;
+                store::change_account(node, &bed.clock, actor.uid, set).await.map(drop)
             }
             Action::Unfollow { followee } => {
                 let followee = self.naive.account(*followee).uid;
@@ -88,6 +120,16 @@ impl Harness<'_> {
                 store::change_account(node, &bed.clock, actor.uid, set).await.map(drop)
             }
             Action::RemoveAccount => accounts::remove(node, &bed.clock, actor.uid).await.map(drop),
+        }
+    }
+
+    /// A block between the two accounts is not a failure.
+    async fn follow(&self, follower: &Account, followee: &Account, filter: &EdgeFilter) -> Result<()> {
+        let (node, clock) = (self.bed.node.as_ref(), &self.bed.clock);
+        match follow(node, clock, follower, followee, filter, &Quotas::default()).await {
+            Ok(()) | Err(FollowError::Blocked(_)) => Ok(()),
+            Err(FollowError::Store(error)) => Err(error),
+            Err(FollowError::Quota(reached)) => panic!("{reached}"),
         }
     }
 
@@ -130,6 +172,18 @@ impl Harness<'_> {
 fn assert_none_refused(outcomes: Vec<Outcome>) {
     for outcome in outcomes {
         assert!(!matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
+    }
+}
+
+/// The filter with this number. One selects everything.
+pub(crate) fn edge_filter(number: usize) -> EdgeFilter {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    match number {
+        0 => EdgeFilter::default(),
+        1 => EdgeFilter::of(&words(&["flickr"]), &[], &[]),
+        2 => EdgeFilter::of(&[], &words(&["bookmark"]), &[]),
+        3 => EdgeFilter::of(&words(&["flickr", "delicious"]), &[], &words(&["post"])),
+        _ => EdgeFilter::of(&words(&["flickr"]), &words(&["bookmark"]), &[]),
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct FeedClient {
     pub(crate) visible: HashMap<ActivityVersion, Appearance>,
     /// How often each version became visible.
     pub(crate) appeared: HashMap<ActivityVersion, usize>,
-    /// Activities that have ever been in the collection.
+    /// Activities that have ever been in the collection, or would have been without blocks, mutes and edge filters.
     was_in_collection: HashSet<ActivityId>,
     /// Activities that the reader could ever have read if all actors had been public and the reader had followed the
     /// owner.
@@ -87,20 +87,20 @@ impl FeedClient {
         // The same reader, as if they followed the owner.
         let as_follower = match reader {
             Reader::Owner => Reader::Owner,
-            Reader::Other { uid, .. } => Reader::Other { uid, follows_owner: true },
+            Reader::Other { uid, blocks, .. } => Reader::Other { uid, follows_owner: true, blocks },
         };
         for state in naive.states.values() {
             let (seen, actor) = ((state.id, state.version), naive.actor(state));
             let there = naive.has(&self.query, state);
-            if there {
+            if naive.could_have(&self.query, state) {
                 self.was_in_collection.insert(state.id);
             }
             if !state.deleted
-                && may_see(as_follower, owner, state, &Account { public: true, ..actor.clone() })
+                && may_see(as_follower, owner, state, &Account { public: true, ..actor.clone() }, false)
             {
                 self.was_readable.insert(state.id);
             }
-            let visible = there && may_see(reader, owner, state, actor);
+            let visible = there && naive.may_see(reader, owner, state);
             // Older versions are no longer visible, and perhaps this one is not either.
             self.visible.retain(|(id, version), _| *id != state.id || visible && *version == state.version);
             if visible && !self.visible.contains_key(&seen) {
@@ -111,7 +111,8 @@ impl FeedClient {
     }
 
     /// Handles a retraction: the activity must have been in the collection and readable at some time, but not
-    /// necessarily at the same time. A stream may skip versions between two reads, and no history of them is kept.
+    /// necessarily at the same time. A stream may skip versions between two reads, and no history of them is kept, nor of
+    /// blocks, mutes and edge filters.
     pub(crate) fn retract(&mut self, id: ActivityId) -> Result<(), Violation> {
         if !self.was_in_collection.contains(&id) || !self.was_readable.contains(&id) {
             return Err(format!("{self} received a retraction of {id}, which it could never see"));

@@ -2,8 +2,8 @@
 //! entries, tasks or sync tokens.
 
 use model::{
-    Account, ActivityId, Edge, FeedQuery, Order, Reader, SortKey, State, Uid, Version, Visibility, belongs,
-    may_see,
+    Account, AccountName, ActivityId, AddressableBy, Edge, EdgeFilter, FeedQuery, Order, Reader, Relation,
+    SortKey, State, Uid, Version, Visibility, belongs, may_see,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,6 +12,12 @@ pub(crate) struct NaiveModel {
     pub(crate) accounts: Vec<Account>,
     pub(crate) edges: HashMap<(Uid, Uid), Edge>,
     pub(crate) removals: HashSet<(Uid, ActivityId)>,
+    /// The relation of the first account to the second.
+    pub(crate) relations: HashMap<(Uid, Uid), Relation>,
+    /// How often a block of the account began or ended.
+    pub(crate) blocks: HashMap<Uid, i64>,
+    /// The names in `To` of the current version of every activity.
+    pub(crate) named: HashMap<ActivityId, Vec<AccountName>>,
     /// The current state of every activity that ever existed.
     pub(crate) states: BTreeMap<ActivityId, State>,
     /// The current or last activity at each actor's address.
@@ -38,7 +44,32 @@ impl NaiveModel {
         if uid == owner {
             return Reader::Owner;
         }
-        Reader::Other { uid, follows_owner: self.follows(uid, owner) }
+        let blocks = Version(self.blocks.get(&uid).copied().unwrap_or(0));
+        Reader::Other { uid, follows_owner: self.follows(uid, owner), blocks }
+    }
+
+    pub(crate) fn relation(&self, uid: Uid, other: Uid) -> Relation {
+        self.relations.get(&(uid, other)).copied().unwrap_or_default()
+    }
+
+    /// Whether the reader may see an activity that is in the owner's collection.
+    pub(crate) fn may_see(&self, reader: Reader, owner: Uid, state: &State) -> bool {
+        let blocked = match reader {
+            Reader::Owner => false,
+            Reader::Other { uid, .. } => self.relation(uid, state.actor).blocked_by,
+        };
+        may_see(reader, owner, state, self.actor(state), blocked)
+    }
+
+    /// Whether the actor may address the other account.
+    pub(crate) fn accepts(&self, actor: Uid, other: &Account) -> bool {
+        other.uid == actor
+            || !self.relation(actor, other.uid).blocked_by
+                && match other.addressable_by {
+                    AddressableBy::Everyone => true,
+                    AddressableBy::Following => self.follows(other.uid, actor),
+                    AddressableBy::Nobody => false,
+                }
     }
 
     /// Belong, filter, sort: the collection as a reader sees it.
@@ -54,18 +85,29 @@ impl NaiveModel {
     }
 
     fn shows(&self, reader: Reader, query: &FeedQuery, state: &State) -> bool {
-        self.has(query, state) && may_see(reader, query.owner, state, self.actor(state))
+        self.has(query, state) && self.may_see(reader, query.owner, state)
     }
 
     /// Whether the collection contains it for at least one reader.
     pub(crate) fn has(&self, query: &FeedQuery, state: &State) -> bool {
+        let edge = self.edges.get(&(query.owner, state.actor));
+        self.has_by(query, state, edge, self.relation(query.owner, state.actor))
+    }
+
+    /// Whether the collection would contain it without blocks, mutes and edge filters.
+    pub(crate) fn could_have(&self, query: &FeedQuery, state: &State) -> bool {
+        let edge = self.edges.get(&(query.owner, state.actor));
+        let edge = edge.map(|edge| Edge { filter: EdgeFilter::default(), ..edge.clone() });
+        self.has_by(query, state, edge.as_ref(), Relation::default())
+    }
+
+    fn has_by(&self, query: &FeedQuery, state: &State, edge: Option<&Edge>, relation: Relation) -> bool {
         let (owner, filter) = (query.owner, &query.filter);
-        let edge = self.edges.get(&(owner, state.actor));
         let removed = self.removals.contains(&(owner, state.id));
         filter.selects(&state.facet)
             && filter.received.contains(state.received)
             && filter.published.contains(state.published)
-            && belongs(state, owner, edge, removed).is_in(query.collection)
+            && belongs(state, owner, edge, removed, relation).is_in(query.collection)
     }
 
     pub(crate) fn actor(&self, state: &State) -> &Account {
@@ -86,7 +128,8 @@ impl NaiveModel {
     pub(crate) fn in_to(&self, owner: Uid) -> Vec<&State> {
         let reaches = |state: &&State| {
             let removed = self.removals.contains(&(owner, state.id));
-            belongs(state, owner, self.edges.get(&(owner, state.actor)), removed).to
+            let relation = self.relation(owner, state.actor);
+            belongs(state, owner, self.edges.get(&(owner, state.actor)), removed, relation).to
         };
         self.states.values().filter(reaches).collect()
     }

@@ -66,12 +66,13 @@ impl Harness<'_> {
     }
 
     /// Whether the client may read the collection: removed accounts neither read nor are read, and only the owner reads
-    /// a private account.
+    /// a private account, or one that blocks the reader.
     pub(super) fn may_read(&self, client: &FeedClient) -> bool {
         let (reader, owner) = (client.uid, client.query.owner);
         let hides = |account: &Account| account.uid == owner && reader != owner && !account.public;
         let left = |account: &Account| account.removed && [reader, owner].contains(&account.uid);
-        !self.naive.accounts.iter().any(|account| hides(account) || left(account))
+        let blocked = self.naive.relation(reader, owner).blocked_by;
+        !blocked && !self.naive.accounts.iter().any(|account| hides(account) || left(account))
     }
 
     async fn read_once(

@@ -4,7 +4,7 @@
 use super::actions::{burst, external_key};
 use super::sequence::{Harness, Violation};
 use super::steps::Action;
-use model::{Account, Edge, State, Uid, Visibility};
+use model::{Account, Decision, Edge, Relation, State, Uid, Visibility};
 
 /// A change, by the way in which clients learn of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,17 +60,42 @@ impl Harness<'_> {
                 });
                 self.reconcile_write(actor.uid, *address, expected.as_ref(), done).await
             }
-            Action::Follow { followee } | Action::Unfollow { followee } => {
+            Action::Follow { followee }
+            | Action::FollowFiltered { followee, .. }
+            | Action::Unfollow { followee } => {
                 let followee = self.naive.account(*followee).clone();
-                let following = matches!(action, Action::Follow { .. });
-                let possible = followee.uid != actor.uid && !(followee.removed && following);
+                let following = !matches!(action, Action::Unfollow { .. });
+                let Relation { blocks, blocked_by, .. } = self.naive.relation(actor.uid, followee.uid);
+                let hindered = followee.removed || blocks || blocked_by;
+                let possible = followee.uid != actor.uid && !(hindered && following);
                 self.reconcile_edge_action(actor.uid, followee.uid, following, done && possible).await
+            }
+            Action::RemoveFollower { follower } => {
+                let follower = self.naive.account(*follower).uid;
+                let possible = follower != actor.uid;
+                self.reconcile_edge_action(follower, actor.uid, false, done && possible).await
+            }
+            Action::Decide { decision, other, holds } => {
+                self.reconcile_relations().await;
+                self.reconcile_edges().await;
+                let other = self.naive.account(*other).uid;
+                let relation = self.naive.relation(actor.uid, other);
+                let found = if *decision == Decision::Block { relation.blocks } else { relation.mutes };
+                if done && other != actor.uid && found != *holds {
+                    return Err(format!("expected {decision:?} = {holds}, found {relation:?}"));
+                }
+                let edge = [(actor.uid, other), (other, actor.uid)];
+                let edges = edge.iter().any(|(from, to)| self.naive.follows(*from, *to));
+                if done && relation.blocks && *decision == Decision::Block && edges {
+                    return Err("an edge outlives a block".to_owned());
+                }
+                Ok(())
             }
             Action::RemoveFromTo { .. } => {
                 self.reconcile_removals(actor.uid).await;
                 Ok(())
             }
-            Action::Public(_) | Action::RemoveAccount => {
+            Action::Public(_) | Action::Addressable(_) | Action::RemoveAccount => {
                 self.reconcile_accounts().await;
                 if matches!(action, Action::RemoveAccount) {
                     self.reconcile_edges().await;
@@ -89,10 +114,21 @@ impl Harness<'_> {
     ) -> ExpectedState {
         let before = self.naive.at(actor, address).filter(|state| !state.deleted);
         let unchanged = before.map_or_else(Vec::new, |state| state.addressed.clone());
+        // A name that the version before had keeps its judgement.
+        let reached = |account: &&Account| {
+            let judged = before.filter(|before| {
+                let names = self.naive.named.get(&before.id);
+                names.is_some_and(|names| names.contains(&account.name)) && account.created <= before.updated
+            });
+            judged.map_or_else(
+                || self.naive.accepts(actor, account),
+                |before| before.addressed.contains(&account.uid),
+            )
+        };
         let numbers = |to: &[usize]| {
             let existing =
                 to.iter().map(|account| self.naive.account(*account)).filter(|account| !account.removed);
-            let mut uids: Vec<Uid> = existing.map(|account| account.uid).collect();
+            let mut uids: Vec<Uid> = existing.filter(reached).map(|account| account.uid).collect();
             uids.sort();
             uids.dedup();
             uids
@@ -141,10 +177,34 @@ impl Harness<'_> {
             }
             changed |= self.naive.states.insert(state.id, state.clone()) != Some(state);
         }
+        for activity in store.activities(&[claim.id]).await.unwrap().into_iter().flatten() {
+            self.naive.named.insert(activity.state.id, activity.body.to);
+        }
         if changed {
             self.update_expectations(Change::Activity);
         }
         Ok(())
+    }
+
+    /// Copies the blocks and mutes of all accounts into the model.
+    async fn reconcile_relations(&mut self) {
+        let accounts = self.naive.accounts.clone();
+        let names: Vec<_> = accounts.iter().map(|account| account.name.clone()).collect();
+        let mut changed = false;
+        for account in &accounts {
+            let relations = self.bed.store.relations(&account.name, &names).await.unwrap();
+            for (other, relation) in accounts.iter().zip(relations) {
+                let before =
+                    self.naive.relations.insert((account.uid, other.uid), relation).unwrap_or_default();
+                changed |= before != relation;
+                if before.blocked_by != relation.blocked_by {
+                    *self.naive.blocks.entry(account.uid).or_default() += 1;
+                }
+            }
+        }
+        if changed {
+            self.update_expectations(Change::Account);
+        }
     }
 
     async fn reconcile_edge_action(
@@ -154,15 +214,15 @@ impl Harness<'_> {
         following: bool,
         done: bool,
     ) -> Result<(), Violation> {
-        let before = self.naive.edges.get(&(follower, followee)).copied();
+        let before = self.naive.edges.get(&(follower, followee)).map(|edge| edge.version);
         self.reconcile_edge(follower, followee).await;
-        let after = self.naive.edges.get(&(follower, followee)).copied();
-        if done && after.is_some_and(|edge| edge.following) != following {
+        let after = self.naive.edges.get(&(follower, followee)).cloned();
+        if done && after.as_ref().is_some_and(|edge| edge.following) != following {
             return Err(format!("expected following = {following}, found {after:?}"));
         }
         let from = self.naive.backfill_start(followee);
         let wrong = |edge: &Edge| edge.following && (edge.since, edge.from) != (self.bed.now(), from);
-        match after.filter(|edge| Some(*edge) != before && wrong(edge)) {
+        match after.filter(|edge| Some(edge.version) != before && wrong(edge)) {
             Some(edge) => Err(format!("expected a backfill from {from:?}: {edge:?}")),
             None => Ok(()),
         }
@@ -171,12 +231,15 @@ impl Harness<'_> {
     async fn reconcile_edge(&mut self, follower: Uid, followee: Uid) {
         let edges = self.bed.store.edges(follower, &[followee]).await.unwrap();
         let Some(edge) = edges.into_iter().flatten().next() else { return };
-        if self.naive.edges.insert((follower, followee), edge) != Some(edge) {
-            self.update_expectations(Change::Edge(follower));
+        let before = self.naive.edges.insert((follower, followee), edge.clone());
+        if before.as_ref() != Some(&edge) {
+            // Another filter brings no arrivals.
+            let is_same = before.is_some_and(|before| before.version == edge.version);
+            self.update_expectations(if is_same { Change::Account } else { Change::Edge(follower) });
         }
     }
 
-    async fn reconcile_edges(&mut self) {
+    pub(super) async fn reconcile_edges(&mut self) {
         let uids: Vec<Uid> = self.naive.accounts.iter().map(|account| account.uid).collect();
         for follower in &uids {
             for followee in uids.iter().filter(|followee| *followee != follower) {
@@ -206,6 +269,7 @@ impl Harness<'_> {
     /// Copies everything into the model after a late write.
     pub(super) async fn reconcile_all(&mut self) -> Result<(), Violation> {
         self.reconcile_accounts().await;
+        self.reconcile_relations().await;
         self.reconcile_edges().await;
         for account in self.naive.accounts.clone() {
             let bursts = self.bursts.contains(&account.uid);

@@ -2,7 +2,7 @@
 //! of a list of steps can be run.
 
 use super::super::support::chance::Chance;
-use model::Visibility;
+use model::{AddressableBy, Decision, Visibility};
 use store::faulty::Fault;
 
 /// A fault in the `n`th store call of a step.
@@ -25,6 +25,14 @@ pub(crate) enum Action {
     Follow { followee: usize },
     /// Unfollows an account.
     Unfollow { followee: usize },
+    /// Follows an account with one of a few filters, or replaces the filter.
+    FollowFiltered { followee: usize, filter: usize },
+    /// Ends another account's follow of it.
+    RemoveFollower { follower: usize },
+    /// Blocks or mutes an account, or ends that.
+    Decide { decision: Decision, other: usize, holds: bool },
+    /// Changes who may address it.
+    Addressable(AddressableBy),
     /// Removes the `n`th activity from its `to`.
     RemoveFromTo { nth: usize },
     /// Becomes public or private.
@@ -134,7 +142,7 @@ impl Action {
         if chance.one_in(500) {
             return Action::Burst;
         }
-        match chance.below(200) {
+        match chance.below(270) {
             0..91 => Action::Write {
                 address: chance.below(2),
                 title: chance.below(3),
@@ -149,7 +157,15 @@ impl Action {
             145..165 => Action::Unfollow { followee: any_account(chance) },
             165..177 => Action::RemoveFromTo { nth: chance.below(8) },
             177..196 => Action::Public(chance.one_in(2)),
-            _ => Action::RemoveAccount,
+            196..200 => Action::RemoveAccount,
+            200..218 => Action::FollowFiltered { followee: any_account(chance), filter: chance.below(5) },
+            218..223 => Action::RemoveFollower { follower: any_account(chance) },
+            223..260 => Action::Decide {
+                decision: *chance.pick(&Decision::ALL),
+                other: any_account(chance),
+                holds: chance.one_in(2),
+            },
+            _ => Action::Addressable(*chance.pick(&AddressableBy::ALL)),
         }
     }
 }

@@ -35,6 +35,14 @@ impl Harness<'_> {
         }
         bed.worker.calm();
         bed.worker.restart();
+        self.reconcile_ended_edges().await;
+    }
+
+    /// The task of a block ends edges.
+    async fn reconcile_ended_edges(&mut self) {
+        if self.naive.relations.values().any(|relation| relation.blocks) {
+            self.reconcile_edges().await;
+        }
     }
 
     async fn pick(&self, pick: Pick) -> Option<Task> {
@@ -58,7 +66,9 @@ impl Harness<'_> {
         });
         deliver_pending(bed.worker.as_ref(), &bed.clock, &self.rules).await.unwrap();
         bed.worker.calm();
-        dealt.lock().unwrap().iter().for_each(|task| self.note_if_logged_twice(task));
+        let dealt: Vec<Task> = dealt.lock().unwrap().clone();
+        dealt.iter().for_each(|task| self.note_if_logged_twice(task));
+        self.reconcile_ended_edges().await;
     }
 
     /// Workers execute tasks until the log is empty. One of several servers may hold tasks that it has not dealt yet.

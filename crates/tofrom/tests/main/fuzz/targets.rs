@@ -331,6 +331,7 @@ pub(crate) fn all_written(draft: &Draft) -> Vec<(Format, Vec<u8>)> {
         removed: false,
         disabled: false,
         credential_epoch: 0,
+        addressable_by: model::AddressableBy::Everyone,
     };
     let state = State {
         id: ActivityId::new(NOW, [7; 10]),

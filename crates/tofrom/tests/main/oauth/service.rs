@@ -108,6 +108,8 @@ impl Service {
             .current_dir(folder.path())
             .env("TEST_FOLDER", folder.path())
             .env("TOFROM_LOG", log)
+            // These tests ask as fast as they can.
+            .env("TOFROM_LIMITS__REQUESTS", "off")
             .env("TOFROM_LOG_FORMAT", "json")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -4,8 +4,8 @@ use super::chance::Chance;
 use super::folder::Folder;
 use model::{
     Account, AccountName, Activity, ActivityId, Body, Comments, Edge, Entry, EntryReason, Facet, FeedQuery,
-    Kind, Millis, Object, Order, Position, Reader, Service, ServiceName, SortKey, State, Thumbnail, Uid,
-    Verb, Version, Visibility, belongs, may_see,
+    Kind, Millis, Object, Order, Position, Reader, Relation, Service, ServiceName, SortKey, State, Thumbnail,
+    Uid, Verb, Version, Visibility, belongs, may_see,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl RandomData {
             time: Millis(since.0 - i64::try_from(self.chance.below(20)).unwrap()),
             id: ActivityId::new(since, self.chance.bytes()),
         });
-        let edge = Edge { following: !self.chance.one_in(5), version, since, from };
+        let edge = Edge { following: !self.chance.one_in(5), ..Edge::new(version, since, from) };
         let ends = (self.accounts[follower].uid, self.accounts[followee].uid);
         let position = store::Graph::put_edge(&*self.store, ends.0, ends.1, &edge).await.unwrap();
         self.acknowledge(position).await;
@@ -140,6 +140,7 @@ impl RandomData {
             fingerprint: self.chance.bytes(),
             prior: before.as_ref().map(|old| (&old.state).into()),
             activity: activity.clone(),
+            usage: store::Usage::default(),
         };
         let accepted = store::Activities::accept(&*self.store, vec![acceptance]).await.unwrap();
         let Accepted::Stored(position) = accepted[0] else { panic!("{accepted:?}") };
@@ -251,8 +252,8 @@ impl RandomData {
                 let edge = self.edges.get(&(query.owner, state.actor));
                 let removed = self.removals.contains(&(query.owner, state.id));
                 let filter = &query.filter;
-                belongs(state, query.owner, edge, removed).is_in(query.collection)
-                    && may_see(reader, query.owner, state, accounts[&state.actor])
+                belongs(state, query.owner, edge, removed, Relation::default()).is_in(query.collection)
+                    && may_see(reader, query.owner, state, accounts[&state.actor], false)
                     && filter.selects(&state.facet)
                     && filter.received.contains(state.received)
                     && filter.published.contains(state.published)

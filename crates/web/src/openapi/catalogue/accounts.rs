@@ -1,4 +1,4 @@
-//! Accounts, their keys, followers and followees.
+//! Accounts, their keys, followers and followees, and the accounts that they block and mute.
 
 use super::super::operation::{Group, Operation, RequestBody, ResponseSpec, media_types};
 use super::super::parameter;
@@ -7,12 +7,15 @@ use http::Method;
 
 const USER: &str = "/200909/user/{user}";
 const KEYS: &str = "/200909/user/{user}/keys";
+const BLOCKED: &str = "/200909/user/{user}/blocked/{other}";
+const MUTED: &str = "/200909/user/{user}/muted/{other}";
 const EDGE: &str = "/200909/user/{user}/following/{other}";
 
 pub(super) fn operations() -> Vec<Operation> {
     let mut all = accounts();
     all.extend(keys());
     all.extend(edges());
+    all.extend(relations());
     all
 }
 
@@ -111,6 +114,12 @@ fn edges() -> Vec<Operation> {
             .responds(ResponseSpec::new(204, "The change is done, or there was nothing to change."))
             .fails(&["forbidden", "not-found", "unprocessable"])
     };
+    let filter = RequestBody {
+        about: "An optional filter. JSON: an object, optionally under `Filter`. XML and Fast Infoset: the root element \
+                `Filter` with repeated elements. At most 8 KiB.",
+        media: media_types(WITHOUT_ATOM, "EdgeFilter", "EdgeFilter").collect(),
+        required: false,
+    };
     let visibility =
         "Only the account itself and operators see private accounts in the list. The order is not specified.";
     vec![
@@ -123,12 +132,67 @@ fn edges() -> Vec<Operation> {
             .does(
                 "Follow an account",
                 "Adds the newest 50 public activities of the followed account, and all that are received from then on. \
-                 An account cannot follow itself.",
-            ),
+                 With a filter only matching activities come through, also of those already there; what addresses the \
+                 follower is not filtered. Following again replaces the filter. An account cannot follow itself, and \
+                 not an account that blocks it.",
+            )
+            .sends(filter)
+            .fails(&["forbidden", "quota", "not-found", "media-type", "unprocessable"]),
         edge(Method::DELETE, "unfollow")
             .does(
                 "Unfollow an account",
                 "Removes the other account's activities immediately, except those addressed to the follower.",
             ),
+        change(Method::DELETE, "removeFollower", "/200909/user/{user}/followers/{other}")
+            .does(
+                "Remove a follower",
+                "The other account no longer follows this one. It may follow again; block it to prevent that.",
+            ),
+    ]
+}
+
+/// A request that changes something and has no response body.
+fn change(method: Method, id: &'static str, path: &'static str) -> Operation {
+    Operation::new(method, id, path, Group::Following)
+        .responds(ResponseSpec::new(204, "The change is done, or there was nothing to change."))
+        .fails(&["forbidden", "not-found"])
+}
+
+fn relations() -> Vec<Operation> {
+    let list = |id, path| {
+        Operation::new(Method::GET, id, path, Group::Following)
+            .takes(parameter::of_lists(WITHOUT_ATOM))
+            .responds(
+                ResponseSpec::new(200, "A page of the list.")
+                    .formats(WITHOUT_ATOM, "Users", "UserList")
+                    .headers(&["Link"]),
+            )
+            .fails(&["parameter", "not-found", "not-acceptable"])
+    };
+    let put = &["forbidden", "quota", "not-found", "unprocessable"];
+    let own = "Names in order, for the account itself and operators. A name need not exist.";
+    vec![
+        list("readBlocked", "/200909/user/{user}/blocked").does("List blocked accounts", own),
+        change(Method::PUT, "block", BLOCKED)
+            .does(
+                "Block an account",
+                "The other account can neither follow nor address this one, and sees it as private. Both stop following \
+                 each other. Activities that it addressed to this account before leave `to` until the block is lifted; \
+                 those that it addresses meanwhile never arrive. Works for every well-formed name, also one that no \
+                 account has.",
+            )
+            .fails(put),
+        change(Method::DELETE, "unblock", BLOCKED)
+            .does("Unblock an account", "No follow comes back."),
+        list("readMuted", "/200909/user/{user}/muted").does("List muted accounts", own),
+        change(Method::PUT, "mute", MUTED)
+            .does(
+                "Mute an account",
+                "Its activities leave `to` and `tofrom`, also those that address this account. The other account does \
+                 not learn of it.",
+            )
+            .fails(put),
+        change(Method::DELETE, "unmute", MUTED)
+            .does("Unmute an account", "Its activities are back. Streams send `incomplete`."),
     ]
 }

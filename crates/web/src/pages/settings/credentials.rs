@@ -1,6 +1,7 @@
 //! The keys of an account, connected applications, and the applications that the user has registered.
 
 use super::settings_frame;
+use crate::accounts::Accounts;
 use crate::pages::form::{Fields, VerifiedForm};
 use crate::pages::{Person, go};
 use crate::problem::Problem;
@@ -29,6 +30,7 @@ page_part! {
         store: Arc<dyn Store>,
         clock: Clock,
         auth: Arc<Auth>,
+        accounts: Accounts,
     }
 }
 
@@ -57,14 +59,16 @@ pub(super) async fn add_key(
     let scopes =
         if fields.get("scope").as_deref() == Some("write") { Scopes::ReadWrite } else { Scopes::Read };
     let new = key::NewKey { name, scopes, expires, parent: None };
-    match key::add(pages.store.as_ref(), person.account.uid, new, pages.clock.now()).await {
+    let (max, now) = (pages.accounts.quotas.keys, pages.clock.now());
+    match key::add(pages.store.as_ref(), person.account.uid, new, max, now).await {
         Ok((key, text)) => {
             let made = NewKey { name: &key.name, text: &text };
             pages.keys_page(&person, &uri, StatusCode::CREATED, Some(made), None).await
         }
-        Err(AddKeyError::Quota) => {
-            let complaint = Some("You have reached the limit of 100 active keys. Revoke one first.");
-            pages.keys_page(&person, &uri, StatusCode::FORBIDDEN, None, complaint).await
+        Err(AddKeyError::Quota(reached)) => {
+            let complaint =
+                format!("You have reached the limit of {} active keys. Revoke one first.", reached.max);
+            pages.keys_page(&person, &uri, StatusCode::FORBIDDEN, None, Some(&complaint)).await
         }
         Err(error) => Err(error.into()),
     }
@@ -114,9 +118,6 @@ impl CredentialPages {
     }
 }
 
-/// Maximum active applications of an account.
-const MAX_APPLICATIONS: usize = 50;
-
 pub(super) async fn show_applications(
     State(pages): State<CredentialPages>,
     Person(person): Person,
@@ -138,9 +139,11 @@ pub(super) async fn register(
         }
     };
     let mine = pages.store.applications_of(person.account.uid).await?;
-    if mine.iter().filter(|application| application.removed.is_none()).count() >= MAX_APPLICATIONS {
-        let complaint = Some("You have reached the limit of 50 applications. Remove one first.");
-        return pages.applications_page(&person, &uri, StatusCode::CONFLICT, None, complaint).await;
+    let max = pages.accounts.quotas.applications;
+    if mine.iter().filter(|application| application.removed.is_none()).count() as u64 >= max {
+        let complaint = format!("You have reached the limit of {max} applications. Remove one first.");
+        let status = StatusCode::FORBIDDEN;
+        return pages.applications_page(&person, &uri, status, None, Some(&complaint)).await;
     }
     let generated = application::generate().map_err(AuthError::from)?;
     let application = Application {

@@ -20,10 +20,8 @@ use auth::session::SignedIn;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
-use domain::following;
-use domain::live::Hub;
 use http::{StatusCode, Uri};
-use model::{Account, AccountName, Clock, Picture, Uid, Version, person_name};
+use model::{Account, AccountName, AddressableBy, Clock, Decision, Picture, Uid, Version, person_name};
 use std::sync::Arc;
 use store::Store;
 
@@ -33,7 +31,6 @@ page_part! {
         site: Site,
         store: Arc<dyn Store>,
         clock: Clock,
-        hub: Arc<Hub>,
         accounts: Accounts,
     }
 }
@@ -99,7 +96,9 @@ async fn change_profile(
     let name = |field: &str| person_name(&fields.get(field).unwrap_or_default());
     let changes = name("GivenName").and_then(|given_name| {
         let public = Some(fields.get("Public").as_deref() == Some("true"));
-        Ok(Changes { given_name: Some(given_name), family_name: Some(name("FamilyName")?), public })
+        let addressable_by = fields.get("AddressableBy").as_deref().and_then(AddressableBy::parse);
+        let family_name = Some(name("FamilyName")?);
+        Ok(Changes { given_name: Some(given_name), family_name, public, addressable_by })
     });
     let changes = match changes {
         Ok(changes) => changes,
@@ -154,6 +153,8 @@ impl ProfilePages {
 
 /// Accounts per page of each list.
 const PAGE: usize = 50;
+/// The maximum number of blocked and of muted accounts on the page. The API lists more.
+const MAX_DECIDED: usize = 1_000;
 
 async fn show_people(
     State(pages): State<ProfilePages>,
@@ -180,8 +181,7 @@ async fn follow(
         let complaint = Some("There is no account with this username that you can follow.");
         return pages.people_page(&person, &uri, StatusCode::NOT_FOUND, complaint).await;
     };
-    following::follow(pages.store.as_ref(), &pages.clock, mine.uid, &other).await?;
-    pages.hub.wrote();
+    pages.accounts.follow(mine, &other).await?;
     Ok(go(&pages.site, "/settings/people"))
 }
 
@@ -204,6 +204,9 @@ impl ProfilePages {
         let (more_following, more_followers) = (more(&following), more(&followers));
         let both: Vec<Uid> = following.iter().chain(&followers).copied().collect();
         let mut accounts = self.store.accounts(&both).await?;
+        let name = &person.account.name;
+        let blocked = self.store.decided(name, Decision::Block, None, MAX_DECIDED).await?;
+        let muted = self.store.decided(name, Decision::Mute, None, MAX_DECIDED).await?;
         let present = |accounts: Vec<Option<Account>>| {
             accounts.into_iter().flatten().filter(|account| !account.removed).collect::<Vec<_>>()
         };
@@ -216,6 +219,8 @@ impl ProfilePages {
             followers,
             more_following,
             more_followers,
+            blocked,
+            muted,
         };
         Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
