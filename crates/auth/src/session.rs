@@ -4,10 +4,12 @@
 //! account's password is unchanged, and the account may act and was not disabled since. Forms carry a CSRF field, which
 //! only a holder of the cookie can compute, for one purpose each.
 
+use super::audit::{AuditLog, Event};
 use super::basic::{Origin, Passwords};
 use super::familiar::Familiar;
 use super::last_use::{LastUse, RECORD_INTERVAL};
 use super::principal::{Method, Principal};
+use super::second_factor::{SecondFactors, SignInStep};
 use super::{AuthError, Browser, Shared, password};
 use aws_lc_rs::hmac;
 use base64::Engine;
@@ -24,6 +26,9 @@ pub const MAX_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// How long a session is valid without use. The last use is recorded once per interval, so a session may live one
 /// interval longer.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// How long after a sign-in dangerous changes need no password.
+pub const FRESH: Duration = Duration::from_secs(15 * 60);
 
 /// Maximum length of a stored `User-Agent` in characters.
 const MAX_DEVICE_LEN: usize = 200;
@@ -48,6 +53,8 @@ fn device(agent: &str) -> String {
 pub struct SignedIn {
     /// The account.
     pub account: Arc<Account>,
+    /// When the password was given.
+    signed_in: Millis,
     cookie: Zeroizing<String>,
 }
 
@@ -71,6 +78,16 @@ impl SignedIn {
             scopes: Scopes::ReadWrite,
             consumer: None,
         }
+    }
+
+    /// Whether the password was given within the last minutes.
+    pub fn is_fresh(&self, now: Millis) -> bool {
+        now < self.signed_in.later(FRESH)
+    }
+
+    /// Whether this is the session.
+    pub(super) fn is_session(&self, session: &Session) -> bool {
+        session.hash == seal::sha256(self.cookie.as_bytes())
     }
 
     /// The [`public_id`] of this session.
@@ -130,7 +147,8 @@ impl Sessions {
             return Ok(None);
         };
         self.record_use(&session, now);
-        Ok(Some(SignedIn { account, cookie: Zeroizing::new(cookie.to_owned()) }))
+        let signed_in = session.created;
+        Ok(Some(SignedIn { account, signed_in, cookie: Zeroizing::new(cookie.to_owned()) }))
     }
 
     /// The account's valid sessions, newest first.
@@ -184,17 +202,19 @@ pub struct Cookies {
 pub struct SignIn {
     pub(super) passwords: Arc<Passwords>,
     pub(super) sessions: Arc<Sessions>,
+    pub(super) second_factors: Arc<SecondFactors>,
+    pub(super) audit: Arc<AuditLog>,
     pub(super) familiar: Arc<Familiar>,
 }
 
 impl SignIn {
-    /// Signs a browser in with name and password.
+    /// Signs a browser in with name and password, unless a code must follow.
     pub async fn with_password(
         &self,
         name: &str,
         password: &str,
         browser: &Browser<'_>,
-    ) -> Result<Cookies, AuthError> {
+    ) -> Result<SignInStep, AuthError> {
         let account = self.passwords.open(name, password, Origin::browser(browser)).await?;
         if let Some(hash) = self.passwords.rehash(&account, password, browser.remote).await {
             // The new hash replaces only the hash that was checked. If that fails, the next sign-in tries again.
@@ -203,7 +223,20 @@ impl SignIn {
                 tracing::warn!(reason = error.reason(), "password rehash not stored");
             }
         }
-        self.start_session(&account, browser).await
+        self.after_password(&account, browser).await
+    }
+
+    /// Replaces a session by a new one if the password is right: the sign-in is fresh again.
+    pub async fn again(
+        &self,
+        person: &SignedIn,
+        password: &str,
+        browser: &Browser<'_>,
+    ) -> Result<Cookies, AuthError> {
+        self.check_password(person, password, browser.remote).await?;
+        let cookies = self.start_session(&person.account, browser).await?;
+        self.sessions.end(&person.cookie).await?;
+        Ok(cookies)
     }
 
     /// Checks the password of the signed-in account.
@@ -225,6 +258,7 @@ impl SignIn {
     ) -> Result<Cookies, AuthError> {
         let session = self.sessions.start(account, browser.agent).await?;
         self.familiar.record(account.uid, browser.remote);
+        self.audit.record(Event::own("sign-in", account)).await;
         Ok(Cookies { session, familiar: self.familiar.cookie(account.uid, browser.familiar) })
     }
 }
@@ -243,7 +277,7 @@ fn is_alive(session: &Session, now: Millis) -> bool {
 }
 
 /// A fingerprint that changes with the password, but not with a rehash.
-fn password_fingerprint(account: &Account) -> [u8; 32] {
+pub(super) fn password_fingerprint(account: &Account) -> [u8; 32] {
     let stored = account.password.as_deref().unwrap_or_default();
     seal::sha256(password::identity(stored).as_bytes())
 }

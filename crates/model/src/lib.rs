@@ -5,9 +5,11 @@
 
 mod account;
 mod activity;
+mod audit;
 mod belonging;
 mod clock;
 mod cursor;
+mod cursor_keys;
 mod entry;
 mod facet;
 mod fanout_mode;
@@ -16,6 +18,7 @@ mod hash;
 mod id;
 pub mod network;
 mod query;
+mod second_factor;
 mod source;
 mod text;
 mod time;
@@ -23,9 +26,11 @@ mod vocabulary;
 
 pub use account::{Account, Application, Key, PICTURE_SIZES, Picture, Scopes};
 pub use activity::{Activity, Body, Comments, Object, PriorAudience, Service, State, Thumbnail, Visibility};
+pub use audit::{AUDIT_DAYS, AuditHead, AuditOffset, AuditRecord};
 pub use belonging::{Collection, Edge, Membership, Reader, belongs, entry_belongs, may_see};
 pub use clock::Clock;
 pub use cursor::{ArrivalOffset, Binding, Cursor, CursorError, SyncToken};
+pub use cursor_keys::CursorKeys;
 pub use entry::{Entry, EntryReason, EntryReasons, Order, SortKey};
 pub use facet::{Facet, ServiceName};
 pub use fanout_mode::{
@@ -38,6 +43,7 @@ pub use query::{
     DEFAULT_COUNT, FeedQuery, Filter, Format, MAX_PAGE, ParameterError, Range, RawQuery, Start,
     encode_component,
 };
+pub use second_factor::SecondFactor;
 pub use source::SourceId;
 pub use text::{BadPersonName, MAX_PERSON_NAME, first_illegal, person_name};
 pub use time::{InvalidTime, Millis};

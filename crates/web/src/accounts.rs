@@ -110,8 +110,12 @@ impl Accounts {
         }
     }
 
-    /// Creates the account. `false` if another request was faster.
-    pub(crate) async fn create(&self, name: &AccountName, changes: &Changes) -> Result<bool, Problem> {
+    /// Creates the account. `None` if another request was faster.
+    pub(crate) async fn create(
+        &self,
+        name: &AccountName,
+        changes: &Changes,
+    ) -> Result<Option<Account>, Problem> {
         let now = self.clock.now();
         let new = NewAccount {
             name: name.clone(),
@@ -123,7 +127,7 @@ impl Accounts {
             password: None,
             created: now,
         };
-        Ok(self.store.create_account(new).await?.is_some())
+        Ok(self.store.create_account(new).await?)
     }
 
     /// Changes the account's profile.

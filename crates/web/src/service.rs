@@ -8,6 +8,7 @@ use crate::render::Renderer;
 use crate::respond::ResponseCache;
 use crate::site::Site;
 use auth::Auth;
+use auth::audit::AuditLog;
 use axum::body::Bytes;
 use axum::extract::FromRef;
 use domain::feed::{Feed, FeedLimits};
@@ -56,6 +57,7 @@ pub struct Inner {
     pub(crate) clock: Clock,
     pub(crate) accounts: Accounts,
     pub(crate) auth: Arc<Auth>,
+    pub(crate) audit: Arc<AuditLog>,
     pub(crate) sources: Sources,
     pub(crate) collections: Arc<Collections>,
     pub(crate) writer: Arc<Writer>,
@@ -129,6 +131,7 @@ parts! {
     clock: Clock,
     accounts: Accounts,
     auth: Arc<Auth>,
+    audit: Arc<AuditLog>,
     sources: Sources,
     collections: Arc<Collections>,
     writer: Arc<Writer>,
@@ -195,6 +198,7 @@ impl Service {
             Entrance { cors_origins, history: History::default(), capacity: Capacity::new(MAX_REQUESTS) };
         Service(Arc::new(Inner {
             accounts,
+            audit: Arc::clone(&auth.audit),
             auth,
             sources,
             collections: Arc::new(collections),

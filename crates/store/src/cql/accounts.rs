@@ -71,7 +71,8 @@ impl CqlStore {
         let name = (account.name.as_str(), account.uid.0, account.encoded(), Uuid::nil());
         self.db.write(&COPY_NAME, name).await?;
         let state = (account.encoded(), account.version.0, Uuid::nil(), account.uid.0);
-        self.db.write(&COPY, state).await
+        self.db.write(&COPY, state).await?;
+        if account.removed { self.queue_erasure(account.uid).await } else { Ok(()) }
     }
 
     /// A page of the accounts for which `include` is true.
@@ -136,6 +137,9 @@ impl Accounts for CqlStore {
         let shown = (current.public, current.removed);
         let account = Account { name: current.name, created: current.created, ..account.clone() };
         let op = Uuid::new_v4();
+        if account.removed && !current.removed {
+            self.queue_erasure(account.uid).await?;
+        }
         if shown == (account.public, account.removed) {
             return self.write_account(Some(before), &account, op).await;
         }

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 /// A file per version. Each ends with the statement that declares its `oldest_reader`.
 pub(super) const VERSIONS: &[&str] = &[
     include_str!("schema/1.cql"),
+    include_str!("schema/3.cql"),
     #[cfg(feature = "next-schema")]
     include_str!("schema/next.cql"),
 ];

@@ -2,16 +2,17 @@
 
 use super::Faulty;
 use crate::{
-    Acceptance, Accepted, Accounts, Activities, Arrival, Claim, Connection, Credentials, DeadLetter,
-    ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, KnownNetwork, LastRead, Leases, Log, Networks,
-    NewAccount, Nonce, Notice, Notices, Result, Secret, Sessions, Slice, Source, Sources, Store,
-    StripedLocks, Task, Tickets, Work,
+    Acceptance, Accepted, Accounts, Activities, Arrival, Audit, Claim, Connection, Credentials, DeadLetter,
+    Erasures, ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, KnownNetwork, LastRead, Leases, Log,
+    Networks, NewAccount, Nonce, Notice, Notices, Result, SecondFactors, Secret, Sessions, Slice, Source,
+    Sources, Store, StripedLocks, Task, Tickets, Work,
 };
 use async_trait::async_trait;
 use model::{
-    AccessToken, Account, AccountName, Activity, ActivityId, Application, ArrivalOffset, DeliveryState,
-    Dormancy, Edge, EdgeDormancy, Entry, FanoutMode, FanoutState, Key, KeyId, Millis, Picture, Position,
-    PriorAudience, Progress, Session, SourceId, State, Temporary, Ticket, Uid, Version,
+    AccessToken, Account, AccountName, Activity, ActivityId, Application, ArrivalOffset, AuditHead,
+    AuditOffset, AuditRecord, DeliveryState, Dormancy, Edge, EdgeDormancy, Entry, FanoutMode, FanoutState,
+    Key, KeyId, Millis, Picture, Position, PriorAudience, Progress, SecondFactor, Session, SourceId, State,
+    Temporary, Ticket, Uid, Version,
 };
 use std::sync::Arc;
 
@@ -103,6 +104,38 @@ forward! { Grants
         touch_token(key: &str, at: Millis) as (&key, at) -> ();
         reseal(secret: &Secret, before: &[u8], after: &[u8]) as (&secret, &before, &after) -> bool;
         claim_nonce(nonce: &Nonce) as (&nonce) -> bool;
+    }
+}
+
+forward! { SecondFactors
+    reads {
+        second_factor(owner: Uid) -> Option<SecondFactor>;
+    }
+    writes {
+        replace_second_factor(before: Option<Version>, factor: &SecondFactor) as (before, &factor) -> bool;
+    }
+}
+
+forward! { Audit
+    reads {
+        audit_before(before: Option<AuditOffset>, now: Millis, limit: usize) -> Vec<AuditRecord>;
+        audit_of(uid: Uid, limit: usize) -> Vec<AuditRecord>;
+        audit_heads() -> Vec<AuditHead>;
+    }
+    writes {
+        append_audit(record: &AuditRecord) as (&record) -> ();
+        put_audit_head(head: &AuditHead) as (&head) -> ();
+        erase_audit_details(uid: Uid) as (uid) -> ();
+    }
+}
+
+forward! { Erasures
+    reads {
+        due_erasures(limit: usize) -> Vec<Uid>;
+    }
+    writes {
+        erase_account(account: &Account) as (&account) -> u64;
+        finish_erasure(uid: Uid) as (uid) -> ();
     }
 }
 

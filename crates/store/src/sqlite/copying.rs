@@ -118,6 +118,9 @@ impl Copying for SqliteStore {
                 account.disabled,
                 account.credential_epoch
             ])?;
+            if account.removed {
+                connection.prepare_cached(accounts::QUEUE_ERASURE)?.execute([account.uid.0])?;
+            }
             Ok(())
         })
         .await

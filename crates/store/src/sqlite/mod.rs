@@ -10,11 +10,13 @@
 
 mod accounts;
 mod activities;
+mod audit;
 mod backup;
 mod connect;
 mod copying;
 mod credentials;
 mod entries;
+mod erasure;
 mod expiry;
 mod facets;
 mod fanout_mode;
@@ -29,10 +31,12 @@ mod restore;
 mod schema;
 mod sessions;
 mod sources;
+mod traces;
 mod values;
 mod writer;
 
 pub use restore::{Restored, restore};
+pub use traces::{Texts, Trace};
 
 use crate::{Result, Store};
 use async_trait::async_trait;

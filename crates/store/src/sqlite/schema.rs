@@ -15,6 +15,7 @@ const APPLICATION_ID: i32 = 0x746f_6672;
 /// edited.
 const MIGRATIONS: &[&str] = &[
     include_str!("schema/1.sql"),
+    include_str!("schema/3.sql"),
     #[cfg(feature = "next-schema")]
     "ALTER TABLE account ADD COLUMN next TEXT",
 ];

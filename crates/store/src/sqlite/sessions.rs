@@ -189,6 +189,14 @@ impl SqliteStore {
              (SELECT hash FROM ticket WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
             "DELETE FROM network WHERE (owner, hash) IN
              (SELECT owner, hash FROM network WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)",
+            // Records of the audit log live for 400 days.
+            "DELETE FROM audit WHERE (time_ms, shard, number) IN
+             (SELECT time_ms, shard, number FROM audit WHERE time_ms < ?1 - 34560000000 ORDER BY time_ms LIMIT ?2)",
+            "DELETE FROM audit_of WHERE (uid, time_ms, shard, number) IN
+             (SELECT uid, time_ms, shard, number FROM audit_of WHERE time_ms < ?1 - 34560000000
+             ORDER BY time_ms LIMIT ?2)",
+            "DELETE FROM audit_head WHERE shard IN
+             (SELECT shard FROM audit_head WHERE time_ms < ?1 - 34560000000 ORDER BY time_ms LIMIT ?2)",
         ] {
             loop {
                 let forget = move |connection: &Connection| {

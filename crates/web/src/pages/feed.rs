@@ -6,6 +6,7 @@ use crate::pages::form::field;
 use crate::pages::{Person, get_only, go};
 use crate::problem::Problem;
 use crate::service::{Collections, Service};
+use crate::site::Site;
 use crate::views::feed::{FeedPage, Selection};
 use crate::views::item::{ItemView, Viewer};
 use crate::views::{Policy, frame, group, html};
@@ -16,7 +17,7 @@ use axum::routing::{MethodRouter, get};
 use domain::feed::{Item, Page, ReadError};
 use http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use http::{HeaderMap, StatusCode, Uri};
-use model::{Collection, FeedQuery, Order, RawQuery, Reader, Start};
+use model::{Collection, FeedQuery, Order, ParameterError, RawQuery, Reader, Start};
 use std::sync::Arc;
 
 /// Maximum items of a page.
@@ -61,8 +62,8 @@ impl FeedRequest {
         }
     }
 
-    fn query(&self, person: &SignedIn) -> Result<FeedQuery, model::ParameterError> {
-        FeedQuery::resolve(&self.raw, person.account.uid, self.collection)
+    fn query(&self, site: &Site, person: &SignedIn) -> Result<FeedQuery, ParameterError> {
+        site.query(&self.raw, person.account.uid, self.collection)
     }
 }
 
@@ -72,10 +73,11 @@ async fn page(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let selected = FeedRequest::of(&uri);
-    let (query, complaint) = match selected.query(&person) {
+    let (query, complaint) = match selected.query(&collections.site, &person) {
         Ok(query) => (query, None),
         Err(error) => {
-            let all = FeedQuery::resolve(&RawQuery::default(), person.account.uid, selected.collection)?;
+            let (none, me) = (RawQuery::default(), person.account.uid);
+            let all = collections.site.query(&none, me, selected.collection)?;
             (FeedQuery { count: 0, ..all }, Some(error.to_string()))
         }
     };
@@ -85,7 +87,8 @@ async fn page(
         read => read?,
     };
     let is_newest = query.start == Start::Skip(0) && query.order == Order::Received && complaint.is_none();
-    let sync_token = is_newest.then(|| query.sync_token_text(&page.sync_token));
+    let sync_token =
+        is_newest.then(|| query.sync_token_text(&page.sync_token, collections.site.cursor_keys()));
     let shown = FeedPage {
         site: &collections.site,
         frame: frame::Frame::new(&collections.site, &person, frame::Section::Feed, &uri),

@@ -15,8 +15,8 @@ mod sign_in;
 pub(crate) use feed::{live_methods, page_methods as feed_methods, raw_methods};
 pub(crate) use person::{follow_methods, show_methods as person_methods, unfollow_methods};
 pub(crate) use sign_in::{
-    home_methods, invited_methods, open_methods as join_methods, reset_methods, sign_in_methods,
-    sign_out_methods,
+    again_methods, code_methods, code_page, home_methods, invited_methods, open_methods as join_methods,
+    reset_methods, sign_in_methods, sign_out_methods,
 };
 
 use crate::problem::Problem;

@@ -83,7 +83,7 @@ impl<'a> Selection<'a> {
     /// The address of the page `path` with this query.
     fn address(&self, path: &str, query: &FeedQuery) -> String {
         let mut parts = vec![format!("collection={}", query.collection.as_str())];
-        parts.extend(Some(query.render()).filter(|rendered| !rendered.is_empty()));
+        parts.extend(Some(query.render(self.site.cursor_keys())).filter(|rendered| !rendered.is_empty()));
         parts.extend(self.pictures.then(|| "pictures=1".to_owned()));
         format!("{}{path}?{}", self.site.prefix(), parts.join("&"))
     }
@@ -217,7 +217,7 @@ impl PersonPage<'_> {
     }
 
     fn older(&self) -> Option<String> {
-        Some(self.path(&self.next.as_ref()?.render()))
+        Some(self.path(&self.next.as_ref()?.render(self.site.cursor_keys())))
     }
 
     /// The target of the follow or unfollow form.

@@ -42,6 +42,8 @@ const DONE: &[(&str, &str)] = &[
     ("emptied", "Source removed, with all its imported activities."),
     ("replayed", "Queued for another attempt."),
     ("account", "Account updated."),
+    ("factor-needed", "Operators of this server need two-factor authentication. Set it up first."),
+    ("factor-off", "Two-factor authentication is off."),
 ];
 
 /// The frame of a page.

@@ -13,6 +13,7 @@ pub mod group;
 pub mod item;
 pub mod operator;
 mod pretty_print;
+pub mod security;
 pub mod settings;
 pub mod sign_in;
 pub mod sources;

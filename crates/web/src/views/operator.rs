@@ -4,6 +4,7 @@ use crate::history::{SAMPLE_INTERVAL, Sample};
 use crate::site::Site;
 use crate::views::display_time::DisplayTime;
 use crate::views::frame::Frame;
+use crate::views::security::EventView;
 use askama::Template;
 use domain::health::Health;
 use model::{Account, Application, Millis, Uid};
@@ -87,6 +88,20 @@ pub struct TicketLink {
     pub about: String,
     /// The address.
     pub address: String,
+}
+
+/// The audit log.
+#[derive(Template)]
+#[template(path = "operator/audit.html")]
+pub struct AuditPage<'a> {
+    /// The public addresses of the server.
+    pub site: &'a Site,
+    /// Header and navigation.
+    pub frame: Frame<'a>,
+    /// The events of this page, newest first.
+    pub events: Vec<EventView>,
+    /// The place of the last event, if more follow.
+    pub more: Option<String>,
 }
 
 /// The list of applications.

@@ -1,10 +1,13 @@
 //! Starts the parts of a server in the right order.
 
-use super::running::{exchange_notices, forget_expired, maintain_metrics, take_samples};
+use super::running::{
+    erase_removed, exchange_notices, forget_expired, keep_audit, maintain_metrics, take_samples,
+};
 use super::{Role, Running, Sockets};
 use crate::config::{Config, Engine, Fanout, Storage};
 use crate::telemetry::admin::Admin;
 use crate::telemetry::metrics;
+use auth::audit::AuditLog;
 use auth::{Auth, AuthSettings, OAuthSettings};
 use domain::fanout;
 use domain::feed::FeedLimits;
@@ -12,7 +15,7 @@ use domain::live::Hub;
 use domain::sources::{self, SourceSettings, Sources};
 use listen::{Certificate, Limits, Listeners, serve, serve_plain};
 use metrics_exporter_prometheus::PrometheusHandle;
-use model::Clock;
+use model::{Clock, CursorKeys};
 use seal::SecretKeys;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +30,7 @@ const HEADS_TTL: Duration = Duration::from_secs(1);
 
 /// Starts all parts of the role. Requests are answered when this returns.
 pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
-    let parts = ServiceParts::new(engine, &config.storage)?;
+    let parts = ServiceParts::new(engine, &config.storage, config.audit_to_stdout)?;
     let sources = parts.sources(config.sources.clone())?;
     let service = service(&config, &parts, sources.clone()).await?;
     let limits = Limits {
@@ -61,7 +64,7 @@ pub fn start_worker(
     sources: SourceSettings,
     fanout: Fanout,
 ) -> anyhow::Result<Running> {
-    let parts = ServiceParts::new(engine, storage)?;
+    let parts = ServiceParts::new(engine, storage, false)?;
     parts.hub.enable_broadcast();
     let mut running = Running::default();
     parts.deliver(&mut running, fanout);
@@ -74,22 +77,25 @@ pub fn start_worker(
 async fn service(config: &Config, parts: &ServiceParts, sources: Sources) -> anyhow::Result<Service> {
     // Set once at the first start: Atom ids must not change with the address.
     let tag_host = parts.store.set_once("tag-host", config.base_url.host()).await?;
+    let cursor_keys = CursorKeys::new(parts.secret_keys.derive_bytes("cursor"));
     let accounts = AccountCache::new(Arc::clone(&parts.store));
     let auth = Auth::new(
         Arc::clone(&parts.store),
         accounts.clone(),
         parts.clock.clone(),
         Arc::clone(&parts.secret_keys),
+        Arc::clone(&parts.audit),
         AuthSettings {
             require_consumer_key: config.require_consumer_key,
             open_registration: config.open_registration,
+            operators_need_second_factor: config.operators_need_second_factor,
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
         },
     );
     Ok(Service::new(Parts {
         store: Arc::clone(&parts.store),
         hub: Arc::clone(&parts.hub),
-        site: Site::new(config.base_url.as_str(), tag_host),
+        site: Site::new(config.base_url.as_str(), tag_host, cursor_keys),
         clock: parts.clock.clone(),
         accounts,
         auth: Arc::new(auth),
@@ -129,15 +135,17 @@ struct ServiceParts {
     clock: Clock,
     hub: Arc<Hub>,
     secret_keys: Arc<SecretKeys>,
+    audit: Arc<AuditLog>,
     metrics: PrometheusHandle,
 }
 
 impl ServiceParts {
-    fn new(engine: Engine, storage: &Storage) -> anyhow::Result<ServiceParts> {
+    fn new(engine: Engine, storage: &Storage, audit_to_stdout: bool) -> anyhow::Result<ServiceParts> {
         let (metrics, store) = (metrics::start()?, engine.store());
         let secret_keys = Arc::new(storage.secret_keys()?);
         let (clock, hub) = (Clock::system(), Arc::new(Hub::default()));
-        Ok(ServiceParts { engine, store, clock, hub, secret_keys, metrics })
+        let audit = AuditLog::new(Arc::clone(&store), clock.clone(), &secret_keys, audit_to_stdout)?;
+        Ok(ServiceParts { engine, store, clock, hub, secret_keys, audit: Arc::new(audit), metrics })
     }
 
     /// Wakes live streams for deliveries of other processes, takes samples, and closes the streams at shutdown.
@@ -174,6 +182,13 @@ impl ServiceParts {
             running.background.spawn(fanout::dormancy::run(store, clock, idle_after, self.holder(), stopped));
         }
         running.spawn_background(forget_expired(Arc::clone(&self.store), self.clock.clone()));
+        let erasing = erase_removed(
+            Arc::clone(&self.store),
+            self.clock.clone(),
+            Arc::clone(&self.audit),
+            self.holder(),
+        );
+        running.spawn_background(erasing);
     }
 
     fn sources(&self, settings: SourceSettings) -> anyhow::Result<Sources> {
@@ -205,6 +220,7 @@ impl ServiceParts {
         update_counters: impl Fn() + Send + Sync + 'static,
     ) {
         running.spawn_background(maintain_metrics(self.metrics.clone()));
+        running.background.spawn(keep_audit(Arc::clone(&self.audit), running.background_stopped()));
         let Some(socket) = socket else { return };
         let ServiceParts { engine, store, clock, metrics, .. } = self;
         let trusted = engine.is_trusted();
