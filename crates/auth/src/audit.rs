@@ -105,6 +105,13 @@ impl Event {
         self
     }
 
+    /// The erased account that it happened to. The record does not belong to the account, so a repeated erasure keeps it.
+    #[must_use]
+    pub fn on_erased(mut self, target: &Account) -> Event {
+        self.set("target", target.name.as_str());
+        self
+    }
+
     /// What it was about, such as the identifier of a key. Never a secret.
     #[must_use]
     pub fn about(mut self, what: impl Into<String>) -> Event {

@@ -34,6 +34,7 @@ mod refusal;
 pub mod reseal;
 pub mod second_factor;
 pub mod session;
+mod sign_in;
 mod sign_up;
 mod throttle;
 pub mod ticket;
@@ -47,7 +48,8 @@ pub use presented_credential::{
     AuthRequest, Browser, Credential, PresentedCredential, credentials_of, is_secret_in_headers,
 };
 pub use principal::{Method, Principal};
-pub use session::{Cookies, SignIn, remove_ended};
+pub use session::remove_ended;
+pub use sign_in::{Cookies, SignIn, SignInStep};
 pub use sign_up::{SignUp, SignUpError};
 pub use throttle::Throttle;
 

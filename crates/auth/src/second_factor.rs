@@ -4,8 +4,8 @@
 //! A code counts once. Accepted time steps, used recovery codes and wrong codes are part of one versioned state, so that
 //! all processes of a cluster agree.
 
-use super::session::{Cookies, SignIn, SignedIn, password_fingerprint};
-use super::{AuthError, Browser, Shared};
+use super::session::{SignedIn, password_fingerprint};
+use super::{AuthError, Shared};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use model::{Account, Millis, SecondFactor, Uid};
@@ -44,14 +44,6 @@ pub struct Setup {
     pub secret: Zeroizing<String>,
     /// The `otpauth` address, for a QR code.
     pub address: Zeroizing<String>,
-}
-
-/// The result of a right password.
-pub enum SignInStep {
-    /// The browser is signed in.
-    Done(Arc<Account>, Cookies),
-    /// A code must follow, together with this text.
-    Code(String),
 }
 
 /// Checks and changes second factors.
@@ -186,7 +178,7 @@ impl SecondFactors {
     }
 
     /// Checks a code and uses it up. `false`: it is wrong, or was used before.
-    async fn check(&self, uid: Uid, code: &str) -> Result<bool, AuthError> {
+    pub(super) async fn check(&self, uid: Uid, code: &str) -> Result<bool, AuthError> {
         let now = self.shared.clock.now();
         let mut is_right = false;
         let next = |stored: Option<&SecondFactor>| {
@@ -218,7 +210,7 @@ impl SecondFactors {
     }
 
     /// The text that a sign-in form with the code sends back: the password of this account was right.
-    fn pending(&self, account: &Account) -> Result<String, AuthError> {
+    pub(super) fn pending(&self, account: &Account) -> Result<String, AuthError> {
         let expires = self.shared.clock.now().later(PENDING_TTL);
         let content =
             [&account.uid.0.to_be_bytes()[..], &expires.0.to_be_bytes(), &password_fingerprint(account)]
@@ -227,7 +219,7 @@ impl SecondFactors {
     }
 
     /// The account whose password was right within the last minutes, and is still the same.
-    async fn opened(&self, pending: &str) -> Result<Option<Arc<Account>>, AuthError> {
+    pub(super) async fn opened(&self, pending: &str) -> Result<Option<Arc<Account>>, AuthError> {
         let sealed = BASE64_URL_SAFE_NO_PAD.decode(pending).unwrap_or_default();
         let Ok(content) = self.secret_keys.open(&sealed, PENDING) else { return Ok(None) };
         let parts = content.split_first_chunk::<8>().and_then(|(uid, rest)| {
@@ -240,38 +232,6 @@ impl SecondFactors {
         }
         let account = self.shared.accounts.get(uid).await?;
         Ok(account.filter(|account| account.may_act() && password_fingerprint(account) == fingerprint))
-    }
-}
-
-impl SignIn {
-    /// Continues after a right password: signs in, or asks for the code of the second factor.
-    pub(super) async fn after_password(
-        &self,
-        account: &Arc<Account>,
-        browser: &Browser<'_>,
-    ) -> Result<SignInStep, AuthError> {
-        if self.second_factors.of(account.uid).await?.is_some() {
-            return self.second_factors.pending(account).map(SignInStep::Code);
-        }
-        let cookies = self.start_session(account, browser).await?;
-        Ok(SignInStep::Done(Arc::clone(account), cookies))
-    }
-
-    /// Signs a browser in with the code of the second factor, or a recovery code. `None`: the password was given too
-    /// long ago, or has changed since.
-    pub async fn with_code(
-        &self,
-        pending: &str,
-        code: &str,
-        browser: &Browser<'_>,
-    ) -> Result<Option<(Arc<Account>, Cookies)>, AuthError> {
-        let Some(account) = self.second_factors.opened(pending).await? else { return Ok(None) };
-        if !self.second_factors.check(account.uid, code).await? {
-            self.audit.refused(&account, browser.remote);
-            return Err(AuthError::BadCredentials);
-        }
-        let cookies = self.start_session(&account, browser).await?;
-        Ok(Some((account, cookies)))
     }
 }
 

@@ -4,18 +4,13 @@
 //! account's password is unchanged, and the account may act and was not disabled since. Forms carry a CSRF field, which
 //! only a holder of the cookie can compute, for one purpose each.
 
-use super::audit::{AuditLog, Event};
-use super::basic::{Origin, Passwords};
-use super::familiar::Familiar;
 use super::last_use::{LastUse, RECORD_INTERVAL};
 use super::principal::{Method, Principal};
-use super::second_factor::{SecondFactors, SignInStep};
-use super::{AuthError, Browser, Shared, password};
+use super::{AuthError, Shared, password};
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use model::{Account, Clock, Millis, Scopes, Session};
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
@@ -55,7 +50,7 @@ pub struct SignedIn {
     pub account: Arc<Account>,
     /// When the password was given.
     signed_in: Millis,
-    cookie: Zeroizing<String>,
+    pub(super) cookie: Zeroizing<String>,
 }
 
 impl SignedIn {
@@ -187,79 +182,6 @@ impl Sessions {
     /// Ends the session with that cookie.
     pub async fn end(&self, cookie: &str) -> Result<(), AuthError> {
         Ok(self.shared.store.end_session(&seal::sha256(cookie.as_bytes())).await?)
-    }
-}
-
-/// The cookies of a browser after a sign-in.
-pub struct Cookies {
-    /// The session cookie.
-    pub session: Zeroizing<String>,
-    /// The cookie that makes the browser familiar.
-    pub familiar: String,
-}
-
-/// Signs people in on pages.
-pub struct SignIn {
-    pub(super) passwords: Arc<Passwords>,
-    pub(super) sessions: Arc<Sessions>,
-    pub(super) second_factors: Arc<SecondFactors>,
-    pub(super) audit: Arc<AuditLog>,
-    pub(super) familiar: Arc<Familiar>,
-}
-
-impl SignIn {
-    /// Signs a browser in with name and password, unless a code must follow.
-    pub async fn with_password(
-        &self,
-        name: &str,
-        password: &str,
-        browser: &Browser<'_>,
-    ) -> Result<SignInStep, AuthError> {
-        let account = self.passwords.open(name, password, Origin::browser(browser)).await?;
-        if let Some(hash) = self.passwords.rehash(&account, password, browser.remote).await {
-            // The new hash replaces only the hash that was checked. If that fails, the next sign-in tries again.
-            let is_unchanged = |stored: &Account| stored.password == account.password;
-            if let Err(error) = self.passwords.set(account.uid, hash, is_unchanged).await {
-                tracing::warn!(reason = error.reason(), "password rehash not stored");
-            }
-        }
-        self.after_password(&account, browser).await
-    }
-
-    /// Replaces a session by a new one if the password is right: the sign-in is fresh again.
-    pub async fn again(
-        &self,
-        person: &SignedIn,
-        password: &str,
-        browser: &Browser<'_>,
-    ) -> Result<Cookies, AuthError> {
-        self.check_password(person, password, browser.remote).await?;
-        let cookies = self.start_session(&person.account, browser).await?;
-        self.sessions.end(&person.cookie).await?;
-        Ok(cookies)
-    }
-
-    /// Checks the password of the signed-in account.
-    pub async fn check_password(
-        &self,
-        person: &SignedIn,
-        password: &str,
-        remote: IpAddr,
-    ) -> Result<(), AuthError> {
-        let name = person.account.name.as_str();
-        self.passwords.open(name, password, Origin::session(remote)).await.map(drop)
-    }
-
-    /// Starts a session, and makes the browser and its network familiar to the account.
-    pub(super) async fn start_session(
-        &self,
-        account: &Account,
-        browser: &Browser<'_>,
-    ) -> Result<Cookies, AuthError> {
-        let session = self.sessions.start(account, browser.agent).await?;
-        self.familiar.record(account.uid, browser.remote);
-        self.audit.record(Event::own("sign-in", account)).await;
-        Ok(Cookies { session, familiar: self.familiar.cookie(account.uid, browser.familiar) })
     }
 }
 

@@ -4,7 +4,7 @@ use super::Browser;
 use super::audit::Event;
 use super::basic::Passwords;
 use super::password::{self, PasswordError};
-use super::session::{Cookies, SignIn};
+use super::sign_in::{Cookies, SignIn};
 use super::ticket::Tickets;
 use super::{AuthError, Shared};
 use model::{Account, AccountName, BadPersonName, InvalidName, Millis, Purpose, Version, person_name};

@@ -1,7 +1,6 @@
 //! Sessions, passwords and tickets of people with a browser, and disabled accounts.
 
 use super::*;
-use crate::second_factor::SignInStep;
 use model::{Purpose, Session};
 use session::SignedIn;
 use store::{Sessions as _, Store, change_account};

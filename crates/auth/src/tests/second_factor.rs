@@ -2,7 +2,6 @@
 
 use super::people::cookies;
 use super::*;
-use crate::second_factor::SignInStep;
 use totp_rs::{Algorithm, TOTP};
 use zeroize::Zeroizing;
 

@@ -55,7 +55,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let erased = erasure::erase(store.as_ref(), &clock, account.uid).await?;
     let erased = erased.ok_or_else(|| anyhow!("account {name} is not removed; nothing was erased"))?;
     let about = format!("{} activities", erased.activities);
-    audit.record(event("account-erased").on(&erased.account).about(about)).await?;
+    audit.record(event("account-erased").on_erased(&erased.account).about(about)).await?;
     if let Some(store) = engine.sqlite().filter(|_| args.prove) {
         prove(store, &storage, name, &texts).await?;
     }

@@ -19,6 +19,7 @@ fn a_profile_sets_no_other_field() {
         serde_json::from_str::<serde_json::Value>(&made).unwrap()["key"].as_str().unwrap().to_owned()
     };
     let (write, json) = (key("write"), ("Content-Type", "application/json"));
+    let accept = ("Accept", "application/json");
     let body = br#"{"GivenName":"A","Operator":true,"operator":true,"Disabled":true,"Removed":true,"Uid":"1",
         "UserIdentifier":"victim","Password":"x","CredentialEpoch":9,"Version":"1","SecondFactor":null}"#;
     let target = "/social/200909/user/alice";
@@ -33,7 +34,7 @@ fn a_profile_sets_no_other_field() {
     assert_eq!(victim.status, 404);
     let minted = br#"{"Name":"k","Scope":"read","Id":"0000000000000001","Key":"tfk_chosen","Owner":"victim","Revoked":null}"#;
     let keys = "/social/200909/user/alice/keys";
-    let made = service.client.send("POST", keys, &[("ServicePSK", &write), json], minted).json();
+    let made = service.client.send("POST", keys, &[("ServicePSK", &write), json, accept], minted).json();
     assert!(made["Key"]["Key"] != "tfk_chosen" && made["Key"]["Id"] != "0000000000000001", "{made}");
 }
 

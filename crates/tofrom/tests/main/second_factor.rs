@@ -122,7 +122,9 @@ fn an_account_with_it_may_refuse_basic() {
         use base64::Engine;
         let pair = format!("alice:{}", password_of("alice"));
         let basic = format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair));
-        let answer = service.client.get("/social/200909/whoami", &[("Authorization", &basic)]);
+        let answer = service
+            .client
+            .get("/social/200909/whoami", &[("Authorization", &basic), ("Accept", "application/json")]);
         (answer.status, answer.json()["reason"].as_str().map(str::to_owned))
     };
     assert_eq!(status().0, 200);

@@ -119,7 +119,9 @@ pub(super) async fn erase_removed(store: Arc<dyn Store>, clock: Clock, audit: Ar
         let record = async |erased: erasure::Erased| {
             tracing::info!(account = %erased.account.name, activities = erased.activities, "account erased");
             let about = format!("{} activities", erased.activities);
-            audit.record(Event::new("account-erased", Actor::Server).on(&erased.account).about(about)).await;
+            audit
+                .record(Event::new("account-erased", Actor::Server).on_erased(&erased.account).about(about))
+                .await;
         };
         let pass = async {
             if store.lease("erasure", &holder, now, now.later(ERASURE_LEASE)).await? {
