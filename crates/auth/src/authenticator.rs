@@ -7,6 +7,7 @@ use super::key::Keys;
 use super::oauth::OAuth;
 use super::presented_credential::{AuthRequest, Credential, PresentedCredential, credentials_of};
 use super::principal::{Method, Principal};
+use super::second_factor::SecondFactors;
 use super::session::Sessions;
 use model::{Application, Scopes};
 use oauth1::Signed;
@@ -23,6 +24,7 @@ pub struct Authenticated {
 /// Authenticates requests.
 pub struct Authenticator {
     pub(super) passwords: Arc<Passwords>,
+    pub(super) second_factors: Arc<SecondFactors>,
     pub(super) keys: Arc<Keys>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) oauth: Arc<OAuth>,
@@ -39,6 +41,10 @@ impl Authenticator {
         let (account, method, scopes) = match credential {
             Credential::Basic { name, password } => {
                 let account = self.passwords.open(&name, &password, Origin::program(request.remote)).await?;
+                if self.second_factors.refuses_basic(account.uid).await? {
+                    // Like a wrong password: otherwise the API would tell guessers that a password is right.
+                    return Err(AuthError::BadCredentials);
+                }
                 (account, Method::Basic, Scopes::ReadWrite)
             }
             Credential::Psk(text) => {
@@ -69,7 +75,10 @@ impl Authenticator {
     /// current state.
     pub async fn revalidate(&self, principal: &Principal) -> Result<Option<Principal>, AuthError> {
         let account = match &principal.method {
-            Method::Basic => self.passwords.revalidate(&principal.account).await?,
+            Method::Basic => match self.second_factors.refuses_basic(principal.account.uid).await? {
+                true => None,
+                false => self.passwords.revalidate(&principal.account).await?,
+            },
             Method::Psk(key) => self.keys.revalidate(key).await?,
             Method::OAuth(token) => self.oauth.revalidate(token).await?,
             Method::Session(cookie) => self.sessions.open(cookie).await?.map(|person| person.account),

@@ -140,6 +140,9 @@ impl Passwords {
         }
         if matches!(outcome, Err(AuthError::BadCredentials)) {
             self.shared.throttle.share_wrong_password(known.as_ref(), from.remote);
+            if let Some(account) = self.find(known.as_ref()).await? {
+                self.shared.audit.refused(&Arc::new(account), from.remote);
+            }
         }
         outcome
     }

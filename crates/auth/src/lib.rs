@@ -7,6 +7,8 @@
 //! | [`SignIn`], [`session::Sessions`] | keep browsers signed in on pages | `familiar` recognises browsers and networks of earlier sign-ins |
 //! | [`oauth::OAuth`] | the three steps to an access token | [`application::Applications`] |
 //! | [`SignUp`], [`PasswordChange`], [`ticket::Tickets`] | give people accounts and new passwords | `password`, `hashing`, `queue` |
+//! | [`second_factor::SecondFactors`] | codes after the password, on pages | |
+//! | [`audit::AuditLog`] | records security events | |
 //! | [`Throttle`] | limits guesses at all kinds of credentials | |
 //!
 //! No cache outlives a change by more than seconds: accounts, keys and applications have a short TTL, and a cached
@@ -14,6 +16,7 @@
 //! immediately.
 
 pub mod application;
+pub mod audit;
 mod authenticator;
 mod basic;
 mod error;
@@ -29,7 +32,9 @@ mod principal;
 mod queue;
 mod refusal;
 pub mod reseal;
+pub mod second_factor;
 pub mod session;
+mod sign_in;
 mod sign_up;
 mod throttle;
 pub mod ticket;
@@ -43,16 +48,19 @@ pub use presented_credential::{
     AuthRequest, Browser, Credential, PresentedCredential, credentials_of, is_secret_in_headers,
 };
 pub use principal::{Method, Principal};
-pub use session::{Cookies, SignIn, remove_ended};
+pub use session::remove_ended;
+pub use sign_in::{Cookies, SignIn, SignInStep};
 pub use sign_up::{SignUp, SignUpError};
 pub use throttle::Throttle;
 
 use application::Applications;
+use audit::AuditLog;
 use familiar::Familiar;
 use key::Keys;
 use model::{Clock, Quotas};
 use oauth::OAuth;
 use seal::SecretKeys;
+use second_factor::SecondFactors;
 use session::Sessions;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,6 +77,8 @@ pub struct AuthSettings {
     pub require_consumer_key: bool,
     /// Whether people may sign up without an invitation.
     pub open_registration: bool,
+    /// Whether operator pages require a second factor.
+    pub operators_need_second_factor: bool,
     /// Settings of OAuth.
     pub oauth: OAuthSettings,
     /// How much an account may have.
@@ -89,6 +99,7 @@ struct Shared {
     accounts: AccountCache,
     clock: Clock,
     throttle: Arc<Throttle>,
+    audit: Arc<AuditLog>,
 }
 
 /// The parts of authentication.
@@ -101,6 +112,12 @@ pub struct Auth {
     pub sign_in: Arc<SignIn>,
     /// Checks and ends sessions.
     pub sessions: Arc<Sessions>,
+    /// Checks and changes second factors.
+    pub second_factors: Arc<SecondFactors>,
+    /// Whether operator pages require a second factor.
+    pub operators_need_second_factor: bool,
+    /// Records security events.
+    pub audit: Arc<AuditLog>,
     /// Creates accounts for people.
     pub sign_up: SignUp,
     /// Gives people new passwords.
@@ -124,12 +141,15 @@ impl Auth {
         accounts: AccountCache,
         clock: Clock,
         secret_keys: Arc<SecretKeys>,
+        audit: Arc<AuditLog>,
         settings: AuthSettings,
     ) -> Auth {
         let throttle = Arc::new(Throttle::new(clock.clone()));
         let familiar = Arc::new(Familiar::new(Arc::clone(&store), clock.clone(), &secret_keys));
         let applications = Arc::new(Applications::new(Arc::clone(&store)));
-        let shared = Shared { store, accounts, clock, throttle: Arc::clone(&throttle) };
+        let shared =
+            Shared { store, accounts, clock, throttle: Arc::clone(&throttle), audit: Arc::clone(&audit) };
+        let second_factors = Arc::new(SecondFactors::new(shared.clone(), Arc::clone(&secret_keys)));
 
         let passwords = Arc::new(Passwords::new(shared.clone(), Arc::clone(&familiar)));
         let keys = Arc::new(Keys::new(shared.clone()));
@@ -141,11 +161,17 @@ impl Auth {
             Arc::clone(&secret_keys),
             settings.oauth,
         ));
-        let sign_in =
-            Arc::new(SignIn { passwords: Arc::clone(&passwords), sessions: Arc::clone(&sessions), familiar });
+        let sign_in = Arc::new(SignIn {
+            passwords: Arc::clone(&passwords),
+            sessions: Arc::clone(&sessions),
+            second_factors: Arc::clone(&second_factors),
+            audit: Arc::clone(&audit),
+            familiar,
+        });
         Auth {
             authenticator: Authenticator {
                 passwords: Arc::clone(&passwords),
+                second_factors: Arc::clone(&second_factors),
                 keys: Arc::clone(&keys),
                 sessions: Arc::clone(&sessions),
                 oauth: Arc::clone(&oauth),
@@ -169,6 +195,9 @@ impl Auth {
             passwords,
             sign_in,
             sessions,
+            second_factors,
+            operators_need_second_factor: settings.operators_need_second_factor,
+            audit,
             tickets,
             oauth,
             applications,

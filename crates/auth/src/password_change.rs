@@ -1,10 +1,12 @@
 //! New passwords: a signed-in person changes theirs, or a reset link sets one.
 
 use super::Browser;
+use super::audit::Event;
 use super::basic::{Origin, Passwords};
 use super::key::Keys;
 use super::password::{self, PasswordError};
-use super::session::{Cookies, SignIn, SignedIn, remove_ended};
+use super::session::{SignedIn, remove_ended};
+use super::sign_in::{Cookies, SignIn, SignInStep};
 use super::ticket::Tickets;
 use super::{AuthError, Shared};
 use model::{Account, Purpose, Uid};
@@ -69,19 +71,20 @@ impl PasswordChange {
         let condition = |account: &Account| account.password == checked.password;
         let changed = self.passwords.set(person.account.uid, hash, condition).await?;
         let mut changed = changed.ok_or(PasswordChangeError::Wrong)?;
+        self.shared.audit.record(Event::own("password-changed", &changed)).await;
         if revoke {
             changed = self.revoke_all(&changed).await?;
         }
         Ok(self.sign_in.start_session(&changed, browser).await?)
     }
 
-    /// Sets a new password with a reset ticket, and starts a session.
+    /// Sets a new password with a reset ticket, and signs in, unless a code must follow.
     pub async fn reset(
         &self,
         text: &str,
         new: &str,
         browser: &Browser<'_>,
-    ) -> Result<Cookies, PasswordResetError> {
+    ) -> Result<SignInStep, PasswordResetError> {
         let Some((ticket, Purpose::Reset(uid))) =
             self.tickets.get(text).await?.map(|ticket| (ticket.hash, ticket.purpose))
         else {
@@ -95,7 +98,8 @@ impl PasswordChange {
             return Err(PasswordResetError::NoTicket);
         }
         let changed = self.passwords.set(uid, hash, |_| true).await?.ok_or(PasswordResetError::NoTicket)?;
-        Ok(self.sign_in.start_session(&changed, browser).await?)
+        self.shared.audit.record(Event::own("password-changed", &changed).about("reset link")).await;
+        Ok(self.sign_in.after_password(&Arc::new(changed), browser).await?)
     }
 
     /// Revokes all keys of an account and ends its sessions and access tokens, also pending grants. Returns the changed

@@ -4,16 +4,13 @@
 //! account's password is unchanged, and the account may act and was not disabled since. Forms carry a CSRF field, which
 //! only a holder of the cookie can compute, for one purpose each.
 
-use super::basic::{Origin, Passwords};
-use super::familiar::Familiar;
 use super::last_use::{LastUse, RECORD_INTERVAL};
 use super::principal::{Method, Principal};
-use super::{AuthError, Browser, Shared, password};
+use super::{AuthError, Shared, password};
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use model::{Account, Clock, Millis, Scopes, Session};
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
@@ -24,6 +21,9 @@ pub const MAX_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// How long a session is valid without use. The last use is recorded once per interval, so a session may live one
 /// interval longer.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// How long after a sign-in dangerous changes need no password.
+pub const FRESH: Duration = Duration::from_secs(15 * 60);
 
 /// Maximum length of a stored `User-Agent` in characters.
 const MAX_DEVICE_LEN: usize = 200;
@@ -48,7 +48,9 @@ fn device(agent: &str) -> String {
 pub struct SignedIn {
     /// The account.
     pub account: Arc<Account>,
-    cookie: Zeroizing<String>,
+    /// When the password was given.
+    signed_in: Millis,
+    pub(super) cookie: Zeroizing<String>,
 }
 
 impl SignedIn {
@@ -71,6 +73,16 @@ impl SignedIn {
             scopes: Scopes::ReadWrite,
             consumer: None,
         }
+    }
+
+    /// Whether the password was given within the last minutes.
+    pub fn is_fresh(&self, now: Millis) -> bool {
+        now < self.signed_in.later(FRESH)
+    }
+
+    /// Whether this is the session.
+    pub(super) fn is_session(&self, session: &Session) -> bool {
+        session.hash == seal::sha256(self.cookie.as_bytes())
     }
 
     /// The [`public_id`] of this session.
@@ -144,7 +156,8 @@ impl Sessions {
             return Ok(None);
         };
         self.record_use(&session, now);
-        Ok(Some(SignedIn { account, cookie: Zeroizing::new(cookie.to_owned()) }))
+        let signed_in = session.created;
+        Ok(Some(SignedIn { account, signed_in, cookie: Zeroizing::new(cookie.to_owned()) }))
     }
 
     /// The account's valid sessions, newest first.
@@ -186,63 +199,6 @@ impl Sessions {
     }
 }
 
-/// The cookies of a browser after a sign-in.
-pub struct Cookies {
-    /// The session cookie.
-    pub session: Zeroizing<String>,
-    /// The cookie that makes the browser familiar.
-    pub familiar: String,
-}
-
-/// Signs people in on pages.
-pub struct SignIn {
-    pub(super) passwords: Arc<Passwords>,
-    pub(super) sessions: Arc<Sessions>,
-    pub(super) familiar: Arc<Familiar>,
-}
-
-impl SignIn {
-    /// Signs a browser in with name and password.
-    pub async fn with_password(
-        &self,
-        name: &str,
-        password: &str,
-        browser: &Browser<'_>,
-    ) -> Result<Cookies, AuthError> {
-        let account = self.passwords.open(name, password, Origin::browser(browser)).await?;
-        if let Some(hash) = self.passwords.rehash(&account, password, browser.remote).await {
-            // The new hash replaces only the hash that was checked. If that fails, the next sign-in tries again.
-            let is_unchanged = |stored: &Account| stored.password == account.password;
-            if let Err(error) = self.passwords.set(account.uid, hash, is_unchanged).await {
-                tracing::warn!(reason = error.reason(), "password rehash not stored");
-            }
-        }
-        self.start_session(&account, browser).await
-    }
-
-    /// Checks the password of the signed-in account.
-    pub async fn check_password(
-        &self,
-        person: &SignedIn,
-        password: &str,
-        remote: IpAddr,
-    ) -> Result<(), AuthError> {
-        let name = person.account.name.as_str();
-        self.passwords.open(name, password, Origin::session(remote)).await.map(drop)
-    }
-
-    /// Starts a session, and makes the browser and its network familiar to the account.
-    pub(super) async fn start_session(
-        &self,
-        account: &Account,
-        browser: &Browser<'_>,
-    ) -> Result<Cookies, AuthError> {
-        let session = self.sessions.start(account, browser.agent).await?;
-        self.familiar.record(account.uid, browser.remote);
-        Ok(Cookies { session, familiar: self.familiar.cookie(account.uid, browser.familiar) })
-    }
-}
-
 /// Whether the session is valid for the account's current state.
 fn is_valid(session: &Session, account: &Account, now: Millis) -> bool {
     is_alive(session, now)
@@ -257,7 +213,7 @@ fn is_alive(session: &Session, now: Millis) -> bool {
 }
 
 /// A fingerprint that changes with the password, but not with a rehash.
-fn password_fingerprint(account: &Account) -> [u8; 32] {
+pub(super) fn password_fingerprint(account: &Account) -> [u8; 32] {
     let stored = account.password.as_deref().unwrap_or_default();
     seal::sha256(password::identity(stored).as_bytes())
 }

@@ -1,9 +1,10 @@
 //! Sign-up: people create their account with an invitation, or without one where registration is open.
 
 use super::Browser;
+use super::audit::Event;
 use super::basic::Passwords;
 use super::password::{self, PasswordError};
-use super::session::{Cookies, SignIn};
+use super::sign_in::{Cookies, SignIn};
 use super::ticket::Tickets;
 use super::{AuthError, Shared};
 use model::{Account, AccountName, BadPersonName, InvalidName, Millis, Purpose, Version, person_name};
@@ -89,6 +90,7 @@ impl SignUp {
             return Err(SignUpError::NoTicket);
         }
         let account = self.passwords.set(account.uid, hash, |_| true).await?.ok_or(SignUpError::NoTicket)?;
+        self.shared.audit.record(Event::own("account-added", &account).about("invitation")).await;
         Ok(self.sign_in.start_session(&account, browser).await?)
     }
 
@@ -110,6 +112,7 @@ impl SignUp {
         self.check_name_free(&new.name).await?;
         let hash = self.passwords.hash_new(password, &names(&new), browser.remote).await??;
         let account = self.create(NewAccount { password: Some(hash), ..new }).await?;
+        self.shared.audit.record(Event::own("account-added", &account).about("open registration")).await;
         Ok(self.sign_in.start_session(&account, browser).await?)
     }
 

@@ -1,6 +1,9 @@
 //! Authentication from headers to a principal, on a separate store.
 
+mod audit;
 mod people;
+mod second_factor;
+mod timing;
 
 use super::*;
 use base64::Engine;
@@ -48,7 +51,8 @@ impl Fixture {
         let keys = Arc::new(SecretKeys::parse(["00".repeat(32)]).unwrap());
         let accounts = AccountCache::new(Arc::clone(&store) as Arc<dyn Store>);
         let shared = Arc::clone(&store) as Arc<dyn Store>;
-        let auth = Arc::new(Auth::new(shared, accounts.clone(), clock, keys, settings));
+        let audit = AuditLog::new(Arc::clone(&shared), clock.clone(), &keys, false).unwrap();
+        let auth = Arc::new(Auth::new(shared, accounts.clone(), clock, keys, Arc::new(audit), settings));
         Fixture { auth, accounts, store, now, folder }
     }
 
@@ -228,7 +232,7 @@ async fn familiar_networks_and_browsers_can_sign_in_during_an_attack() {
     let browser = Browser { agent: "", remote: from(250), familiar: None };
     let sign_in = async |browser: Browser<'_>| {
         let signed_in = fixture.auth.sign_in.with_password("alice", "secret", &browser).await;
-        signed_in.map_err(|error| error.reason())
+        signed_in.map(people::cookies).map_err(|error| error.reason())
     };
     assert_eq!(ask("alice", "secret", HERE).await, "in");
     let cookies = sign_in(browser).await.unwrap();

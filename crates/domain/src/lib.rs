@@ -3,12 +3,13 @@
 //!
 //! - `ingest` validates and accepts activities; `fanout` delivers them; `feed` reads collections; `live` notifies the
 //!   streams of this process.
-//! - `accounts` and `following` change accounts and edges.
+//! - `accounts` and `following` change accounts and edges; `erasure` erases removed accounts.
 //! - `sources` imports feeds of other sites; `hooks` sends the events of collections to them.
 //! - `export` writes an account's activities as lines that can be imported.
 //! - `health` is the state of store and delivery log.
 
 pub mod accounts;
+pub mod erasure;
 pub mod export;
 pub mod fanout;
 pub mod feed;

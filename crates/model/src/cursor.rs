@@ -1,14 +1,10 @@
 //! Cursors: where paging continues, and what a polling reader has seen.
 //!
-//! A cursor is opaque to clients, versioned, and bound to its collection and filters. It grants nothing, because its
-//! bearer is authenticated like any other caller. So a checksum against accidents is enough.
+//! A cursor is sealed, versioned, and bound to its collection and filters. It grants nothing, because its bearer is
+//! authenticated like any other caller; the seal hides account numbers and positions.
 
 use crate::hash::Fnv;
-use crate::{ActivityId, Millis, Order, Position, SortKey, Version};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
-const VERSION: u8 = 2;
+use crate::{ActivityId, CursorKeys, Millis, Order, Position, SortKey, Version};
 
 /// The maximum number of items that a sync token remembers. Beyond it an item is repeated, never lost.
 const MAX_SEEN: usize = 200;
@@ -170,8 +166,8 @@ pub enum CursorError {
 
 impl Cursor {
     /// The text form in a link.
-    pub fn encode(&self, binding: Binding) -> String {
-        let mut bytes = vec![VERSION];
+    pub fn encode(&self, binding: Binding, keys: &CursorKeys) -> String {
+        let mut bytes = Vec::with_capacity(128);
         let sync_token = match self {
             Cursor::Page { order, after, sync_token } => {
                 bytes.push(match order {
@@ -190,38 +186,41 @@ impl Cursor {
         bytes.extend(binding.collection.to_be_bytes());
         bytes.extend(binding.filters.to_be_bytes());
         bytes.extend(sync_token.to_bytes());
-        let checksum = Fnv::new().bytes(&bytes).finish();
-        bytes.extend(checksum.to_be_bytes());
-        URL_SAFE_NO_PAD.encode(bytes)
+        keys.seal(bytes)
     }
 
     /// Parses a cursor, which must belong to this collection, these filters and, for a page, this order.
-    pub fn decode(text: &str, binding: Binding, order: Order) -> Result<Cursor, CursorError> {
-        let (cursor, bound) = Cursor::open(text)?;
+    pub fn decode(
+        text: &str,
+        binding: Binding,
+        order: Order,
+        keys: &CursorKeys,
+    ) -> Result<Cursor, CursorError> {
+        let (cursor, bound) = Cursor::open(text, keys)?;
         let same_order = !matches!(cursor, Cursor::Page { order: page_order, .. } if page_order != order);
         if bound == binding && same_order { Ok(cursor) } else { Err(CursorError::Foreign) }
     }
 
     /// The sync token of an updates link or an event id, which must belong to the collection of `binding`, under any
     /// filters.
-    pub fn decode_sync_token(text: &str, binding: Binding) -> Result<SyncToken, CursorError> {
-        match Cursor::open(text)? {
+    pub fn decode_sync_token(
+        text: &str,
+        binding: Binding,
+        keys: &CursorKeys,
+    ) -> Result<SyncToken, CursorError> {
+        match Cursor::open(text, keys)? {
             (Cursor::Updates(sync_token), bound) if bound.collection == binding.collection => Ok(sync_token),
             _ => Err(CursorError::Foreign),
         }
     }
 
-    fn open(text: &str) -> Result<(Cursor, Binding), CursorError> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError::Altered)?;
-        let (content, checksum) = bytes.split_last_chunk::<8>().ok_or(CursorError::Altered)?;
-        if Fnv::new().bytes(content).finish().to_be_bytes() != *checksum {
-            return Err(CursorError::Altered);
-        }
-        Cursor::read(&mut Bytes(content)).ok_or(CursorError::Altered)
+    fn open(text: &str, keys: &CursorKeys) -> Result<(Cursor, Binding), CursorError> {
+        let content = keys.open(text).ok_or(CursorError::Altered)?;
+        Cursor::read(&mut Bytes(&content)).ok_or(CursorError::Altered)
     }
 
     fn read(bytes: &mut Bytes<'_>) -> Option<(Cursor, Binding)> {
-        let [VERSION, kind] = bytes.take::<2>()? else { return None };
+        let [kind] = bytes.take()?;
         let page = match kind {
             0 => Some(Order::Received),
             1 => Some(Order::Published),

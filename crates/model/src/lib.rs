@@ -5,9 +5,11 @@
 
 mod account;
 mod activity;
+mod audit;
 mod belonging;
 mod clock;
 mod cursor;
+mod cursor_keys;
 mod entry;
 mod facet;
 mod fanout_mode;
@@ -19,6 +21,7 @@ pub mod network;
 mod query;
 mod quota;
 mod relation;
+mod second_factor;
 mod source;
 mod text;
 mod time;
@@ -26,9 +29,11 @@ mod vocabulary;
 
 pub use account::{Account, Application, Key, PICTURE_SIZES, Picture, Scopes};
 pub use activity::{Activity, Body, Comments, Object, PriorAudience, Service, State, Thumbnail, Visibility};
+pub use audit::{AUDIT_DAYS, AuditHead, AuditOffset, AuditRecord};
 pub use belonging::{Collection, Edge, Membership, Reader, belongs, entry_belongs, may_see};
 pub use clock::Clock;
 pub use cursor::{ArrivalOffset, Binding, Cursor, CursorError, SyncToken};
+pub use cursor_keys::CursorKeys;
 pub use entry::{Entry, EntryReason, EntryReasons, Order, SortKey};
 pub use facet::{Facet, ServiceName};
 pub use fanout_mode::{
@@ -44,6 +49,7 @@ pub use query::{
 };
 pub use quota::{Quota, QuotaReached, Quotas};
 pub use relation::{AddressableBy, Decision, Relation};
+pub use second_factor::SecondFactor;
 pub use source::SourceId;
 pub use text::{BadPersonName, MAX_PERSON_NAME, first_illegal, person_name};
 pub use time::{InvalidTime, Millis};

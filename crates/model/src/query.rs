@@ -7,7 +7,7 @@ pub use filter::{EdgeFilter, Filter, Range};
 pub use raw::{RawQuery, encode_component};
 
 use crate::hash::Fnv;
-use crate::{Binding, Collection, Cursor, CursorError, Millis, Order, SortKey, SyncToken, Uid};
+use crate::{Binding, Collection, Cursor, CursorError, CursorKeys, Millis, Order, SortKey, SyncToken, Uid};
 
 /// The default number of items on a page.
 pub const DEFAULT_COUNT: u32 = 20;
@@ -109,7 +109,12 @@ impl ParameterError {
 
 impl FeedQuery {
     /// Validates the parameters of a query of this collection.
-    pub fn resolve(raw: &RawQuery, owner: Uid, collection: Collection) -> Result<FeedQuery, ParameterError> {
+    pub fn resolve(
+        raw: &RawQuery,
+        owner: Uid,
+        collection: Collection,
+        keys: &CursorKeys,
+    ) -> Result<FeedQuery, ParameterError> {
         let filter = Filter::resolve(raw)?;
         let order = match raw.scalar("orderby")? {
             None => Order::default(),
@@ -136,7 +141,7 @@ impl FeedQuery {
             (skip, None) => Start::Skip(skip.unwrap_or(0)),
             (None, Some(text)) => {
                 let binding = Binding::new(owner, collection, &filter);
-                match Cursor::decode(&text, binding, order) {
+                match Cursor::decode(&text, binding, order, keys) {
                     Ok(Cursor::Page { after, sync_token, .. }) => {
                         Start::After { sort_key: after, sync_token }
                     }
@@ -155,8 +160,9 @@ impl FeedQuery {
         owner: Uid,
         collection: Collection,
         last_event: Option<&str>,
+        keys: &CursorKeys,
     ) -> Result<FeedQuery, ParameterError> {
-        let mut query = FeedQuery::resolve(raw, owner, collection)?;
+        let mut query = FeedQuery::resolve(raw, owner, collection, keys)?;
         if raw.scalar("start")?.is_some() {
             return Err(ParameterError::new("start", "a stream has no start; leave it out"));
         }
@@ -165,7 +171,7 @@ impl FeedQuery {
         }
         query.count = if raw.scalar("count")?.is_some() { query.count.min(MAX_PAGE) } else { 0 };
         if let Some(text) = last_event.filter(|text| !text.is_empty()) {
-            query.start = match Cursor::decode(text, query.binding(), query.order) {
+            query.start = match Cursor::decode(text, query.binding(), query.order, keys) {
                 Ok(Cursor::Updates(sync_token)) => Start::Updates(sync_token),
                 Ok(Cursor::Page { .. }) | Err(CursorError::Altered) => {
                     return Err(ParameterError::new(
@@ -187,8 +193,8 @@ impl FeedQuery {
 
     /// The text form of a sync token for this collection and filter: the id of an event, or the cursor of an updates
     /// link.
-    pub fn sync_token_text(&self, sync_token: &SyncToken) -> String {
-        Cursor::Updates(sync_token.clone()).encode(self.binding())
+    pub fn sync_token_text(&self, sync_token: &SyncToken, keys: &CursorKeys) -> String {
+        Cursor::Updates(sync_token.clone()).encode(self.binding(), keys)
     }
 
     /// Parses the cursor of an updates link, or an event id, of this collection under any filters.
@@ -208,7 +214,7 @@ impl FeedQuery {
     }
 
     /// The query string without its question mark. Defaults are left out.
-    pub fn render(&self) -> String {
+    pub fn render(&self, keys: &CursorKeys) -> String {
         let mut pairs = self.filter.parameters();
         if self.order == Order::Published {
             pairs.push(("orderby", "pubDate".to_owned()));
@@ -231,8 +237,7 @@ impl FeedQuery {
             Start::Updates(sync_token) => Some(Cursor::Updates(sync_token.clone())),
         };
         if let Some(cursor) = cursor {
-            let binding = Binding::new(self.owner, self.collection, &self.filter);
-            pairs.push(("cursor", cursor.encode(binding)));
+            pairs.push(("cursor", cursor.encode(self.binding(), keys)));
         }
         let parts: Vec<String> =
             pairs.iter().map(|(name, value)| format!("{name}={}", encode_component(value))).collect();

@@ -110,7 +110,22 @@ impl SecretKeys {
     pub fn derive(&self, purpose: &str) -> Vec<hmac::Key> {
         let info = [purpose.as_bytes()];
         let derived = |key: &SecretKey| key.root.expand(&info, hmac::HMAC_SHA256).ok().map(hmac::Key::from);
-        std::iter::once(&self.first).chain(&self.others).filter_map(derived).collect()
+        self.all().filter_map(derived).collect()
+    }
+
+    /// Derives encryption keys for one purpose (HKDF): the first one encrypts, any of them decrypts.
+    pub fn derive_bytes(&self, purpose: &str) -> Vec<Zeroizing<[u8; 32]>> {
+        let derived = |key: &SecretKey| {
+            let mut bytes = Zeroizing::new([0; 32]);
+            let info = [purpose.as_bytes()];
+            key.root.expand(&info, hkdf::HKDF_SHA256).ok()?.fill(bytes.as_mut()).ok()?;
+            Some(bytes)
+        };
+        self.all().filter_map(derived).collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &SecretKey> {
+        std::iter::once(&self.first).chain(&self.others)
     }
 
     /// Opens a secret that any of the keys sealed for that context.
@@ -121,8 +136,7 @@ impl SecretKeys {
             (version == &[VERSION]).then_some((number, nonce, body))
         });
         let (number, nonce, body) = parts.ok_or(SealError::NotOurs)?;
-        std::iter::once(&self.first)
-            .chain(&self.others)
+        self.all()
             .filter(|key| &key.number == number)
             .find_map(|key| key.open(*nonce, body, context))
             .ok_or(SealError::NotOurs)

@@ -16,9 +16,11 @@
 
 mod accounts;
 mod activities;
+mod audit;
 mod codec;
 mod copying;
 pub mod cql;
+mod erasure;
 mod fanout_mode;
 pub mod faulty;
 mod feeds;
@@ -40,7 +42,9 @@ mod usage;
 
 pub use accounts::{AccountCache, Accounts, NewAccount, change_account};
 pub use activities::{Acceptance, Accepted, Activities, Claim, ExternalKey};
+pub use audit::{Audit, SecondFactors};
 pub use copying::{ActivityRecord, Copying, Removal};
+pub use erasure::Erasures;
 pub use fanout_mode::{FanoutModes, Follower, LastRead};
 pub use feeds::{Arrival, Feeds, Slice};
 pub use grants::{Credentials, Grants, Nonce, Secret};
@@ -102,6 +106,9 @@ pub trait Store:
     + Sessions
     + Tickets
     + Networks
+    + SecondFactors
+    + Audit
+    + Erasures
     + Graph
     + Relations
     + Activities
@@ -130,8 +137,8 @@ pub trait Store:
     /// Sets a named value unless it is set already. Returns the stored value: that of the first call, for ever.
     async fn set_once(&self, name: &str, value: &str) -> Result<String>;
 
-    /// Deletes temporary credentials, nonces, sessions, tickets and networks that expired before `now`, and, if the
-    /// store was opened with a retention, entries and bodies of activities that were received longer ago. An engine
+    /// Deletes temporary credentials, nonces, sessions, tickets, networks and audit records that expired before `now`,
+    /// and, if the store was opened with a retention, entries and bodies of activities that were received longer ago. An engine
     /// that expires rows itself does nothing. Readers check the expiry in any case.
     async fn forget_expired(&self, now: Millis) -> Result<()>;
 

@@ -14,15 +14,18 @@ mod main {
     mod activity;
     mod architecture;
     mod attacks;
+    mod audit;
     mod avatars;
     mod cluster;
     mod copying;
     mod crash;
     mod delivery;
     mod developers;
+    mod erasure;
     mod expiry;
     mod filling;
     mod fuzz;
+    mod hardening;
     mod hooks;
     mod http2;
     mod interop;
@@ -38,6 +41,7 @@ mod main {
     mod representations;
     mod restoring;
     mod round_trip;
+    mod second_factor;
     mod serving;
     mod sources;
     mod stopping;

@@ -130,8 +130,12 @@ impl Accounts {
         }
     }
 
-    /// Creates the account. `false` if another request was faster.
-    pub(crate) async fn create(&self, name: &AccountName, changes: &Changes) -> Result<bool, Problem> {
+    /// Creates the account. `None` if another request was faster.
+    pub(crate) async fn create(
+        &self,
+        name: &AccountName,
+        changes: &Changes,
+    ) -> Result<Option<Account>, Problem> {
         let now = self.clock.now();
         let new = NewAccount {
             name: name.clone(),
@@ -143,11 +147,11 @@ impl Accounts {
             password: None,
             created: now,
         };
-        let Some(created) = self.store.create_account(new).await? else { return Ok(false) };
+        let Some(created) = self.store.create_account(new).await? else { return Ok(None) };
         if changes.addressable_by.is_some() {
             self.change(created.uid, changes).await?;
         }
-        Ok(true)
+        Ok(Some(created))
     }
 
     /// Changes the account's profile.

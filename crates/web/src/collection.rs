@@ -76,7 +76,7 @@ impl Collections {
         raw: &RawQuery,
         headers: &HeaderMap,
     ) -> Result<Response, Problem> {
-        let query = FeedQuery::resolve(raw, owner.uid, collection)?;
+        let query = self.site.query(raw, owner.uid, collection)?;
         let format = match query.format {
             Some(format) => format,
             None => Accept::of(headers)

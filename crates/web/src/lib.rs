@@ -5,6 +5,7 @@
 //! caching. Modules import only modules below them; a test checks it.
 
 mod access;
+mod account_cursor;
 mod accounts;
 mod activity;
 mod authenticated;

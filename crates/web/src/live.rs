@@ -57,7 +57,7 @@ pub(crate) async fn open(
 ) -> Result<Response, Problem> {
     // A value that is not text is not one of our ids, and is rejected as such.
     let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
-    let query = FeedQuery::resolve_live(raw, owner.uid, collection, last)?;
+    let query = FeedQuery::resolve_live(raw, owner.uid, collection, last, service.site.cursor_keys())?;
     let permit = service.hub.permit(caller.account.uid).ok_or_else(Problem::too_many_streams)?;
     let watch = service.hub.watch_collection(owner.uid);
     let mut text = String::from(":\n\n");
@@ -69,7 +69,7 @@ pub(crate) async fn open(
             event(
                 &mut text,
                 "incomplete",
-                Some(&query.sync_token_text(&sync_token)),
+                Some(&query.sync_token_text(&sync_token, service.site.cursor_keys())),
                 &incomplete_data(&service.site, &owner, &query),
             );
             sync_token
@@ -123,7 +123,7 @@ async fn recent(
     let count = query.count as usize;
     let (page, ()) = collections.feed.hydrated_page(reader, &wide, |_| (), |(), at| at < count).await?;
     for (at, item) in page.items.iter().enumerate().take(count).rev() {
-        let id = (at == 0).then(|| query.sync_token_text(&page.sync_token));
+        let id = (at == 0).then(|| query.sync_token_text(&page.sync_token, collections.site.cursor_keys()));
         event(text, "activity", id.as_deref(), &collections.render_json(item));
     }
     Ok(page.sync_token)
@@ -182,7 +182,7 @@ impl Live {
                 event(
                     &mut text,
                     "incomplete",
-                    Some(&self.query.sync_token_text(&self.sync_token)),
+                    Some(&self.query.sync_token_text(&self.sync_token, self.service.site.cursor_keys())),
                     &self.incomplete_data(),
                 );
                 return Some(Bytes::from(text));
@@ -230,7 +230,7 @@ impl Live {
                 .await?;
             let mut text = String::new();
             for (arrival, sync_token) in &found.events {
-                let id = self.query.sync_token_text(sync_token);
+                let id = self.query.sync_token_text(sync_token, self.service.site.cursor_keys());
                 match arrival {
                     Event::Activity(item) => {
                         event(&mut text, "activity", Some(&id), &self.service.collections.render_json(item));

@@ -8,6 +8,7 @@ use crate::respond::Caching;
 use crate::service::{Entrance, Service};
 use crate::telemetry;
 use auth::Principal;
+use auth::audit::{self, Origin};
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -61,7 +62,9 @@ pub(crate) async fn handle_request(
     let path: String = shown.chars().take(MAX_LOGGED_PATH).collect();
     let id = request_id();
 
-    let mut response = run_limited(&service.entrance, request, next).await;
+    let remote = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
+    let requested = Origin { remote, request: id.clone() };
+    let mut response = audit::within(requested, run_limited(&service.entrance, request, next)).await;
     let vary = response.headers_mut().remove(VARY);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let principal = response.extensions_mut().remove::<Arc<Principal>>();

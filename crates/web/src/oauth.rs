@@ -13,16 +13,17 @@ use crate::body;
 use crate::pages::form::{
     INCORRECT_SIGN_IN, MAX_PAGE_FORM, browser, field, is_same_origin, password_error, with_retry_after,
 };
-use crate::pages::{cookie, problem_page, redirect};
+use crate::pages::{code_page, cookie, problem_page, redirect};
 use crate::problem::Problem;
 use crate::respond::Caching;
 use crate::service::Service;
 use crate::site::Site;
 use crate::views::sign_in::{Consent, ConsentSignIn, Declined, Verifier};
 use crate::views::{Failure, FormTargets, html};
-use auth::Auth;
+use auth::audit::Event;
 use auth::oauth::{Issued, PendingGrant, callback};
 use auth::session::SignedIn;
+use auth::{Auth, SignInStep};
 use axum::body::{Body, Bytes};
 use axum::extract::{Extension, Request, State};
 use axum::handler::Handler;
@@ -189,7 +190,12 @@ impl<'a> AuthorizeRequest<'a> {
         remote: IpAddr,
     ) -> Result<Response, Problem> {
         match self.auth.sign_in.with_password(name, password, &browser(self.headers, remote)).await {
-            Ok(cookies) => {
+            Ok(SignInStep::Code(code)) => {
+                let token = auth::oauth::encode(pending.temporary.key.as_bytes());
+                let then = format!("/oauth/authorize?oauth_token={token}");
+                Ok(code_page(self.site, StatusCode::OK, &then, &code, None))
+            }
+            Ok(SignInStep::Done(_, cookies)) => {
                 // An earlier session of the browser is ended and its cookie replaced.
                 if let Some(before) = cookie::of(self.headers) {
                     self.auth.sessions.end(before).await?;
@@ -208,6 +214,8 @@ impl<'a> AuthorizeRequest<'a> {
         let Some(verifier) = self.auth.oauth.allow(key, &person.account).await? else {
             return Ok(self.nothing_pending());
         };
+        let event = Event::own("application-allowed", &person.account).about(&pending.application.name);
+        self.auth.audit.record(event).await;
         Ok(match &pending.temporary.callback {
             Some(callback) => self.back_to(callback, &[("oauth_token", key), ("oauth_verifier", &verifier)]),
             None => {

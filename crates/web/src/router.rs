@@ -83,6 +83,8 @@ pub const ROUTES: &[Route] = &[
     // Pages.
     page("/", pages::home_methods),
     page("/sign-in", pages::sign_in_methods),
+    page("/sign-in/code", pages::code_methods),
+    page("/sign-in/again", pages::again_methods),
     page("/sign-out", pages::sign_out_methods),
     page("/compose", pages::compose_methods),
     page("/feed", pages::feed_methods),
@@ -127,6 +129,11 @@ pub const ROUTES: &[Route] = &[
     page("/settings/sources/{name}/remove", settings::remove_source_methods),
     page("/settings/security", settings::security_methods),
     page("/settings/password", settings::change_password_methods),
+    page("/settings/second-factor", settings::begin_factor_methods),
+    page("/settings/second-factor/confirm", settings::confirm_factor_methods),
+    page("/settings/second-factor/codes", settings::recovery_code_methods),
+    page("/settings/second-factor/basic", settings::refuse_basic_methods),
+    page("/settings/second-factor/remove", settings::remove_factor_methods),
     page("/settings/sessions/{id}/end", settings::end_session_methods),
     page("/settings/data", settings::data_methods),
     page("/settings/export", settings::export_methods),
@@ -142,6 +149,7 @@ pub const ROUTES: &[Route] = &[
     page("/operator/applications", operator::applications_methods),
     page("/operator/storage", operator::storage_methods),
     page("/operator/applications/{key}/remove", operator::remove_application_methods),
+    page("/operator/audit", operator::audit_methods),
     // Notifications of WebSub hubs.
     open("/websub/{subscription}", sources::websub_methods),
     // Documentation.

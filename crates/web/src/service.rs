@@ -11,6 +11,7 @@ use crate::respond::ResponseCache;
 use crate::site::Site;
 use ::media::MediaProxy;
 use auth::Auth;
+use auth::audit::AuditLog;
 use axum::body::Bytes;
 use axum::extract::FromRef;
 use domain::feed::Feed;
@@ -70,6 +71,7 @@ pub struct Inner {
     pub(crate) clock: Clock,
     pub(crate) accounts: Accounts,
     pub(crate) auth: Arc<Auth>,
+    pub(crate) audit: Arc<AuditLog>,
     pub(crate) sources: Sources,
     pub(crate) hooks: Hooks,
     pub(crate) media: Media,
@@ -147,6 +149,7 @@ parts! {
     clock: Clock,
     accounts: Accounts,
     auth: Arc<Auth>,
+    audit: Arc<AuditLog>,
     sources: Sources,
     hooks: Hooks,
     media: Media,
@@ -241,6 +244,7 @@ impl Service {
         Service(Arc::new(Inner {
             requests: Arc::new(requests),
             accounts,
+            audit: Arc::clone(&auth.audit),
             auth,
             sources,
             hooks,

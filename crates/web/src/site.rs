@@ -1,6 +1,6 @@
 //! Builds all public addresses and identifiers of the server from the configured base address, never from a request.
 
-use model::{AccountName, ActivityId, Collection, FeedQuery};
+use model::{AccountName, ActivityId, Collection, CursorKeys, FeedQuery, ParameterError, RawQuery, Uid};
 use std::sync::Arc;
 
 /// The public addresses of the server. Cloning it is cheap.
@@ -8,20 +8,22 @@ use std::sync::Arc;
 pub struct Site {
     base: Arc<str>,
     tag_host: Arc<str>,
+    cursor_keys: CursorKeys,
     searches_text: bool,
     authority: Option<Arc<str>>,
 }
 
 impl Site {
     /// A site at that base address (`https://host[:port][/prefix]`, without a trailing slash). `tag_host` is the host
-    /// in Atom ids: it is set once and stays when the base address changes.
-    pub fn new(base: impl Into<String>, tag_host: impl Into<String>) -> Site {
+    /// in Atom ids: it is set once and stays when the base address changes. `cursor_keys` seal the cursors in links.
+    pub fn new(base: impl Into<String>, tag_host: impl Into<String>, cursor_keys: CursorKeys) -> Site {
         let (base, tag_host): (String, String) = (base.into(), tag_host.into());
         Site {
             base: base.trim_end_matches('/').into(),
             tag_host: tag_host.into(),
             searches_text: false,
             authority: None,
+            cursor_keys,
         }
     }
 
@@ -80,9 +82,24 @@ impl Site {
         format!("{}/user/{name}/avatar/{pixels}.png", self.base)
     }
 
+    /// The keys of cursors.
+    pub fn cursor_keys(&self) -> &CursorKeys {
+        &self.cursor_keys
+    }
+
+    /// Validates the parameters of a query of this collection.
+    pub fn query(
+        &self,
+        raw: &RawQuery,
+        owner: Uid,
+        collection: Collection,
+    ) -> Result<FeedQuery, ParameterError> {
+        FeedQuery::resolve(raw, owner, collection, &self.cursor_keys)
+    }
+
     /// The address of an account's collection with this query.
     pub fn collection_url(&self, name: &AccountName, query: &FeedQuery) -> String {
-        let (collection, rendered) = (query.collection.as_str(), query.render());
+        let (collection, rendered) = (query.collection.as_str(), query.render(&self.cursor_keys));
         let separator = if rendered.is_empty() { "" } else { "?" };
         format!("{}/200909/activity/{name}/{collection}{separator}{rendered}", self.base)
     }

@@ -11,13 +11,21 @@ const STRONG: &str = "tidal lantern quorum fig";
 const LAPTOP: &str = "Firefox on a laptop";
 const BROWSER: Browser<'_> = Browser { agent: LAPTOP, remote: HERE, familiar: None };
 
+/// The cookies of a sign-in without a second factor.
+pub(super) fn cookies(step: SignInStep) -> Cookies {
+    match step {
+        SignInStep::Done(_, cookies) => cookies,
+        SignInStep::Code(_) => panic!("a code is needed"),
+    }
+}
+
 impl Fixture {
     async fn signed_in(&self, cookie: &str) -> Option<SignedIn> {
         self.auth.sessions.open(cookie).await.unwrap()
     }
 
     async fn sign_in(&self, name: &str, password: &str) -> Result<Zeroizing<String>, AuthError> {
-        Ok(self.auth.sign_in.with_password(name, password, &BROWSER).await?.session)
+        Ok(cookies(self.auth.sign_in.with_password(name, password, &BROWSER).await?).session)
     }
 
     async fn sign_up(
@@ -172,13 +180,9 @@ async fn sessions_can_be_seen_and_ended() {
     let bob = fixture.account("bob", Some("secret")).await;
     let first = fixture.sign_in("alice", "secret").await.unwrap();
     fixture.now.fetch_add(1, Ordering::Relaxed);
-    let phone = fixture
-        .auth
-        .sign_in
-        .with_password("alice", "secret", &Browser { agent: "a phone\r\n", ..BROWSER })
-        .await
-        .unwrap()
-        .session;
+    let phone = Browser { agent: "a phone\r\n", ..BROWSER };
+    let phone = fixture.auth.sign_in.with_password("alice", "secret", &phone).await.unwrap();
+    let phone = cookies(phone).session;
     let sessions = fixture.auth.sessions.of(&alice).await.unwrap();
     assert_eq!(devices(&sessions), ["a phone", LAPTOP]);
     let here = fixture.signed_in(&phone).await.unwrap();
@@ -341,7 +345,7 @@ async fn a_link_sets_a_new_password_once() {
         "a reset link is no invitation"
     );
     assert!(matches!(reset(&ticket, "").await, Err(PasswordResetError::Weak(_))));
-    let cookie = reset(&ticket, STRONG).await.unwrap().session;
+    let cookie = cookies(reset(&ticket, STRONG).await.unwrap()).session;
     assert!(fixture.signed_in(&cookie).await.is_some() && fixture.signed_in(&before).await.is_none());
     assert!(fixture.basic("alice", STRONG).await.is_ok());
     assert!(matches!(reset(&ticket, STRONG).await, Err(PasswordResetError::NoTicket)));

@@ -1,9 +1,11 @@
 //! Cursors are decoded unchanged, and no other text is accepted.
 
 use super::query::instants;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::{
-    ActivityId, ArrivalOffset, Binding, Collection, Cursor, CursorError, Filter, Millis, Order, Position,
-    SortKey, SyncToken, Uid, Version,
+    ActivityId, ArrivalOffset, Binding, Collection, Cursor, CursorError, CursorKeys, Filter, Millis, Order,
+    Position, SortKey, SyncToken, Uid, Version,
 };
 use proptest::prelude::*;
 
@@ -40,6 +42,10 @@ fn order_of(cursor: &Cursor) -> Order {
     }
 }
 
+pub(crate) fn keys<const N: usize>(keys: [u8; N]) -> CursorKeys {
+    CursorKeys::new(&keys.map(|key| [key; 32]))
+}
+
 fn binding(owner: i64) -> Binding {
     Binding::new(Uid(owner), Collection::To, &Filter::default())
 }
@@ -49,8 +55,8 @@ proptest! {
 
     #[test]
     fn an_encoded_cursor_is_decoded_unchanged(cursor in cursors()) {
-        let text = cursor.encode(binding(1));
-        prop_assert_eq!(Cursor::decode(&text, binding(1), order_of(&cursor)), Ok(cursor));
+        let text = cursor.encode(binding(1), &keys([1]));
+        prop_assert_eq!(Cursor::decode(&text, binding(1), order_of(&cursor), &keys([1])), Ok(cursor));
     }
 
     #[test]
@@ -84,20 +90,51 @@ proptest! {
 
     #[test]
     fn a_cursor_of_another_collection_is_foreign(cursor in cursors()) {
-        let text = cursor.encode(binding(1));
-        prop_assert_eq!(Cursor::decode(&text, binding(2), order_of(&cursor)), Err(CursorError::Foreign));
+        let text = cursor.encode(binding(1), &keys([1]));
+        prop_assert_eq!(Cursor::decode(&text, binding(2), order_of(&cursor), &keys([1])), Err(CursorError::Foreign));
     }
 
     #[test]
     fn any_change_is_detected(cursor in cursors(), at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_-]") {
-        let text = cursor.encode(binding(1));
+        let text = cursor.encode(binding(1), &keys([1]));
         let at = at.index(text.len());
         let changed = format!("{}{to}{}", &text[..at], &text[at + 1..]);
         if changed != text {
-            let decoded = Cursor::decode(&changed, binding(1), order_of(&cursor));
+            let decoded = Cursor::decode(&changed, binding(1), order_of(&cursor), &keys([1]));
             prop_assert_eq!(decoded, Err(CursorError::Altered));
         }
-        prop_assert!(Cursor::decode(&text[..at], binding(1), order_of(&cursor)).is_err());
+        prop_assert!(Cursor::decode(&text[..at], binding(1), order_of(&cursor), &keys([1])).is_err());
+    }
+}
+
+/// Rotation: the new key seals, cursors of a listed key stay valid, those of a dropped key do not.
+#[test]
+fn a_cursor_is_valid_while_its_key_is_listed() {
+    let cursor = Cursor::Updates(SyncToken::at(Position(5)));
+    let decode = |text: &str, keys: &CursorKeys| Cursor::decode(text, binding(1), Order::Received, keys);
+    let old = cursor.encode(binding(1), &keys([1]));
+    let new = cursor.encode(binding(1), &keys([2, 1]));
+    assert_ne!(old, new);
+    assert_eq!(new, cursor.encode(binding(1), &keys([2])), "equal pages have equal links");
+    assert_eq!(decode(&old, &keys([2, 1])), Ok(cursor.clone()));
+    assert_eq!(decode(&new, &keys([1, 2])), Ok(cursor));
+    assert_eq!(decode(&old, &keys([2])), Err(CursorError::Altered));
+    assert_eq!(decode(&old, &CursorKeys::default()), Err(CursorError::Altered));
+}
+
+/// The bytes of a link contain neither the account number nor the position nor an identifier.
+#[test]
+fn a_cursor_shows_nothing_of_its_content() {
+    let id = ActivityId::new(Millis(0x0123_4567_89ab), [0x5a; 10]);
+    let mut sync_token = SyncToken::at(Position(0x1122_3344_5566_7788));
+    sync_token.offset.inside = Some(id);
+    let after = SortKey { time: Millis(0x0102_0304_0506), id };
+    let cursor = Cursor::Page { order: Order::Received, after, sync_token };
+    let text = cursor.encode(binding(0x7766_5544_3322_1100), &keys([1]));
+    let bytes = URL_SAFE_NO_PAD.decode(text).unwrap();
+    let contents: [&[u8]; 3] = [&0x1122_3344_5566_7788_u64.to_be_bytes(), id.as_bytes(), &[1, 2, 3, 4, 5, 6]];
+    for content in contents {
+        assert!(!bytes.windows(content.len().min(4)).any(|window| content.starts_with(window)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A rendered query is parsed to the same query.
 
-use super::cursor::{ids, sync_tokens};
+use super::cursor::{ids, keys, sync_tokens};
 use model::{Collection, FeedQuery, Filter, Format, Millis, Order, Range, RawQuery, SortKey, Start, Uid};
 use proptest::collection::btree_set;
 use proptest::option;
@@ -70,13 +70,13 @@ fn names_are_recognised_in_any_case() {
 fn a_stream_begins_with_at_most_200_activities() {
     let count = |text: &str| {
         let raw = RawQuery::parse(text.as_bytes());
-        FeedQuery::resolve_live(&raw, Uid(1), Collection::ToFrom, None).unwrap().count
+        FeedQuery::resolve_live(&raw, Uid(1), Collection::ToFrom, None, &keys([1])).unwrap().count
     };
     assert_eq!(["", "count=7", "count=201", "count=2147483647"].map(count), [0, 7, 200, 200]);
 }
 
 fn resolve(text: &str) -> Result<FeedQuery, model::ParameterError> {
-    FeedQuery::resolve(&RawQuery::parse(text.as_bytes()), Uid(1), Collection::ToFrom)
+    FeedQuery::resolve(&RawQuery::parse(text.as_bytes()), Uid(1), Collection::ToFrom, &keys([1]))
 }
 
 proptest! {
@@ -84,14 +84,15 @@ proptest! {
 
     #[test]
     fn a_rendered_query_is_parsed_to_the_same_query(query in queries()) {
-        let rendered = query.render();
-        let again = FeedQuery::resolve(&RawQuery::parse(rendered.as_bytes()), query.owner, query.collection);
+        let (rendered, keys) = (query.render(&keys([1])), keys([2, 1]));
+        let raw = RawQuery::parse(rendered.as_bytes());
+        let again = FeedQuery::resolve(&raw, query.owner, query.collection, &keys);
         prop_assert_eq!(again, Ok(query), "{}", rendered);
     }
 
     #[test]
     fn any_bytes_are_a_query_or_name_an_invalid_parameter(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        if let Err(error) = FeedQuery::resolve(&RawQuery::parse(&bytes), Uid(1), Collection::To) {
+        if let Err(error) = FeedQuery::resolve(&RawQuery::parse(&bytes), Uid(1), Collection::To, &keys([1])) {
             prop_assert!(!error.parameter.is_empty() && !error.detail.is_empty());
         }
     }
@@ -101,7 +102,7 @@ proptest! {
 fn defaults_are_applied_and_left_out() {
     let query = resolve("").unwrap();
     assert_eq!((query.start.clone(), query.count, query.order), (Start::Skip(0), 20, Order::Received));
-    assert_eq!(query.render(), "");
+    assert_eq!(query.render(&keys([1])), "");
     assert_eq!(resolve("start=0&count=20&orderby=RECEIVEDDATE&x=1&service=&cursor=").unwrap(), query);
 }
 

@@ -5,7 +5,7 @@ use crate::sources::ScheduledSource;
 use crate::{Connection, Hook, HookProgress, Result, Source};
 use model::{
     AccessToken, Account, AccountName, AddressableBy, Application, HookId, Key, KeyId, Millis, Picture,
-    Progress, Purpose, Scopes, Session, SourceId, Temporary, Ticket, Uid,
+    Progress, Purpose, Scopes, SecondFactor, Session, SourceId, Temporary, Ticket, Uid,
 };
 use prost::Message;
 
@@ -404,6 +404,55 @@ impl Encoded for Session {
             expires: millis(wire.expires)?,
             device: wire.device,
             used: used.map_or(first_used, |used| used.max(first_used)),
+        })
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SecondFactorWire {
+    #[prost(int64, optional, tag = "1")]
+    version: Option<i64>,
+    #[prost(bytes = "vec", optional, tag = "2")]
+    sealed_secret: Option<Vec<u8>>,
+    #[prost(uint64, tag = "3")]
+    last_step: u64,
+    #[prost(bytes = "vec", repeated, tag = "4")]
+    recovery_codes: Vec<Vec<u8>>,
+    #[prost(bool, tag = "5")]
+    refuses_basic: bool,
+    #[prost(uint32, tag = "6")]
+    wrong: u32,
+    #[prost(sint64, tag = "7")]
+    wrong_since: i64,
+}
+
+impl Encoded for SecondFactor {
+    type Wire = SecondFactorWire;
+    /// The account.
+    type Beside = Uid;
+
+    fn to_wire(&self) -> SecondFactorWire {
+        SecondFactorWire {
+            version: Some(self.version.0),
+            sealed_secret: self.sealed_secret.clone(),
+            last_step: self.last_step,
+            recovery_codes: self.recovery_codes.iter().map(|hash| hash.to_vec()).collect(),
+            refuses_basic: self.refuses_basic,
+            wrong: self.wrong,
+            wrong_since: self.wrong_since.0,
+        }
+    }
+
+    fn from_wire(wire: SecondFactorWire, owner: Uid) -> Result<SecondFactor> {
+        Ok(SecondFactor {
+            owner,
+            version: version(wire.version)?,
+            sealed_secret: wire.sealed_secret,
+            last_step: wire.last_step,
+            recovery_codes: wire.recovery_codes.iter().map(|hash| exactly(hash)).collect::<Result<_>>()?,
+            refuses_basic: wire.refuses_basic,
+            wrong: wire.wrong,
+            wrong_since: Millis(wire.wrong_since),
         })
     }
 }

@@ -85,7 +85,8 @@ impl CqlStore {
         self.db.write(&COPY_NAME, name).await?;
         let addressable_by = addressable_cell(account);
         let state = (account.encoded(), addressable_by, account.version.0, Uuid::nil(), account.uid.0);
-        self.db.write(&COPY, state).await
+        self.db.write(&COPY, state).await?;
+        if account.removed { self.queue_erasure(account.uid).await } else { Ok(()) }
     }
 
     /// A page of the accounts for which `include` is true.
@@ -151,6 +152,9 @@ impl Accounts for CqlStore {
         let shown = (current.public, current.removed);
         let account = Account { name: current.name.clone(), created: current.created, ..account.clone() };
         let op = Uuid::new_v4();
+        if account.removed && !current.removed {
+            self.queue_erasure(account.uid).await?;
+        }
         self.add_words(&account).await?;
         // The state is written by then, so an error must not mean "nothing was changed".
         let unknown = |error: StoreError| StoreError::Unknown(error.to_string());

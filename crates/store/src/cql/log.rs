@@ -31,6 +31,9 @@ const INTENT: Query =
     Query::read("SELECT message FROM feed.intent WHERE minute = ? AND shard = ? AND id = ?");
 const DONE: Query =
     Query::write("UPDATE feed.intent SET done = true WHERE minute = ? AND shard = ? AND id = ?");
+/// A done intent keeps no text.
+const CLEAR: Query =
+    Query::write("UPDATE feed.intent SET message = null WHERE minute = ? AND shard = ? AND id = ?");
 const UNDONE: Query =
     Query::write("UPDATE feed.intent SET done = false WHERE minute = ? AND shard = ? AND id = ?");
 const PROGRESS: Query =
@@ -162,7 +165,8 @@ impl CqlStore {
 
     /// Marks an intent as done that was not begun.
     pub(super) async fn drop_intent(&self, stored: &StoredIntent) -> Result<()> {
-        self.mark_done(&stored.key).await
+        self.mark_done(&stored.key).await?;
+        self.clear_intent(&stored.key).await
     }
 
     /// Publishes the message of an intent.
@@ -270,6 +274,11 @@ impl CqlStore {
         self.db.write(&DONE, (key.minute, shard(&key.id), &key.id)).await
     }
 
+    /// Deletes the content of an intent that is done for good.
+    async fn clear_intent(&self, key: &IntentKey) -> Result<()> {
+        self.db.write(&CLEAR, (key.minute, shard(&key.id), &key.id)).await
+    }
+
     /// Reverts [`mark_done`](CqlStore::mark_done).
     async fn mark_undone(&self, key: &IntentKey) -> Result<()> {
         self.db.write(&UNDONE, (key.minute, shard(&key.id), &key.id)).await
@@ -359,8 +368,9 @@ impl Log for CqlStore {
         let lost = self.log.acknowledge(done).await?;
         // They were delivered at a position of the lost log, which readers may have passed: they must be delivered
         // again.
-        let undone = ended.iter().filter(|(at, _)| lost.contains(at));
-        concurrently(undone.map(|(_, key)| self.mark_undone(key))).await.map(drop)
+        let (undone, cleared): (Vec<_>, Vec<_>) = ended.iter().partition(|(at, _)| lost.contains(at));
+        concurrently(undone.into_iter().map(|(_, key)| self.mark_undone(key))).await?;
+        concurrently(cleared.into_iter().map(|(_, key)| self.clear_intent(key))).await.map(drop)
     }
 
     async fn requeue_due(&self, now: Millis) -> Result<()> {

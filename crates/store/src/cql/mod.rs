@@ -7,6 +7,7 @@
 
 mod accounts;
 mod activities;
+mod audit;
 mod compaction;
 mod connect;
 mod connections;
@@ -14,6 +15,7 @@ mod copying;
 mod credentials;
 mod db;
 mod edge_dormancy;
+mod erasure;
 mod expiry;
 mod fanout_mode;
 mod feed;

@@ -2,18 +2,18 @@
 
 use super::Faulty;
 use crate::{
-    Acceptance, Accepted, Accounts, Activities, Arrival, BlockedBy, Claim, Connection, Credentials,
-    DeadLetter, DecisionChange, ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, Hook, HookProgress,
-    Hooks, KnownNetwork, LastRead, Leases, ListedHook, Log, Networks, NewAccount, Nonce, Notice, Notices,
-    Relations, Result, Secret, Seen, SeenPositions, Sessions, Slice, Source, Sources, StorageUse, Store,
-    StripedLocks, Task, Tickets, Usage, Usages, Work,
+    Acceptance, Accepted, Accounts, Activities, Arrival, Audit, BlockedBy, Claim, Connection, Credentials,
+    DeadLetter, DecisionChange, Erasures, ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, Hook,
+    HookProgress, Hooks, KnownNetwork, LastRead, Leases, ListedHook, Log, Networks, NewAccount, Nonce,
+    Notice, Notices, Relations, Result, SecondFactors, Secret, Seen, SeenPositions, Sessions, Slice, Source,
+    Sources, StorageUse, Store, StripedLocks, Task, Tickets, Usage, Usages, Work,
 };
 use async_trait::async_trait;
 use model::{
-    AccessToken, Account, AccountName, Activity, ActivityId, Application, ArrivalOffset, Collection,
-    Decision, DeliveryState, Dormancy, Edge, EdgeDormancy, EdgeFilter, Entry, FanoutMode, FanoutState,
-    HookId, Key, KeyId, Millis, Picture, Position, PriorAudience, Progress, Relation, Session, SourceId,
-    State, Temporary, Ticket, Uid, Version,
+    AccessToken, Account, AccountName, Activity, ActivityId, Application, ArrivalOffset, AuditHead,
+    AuditOffset, AuditRecord, Collection, Decision, DeliveryState, Dormancy, Edge, EdgeDormancy, EdgeFilter,
+    Entry, FanoutMode, FanoutState, HookId, Key, KeyId, Millis, Picture, Position, PriorAudience, Progress,
+    Relation, SecondFactor, Session, SourceId, State, Temporary, Ticket, Uid, Version,
 };
 use std::sync::Arc;
 
@@ -111,6 +111,38 @@ forward! { Grants
         touch_token(key: &str, at: Millis) as (&key, at) -> ();
         reseal(secret: &Secret, before: &[u8], after: &[u8]) as (&secret, &before, &after) -> bool;
         claim_nonce(nonce: &Nonce) as (&nonce) -> bool;
+    }
+}
+
+forward! { SecondFactors
+    reads {
+        second_factor(owner: Uid) -> Option<SecondFactor>;
+    }
+    writes {
+        replace_second_factor(before: Option<Version>, factor: &SecondFactor) as (before, &factor) -> bool;
+    }
+}
+
+forward! { Audit
+    reads {
+        audit_before(before: Option<AuditOffset>, now: Millis, limit: usize) -> Vec<AuditRecord>;
+        audit_of(uid: Uid, limit: usize) -> Vec<AuditRecord>;
+        audit_heads() -> Vec<AuditHead>;
+    }
+    writes {
+        append_audit(record: &AuditRecord) as (&record) -> ();
+        put_audit_head(head: &AuditHead) as (&head) -> ();
+        erase_audit_details(uid: Uid) as (uid) -> ();
+    }
+}
+
+forward! { Erasures
+    reads {
+        due_erasures(limit: usize) -> Vec<Uid>;
+    }
+    writes {
+        erase_account(account: &Account) as (&account) -> u64;
+        finish_erasure(uid: Uid) as (uid) -> ();
     }
 }
 

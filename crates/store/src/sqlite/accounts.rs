@@ -18,6 +18,8 @@ const AFTER: &str =
     "SELECT uid, name, ver, given_name, family_name, public, operator, password, created_ms, removed, disabled,
      credential_epoch, addressable_by FROM account WHERE uid > ?1 AND NOT removed ORDER BY uid LIMIT ?2";
 
+pub(super) const QUEUE_ERASURE: &str = "INSERT INTO erasure (uid) VALUES (?1) ON CONFLICT DO NOTHING";
+
 pub(super) fn account(row: &Row<'_>) -> Result<Account> {
     let name = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
     Ok(Account {
@@ -127,6 +129,9 @@ impl Accounts for SqliteStore {
             let visible_state = |account: &Account| (account.public, account.removed);
             if replaced > 0 && before.as_ref().map(visible_state) != Some(visible_state(&account)) {
                 log::append(connection, &Work::Account { uid: account.uid, after: None })?;
+            }
+            if replaced > 0 && account.removed && before.is_some_and(|before| !before.removed) {
+                connection.prepare_cached(QUEUE_ERASURE)?.execute([account.uid.0])?;
             }
             Ok(replaced > 0)
         })

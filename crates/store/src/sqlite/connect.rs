@@ -24,10 +24,8 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection> {
     let mut connection = open(path, options, 64 * 1024)?;
     schema::check(&connection)?;
     enable_wal(&connection, "main", options)?;
-    if options.retention.is_some() {
-        // Expired texts leave the file. Every write needs this, because an update also leaves the old text behind.
-        connection.pragma_update(None, "secure_delete", true)?;
-    }
+    // Deleted texts leave the file. Every write needs this, because an update also leaves the old text behind.
+    connection.pragma_update(None, "secure_delete", true)?;
     schema::migrate(&mut connection, path)?;
     attach_nonces(&connection, path, options)?;
     Ok(connection)
@@ -65,6 +63,13 @@ fn enable_wal(connection: &Connection, file: &str, options: &Options) -> Result<
     connection.pragma_update(Some(file), "synchronous", synchronous)?;
     connection.pragma_update(Some(file), "journal_size_limit", 64 << 20)?;
     Ok(())
+}
+
+/// A connection for rewriting the file.
+pub(super) fn exclusive(path: &Path) -> Result<Connection> {
+    let connection = Connection::open(path)?;
+    schema::check(&connection)?;
+    Ok(connection)
 }
 
 /// A connection for reading.

@@ -140,6 +140,9 @@ impl Copying for SqliteStore {
                 account.credential_epoch,
                 account.addressable_by.number()
             ])?;
+            if account.removed {
+                connection.prepare_cached(accounts::QUEUE_ERASURE)?.execute([account.uid.0])?;
+            }
             Ok(())
         })
         .await

@@ -58,7 +58,7 @@ impl SqliteStore {
 
     /// Truncates the write-ahead log if something was deleted since the last time. After failed attempts the next
     /// expiry tries again.
-    async fn truncate_log(&self, attempts: u32) -> Result<()> {
+    pub(super) async fn truncate_log(&self, attempts: u32) -> Result<()> {
         for attempt in 1..=attempts {
             if !self.truncate_due.load(Ordering::Relaxed) {
                 return Ok(());

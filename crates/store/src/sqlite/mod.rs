@@ -10,11 +10,13 @@
 
 mod accounts;
 mod activities;
+mod audit;
 mod backup;
 mod connect;
 mod copying;
 mod credentials;
 mod entries;
+mod erasure;
 mod expiry;
 mod facets;
 mod fanout_mode;
@@ -35,11 +37,13 @@ mod seen;
 mod sessions;
 mod sources;
 mod storage_use;
+mod traces;
 mod usage;
 mod values;
 mod writer;
 
 pub use restore::{Restored, restore};
+pub use traces::{Texts, Trace};
 
 use crate::{Result, Store};
 use async_trait::async_trait;

@@ -193,6 +193,14 @@ impl SqliteStore {
             "DELETE FROM relation WHERE (name, kind, other) IN
              (SELECT name, kind, other FROM relation INDEXED BY relation_ended
              WHERE NOT holds AND ver < ?1 - 86400000 ORDER BY ver LIMIT ?2)",
+            // Records of the audit log live for 400 days.
+            "DELETE FROM audit WHERE (time_ms, shard, number) IN
+             (SELECT time_ms, shard, number FROM audit WHERE time_ms < ?1 - 34560000000 ORDER BY time_ms LIMIT ?2)",
+            "DELETE FROM audit_of WHERE (uid, time_ms, shard, number) IN
+             (SELECT uid, time_ms, shard, number FROM audit_of WHERE time_ms < ?1 - 34560000000
+             ORDER BY time_ms LIMIT ?2)",
+            "DELETE FROM audit_head WHERE shard IN
+             (SELECT shard FROM audit_head WHERE time_ms < ?1 - 34560000000 ORDER BY time_ms LIMIT ?2)",
         ] {
             loop {
                 let forget = move |connection: &Connection| {

@@ -10,6 +10,7 @@
 mod cost;
 mod divided_buckets;
 mod edge_dormancy;
+mod erasure;
 mod expiry;
 mod forged;
 mod links;

@@ -2,15 +2,16 @@
 //! users can read.
 
 use super::Global;
+use super::audit::{CommandAudit, event};
 use super::output::{Listing, json_line, line, note, time};
 use anyhow::{Context, anyhow, bail};
 use auth::{self, remove_ended, ticket};
 use clap::Subcommand;
 use domain::accounts;
-use model::{Account, AccountName, AddressableBy, Clock, InvalidName, Purpose, Version};
+use model::{Account, AccountName, AddressableBy, Clock, InvalidName, Purpose, SecondFactor, Uid, Version};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Read};
-use store::{Accounts, NewAccount, Store, change_account};
+use store::{Accounts, NewAccount, Store, StoreError, change_account};
 use zeroize::Zeroizing;
 
 /// Manage accounts
@@ -119,6 +120,9 @@ struct Set {
     /// Remove the password: access with keys only
     #[arg(long)]
     no_password: bool,
+    /// Turn off two-factor authentication, for a person who lost their device and recovery codes
+    #[arg(long)]
+    second_factor_reset: bool,
 }
 
 /// `set` needs at least one of these.
@@ -135,6 +139,7 @@ const CHANGES: [&str; 12] = [
     "password",
     "password_stdin",
     "no_password",
+    "second_factor_reset",
 ];
 
 #[derive(Debug, clap::Args)]
@@ -178,6 +183,7 @@ fn no_account(name: &AccountName) -> anyhow::Error {
 
 async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     let store = global.open_or_create_store().await?;
+    let audit = CommandAudit::open(&store, global)?;
     let taken = || anyhow!("the name {} is taken or was used before; choose another name", args.name);
     if store.account_by_name(&args.name).await?.is_some() {
         // Checked before the password prompt.
@@ -202,11 +208,13 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         created: now,
     };
     let account = store.create_account(new).await?.ok_or_else(taken)?;
+    audit.record(event("account-added").on(&account)).await?;
     print_account(&account, "added", global)
 }
 
 async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
+    let audit = CommandAudit::open(&store, global)?;
     let account = find(store.as_ref(), &args.name).await?;
     let uid = account.uid;
     let given = args.names.given_name.as_deref().or(account.given_name.as_deref());
@@ -219,6 +227,7 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
         _ => None,
     };
     let clock = Clock::system();
+    let has_names = args.names.given_name.is_some() || args.names.family_name.is_some();
     let changed = change_account(store.as_ref(), &clock, uid, |account| {
         if let Some(name) = &args.names.given_name {
             account.given_name = Some(name.clone()).filter(|name| !name.is_empty());
@@ -236,12 +245,36 @@ async fn set(args: Set, global: &Global) -> anyhow::Result<()> {
     });
     let account = changed.await?.ok_or_else(|| no_account(&args.name))?;
     remove_ended(store.as_ref(), &Clock::system(), &account).await;
+    if args.second_factor_reset {
+        reset_second_factor(store.as_ref(), &clock, uid).await?;
+    }
+    for (name, happened) in [
+        ("account-disabled", args.disabled),
+        ("account-enabled", args.enabled),
+        ("password-changed", password.is_some()),
+        ("second-factor-removed", args.second_factor_reset),
+        ("operator-granted", args.operator),
+        ("operator-revoked", args.no_operator),
+        ("account-changed", args.public || args.private || has_names),
+    ] {
+        if happened {
+            audit.record(event(name).on(&account)).await?;
+        }
+    }
     print_account(&account, "changed", global)
+}
+
+/// Removes the second factor, if there is one.
+async fn reset_second_factor(store: &dyn Store, clock: &Clock, uid: Uid) -> anyhow::Result<()> {
+    let none = |stored: Option<&SecondFactor>| Ok(stored.map(|_| SecondFactor::none(uid)));
+    store::update::<SecondFactor, StoreError>(store, &uid, clock.now(), none).await?;
+    Ok(())
 }
 
 async fn invite(global: &Global) -> anyhow::Result<()> {
     let base = global.settings()?.public_address()?;
     let store = global.open_or_create_store().await?;
+    CommandAudit::open(&store, global)?.record(event("invitation-added")).await?;
     print_ticket(store.as_ref(), Purpose::Invitation, &format!("{}/join", base.as_str()), global).await
 }
 
@@ -252,6 +285,7 @@ async fn reset(name: &AccountName, global: &Global) -> anyhow::Result<()> {
     if account.disabled {
         bail!("account {name} is disabled; run tofrom account set {name} --enabled first");
     }
+    CommandAudit::open(&store, global)?.record(event("reset-link-added").on(&account)).await?;
     print_ticket(store.as_ref(), Purpose::Reset(account.uid), &format!("{}/reset", base.as_str()), global)
         .await
 }
@@ -277,9 +311,11 @@ async fn print_ticket(
 
 async fn remove(name: &AccountName, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
+    let audit = CommandAudit::open(&store, global)?;
     let account = find(store.as_ref(), name).await?;
     let removed = accounts::remove(store.as_ref(), &Clock::system(), account.uid).await?;
     let account = removed.ok_or_else(|| no_account(name))?;
+    audit.record(event("account-removed").on(&account)).await?;
     print_account(&account, "removed", global)
 }
 

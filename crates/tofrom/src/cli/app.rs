@@ -1,5 +1,6 @@
 //! `tofrom app`
 
+use super::audit::{CommandAudit, event};
 use super::output::{Listing, json_line, line, note, time};
 use super::{Global, account};
 use anyhow::{Context, bail};
@@ -75,6 +76,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     }
     let rsa_key = args.rsa_key.as_deref().map(read_rsa_key).transpose()?;
     let store = global.open_or_create_store().await?;
+    let audit = CommandAudit::open(&store, global)?;
     let owner = match &args.owner {
         Some(name) => Some(account::find(store.as_ref(), name).await?.uid),
         None => None,
@@ -92,6 +94,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
         owner,
     };
     store.add_application(&application).await?;
+    audit.record(event("application-added").about(&application.key)).await?;
     if global.json {
         let mut value = as_json(&application);
         if let Some(members) = value.as_object_mut() {
@@ -134,9 +137,11 @@ async fn list(global: &Global) -> anyhow::Result<()> {
 
 async fn remove(key: &str, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
+    let audit = CommandAudit::open(&store, global)?;
     if !store.remove_application(key, Clock::system().now()).await? {
         bail!("application {key} not found; run tofrom app list to see all applications");
     }
+    audit.record(event("application-removed").about(key)).await?;
     if global.json {
         json_line(json!({ "key": key, "state": "removed" }))?;
     } else {

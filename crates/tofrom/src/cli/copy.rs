@@ -29,7 +29,7 @@ const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 #[command(after_help = "Example:
   tofrom copy --from /etc/tofrom/tofrom.toml --to /etc/tofrom/cluster.toml
 
-Copies accounts with their passwords, keys, applications, access tokens, follows, activities, deletions and removals.
+Copies accounts with their passwords, second factors, keys, applications, access tokens, follows, activities, deletions and removals.
 Links to further pages keep working; updates links are answered with 410, and clients read the first page again.
 Browser sessions end.
 
@@ -98,6 +98,7 @@ async fn accounts(sides: &Sides, mut progress: Progress, bar: &ProgressBar) -> a
             }
         }
     }
+    sides.copy_audit().await?;
     sides.end(progress).await?;
     Ok(counts)
 }

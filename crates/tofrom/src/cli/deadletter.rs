@@ -1,6 +1,7 @@
 //! `tofrom deadletter`
 
 use super::Global;
+use super::audit::{CommandAudit, event};
 use super::output::{Listing, json_line, line, time};
 use anyhow::bail;
 use clap::Subcommand;
@@ -85,6 +86,7 @@ async fn list(global: &Global) -> anyhow::Result<()> {
 
 async fn replay(numbers: &[u64], all: bool, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
+    let audit = CommandAudit::open(&store, global)?;
     let numbers = if all {
         all_letters(store.as_ref()).await?.iter().map(|letter| letter.number).collect()
     } else {
@@ -94,6 +96,7 @@ async fn replay(numbers: &[u64], all: bool, global: &Global) -> anyhow::Result<(
         if !store.replay(number).await? {
             bail!("dead letter {number} not found; run tofrom deadletter list to see all dead letters");
         }
+        audit.record(event("dead-letter-replayed").about(number.to_string())).await?;
         if global.json {
             json_line(json!({ "number": number, "state": "waiting" }))?;
         } else {

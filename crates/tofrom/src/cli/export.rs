@@ -1,5 +1,6 @@
 //! `tofrom export`: an account's activities, oldest first, in the format of `import`.
 
+use super::audit::{CommandAudit, event};
 use super::{Global, account};
 use domain::export::lines;
 use futures::{TryStreamExt, pin_mut};
@@ -22,6 +23,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
     let account = account::find(store.as_ref(), &args.account).await?;
+    CommandAudit::open(&store, global)?.record(event("export").on(&account)).await?;
     export(store, &account, &mut io::BufWriter::new(io::stdout())).await
 }
 

@@ -14,7 +14,7 @@ use domain::fanout::{Rules, deliver_pending};
 use domain::ingest::{Draft, Ingest, RawActivity, Unreadable, json, normalise};
 use indicatif::{ProgressBar, ProgressStyle};
 use lines::{Line, Lines};
-use model::{Account, AccountName, Clock, Quotas};
+use model::{Account, AccountName, Clock, CursorKeys, Quotas};
 use report::{Problem, Report};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -59,8 +59,8 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let import = Import {
         store,
         clock: Clock::system(),
-        // Used for addresses only, never for Atom ids, so the tag host does not matter.
-        site: base.map(|base| Site::new(base, String::new())),
+        // Used for addresses of activities only, so tag host and cursor keys do not matter.
+        site: base.map(|base| Site::new(base, String::new(), CursorKeys::default())),
         account,
         quotas,
         retention,

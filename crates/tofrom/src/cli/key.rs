@@ -1,5 +1,6 @@
 //! `tofrom key`
 
+use super::audit::{CommandAudit, event};
 use super::output::{Listing, json_line, line, note, time, time_or};
 use super::{Global, account};
 use crate::config::{InvalidAge, parse_age};
@@ -93,6 +94,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 
 async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
+    let audit = CommandAudit::open(&store, global)?;
     let owner = account::find(store.as_ref(), &args.account).await?;
     let now = Clock::system().now();
     let new = NewKey {
@@ -103,6 +105,7 @@ async fn add(args: Add, global: &Global) -> anyhow::Result<()> {
     };
     let max = global.settings()?.quotas()?.keys;
     let (key, text) = key::add(store.as_ref(), owner.uid, new, max, now).await?;
+    audit.record(event("key-added").on(&owner).about(format!("key {}", key.id))).await?;
     if global.json {
         let expires = key.expires.map(Millis::zulu);
         let (id, text, scope) = (key.id.to_string(), text.as_str(), scope_of(&key));
@@ -151,10 +154,12 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
 
 async fn revoke(name: &AccountName, id: KeyId, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
+    let audit = CommandAudit::open(&store, global)?;
     let owner = account::find(store.as_ref(), name).await?;
     if !store.revoke_key(owner.uid, id, Clock::system().now()).await? {
         bail!("key {id} of {name} not found; run tofrom key list {name} to see all keys");
     }
+    audit.record(event("key-revoked").on(&owner).about(format!("key {id}"))).await?;
     if global.json {
         json_line(json!({ "id": id.to_string(), "state": "revoked" }))?;
     } else {

@@ -5,12 +5,14 @@
 
 mod account;
 mod app;
+mod audit;
 mod backup;
 mod check;
 mod completions;
 mod copy;
 mod deadletter;
 mod demo;
+mod erase;
 mod export;
 mod follow;
 mod health;
@@ -77,6 +79,8 @@ enum Command {
     Hook(hook::Args),
     Import(import::Args),
     Export(export::Args),
+    Erase(erase::Args),
+    Audit(audit::Args),
     Backup(backup::Args),
     Restore(restore::Args),
     Copy(copy::Args),
@@ -143,6 +147,8 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Hook(args) => hook::run(args, &global).await,
         Command::Import(args) => import::run(args, &global).await,
         Command::Export(args) => export::run(args, &global).await,
+        Command::Erase(args) => erase::run(args, &global).await,
+        Command::Audit(args) => audit::run(args, &global).await,
         Command::Backup(args) => backup::run(args, &global).await,
         Command::Restore(args) => restore::run(args, &global).await,
         Command::Copy(args) => copy::run(args, &global).await,

@@ -1,6 +1,7 @@
 //! `tofrom reseal`
 
 use super::Global;
+use super::audit::{CommandAudit, event};
 use super::output::{json_line, line};
 use auth::reseal;
 use domain::{hooks, sources};
@@ -14,7 +15,8 @@ use serde_json::json;
   tofrom reseal --config /etc/tofrom/tofrom.toml
 
 To rotate the key: add the new key in front of the old one in secret_keys, restart the server, run this command, wait
-15 minutes (until authorizations in progress have ended), then remove the old key.")]
+15 minutes (until authorizations in progress have ended), then remove the old key. Links to further pages that were sealed
+with it stop working then, and tofrom audit --verify needs it for the records of its time.")]
 pub(super) struct Args {}
 
 pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
@@ -22,6 +24,7 @@ pub(super) async fn run(_args: Args, global: &Global) -> anyhow::Result<()> {
     let (keys, clock) = (global.secret_keys()?, Clock::system());
     let granted = reseal::reseal(store.as_ref(), &keys).await?;
     let hubs = sources::reseal(store.as_ref(), &clock, &keys).await?;
+    CommandAudit::open(&store, global)?.record(event("secrets-resealed")).await?;
     let hooks = hooks::reseal(store.as_ref(), &clock, &keys).await?;
     let done = [granted, hubs, hooks].into_iter().fold(Resealed::default(), |sum, some| Resealed {
         anew: sum.anew + some.anew,

@@ -40,6 +40,9 @@ Settings (file, environment):
                         encrypts [the file secret.key in the data folder; required for a cluster]
   require_consumer_key  every request must identify its application [false]
   registration          who can create an account on the website: invite or open [invite]
+  operators_need_second_factor
+                        operator pages require two-factor authentication [false]
+  audit_log             stdout: also write the audit log to standard output, as JSON lines [only in the store]
   retention             how long activities are kept: 90d [forever]
   token_lifetime        lifetime of OAuth access tokens: 90d [forever]
   cors_origins          origins whose scripts may read [none]

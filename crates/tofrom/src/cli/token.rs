@@ -1,5 +1,6 @@
 //! `tofrom token`
 
+use super::audit::{CommandAudit, event};
 use super::output::{Listing, json_line, line, time, time_or};
 use super::{Global, account};
 use anyhow::bail;
@@ -93,6 +94,7 @@ async fn list(name: &AccountName, global: &Global) -> anyhow::Result<()> {
 
 async fn revoke(name: &AccountName, token: Option<&str>, global: &Global) -> anyhow::Result<()> {
     let store = global.open_store().await?;
+    let audit = CommandAudit::open(&store, global)?;
     let owner = account::find(store.as_ref(), name).await?;
     let mut found = store.tokens_of(owner.uid).await?;
     match token {
@@ -107,6 +109,7 @@ async fn revoke(name: &AccountName, token: Option<&str>, global: &Global) -> any
     let now = Clock::system().now();
     for token in &found {
         store.revoke_token(&token.key, now).await?;
+        audit.record(event("token-revoked").on(&owner).about(&token.consumer)).await?;
         if global.json {
             json_line(json!({ "token": token.key, "state": "revoked" }))?;
         } else {

@@ -137,6 +137,10 @@ pub struct Config {
     pub require_consumer_key: bool,
     /// Whether people may sign up without an invitation.
     pub open_registration: bool,
+    /// Whether operator pages require a second factor.
+    pub operators_need_second_factor: bool,
+    /// Whether records of the audit log are also written to standard output.
+    pub audit_to_stdout: bool,
     /// Lifetime of OAuth access tokens. `None`: forever.
     pub token_lifetime: Option<Duration>,
     /// Origins whose scripts may call the API.
@@ -210,6 +214,8 @@ impl Config {
             admin_listen: None,
             storage,
             require_consumer_key: false,
+            operators_need_second_factor: false,
+            audit_to_stdout: false,
             open_registration: false,
             token_lifetime: None,
             cors_origins: Vec::new(),
@@ -267,6 +273,14 @@ impl RawConfig {
         }
     }
 
+    fn audit_to_stdout(&self) -> Result<bool, ConfigError> {
+        match self.audit_log.as_deref() {
+            None => Ok(false),
+            Some("stdout") => Ok(true),
+            Some(other) => Err(ConfigError::invalid("audit_log", other, "\"stdout\"")),
+        }
+    }
+
     /// The settings of a server.
     pub fn resolve(&self) -> Result<Config, ConfigError> {
         let storage = self.storage()?;
@@ -281,6 +295,10 @@ impl RawConfig {
             admin_listen: Some(self.admin_listen()?),
             require_consumer_key: self.require_consumer_key.unwrap_or(defaults.require_consumer_key),
             open_registration: self.open_registration()?,
+            operators_need_second_factor: self
+                .operators_need_second_factor
+                .unwrap_or(defaults.operators_need_second_factor),
+            audit_to_stdout: self.audit_to_stdout()?,
             token_lifetime: age_or("forever", "token_lifetime", self.token_lifetime.as_deref())?,
             cors_origins: self.cors_origins()?,
             max_start: self.max_start.unwrap_or(defaults.max_start),

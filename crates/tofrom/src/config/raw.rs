@@ -39,6 +39,10 @@ pub struct RawConfig {
     pub require_consumer_key: Option<bool>,
     /// Who may sign up: `invite` (people with an invitation) or `open` (all).
     pub registration: Option<String>,
+    /// Whether operator pages require a second factor.
+    pub operators_need_second_factor: Option<bool>,
+    /// Where records of the audit log also go: `stdout`.
+    pub audit_log: Option<String>,
     /// How long activities are kept: `90d`, or `forever`.
     pub retention: Option<String>,
     /// Lifetime of OAuth access tokens: `90d`, or `forever`.
@@ -244,7 +248,7 @@ enum Shape {
 }
 
 /// The names of all settings. A test compares them with the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 69] = [
+const SETTINGS: [(&str, Shape); 71] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -285,6 +289,8 @@ const SETTINGS: [(&str, Shape); 69] = [
     ("vouch_for_durability", Shape::Single),
     ("secret_keys", Shape::List),
     ("require_consumer_key", Shape::Single),
+    ("operators_need_second_factor", Shape::Single),
+    ("audit_log", Shape::Single),
     ("registration", Shape::Single),
     ("retention", Shape::Single),
     ("token_lifetime", Shape::Single),
@@ -438,6 +444,7 @@ mod tests {
             let variable = format!("{PREFIX}{}", name.to_ascii_uppercase().replace('.', "__"));
             let text = match name {
                 "require_consumer_key"
+                | "operators_need_second_factor"
                 | "vouch_for_durability"
                 | "insecure_cluster_links"
                 | "media.proxy" => "true",

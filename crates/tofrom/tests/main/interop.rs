@@ -10,7 +10,7 @@ mod fast_infoset;
 mod feed_readers;
 mod generated;
 mod live_clients;
-mod oauth_clients;
+pub(crate) mod oauth_clients;
 mod pages;
 mod schemathesis;
 mod websub;

@@ -1,6 +1,7 @@
 //! Properties of reading: a page equals a naive reading of all data for every query and reader; a walk returns each
 //! item once, even while items arrive; `updates` returns everything that the walk missed.
 
+use super::support::cursor_keys;
 use super::support::random_data::{FIRST, RandomData, SPAN};
 use domain::feed::{Feed, FeedLimits, Page, ReadError};
 use model::{Clock, Collection, FeedQuery, Filter, Millis, Order, Range, Reader, Start, Version};
@@ -124,8 +125,8 @@ async fn a_walk_returns_each_item_once() {
 }
 
 fn through_text(query: &FeedQuery) -> FeedQuery {
-    let raw = model::RawQuery::parse(query.render().as_bytes());
-    FeedQuery::resolve(&raw, query.owner, query.collection).unwrap()
+    let raw = model::RawQuery::parse(query.render(&cursor_keys()).as_bytes());
+    FeedQuery::resolve(&raw, query.owner, query.collection, &cursor_keys()).unwrap()
 }
 
 /// Items arrive and change between the pages of a walk. An item that stays is shown once, none is shown twice, and

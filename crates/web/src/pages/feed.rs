@@ -7,6 +7,7 @@ use crate::pages::people::suggested;
 use crate::pages::{Person, get_only, go};
 use crate::problem::Problem;
 use crate::service::{Collections, Service};
+use crate::site::Site;
 use crate::views::feed::{Choices, FeedPage, Selection};
 use crate::views::first_steps::FirstSteps;
 use crate::views::item::{ItemView, Viewer};
@@ -19,7 +20,9 @@ use domain::feed::{Item, Page, ReadError};
 use domain::sources::Sources;
 use http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use http::{HeaderMap, StatusCode, Uri};
-use model::{Account, Collection, FeedQuery, Filter, Order, PICTURE_SIZES, RawQuery, Reader, Start};
+use model::{
+    Account, Collection, FeedQuery, Filter, Order, PICTURE_SIZES, ParameterError, RawQuery, Reader, Start,
+};
 use std::sync::Arc;
 
 /// Maximum items of a page.
@@ -64,8 +67,8 @@ impl FeedRequest {
         }
     }
 
-    fn query(&self, person: &SignedIn) -> Result<FeedQuery, model::ParameterError> {
-        FeedQuery::resolve(&self.raw, person.account.uid, self.collection)
+    fn query(&self, site: &Site, person: &SignedIn) -> Result<FeedQuery, ParameterError> {
+        site.query(&self.raw, person.account.uid, self.collection)
     }
 }
 
@@ -76,10 +79,11 @@ async fn page(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let selected = FeedRequest::of(&uri);
-    let (query, complaint) = match selected.query(&person) {
+    let (query, complaint) = match selected.query(&collections.site, &person) {
         Ok(query) => (query, None),
         Err(error) => {
-            let all = FeedQuery::resolve(&RawQuery::default(), person.account.uid, selected.collection)?;
+            let (none, me) = (RawQuery::default(), person.account.uid);
+            let all = collections.site.query(&none, me, selected.collection)?;
             (FeedQuery { count: 0, ..all }, Some(error.to_string()))
         }
     };
@@ -104,7 +108,8 @@ async fn page(
         Choices::of(&collections.site, &recent, &query.filter)
     };
     let is_newest = is_first && query.order == Order::Received;
-    let sync_token = is_newest.then(|| query.sync_token_text(&page.sync_token));
+    let sync_token =
+        is_newest.then(|| query.sync_token_text(&page.sync_token, collections.site.cursor_keys()));
     let section = frame::Section::Feed(query.collection);
     let shown = FeedPage {
         site: &collections.site,

@@ -1,11 +1,12 @@
 //! Forms and file uploads, verified to come from a page of this session (CSRF protection).
 
 use crate::body;
-use crate::pages::{Person, cookie};
+use crate::pages::{Person, cookie, go};
 use crate::problem::Problem;
 use crate::service::Service;
 use crate::site::Site;
-use crate::views::Failure;
+use crate::views::{Failure, FormTargets, html};
+use auth::audit::{Actor, Event};
 use auth::session::SignedIn;
 use auth::{AuthError, Browser};
 use axum::body::{Body, Bytes};
@@ -14,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{ORIGIN, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, StatusCode, Uri};
 use http_body_util::Limited;
+use model::encode_component;
 use std::net::IpAddr;
 use zeroize::Zeroizing;
 
@@ -91,6 +93,48 @@ impl FromRequest<Service> for VerifiedForm {
         }
         Ok(VerifiedForm { person, fields })
     }
+}
+
+/// A verified form for a dangerous change. If the password was given too long ago, the browser goes to confirm it, and
+/// returns to the page of the form.
+pub(crate) struct FreshForm {
+    /// The user.
+    pub(crate) person: SignedIn,
+    /// The submitted fields.
+    pub(crate) fields: Fields,
+}
+
+impl FreshForm {
+    /// An event that the user causes.
+    pub(crate) fn event(&self, name: &'static str) -> Event {
+        Event::new(name, Actor::Account(&self.person.account))
+    }
+}
+
+impl FromRequest<Service> for FreshForm {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, service: &Service) -> Result<FreshForm, Response> {
+        let page = page_of(request.uri().path());
+        let VerifiedForm { person, fields } = VerifiedForm::from_request(request, service).await?;
+        if person.is_fresh(service.clock.now()) {
+            return Ok(FreshForm { person, fields });
+        }
+        Err(go(&service.site, &format!("/sign-in/again?then={}", encode_component(page))))
+    }
+}
+
+/// The page with the form that posts to this path.
+fn page_of(path: &str) -> &'static str {
+    const PAGES: [(&str, &str); 6] = [
+        ("/settings/keys", "/settings/keys"),
+        ("/settings/applications", "/settings/applications"),
+        ("/settings/", "/settings/security"),
+        ("/operator/applications", "/operator/applications"),
+        ("/operator/deadletters", "/operator"),
+        ("/operator/", "/operator/accounts"),
+    ];
+    PAGES.iter().find(|(prefix, _)| path.starts_with(prefix)).map_or("/feed", |(_, page)| page)
 }
 
 /// The browser that form a request from `remote`.

@@ -24,8 +24,8 @@ pub(crate) use person::{
 };
 pub(crate) use search::methods as search_methods;
 pub(crate) use sign_in::{
-    home_methods, invited_methods, open_methods as join_methods, reset_methods, sign_in_methods,
-    sign_out_methods,
+    again_methods, code_methods, code_page, home_methods, invited_methods, open_methods as join_methods,
+    reset_methods, sign_in_methods, sign_out_methods,
 };
 
 use crate::problem::Problem;

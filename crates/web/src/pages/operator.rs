@@ -11,10 +11,12 @@ use crate::site::Site;
 use crate::views::frame::{Frame, Section};
 use crate::views::hooks::HookView;
 use crate::views::operator::{
-    AccountsPage, ApplicationRow, ApplicationsPage, LetterView, OverviewPage, Plot, PlotRow, StoragePage,
-    TicketLink,
+    AccountsPage, ApplicationRow, ApplicationsPage, AuditPage, LetterView, OverviewPage, Plot, PlotRow,
+    StoragePage, TicketLink,
 };
+use crate::views::security::EventView;
 use crate::views::{Policy, html};
+use auth::audit::{Actor, Event};
 use auth::session::SignedIn;
 use auth::{Auth, remove_ended};
 use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
@@ -26,7 +28,7 @@ use domain::hooks::{Hooks, ListedHook};
 use domain::live::Hub;
 use http::request::Parts;
 use http::{StatusCode, Uri};
-use model::{Account, AccountName, Clock, Uid, Version, person_name};
+use model::{Account, AccountName, AuditOffset, Clock, Millis, Uid, Version, person_name};
 use std::sync::Arc;
 use store::{NewAccount, Store};
 
@@ -77,6 +79,10 @@ pub(crate) fn applications_methods() -> MethodRouter<Service> {
     get_only(get(show_applications))
 }
 
+pub(crate) fn audit_methods() -> MethodRouter<Service> {
+    get_only(get(show_audit))
+}
+
 pub(crate) fn remove_application_methods() -> MethodRouter<Service> {
     post_only(post(remove_application))
 }
@@ -93,23 +99,35 @@ impl FromRequestParts<Service> for Operator {
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Operator, Response> {
         let Person(person) = Person::from_request_parts(parts, service).await?;
-        if person.account.operator { Ok(Operator(person)) } else { Err(Problem::not_found().into_response()) }
+        demand_operator(service, &person).await?;
+        Ok(Operator(person))
     }
 }
 
-/// A verified form from an operator.
-struct OperatorForm(form::VerifiedForm);
+/// Fails unless the account is an operator, with a second factor if the settings demand one.
+async fn demand_operator(service: &Service, person: &SignedIn) -> Result<(), Response> {
+    if !person.account.operator {
+        return Err(Problem::not_found().into_response());
+    }
+    if service.auth.operators_need_second_factor {
+        let factor = service.auth.second_factors.of(person.account.uid).await;
+        if factor.map_err(|error| Problem::from(error).into_response())?.is_none() {
+            return Err(go(&service.site, "/settings/security?done=factor-needed"));
+        }
+    }
+    Ok(())
+}
+
+/// A verified form from an operator, after a fresh sign-in.
+struct OperatorForm(form::FreshForm);
 
 impl FromRequest<Service> for OperatorForm {
     type Rejection = Response;
 
     async fn from_request(request: Request, service: &Service) -> Result<OperatorForm, Response> {
-        let form = form::VerifiedForm::from_request(request, service).await?;
-        if form.person.account.operator {
-            Ok(OperatorForm(form))
-        } else {
-            Err(Problem::not_found().into_response())
-        }
+        let form = form::FreshForm::from_request(request, service).await?;
+        demand_operator(service, &form.person).await?;
+        Ok(OperatorForm(form))
     }
 }
 
@@ -165,12 +183,14 @@ impl OperatorPages {
 async fn replay(
     State(pages): State<OperatorPages>,
     Path(number): Path<u64>,
-    _: OperatorForm,
+    OperatorForm(form): OperatorForm,
 ) -> Result<Response, Problem> {
     if !pages.store.replay(number).await? {
         return Err(Problem::not_found());
     }
     pages.hub.wrote();
+    let event = form.event("dead-letter-replayed").about(number.to_string());
+    pages.auth.audit.record(event).await;
     Ok(go(&pages.site, "/operator?done=replayed"))
 }
 
@@ -237,13 +257,16 @@ async fn create(
                 None => {
                     reject(StatusCode::CONFLICT, format!("The username {name} is taken or was used before."))
                 }
-                Some(account) => (
-                    StatusCode::CREATED,
-                    FormResult {
-                        complaint: None,
-                        link: Some(pages.reset_link(&form.person, &account).await?),
-                    },
-                ),
+                Some(account) => {
+                    pages.auth.audit.record(form.event("account-added").on(&account)).await;
+                    (
+                        StatusCode::CREATED,
+                        FormResult {
+                            complaint: None,
+                            link: Some(pages.reset_link(&form.person, &account).await?),
+                        },
+                    )
+                }
             }
         }
     };
@@ -256,6 +279,7 @@ async fn invite(
     OperatorForm(form): OperatorForm,
 ) -> Result<Response, Problem> {
     let (text, _) = pages.auth.tickets.invite(Some(form.person.account.uid)).await?;
+    pages.auth.audit.record(form.event("invitation-added")).await;
     let link = TicketLink {
         about: "Invitation link. It works once, within 7 days.".to_owned(),
         address: format!("{}/join/{}", pages.site.base(), *text),
@@ -284,16 +308,20 @@ async fn disable(
     if account.uid == form.person.account.uid {
         return Err(Problem::not_found());
     }
-    pages.set_disabled(&account, true).await
+    let done = pages.set_disabled(&account, true).await?;
+    pages.auth.audit.record(form.event("account-disabled").on(&account)).await;
+    Ok(done)
 }
 
 async fn enable(
     State(pages): State<OperatorPages>,
     Path(name): Path<String>,
-    _: OperatorForm,
+    OperatorForm(form): OperatorForm,
 ) -> Result<Response, Problem> {
     let account = pages.accounts.named(&name).await?;
-    pages.set_disabled(&account, false).await
+    let done = pages.set_disabled(&account, false).await?;
+    pages.auth.audit.record(form.event("account-enabled").on(&account)).await;
+    Ok(done)
 }
 
 /// The result of a form, shown above the list.
@@ -315,6 +343,8 @@ impl OperatorPages {
 
     async fn reset_link(&self, operator: &SignedIn, account: &Account) -> Result<TicketLink, Problem> {
         let (text, _) = self.auth.tickets.reset_link(account.uid, Some(operator.account.uid)).await?;
+        let event = Event::new("reset-link-added", Actor::Account(&operator.account)).on(account);
+        self.auth.audit.record(event).await;
         Ok(TicketLink {
             about: format!("Link for {} to set a password. It works once, within 24 hours.", account.name),
             address: format!("{}/reset/{}", self.site.base(), *text),
@@ -383,10 +413,45 @@ async fn show_applications(
 async fn remove_application(
     State(pages): State<OperatorPages>,
     Path(key): Path<String>,
-    _: OperatorForm,
+    OperatorForm(form): OperatorForm,
 ) -> Result<Response, Problem> {
     if !pages.store.remove_application(&key, pages.clock.now()).await? {
         return Err(Problem::not_found());
     }
+    pages.auth.audit.record(form.event("application-removed").about(key)).await;
     Ok(go(&pages.site, "/operator/applications?done=application"))
+}
+
+/// Events per page.
+const EVENTS: usize = 100;
+
+async fn show_audit(
+    State(pages): State<OperatorPages>,
+    Operator(person): Operator,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let (now, before) = (pages.clock.now(), field(uri.query().unwrap_or_default().as_bytes(), "before"));
+    let before = before.map(|text| parse_offset(&text).ok_or_else(Problem::not_found)).transpose()?;
+    let records = pages.store.audit_before(before, now, EVENTS).await?;
+    let more = records.last().filter(|_| records.len() == EVENTS).map(|last| offset_text(last.at));
+    let page = AuditPage {
+        site: &pages.site,
+        frame: operator_frame(&pages.site, &person, &uri),
+        events: records.iter().map(|record| EventView::of(record, now)).collect(),
+        more,
+    };
+    Ok(html(StatusCode::OK, &page, Policy::SAME_ORIGIN))
+}
+
+/// The place of a record in an address.
+fn offset_text(at: AuditOffset) -> String {
+    format!("{}-{}-{}", at.time.0, hex::encode(at.shard), at.number)
+}
+
+fn parse_offset(text: &str) -> Option<AuditOffset> {
+    let mut parts = text.split('-');
+    let time = Millis(parts.next()?.parse().ok()?);
+    let mut shard = [0; 16];
+    hex::decode_to_slice(parts.next()?, &mut shard).ok()?;
+    Some(AuditOffset { time, shard, number: parts.next()?.parse().ok()? })
 }

@@ -64,7 +64,7 @@ async fn show(
     let name = AccountName::parse(&name).map_err(|_| Problem::not_found())?;
     let (owner, reader) = accounts.open_collection(&person.principal(), &name).await?;
     let query_string = uri.query().unwrap_or_default().as_bytes();
-    let query = FeedQuery::resolve(&RawQuery::parse(query_string), owner.uid, Collection::From)?;
+    let query = collections.site.query(&RawQuery::parse(query_string), owner.uid, Collection::From)?;
     let query = FeedQuery { count: query.count.min(super::feed::MAX_COUNT), format: None, ..query };
     let (page, items) = collections.items(reader, &query, &person).await?;
     let itself = owner.uid == person.account.uid;

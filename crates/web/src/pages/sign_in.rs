@@ -1,4 +1,5 @@
-//! Signing in and out: `/`, `/sign-in`, `/sign-out`. Creating an account and resetting a password: `/join/{ticket}`,
+//! Signing in and out: `/`, `/sign-in`, `/sign-out`. `/sign-in/code` takes the code of a second factor, `/sign-in/again` the
+//! password before a dangerous change. Creating an account and resetting a password: `/join/{ticket}`,
 //! `/join` if registration is open, `/reset/{ticket}`.
 //!
 //! The ticket is in the address, so these addresses are never logged. As on all pages, other sites get no referrer.
@@ -9,13 +10,14 @@ use crate::pages::form::{
     Fields, INCORRECT_SIGN_IN, VerifiedForm, browser, field, foreign_form, is_same_origin, password_error,
     with_retry_after,
 };
-use crate::pages::{Visitor, cookie, get_and_post, get_only, go, go_with, post_only};
+use crate::pages::{Person, Visitor, cookie, get_and_post, get_only, go, go_with, post_only};
 use crate::problem::Problem;
 use crate::service::{Service, page_part};
 use crate::site::Site;
-use crate::views::sign_in::{JoinPage, ResetPage, SignIn};
+use crate::views::sign_in::{JoinPage, ResetPage, SignIn, SignInAgain, SignInCode};
 use crate::views::{Failure, FormTargets, html};
-use auth::{Auth, AuthError, Cookies, PasswordResetError, SignUpError};
+use auth::session::SignedIn;
+use auth::{Auth, AuthError, Cookies, PasswordResetError, SignInStep, SignUpError};
 use axum::extract::{Extension, Path, Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
@@ -39,6 +41,14 @@ pub(crate) fn home_methods() -> MethodRouter<Service> {
 
 pub(crate) fn sign_in_methods() -> MethodRouter<Service> {
     get_and_post(get(show_sign_in).post(sign_in))
+}
+
+pub(crate) fn code_methods() -> MethodRouter<Service> {
+    get_and_post(get(show_code).post(sign_in_with_code))
+}
+
+pub(crate) fn again_methods() -> MethodRouter<Service> {
+    get_and_post(get(show_again).post(sign_in_again))
 }
 
 pub(crate) fn sign_out_methods() -> MethodRouter<Service> {
@@ -75,16 +85,78 @@ async fn sign_in(
         .with_password(&name, &fields.secret("password"), &browser(&head.headers, remote))
         .await
     {
-        Ok(cookies) => {
-            // A session that the browser had before is ended, not left behind.
-            if let Some(previous) = cookie::of(&head.headers) {
-                pages.auth.sessions.end(previous).await?;
-            }
-            Ok(go_with(&pages.site, &then, cookie::set(&cookies)))
-        }
+        Ok(SignInStep::Done(_, cookies)) => pages.signed_in(&head.headers, &cookies, &then).await,
+        Ok(SignInStep::Code(pending)) => Ok(code_page(&pages.site, StatusCode::OK, &then, &pending, None)),
         Err(denied) => {
             let (status, text, after) = password_error(denied, INCORRECT_SIGN_IN)?;
             Ok(with_retry_after(pages.sign_in_page(status, &then, &name, Some(&text)), after))
+        }
+    }
+}
+
+/// The code follows the password, so it starts there.
+async fn show_code(State(pages): State<SignInPages>) -> Response {
+    go(&pages.site, "/sign-in")
+}
+
+async fn sign_in_with_code(
+    State(pages): State<SignInPages>,
+    Extension(Peer(remote)): Extension<Peer>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let Some((fields, headers)) = pages.received(request).await? else {
+        return Ok(foreign_form(&pages.site));
+    };
+    let (pending, then) = (fields.get("pending").unwrap_or_default(), destination(fields.get("then")));
+    match pages.auth.sign_in.with_code(&pending, &fields.secret("code"), &browser(&headers, remote)).await {
+        Ok(Some((_, cookies))) => pages.signed_in(&headers, &cookies, &then).await,
+        Ok(None) => {
+            let complaint = Some("Signing in took too long. Enter your password again.");
+            Ok(pages.sign_in_page(StatusCode::FORBIDDEN, &then, "", complaint))
+        }
+        Err(AuthError::BadCredentials) => {
+            let complaint = Some("Incorrect code. Wait for the next one, and try again.");
+            Ok(code_page(&pages.site, StatusCode::FORBIDDEN, &then, &pending, complaint))
+        }
+        Err(AuthError::Throttled { retry_after_seconds }) => {
+            let complaint = format!("Too many wrong codes. Try again in {retry_after_seconds} seconds.");
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            let page = code_page(&pages.site, status, &then, &pending, Some(&complaint));
+            Ok(with_retry_after(page, Some(retry_after_seconds)))
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// The page that asks for the code of the second factor.
+pub(crate) fn code_page(
+    site: &Site,
+    status: StatusCode,
+    then: &str,
+    pending: &str,
+    complaint: Option<&str>,
+) -> Response {
+    html(status, &SignInCode { site, then, pending, complaint }, FormTargets::Own)
+}
+
+async fn show_again(State(pages): State<SignInPages>, Person(person): Person, uri: Uri) -> Response {
+    let then = destination(field(uri.query().unwrap_or_default().as_bytes(), "then"));
+    pages.again_page(StatusCode::OK, &person, &then, None)
+}
+
+async fn sign_in_again(
+    State(pages): State<SignInPages>,
+    Extension(Peer(remote)): Extension<Peer>,
+    headers: HeaderMap,
+    VerifiedForm { person, fields }: VerifiedForm,
+) -> Result<Response, Problem> {
+    let then = destination(fields.get("then"));
+    let browser = browser(&headers, remote);
+    match pages.auth.sign_in.again(&person, &fields.secret("password"), &browser).await {
+        Ok(cookies) => Ok(go_with(&pages.site, &then, cookie::set(&cookies))),
+        Err(denied) => {
+            let (status, text, after) = password_error(denied, "Incorrect password. Try again.")?;
+            Ok(with_retry_after(pages.again_page(status, &person, &then, Some(&text)), after))
         }
     }
 }
@@ -101,6 +173,31 @@ async fn sign_out(
 }
 
 impl SignInPages {
+    /// Continues in the new session.
+    async fn signed_in(
+        &self,
+        headers: &HeaderMap,
+        cookies: &Cookies,
+        then: &str,
+    ) -> Result<Response, Problem> {
+        // A session that the browser had before is ended, not left behind.
+        if let Some(previous) = cookie::of(headers) {
+            self.auth.sessions.end(previous).await?;
+        }
+        Ok(go_with(&self.site, then, cookie::set(cookies)))
+    }
+
+    fn again_page(
+        &self,
+        status: StatusCode,
+        person: &SignedIn,
+        then: &str,
+        complaint: Option<&str>,
+    ) -> Response {
+        let (name, csrf) = (person.account.name.as_str(), &person.csrf("/sign-in/again"));
+        html(status, &SignInAgain { site: &self.site, name, csrf, then, complaint }, FormTargets::Own)
+    }
+
     fn sign_in_page(
         &self,
         status: StatusCode,
@@ -216,7 +313,8 @@ async fn reset(
     };
     let browser = browser(&headers, remote);
     match pages.auth.password_change.reset(&ticket, &fields.secret("password"), &browser).await {
-        Ok(cookies) => Ok(pages.welcome(&cookies)),
+        Ok(SignInStep::Done(_, cookies)) => Ok(pages.welcome(&cookies)),
+        Ok(SignInStep::Code(pending)) => Ok(code_page(&pages.site, StatusCode::OK, "/feed", &pending, None)),
         Err(PasswordResetError::NoTicket) => Ok(pages.no_ticket()),
         Err(PasswordResetError::Weak(why)) => {
             Ok(pages.reset_page(StatusCode::UNPROCESSABLE_ENTITY, Some(&why.to_string())))

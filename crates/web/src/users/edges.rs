@@ -1,10 +1,8 @@
 //! `/200909/user/{user}/following/{other}`: follow, with an optional filter, and unfollow. `GET /200909/user/{user}/following` and `/followers`: the
 //! lists of accounts.
-//!
-//! The cursors of the lists are, like those of collections, opaque, versioned, bound to their list, and protected by a
-//! checksum against accidental changes. They need no secret, because they grant nothing.
 
 use super::fields::{OFFERS, format_of, lists, refused, users};
+use crate::account_cursor::AccountList;
 use crate::accounts::Accounts;
 use crate::body;
 use crate::extract::{Caller, MemberPath, Parameters, ReadableAccount, WritableAccount};
@@ -16,20 +14,13 @@ use auth::Principal;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, put};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::following;
 use domain::ingest::Refused;
 use http::header::LINK;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use model::{
-    Account, AccountName, CursorError, DEFAULT_COUNT, EdgeFilter, Format, MAX_PAGE, ParameterError, Reader,
-    Uid,
-};
+use model::{Account, AccountName, DEFAULT_COUNT, EdgeFilter, Format, MAX_PAGE, Reader, Uid};
 use std::sync::Arc;
 use store::Store;
-
-const CURSOR_VERSION: u8 = 1;
 
 /// The maximum number of edges scanned for a page. Other callers see only public accounts, which may be few. The page
 /// may then be short, and its `next` link continues.
@@ -38,22 +29,6 @@ const MAX_SCANNED: usize = 2_000;
 /// The maximum number of words in each list of a filter, and their maximum length.
 const MAX_WORDS: usize = 100;
 const MAX_WORD: usize = 200;
-
-/// The list of followees or of followers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AccountList {
-    Following,
-    Followers,
-}
-
-impl AccountList {
-    fn as_str(self) -> &'static str {
-        match self {
-            AccountList::Following => "following",
-            AccountList::Followers => "followers",
-        }
-    }
-}
 
 pub(crate) fn edge_methods() -> MethodRouter<Service> {
     put(follow).delete(unfollow).fallback(|| async { Problem::method_not_allowed("PUT, DELETE") })
@@ -181,9 +156,10 @@ async fn list(
     parameters: &Parameters,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
+    let cursor = parameters.scalar("cursor")?;
     let query = ListQuery {
         list,
-        after: parameters.scalar("cursor")?.map(|text| after(text, owner.uid, list)).transpose()?,
+        after: cursor.map(|text| list.decode(owner.uid, text, site.cursor_keys())).transpose()?,
         count: parameters.number("count")?,
         format: parameters.format()?,
     };
@@ -192,13 +168,6 @@ async fn list(
     let links = HeaderValue::from_str(&links_of(site, &owner, &query, page.next));
     let links = links.map_err(|_| Problem::internal())?;
     Representation::private(format).header((LINK, links)).respond(|| users(site, &page.accounts, format))
-}
-
-fn after(text: &str, owner: Uid, list: AccountList) -> Result<Uid, ParameterError> {
-    let decoded = After::decode(text, owner, list);
-    let After(uid) =
-        decoded.map_err(|why| ParameterError { parameter: "cursor", detail: why.to_string() })?;
-    Ok(uid)
 }
 
 /// Reads a page. Only the account itself and operators see private accounts in it.
@@ -269,7 +238,8 @@ fn links_of(site: &Site, owner: &Account, query: &ListQuery, next: Option<Uid>) 
         let mut pairs = Vec::new();
         pairs.extend(query.format.map(|format| format!("format={}", format.as_str())));
         pairs.extend(query.count.map(|count| format!("count={count}")));
-        pairs.extend(after.map(|uid| format!("cursor={}", After(uid).encode(owner.uid, query.list))));
+        let cursor = |uid| query.list.encode(owner.uid, uid, site.cursor_keys());
+        pairs.extend(after.map(|uid| format!("cursor={}", cursor(uid))));
         let parameters = if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) };
         let (base, list) = (site.base(), query.list.as_str());
         format!("<{base}/200909/user/{}/{list}{parameters}>; rel=\"{rel}\"", owner.name)
@@ -277,69 +247,4 @@ fn links_of(site: &Site, owner: &Account, query: &ListQuery, next: Option<Uid>) 
     let mut links = vec![to("self", query.after), to("first", None)];
     links.extend(next.map(|next| to("next", Some(next))));
     links.join(", ")
-}
-
-/// The account after which the next page starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct After(Uid);
-
-impl After {
-    /// The text of the cursor in a link.
-    fn encode(self, owner: Uid, list: AccountList) -> String {
-        let mut bytes = vec![CURSOR_VERSION, list_code(list)];
-        bytes.extend(owner.0.to_be_bytes());
-        bytes.extend(self.0.0.to_be_bytes());
-        let checksum = checksum(&bytes);
-        bytes.extend(checksum);
-        URL_SAFE_NO_PAD.encode(bytes)
-    }
-
-    /// Decodes a cursor and checks that it belongs to this list.
-    fn decode(text: &str, owner: Uid, list: AccountList) -> Result<After, CursorError> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError::Altered)?;
-        let (content, sum) = bytes.split_last_chunk::<8>().ok_or(CursorError::Altered)?;
-        if checksum(content) != *sum {
-            return Err(CursorError::Altered);
-        }
-        let (head, numbers) = content.split_first_chunk::<2>().ok_or(CursorError::Altered)?;
-        let (bound, after) = numbers.split_first_chunk::<8>().ok_or(CursorError::Altered)?;
-        let after: [u8; 8] = after.try_into().map_err(|_| CursorError::Altered)?;
-        let is_bound = *head == [CURSOR_VERSION, list_code(list)] && i64::from_be_bytes(*bound) == owner.0;
-        if is_bound { Ok(After(Uid(i64::from_be_bytes(after)))) } else { Err(CursorError::Foreign) }
-    }
-}
-
-fn list_code(list: AccountList) -> u8 {
-    match list {
-        AccountList::Following => 0,
-        AccountList::Followers => 1,
-    }
-}
-
-fn checksum(bytes: &[u8]) -> [u8; 8] {
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
-    digest.as_ref().first_chunk().copied().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_is_valid_only_for_its_list() {
-        let (owner, after) = (Uid(7), After(Uid(i64::MAX)));
-        let text = after.encode(owner, AccountList::Followers);
-        assert_eq!(After::decode(&text, owner, AccountList::Followers), Ok(after));
-        assert_eq!(After::decode(&text, owner, AccountList::Following), Err(CursorError::Foreign));
-        assert_eq!(After::decode(&text, Uid(8), AccountList::Followers), Err(CursorError::Foreign));
-        for at in 0..text.len() {
-            let mut altered = text.clone().into_bytes();
-            altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
-            let altered = String::from_utf8(altered).unwrap();
-            assert!(After::decode(&altered, owner, AccountList::Followers).is_err(), "{altered}");
-        }
-        for invalid in ["", "AQ", "AQIDBA", "!"] {
-            assert_eq!(After::decode(invalid, owner, AccountList::Followers), Err(CursorError::Altered));
-        }
-    }
 }

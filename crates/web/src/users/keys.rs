@@ -11,6 +11,7 @@ use crate::render::Renderer;
 use crate::respond::{Caching, Representation};
 use crate::service::Service;
 use crate::site::Site;
+use auth::audit::{Actor, AuditLog, Event};
 use auth::key::{self, NewKey};
 use auth::{AuthError, Method, Principal};
 use axum::extract::{Request, State};
@@ -52,6 +53,7 @@ async fn show_all(
 async fn add(
     State(store): State<Arc<dyn Store>>,
     State(clock): State<Clock>,
+    State(audit): State<Arc<AuditLog>>,
     State(site): State<Site>,
     State(accounts): State<Accounts>,
     Caller(caller): Caller,
@@ -67,6 +69,8 @@ async fn add(
     let now = clock.now();
     let new = within(&caller, requested(&fields, now)?)?;
     let (key, text) = key::add(store.as_ref(), account.uid, new, accounts.quotas.keys, now).await?;
+    let event = Event::new("key-added", Actor::Account(&caller.account)).on(&account);
+    audit.record(event.about(format!("key {}", key.id))).await;
     let address = format!("{}/200909/user/{}/keys/{}", site.base(), account.name, key.id);
     let address = HeaderValue::from_str(&address).map_err(|_| Problem::internal())?;
     let body = Renderer::fields("Key", format, |field| {
@@ -88,6 +92,7 @@ async fn add(
 async fn revoke(
     State(store): State<Arc<dyn Store>>,
     State(clock): State<Clock>,
+    State(audit): State<Arc<AuditLog>>,
     Caller(caller): Caller,
     PrivateAccount(account): PrivateAccount,
     path: MemberPath,
@@ -101,6 +106,8 @@ async fn revoke(
     let keys = key::live(store.as_ref(), account.uid, now).await?;
     let found = keys.iter().find(|key| Some(key.id) == id).ok_or_else(Problem::not_found)?;
     store.revoke_key(account.uid, found.id, now).await?;
+    let event = Event::new("key-revoked", Actor::Account(&caller.account)).on(&account);
+    audit.record(event.about(format!("key {}", found.id))).await;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -16,6 +16,7 @@ use crate::render::Renderer;
 use crate::respond::Representation;
 use crate::service::Service;
 use crate::site::Site;
+use auth::audit::{Actor, AuditLog, Event};
 use auth::{Auth, AuthError, Method};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -66,6 +67,7 @@ async fn show(
 async fn put(
     State(site): State<Site>,
     State(accounts): State<Accounts>,
+    State(audit): State<Arc<AuditLog>>,
     Caller(caller): Caller,
     name: Result<AccountPath, Problem>,
     request: Request,
@@ -77,19 +79,28 @@ async fn put(
     accounts.open_for_update(&caller, &name).await?;
     let form = format_of(&head.headers)?;
     let changes = read_changes(&body::read(sent, MAX_BODY).await?, form)?;
-    if accounts.open_for_update(&caller, &name).await?.is_none() && accounts.create(&name, &changes).await? {
+    let created = match accounts.open_for_update(&caller, &name).await? {
+        None => accounts.create(&name, &changes).await?,
+        Some(_) => None,
+    };
+    if let Some(account) = created {
+        audit.record(Event::new("account-added", Actor::Account(&caller.account)).on(&account)).await;
         let address = format!("{}/200909/user/{name}", site.base());
         return Ok((StatusCode::CREATED, [(LOCATION, address)]).into_response());
     }
     // The account exists, or another request has just created it.
     let account = accounts.open_for_update(&caller, &name).await?.ok_or_else(Problem::busy)?;
     accounts.change(account.uid, &changes).await?;
+    if account.uid != caller.account.uid {
+        audit.record(Event::new("account-changed", Actor::Account(&caller.account)).on(&account)).await;
+    }
     Ok(StatusCode::OK.into_response())
 }
 
 /// For the account itself and operators, but not for a token of the account.
 async fn remove(
     State(accounts): State<Accounts>,
+    State(audit): State<Arc<AuditLog>>,
     Caller(caller): Caller,
     WritableAccount(account): WritableAccount,
 ) -> Result<StatusCode, Problem> {
@@ -97,6 +108,7 @@ async fn remove(
         return Err(AuthError::Lent.into());
     }
     accounts.remove(account.uid).await?;
+    audit.record(Event::new("account-removed", Actor::Account(&caller.account)).on(&account)).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -119,6 +131,7 @@ async fn whoami(Caller(caller): Caller, headers: HeaderMap) -> Result<Response, 
 async fn revoke_token(State(auth): State<Arc<Auth>>, Caller(caller): Caller) -> Result<StatusCode, Problem> {
     let Method::OAuth(token) = &caller.method else { return Err(AuthError::NotAToken.into()) };
     auth.oauth.revoke(token).await?;
+    auth.audit.record(Event::own("token-revoked", &caller.account).about(&token.consumer)).await;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -103,7 +103,7 @@ impl<'a> Selection<'a> {
     /// The address of the page `path` with this query.
     fn address(&self, path: &str, query: &FeedQuery) -> String {
         let mut parts = vec![format!("collection={}", query.collection.as_str())];
-        parts.extend(Some(query.render()).filter(|rendered| !rendered.is_empty()));
+        parts.extend(Some(query.render(self.site.cursor_keys())).filter(|rendered| !rendered.is_empty()));
         format!("{}{path}?{}", self.site.prefix(), parts.join("&"))
     }
 
@@ -259,7 +259,7 @@ pub struct PersonPage<'a> {
 
 impl PersonPage<'_> {
     fn older(&self) -> Option<String> {
-        let query = self.next.as_ref()?.render();
+        let query = self.next.as_ref()?.render(self.site.cursor_keys());
         Some(format!("{}/user/{}?{query}", self.site.prefix(), self.owner.name))
     }
 

@@ -54,6 +54,8 @@ const DONE: &[(&str, &str)] = &[
     ("muted", "Muted. Their activities are no longer in your feed."),
     ("unmuted", "Unmuted."),
     ("follower", "Follower removed. They can follow you again."),
+    ("factor-needed", "Operators of this server need two-factor authentication. Set it up first."),
+    ("factor-off", "Two-factor authentication is off."),
 ];
 
 /// The frame of a page.

@@ -21,6 +21,7 @@ mod picture;
 pub mod plot;
 mod pretty_print;
 pub mod search;
+pub mod security;
 mod sentence;
 mod service_icon;
 pub mod settings;

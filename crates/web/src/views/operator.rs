@@ -5,6 +5,7 @@ use crate::views::display_time::DisplayTime;
 use crate::views::frame::Frame;
 use crate::views::hooks::HookView;
 pub use crate::views::plot::{Plot, PlotRow};
+use crate::views::security::EventView;
 use askama::Template;
 use domain::health::Health;
 use model::{Account, Application, Millis, Uid};
@@ -92,6 +93,20 @@ pub struct TicketLink {
     pub about: String,
     /// The address.
     pub address: String,
+}
+
+/// The audit log.
+#[derive(Template)]
+#[template(path = "operator/audit.html")]
+pub struct AuditPage<'a> {
+    /// The public addresses of the server.
+    pub site: &'a Site,
+    /// Header and navigation.
+    pub frame: Frame<'a>,
+    /// The events of this page, newest first.
+    pub events: Vec<EventView>,
+    /// The place of the last event, if more follow.
+    pub more: Option<String>,
 }
 
 /// How much storage is used.

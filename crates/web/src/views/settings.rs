@@ -202,10 +202,10 @@ pub struct PeoplePage<'a> {
     pub following: Vec<Account>,
     /// Followers.
     pub followers: Vec<Account>,
-    /// The last listed followee, if more follow.
-    pub more_following: Option<i64>,
-    /// The last listed follower, if more follow.
-    pub more_followers: Option<i64>,
+    /// The cursor of the next followees, if there are more.
+    pub more_following: Option<String>,
+    /// The cursor of the next followers, if there are more.
+    pub more_followers: Option<String>,
     /// Names that the account blocks.
     pub blocked: Vec<AccountName>,
     /// Names that the account mutes.
@@ -267,97 +267,4 @@ pub struct DataPage<'a> {
 
 fn scope_text(scopes: Scopes) -> &'static str {
     if scopes.can_write() { "read and write" } else { "read only" }
-}
-
-/// The password and the active sessions.
-#[derive(Template)]
-#[template(path = "settings/security.html")]
-pub struct SecurityPage<'a> {
-    /// The public addresses of the server.
-    pub site: &'a Site,
-    /// Header and navigation.
-    pub frame: Frame<'a>,
-    /// The error to show, if any.
-    pub complaint: Option<&'a str>,
-    /// Active sessions, newest first.
-    pub sessions: Vec<SessionView>,
-}
-
-/// A session as listed.
-pub struct SessionView {
-    id: String,
-    /// Whether it is the current session.
-    pub this: bool,
-    /// Browser and system.
-    pub device: String,
-    /// When it started.
-    pub created: DisplayTime,
-    /// Approximately when it was last used.
-    pub used: DisplayTime,
-}
-
-impl SessionView {
-    /// A session, shown at the time `now`.
-    pub fn of(session: &Session, this: bool, id: String, now: Millis) -> SessionView {
-        let time = |at: Millis| DisplayTime::new(at, now);
-        let device = device_name(&session.device);
-        SessionView { id, this, device, created: time(session.created), used: time(session.used) }
-    }
-
-    fn end_path(&self) -> String {
-        format!("/settings/sessions/{}/end", self.id)
-    }
-}
-
-/// `Firefox on Linux`, from a user agent; the start of the user agent if neither browser nor system is known.
-fn device_name(agent: &str) -> String {
-    // The order matters: each browser's user agent also contains names that follow here.
-    const BROWSERS: [(&str, &str); 5] = [
-        ("Edg/", "Edge"),
-        ("OPR/", "Opera"),
-        ("Firefox/", "Firefox"),
-        ("Chrome/", "Chrome"),
-        ("Safari/", "Safari"),
-    ];
-    const SYSTEMS: [(&str, &str); 6] = [
-        ("iPhone", "iPhone"),
-        ("iPad", "iPad"),
-        ("Android", "Android"),
-        ("Windows", "Windows"),
-        ("Mac OS X", "Mac"),
-        ("Linux", "Linux"),
-    ];
-    let find = |known: &[(&str, &'static str)]| {
-        known.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, word)| *word)
-    };
-    match (find(&BROWSERS), find(&SYSTEMS)) {
-        (Some(browser), Some(system)) => format!("{browser} on {system}"),
-        (Some(name), None) | (None, Some(name)) => name.to_owned(),
-        (None, None) if agent.is_empty() => "Unknown browser".to_owned(),
-        (None, None) => agent.chars().take(40).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::device_name;
-
-    #[test]
-    fn devices_are_named_by_browser_and_system() {
-        for (agent, name) in [
-            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
-            (
-                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0",
-                "Edge on Windows",
-            ),
-            (
-                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605 Version/18 Safari/604.1",
-                "Safari on iPhone",
-            ),
-            ("curl/8.14.1", "curl/8.14.1"),
-            ("", "Unknown browser"),
-        ] {
-            assert_eq!(device_name(agent), name, "{agent}");
-        }
-    }
 }

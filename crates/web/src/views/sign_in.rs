@@ -26,6 +26,36 @@ pub struct SignIn<'a> {
     pub complaint: Option<&'a str>,
 }
 
+/// The page that asks for the code of the second factor.
+#[derive(Template)]
+#[template(path = "sign_in_code.html")]
+pub struct SignInCode<'a> {
+    /// The public addresses of the server.
+    pub site: &'a Site,
+    /// The path to continue to after signing in.
+    pub then: &'a str,
+    /// Shows that the password was right.
+    pub pending: &'a str,
+    /// The error of the last attempt.
+    pub complaint: Option<&'a str>,
+}
+
+/// The page that asks for the password again.
+#[derive(Template)]
+#[template(path = "sign_in_again.html")]
+pub struct SignInAgain<'a> {
+    /// The public addresses of the server.
+    pub site: &'a Site,
+    /// The account's name.
+    pub name: &'a str,
+    /// The CSRF token of the form.
+    pub csrf: &'a str,
+    /// The path to continue to.
+    pub then: &'a str,
+    /// The error of the last attempt.
+    pub complaint: Option<&'a str>,
+}
+
 /// The page to create an account.
 #[derive(Template)]
 #[template(path = "join/join.html")]

@@ -15,13 +15,15 @@ use crate::site::Site;
 use crate::views::assets::{Asset, MARK, STYLE};
 use askama::Template;
 use http::StatusCode;
-use model::{Account, AccountName, Collection, FeedQuery, Millis, RawQuery, Scopes, Uid, Version};
+use model::{
+    Account, AccountName, Collection, CursorKeys, FeedQuery, Millis, RawQuery, Scopes, Uid, Version,
+};
 
 const APPLICATION: &str = "Kiosk <i>7</i>";
 const APPLICATION_AS_TEXT: &str = "Kiosk &#60;i&#62;7&#60;/i&#62;";
 
 fn site() -> Site {
-    Site::new("https://feed.example:8443/social", "feed.example")
+    Site::new("https://feed.example:8443/social", "feed.example", CursorKeys::new(&[[1; 32]]))
 }
 
 fn account() -> Account {

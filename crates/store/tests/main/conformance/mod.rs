@@ -6,10 +6,12 @@
 
 pub(crate) mod accounts;
 pub(crate) mod activities;
+pub(crate) mod audit;
 pub(crate) mod connections;
 pub(crate) mod credentials;
 pub(crate) mod deliveries;
 pub(crate) mod dormancy;
+pub(crate) mod erasure;
 pub(crate) mod facts;
 pub(crate) mod fanout_mode;
 pub(crate) mod feeds;
@@ -101,6 +103,9 @@ macro_rules! conformance_tests {
             update: concurrent_updates_of_different_fields_are_all_kept, of_concurrent_inserts_one_wins,
                 an_unchanged_state_is_not_written, a_refused_update_changes_nothing,
                 a_secret_is_replaced_once, an_unknown_outcome_is_resolved;
+            audit: records_are_paged_newest_first, records_are_found_by_account, erased_details_do_not_return,
+                the_latest_head_wins, a_second_factor_is_replaced_by_compare_and_set;
+            erasure: a_removed_account_is_queued_and_erased;
             facts: ping_succeeds, the_first_call_sets_a_fact;
         }
     };

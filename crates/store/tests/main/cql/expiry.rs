@@ -165,7 +165,7 @@ fn bytes_on_disk(keyspace: &str) -> u64 {
 }
 
 /// Restarts the database: a starting node writes its memory to SSTables, and drops those that have expired.
-fn restart() {
+pub(super) fn restart() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/engines");
     for command in ["kill", "start"] {
         let nodes = ["cassandra1", "cassandra2", "cassandra3"];

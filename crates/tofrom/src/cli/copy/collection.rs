@@ -4,8 +4,8 @@ use super::sides::Sides;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use model::{
-    Account, Activity, ActivityId, Collection, Dormancy, Edge, Entry, EntryReason, EntryReasons, Filter,
-    Order, Range, State, Uid,
+    Account, Activity, ActivityId, AuditRecord, Clock, Collection, Dormancy, Edge, Entry, EntryReason,
+    EntryReasons, Filter, Order, Range, State, Uid,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -56,8 +56,16 @@ impl Sides {
         for network in self.source.networks_of(uid).await? {
             self.put(|| self.target.note_network(uid, &network)).await?;
         }
+        if let Some(factor) = self.source.second_factor(uid).await? {
+            // It may be there from an interrupted copy.
+            self.put(|| async { self.target.replace_second_factor(None, &factor).await.map(drop) }).await?;
+        }
         if let Some(picture) = self.source.picture(uid).await? {
             self.put(|| self.target.put_picture(uid, &picture)).await?;
+        }
+        for record in self.source.audit_of(uid, usize::MAX).await? {
+            let record = AuditRecord { accounts: vec![uid], ..record };
+            self.put(|| self.target.append_audit(&record)).await?;
         }
         self.copy_edges(uid).await?;
         let usage = self.source.every_usage(uid).await?;
@@ -76,6 +84,24 @@ impl Sides {
         self.copy_removals(uid).await?;
         self.put(|| self.target.copy_account(account)).await?;
         Ok(counts)
+    }
+
+    /// Copies the rest of the audit log: records that concern no account, or were erased.
+    pub(super) async fn copy_audit(&self) -> Result<()> {
+        let now = Clock::system().now();
+        let mut before = None;
+        loop {
+            let page = self.source.audit_before(before, now, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            before = Some(last.at);
+            for record in &page {
+                self.put(|| self.target.append_audit(record)).await?;
+            }
+        }
+        for head in self.source.audit_heads().await? {
+            self.put(|| self.target.put_audit_head(&head)).await?;
+        }
+        Ok(())
     }
 
     /// Writes with retries. Writes are idempotent, and a busy cluster may reject some.

@@ -51,7 +51,7 @@ async fn import(origin: &TestStore, account: &Account, text: &str) -> Vec<Value>
     let import = Import {
         store: origin.store.clone(),
         clock: Clock::system(),
-        site: Some(Site::new("https://feeds.example.org", "feeds.example.org")),
+        site: Some(Site::new("https://feeds.example.org", "feeds.example.org", CursorKeys::default())),
         account: account.clone(),
         quotas: Quotas::default(),
         retention: None,

@@ -2,6 +2,8 @@
 
 use super::supervisor;
 use anyhow::anyhow;
+use auth::audit::{Actor, AuditLog, Event};
+use domain::erasure;
 use domain::live::Hub;
 use metrics_exporter_prometheus::PrometheusHandle;
 use model::{Clock, Uid};
@@ -100,6 +102,50 @@ pub(super) async fn forget_expired(store: Arc<dyn Store>, clock: Clock) {
         ticks.tick().await;
         if let Err(error) = store.forget_expired(clock.now()).await {
             tracing::warn!(%error, "deletion of expired data failed");
+        }
+    }
+}
+
+/// Interval between two passes of the erasure, and the lease of the process that does it.
+const ERASURE_INTERVAL: Duration = Duration::from_secs(60);
+const ERASURE_LEASE: Duration = Duration::from_secs(600);
+
+/// Erases removed accounts. One process of a cluster does it at a time.
+pub(super) async fn erase_removed(store: Arc<dyn Store>, clock: Clock, audit: Arc<AuditLog>, holder: String) {
+    let mut ticks = tokio::time::interval(ERASURE_INTERVAL);
+    loop {
+        ticks.tick().await;
+        let now = clock.now();
+        let record = async |erased: erasure::Erased| {
+            tracing::info!(account = %erased.account.name, activities = erased.activities, "account erased");
+            let about = format!("{} activities", erased.activities);
+            audit
+                .record(Event::new("account-erased", Actor::Server).on_erased(&erased.account).about(about))
+                .await;
+        };
+        let pass = async {
+            if store.lease("erasure", &holder, now, now.later(ERASURE_LEASE)).await? {
+                erasure::erase_due(store.as_ref(), &clock, record).await?;
+            }
+            Ok::<(), store::StoreError>(())
+        };
+        if let Err(error) = pass.await {
+            tracing::warn!(%error, "erasure of removed accounts failed");
+        }
+    }
+}
+
+/// Interval at which the head of the audit log is noted.
+const AUDIT_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Records aggregated events and notes the head of the audit log, also at the end.
+pub(super) async fn keep_audit(audit: Arc<AuditLog>, stopped: WaitForCancellationFutureOwned) {
+    let mut stopped = std::pin::pin!(stopped);
+    let mut is_stopped = false;
+    while !is_stopped {
+        is_stopped = tokio::time::timeout(AUDIT_INTERVAL, &mut stopped).await.is_ok();
+        if let Err(error) = audit.flush().await {
+            tracing::warn!(%error, "audit head not written");
         }
     }
 }

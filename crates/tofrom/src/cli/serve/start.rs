@@ -1,11 +1,14 @@
 //! Starts the parts of a server in the right order.
 
-use super::running::{exchange_notices, forget_expired, maintain_metrics, take_notices, take_samples};
+use super::running::{
+    erase_removed, exchange_notices, forget_expired, keep_audit, maintain_metrics, take_notices, take_samples,
+};
 use super::{Role, Running, Sockets};
 use crate::config::{BaseUrl, Config, Engine, Fanout, Storage, WorkerConfig};
 use crate::telemetry::admin::Admin;
 use crate::telemetry::metrics;
 use anyhow::Context;
+use auth::audit::AuditLog;
 use auth::{Auth, AuthSettings, OAuthSettings};
 use domain::fanout;
 use domain::feed::{Feed, FeedLimits};
@@ -15,7 +18,7 @@ use domain::sources::{self, SourceSettings, Sources};
 use listen::{Certificate, Limits, Listeners, serve, serve_plain};
 use media::MediaProxy;
 use metrics_exporter_prometheus::PrometheusHandle;
-use model::Clock;
+use model::{Clock, CursorKeys};
 use seal::SecretKeys;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +34,7 @@ const HEADS_TTL: Duration = Duration::from_secs(1);
 
 /// Starts all parts of the role. Requests are answered when this returns.
 pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role) -> anyhow::Result<Running> {
-    let parts = ServiceParts::new(engine, &config.storage)?;
+    let parts = ServiceParts::new(engine, &config.storage, config.audit_to_stdout)?;
     let sources = parts.sources(config.sources.clone())?;
     let limits = FeedLimits {
         max_start: config.max_start,
@@ -78,7 +81,7 @@ pub async fn start_worker(
     config: WorkerConfig,
 ) -> anyhow::Result<Running> {
     let WorkerConfig { storage, sources, hooks, fanout, .. } = config;
-    let parts = ServiceParts::new(engine, &storage)?;
+    let parts = ServiceParts::new(engine, &storage, false)?;
     let mut running = Running::default();
     parts.poll_floor(&mut running);
     if let Some(notices) = parts.store.subscribe().await? {
@@ -113,9 +116,11 @@ fn service(
         parts.accounts.clone(),
         parts.clock.clone(),
         Arc::clone(&parts.secret_keys),
+        Arc::clone(&parts.audit),
         AuthSettings {
             require_consumer_key: config.require_consumer_key,
             open_registration: config.open_registration,
+            operators_need_second_factor: config.operators_need_second_factor,
             oauth: OAuthSettings { token_lifetime: config.token_lifetime },
             quotas: config.limits.quotas,
         },
@@ -165,16 +170,19 @@ struct ServiceParts {
     clock: Clock,
     hub: Arc<Hub>,
     secret_keys: Arc<SecretKeys>,
+    audit: Arc<AuditLog>,
     metrics: PrometheusHandle,
 }
 
 impl ServiceParts {
-    fn new(engine: Engine, storage: &Storage) -> anyhow::Result<ServiceParts> {
+    fn new(engine: Engine, storage: &Storage, audit_to_stdout: bool) -> anyhow::Result<ServiceParts> {
         let (metrics, store) = (metrics::start()?, engine.store());
         let secret_keys = Arc::new(storage.secret_keys()?);
         let (clock, hub) = (Clock::system(), Arc::new(Hub::default()));
         let accounts = AccountCache::new(Arc::clone(&store));
-        Ok(ServiceParts { engine, store, accounts, clock, hub, secret_keys, metrics })
+        let audit =
+            Arc::new(AuditLog::new(Arc::clone(&store), clock.clone(), &secret_keys, audit_to_stdout)?);
+        Ok(ServiceParts { engine, store, accounts, clock, hub, secret_keys, audit, metrics })
     }
 
     /// Wakes live streams for deliveries of other processes, takes samples, and closes the streams at shutdown.
@@ -215,6 +223,13 @@ impl ServiceParts {
             running.background.spawn(fanout::dormancy::run(store, clock, idle_after, self.holder(), stopped));
         }
         running.spawn_background(forget_expired(Arc::clone(&self.store), self.clock.clone()));
+        let erasing = erase_removed(
+            Arc::clone(&self.store),
+            self.clock.clone(),
+            Arc::clone(&self.audit),
+            self.holder(),
+        );
+        running.spawn_background(erasing);
     }
 
     fn feed(&self, limits: FeedLimits, storage: &Storage, fanout: Fanout) -> Feed {
@@ -302,6 +317,7 @@ impl ServiceParts {
         update_counters: impl Fn() + Send + Sync + 'static,
     ) {
         running.spawn_background(maintain_metrics(self.metrics.clone()));
+        running.background.spawn(keep_audit(Arc::clone(&self.audit), running.background_stopped()));
         let Some(socket) = socket else { return };
         let ServiceParts { engine, store, clock, metrics, .. } = self;
         let trusted = engine.is_trusted();

@@ -15,7 +15,8 @@ use super::{Engines, RUNTIME, prepared, secret_key};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use futures::StreamExt;
-use model::{AccountName, Collection, FeedQuery, Filter, Order, Position, Start, SyncToken};
+use model::{AccountName, Collection, CursorKeys, FeedQuery, Filter, Order, Position, Start, SyncToken};
+use seal::SecretKeys;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::sync::OnceLock;
@@ -387,11 +388,13 @@ fn a_sync_token_works_at_both_processes_and_fails_for_another_log() {
         count: 20,
         format: None,
     };
+    let secret_keys = SecretKeys::parse([secret_key()]).unwrap();
+    let keys = CursorKeys::new(secret_keys.derive_bytes("cursor"));
     for at in 0..2 {
-        let answer = processes.request(at, "GET", &format!("{target}?{}", old.render()), &person, None);
+        let answer = processes.request(at, "GET", &format!("{target}?{}", old.render(&keys)), &person, None);
         assert_eq!(answer.status, 410, "{}", answer.text());
         assert!(answer.json()["type"].as_str().unwrap().ends_with("/cursor-expired"), "{}", answer.text());
-        let lines = processes.stream(at, &person, "", Some(&old.sync_token_text(&sync_token)));
+        let lines = processes.stream(at, &person, "", Some(&old.sync_token_text(&sync_token, &keys)));
         line_with(&lines, "event: incomplete", TIMEOUT);
     }
 }

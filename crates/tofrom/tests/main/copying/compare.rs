@@ -3,8 +3,8 @@
 use super::super::support::random_data::{FIRST, SPAN};
 use domain::feed::{Feed, FeedLimits, Page};
 use model::{
-    Account, Activity, ActivityId, Clock, Collection, Entry, EntryReason, EntryReasons, FeedQuery, Filter,
-    Format, Millis, Order, Reader, SortKey, Start, SyncToken, Uid,
+    Account, Activity, ActivityId, Clock, Collection, CursorKeys, Entry, EntryReason, EntryReasons,
+    FeedQuery, Filter, Format, Millis, Order, Reader, SortKey, Start, SyncToken, Uid,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,7 +133,7 @@ impl PageRenderer {
         let limits = FeedLimits { deadline: Duration::from_secs(300), ..FeedLimits::default() };
         PageRenderer {
             feed: Feed::new(store, accounts, now, limits),
-            renderer: Renderer::new(Site::new("https://feed.example", "feed.example")),
+            renderer: Renderer::new(Site::new("https://feed.example", "feed.example", CursorKeys::default())),
         }
     }
 

@@ -1,5 +1,6 @@
 //! How clients read.
 
+use super::super::support::cursor_keys;
 use super::clients::{ClientKind, FeedClient};
 use super::reconcile::Change;
 use super::sequence::{Harness, Violation, plan};
@@ -171,6 +172,6 @@ impl Harness<'_> {
 
 /// The query after a round trip through its text form.
 fn through_text(query: &FeedQuery) -> FeedQuery {
-    let raw = RawQuery::parse(query.render().as_bytes());
-    FeedQuery::resolve(&raw, query.owner, query.collection).unwrap()
+    let raw = RawQuery::parse(query.render(&cursor_keys()).as_bytes());
+    FeedQuery::resolve(&raw, query.owner, query.collection, &cursor_keys()).unwrap()
 }

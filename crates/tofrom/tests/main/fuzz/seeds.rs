@@ -1,8 +1,6 @@
 //! Starting points of mutations: inputs that get far, inputs that once failed, and words with a meaning.
 
-use super::targets::{OWNER, all_written};
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use super::targets::{OWNER, all_written, cursor_keys};
 use domain::ingest::normalise;
 use infoset::{Attribute, FastInfosetWriter, Name, Namespace, Sink};
 use model::{
@@ -129,7 +127,7 @@ pub(crate) fn accept() -> Seeds {
 }
 
 fn text(cursor: &Cursor) -> String {
-    cursor.encode(Binding::new(OWNER, Collection::ToFrom, &Filter::default()))
+    cursor.encode(Binding::new(OWNER, Collection::ToFrom, &Filter::default()), &cursor_keys())
 }
 
 fn cursors() -> Vec<Cursor> {
@@ -153,10 +151,7 @@ pub(crate) fn cursor() -> Seeds {
     let texts: Vec<String> = cursors().iter().map(text).collect();
     let mut seeds =
         seeds(texts.iter().map(String::as_str), ["=", "A", "_", "-", "AAAA", "\0\0\0\0\0\0\0\0", "\u{1}"]);
-    let insides = texts.iter().map(|text| {
-        let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).unwrap();
-        [b"=", &bytes[..bytes.len() - 8]].concat()
-    });
+    let insides = texts.iter().map(|text| [b"=", &*cursor_keys().open(text).unwrap()].concat());
     seeds.inputs.extend(insides);
     seeds
 }

@@ -7,14 +7,14 @@ mod document;
 
 use auth::{AuthError, AuthRequest, Credential, PresentedCredential, credentials_of};
 use base64::Engine;
-use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use base64::prelude::BASE64_STANDARD;
 use domain::ingest::{Draft, MAX_BODY, RawActivity, RawValue, Unreadable, counts_after, normalise};
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use infoset::{Attribute, Limits, Name, Namespace, Sink};
 use model::{
-    Account, AccountName, ActivityId, Binding, Collection, Cursor, Facet, FeedQuery, Filter, Format, Millis,
-    Order, RawQuery, State, Uid, Version,
+    Account, AccountName, ActivityId, Binding, Collection, Cursor, CursorKeys, Facet, FeedQuery, Filter,
+    Format, Millis, Order, RawQuery, State, Uid, Version,
 };
 use std::sync::LazyLock;
 use web::negotiate::{Accept, Coding};
@@ -39,11 +39,16 @@ const PARAMETERS: [&str; 12] = [
     "cursor",
 ];
 
+/// The keys of cursors.
+pub(crate) fn cursor_keys() -> CursorKeys {
+    CursorKeys::new(&[[1; 32]])
+}
+
 /// A query is refused because of a known parameter, or its link parses to the same query.
 pub(crate) fn query(data: &[u8]) -> bool {
-    let mut through = false;
+    let (mut through, keys) = (false, cursor_keys());
     for collection in [Collection::To, Collection::ToFrom] {
-        let resolved = match FeedQuery::resolve(&RawQuery::parse(data), OWNER, collection) {
+        let resolved = match FeedQuery::resolve(&RawQuery::parse(data), OWNER, collection, &keys) {
             Ok(resolved) => resolved,
             Err(error) => {
                 assert!(PARAMETERS.contains(&error.parameter), "no such parameter: {error:?}");
@@ -51,12 +56,12 @@ pub(crate) fn query(data: &[u8]) -> bool {
                 continue;
             }
         };
-        let link = resolved.render();
+        let link = resolved.render(&keys);
         assert!(
             link.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)),
             "not an address: {link}"
         );
-        let reread = FeedQuery::resolve(&RawQuery::parse(link.as_bytes()), OWNER, collection);
+        let reread = FeedQuery::resolve(&RawQuery::parse(link.as_bytes()), OWNER, collection, &keys);
         assert_eq!(reread.as_ref(), Ok(&resolved), "{link}");
         through = true;
     }
@@ -100,20 +105,20 @@ pub(crate) fn accept(data: &[u8]) -> bool {
 }
 
 /// Decoding inverts encoding, bit for bit, and a cursor is invalid for another collection. Input that starts with `=`
-/// is the content of a cursor: it gets its checksum here, which chance would not find.
+/// is the content of a cursor: it is sealed here, which chance would not find.
 pub(crate) fn cursor(data: &[u8]) -> bool {
-    let mut through = false;
+    let (mut through, keys) = (false, cursor_keys());
     let text = match data.split_first() {
-        Some((b'=', content)) => sealed(content),
+        Some((b'=', content)) => keys.seal(content.to_vec()),
         _ => String::from_utf8_lossy(data).into_owned(),
     };
     let binding = Binding::new(OWNER, Collection::ToFrom, &Filter::default());
     let elsewhere = Binding::new(OWNER, Collection::To, &Filter::default());
     for order in [Order::Received, Order::Published] {
-        if let Ok(cursor) = Cursor::decode(&text, binding, order) {
-            assert_eq!(cursor.encode(binding), text, "{cursor:?}");
+        if let Ok(cursor) = Cursor::decode(&text, binding, order, &keys) {
+            assert_eq!(cursor.encode(binding, &keys), text, "{cursor:?}");
             assert!(
-                Cursor::decode(&text, elsewhere, order).is_err(),
+                Cursor::decode(&text, elsewhere, order, &keys).is_err(),
                 "{cursor:?} is valid for another collection"
             );
             if let Cursor::Page { order: walked, .. } = cursor {
@@ -123,14 +128,6 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
         }
     }
     through
-}
-
-/// The text of a cursor with that content.
-fn sealed(content: &[u8]) -> String {
-    let checksum = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    BASE64_URL_SAFE_NO_PAD.encode([content, &checksum.to_be_bytes()].concat())
 }
 
 const PSK: HeaderName = HeaderName::from_static("servicepsk");
@@ -255,7 +252,7 @@ impl Sink for CountingSink {
 const NOW: Millis = Millis(1_794_696_243_123);
 
 static RENDERER: LazyLock<Renderer> =
-    LazyLock::new(|| Renderer::new(Site::new("https://feed.example", "feed.example")));
+    LazyLock::new(|| Renderer::new(Site::new("https://feed.example", "feed.example", cursor_keys())));
 
 /// Every body parser accepts the input or gives a reason, and an accepted activity survives a round trip.
 pub(crate) fn body(data: &[u8]) -> bool {

@@ -16,7 +16,7 @@ const METHODS: [&str; 4] = ["HMAC-SHA1", "HMAC-SHA256", "RSA-SHA1", "PLAINTEXT"]
 const PLACES: [&str; 3] = ["header", "query", "body"];
 
 /// A path below the folder where scripts/setup installs the clients' packages.
-pub(super) fn cached(path: &str) -> PathBuf {
+pub(crate) fn cached(path: &str) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
     let path = cache.join("tofrom").join(path);

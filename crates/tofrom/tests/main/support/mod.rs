@@ -13,3 +13,8 @@ pub(crate) mod secure;
 pub(crate) mod signer;
 pub(crate) mod steal_adjusted_clock;
 pub(crate) mod tree;
+
+/// Keys of cursors, for tests without a server.
+pub(crate) fn cursor_keys() -> model::CursorKeys {
+    model::CursorKeys::new(&[[1; 32]])
+}

@@ -2,6 +2,7 @@
 //! word for type and verb.
 
 use super::chance::Chance;
+use super::cursor_keys;
 use super::random_data::{FIRST, RandomData, SPAN, any_body};
 use domain::feed::{Feed, FeedLimits, Item};
 use model::{
@@ -65,7 +66,7 @@ impl PageFixture {
                 data.store_and_deliver(activity, None).await;
             }
         }
-        let site = Site::new("https://feed.example:8443/prefix", "feed.example");
+        let site = Site::new("https://feed.example:8443/prefix", "feed.example", cursor_keys());
         let now = Clock::from(|| Millis(FIRST + i64::try_from(SPAN).unwrap()));
         let accounts = AccountCache::new(data.as_store());
         PageFixture {

@@ -8,8 +8,10 @@ use crate::problem::Problem;
 use crate::respond::Caching;
 use crate::service::page_part;
 use crate::site::Site;
-use crate::views::settings::{DataPage, SecurityPage, SessionView};
+use crate::views::security::{EventView, SecurityPage, SessionView};
+use crate::views::settings::DataPage;
 use crate::views::{Policy, html};
+use auth::audit::Event;
 use auth::session::{SignedIn, public_id};
 use auth::{Auth, AuthError, PasswordChangeError};
 use axum::body::Body;
@@ -33,6 +35,9 @@ page_part! {
         auth: Arc<Auth>,
     }
 }
+
+/// Events of the audit log on the page.
+const MAX_EVENTS: usize = 20;
 
 pub(super) async fn show_security(
     State(pages): State<AccountPages>,
@@ -80,6 +85,7 @@ pub(super) async fn end_session(
     if !pages.auth.sessions.end_of(&person.account, &id).await? {
         return Err(Problem::not_found());
     }
+    pages.auth.audit.record(Event::own("session-ended", &person.account)).await;
     Ok(go(&pages.site, "/settings/security?done=ended"))
 }
 
@@ -93,6 +99,7 @@ impl AccountPages {
     ) -> Result<Response, Problem> {
         let (this, now) = (person.session_id(), self.clock.now());
         let sessions = self.auth.sessions.of(&person.account).await?;
+        let events = self.store.audit_of(person.account.uid, MAX_EVENTS).await?;
         let view = |session| {
             let id = public_id(session);
             SessionView::of(session, id == this, id, now)
@@ -101,7 +108,9 @@ impl AccountPages {
             site: &self.site,
             frame: settings_frame(&self.site, person, uri),
             complaint,
+            factor: self.auth.second_factors.of(person.account.uid).await?,
             sessions: sessions.iter().map(view).collect(),
+            events: events.iter().map(|record| EventView::of(record, now)).collect(),
         };
         Ok(html(status, &page, Policy::SAME_ORIGIN))
     }
@@ -117,6 +126,7 @@ pub(super) async fn show_data(
 
 /// The account's activities, in the format that `tofrom import` and the batch endpoint accept.
 pub(super) async fn export(State(pages): State<AccountPages>, Person(person): Person) -> Response {
+    pages.auth.audit.record(Event::own("export", &person.account)).await;
     let lines = export::lines(Arc::clone(&pages.store), person.account.uid);
     let name = format!("attachment; filename=\"{}.ndjson\"", person.account.name);
     let headers = [(CONTENT_TYPE, "application/x-ndjson".to_owned()), (CONTENT_DISPOSITION, name)];
@@ -137,6 +147,7 @@ pub(super) async fn delete(
         return Ok(with_retry_after(pages.data_page(&person, &uri, status, Some(&text)), after));
     }
     pages.accounts.remove(person.account.uid).await?;
+    pages.auth.audit.record(Event::own("account-removed", &person.account)).await;
     Ok(go_with(&pages.site, "/sign-in", cookie::clear()))
 }
 

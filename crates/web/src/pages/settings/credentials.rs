@@ -2,7 +2,7 @@
 
 use super::settings_frame;
 use crate::accounts::Accounts;
-use crate::pages::form::{Fields, VerifiedForm};
+use crate::pages::form::{Fields, FreshForm, VerifiedForm};
 use crate::pages::{Person, go};
 use crate::problem::Problem;
 use crate::service::page_part;
@@ -11,6 +11,7 @@ use crate::views::settings::{
     ApplicationView, ApplicationsPage, GrantView, KeyView, KeysPage, NewKey, NewSecret,
 };
 use crate::views::{Policy, html};
+use auth::audit::Event;
 use auth::key::AddKeyError;
 use auth::oauth::callback;
 use auth::session::SignedIn;
@@ -47,7 +48,7 @@ pub(super) async fn show_keys(
 pub(super) async fn add_key(
     State(pages): State<CredentialPages>,
     uri: Uri,
-    VerifiedForm { person, fields }: VerifiedForm,
+    FreshForm { person, fields }: FreshForm,
 ) -> Result<Response, Problem> {
     let (name, expires) = match name_and_expiry(&fields, pages.clock.now()) {
         Ok(valid) => valid,
@@ -62,6 +63,11 @@ pub(super) async fn add_key(
     let (max, now) = (pages.accounts.quotas.keys, pages.clock.now());
     match key::add(pages.store.as_ref(), person.account.uid, new, max, now).await {
         Ok((key, text)) => {
+            pages
+                .auth
+                .audit
+                .record(Event::own("key-added", &person.account).about(format!("key {}", key.id)))
+                .await;
             let made = NewKey { name: &key.name, text: &text };
             pages.keys_page(&person, &uri, StatusCode::CREATED, Some(made), None).await
         }
@@ -83,6 +89,7 @@ pub(super) async fn revoke_key(
     if !pages.store.revoke_key(person.account.uid, id, pages.clock.now()).await? {
         return Err(Problem::not_found());
     }
+    pages.auth.audit.record(Event::own("key-revoked", &person.account).about(format!("key {id}"))).await;
     Ok(go(&pages.site, "/settings/keys?done=revoked"))
 }
 
@@ -129,7 +136,7 @@ pub(super) async fn show_applications(
 pub(super) async fn register(
     State(pages): State<CredentialPages>,
     uri: Uri,
-    VerifiedForm { person, fields }: VerifiedForm,
+    FreshForm { person, fields }: FreshForm,
 ) -> Result<Response, Problem> {
     let form = match ApplicationForm::read(&fields) {
         Ok(form) => form,
@@ -157,6 +164,7 @@ pub(super) async fn register(
         removed: None,
     };
     pages.store.add_application(&application).await?;
+    pages.auth.audit.record(Event::own("application-added", &person.account).about(&application.key)).await;
     let made = NewSecret { name: &application.name, key: &application.key, secret: &generated.secret };
     pages.applications_page(&person, &uri, StatusCode::CREATED, Some(made), None).await
 }
@@ -166,7 +174,7 @@ pub(super) async fn renew(
     State(pages): State<CredentialPages>,
     Path(key): Path<String>,
     uri: Uri,
-    VerifiedForm { person, .. }: VerifiedForm,
+    FreshForm { person, .. }: FreshForm,
 ) -> Result<Response, Problem> {
     let application = pages.application_of(&person, &key).await?;
     let generated = application::generate().map_err(AuthError::from)?;
@@ -176,6 +184,11 @@ pub(super) async fn renew(
     if !pages.store.reseal(&secret, &application.sealed_secret, &sealed).await? {
         return Err(Problem::busy());
     }
+    pages
+        .auth
+        .audit
+        .record(Event::own("application-secret-renewed", &person.account).about(&application.key))
+        .await;
     let made = NewSecret { name: &application.name, key: &application.key, secret: &generated.secret };
     pages.applications_page(&person, &uri, StatusCode::OK, Some(made), None).await
 }
@@ -187,6 +200,7 @@ pub(super) async fn remove(
 ) -> Result<Response, Problem> {
     let application = pages.application_of(&person, &key).await?;
     pages.store.remove_application(&application.key, pages.clock.now()).await?;
+    pages.auth.audit.record(Event::own("application-removed", &person.account).about(&application.key)).await;
     Ok(go(&pages.site, "/settings/applications?done=application"))
 }
 
@@ -199,6 +213,7 @@ pub(super) async fn end_grant(
     let tokens = pages.store.tokens_of(person.account.uid).await?;
     let token = tokens.into_iter().find(|found| found.key == token).ok_or_else(Problem::not_found)?;
     pages.auth.oauth.revoke(&token).await?;
+    pages.auth.audit.record(Event::own("token-revoked", &person.account).about(&token.consumer)).await;
     Ok(go(&pages.site, "/settings/applications?done=revoked"))
 }
 

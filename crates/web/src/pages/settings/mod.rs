@@ -4,8 +4,10 @@
 mod account;
 mod credentials;
 mod hooks;
+mod second_factor;
 mod sources;
 
+use crate::account_cursor::AccountList;
 use crate::accounts::{Accounts, Changes};
 use crate::pages::form::{Upload, VerifiedForm, field};
 use crate::pages::{Person, get_and_post, get_only, go, post_only};
@@ -67,6 +69,11 @@ pages! {
     remove_hook_methods = post_only(post(hooks::remove));
     security_methods = get_only(get(account::show_security));
     change_password_methods = post_only(post(account::change_password));
+    begin_factor_methods = post_only(post(second_factor::begin));
+    confirm_factor_methods = post_only(post(second_factor::confirm));
+    recovery_code_methods = post_only(post(second_factor::renew_codes));
+    refuse_basic_methods = post_only(post(second_factor::refuse_basic));
+    remove_factor_methods = post_only(post(second_factor::remove));
     end_session_methods = post_only(post(account::end_session));
     data_methods = get_only(get(account::show_data));
     export_methods = get_only(get(account::export));
@@ -194,14 +201,20 @@ impl ProfilePages {
         complaint: Option<&str>,
     ) -> Result<Response, Problem> {
         let me = person.account.uid;
-        let after =
-            |name: &str| field(uri.query().unwrap_or_default().as_bytes(), name)?.parse().ok().map(Uid);
-        let following = self.store.following(me, after("following"), PAGE).await?;
-        let followers = self.store.followers(me, after("followers"), PAGE).await?;
+        let after = |list: AccountList| {
+            let cursor = field(uri.query().unwrap_or_default().as_bytes(), list.as_str())?;
+            list.decode(me, &cursor, self.site.cursor_keys()).ok()
+        };
+        let following = self.store.following(me, after(AccountList::Following), PAGE).await?;
+        let followers = self.store.followers(me, after(AccountList::Followers), PAGE).await?;
         let following: Vec<Uid> = following.into_iter().map(|(uid, _)| uid).collect();
         let followers: Vec<Uid> = followers.into_iter().map(|follower| follower.uid).collect();
-        let more = |list: &[Uid]| list.last().filter(|_| list.len() == PAGE).map(|uid| uid.0);
-        let (more_following, more_followers) = (more(&following), more(&followers));
+        let more = |list: AccountList, uids: &[Uid]| {
+            let last = uids.last().filter(|_| uids.len() == PAGE)?;
+            Some(list.encode(me, *last, self.site.cursor_keys()))
+        };
+        let more_following = more(AccountList::Following, &following);
+        let more_followers = more(AccountList::Followers, &followers);
         let both: Vec<Uid> = following.iter().chain(&followers).copied().collect();
         let mut accounts = self.store.accounts(&both).await?;
         let name = &person.account.name;
