@@ -32,6 +32,16 @@ impl Cache {
         Ok(Cache::Memory(memory.time_to_live(TTL).build()))
     }
 
+    pub(crate) async fn clear(&self) {
+        match self {
+            Cache::Memory(cache) => cache.invalidate_all(),
+            Cache::Disk(cache) => {
+                let cache = Arc::clone(cache);
+                let _ = spawn_blocking(move || cache.clear()).await;
+            }
+        }
+    }
+
     pub(crate) async fn get(&self, url: &Url, width: Width) -> Option<Picture> {
         let key = key(url, Some(width));
         match self {

@@ -130,6 +130,14 @@ impl DiskCache {
         Ok(())
     }
 
+    /// Removes all pictures.
+    pub fn clear(&self) {
+        let index = std::mem::take(&mut *self.index());
+        for key in index.files.keys() {
+            let _ = std::fs::remove_file(self.path(key));
+        }
+    }
+
     fn evict(&self) {
         loop {
             let mut index = self.index();

@@ -156,6 +156,11 @@ impl MediaProxy {
         self.0.cache.bytes()
     }
 
+    /// Removes all pictures from the cache. They are fetched again when a page needs them.
+    pub async fn clear(&self) {
+        self.0.cache.clear().await;
+    }
+
     /// Makes and checks sealed addresses.
     pub fn sealer(&self) -> &Sealer {
         &self.0.sealer

@@ -198,8 +198,8 @@ impl FeedQuery {
     }
 
     /// Parses the cursor of an updates link, or an event id, of this collection under any filters.
-    pub fn parse_sync_token(&self, text: &str) -> Result<SyncToken, ParameterError> {
-        Cursor::decode_sync_token(text, self.binding())
+    pub fn parse_sync_token(&self, text: &str, keys: &CursorKeys) -> Result<SyncToken, ParameterError> {
+        Cursor::decode_sync_token(text, self.binding(), keys)
             .map_err(|error| ParameterError::new("Cursor", error.to_string()))
     }
 

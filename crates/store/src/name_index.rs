@@ -54,7 +54,7 @@ pub(crate) fn initial(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{AccountName, Millis, Uid, Version};
+    use model::{AccountName, AddressableBy, Millis, Uid, Version};
 
     fn account(name: &str, given: Option<&str>, family: Option<&str>) -> Account {
         Account {
@@ -70,6 +70,7 @@ mod tests {
             removed: false,
             disabled: false,
             credential_epoch: 0,
+            addressable_by: AddressableBy::default(),
         }
     }
 

@@ -235,7 +235,7 @@ impl Service {
             site: site.clone(),
             ingest: Ingest::new(Arc::clone(&store), clock.clone())
                 .caching_fanout_states(FANOUT_STATE_TTL)
-                .with_quotas(quotas, limits.retention),
+                .with_quotas(quotas, retention),
             batches: Arc::new(Semaphore::new(MAX_BATCHES)),
         };
         let entrance =

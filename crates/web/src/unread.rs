@@ -18,7 +18,7 @@ use axum::routing::{MethodRouter, get, put};
 use domain::ingest::MAX_BODY;
 use domain::live::Hub;
 use http::{HeaderMap, StatusCode};
-use model::{FeedQuery, ParameterError, RawQuery, Start, SyncToken};
+use model::{CursorKeys, FeedQuery, ParameterError, RawQuery, Start, SyncToken};
 use std::sync::Arc;
 
 pub(crate) fn seen_methods() -> MethodRouter<Service> {
@@ -37,7 +37,7 @@ async fn count(
     headers: HeaderMap,
     FeedParams(raw): FeedParams,
 ) -> Result<Response, Problem> {
-    let query = FeedQuery::resolve(&raw, owner.uid, collection)?;
+    let query = collections.site.query(&raw, owner.uid, collection)?;
     let format = match query.format {
         Some(format) => Some(format).filter(|format| OFFERS.contains(format)),
         None => Accept::of(&headers).choose(OFFERS),
@@ -62,12 +62,12 @@ async fn move_seen(
     PrivateAccount(owner): PrivateAccount,
     request: Request,
 ) -> Result<StatusCode, Problem> {
-    let query = FeedQuery::resolve(&RawQuery::default(), owner.uid, collection)?;
+    let query = collections.site.query(&RawQuery::default(), owner.uid, collection)?;
     let (head, sent) = request.into_parts();
     let body = body::read(sent, MAX_BODY).await?;
     let sync_token = match body.is_empty() {
         true => collections.feed.seen_now(&query).await?,
-        false => read_cursor(&query, &head.headers, &body)?,
+        false => read_cursor(&query, &head.headers, &body, collections.site.cursor_keys())?,
     };
     if collections.feed.mark_seen(&query, &sync_token).await? {
         hub.seen_moved(collections.store.as_ref(), owner.uid).await;
@@ -75,11 +75,16 @@ async fn move_seen(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn read_cursor(query: &FeedQuery, headers: &HeaderMap, body: &[u8]) -> Result<SyncToken, Problem> {
+fn read_cursor(
+    query: &FeedQuery,
+    headers: &HeaderMap,
+    body: &[u8],
+    keys: &CursorKeys,
+) -> Result<SyncToken, Problem> {
     let fields = texts(body, format_of(headers)?, "Seen")?;
     let cursor = fields.get("Cursor").and_then(Option::as_deref).ok_or_else(|| ParameterError {
         parameter: "Cursor",
         detail: "expected the cursor of an updates link or the id of an event, or an empty body".to_owned(),
     })?;
-    Ok(query.parse_sync_token(cursor)?)
+    Ok(query.parse_sync_token(cursor, keys)?)
 }

@@ -1,5 +1,6 @@
 //! Full-text search in a collection. The store finds activities of all accounts; each is checked as on a page.
 
+use super::visibility::Belonging;
 use super::{Feed, Item, ReadError};
 use model::{Entry, EntryReason, FeedQuery, Reader, State};
 
@@ -45,7 +46,7 @@ impl Feed {
             let ids: Vec<_> = found.into_iter().map(|(id, _)| id).collect();
             let states = self.store.states(&ids).await?.into_iter().flatten();
             let entries = states.filter(|state| !state.deleted).map(|state| entry(query, &state)).collect();
-            let candidates = self.belonging(query, &filter, entries).await?;
+            let Belonging { candidates, .. } = self.belonging(reader, query, &filter, entries).await?;
             let mut shown: Vec<Item> =
                 self.shown(reader, query, candidates, true).await?.into_iter().flatten().collect();
             // An activity that changed meanwhile has no body here. It is found again.

@@ -1,6 +1,6 @@
 //! The seen position of a collection, and the activities that arrived after it.
 
-use super::updates::{MAX_STEP, Step};
+use super::updates::{MAX_STEP, Step, Steps};
 use super::{Event, Feed, ReadError};
 use model::{Account, FeedQuery, MAX_PAGE, Millis, Reader, Start, SyncToken, Version};
 use std::collections::HashSet;
@@ -64,7 +64,7 @@ impl Feed {
         };
         let (mut ahead, mut counted) = (sync_token.clone(), HashSet::new());
         while counted.len() <= MAX_UNREAD {
-            let (events, ended) = self.step(&step, &mut ahead).await?;
+            let Steps { events, ended, .. } = self.step(&step, &mut ahead).await?;
             let ids = events.into_iter().filter_map(|(event, _)| match event {
                 Event::Activity(item) => Some(item.state.id),
                 Event::Deleted(_) | Event::Changed => None,

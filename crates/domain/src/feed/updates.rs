@@ -179,11 +179,11 @@ impl Feed {
 }
 
 /// The outcome of one step through the arrivals.
-struct Steps {
+pub(super) struct Steps {
     /// The events, each with the sync token after it.
-    events: Vec<(Event, SyncToken)>,
+    pub(super) events: Vec<(Event, SyncToken)>,
     /// No more arrivals follow.
-    ended: bool,
+    pub(super) ended: bool,
     /// Arrivals that were looked at, without those that a mute hides.
     rows: usize,
 }

@@ -2,7 +2,7 @@
 
 use super::secret::SealedSecret;
 use crate::sources::Address;
-use model::{Collection, FeedQuery, HookId, Millis, RawQuery, SyncToken, Uid, Version, encode_component};
+use model::{Collection, FeedQuery, Filter, HookId, Millis, RawQuery, SyncToken, Uid, Version, encode_component};
 use serde::{Deserialize, Serialize};
 use store::{Result, Store, StoreError};
 
@@ -91,8 +91,8 @@ impl Hook {
         });
         let text = pairs.collect::<Vec<_>>().join("&");
         // These parameters have open vocabularies: every value is valid.
-        FeedQuery::resolve(&RawQuery::parse(text.as_bytes()), self.owner, *collection)
-            .unwrap_or_else(|_| all_of(self.owner, *collection))
+        let filter = Filter::resolve(&RawQuery::parse(text.as_bytes())).unwrap_or_default();
+        FeedQuery { filter, ..all_of(self.owner, *collection) }
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn all_of(owner: Uid, collection: Collection) -> FeedQuery {
     FeedQuery {
         owner,
         collection,
-        filter: model::Filter::default(),
+        filter: Filter::default(),
         order: model::Order::default(),
         start: model::Start::Skip(0),
         count: model::DEFAULT_COUNT,

@@ -43,6 +43,7 @@ use fetcher::{Fetcher, FetcherError, Network, Rules};
 use model::{Clock, Quotas, SourceId, Uid};
 use seal::SecretKeys;
 use std::sync::Arc;
+use std::time::Duration;
 use store::{AccountCache, Store};
 use tokio::sync::Notify;
 

@@ -93,7 +93,8 @@ impl EdgeFilter {
 }
 
 impl Filter {
-    pub(super) fn resolve(raw: &RawQuery) -> Result<Filter, ParameterError> {
+    /// Validates the parameters of a filter.
+    pub fn resolve(raw: &RawQuery) -> Result<Filter, ParameterError> {
         Ok(Filter {
             services: raw.values("service")?.iter().map(|text| text.to_lowercase()).collect(),
             kinds: raw.values("type")?.iter().map(|text| kind(text)).collect(),

@@ -63,13 +63,13 @@ proptest! {
     fn a_sync_token_is_valid_under_any_filters_of_its_collection(token in sync_tokens()) {
         let filtered = Filter { services: ["a".to_owned()].into(), ..Filter::default() };
         let bound = |owner, collection| Binding::new(Uid(owner), collection, &filtered);
-        let text = Cursor::Updates(token.clone()).encode(binding(1));
-        prop_assert_eq!(Cursor::decode_sync_token(&text, bound(1, Collection::To)), Ok(token));
+        let text = Cursor::Updates(token.clone()).encode(binding(1), &keys([1]));
+        prop_assert_eq!(Cursor::decode_sync_token(&text, bound(1, Collection::To), &keys([1])), Ok(token));
         for (owner, collection) in [(1, Collection::From), (1, Collection::ToFrom), (2, Collection::To)] {
-            let foreign = Cursor::decode_sync_token(&text, bound(owner, collection));
+            let foreign = Cursor::decode_sync_token(&text, bound(owner, collection), &keys([1]));
             prop_assert_eq!(foreign, Err(CursorError::Foreign));
         }
-        let foreign = Cursor::decode(&text, bound(1, Collection::To), Order::Received);
+        let foreign = Cursor::decode(&text, bound(1, Collection::To), Order::Received, &keys([1]));
         prop_assert_eq!(foreign, Err(CursorError::Foreign));
     }
 

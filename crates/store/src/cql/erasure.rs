@@ -9,9 +9,10 @@ use super::{CqlStore, concurrently};
 use crate::codec::Encoded;
 use crate::jetstream::wall_clock;
 use crate::message::version_key;
-use crate::{Activities, Credentials, Erasures, Feeds, Networks, Result, Slice};
+use crate::relations::{BLOCKED_BY, decision_number};
+use crate::{Activities, Credentials, DecisionChange, Erasures, Feeds, Hooks, Networks, Result, Slice};
 use async_trait::async_trait;
-use model::{Account, Activity, Filter, Order, State, Uid};
+use model::{Account, Activity, Collection, Decision, Filter, Order, State, Uid};
 use uuid::Uuid;
 
 const QUEUE: Query = Query::write("INSERT INTO ident.erasure (part, uid) VALUES (0, ?)");
@@ -38,6 +39,20 @@ const ERASE_CONNECTION: Lwt = Lwt::new(
     "DELETE FROM feed.connection WHERE uid = ? AND name = ? IF EXISTS",
     "SELECT op FROM feed.connection WHERE uid = ? AND name = ?",
 );
+const ERASE_HOOK: Lwt = Lwt::new(
+    "DELETE FROM ident.hook WHERE uid = ? AND name = ? IF EXISTS",
+    "SELECT op FROM ident.hook WHERE uid = ? AND name = ?",
+);
+const ERASE_SEEN: Lwt = Lwt::new(
+    "DELETE FROM ident.seen WHERE uid = ? AND collection = ? IF EXISTS",
+    "SELECT op FROM ident.seen WHERE uid = ? AND collection = ?",
+);
+const ERASE_USAGE: Lwt = Lwt::new(
+    "DELETE FROM ident.usage WHERE uid = ? AND day = ? IF EXISTS",
+    "SELECT op FROM ident.usage WHERE uid = ? AND day = ?",
+);
+const ERASE_RELATION: Query =
+    Query::write("DELETE FROM feed.relation USING TIMESTAMP ? WHERE name = ? AND kind = ? AND other = ?");
 const ERASE_SOURCE: Lwt =
     Lwt::new("DELETE FROM feed.source WHERE id = ? IF EXISTS", "SELECT op FROM feed.source WHERE id = ?");
 
@@ -137,6 +152,37 @@ impl CqlStore {
         }
         Ok(())
     }
+
+    async fn erase_hooks(&self, uid: Uid, at: i64) -> Result<()> {
+        for hook in self.listed_hooks(uid).await? {
+            self.delete_hook_progress(hook.id).await?;
+            self.unlist_hook(&hook, at).await?;
+            let key = (uid.0, hook.name.as_str());
+            self.db.apply_lwt(&ERASE_HOOK, key, key, is_gone).await?;
+        }
+        Ok(())
+    }
+
+    /// Erases what the account has read, used, and decided about others, with what they have of it.
+    async fn erase_choices(&self, account: &Account, at: i64) -> Result<()> {
+        let (uid, name) = (account.uid.0, account.name.as_str());
+        for collection in Collection::ALL {
+            let key = (uid, collection.as_str());
+            self.db.apply_lwt(&ERASE_SEEN, key, key, is_gone).await?;
+        }
+        for (day, _) in self.usage_days(account.uid).await? {
+            let key = (uid, day);
+            self.db.apply_lwt(&ERASE_USAGE, key, key, is_gone).await?;
+        }
+        for DecisionChange { decision, other, .. } in self.decisions_of(account).await? {
+            let other = other.as_str();
+            if decision == Decision::Block {
+                self.db.write(&ERASE_RELATION, (at, other, BLOCKED_BY, name)).await?;
+            }
+            self.db.write(&ERASE_RELATION, (at, name, decision_number(decision), other)).await?;
+        }
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -150,8 +196,11 @@ impl Erasures for CqlStore {
     async fn erase_account(&self, account: &Account) -> Result<u64> {
         let uid = account.uid;
         let erased = self.erase_activities(uid).await?;
-        self.erase_credentials(uid, wall_clock().0.saturating_mul(1_000)).await?;
+        let at = wall_clock().0.saturating_mul(1_000);
+        self.erase_credentials(uid, at).await?;
         self.erase_connections(uid).await?;
+        self.erase_hooks(uid, at).await?;
+        self.erase_choices(account, at).await?;
         // The claim of the name has the names and the password hash of the first state.
         let nameless =
             Account { given_name: None, family_name: None, password: None, ..account.clone() }.encoded();

@@ -39,6 +39,12 @@ impl CqlStore {
         rows.into_iter().map(|(name, cell)| Hook::decoded_beside(&cell, (owner, name))).collect()
     }
 
+    /// Removes a hook from the list of its shard, if it was listed before `at`.
+    pub(super) async fn unlist_hook(&self, hook: &Hook, at: i64) -> Result<()> {
+        let Hook { owner, name, .. } = hook;
+        self.db.write(&UNLIST, (at, number(hook_shard(*owner)), owner.0, name)).await
+    }
+
     async fn progress_of(&self, id: HookId) -> Result<Option<HookProgress>> {
         let found: Option<(Vec<u8>,)> = self.db.row(&PROGRESS, (id.0.as_slice(),)).await?;
         found.map(|(cell,)| HookProgress::decoded_beside(&cell, id)).transpose()
@@ -90,7 +96,7 @@ impl Hooks for CqlStore {
             return Ok(false);
         }
         if *removed {
-            self.db.write(&UNLIST, (version.0, shard, owner.0, name)).await?;
+            self.unlist_hook(hook, version.0).await?;
         }
         Ok(true)
     }

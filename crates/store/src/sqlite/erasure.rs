@@ -37,6 +37,14 @@ const DELETE_REST: &[&str] = &[
     "DELETE FROM source AS own WHERE own.id IN (SELECT source FROM connection WHERE owner = ?1) AND NOT EXISTS
      (SELECT 1 FROM connection WHERE connection.source = own.id AND owner <> ?1 AND NOT removed)",
     "DELETE FROM connection WHERE owner = ?1",
+    "DELETE FROM hook_progress WHERE id IN (SELECT id FROM hook WHERE owner = ?1)",
+    "DELETE FROM hook WHERE owner = ?1",
+    "DELETE FROM seen WHERE uid = ?1",
+    "DELETE FROM usage WHERE uid = ?1",
+    // What the account decided about others, and what they have of it.
+    "DELETE FROM relation WHERE kind = 2 AND other = (SELECT name FROM account WHERE uid = ?1) AND name IN
+     (SELECT other FROM relation WHERE name = (SELECT name FROM account WHERE uid = ?1) AND kind = 0)",
+    "DELETE FROM relation WHERE name = (SELECT name FROM account WHERE uid = ?1) AND kind < 2",
 ];
 
 /// The place of an authored entry.

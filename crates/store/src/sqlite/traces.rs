@@ -83,6 +83,7 @@ const VALUES: &[&str] = &[
     "SELECT CAST(name AS BLOB) FROM application WHERE owner = ?1",
     "SELECT CAST(callback AS BLOB) FROM application WHERE owner = ?1",
     "SELECT state FROM connection WHERE owner = ?1",
+    "SELECT state FROM hook WHERE owner = ?1",
     "SELECT small FROM picture WHERE uid = ?1",
     "SELECT medium FROM picture WHERE uid = ?1",
     "SELECT large FROM picture WHERE uid = ?1",

@@ -126,7 +126,7 @@ struct Set {
 }
 
 /// `set` needs at least one of these.
-const CHANGES: [&str; 12] = [
+const CHANGES: [&str; 13] = [
     "addressable_by",
     "given_name",
     "family_name",

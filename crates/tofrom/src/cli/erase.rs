@@ -3,9 +3,10 @@
 use super::audit::{CommandAudit, event};
 use super::output::{json_line, line, note};
 use super::{Global, account};
-use crate::config::Storage;
-use anyhow::{anyhow, bail};
+use crate::config::{Media, Storage};
+use anyhow::{Context, anyhow, bail};
 use domain::{accounts, erasure};
+use media::DiskCache;
 use model::{AccountName, Clock};
 use serde_json::json;
 use store::sqlite::{SqliteStore, Texts, Trace};
@@ -54,6 +55,7 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     let erased = erasure::erase(store.as_ref(), &clock, account.uid).await?;
     let erased = erased.ok_or_else(|| anyhow!("account {name} is not removed; nothing was erased"))?;
+    clear_pictures(&global.settings()?.media(&storage)?)?;
     let about = format!("{} activities", erased.activities);
     audit.record(event("account-erased").on_erased(&erased.account).about(about)).await?;
     if let Some(store) = engine.sqlite().filter(|_| args.prove) {
@@ -68,6 +70,15 @@ pub(super) async fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         if args.prove {
             line(format_args!("none of its {searched} texts is left in the files of the store"))?;
         }
+    }
+    Ok(())
+}
+
+/// Removes the cached pictures, which may be those of the account.
+fn clear_pictures(media: &Media) -> anyhow::Result<()> {
+    if let Some(folder) = media.folder.as_deref().filter(|folder| folder.is_dir()) {
+        let opened = DiskCache::open(folder, u64::MAX);
+        opened.with_context(|| format!("cannot clear the media folder {}", folder.display()))?.clear();
     }
     Ok(())
 }

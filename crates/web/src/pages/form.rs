@@ -5,7 +5,7 @@ use crate::pages::{Person, cookie, go};
 use crate::problem::Problem;
 use crate::service::Service;
 use crate::site::Site;
-use crate::views::{Failure, FormTargets, html};
+use crate::views::Failure;
 use auth::audit::{Actor, Event};
 use auth::session::SignedIn;
 use auth::{AuthError, Browser};

@@ -34,7 +34,7 @@ async fn show(
 ) -> Result<Response, Problem> {
     let words = field(uri.query().unwrap_or_default().as_bytes(), "q").unwrap_or_default();
     let words: String = words.trim().chars().take(MAX_WORDS).collect();
-    let query = FeedQuery::resolve(&RawQuery::default(), person.account.uid, Collection::ToFrom)?;
+    let query = collections.site.query(&RawQuery::default(), person.account.uid, Collection::ToFrom)?;
     let query = FeedQuery { count: MAX_ITEMS, ..query };
     let (now, order) = (collections.clock.now(), Order::Received);
     let (found, is_too_broad) = match collections.feed.search(Reader::Owner, &query, &words).await {

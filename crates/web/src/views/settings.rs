@@ -4,7 +4,7 @@ use super::display_time::DisplayTime;
 use super::frame::Frame;
 use crate::site::Site;
 use askama::Template;
-use model::{AccessToken, Account, AccountName, Application, Key, Millis, Scopes, Session};
+use model::{AccessToken, Account, AccountName, Application, Key, Millis, Scopes};
 
 /// Names, picture and profile visibility.
 #[derive(Template)]

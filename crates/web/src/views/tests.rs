@@ -268,7 +268,7 @@ fn item(id: usize, kind: &str, picture: bool) -> ItemView {
 fn the_feed_shows_words_as_text_and_says_each_once() {
     let (site, name) = (site(), AccountName::parse("alice").unwrap());
     let raw = RawQuery::parse(b"type=%3Cx%3E&service=%3Cy%3E");
-    let query = FeedQuery::resolve(&raw, Uid(1), Collection::ToFrom).unwrap();
+    let query = site.query(&raw, Uid(1), Collection::ToFrom).unwrap();
     let kinds = ["photo", "note", "song", "video", "book"];
     let mut items: Vec<ItemView> =
         kinds.iter().enumerate().map(|(at, kind)| item(at, kind, at != 1)).collect();

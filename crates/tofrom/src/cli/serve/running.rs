@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use auth::audit::{Actor, AuditLog, Event};
 use domain::erasure;
 use domain::live::Hub;
+use media::MediaProxy;
 use metrics_exporter_prometheus::PrometheusHandle;
 use model::{Clock, Uid};
 use sd_notify::NotifyState;
@@ -110,14 +111,23 @@ pub(super) async fn forget_expired(store: Arc<dyn Store>, clock: Clock) {
 const ERASURE_INTERVAL: Duration = Duration::from_secs(60);
 const ERASURE_LEASE: Duration = Duration::from_secs(600);
 
-/// Erases removed accounts. One process of a cluster does it at a time.
-pub(super) async fn erase_removed(store: Arc<dyn Store>, clock: Clock, audit: Arc<AuditLog>, holder: String) {
+/// Erases removed accounts, and the cached pictures, which may be theirs. One process of a cluster does it at a time.
+pub(super) async fn erase_removed(
+    store: Arc<dyn Store>,
+    clock: Clock,
+    audit: Arc<AuditLog>,
+    media: Option<MediaProxy>,
+    holder: String,
+) {
     let mut ticks = tokio::time::interval(ERASURE_INTERVAL);
     loop {
         ticks.tick().await;
         let now = clock.now();
         let record = async |erased: erasure::Erased| {
             tracing::info!(account = %erased.account.name, activities = erased.activities, "account erased");
+            if let Some(media) = &media {
+                media.clear().await;
+            }
             let about = format!("{} activities", erased.activities);
             audit
                 .record(Event::new("account-erased", Actor::Server).on_erased(&erased.account).about(about))

@@ -49,7 +49,8 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
         Some(file) => site.trusted_by(&file.display().to_string()),
         None => site,
     };
-    let service = service(&config, &parts, &site, feed, sources.clone(), hooks.clone())?;
+    let media = parts.media_proxy(&config)?;
+    let service = service(&config, &parts, &site, feed, (sources.clone(), hooks.clone(), media.clone()));
     let limits = Limits {
         connections: config.max_connections,
         per_address: config.limits.connections_per_address,
@@ -64,7 +65,7 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     parts.watch(&mut running, counted.clone());
     parts.exchange_notices(&mut running, counted.clone()).await?;
     if role.delivers() {
-        parts.deliver(&mut running, config.fanout);
+        parts.deliver(&mut running, config.fanout, media);
         parts.poll_sources(&mut running, sources);
         parts.deliver_hooks(&mut running, hooks, site);
     }
@@ -88,7 +89,7 @@ pub async fn start_worker(
         running.spawn_background(take_notices(Arc::clone(&parts.hub), notices, |_| {}, |_| {}));
     }
     parts.hub.enable_broadcast();
-    parts.deliver(&mut running, fanout);
+    parts.deliver(&mut running, fanout, None);
     parts.poll_sources(&mut running, parts.sources(sources)?);
     match hooks.base_url.as_deref().map(BaseUrl::parse).transpose()? {
         Some(base_url) => {
@@ -108,9 +109,8 @@ fn service(
     parts: &ServiceParts,
     site: &Site,
     feed: Feed,
-    sources: Sources,
-    hooks: Hooks,
-) -> anyhow::Result<Service> {
+    (sources, hooks, media): (Sources, Hooks, Option<MediaProxy>),
+) -> Service {
     let auth = Auth::new(
         Arc::clone(&parts.store),
         parts.accounts.clone(),
@@ -125,7 +125,7 @@ fn service(
             quotas: config.limits.quotas,
         },
     );
-    Ok(Service::new(Parts {
+    Service::new(Parts {
         store: Arc::clone(&parts.store),
         hub: Arc::clone(&parts.hub),
         site: site.clone(),
@@ -137,13 +137,13 @@ fn service(
         cors_origins: config.cors_origins.clone(),
         sources,
         hooks,
-        media: parts.media_proxy(config)?,
+        media,
         quotas: config.limits.quotas,
         requests: RequestLimits {
             account: config.limits.requests,
             operator: config.limits.operator_requests,
         },
-    }))
+    })
 }
 
 fn listeners(
@@ -213,7 +213,7 @@ impl ServiceParts {
     }
 
     /// Runs deliveries, the dormancy scan and the deletion of expired data. One process of a cluster must do this.
-    fn deliver(&self, running: &mut Running, settings: Fanout) {
+    fn deliver(&self, running: &mut Running, settings: Fanout, media: Option<MediaProxy>) {
         let stopped = running.background_stopped();
         let (store, clock, hub) = (Arc::clone(&self.store), self.clock.clone(), Arc::clone(&self.hub));
         running.background.spawn(fanout::run(store, clock, hub, settings.rules(), stopped));
@@ -227,6 +227,7 @@ impl ServiceParts {
             Arc::clone(&self.store),
             self.clock.clone(),
             Arc::clone(&self.audit),
+            media,
             self.holder(),
         );
         running.spawn_background(erasing);
@@ -244,7 +245,8 @@ impl ServiceParts {
 
     /// The public addresses. The host in Atom ids is set once, at the first start: it must not change with the address.
     async fn site(&self, base_url: &str, host: &str) -> anyhow::Result<Site> {
-        Ok(Site::new(base_url, self.store.set_once("tag-host", host).await?))
+        let cursor_keys = CursorKeys::new(self.secret_keys.derive_bytes("cursor"));
+        Ok(Site::new(base_url, self.store.set_once("tag-host", host).await?, cursor_keys))
     }
 
     fn hooks(&self, feed: Feed, settings: &HookSettings) -> anyhow::Result<Hooks> {
