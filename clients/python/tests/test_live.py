@@ -60,7 +60,11 @@ def test_events_arrive_in_order_and_once(demo: Demo, alice: Client, service: str
 
 
 def test_a_follower_without_a_position_begins_now(demo: Demo, alice: Client, service: str) -> None:
+    arriving = alice.collection("alice", "from", service=service)
+    position = arriving.position()
     write(alice, service, [1])
+    # What is accepted arrives a moment later.
+    assert numbers(arriving, position, 1) == [1]
     feed = alice.collection("alice", "from", service=service, order_by="pubDate")
     with client_of(demo) as writer, closing(feed.follow()) as stream:
         in_background(lambda: (time.sleep(1), write(writer, service, [2]))[1])

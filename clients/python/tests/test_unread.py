@@ -25,8 +25,8 @@ def test_unread_counts_what_arrived_after_the_seen_position(alice: Client, servi
     for number in range(3):
         alice.put_activity("alice", service, str(number), note(str(number)))
     with closing(feed.follow(position)) as stream:
-        first, second = next(stream), next(stream)
-        assert isinstance(first, Arrived) and isinstance(second, Arrived)
+        first, second, third = next(stream), next(stream), next(stream)
+        assert isinstance(first, Arrived) and isinstance(second, Arrived) and isinstance(third, Arrived)
         unread = feed.unread()
         assert (unread.count, unread.at_least) == (3, False)
         assert [activity["Title"] for activity in feed.updates(unread.position).activities] == ["0", "1", "2"]

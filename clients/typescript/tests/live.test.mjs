@@ -49,7 +49,11 @@ test("events arrive in order and once", async () => {
 
 test("a follower without a position begins now, and is aborted", async () => {
   const service = newService();
+  const arriving = alice.collection("alice", "from", { service });
+  const position = await arriving.position();
   await write(service, [1]);
+  // What is accepted arrives a moment later.
+  assert.deepEqual(numbers(await events(arriving, 1, { position })), [1]);
   const controller = new AbortController();
   const stream = alice.collection("alice", "from", { service, orderBy: "pubDate" }).follow({ signal: controller.signal });
   const first = stream.next();

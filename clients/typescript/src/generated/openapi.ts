@@ -1174,7 +1174,7 @@ export interface operations {
                      *             "CommentsAvailable": "false",
                      *             "ReceivedDate": "2026-11-13T13:29:37.644+00:00",
                      *             "SourceService": {
-                     *               "IconURL": "https://delicious.com/favicon.ico",
+                     *               "IconURL": "https://pictures.demo.invalid/icon/delicious.png",
                      *               "Name": "Delicious",
                      *               "WebsiteURL": "https://delicious.com/"
                      *             },
@@ -1373,7 +1373,7 @@ export interface operations {
                      *       "CommentsAvailable": "false",
                      *       "ReceivedDate": "2026-11-13T13:29:37.644+00:00",
                      *       "SourceService": {
-                     *         "IconURL": "https://delicious.com/favicon.ico",
+                     *         "IconURL": "https://pictures.demo.invalid/icon/delicious.png",
                      *         "Name": "Delicious",
                      *         "WebsiteURL": "https://delicious.com/"
                      *       },
@@ -1539,7 +1539,7 @@ export interface operations {
                      *             "CommentsAvailable": "false",
                      *             "ReceivedDate": "2026-11-17T16:13:12.342+00:00",
                      *             "SourceService": {
-                     *               "IconURL": "https://vimeo.com/favicon.ico",
+                     *               "IconURL": "https://pictures.demo.invalid/icon/vimeo.png",
                      *               "Name": "Vimeo",
                      *               "WebsiteURL": "https://vimeo.com/"
                      *             },
@@ -1554,7 +1554,7 @@ export interface operations {
                      *               "Description": "Eleven minutes of very small wheels.",
                      *               "Thumbnail": {
                      *                 "Height": "90",
-                     *                 "Url": "https://pictures.example.net/6701628_s.jpg",
+                     *                 "Url": "https://pictures.demo.invalid/still/6701628.png",
                      *                 "Width": "120"
                      *               },
                      *               "Title": "How a mechanical watch works",
@@ -1741,7 +1741,7 @@ export interface operations {
                      *             "CommentsAvailable": "false",
                      *             "ReceivedDate": "2026-11-17T16:13:12.342+00:00",
                      *             "SourceService": {
-                     *               "IconURL": "https://vimeo.com/favicon.ico",
+                     *               "IconURL": "https://pictures.demo.invalid/icon/vimeo.png",
                      *               "Name": "Vimeo",
                      *               "WebsiteURL": "https://vimeo.com/"
                      *             },
@@ -1756,7 +1756,7 @@ export interface operations {
                      *               "Description": "Eleven minutes of very small wheels.",
                      *               "Thumbnail": {
                      *                 "Height": "90",
-                     *                 "Url": "https://pictures.example.net/6701628_s.jpg",
+                     *                 "Url": "https://pictures.demo.invalid/still/6701628.png",
                      *                 "Width": "120"
                      *               },
                      *               "Title": "How a mechanical watch works",
@@ -1775,7 +1775,7 @@ export interface operations {
                      *             "CommentsAvailable": "false",
                      *             "ReceivedDate": "2026-11-13T13:29:37.644+00:00",
                      *             "SourceService": {
-                     *               "IconURL": "https://delicious.com/favicon.ico",
+                     *               "IconURL": "https://pictures.demo.invalid/icon/delicious.png",
                      *               "Name": "Delicious",
                      *               "WebsiteURL": "https://delicious.com/"
                      *             },
@@ -2882,7 +2882,7 @@ export interface operations {
                      *       "CommentsAvailable": "false",
                      *       "ReceivedDate": "2026-11-13T13:29:37.644+00:00",
                      *       "SourceService": {
-                     *         "IconURL": "https://delicious.com/favicon.ico",
+                     *         "IconURL": "https://pictures.demo.invalid/icon/delicious.png",
                      *         "Name": "Delicious",
                      *         "WebsiteURL": "https://delicious.com/"
                      *       },

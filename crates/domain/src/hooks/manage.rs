@@ -199,7 +199,7 @@ impl Hooks {
         }
         let (now, id, plain) = (self.clock.now(), HookId(*random::<16>()?), secret::generate()?);
         let sealed = secret::SealedSecret::seal(plain.as_ref(), id, &self.secret_keys)?;
-        // Without filters: what the collection shows now is before the hook, whatever the filters are.
+        // Without filters: what the collection shows now is before the hook under any filter.
         let start = self.feed.seen_now(&all_of(account.uid, wanted.collection)).await?;
         let mut is_new = false;
         let change = |stored: Option<&store::Hook>| {

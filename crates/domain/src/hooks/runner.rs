@@ -236,7 +236,7 @@ impl Runner {
         let failing_since = *progress.failing_since.get_or_insert(now);
         progress.next_try = Some(retry::next_try(progress.attempts, now, random_fraction()));
         let reason = match &sent {
-            Ok(410) => Some("The receiver responded with status 410: it does not want this hook any more."),
+            Ok(410) => Some("The receiver responded with status 410: it no longer wants this hook."),
             _ if retry::is_given_up(failing_since, now) => Some("No delivery succeeded for three days."),
             _ => None,
         };

@@ -1,6 +1,6 @@
 //! Hooks. The row of the account is the truth; the list of a shard is a hint. A hook is listed before it is written, and
 //! unlisted after it was removed. Both use the version of the hook as timestamp, so a later hook of the same name stays
-//! listed. The progress has a table of its own, because its rows are not written conditionally.
+//! listed. The progress has a separate table, because its rows are not written conditionally.
 
 use super::lwt::Lwt;
 use super::{CqlStore, LATEST, Query, concurrently};

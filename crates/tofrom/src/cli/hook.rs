@@ -184,7 +184,7 @@ async fn remove(context: &HookContext, hook: &HookRef, global: &Global) -> anyho
     if !context.hooks.remove(account.uid, &hook.name).await? {
         return not_found(hook);
     }
-    told(hook, global, "removed")
+    report(hook, global, "removed")
 }
 
 async fn resume(context: &HookContext, hook: &HookRef, global: &Global) -> anyhow::Result<()> {
@@ -192,7 +192,7 @@ async fn resume(context: &HookContext, hook: &HookRef, global: &Global) -> anyho
     if !context.hooks.resume(account.uid, &hook.name).await? {
         return not_found(hook);
     }
-    told(hook, global, "resumed")
+    report(hook, global, "resumed")
 }
 
 async fn rotate(context: &HookContext, hook: &HookRef, global: &Global) -> anyhow::Result<()> {
@@ -226,7 +226,7 @@ async fn test(context: &HookContext, hook: &HookRef, global: &Global) -> anyhow:
     }
 }
 
-fn told(hook: &HookRef, global: &Global, what: &str) -> anyhow::Result<()> {
+fn report(hook: &HookRef, global: &Global, what: &str) -> anyhow::Result<()> {
     match global.json {
         true => json_line(json!({ "name": hook.name, what: true }))?,
         false => line(format_args!("{} {what}", hook.name))?,

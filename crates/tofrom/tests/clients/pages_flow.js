@@ -701,9 +701,11 @@ async function shortcuts(browser) {
   const target = await articles.first().locator('a.what, .note a, a.at').first().getAttribute('href');
   assert.ok(target);
   const opened = page.waitForRequest((request) => request.isNavigationRequest());
+  const failed = page.waitForEvent('requestfailed');
   await page.route('**/*', (route) => route.abort());
   await page.keyboard.press('o');
   assert.equal((await opened).url(), new URL(target, params.base).href);
+  await failed;
   browserErrors.splice(0);
   await page.context().close();
   console.log('shortcuts');

@@ -13,6 +13,7 @@ ACTIVITY, EXAMPLE = "/activity/{activity}", "01a1dc1e-de01-7f0f-88b3-717cbb004bb
 
 KEY, EXAMPLE_KEY = "/200909/user/{user}/keys/{id}", "be94dd29c62fe27e"
 SOURCES, SOURCE = "/200909/user/{user}/sources", "/200909/user/{user}/sources/{name}"
+HOOK = "/200909/user/{user}/hooks/{name}"
 
 
 @schemathesis.hook
@@ -31,11 +32,17 @@ def before_call(context, case, kwargs):
         names["id"] = os.environ["REVOKED"]
     elif path == SOURCE and method in ("GET", "HEAD") and names["user"] == SPARED:
         names["name"] = "kept"
+    elif path.startswith(HOOK) and method != "PUT" and names["user"] == SPARED:
+        names["name"] = "removed" if method == "DELETE" else "kept"
     # Generated addresses would be fetched: replace them by that of the test's own server.
     if path in (SOURCES, SOURCE) and isinstance(case.body, dict):
         for fields in (case.body, case.body.get("Source")):
             if isinstance(fields, dict) and isinstance(fields.get("Address"), str):
                 fields["Address"] = os.environ["FEED"]
+    if path == HOOK and isinstance(case.body, dict):
+        for fields in (case.body, case.body.get("Hook")):
+            if isinstance(fields, dict) and isinstance(fields.get("Url"), str):
+                fields["Url"] = os.environ["RECEIVER"]
 
 
 @schemathesis.hook

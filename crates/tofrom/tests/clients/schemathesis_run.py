@@ -60,6 +60,9 @@ item = requests.put(f"{base}/200909/activity/alice/from/Delicious/kept", json=ke
 item.raise_for_status()
 source = f"{base}/200909/user/alice/sources/kept"
 requests.put(source, json={"Address": params["feed"]}, headers=headers).raise_for_status()
+for name in ("kept", "removed"):
+    hook = f"{base}/200909/user/alice/hooks/{name}"
+    requests.put(hook, json={"Url": params["receiver"], "Collection": "from"}, headers=headers).raise_for_status()
 revoked = requests.post(f"{base}/200909/user/alice/keys", json={"Name": "to revoke"}, headers=headers)
 revoked.raise_for_status()
 page = requests.get(f"{base}/200909/activity/alice/to?count=1", headers=headers).json()
@@ -72,7 +75,7 @@ workers = 1
 seed = 20
 tls-verify = {json.dumps(params["ca"])}
 request-timeout = 10.0
-generation = {{ max-examples = 30, with-security-parameters = false, database = "none" }}
+generation = {{ max-examples = 20, with-security-parameters = false, database = "none" }}
 headers = {{ ServicePSK = {json.dumps(params["key"])}, Accept = "application/json" }}
 parameters = {{ "header.ServiceConsumerKey" = {json.dumps(params["consumer"]["key"])} }}
 """
@@ -83,7 +86,7 @@ with tempfile.TemporaryDirectory() as folder:
     command = [program, "--config-file", "schemathesis.toml", "run", f"{base}/openapi.json", "--checks", ",".join(CHECKS)]
     command += ["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--warnings", "off", "--no-color"]
     environment = {"PYTHONPATH": Path(__file__).parent, "PYTHONDONTWRITEBYTECODE": "1", "SEEN": seen}
-    environment |= {"RECEIVED": received, "FEED": params["feed"], "KEPT": item.headers["Location"].rsplit("/", 1)[1]}
+    environment |= {"RECEIVED": received, "FEED": params["feed"], "RECEIVER": params["receiver"], "KEPT": item.headers["Location"].rsplit("/", 1)[1]}
     environment |= {"REVOKED": revoked.json()["Key"]["Id"]}
     environment = os.environ | {name: str(value) for name, value in environment.items()}
     run = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -175,13 +175,13 @@ fn stream(target: &str, key: &str) -> Arc<Mutex<Vec<String>>> {
 }
 
 #[test]
-fn the_accounts_own_streams_are_told() {
+fn the_accounts_own_streams_are_notified() {
     let (user, key) = person("unf");
     let (_, stranger) = person("ung");
     let target = format!("/200909/activity/{user}/from");
     let own = [stream(&target, &key), stream(&format!("{target}?service=here"), &key)];
     let others = [stream(&target, &stranger), stream(&format!("/200909/activity/{user}/to"), &key)];
-    let told = |stream: &Arc<Mutex<Vec<String>>>| {
+    let notices = |stream: &Arc<Mutex<Vec<String>>>| {
         stream.lock().unwrap().iter().filter(|line| *line == "event: seen").count()
     };
     let old = cursor(&user, &key, "from", "");
@@ -190,13 +190,13 @@ fn the_accounts_own_streams_are_told() {
         becomes(SOON, exactly(1), || count(&user, &key, "from", ""));
         assert_eq!(seen(&user, &key, "from", None).status, 204);
         for stream in &own {
-            becomes(SOON, moves, || told(stream));
+            becomes(SOON, moves, || notices(stream));
         }
         assert_eq!(seen(&user, &key, "from", Some(&old)).status, 204);
     }
     std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(own.each_ref().map(told), [2, 2], "an older cursor is no move");
-    assert_eq!(others.each_ref().map(told), [0, 0]);
+    assert_eq!(own.each_ref().map(notices), [2, 2], "an older cursor is no move");
+    assert_eq!(others.each_ref().map(notices), [0, 0]);
     let lines = own[0].lock().unwrap().clone();
     let at = lines.iter().position(|line| line == "event: seen").unwrap();
     let data: Value = serde_json::from_str(lines[at + 1].strip_prefix("data: ").unwrap()).unwrap();

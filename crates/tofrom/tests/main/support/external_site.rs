@@ -21,11 +21,15 @@ impl ExternalSite {
         ExternalSite { server, _runtime: runtime, folder: Folder::new() }
     }
 
-    /// A demo that may fetch only from this server; the page links to its profiles by `rel=me`.
+    /// A demo that may fetch from this server and send hooks to it, and to no other on this machine; the page links to
+    /// its profiles by `rel=me`.
     pub(crate) fn demo(&self) -> Demo {
         let port = self.server.address().port().to_string();
-        let settings =
-            [("TOFROM_SOURCES__NETWORKS", "127.0.0.2/32"), ("TOFROM_SOURCES__PORTS", port.as_str())];
+        let settings = [
+            ("TOFROM_SOURCES__NETWORKS", "127.0.0.2/32"),
+            ("TOFROM_SOURCES__PORTS", port.as_str()),
+            ("TOFROM_HOOKS__NETWORKS", "127.0.0.2/32"),
+        ];
         Demo::start_with(self.folder.path(), &[], &settings)
     }
 
