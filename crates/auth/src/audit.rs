@@ -1,4 +1,4 @@
-//! The audit log: who did what to whom, for security events.
+//! The audit log: security events, each with its actor and the account it is about.
 //!
 //! Each process run writes its own chain of records, a shard, and begins a new one after a day without a record: the MAC of a record covers its digest and the MAC of the
 //! record before it. The digest is that of a salt and the details, so details can be erased without breaking the chain.
@@ -287,7 +287,7 @@ impl AuditLog {
         let head = AuditHead { at: chain.last, mac: chain.mac, tag };
         self.store.put_audit_head(&head).await?;
         chain.noted = chain.last.number;
-        // Whoever keeps the log elsewhere can compare.
+        // For a comparison with a log that is kept elsewhere.
         tracing::info!(
             shard = hex::encode(head.at.shard),
             number = head.at.number,
@@ -300,7 +300,7 @@ impl AuditLog {
 
 fn refusal(account: &Account, remote: IpAddr, count: u32) -> Event {
     let mut event = Event::new("sign-in-refused", Actor::Server).on(account);
-    // Nobody has shown to be the account.
+    // The caller has not proved to be the account.
     event.set("actor", Value::Null);
     event.set("outcome", "refused");
     event.set("network", network_text(remote));

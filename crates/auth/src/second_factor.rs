@@ -27,7 +27,7 @@ const SECRET_BYTES: usize = 20;
 const RECOVERY_CODES: usize = 10;
 const RECOVERY_BYTES: usize = 15;
 
-/// Wrong codes in an hour, beyond which codes are refused. Whoever gets here knows the password.
+/// Wrong codes in an hour, beyond which codes are refused. The caller knows the password by then.
 const MAX_WRONG: u32 = 10;
 const WRONG_WINDOW: Duration = Duration::from_secs(60 * 60);
 

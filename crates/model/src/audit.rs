@@ -13,7 +13,7 @@ pub struct AuditRecord {
     pub at: AuditOffset,
     /// The kind of event.
     pub event: String,
-    /// Who did what to whom, as JSON. `None`: erased.
+    /// Actor, target and outcome, as JSON. `None`: erased.
     pub details: Option<String>,
     /// The salt of the digest, erased together with the details.
     pub salt: Option<[u8; 16]>,

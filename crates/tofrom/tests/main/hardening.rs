@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A body cannot set what its sender may not: unknown fields are ignored, whatever they are called.
+/// A body cannot set what its sender may not: unknown fields are ignored.
 #[test]
 fn a_profile_sets_no_other_field() {
     let service = Service::start(Folder::new(), "", "info");
