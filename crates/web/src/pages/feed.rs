@@ -179,7 +179,7 @@ impl Collections {
         let follows = !self.store.following(account.uid, None, 1).await?.is_empty();
         let people = match follows {
             true => Vec::new(),
-            false => suggested(self.store.as_ref(), account.uid, MAX_SUGGESTED).await?,
+            false => suggested(self.store.as_ref(), account, MAX_SUGGESTED).await?,
         };
         Ok(FirstSteps {
             connected: !sources.list(account).await?.is_empty(),
