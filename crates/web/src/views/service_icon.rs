@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn every_service_of_the_catalogue_has_an_icon() {
-        let site = Site::new("https://feed.example/social", "feed.example", CursorKeys::default());
+        let site = Site::new("https://feed.example/social", "feed.example", model::CursorKeys::default());
         let neutral = path("Oma's Küche", &site);
         assert!(neutral.starts_with("/social/assets/service-"), "{neutral}");
         for service in feeds::catalogue::services() {

@@ -16,7 +16,7 @@ use crate::views::assets::{Asset, MARK, STYLE};
 use askama::Template;
 use http::StatusCode;
 use model::{
-    Account, AccountName, Collection, CursorKeys, FeedQuery, Millis, RawQuery, Scopes, Uid, Version,
+    Account, AccountName, Collection, CursorKeys, Millis, RawQuery, Scopes, Uid, Version,
 };
 
 const APPLICATION: &str = "Kiosk <i>7</i>";
