@@ -93,7 +93,16 @@ def test_accounts_and_following(operator: Client, alice: Client) -> None:
     alice.add_following("alice", "zoe")
     assert "zoe" in [user["UserIdentifier"] for user in alice.following("alice")]
     assert [user["UserIdentifier"] for user in operator.followers("zoe")] == ["alice"]
+    alice.add_following("alice", "zoe", {"Service": ["flickr"]})
     alice.remove_following("alice", "zoe")
+    alice.mute("alice", "zoe")
+    alice.block("alice", "zoe")
+    alice.remove_follower("alice", "zoe")
+    for listed in (alice.muted, alice.blocked):
+        assert [user["UserIdentifier"] for user in listed("alice")] == ["zoe"]
+    alice.unmute("alice", "zoe")
+    alice.unblock("alice", "zoe")
+    assert [*alice.muted("alice"), *alice.blocked("alice")] == []
     operator.delete_user("zoe")
     with pytest.raises(NotFound):
         operator.user("zoe")

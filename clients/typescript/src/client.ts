@@ -182,14 +182,50 @@ export class Client {
     return this.#users("/200909/user/{user}/followers", user, options);
   }
 
-  /** The account follows another one. Safe to repeat. */
-  async addFollowing(user: string, other: string, options?: Abortable): Promise<void> {
-    await this.#send("put", "/200909/user/{user}/following/{other}", { user, other }, options);
+  /** The account follows another one; with a filter, only some of its activities. Safe to repeat. */
+  async addFollowing(user: string, other: string, options: { filter?: Schemas["EdgeFilter"] } & Abortable = {}): Promise<void> {
+    const { filter, ...sending } = options;
+    await this.#send("put", "/200909/user/{user}/following/{other}", { user, other }, filter ? { ...sending, json: filter } : sending);
   }
 
   /** The account no longer follows the other one. Safe to repeat. */
   async removeFollowing(user: string, other: string, options?: Abortable): Promise<void> {
     await this.#send("delete", "/200909/user/{user}/following/{other}", { user, other }, { ...options, repeatable: true });
+  }
+
+  /** The other account no longer follows the account. Safe to repeat. */
+  async removeFollower(user: string, other: string, options?: Abortable): Promise<void> {
+    await this.#send("delete", "/200909/user/{user}/followers/{other}", { user, other }, { ...options, repeatable: true });
+  }
+
+  /** The accounts that the account blocks. */
+  blocked(user: string, options?: Abortable): AsyncGenerator<Schemas["SourceUser"], void, undefined> {
+    return this.#users("/200909/user/{user}/blocked", user, options);
+  }
+
+  /** The other account can neither follow nor address the account. Safe to repeat. */
+  async block(user: string, other: string, options?: Abortable): Promise<void> {
+    await this.#send("put", "/200909/user/{user}/blocked/{other}", { user, other }, options);
+  }
+
+  /** The account no longer blocks the other one. Safe to repeat. */
+  async unblock(user: string, other: string, options?: Abortable): Promise<void> {
+    await this.#send("delete", "/200909/user/{user}/blocked/{other}", { user, other }, { ...options, repeatable: true });
+  }
+
+  /** The accounts that the account mutes. */
+  muted(user: string, options?: Abortable): AsyncGenerator<Schemas["SourceUser"], void, undefined> {
+    return this.#users("/200909/user/{user}/muted", user, options);
+  }
+
+  /** The account does not see the activities of the other one. Safe to repeat. */
+  async mute(user: string, other: string, options?: Abortable): Promise<void> {
+    await this.#send("put", "/200909/user/{user}/muted/{other}", { user, other }, options);
+  }
+
+  /** The account sees the activities of the other one again. Safe to repeat. */
+  async unmute(user: string, other: string, options?: Abortable): Promise<void> {
+    await this.#send("delete", "/200909/user/{user}/muted/{other}", { user, other }, { ...options, repeatable: true });
   }
 
   // Keys.
@@ -289,7 +325,7 @@ export class Client {
 
   // Requests.
 
-  async *#users(path: "/200909/user/{user}/following" | "/200909/user/{user}/followers", user: string, options?: Abortable): AsyncGenerator<Schemas["SourceUser"], void, undefined> {
+  async *#users(path: `/200909/user/{user}/${"following" | "followers" | "blocked" | "muted"}`, user: string, options?: Abortable): AsyncGenerator<Schemas["SourceUser"], void, undefined> {
     let cursor: string | undefined;
     do {
       const response = await this.#send("get", path, { user }, { ...options, query: query({ count: 200, cursor }) });

@@ -101,7 +101,17 @@ test("accounts and following", async () => {
   await alice.addFollowing("alice", name);
   assert.ok((await all(alice.following("alice"))).some((user) => user.UserIdentifier === name));
   assert.deepEqual((await all(operator.followers(name))).map((user) => user.UserIdentifier), ["alice"]);
+  await alice.addFollowing("alice", name, { filter: { Service: ["flickr"] } });
   await alice.removeFollowing("alice", name);
+  await alice.mute("alice", name);
+  await alice.block("alice", name);
+  await alice.removeFollower("alice", name);
+  for (const listed of [alice.muted("alice"), alice.blocked("alice")]) {
+    assert.deepEqual((await all(listed)).map((user) => user.UserIdentifier), [name]);
+  }
+  await alice.unmute("alice", name);
+  await alice.unblock("alice", name);
+  assert.deepEqual([...(await all(alice.muted("alice"))), ...(await all(alice.blocked("alice")))], []);
   await operator.deleteUser(name);
   await assert.rejects(operator.user(name), NotFound);
 });

@@ -10,6 +10,7 @@ mod belonging;
 mod clock;
 mod cursor;
 mod cursor_keys;
+mod edge_filter;
 mod entry;
 mod facet;
 mod fanout_mode;
@@ -34,6 +35,7 @@ pub use belonging::{Collection, Edge, Membership, Reader, belongs, entry_belongs
 pub use clock::Clock;
 pub use cursor::{ArrivalOffset, Binding, Cursor, CursorError, SyncToken};
 pub use cursor_keys::CursorKeys;
+pub use edge_filter::EdgeFilter;
 pub use entry::{Entry, EntryReason, EntryReasons, Order, SortKey};
 pub use facet::{Facet, ServiceName};
 pub use fanout_mode::{
@@ -44,7 +46,7 @@ pub use hash::Fnv;
 pub use hook::HookId;
 pub use id::{AccountName, ActivityId, InvalidName, KeyId, Position, Uid, Version};
 pub use query::{
-    DEFAULT_COUNT, EdgeFilter, FeedQuery, Filter, Format, MAX_PAGE, ParameterError, Range, RawQuery, Start,
+    DEFAULT_COUNT, FeedQuery, Filter, Format, MAX_PAGE, ParameterError, Range, RawQuery, Start,
     encode_component,
 };
 pub use quota::{Quota, QuotaReached, Quotas};

@@ -3,7 +3,7 @@
 mod filter;
 mod raw;
 
-pub use filter::{EdgeFilter, Filter, Range};
+pub use filter::{Filter, Range};
 pub use raw::{RawQuery, encode_component};
 
 use crate::hash::Fnv;

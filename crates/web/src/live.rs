@@ -261,7 +261,9 @@ impl Live {
         let stored = self.service.store.seen(self.query.owner, self.query.collection).await?;
         let Some(seen) = stored.filter(|seen| Some(seen.version) != known.version) else { return Ok(None) };
         known.version = Some(seen.version);
-        let data = json::text(serde_json::json!({ "Cursor": self.query.sync_token_text(&seen.sync_token, self.service.site.cursor_keys()) }));
+        let data = json::text(
+            serde_json::json!({ "Cursor": self.query.sync_token_text(&seen.sync_token, self.service.site.cursor_keys()) }),
+        );
         let mut text = String::new();
         event(&mut text, "seen", None, &data);
         Ok(Some(text))

@@ -209,6 +209,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/200909/user/{user}/blocked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List blocked accounts */
+        get: operations["readBlocked"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/user/{user}/blocked/{other}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Block an account */
+        put: operations["block"];
+        post?: never;
+        /** Unblock an account */
+        delete: operations["unblock"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/200909/user/{user}/followers": {
         parameters: {
             query?: never;
@@ -221,6 +256,23 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/user/{user}/followers/{other}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a follower */
+        delete: operations["removeFollower"];
         options?: never;
         head?: never;
         patch?: never;
@@ -383,6 +435,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/200909/user/{user}/muted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List muted accounts */
+        get: operations["readMuted"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/200909/user/{user}/muted/{other}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Mute an account */
+        put: operations["mute"];
+        post?: never;
+        /** Unmute an account */
+        delete: operations["unmute"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/200909/user/{user}/sources": {
         parameters: {
             query?: never;
@@ -488,6 +575,11 @@ export interface components {
         };
         /** @description An account. */
         Account: {
+            /**
+             * @description Only the account itself and operators see it.
+             * @enum {string}
+             */
+            AddressableBy?: "everyone" | "following" | "nobody";
             FamilyName?: string;
             GivenName?: string;
             /** Format: uri */
@@ -501,6 +593,11 @@ export interface components {
         };
         /** @description Absent fields keep their value. An empty name is removed. */
         AccountChanges: {
+            /**
+             * @description Who may address activities to the account.
+             * @enum {string}
+             */
+            AddressableBy?: "everyone" | "following" | "nobody";
             FamilyName?: string | null;
             GivenName?: string | null;
             Public?: string | boolean;
@@ -626,6 +723,15 @@ export interface components {
         };
         CreatedKey: {
             Key: components["schemas"]["KeyWithSecret"];
+        };
+        /** @description Any word of a list, all lists together. An absent list selects everything. */
+        EdgeFilter: {
+            /** @description Names of services. */
+            Service?: string[];
+            /** @description Types of objects. */
+            Type?: string[];
+            /** @description Verbs. */
+            Verb?: string[];
         };
         Hook: {
             Hook: components["schemas"]["HookState"];
@@ -946,7 +1052,7 @@ export interface components {
             parameter?: string;
             /** @description The names of the parameters that the server saw, to compare with the signed ones. */
             parameters?: string;
-            /** @description What the account has too many of. */
+            /** @description What the account has too much of. */
             quota?: string;
             /** @description Why the credential was rejected, as a code. */
             reason?: string;
@@ -1904,6 +2010,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "User": {
+                     *         "AddressableBy": "everyone",
                      *         "FamilyName": "Adair",
                      *         "GivenName": "Alice",
                      *         "ProfileUrl": "https://tofrom.example/user/alice",
@@ -1984,6 +2091,107 @@ export interface operations {
             };
         };
     };
+    readBlocked: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of accounts. A page has at most 200; its `next` link continues. */
+                count?: number;
+                /** @description Continues an earlier response: the value from its `next` link. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Users": {
+                     *         "User": [
+                     *           {
+                     *             "ProfileUrl": "https://tofrom.example/user/mallory",
+                     *             "UserIdentifier": "mallory"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Users"];
+                };
+            };
+        };
+    };
+    block: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the other account. Case-insensitive.
+                 * @example carol
+                 */
+                other: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The change is done, or there was nothing to change. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    unblock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the other account. Case-insensitive.
+                 * @example carol
+                 */
+                other: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The change is done, or there was nothing to change. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     readFollowers: {
         parameters: {
             query?: {
@@ -2026,6 +2234,35 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["Users"];
                 };
+            };
+        };
+    };
+    removeFollower: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the other account. Case-insensitive.
+                 * @example carol
+                 */
+                other: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The change is done, or there was nothing to change. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -2098,7 +2335,23 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        /** @description An optional filter. JSON: an object, optionally under `Filter`. XML and Fast Infoset: the root element `Filter` with repeated elements. At most 8 KiB. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "Service": [
+                 *         "Flickr"
+                 *       ],
+                 *       "Verb": [
+                 *         "posted",
+                 *         "shared"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["EdgeFilter"];
+            };
+        };
         responses: {
             /** @description The change is done, or there was nothing to change. */
             204: {
@@ -2567,6 +2820,107 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The key was revoked. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readMuted: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of accounts. A page has at most 200; its `next` link continues. */
+                count?: number;
+                /** @description Continues an earlier response: the value from its `next` link. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "Users": {
+                     *         "User": [
+                     *           {
+                     *             "ProfileUrl": "https://tofrom.example/user/mallory",
+                     *             "UserIdentifier": "mallory"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Users"];
+                };
+            };
+        };
+    };
+    mute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the other account. Case-insensitive.
+                 * @example carol
+                 */
+                other: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The change is done, or there was nothing to change. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    unmute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the account. Case-insensitive.
+                 * @example alice
+                 */
+                user: string;
+                /**
+                 * @description The name of the other account. Case-insensitive.
+                 * @example carol
+                 */
+                other: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The change is done, or there was nothing to change. */
             204: {
                 headers: {
                     [name: string]: unknown;

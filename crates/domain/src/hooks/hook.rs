@@ -2,7 +2,9 @@
 
 use super::secret::SealedSecret;
 use crate::sources::Address;
-use model::{Collection, FeedQuery, Filter, HookId, Millis, RawQuery, SyncToken, Uid, Version, encode_component};
+use model::{
+    Collection, FeedQuery, Filter, HookId, Millis, RawQuery, SyncToken, Uid, Version, encode_component,
+};
 use serde::{Deserialize, Serialize};
 use store::{Result, Store, StoreError};
 

@@ -15,9 +15,7 @@ use crate::site::Site;
 use crate::views::assets::{Asset, MARK, STYLE};
 use askama::Template;
 use http::StatusCode;
-use model::{
-    Account, AccountName, Collection, CursorKeys, Millis, RawQuery, Scopes, Uid, Version,
-};
+use model::{Account, AccountName, Collection, CursorKeys, Millis, RawQuery, Scopes, Uid, Version};
 
 const APPLICATION: &str = "Kiosk <i>7</i>";
 const APPLICATION_AS_TEXT: &str = "Kiosk &#60;i&#62;7&#60;/i&#62;";

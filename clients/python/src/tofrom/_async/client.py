@@ -22,6 +22,7 @@ from .._generated.models import (
     Activity,
     BatchItem,
     Caller,
+    EdgeFilter,
     Key,
     KeyWithSecret,
     NewActivity,
@@ -190,13 +191,41 @@ class AsyncClient:
         """The account's followers."""
         return self._users(operations.READ_FOLLOWERS, user)
 
-    async def add_following(self, user: str, other: str) -> None:
-        """The account follows another one. Safe to repeat."""
-        await self._send(operations.FOLLOW, {"user": user, "other": other})
+    async def add_following(self, user: str, other: str, only: EdgeFilter | None = None) -> None:
+        """The account follows another one; with `only`, some of its activities. Safe to repeat."""
+        await self._send(operations.FOLLOW, {"user": user, "other": other}, json=only)
 
     async def remove_following(self, user: str, other: str) -> None:
         """The account no longer follows the other one. Safe to repeat."""
         await self._send(operations.UNFOLLOW, {"user": user, "other": other}, repeatable=True)
+
+    async def remove_follower(self, user: str, other: str) -> None:
+        """The other account no longer follows the account. Safe to repeat."""
+        await self._send(operations.REMOVE_FOLLOWER, {"user": user, "other": other}, repeatable=True)
+
+    def blocked(self, user: str) -> AsyncGenerator[SourceUser, None]:
+        """The accounts that the account blocks."""
+        return self._users(operations.READ_BLOCKED, user)
+
+    async def block(self, user: str, other: str) -> None:
+        """The other account can neither follow nor address the account. Safe to repeat."""
+        await self._send(operations.BLOCK, {"user": user, "other": other})
+
+    async def unblock(self, user: str, other: str) -> None:
+        """The account no longer blocks the other one. Safe to repeat."""
+        await self._send(operations.UNBLOCK, {"user": user, "other": other}, repeatable=True)
+
+    def muted(self, user: str) -> AsyncGenerator[SourceUser, None]:
+        """The accounts that the account mutes."""
+        return self._users(operations.READ_MUTED, user)
+
+    async def mute(self, user: str, other: str) -> None:
+        """The account does not see the activities of the other one. Safe to repeat."""
+        await self._send(operations.MUTE, {"user": user, "other": other})
+
+    async def unmute(self, user: str, other: str) -> None:
+        """The account sees the activities of the other one again. Safe to repeat."""
+        await self._send(operations.UNMUTE, {"user": user, "other": other}, repeatable=True)
 
     # Keys.
 

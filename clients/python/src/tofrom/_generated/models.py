@@ -26,6 +26,7 @@ class Account(TypedDict):
     An account.
     """
 
+    AddressableBy: NotRequired[Literal['everyone', 'following', 'nobody']]
     FamilyName: NotRequired[str]
     GivenName: NotRequired[str]
     ProfileUrl: str
@@ -38,6 +39,7 @@ class AccountChanges(TypedDict):
     Absent fields keep their value. An empty name is removed.
     """
 
+    AddressableBy: NotRequired[Literal['everyone', 'following', 'nobody']]
     FamilyName: NotRequired[str | None]
     GivenName: NotRequired[str | None]
     Public: NotRequired[str | bool]
@@ -60,11 +62,6 @@ class Caller(TypedDict):
     Scopes: Literal['read', 'read write']
 
 
-class HookSecret(TypedDict):
-    Name: str
-    Secret: str
-
-
 ServiceItem: TypeAlias = str
 
 
@@ -72,6 +69,21 @@ TypeItem: TypeAlias = str
 
 
 VerbItem: TypeAlias = str
+
+
+class EdgeFilter(TypedDict):
+    """
+    Any word of a list, all lists together. An absent list selects everything.
+    """
+
+    Service: NotRequired[list[ServiceItem]]
+    Type: NotRequired[list[TypeItem]]
+    Verb: NotRequired[list[VerbItem]]
+
+
+class HookSecret(TypedDict):
+    Name: str
+    Secret: str
 
 
 class HookSettings(TypedDict):

@@ -23,6 +23,7 @@ from .._generated.models import (
     Activity,
     BatchItem,
     Caller,
+    EdgeFilter,
     Key,
     KeyWithSecret,
     NewActivity,
@@ -191,13 +192,41 @@ class Client:
         """The account's followers."""
         return self._users(operations.READ_FOLLOWERS, user)
 
-    def add_following(self, user: str, other: str) -> None:
-        """The account follows another one. Safe to repeat."""
-        self._send(operations.FOLLOW, {"user": user, "other": other})
+    def add_following(self, user: str, other: str, only: EdgeFilter | None = None) -> None:
+        """The account follows another one; with `only`, some of its activities. Safe to repeat."""
+        self._send(operations.FOLLOW, {"user": user, "other": other}, json=only)
 
     def remove_following(self, user: str, other: str) -> None:
         """The account no longer follows the other one. Safe to repeat."""
         self._send(operations.UNFOLLOW, {"user": user, "other": other}, repeatable=True)
+
+    def remove_follower(self, user: str, other: str) -> None:
+        """The other account no longer follows the account. Safe to repeat."""
+        self._send(operations.REMOVE_FOLLOWER, {"user": user, "other": other}, repeatable=True)
+
+    def blocked(self, user: str) -> Generator[SourceUser, None, None]:
+        """The accounts that the account blocks."""
+        return self._users(operations.READ_BLOCKED, user)
+
+    def block(self, user: str, other: str) -> None:
+        """The other account can neither follow nor address the account. Safe to repeat."""
+        self._send(operations.BLOCK, {"user": user, "other": other})
+
+    def unblock(self, user: str, other: str) -> None:
+        """The account no longer blocks the other one. Safe to repeat."""
+        self._send(operations.UNBLOCK, {"user": user, "other": other}, repeatable=True)
+
+    def muted(self, user: str) -> Generator[SourceUser, None, None]:
+        """The accounts that the account mutes."""
+        return self._users(operations.READ_MUTED, user)
+
+    def mute(self, user: str, other: str) -> None:
+        """The account does not see the activities of the other one. Safe to repeat."""
+        self._send(operations.MUTE, {"user": user, "other": other})
+
+    def unmute(self, user: str, other: str) -> None:
+        """The account sees the activities of the other one again. Safe to repeat."""
+        self._send(operations.UNMUTE, {"user": user, "other": other}, repeatable=True)
 
     # Keys.
 
