@@ -14,7 +14,7 @@ use domain::feed::{Page, ReadError};
 use http::header::LINK;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Uri};
-use model::{Account, Collection, FeedQuery, Format, MAX_PAGE, RawQuery, Reader, Start};
+use model::{Account, Collection, DEFAULT_COUNT, FeedQuery, Format, MAX_PAGE, RawQuery, Reader, Start};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -126,7 +126,10 @@ impl Collections {
         let to = |start: Start| self.site.collection_url(&owner.name, &query.from(start));
         let mut links = vec![("self", to(query.start.clone())), ("first", to(Start::Skip(0)))];
         links.extend(page.next.clone().map(|next| ("next", to(next))));
-        links.push(("updates", to(Start::Updates(page.sync_token.clone()))));
+        // A page of no items asks for the position only; its updates have the default number of items.
+        let count = if query.count == 0 { DEFAULT_COUNT } else { query.count };
+        let updates = FeedQuery { count, ..query.from(Start::Updates(page.sync_token.clone())) };
+        links.push(("updates", self.site.collection_url(&owner.name, &updates)));
         links
     }
 }

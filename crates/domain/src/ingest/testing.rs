@@ -50,7 +50,7 @@ impl IngestFixture {
             public: true,
             operator: false,
             password: None,
-            created: Millis(1),
+            created: self.clock.now(),
         };
         self.store.create_account(new).await.unwrap().unwrap()
     }

@@ -179,13 +179,26 @@ pub(super) fn values(body: &[u8], form: Format, root: &str) -> Result<Values, Pr
 /// Lists of texts by name.
 pub(super) type Lists = HashMap<String, Vec<String>>;
 
-/// The fields of a body with this root, all of which are lists. An empty text is left out.
+/// The fields of a body with this root, all of which are lists. Unlike in [`values`], a number is not a text.
 pub(super) fn lists(body: &[u8], form: Format, root: &str) -> Result<Lists, Problem> {
-    let list = |(name, texts): (String, Option<Vec<String>>)| match texts {
-        Some(texts) => Ok((name, texts.into_iter().filter(|text| !text.is_empty()).collect())),
-        None => Err(refused(&name, "expected a list of texts").into()),
+    let no_list = |name: &str| Problem::from(refused(name, "expected a list of texts"));
+    if form != Format::Json {
+        let list = |(name, texts): (String, Option<Vec<String>>)| match texts {
+            Some(texts) => Ok((name, texts)),
+            None => Err(no_list(&name)),
+        };
+        return values(body, form, root)?.into_iter().map(list).collect();
+    }
+    let text = |value| if let Value::String(text) = value { Some(text) } else { None };
+    let list = |(name, value)| {
+        let texts = match value {
+            Value::Null => Some(Vec::new()),
+            Value::Array(values) => values.into_iter().map(text).collect(),
+            value => text(value).map(|text| vec![text]),
+        };
+        Ok((name.clone(), texts.ok_or_else(|| no_list(&name))?))
     };
-    values(body, form, root)?.into_iter().map(list).collect()
+    json_fields(body, root)?.into_iter().map(list).collect()
 }
 
 /// `true` or `false`; `None` if the text is empty.

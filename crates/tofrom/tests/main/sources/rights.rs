@@ -79,8 +79,9 @@ fn an_account_has_at_most_200_sources() {
         }
     });
     let refused = person.put("one-more", json!({ "Address": url(&server, "/other") }));
-    assert_eq!(refused.status, 422, "{}", refused.text());
-    assert_eq!(refused.json()["detail"], "An account has at most 200 sources: remove one first.");
+    assert_eq!(refused.status, 403, "{}", refused.text());
+    assert_eq!(refused.json()["quota"], "sources");
+    assert_eq!(refused.json()["detail"], "An account may have 200 sources: remove one first.");
     assert_eq!(person.request("DELETE", &person.target("blog-7"), &Value::Null).status, 204);
     person.connect("one-more", &url(&server, "/other"));
 }

@@ -229,6 +229,9 @@ fn blocks_and_mutes_by_command() {
         assert_eq!(me.names(list), [""; 0]);
     }
     fixture.run(&["account", "set", &me.name, "--addressable-by", "nobody"]);
-    let page = me.send("GET", &format!("/200909/user/{}", me.name), None);
-    assert_eq!(page.json()["User"]["AddressableBy"], "nobody");
+    let addressable_by = || {
+        let page = me.send("GET", &format!("/200909/user/{}", me.name), None);
+        page.json()["User"]["AddressableBy"].clone()
+    };
+    becomes(Value::from("nobody"), addressable_by);
 }
