@@ -111,6 +111,7 @@ async fn followed_by(store: &Arc<SqliteStore>, followers: usize) -> Account {
         let follower = Uid(1_000_000 * i64::try_from(followers).unwrap() + i64::try_from(number).unwrap());
         let store = Arc::clone(store);
         let followee = actor.uid;
+        let edge = edge.clone();
         waiting.push(tokio::spawn(async move { store.put_edge(follower, followee, &edge).await.unwrap() }));
         if waiting.len() == 500 {
             for one in waiting.drain(..) {

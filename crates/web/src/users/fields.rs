@@ -190,7 +190,7 @@ pub(super) fn lists(body: &[u8], form: Format, root: &str) -> Result<Lists, Prob
         return values(body, form, root)?.into_iter().map(list).collect();
     }
     let text = |value| if let Value::String(text) = value { Some(text) } else { None };
-    let list = |(name, value)| {
+    let list = |(name, value): (String, Value)| {
         let texts = match value {
             Value::Null => Some(Vec::new()),
             Value::Array(values) => values.into_iter().map(text).collect(),

@@ -51,11 +51,9 @@ async fn show_all(
 
 /// Creates a key. The response is the only one that contains it.
 async fn add(
-    State(store): State<Arc<dyn Store>>,
-    State(clock): State<Clock>,
+    State(accounts): State<Accounts>,
     State(audit): State<Arc<AuditLog>>,
     State(site): State<Site>,
-    State(accounts): State<Accounts>,
     Caller(caller): Caller,
     WritableAccount(account): WritableAccount,
     parameters: Parameters,
@@ -66,9 +64,10 @@ async fn add(
     let (head, sent) = request.into_parts();
     let form = format_of(&head.headers)?;
     let fields = texts(&body::read(sent, MAX_BODY).await?, form, "Key")?;
-    let now = clock.now();
+    let now = accounts.clock.now();
     let new = within(&caller, requested(&fields, now)?)?;
-    let (key, text) = key::add(store.as_ref(), account.uid, new, accounts.quotas.keys, now).await?;
+    let max = accounts.quotas.keys;
+    let (key, text) = key::add(accounts.store.as_ref(), account.uid, new, max, now).await?;
     let event = Event::new("key-added", Actor::Account(&caller.account)).on(&account);
     audit.record(event.about(format!("key {}", key.id))).await;
     let address = format!("{}/200909/user/{}/keys/{}", site.base(), account.name, key.id);
