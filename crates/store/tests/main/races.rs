@@ -48,7 +48,7 @@ async fn lost_updates_without_compare_and_set_are_detected() {
 async fn no_change_is_lost_on_a_cluster() {
     let Some(store) = cql::shared().await else { return };
     let race = Race::new(store, "cql", false);
-    assert_eq!(race.run(sequences("RACE_CLUSTER_SEQUENCES", 50)).await, None);
+    assert_eq!(race.run(sequences("RACE_CLUSTER_SEQUENCES", 20)).await, None);
 }
 
 /// Makes the changes that the parent process sends.

@@ -126,7 +126,8 @@ async fn the_compaction_follows_the_retention() {
     let nodes = store::cql::Nodes { keyspace: format!("{}_compaction", *KEYSPACE), ..nodes };
     let alterations = async |retention| {
         let plan = plan_schema(&nodes, retention).await.unwrap();
-        plan.into_iter().filter(|statement| statement.starts_with("ALTER")).count()
+        let alters = |statement: &String| statement.starts_with("ALTER") && !statement.contains(" ADD ");
+        plan.into_iter().filter(alters).count()
     };
     apply_schema(&nodes, None, &mut |_| ()).await.unwrap();
     let month = Some(Duration::from_hours(30 * 24));

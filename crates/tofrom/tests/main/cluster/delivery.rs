@@ -7,7 +7,7 @@ use super::{RUNTIME, prepared};
 use std::sync::{Mutex, PoisonError};
 
 /// Number of sequences. `DELIVERY_CLUSTER_SEQUENCES` overrides it.
-const SEQUENCES: u64 = 20;
+const SEQUENCES: u64 = 8;
 /// Most of the time is spent waiting for disks, so many lanes can run concurrently.
 const LANES: u8 = 16;
 

@@ -266,7 +266,7 @@ fn to_reveals_no_account_names_at_either_process() {
     };
     let known = [&["--public"][..], &[], &[]].map(|more| processes.person("known", more).name);
     let unknown = [(); 3].map(|()| fresh("nobody"));
-    let sequences = env_number("ORACLE_CLUSTER_SEQUENCES").unwrap_or(4);
+    let sequences = env_number("ORACLE_CLUSTER_SEQUENCES").unwrap_or(2);
     oracle::try_all(sequences, &side(0, known.to_vec()), &side(1, unknown.to_vec()));
 }
 

@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Number of sequences. `SAME_PAGE_SEQUENCES` overrides it.
-const SEQUENCES: u64 = 10;
+const SEQUENCES: u64 = 4;
 /// Number of sequences in which accounts switch fan-out mode and become dormant.
-const MODE_SWITCHING_SEQUENCES: u64 = 20;
+const MODE_SWITCHING_SEQUENCES: u64 = 8;
 /// Lanes that no other test uses.
 const LANES: std::ops::Range<u8> = 100..108;
 
