@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2154
 # Prints the addresses of the cluster: for people, for the tests, and as settings of the service.
 
-# listed PREFIX FUNCTION: the addresses of three nodes, each with this prefix, separated by commas.
+# listed PREFIX FUNCTION: the addresses of the nodes of one kind, each with this prefix, separated by commas.
 listed() {
-  local number addresses=()
-  for number in 1 2 3; do addresses+=("$1$("$2" "$number")"); done
+  local number numbers=3 addresses=()
+  [ "$2" != cassandra_address ] || numbers=${#cassandras[@]}
+  for ((number = 1; number <= numbers; number++)); do addresses+=("$1$("$2" "$number")"); done
   local IFS=,
   echo "${addresses[*]}"
 }
@@ -48,6 +49,7 @@ store = "cql"
 [cql]
 nodes = [$(quoted '' cassandra_address)]
 datacenter = "datacenter1"
+replication = ${#cassandras[@]}
 keyspace = "$1"
 $cql_login
 [nats]

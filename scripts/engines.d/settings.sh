@@ -23,6 +23,14 @@ load_settings() {
     fi
     setting[$name]=${value:-${setting[$name]:-${defaults[$name]}}}
   done
+  name_nodes
+}
+
+# Fills `cassandras` and `nodes`.
+name_nodes() {
+  cassandras=(cassandra1 cassandra2 cassandra3)
+  [ "${setting[databases]:-3}" = 3 ] || cassandras=(cassandra1)
+  nodes=("${cassandras[@]}" "${logs[@]}")
 }
 
 # Stores the settings. store_settings VM SYNC SECURE NUMBER-OF-RUNNING-NODES

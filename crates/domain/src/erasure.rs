@@ -1,7 +1,7 @@
 //! Erases what is left of removed accounts: texts, names, credentials and the details of audit records. A tombstone with
 //! the name stays, so that the name is not given again.
 
-use model::{Account, Clock, Uid};
+use model::{Account, Clock, Millis, Uid};
 use std::time::Duration;
 use store::{Result, Store, StoreError, update};
 
@@ -23,9 +23,24 @@ pub struct Erased {
 
 /// Erases a removed account. `None`: there is none with this number, or it is not removed.
 pub async fn erase(store: &dyn Store, clock: &Clock, uid: Uid) -> Result<Option<Erased>> {
+    match removed_account(store, uid).await? {
+        Some(removed) => Ok(Some(erase_removed(store, clock, removed).await?)),
+        None => Ok(None),
+    }
+}
+
+async fn removed_account(store: &dyn Store, uid: Uid) -> Result<Option<Account>> {
     let found = store.accounts(&[uid]).await?.into_iter().flatten().next();
-    let Some(removed) = found.filter(|account| account.removed) else { return Ok(None) };
-    let is_settled = clock.now() >= model::Millis(removed.version.0).later(SETTLED_AFTER);
+    Ok(found.filter(|account| account.removed))
+}
+
+/// Whether requests that began before the removal have ended.
+fn is_settled(removed: &Account, clock: &Clock) -> bool {
+    clock.now() >= Millis(removed.version.0).later(SETTLED_AFTER)
+}
+
+async fn erase_removed(store: &dyn Store, clock: &Clock, removed: Account) -> Result<Erased> {
+    let (uid, is_settled) = (removed.uid, is_settled(&removed, clock));
     let activities = store.erase_account(&removed).await?;
     store.erase_audit_details(uid).await?;
     let nameless = |stored: Option<&Account>| -> Result<_> {
@@ -36,7 +51,7 @@ pub async fn erase(store: &dyn Store, clock: &Clock, uid: Uid) -> Result<Option<
     if is_settled {
         store.finish_erasure(uid).await?;
     }
-    Ok(Some(Erased { account: account.unwrap_or(removed), activities }))
+    Ok(Erased { account: account.unwrap_or(removed), activities })
 }
 
 /// Erases all removed accounts that are due, and passes each to `done`.
@@ -46,15 +61,11 @@ pub async fn erase_due<F: Future<Output = ()>>(
     done: impl Fn(Erased) -> F,
 ) -> Result<()> {
     for uid in store.due_erasures(BATCH).await? {
-        let found = store.accounts(&[uid]).await?.into_iter().flatten().next();
-        let Some(account) = found else { continue };
-        // Requests that began before the removal may still write.
-        let is_settled = clock.now() >= model::Millis(account.version.0).later(SETTLED_AFTER);
-        if account.removed
-            && is_settled
-            && let Some(erased) = erase(store, clock, uid).await?
+        // Before it is settled, requests may still write.
+        if let Some(removed) = removed_account(store, uid).await?
+            && is_settled(&removed, clock)
         {
-            done(erased).await;
+            done(erase_removed(store, clock, removed).await?).await;
         }
     }
     Ok(())

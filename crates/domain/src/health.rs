@@ -23,7 +23,10 @@ const LOG_LAG: &str = "tofrom_log_lag_seconds";
 /// Describes the gauges of the delivery log to the recorder of the process.
 pub fn describe_metrics() {
     describe_gauge!(LOG_FLOOR, "Floor of the delivery log: everything up to this position is delivered.");
-    describe_gauge!(LOG_PENDING, "Pending tasks of the delivery log, counted up to 1,000.");
+    describe_gauge!(
+        LOG_PENDING,
+        "Pending tasks of the delivery log, on a cluster messages with up to 64 tasks, counted up to 1,000."
+    );
     describe_gauge!(LOG_LAG, "Age of the oldest pending task of the delivery log, in seconds.");
 }
 

@@ -68,7 +68,7 @@ fn check_name(rules: &Rules, name: &str) -> Result<(), FetchError> {
     if name.is_empty() {
         return Err(FetchError::Refused(Refusal::NoAddress));
     }
-    if name == "localhost" || name.ends_with(".localhost") {
+    if !rules.is_for_operator && (name == "localhost" || name.ends_with(".localhost")) {
         return Err(FetchError::Refused(Refusal::PrivateName));
     }
     if rules.own_hosts.iter().any(|own| own.trim_end_matches('.').eq_ignore_ascii_case(name)) {

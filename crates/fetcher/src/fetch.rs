@@ -155,17 +155,18 @@ impl Fetcher {
         Ok(url)
     }
 
-    /// Sends a JSON document and returns the status. Redirects are not followed. The rate limit of the host does not apply:
+    /// Sends a document and returns the status. Redirects are not followed. The rate limit of the host does not apply:
     /// the owner of an address has asked for the requests.
-    pub async fn post_json(
+    pub async fn post(
         &self,
         url: &Url,
+        content_type: &'static str,
         headers: &[(&'static str, String)],
         body: Bytes,
     ) -> Result<u16, FetchError> {
         let url = address::check(&self.rules, url.clone())?;
         let mut request = self.request(Method::POST, &url, body)?;
-        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         for (name, value) in headers {
             let value = HeaderValue::from_str(value).map_err(|_| FetchError::Refused(Refusal::NoAddress))?;
             request.headers_mut().insert(HeaderName::from_static(name), value);

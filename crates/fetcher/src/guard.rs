@@ -105,7 +105,9 @@ impl Vetted {
 
 /// Whether the rules allow an address.
 pub(crate) fn allowed(rules: &Rules, address: IpAddr) -> bool {
-    is_public(address) || rules.allowed.iter().any(|network| network.contains(address))
+    rules.is_for_operator
+        || is_public(address)
+        || rules.allowed.iter().any(|network| network.contains(address))
 }
 
 /// Resolves the host of an address that [`crate::address::check`] accepted. One forbidden IP address refuses

@@ -16,6 +16,8 @@ pub struct Rules {
     pub any_port_within_allowed: bool,
     /// Networks that are not public but allowed.
     pub allowed: Vec<Network>,
+    /// Whether the operator has entered all addresses: every host and every port is allowed.
+    pub is_for_operator: bool,
     /// Host names and addresses of this service, which are refused.
     pub own_hosts: Vec<String>,
     /// The longest body, in bytes, compressed and decompressed.
@@ -44,13 +46,17 @@ impl Rules {
 
     /// Whether a port may be allowed. If it depends on the address, the guard decides after the lookup.
     pub(crate) fn may_use_port(&self, port: u16) -> bool {
-        self.ports.contains(&port) || self.any_port_within_allowed && !self.allowed.is_empty()
+        self.is_for_operator
+            || self.ports.contains(&port)
+            || self.any_port_within_allowed && !self.allowed.is_empty()
     }
 
     /// Whether a port of these addresses is allowed.
     pub(crate) fn allows_port(&self, port: u16, addresses: &[IpAddr]) -> bool {
         let is_within = |address: &IpAddr| self.allowed.iter().any(|network| network.contains(*address));
-        self.ports.contains(&port) || self.any_port_within_allowed && addresses.iter().all(is_within)
+        self.is_for_operator
+            || self.ports.contains(&port)
+            || self.any_port_within_allowed && addresses.iter().all(is_within)
     }
 
     /// Default limits for feeds of the public internet.
@@ -61,6 +67,7 @@ impl Rules {
             ports: vec![80, 443],
             any_port_within_allowed: false,
             allowed: Vec::new(),
+            is_for_operator: false,
             own_hosts: Vec::new(),
             max_bytes: 5 << 20,
             max_ratio: 100,

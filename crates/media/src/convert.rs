@@ -12,12 +12,8 @@ use std::sync::Arc;
 
 /// The longest file of a picture, in bytes.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
-/// The maximum width and height.
-const MAX_SIDE: u32 = 10_000;
-/// Photos of most cameras and telephones are smaller.
-const MAX_PIXELS: u64 = 25_000_000;
-/// The memory limit of a decoded picture: 25 million pixels of four bytes.
-const MAX_MEMORY: u64 = 100_000_000;
+/// Photos of most cameras and telephones are smaller. The memory is that of as many pixels of four bytes.
+const LIMITS: DecodeLimits = DecodeLimits { side: 10_000, pixels: 25_000_000, memory: 100_000_000 };
 /// The height may be this many times the width. Higher pictures become narrower.
 const MAX_HEIGHT_RATIO: u32 = 2;
 /// JPEG quality.
@@ -91,7 +87,10 @@ impl From<ImageError> for NotAPicture {
 /// Converts a picture to each of these widths. A smaller picture keeps its size. Of an animation, the first frame
 /// is used. Takes a core for some time: call it on a blocking thread.
 pub fn convert<const N: usize>(file: &[u8], widths: [u32; N]) -> Result<[Picture; N], NotAPicture> {
-    let (image, orientation) = decode(file)?;
+    if file.len() > MAX_BYTES {
+        return Err(NotAPicture::TooLarge);
+    }
+    let (image, orientation) = decode(file, &LIMITS)?;
     let turned = is_turned(orientation);
     let converted = widths.map(|width| {
         let (width, height) = fit(dimensions(&image, turned), width);
@@ -107,20 +106,29 @@ pub fn convert<const N: usize>(file: &[u8], widths: [u32; N]) -> Result<[Picture
     pictures.try_into().map_err(|_| NotAPicture::Broken)
 }
 
-fn decode(file: &[u8]) -> Result<(DynamicImage, Orientation), NotAPicture> {
-    if file.len() > MAX_BYTES {
-        return Err(NotAPicture::TooLarge);
-    }
-    // By content: the server's `Content-Type` is not trusted.
+/// The limits of a picture that is decoded.
+#[derive(Clone, Copy, Debug)]
+pub struct DecodeLimits {
+    /// The maximum width and height.
+    pub side: u32,
+    /// The maximum number of pixels.
+    pub pixels: u64,
+    /// The maximum number of bytes of the decoded picture.
+    pub memory: u64,
+}
+
+/// Decodes a picture. Its size is checked before its pixels are read.
+pub fn decode(file: &[u8], max: &DecodeLimits) -> Result<(DynamicImage, Orientation), NotAPicture> {
+    // By content: a declared type is not trusted.
     let format = image::guess_format(file).map_err(|_| NotAPicture::UnknownFormat)?;
     if !matches!(format, ImageFormat::Png | ImageFormat::Jpeg | ImageFormat::WebP | ImageFormat::Gif) {
         return Err(NotAPicture::UnknownFormat);
     }
     let mut reader = ImageReader::with_format(Cursor::new(file), format);
     let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
-    limits.max_alloc = Some(MAX_MEMORY);
+    limits.max_image_width = Some(max.side);
+    limits.max_image_height = Some(max.side);
+    limits.max_alloc = Some(max.memory);
     reader.limits(limits);
     let mut decoder = reader.into_decoder()?;
     let (width, height) = decoder.dimensions();
@@ -128,7 +136,7 @@ fn decode(file: &[u8]) -> Result<(DynamicImage, Orientation), NotAPicture> {
         return Err(NotAPicture::Broken);
     }
     let pixels = u64::from(width) * u64::from(height);
-    if width.max(height) > MAX_SIDE || pixels > MAX_PIXELS || decoder.total_bytes() > MAX_MEMORY {
+    if width.max(height) > max.side || pixels > max.pixels || decoder.total_bytes() > max.memory {
         return Err(NotAPicture::TooLarge);
     }
     // An invalid orientation is ignored.

@@ -14,7 +14,7 @@ mod disk;
 mod proxy;
 mod sealed;
 
-pub use convert::{MediaType, NotAPicture, Picture, convert};
+pub use convert::{DecodeLimits, MediaType, NotAPicture, Picture, convert, decode};
 pub use disk::DiskCache;
 pub use proxy::{LocalPictures, MediaError, MediaProxy, Settings, describe_metrics, rules};
 pub use sealed::{MediaRequest, Sealer, WIDTHS, Width};

@@ -6,6 +6,7 @@
 
 use crate::{AccountName, ActivityId, Facet, Millis, ServiceName, Uid, Version};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Who may see an activity besides its actor and its recipients. The widest comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,7 +86,7 @@ pub struct State {
     /// The actor.
     pub actor: Uid,
     /// Service, type and verb. The first version sets it.
-    pub facet: Facet,
+    pub facet: Arc<Facet>,
     /// When tofrom received it. The first version sets it.
     pub received: Millis,
     /// When it was published. The first version sets it.

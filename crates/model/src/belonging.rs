@@ -156,7 +156,7 @@ fn reaches(addressed: bool, followed: bool, removed: bool, relation: Relation) -
 }
 
 /// The reader of a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reader {
     /// The account itself, or an operator acting for it.
     Owner,

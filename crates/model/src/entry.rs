@@ -4,6 +4,7 @@
 //! the truth, and is checked before the activity is shown.
 
 use crate::{ActivityId, Facet, Millis, Position, State, Uid, Version, Visibility};
+use std::sync::Arc;
 
 /// Why an entry is in a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,7 +95,7 @@ pub struct Entry {
     /// Why it is in the collection.
     pub reasons: EntryReasons,
     /// Service, type and verb.
-    pub facet: Facet,
+    pub facet: Arc<Facet>,
     /// When it was received.
     pub received: Millis,
     /// When it was published.
@@ -121,7 +122,7 @@ impl Entry {
         Entry {
             id: state.id,
             reasons: EntryReasons::default().with(reason),
-            facet: state.facet.clone(),
+            facet: Arc::clone(&state.facet),
             received: state.received,
             published: state.published,
             actor: state.actor,

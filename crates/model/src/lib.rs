@@ -26,6 +26,7 @@ mod second_factor;
 mod source;
 mod text;
 mod time;
+mod trace;
 mod vocabulary;
 
 pub use account::{Account, Application, Key, PICTURE_SIZES, Picture, Scopes};
@@ -55,4 +56,5 @@ pub use second_factor::SecondFactor;
 pub use source::SourceId;
 pub use text::{BadPersonName, MAX_PERSON_NAME, first_illegal, person_name};
 pub use time::{InvalidTime, Millis};
+pub use trace::TraceContext;
 pub use vocabulary::{Kind, Verb, category, category_label, parse_category};

@@ -29,10 +29,12 @@ pub enum Format {
     Json,
     /// `application/fastinfoset`.
     FastInfoset,
+    /// `application/activity+json`: ActivityStreams 2.0. Of collections only, and only if `Accept` names it.
+    ActivityStreams,
 }
 
 impl Format {
-    /// All formats, the preferred one first.
+    /// The formats that `format` and any range of `Accept` may select, the preferred one first.
     pub const ALL: [Format; 4] = [Format::Xml, Format::Atom, Format::Json, Format::FastInfoset];
 
     /// The value of the `format` parameter.
@@ -42,6 +44,7 @@ impl Format {
             Format::Atom => "atom",
             Format::Json => "json",
             Format::FastInfoset => "fastinfoset",
+            Format::ActivityStreams => "activitystreams",
         }
     }
 
@@ -52,6 +55,7 @@ impl Format {
             Format::Atom => "application/atom+xml",
             Format::Json => "application/json",
             Format::FastInfoset => "application/fastinfoset",
+            Format::ActivityStreams => "application/activity+json",
         }
     }
 }

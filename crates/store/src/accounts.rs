@@ -1,6 +1,7 @@
 //! The interface of accounts, their changes, and a cache of accounts by `uid`, because a page needs the names of all
 //! its actors.
 
+use crate::dependencies::{Dependencies, saw_account};
 use crate::{Result, Store, StoreError, update};
 use async_trait::async_trait;
 use model::{Account, AccountName, AddressableBy, Clock, Millis, Picture, Uid, Version};
@@ -155,7 +156,23 @@ impl AccountCache {
                 found.insert(account.uid, self.remember(account));
             }
         }
+        missing.retain(|uid| !found.contains_key(uid));
+        missing.into_iter().for_each(|uid| saw_account(uid, None));
+        found.values().for_each(|account| saw_account(account.uid, Some(account.version)));
         Ok(found)
+    }
+
+    /// Whether the accounts that a read saw have the same versions.
+    pub async fn are_unchanged(&self, dependencies: &Dependencies) -> Result<bool> {
+        let expected = &dependencies.accounts;
+        let is_cached = |(uid, version): &(Uid, Option<Version>)| {
+            version.is_some() && self.cache.get(uid).map(|account| account.version) == *version
+        };
+        if expected.iter().all(is_cached) {
+            return Ok(true);
+        }
+        let found = self.get_many(expected.iter().map(|(uid, _)| *uid)).await?;
+        Ok(expected.iter().all(|(uid, version)| found.get(uid).map(|account| account.version) == *version))
     }
 
     /// Puts an account that was just read into the cache.

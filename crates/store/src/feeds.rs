@@ -60,7 +60,7 @@ pub trait Feeds: Send + Sync {
     /// Writes entries into collections, one row per reason of an entry. All arrive at `at`; the `arrived` of the
     /// entries is ignored. Each row is a register, so an engine need not read before it writes. Of two writes of a
     /// row the later version wins. Of equal versions the later position wins, and at the same position the wider
-    /// prior visibility.
+    /// prior visibility. After an error some entries may be written: the caller repeats all of them.
     async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()>;
 
     /// A slice of a collection, in order. An activity that has several of the requested reasons appears once, with

@@ -20,6 +20,7 @@ mod audit;
 mod codec;
 mod copying;
 pub mod cql;
+mod dependencies;
 mod erasure;
 mod fanout_mode;
 pub mod faulty;
@@ -37,6 +38,8 @@ mod sessions;
 mod sources;
 pub mod sqlite;
 mod storage_use;
+mod telemetry;
+pub mod trace;
 mod update;
 mod usage;
 
@@ -44,17 +47,19 @@ pub use accounts::{AccountCache, Accounts, NewAccount, change_account};
 pub use activities::{Acceptance, Accepted, Activities, Claim, ExternalKey};
 pub use audit::{Audit, SecondFactors};
 pub use copying::{ActivityRecord, Copying, Removal};
+pub use dependencies::{Changes, Dependencies, Mark, Part, Standing, Subject, holds_until, recorded};
 pub use erasure::Erasures;
 pub use fanout_mode::{FanoutModes, Follower, LastRead};
 pub use feeds::{Arrival, Feeds, Slice};
 pub use grants::{Credentials, Grants, Nonce, Secret};
 pub use hooks::{Hook, HookProgress, Hooks, ListedHook, hook_shard};
-pub use log::{Backlog, DeadLetter, Log, Task, Work};
+pub use log::{Backlog, DeadLetter, Log, Task, TracedWork, Work};
 pub use relations::{BlockedBy, DecisionChange, Relations};
 pub use seen::{Seen, SeenPositions};
 pub use sessions::{KnownNetwork, MAX_NETWORKS, Networks, Sessions, Tickets};
 pub use sources::{Connection, SHARDS, Source, Sources};
 pub use storage_use::{AccountUse, StorageUse};
+pub use telemetry::{CQL_SECONDS, PUBLISH_SECONDS, describe_metrics};
 pub use update::{StripedLocks, Versioned, update};
 pub use usage::{Usage, Usages};
 
@@ -66,7 +71,7 @@ use tokio::sync::mpsc;
 pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// A call to a store failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// Nothing was changed. The same call may succeed later.
     #[error("the store is unavailable: {0}")]
@@ -147,6 +152,11 @@ pub trait Store:
 
     /// Whether [`Activities::search`] finds anything: not every engine has an index of texts.
     fn searches_text(&self) -> bool;
+
+    /// What has changed in this store. `None`: the engine does not know. Whole pages are then not cached.
+    fn changes(&self) -> Option<&dyn Changes> {
+        None
+    }
 
     /// Locks that serialise the updates of one state within this process; see [`update`].
     fn update_locks(&self) -> &StripedLocks;

@@ -7,7 +7,7 @@
 
 use crate::Result;
 use async_trait::async_trait;
-use model::{ActivityId, Millis, Position, PriorAudience, SortKey, Uid, Version, Visibility};
+use model::{ActivityId, Millis, Position, PriorAudience, SortKey, TraceContext, Uid, Version, Visibility};
 
 /// The work of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +134,11 @@ impl Work {
         }
     }
 
+    /// The work as a part of that trace.
+    pub fn in_trace(self, trace: Option<TraceContext>) -> TracedWork {
+        TracedWork { work: self, trace }
+    }
+
     /// The version that the work delivers. It approximates the time of acceptance.
     pub fn version(&self) -> Option<Version> {
         match self {
@@ -153,6 +158,22 @@ impl Work {
     }
 }
 
+/// Work, and the trace that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedWork {
+    /// The work.
+    pub work: Work,
+    /// The span that left the work behind. `None`: its trace is not recorded.
+    pub trace: Option<TraceContext>,
+}
+
+impl TracedWork {
+    /// The same for a task that leaves `position`.
+    pub(crate) fn moved_from(&self, position: Position) -> TracedWork {
+        self.work.moved_from(position).in_trace(self.trace)
+    }
+}
+
 /// An item of the log: work and its attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -160,10 +181,19 @@ pub struct Task {
     pub position: Position,
     /// The work.
     pub work: Work,
+    /// The span that left the work behind. `None`: its trace is not recorded.
+    pub trace: Option<TraceContext>,
     /// The number of failed attempts.
     pub attempts: u32,
     /// The earliest time of the next attempt.
     pub not_before: Millis,
+}
+
+impl Task {
+    /// The work as it is logged again after the task has left the log.
+    pub(crate) fn moved(&self) -> TracedWork {
+        self.work.moved_from(self.position).in_trace(self.trace)
+    }
 }
 
 /// The size of the backlog.
@@ -194,7 +224,7 @@ pub struct DeadLetter {
 /// The delivery log.
 #[async_trait]
 pub trait Log: Send + Sync {
-    /// Appends a task and returns its position.
+    /// Appends a task and returns its position. The task belongs to the trace of the current span.
     async fn append(&self, work: &Work) -> Result<Position>;
 
     /// The floor: everything up to this position is delivered and can be read. It may lag behind; an older floor only
@@ -215,7 +245,7 @@ pub trait Log: Send + Sync {
 
     /// Marks tasks from [`pending`](Log::pending) as done: all their deliveries are durable. Appends their follow-up
     /// work `next` first, or in the same transaction where the engine can, so that none is lost.
-    async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()>;
+    async fn acknowledge(&self, done: &[Position], next: &[TracedWork]) -> Result<()>;
 
     /// Appends the tasks whose retry is due at `now` to the log.
     async fn requeue_due(&self, now: Millis) -> Result<()>;

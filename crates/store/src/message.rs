@@ -3,10 +3,10 @@
 //! A message carries identifiers and versions only. Everything else that its write needs is in the stored intent:
 //! a reader of the log learns no content and no credential.
 
-use crate::{Acceptance, DecisionChange, ExternalKey, Work};
+use crate::{Acceptance, DecisionChange, ExternalKey, TracedWork, Work};
 use model::{
     Account, Activity, ActivityId, Decision, Edge, EdgeFilter, Millis, Position, PriorAudience, SortKey,
-    State, Uid, Version,
+    State, TraceContext, Uid, Version,
 };
 use uuid::Uuid;
 
@@ -18,6 +18,8 @@ pub(crate) struct Message {
     /// Whether the intent must be applied before the work is executed.
     pub(crate) first: bool,
     pub(crate) work: Work,
+    /// The span that left the work behind, if its trace is recorded.
+    pub(crate) trace: Option<TraceContext>,
     pub(crate) attempts: u32,
     pub(crate) not_before: Millis,
 }
@@ -164,19 +166,20 @@ fn minute(millis: i64) -> i64 {
 }
 
 impl Message {
-    pub(super) fn first(intent: &Intent) -> Message {
+    pub(super) fn first(intent: &Intent, trace: Option<TraceContext>) -> Message {
         Message {
             key: Some(intent.key()),
             first: true,
             work: intent.work(),
+            trace,
             attempts: 0,
             not_before: Millis(0),
         }
     }
 
     /// A message with follow-up work of the same intent.
-    pub(super) fn next(&self, work: Work) -> Message {
-        Message { key: self.key.clone(), first: false, work, attempts: 0, not_before: Millis(0) }
+    pub(super) fn next(&self, TracedWork { work, trace }: TracedWork) -> Message {
+        Message { key: self.key.clone(), first: false, work, trace, attempts: 0, not_before: Millis(0) }
     }
 }
 
@@ -243,7 +246,7 @@ mod tests {
     fn a_reactivation_is_stored_by_its_time_and_applied_by_its_version() {
         let (uid, version, since) = (Uid(7), Version(3), Position(5));
         let reactivation = Intent::Reactivate { uid, version, since, at: Millis(120_001) };
-        let bytes = Message::first(&reactivation).encoded();
+        let bytes = Message::first(&reactivation, None).encoded();
         let message = Message::decoded(&bytes).unwrap();
         assert_eq!(message.key, Some(IntentKey { minute: 2, id: "b:7:3".to_owned() }));
         assert_eq!(message.work, Work::CatchUp { uid, version, since, after: None, within: None });

@@ -36,6 +36,7 @@ mod main {
     mod oauth;
     mod pages;
     mod passwords;
+    mod power_loss;
     mod program;
     mod reading;
     mod representations;
@@ -46,6 +47,7 @@ mod main {
     mod sources;
     mod stopping;
     mod support;
+    mod traces;
     mod unread;
     mod writing;
 }

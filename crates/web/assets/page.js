@@ -115,6 +115,40 @@ if (languages.length) {
   });
 }
 
+// Colours names and strings in samples, without changing the page.
+if (languages.length && CSS.highlights) {
+  const kinds = { key: new Highlight(), text: new Highlight() };
+  for (const [name, kind] of Object.entries(kinds)) CSS.highlights.set(name, kind);
+  for (const { firstChild: code } of all(".samples pre")) {
+    for (const { 0: found, 1: colon, index } of code.data.matchAll(/"(?:[^"\\\n]|\\.)*"(:)?|'[^'\n]*'/g)) {
+      const range = new StaticRange({ startContainer: code, startOffset: index, endContainer: code, endOffset: index + found.length - (colon ? 1 : 0) });
+      kinds[colon ? "key" : "text"].add(range);
+    }
+  }
+}
+
+// The section that is read is marked in the contents.
+const contents = document.querySelector(".contents");
+if (contents) {
+  const links = new Map(all("a", contents).map((link) => [link.hash.slice(1), link]));
+  const reading = new IntersectionObserver((seen) => {
+    // The last one is inside of those before it.
+    const shown = seen.filter((one) => one.isIntersecting).at(-1);
+    if (!shown) return;
+    links.forEach((link) => link.removeAttribute("aria-current"));
+    const link = links.get(shown.target.getAttribute("aria-labelledby"));
+    link.setAttribute("aria-current", "true");
+    const { top, bottom } = link.getBoundingClientRect();
+    const box = contents.getBoundingClientRect();
+    if (top < box.top || bottom > box.bottom) contents.scrollTop += top - box.top - box.height / 2;
+  }, { rootMargin: "-20% 0px -75%" });
+  all("main [aria-labelledby]").filter((one) => links.has(one.getAttribute("aria-labelledby"))).forEach((one) => reading.observe(one));
+  contents.addEventListener("click", ({ target }) => { if (target.closest("a")) contents.firstElementChild.open = false; });
+}
+
+// The current tab is in view.
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 // Menus close on Escape and on a click elsewhere.
 const menus = "details.account, details.act, details.filter";
 const closeMenus = (except) => all(menus).forEach((menu) => { if (menu.open && !menu.contains(except)) menu.open = false; });

@@ -1,5 +1,6 @@
 //! `GET /200909/activity/{user}/{to|from|tofrom}`: reads a collection.
 
+use crate::answer_cache::AnswerKey;
 use crate::extract::{Caller, CollectionPath, FeedParams, ReadableAccount, WritableAccount};
 use crate::live;
 use crate::negotiate::Accept;
@@ -10,7 +11,7 @@ use crate::service::{Collections, Service, Writer};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
-use domain::feed::{Page, ReadError};
+use domain::feed::{Page, ReadError, Validity};
 use http::header::LINK;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Uri};
@@ -60,10 +61,11 @@ async fn read(
     headers: HeaderMap,
     FeedParams(raw): FeedParams,
 ) -> Result<Response, Problem> {
-    if live::is_stream_request(&headers) {
+    let accept = Accept::of(&headers);
+    if accept.names_event_stream() {
         return live::open(service, caller, owner, reader, collection, &raw, &headers).await;
     }
-    service.collections.read(&owner, reader, collection, &raw, &headers).await
+    service.collections.read(&owner, reader, collection, raw, &accept, &headers).await
 }
 
 impl Collections {
@@ -73,15 +75,28 @@ impl Collections {
         owner: &Account,
         reader: Reader,
         collection: Collection,
-        raw: &RawQuery,
+        raw: RawQuery,
+        accept: &Accept,
         headers: &HeaderMap,
     ) -> Result<Response, Problem> {
-        let query = self.site.query(raw, owner.uid, collection)?;
+        let accepted = accept.choose_of_collection();
+        let key = AnswerKey::new(owner, reader, collection, raw, accepted, headers);
+        let cached = self.answer_cache.get(&key);
+        let moved = match &cached {
+            Some(cached) => match self.feed.validity(&cached.query, &cached.page).await? {
+                Validity::Current => match cached.answer.respond(headers) {
+                    Some(response) => return Ok(response),
+                    None => None,
+                },
+                Validity::Moved(page) => Some(*page),
+                Validity::Outdated => None,
+            },
+            None => None,
+        };
+        let query = self.site.query(&key.raw, owner.uid, collection)?;
         let format = match query.format {
             Some(format) => format,
-            None => Accept::of(headers)
-                .choose(&Format::ALL)
-                .ok_or_else(|| Problem::not_acceptable(&Format::ALL))?,
+            None => accepted.ok_or_else(|| Problem::not_acceptable(&Format::ALL))?,
         };
         // A large page is held in memory with its bodies, so their number is limited.
         let _permit = match query.count > MAX_PAGE {
@@ -89,8 +104,9 @@ impl Collections {
             false => None,
         };
         let prepare = |page: &Page| {
-            // Atom has its links in the body, and they change with every arrival.
-            let cache = (format != Format::Atom).then_some(&self.response_cache);
+            // These have links in the body, which change with every arrival.
+            let has_links = matches!(format, Format::Atom | Format::ActivityStreams);
+            let cache = (!has_links).then_some(&self.response_cache);
             let representation = Representation::private(format)
                 .encoded(headers)
                 .versioned(headers, page_version(owner, page, format))
@@ -105,7 +121,7 @@ impl Collections {
             representation.needs_body() && fragments.get(at).is_none_or(Option::is_none)
         };
         let (page, (representation, fragments)) =
-            match self.feed.hydrated_page(reader, &query, prepare, needs_body).await {
+            match self.feed.hydrated(moved, reader, &query, prepare, needs_body).await {
                 Err(ReadError::Expired) => return Err(self.cursor_expired(owner, &query)),
                 read => read?,
             };
@@ -113,7 +129,10 @@ impl Collections {
         let link = HeaderValue::from_str(&link_header(&links)).map_err(|_| Problem::internal())?;
         let view = PageView { owner, collection: query.collection, links: &links };
         let render = || self.renderer.page(&view, &page.items, fragments, format);
-        representation.header((LINK, link)).respond_large(render).await
+        let answer = representation.header((LINK, link)).answer(render).await?;
+        let response = answer.respond(headers).ok_or_else(Problem::internal)?;
+        self.answer_cache.insert(key, query, page, answer);
+        Ok(response)
     }
 
     /// The sync token has expired. The problem links to the first page.

@@ -2,6 +2,7 @@
 //! problem types and of the category scheme.
 
 use crate::body;
+use crate::negotiate::Accept;
 use crate::pages::{Person, Visitor};
 use crate::problem::{KINDS, Problem};
 use crate::respond::{Caching, Representation};
@@ -9,7 +10,7 @@ use crate::service::{Collections, OpenApiDocument, Service};
 use crate::site::Site;
 use crate::views::docs::{Explanation, Reference, TryForm, TryPage, TryResponse};
 use crate::views::frame::{Frame, Section};
-use crate::views::{FormTargets, Policy, html};
+use crate::views::{FormTargets, Policy, compressed_html, html};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -50,10 +51,15 @@ async fn openapi(
 }
 
 /// The API reference. Signed-in visitors get another frame and a form, so it is not cached.
-async fn reference(State(site): State<Site>, Visitor(person): Visitor, uri: Uri) -> Response {
+async fn reference(
+    State(site): State<Site>,
+    Visitor(person): Visitor,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
     let frame = Frame::of_visitor(&site, person.as_ref(), Section::Docs, &uri);
     let page = Reference::new(&site, frame, TryForm::default());
-    html(StatusCode::OK, &page, Policy::SAME_ORIGIN)
+    compressed_html(&headers, StatusCode::OK, &page, Policy::SAME_ORIGIN)
 }
 
 async fn problem(
@@ -105,8 +111,9 @@ async fn try_it(
 ) -> Result<Response, Problem> {
     let form = TryForm::of(uri.query().unwrap_or_default().as_bytes());
     let raw = RawQuery::parse(form.query().as_bytes());
+    let (account, none) = (&person.account, HeaderMap::new());
     let read =
-        collections.read(&person.account, Reader::Owner, form.collection(), &raw, &HeaderMap::new()).await;
+        collections.read(account, Reader::Owner, form.collection(), raw, &Accept::of(&none), &none).await;
     // The page shows the API's response, including problem documents.
     let (head, body) = read.unwrap_or_else(|problem| problem.respond(&site, false)).into_parts();
     let body = body::read(body, MAX_BODY).await?;

@@ -5,7 +5,6 @@
 //! misses nothing. A reader that stops reading is disconnected like any other, and gets the rest when it reconnects with
 //! the id of its last event.
 
-use crate::negotiate::Accept;
 use crate::problem::Problem;
 use crate::respond::Caching;
 use crate::service::{Collections, Service};
@@ -39,11 +38,6 @@ const MIN_INITIAL_READ: u32 = 50;
 const MAX_EVENTS: usize = 20;
 /// When the server stops, clients reconnect spread out over this time.
 const RECONNECT_SPREAD_MILLIS: u64 = 5_000;
-
-/// Whether the request is for a stream.
-pub(crate) fn is_stream_request(headers: &HeaderMap) -> bool {
-    Accept::of(headers).names_event_stream()
-}
 
 /// Opens a stream of a collection that the caller may read.
 pub(crate) async fn open(

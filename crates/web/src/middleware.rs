@@ -14,16 +14,19 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, HOST,
     ORIGIN, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use listen::Peer;
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
+use tracing::Instrument;
 
 const MAX_URI: usize = 8 << 10;
 const MAX_HEADERS: usize = 32 << 10;
@@ -50,7 +53,8 @@ pub(crate) async fn handle_request(
     next: Next,
 ) -> Response {
     let started = Instant::now();
-    let accept = Accept::of(request.headers());
+    // Parsed only for a problem.
+    let accept: Vec<HeaderValue> = request.headers().get_all(ACCEPT).iter().cloned().collect();
     let method = request.method().clone();
     let cors = Cors(&service.entrance.cors_origins);
     let origin = cors.origin_of(request.headers());
@@ -62,13 +66,15 @@ pub(crate) async fn handle_request(
     let path: String = shown.chars().take(MAX_LOGGED_PATH).collect();
     let id = request_id();
 
+    let span = telemetry::request_span(route, &request, &id);
     let remote = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
     let requested = Origin { remote, request: id.clone() };
-    let mut response = audit::within(requested, run_limited(&service.entrance, request, next)).await;
+    let handled = audit::within(requested, run_limited(&service.entrance, request, next));
+    let mut response = handled.instrument(span.clone()).await;
     let vary = response.headers_mut().remove(VARY);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let principal = response.extensions_mut().remove::<Arc<Principal>>();
-        response = problem.respond(&service.site, accept.prefers_xml());
+        response = problem.respond(&service.site, Accept::of_lines(&accept).prefers_xml());
         principal.map(|principal| response.extensions_mut().insert(principal));
     }
     let withheld = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND);
@@ -86,6 +92,7 @@ pub(crate) async fn handle_request(
     let elapsed = started.elapsed();
     service.entrance.history.answered(response.status());
     telemetry::request(route, &method, response.status(), elapsed);
+    telemetry::record_status(&span, response.status());
     let account =
         response.extensions().get::<Arc<Principal>>().map_or("-", |caller| caller.account.name.as_str());
     // Only the path is logged: a query may hold secrets.
@@ -178,11 +185,12 @@ async fn problem_for(service: &Service, headers: &HeaderMap, problem: Problem) -
     }
 }
 
+/// An identifier that no other request has, and that says nothing about their number.
 fn request_id() -> String {
-    let mut bytes = [0; 12];
-    // Without randomness ids would repeat, which is harmless.
-    let _ = aws_lc_rs::rand::fill(&mut bytes);
-    hex::encode(bytes)
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{:016x}{:08x}", KEY.hash_one(number), KEY.hash_one((number, "end")) >> 32)
 }
 
 /// Cross-origin requests: the origins whose scripts may read (`cors_origins`, none by default). Scripts send their own

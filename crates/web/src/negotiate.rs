@@ -1,7 +1,7 @@
 //! Proactive content negotiation (RFC 9110, 12.5).
 
-use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING};
+use http::{HeaderMap, HeaderValue};
 use model::Format;
 
 /// A quality in thousandths.
@@ -25,8 +25,12 @@ pub struct Accept {
 impl Accept {
     /// Parses the `Accept` headers; several headers form one list.
     pub fn of(headers: &HeaderMap) -> Accept {
-        let lines =
-            headers.get_all(ACCEPT).iter().map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned());
+        Accept::of_lines(headers.get_all(ACCEPT))
+    }
+
+    /// Parses the values of `Accept` headers.
+    pub fn of_lines<'a>(lines: impl IntoIterator<Item = &'a HeaderValue>) -> Accept {
+        let lines = lines.into_iter().map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned());
         let ranges = lines.flat_map(|line| split(&line, ',').filter_map(media_range).collect::<Vec<_>>());
         Accept { ranges: ranges.collect() }
     }
@@ -39,6 +43,16 @@ impl Accept {
         let acceptable =
             offers.iter().map(|offer| (*offer, self.quality_of(*offer))).filter(|(_, quality)| *quality > 0);
         acceptable.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(offer, _)| offer)
+    }
+
+    /// Like [`Accept::choose`] for a collection, which also has ActivityStreams 2.0. It must be named, and is then the
+    /// first of equals: `*/*` beside it means anything else only if it cannot be had.
+    pub fn choose_of_collection(&self) -> Option<Format> {
+        let (kind, subtype) = Format::ActivityStreams.media_type().split_once('/').unwrap_or_default();
+        let named = self.named(kind, subtype).filter(|quality| *quality > 0);
+        let chosen = self.choose(&Format::ALL);
+        let rest = chosen.map_or(0, |format| self.quality_of(format));
+        if named.is_some_and(|quality| quality >= rest) { Some(Format::ActivityStreams) } else { chosen }
     }
 
     /// Whether `text/event-stream` is named.
@@ -82,7 +96,7 @@ impl Accept {
 }
 
 /// A content coding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coding {
     /// No coding.
     Identity,
@@ -211,6 +225,21 @@ mod tests {
             ("application/vnd.example+json", None),
         ] {
             assert_eq!(accept(text).choose(&Format::ALL), format, "{text}");
+        }
+    }
+
+    #[test]
+    fn activity_streams_must_be_named() {
+        for (text, format) in [
+            ("", Some(Format::Xml)),
+            ("application/*", Some(Format::Xml)),
+            ("application/activity+json", Some(Format::ActivityStreams)),
+            ("application/activity+json, */*", Some(Format::ActivityStreams)),
+            ("application/activity+json;q=0.5, application/json", Some(Format::Json)),
+            ("application/activity+json;q=0, */*", Some(Format::Xml)),
+            ("application/activity+json;q=0", None),
+        ] {
+            assert_eq!(accept(text).choose_of_collection(), format, "{text}");
         }
     }
 

@@ -149,19 +149,23 @@ impl Representation {
         !self.is_known && self.cached.is_none()
     }
 
-    /// As [`Self::respond`], with a body that may be large or cached.
-    pub(crate) async fn respond_large(mut self, body: impl FnOnce() -> Vec<u8>) -> Result<Response, Problem> {
-        if self.is_known {
-            return self.not_modified();
-        }
+    /// The answer, with a body that may be large or cached. It has no body if the client has this version.
+    pub(crate) async fn answer(mut self, body: impl FnOnce() -> Vec<u8>) -> Result<Answer, Problem> {
         let body = match self.cached.take() {
-            Some(body) => body,
-            None => EncodedBody::new_large(self.coding, body()).await?,
+            _ if self.is_known => None,
+            Some(body) => Some(body),
+            None => Some(EncodedBody::new_large(self.coding, body()).await?),
         };
-        if let Some((cache, tag)) = self.cache.as_ref().zip(self.tag.as_ref()) {
+        let cache = self.cache.as_ref().zip(self.tag.as_ref());
+        if let Some(((cache, tag), body)) = cache.zip(body.as_ref()) {
             cache.0.insert(tag.clone(), body.clone());
         }
-        self.ok(body)
+        let (tag, bytes) = (self.tag.clone(), body.as_ref().map(|body| body.bytes.clone()));
+        let response = match body {
+            Some(body) => self.ok(body)?,
+            None => self.not_modified()?,
+        };
+        Ok(Answer { tag, headers: response.headers().clone(), body: bytes })
     }
 
     fn ok(self, body: EncodedBody) -> Result<Response, Problem> {
@@ -178,10 +182,8 @@ impl Representation {
         self.with_headers(response)
     }
 
-    /// The body has no stated length, because the length of an empty one would be taken for that of the content.
     fn not_modified(self) -> Result<Response, Problem> {
-        let body = Body::from_stream(futures::stream::empty::<io::Result<Bytes>>());
-        self.with_headers((StatusCode::NOT_MODIFIED, body).into_response())
+        self.with_headers((StatusCode::NOT_MODIFIED, unsized_body()).into_response())
     }
 
     fn with_headers(self, mut response: Response) -> Result<Response, Problem> {
@@ -190,6 +192,44 @@ impl Representation {
         response.headers_mut().extend([self.caching.header()].into_iter().chain(tag).chain(self.headers));
         Ok(response)
     }
+}
+
+/// An answer that can be sent many times.
+pub(crate) struct Answer {
+    tag: Option<String>,
+    headers: HeaderMap,
+    body: Option<Bytes>,
+}
+
+impl Answer {
+    /// The response to a request: the body, or 304 if the client has this version. `None`: the client needs the body, and
+    /// there is none.
+    pub(crate) fn respond(&self, request: &HeaderMap) -> Option<Response> {
+        let is_known = self.tag.as_ref().is_some_and(|tag| is_not_modified(request, tag));
+        let mut response = match &self.body {
+            _ if is_known => (StatusCode::NOT_MODIFIED, unsized_body()).into_response(),
+            Some(body) => body.clone().into_response(),
+            None => return None,
+        };
+        *response.headers_mut() = self.headers.clone();
+        if is_known {
+            for name in [CONTENT_TYPE, CONTENT_ENCODING] {
+                response.headers_mut().remove(name);
+            }
+        }
+        Some(response)
+    }
+
+    /// The approximate size in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let headers: usize = self.headers.values().map(|value| value.len() + 64).sum();
+        headers + self.body.as_ref().map_or(0, Bytes::len)
+    }
+}
+
+/// An empty body without a length, because that would be taken for the length of the content.
+fn unsized_body() -> Body {
+    Body::from_stream(futures::stream::empty::<io::Result<Bytes>>())
 }
 
 /// The start of a digest, long enough that two contents do not share it by chance.
@@ -230,6 +270,12 @@ impl ResponseCache {
         };
         ResponseCache(moka::sync::Cache::builder().max_capacity(MAX_CACHED_BYTES).weigher(weigh).build())
     }
+}
+
+/// Encodes a body as the request prefers. Returns it with its `Content-Encoding`.
+pub(crate) fn encode(request: &HeaderMap, body: Vec<u8>) -> (Bytes, Option<HeaderValue>) {
+    let EncodedBody { coding, bytes } = EncodedBody::new(Coding::choose(request), body);
+    (bytes, (coding != Coding::Identity).then(|| HeaderValue::from_static(coding.as_str())))
 }
 
 /// A body and the coding that was applied to it.

@@ -1,6 +1,7 @@
 //! The state of the router: the parts that handlers ask for by type.
 
 use crate::accounts::Accounts;
+use crate::answer_cache::AnswerCache;
 use crate::history::History;
 use crate::intake::Capacity;
 use crate::media::Media;
@@ -100,6 +101,7 @@ pub(crate) struct Collections {
     pub(crate) feed: Feed,
     pub(crate) renderer: Renderer,
     pub(crate) response_cache: ResponseCache,
+    pub(crate) answer_cache: AnswerCache,
     /// Activities that were received longer ago are hidden.
     pub(crate) retention: Option<Duration>,
     /// Permits for reading pages larger than a usual one.
@@ -225,6 +227,7 @@ impl Service {
             feed,
             renderer: Renderer::new(site.clone()),
             response_cache: ResponseCache::new(),
+            answer_cache: AnswerCache::new(),
             retention,
             large_pages: Semaphore::new(MAX_LARGE_PAGES),
         };

@@ -1,7 +1,13 @@
-//! The metrics of requests. Labels have few values: route templates and status classes, never names or addresses.
+//! The metrics and spans of requests. Labels have few values: route templates and status classes, never names or
+//! addresses. Spans also have the identifier of the request, by which its log line is found.
 
+use axum::extract::Request;
+use http::{Method, StatusCode};
 use metrics::{counter, describe_counter, describe_histogram, histogram};
+use model::TraceContext;
 use std::time::Duration;
+use store::trace::{self, SPANS};
+use tracing::{Span, field, info_span};
 
 /// HTTP responses, by `route` (template), `method` and `status` (`2xx`).
 const REQUESTS: &str = "tofrom_http_requests_total";
@@ -18,7 +24,7 @@ pub fn describe_metrics() {
 }
 
 /// Records an answered request.
-pub(super) fn request(route: &'static str, method: &http::Method, status: http::StatusCode, took: Duration) {
+pub(super) fn request(route: &'static str, method: &Method, status: StatusCode, took: Duration) {
     let class = match status.as_u16() / 100 {
         1 => "1xx",
         2 => "2xx",
@@ -26,9 +32,39 @@ pub(super) fn request(route: &'static str, method: &http::Method, status: http::
         4 => "4xx",
         _ => "5xx",
     };
-    // Clients can invent methods, and each would become a time series.
-    const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
-    let method = METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("other");
+    let method = known(method).unwrap_or("other");
     counter!(REQUESTS, "route" => route, "method" => method, "status" => class).increment(1);
     histogram!(REQUEST_SECONDS, "route" => route).record(took.as_secs_f64());
+}
+
+/// The method, unless the client invented it: each of these would become a time series.
+fn known(method: &Method) -> Option<&'static str> {
+    const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
+    METHODS.into_iter().find(|known| *known == method.as_str())
+}
+
+/// The span of a request, with the names of OpenTelemetry's conventions. It begins a trace, so that no client decides
+/// which traces are recorded; the span that the client names in `traceparent` becomes a link.
+pub(super) fn request_span(route: &'static str, request: &Request, id: &str) -> Span {
+    let method = known(request.method()).unwrap_or("_OTHER");
+    let span = info_span!(
+        target: SPANS, parent: None, "request", otel.name = %format_args!("{method} {route}"), otel.kind = "server",
+        http.request.method = method, http.route = route, tofrom.request = id,
+        http.response.status_code = field::Empty, otel.status_code = field::Empty
+    );
+    if !span.is_disabled() {
+        let header = request.headers().get("traceparent").and_then(|value| value.to_str().ok());
+        if let Some(context) = header.and_then(TraceContext::parse) {
+            trace::add_link(&span, context);
+        }
+    }
+    span
+}
+
+/// Records the status of the response.
+pub(super) fn record_status(span: &Span, status: StatusCode) {
+    span.record("http.response.status_code", i64::from(status.as_u16()));
+    if status.is_server_error() {
+        span.record("otel.status_code", "error");
+    }
 }

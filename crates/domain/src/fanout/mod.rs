@@ -20,7 +20,7 @@ mod version;
 mod worker;
 
 pub use version::first_entries;
-pub use worker::{DEAD_LETTERS, PENDING, SECONDS, deliver_pending, run};
+pub use worker::{SECONDS, deliver_pending, describe_metrics, run};
 
 use model::MAX_PULLED;
 use store::Work;

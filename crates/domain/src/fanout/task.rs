@@ -9,7 +9,9 @@ use super::mode::PrepareFollowers;
 use super::version::{DeliverToFollowers, DeliverVersion};
 use super::{Hub, Rules};
 use model::{ActivityId, Entry, EntryReason, EntryReasons, Filter, Order, Position, SortKey, State, Uid};
-use store::{Result, Slice, Store, Task, Work};
+use store::trace::{self, SPANS};
+use store::{Result, Slice, Store, Task, TracedWork, Work};
+use tracing::{Instrument, Span, field, info_span};
 
 /// Followers notified of an account change per task.
 const FOLLOWERS_PER_TASK: usize = 2_000;
@@ -32,6 +34,12 @@ impl Context<'_> {
         Ok(self.store.states(&[id]).await?.into_iter().flatten().next())
     }
 
+    /// Writes entries at the position of the task.
+    pub(super) async fn deliver(&self, entries: Vec<(Uid, Entry)>) -> Result<()> {
+        let span = info_span!(target: SPANS, "deliver", tofrom.entries = entries.len() as i64);
+        self.store.deliver(self.at, entries).instrument(span).await
+    }
+
     /// Notes a change in the collections of these accounts and wakes their watchers.
     pub(super) async fn note_changes(&self, uids: Vec<Uid>) -> Result<()> {
         self.store.note_changes(self.at, &uids).await?;
@@ -40,10 +48,54 @@ impl Context<'_> {
     }
 }
 
-/// Runs a task. Returns the remaining work.
-pub(super) async fn run(store: &dyn Store, hub: &Hub, rules: &Rules, task: &Task) -> Result<Option<Work>> {
-    let ctx = Context { store, hub, rules, at: task.position };
-    match task.work.clone() {
+/// Runs a task. Returns the remaining work, in the trace of the task.
+pub(super) async fn run(
+    store: &dyn Store,
+    hub: &Hub,
+    rules: &Rules,
+    task: &Task,
+) -> Result<Option<TracedWork>> {
+    let (ctx, span) = (Context { store, hub, rules, at: task.position }, span_of(task));
+    let result = run_work(ctx, task.work.clone()).instrument(span.clone()).await;
+    if let Err(error) = &result {
+        span.record("otel.status_description", field::display(error));
+    }
+    Ok(result?.map(|more| more.in_trace(task.trace)))
+}
+
+/// The span of a task whose trace is recorded. It follows the span that left the task behind.
+fn span_of(task: &Task) -> Span {
+    let Some(context) = task.trace else { return Span::none() };
+    let kind = kind(&task.work);
+    let span = info_span!(
+        target: SPANS, parent: None, "task", otel.name = %format_args!("task {kind}"), otel.kind = "consumer",
+        tofrom.task = kind, tofrom.position = task.position.0.cast_signed(),
+        tofrom.attempts = i64::from(task.attempts), otel.status_description = field::Empty
+    );
+    trace::set_parent(&span, context);
+    span
+}
+
+/// The kind of a task in spans.
+fn kind(work: &Work) -> &'static str {
+    match work {
+        Work::Version { .. } => "version",
+        Work::Followers { .. } => "followers",
+        Work::Edge { .. } => "edge",
+        Work::Account { .. } => "account",
+        Work::Addressed { .. } => "addressed",
+        Work::Change { .. } => "change",
+        Work::Block { .. } => "block",
+        Work::RemoveFollowed { .. } => "remove followed",
+        Work::Removal { .. } => "removal",
+        Work::PrepareFollowers { .. } => "prepare followers",
+        Work::BecomeDormant { .. } => "become dormant",
+        Work::CatchUp { .. } => "catch up",
+    }
+}
+
+async fn run_work(ctx: Context<'_>, work: Work) -> Result<Option<Work>> {
+    match work {
         Work::Version { id, version, prior, accepted } => {
             DeliverVersion { id, version, prior, accepted }.run(ctx).await
         }
@@ -133,7 +185,7 @@ impl DeliverRemoval {
         let Some(state) = ctx.state(id).await? else { return Ok(None) };
         let reasons = [EntryReason::Addressed, EntryReason::Followed].into_iter().collect::<EntryReasons>();
         let entry = Entry { reasons, ..Entry::of(&state, EntryReason::Addressed, true) };
-        ctx.store.deliver(ctx.at, vec![(owner, entry)]).await?;
+        ctx.deliver(vec![(owner, entry)]).await?;
         ctx.hub.wake_later([owner]);
         Ok(None)
     }

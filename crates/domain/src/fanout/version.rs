@@ -7,8 +7,10 @@ use super::task::Context;
 use model::{ActivityId, Entry, EntryReason, Position, PriorAudience, State, Uid, Version, Visibility};
 use store::{Follower, Result, Store, Work};
 
-/// Followers read per task.
+/// Followers read at a time.
 const PAGE: usize = 2_000;
+/// Pages that one task delivers to: acknowledging a task takes another commit.
+const PAGES: usize = 5;
 
 /// Delivers an accepted version to its recipients, then to the followers.
 pub(super) struct DeliverVersion {
@@ -31,9 +33,7 @@ impl DeliverVersion {
             no_longer_addressed(&state, before).collect()
         };
         let reached: Vec<Uid> = entries.iter().map(|(uid, _)| *uid).chain([state.actor]).collect();
-        if !entries.is_empty() {
-            ctx.store.deliver(ctx.at, entries).await?;
-        }
+        deliver(ctx, entries).await?;
         ctx.hub.notify_activity(&[state.actor]);
         ctx.hub.wake_later(reached);
         let (prior, accepted) = (prior.map(|before| before.visibility), accepted.unwrap_or(ctx.at));
@@ -60,14 +60,31 @@ impl DeliverToFollowers {
     async fn deliver(self, ctx: Context<'_>, state: &State, is_current: bool) -> Result<Option<Work>> {
         let DeliverToFollowers { id, version, prior, accepted, after } = self;
         let Some(entry) = for_followers(state, is_current, prior) else { return Ok(None) };
-        let (entries, next) = followers(ctx.store, &entry, state.pulled, accepted, after).await?;
-        let reached: Vec<Uid> = entries.iter().map(|(uid, _)| *uid).collect();
-        if !entries.is_empty() {
-            ctx.store.deliver(ctx.at, entries).await?;
+        let page = |after| followers(ctx.store, &entry, state.pulled, accepted, after);
+        let (mut entries, mut next) = page(after).await?;
+        for pages in 1.. {
+            let reached: Vec<Uid> = entries.iter().map(|(uid, _)| *uid).collect();
+            // The next page is read while this one is written.
+            let read = async {
+                match next {
+                    Some(_) if pages < PAGES => page(next).await.map(Some),
+                    _ => Ok(None),
+                }
+            };
+            let ((), following) = tokio::try_join!(deliver(ctx, entries), read)?;
+            ctx.hub.wake_later(reached);
+            let Some(following) = following else { break };
+            (entries, next) = following;
         }
-        ctx.hub.wake_later(reached);
         Ok(next.map(|after| Work::Followers { id, version, prior, accepted, after }))
     }
+}
+
+async fn deliver(ctx: Context<'_>, entries: Vec<(Uid, Entry)>) -> Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    ctx.deliver(entries).await
 }
 
 /// The state with that version's number, and whether that version is the current one. A superseded version writes its

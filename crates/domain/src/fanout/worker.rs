@@ -5,18 +5,18 @@
 
 use super::{Hub, Rules, task};
 use futures::{StreamExt, stream};
-use metrics::{gauge, histogram};
+use metrics::{describe_gauge, describe_histogram, gauge, histogram};
 use model::{Clock, Millis};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::{Result, Store, StoreError, Task, Work};
 
 /// Gauge: pending tasks in the last batch, which has at most 256: a longer backlog shows as 256.
-pub const PENDING: &str = "tofrom_delivery_pending";
+const PENDING: &str = "tofrom_delivery_pending";
 /// Histogram: seconds from the acceptance of a version to the end of its fan-out.
 pub const SECONDS: &str = "tofrom_delivery_seconds";
 /// Gauge: dead letters, counted up to 1,000.
-pub const DEAD_LETTERS: &str = "tofrom_delivery_dead_letters";
+const DEAD_LETTERS: &str = "tofrom_delivery_dead_letters";
 
 /// Poll interval of an empty log: a command may append to it from another process.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -25,8 +25,6 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(1);
 /// Interval of the sweep for pending intents, and delay of the first one.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 const FIRST_SWEEP: Duration = Duration::from_secs(1);
-/// Batches between two counts of the dead letters.
-const BATCHES_PER_COUNT: u32 = 50;
 /// Tasks read from the log in one batch.
 const BATCH: usize = 256;
 /// Tasks performed concurrently, so that the store can group their writes. Each task holds a page of followers, so
@@ -38,6 +36,13 @@ const MAX_ATTEMPTS: u32 = 10;
 const BACKOFF_BASE: i64 = 250;
 const MAX_BACKOFF: i64 = 5 * 60 * 1_000;
 
+/// Describes the metrics to the recorder of the process.
+pub fn describe_metrics() {
+    describe_gauge!(PENDING, "Pending fan-out tasks in the last batch, at most 256.");
+    describe_histogram!(SECONDS, "Seconds from the acceptance of an activity to the end of its fan-out.");
+    describe_gauge!(DEAD_LETTERS, "Dead letters, counted up to 1,000.");
+}
+
 /// Performs tasks until `shutdown` completes. Stopping in the middle of a task is safe: the next start repeats it.
 pub async fn run(
     store: Arc<dyn Store>,
@@ -48,18 +53,16 @@ pub async fn run(
 ) {
     tokio::select! {
         () = shutdown => {}
-        () = deliver_forever(store, clock, hub, rules) => {}
+        () = deliver_forever(store.as_ref(), &clock, &hub, &rules) => {}
+        () = sweep_forever(store.as_ref(), &clock) => {}
     }
 }
 
-async fn deliver_forever(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>, rules: Rules) {
-    let mut batches = 0_u32;
-    // The first sweep runs soon after the start, in case the log lost tasks meanwhile.
-    let mut swept = Instant::now() - SWEEP_INTERVAL + FIRST_SWEEP;
+async fn deliver_forever(store: &dyn Store, clock: &Clock, hub: &Hub, rules: &Rules) {
     loop {
-        match deliver_batch(store.as_ref(), &clock, &hub, &rules).await {
+        match deliver_batch(store, clock, hub, rules).await {
             Ok(batch) => {
-                measure(&batch.done, &clock);
+                measure(&batch.done, clock);
                 gauge!(PENDING).set(if batch.seen < BATCH { 0.0 } else { batch.seen as f64 });
                 if batch.done.is_empty() || batch.seen < BATCH {
                     hub.written(POLL_INTERVAL).await;
@@ -70,18 +73,21 @@ async fn deliver_forever(store: Arc<dyn Store>, clock: Clock, hub: Arc<Hub>, rul
                 tokio::time::sleep(FAILURE_PAUSE).await;
             }
         }
-        if swept.elapsed() >= SWEEP_INTERVAL {
-            swept = Instant::now();
-            if let Err(error) = store.sweep(clock.now()).await {
-                tracing::warn!(%error, "sweep of pending intents failed");
-            }
+    }
+}
+
+/// Appends tasks that are missing from the log, and counts the dead letters.
+async fn sweep_forever(store: &dyn Store, clock: &Clock) {
+    // Soon after the start, in case the log lost tasks meanwhile.
+    tokio::time::sleep(FIRST_SWEEP).await;
+    loop {
+        if let Err(error) = store.sweep(clock.now()).await {
+            tracing::warn!(%error, "sweep of pending intents failed");
         }
-        if batches.is_multiple_of(BATCHES_PER_COUNT)
-            && let Ok(letters) = store.dead_letters(None, 1_000).await
-        {
+        if let Ok(letters) = store.dead_letters(None, 1_000).await {
             gauge!(DEAD_LETTERS).set(letters.len() as f64);
         }
-        batches = batches.wrapping_add(1);
+        tokio::time::sleep(SWEEP_INTERVAL).await;
     }
 }
 

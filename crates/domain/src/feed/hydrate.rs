@@ -64,8 +64,23 @@ impl Feed {
         prepare: impl Fn(&Page) -> T,
         needs_body: impl Fn(&T, usize) -> bool,
     ) -> Result<(Page, T), ReadError> {
+        self.hydrated(None, reader, query, prepare, needs_body).await
+    }
+
+    /// The same, beginning with a page that was read before.
+    pub async fn hydrated<T>(
+        &self,
+        mut first: Option<Page>,
+        reader: Reader,
+        query: &FeedQuery,
+        prepare: impl Fn(&Page) -> T,
+        needs_body: impl Fn(&T, usize) -> bool,
+    ) -> Result<(Page, T), ReadError> {
         for _ in 0..MAX_ATTEMPTS {
-            let mut page = self.page(reader, query).await?;
+            let mut page = match first.take() {
+                Some(page) => page,
+                None => self.page(reader, query).await?,
+            };
             let prepared = prepare(&page);
             if self.hydrate(&mut page.items, |at| needs_body(&prepared, at)).await? {
                 return Ok((page, prepared));

@@ -2,6 +2,7 @@
 //!
 //! - `read` walks the store's ordered entries to the items of a page; `updates` walks them in the order of arrival.
 //! - `visibility` checks every entry for both; `hydrate` fetches the bodies of the items shown.
+//! - `validity` says whether a cached page is still true.
 //! - `unread` counts the arrivals that the owner has not seen, and moves the seen position.
 //! - `search` finds items by their words.
 //! - `pulled_actors` lists the actors whose entries are merged in; `merge` merges them and caches the newest ones.
@@ -15,19 +16,21 @@ mod read;
 mod search;
 mod unread;
 mod updates;
+mod validity;
 mod visibility;
 
 pub use merge::HeadCache;
 pub use search::Found;
 pub use unread::{MAX_UNREAD, Unread};
 pub use updates::{Event, Events};
+pub use validity::Validity;
 
 use hydrate::Bodies;
 use model::{Account, Body, Clock, FeedQuery, Position, Reader, Start, State, SyncToken, Version};
 use pulled_actors::ReadTracker;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{AccountCache, Store, StoreError};
+use store::{AccountCache, Dependencies, Store, StoreError};
 
 /// An activity on a page.
 #[derive(Clone, Debug)]
@@ -53,6 +56,8 @@ pub struct Page {
     pub next: Option<Start>,
     /// Covers the items of this page and of the pages before it in the walk.
     pub sync_token: SyncToken,
+    /// `None`: the page cannot be cached.
+    pub(super) dependencies: Option<Dependencies>,
 }
 
 /// Why a page can't be read.
@@ -127,7 +132,9 @@ impl Feed {
     /// Creates a reader of that store's collections.
     pub fn new(store: Arc<dyn Store>, accounts: AccountCache, clock: Clock, limits: FeedLimits) -> Feed {
         let bodies = Arc::new(Bodies::new(Arc::clone(&store)));
-        let head_cache = Arc::new(HeadCache::new(limits.head_ttl));
+        // Where whole pages are cached, heads are not: a cached one could be older than the page's mark.
+        let head_ttl = if store.changes().is_some() { Duration::ZERO } else { limits.head_ttl };
+        let head_cache = Arc::new(HeadCache::new(head_ttl));
         let reads = Arc::new(ReadTracker::new(limits.idle_after));
         Feed { store, accounts, bodies, head_cache, reads, clock, limits }
     }
@@ -144,12 +151,12 @@ impl Feed {
                 Start::Updates(sync_token) if self.has_expired(sync_token).await? => Err(ReadError::Expired),
                 Start::Updates(sync_token) => self.updates(reader, query, sync_token).await,
                 Start::Skip(skip) => self.walk(reader, query, *skip, None).await,
-                Start::After { sort_key, sync_token } => {
-                    self.walk(reader, query, 0, Some((*sort_key, sync_token))).await
-                }
+                Start::After { sort_key, .. } => self.walk(reader, query, 0, Some(*sort_key)).await,
             }
         };
-        tokio::time::timeout(self.limits.deadline, read).await.unwrap_or(Err(ReadError::TooBroad))
+        let read = tokio::time::timeout(self.limits.deadline, read);
+        let (page, dependencies) = store::recorded(self.store.as_ref(), read).await;
+        Ok(Page { dependencies, ..page.unwrap_or(Err(ReadError::TooBroad))? })
     }
 
     /// Maximum number of items on the page of a query.

@@ -74,10 +74,16 @@ impl Feed {
         if query.collection == Collection::From {
             return Ok(DeliveryState::default());
         }
-        if self.reads.must_record(query.owner) {
+        self.record_read(query).await?;
+        Ok(self.store.delivery_state(query.owner).await?)
+    }
+
+    /// Records that the owner's collection was read, so that the account does not become dormant.
+    pub(super) async fn record_read(&self, query: &FeedQuery) -> Result<(), ReadError> {
+        if query.collection != Collection::From && self.reads.must_record(query.owner) {
             self.store.note_read(query.owner, self.clock.now()).await?;
         }
-        Ok(self.store.delivery_state(query.owner).await?)
+        Ok(())
     }
 
     /// Reactivates a dormant account. A failure does not fail the read: while the delivery log does not answer, a

@@ -8,24 +8,22 @@ use model::{DeliveryState, Entry, FeedQuery, Position, Reader, SortKey, Start, S
 const MAX_SLICE: usize = 500;
 
 impl Feed {
-    /// Walks the collection from its top, or from where a cursor left off, over `skip` items, to the items of a page.
+    /// Walks the collection from its top, or from after a sort key, over `skip` items, to the items of a page.
     pub(super) async fn walk(
         &self,
         reader: Reader,
         query: &FeedQuery,
         skip: u32,
-        cursor: Option<(SortKey, &SyncToken)>,
+        after: Option<SortKey>,
     ) -> Result<Page, ReadError> {
         // The floor is read first: arrivals during the read have later positions.
         let floor = self.store.floor().await?;
         if query.count == 0 {
-            let sync_token =
-                cursor.map_or_else(|| SyncToken::at(floor), |(_, sync_token)| sync_token.clone());
-            return Ok(Page { items: Vec::new(), next: None, sync_token });
+            return Ok(Page::at(floor, query, Vec::new(), false));
         }
         let delivery = self.delivery_state(query).await?;
         // The page is returned once the reactivation is durable. Catching up runs later.
-        let page = self.read_page(reader, query, skip, cursor, floor, &delivery);
+        let page = self.read_page(reader, query, skip, after, floor, &delivery);
         Ok(tokio::try_join!(page, self.reactivate(query.owner, &delivery))?.0)
     }
 
@@ -34,7 +32,7 @@ impl Feed {
         reader: Reader,
         query: &FeedQuery,
         skip: u32,
-        cursor: Option<(SortKey, &SyncToken)>,
+        after: Option<SortKey>,
         floor: Position,
         delivery: &DeliveryState,
     ) -> Result<Page, ReadError> {
@@ -43,11 +41,8 @@ impl Feed {
         let mut budget = RowBudget(self.limits.max_rows);
         let mut items: Vec<Item> = Vec::with_capacity(size + 1);
         let mut limit = if walk.to_skip > 0 { MAX_SLICE } else { MAX_SLICE.min(size + 1) };
-        let (actors, after) =
-            (self.pulled_actors(query.owner, delivery).await?, cursor.map(|(sort_key, _)| sort_key));
+        let actors = self.pulled_actors(query.owner, delivery).await?;
         let mut merge = self.merge(query, &filter, &actors, after, limit, floor).await?;
-        let mut sync_token =
-            cursor.map_or_else(|| SyncToken::at(merge.floor), |(_, sync_token)| sync_token.clone());
         // One item more than the page has shows whether there is a next page.
         loop {
             let entries = merge.next(limit).await?;
@@ -66,12 +61,7 @@ impl Feed {
         let more = items.len() > size;
         self.reject_truncated(query, more)?;
         items.truncate(size);
-        for item in &items {
-            sync_token.shown(item.state.id, item.state.version, item.edge, item.arrived);
-        }
-        let last = items.last().map(|item| item.sort_key(query)).filter(|_| more);
-        let next = last.map(|sort_key| Start::After { sort_key, sync_token: sync_token.clone() });
-        Ok(Page { items, next, sync_token })
+        Ok(Page::at(merge.floor, query, items, more))
     }
 
     /// The items of these entries, without the first `to_skip`, at most `limit`; and how many entries a mute hides.
@@ -109,6 +99,22 @@ impl Feed {
             }
         }
         Ok((items, muted))
+    }
+}
+
+impl Page {
+    /// The page of these items, read at that floor.
+    pub(super) fn at(floor: Position, query: &FeedQuery, items: Vec<Item>, more: bool) -> Page {
+        let mut sync_token = match &query.start {
+            Start::After { sync_token, .. } => sync_token.clone(),
+            Start::Skip(_) | Start::Updates(_) => SyncToken::at(floor),
+        };
+        for item in &items {
+            sync_token.shown(item.state.id, item.state.version, item.edge, item.arrived);
+        }
+        let last = items.last().map(|item| item.sort_key(query)).filter(|_| more);
+        let next = last.map(|sort_key| Start::After { sort_key, sync_token: sync_token.clone() });
+        Page { items, next, sync_token, dependencies: None }
     }
 }
 

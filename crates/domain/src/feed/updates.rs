@@ -50,7 +50,7 @@ impl Feed {
         let size = self.page_size(query);
         let mut sync_token = sync_token.clone();
         if size == 0 {
-            return Ok(Page { items: Vec::new(), next: None, sync_token });
+            return Ok(Page { items: Vec::new(), next: None, sync_token, dependencies: None });
         }
         let filter = self.filter(query);
         let pulled = self.pulled(query).await?;
@@ -80,7 +80,7 @@ impl Feed {
                 if items.len() == size {
                     self.reject_truncated(query, true)?;
                     let next = Some(Start::Updates(sync_token.clone()));
-                    return Ok(Page { items, next, sync_token });
+                    return Ok(Page { items, next, sync_token, dependencies: None });
                 }
                 items.push(item);
                 sync_token = after;
@@ -91,7 +91,7 @@ impl Feed {
             budget.spend(rows)?;
         }
         ahead.advance(ArrivalOffset::after(floor));
-        Ok(Page { items, next: None, sync_token: ahead })
+        Ok(Page { items, next: None, sync_token: ahead, dependencies: None })
     }
 
     /// The events after `sync_token`, including deletions and changes, about `limit` at most. Activities have their

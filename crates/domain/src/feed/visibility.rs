@@ -122,6 +122,11 @@ impl Feed {
         mut entries: Vec<Entry>,
     ) -> Result<Belonging, ReadError> {
         entries.retain(|entry| !entry.retracted && filter.matches(entry));
+        if let Some((age, oldest)) =
+            self.limits.retention.zip(entries.iter().map(|entry| entry.received).min())
+        {
+            store::holds_until(oldest.later(age));
+        }
         let mut context = self
             .context(reader, query, &entries, |entry| entry.reasons.contains(EntryReason::Followed))
             .await?;

@@ -318,7 +318,7 @@ impl Hooks {
         let now = self.clock.now();
         let body = message.body(now);
         let headers = message.headers(&body, hook, &self.secret_keys, now)?;
-        Ok(self.fetcher.post_json(&hook.config.url, &headers, body.into()).await)
+        Ok(self.fetcher.post(&hook.config.url, "application/json", &headers, body.into()).await)
     }
 
     /// Disables a hook, unless it was resumed since it was read.
@@ -349,7 +349,7 @@ impl Hooks {
         self.update(owner, name, change).await
     }
 
-    /// Changes a hook by compare-and-set, and tells its worker.
+    /// Changes a hook by compare-and-set, and notifies its worker.
     async fn update(
         &self,
         owner: Uid,

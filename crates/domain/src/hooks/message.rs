@@ -47,7 +47,7 @@ impl Message {
                     data: payloads.activity(item),
                 }
             }
-            // It may return and leave again in the same version, so the position tells them apart.
+            // It may return and leave again in the same version, so the position distinguishes the two.
             Event::Deleted(id) => Message {
                 id: identifier(&[&hook.0, b"deleted", id.as_bytes(), &at.0.to_be_bytes()]),
                 kind: "deleted",

@@ -21,7 +21,9 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+use store::trace::SPANS;
 use store::{Acceptance, Accepted, Claim, ExternalKey, Result, Store, StoreError, Usage};
+use tracing::{Instrument, field, info_span};
 
 /// The maximum number of concurrent lookups.
 const CONCURRENCY: usize = 16;
@@ -380,7 +382,12 @@ impl Ingest {
     async fn write_versions(&self, actor: Uid, mut versions: Vec<Acceptance>) -> Result<Vec<Accepted>> {
         let pulled = self.is_pulled(actor).await?;
         versions.iter_mut().for_each(|one| one.activity.state.pulled = pulled);
-        self.store.accept(versions).await
+        let activities = versions.len() as i64;
+        let span = info_span!(target: SPANS, "accept", tofrom.activities = activities, tofrom.activity = field::Empty);
+        if let [one] = versions.as_slice() {
+            span.record("tofrom.activity", field::display(one.activity.state.id));
+        }
+        self.store.accept(versions).instrument(span).await
     }
 
     /// Whether the account is in pull mode. Its activities are marked when they are accepted.

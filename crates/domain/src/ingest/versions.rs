@@ -140,7 +140,11 @@ pub(super) fn first_version(
 ) -> Result<Acceptance> {
     let received = draft.received.unwrap_or(now);
     let before = deleted_claim.map(|claim| claim.version);
-    let facet = Facet { service: source.service.clone(), kind: draft.kind.clone(), verb: draft.verb.clone() };
+    let facet = Arc::new(Facet {
+        service: source.service.clone(),
+        kind: draft.kind.clone(),
+        verb: draft.verb.clone(),
+    });
     let state = State {
         id: ids.next(received)?,
         version: Version::next(now, before),

@@ -7,7 +7,7 @@ use super::source::Source;
 use super::{PollOutcome, Sources};
 use crate::shard_leases::ShardLeases;
 use futures::{StreamExt, TryStreamExt, stream};
-use metrics::{counter, gauge};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
 use model::{Millis, SourceId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,9 +15,15 @@ use std::time::Duration;
 use tokio::task::{self, JoinSet};
 
 /// Counter: polls of sources, by outcome (`found`, `nothing`, `failed`).
-pub const POLLS: &str = "tofrom_source_looks_total";
+const POLLS: &str = "tofrom_source_polls_total";
 /// Gauge: hosts that this process is polling.
-pub const HOSTS: &str = "tofrom_source_hosts";
+const HOSTS: &str = "tofrom_source_hosts";
+
+/// Describes the metrics to the recorder of the process.
+pub fn describe_metrics() {
+    describe_counter!(POLLS, "Polls of sources, by outcome.");
+    describe_gauge!(HOSTS, "Hosts that this process is polling.");
+}
 
 /// The interval of checks for due sources.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);

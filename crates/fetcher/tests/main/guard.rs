@@ -222,3 +222,26 @@ fn addresses_are_checked_before_the_lookup() {
     }
     assert!(env.names.lookups().is_empty());
 }
+
+#[tokio::test]
+async fn an_address_of_the_operator_may_be_anywhere() {
+    let mut env = FetcherEnv::new(&[]);
+    env.rules.is_for_operator = true;
+    let fetcher = env.fetcher();
+    for address in
+        ["http://localhost:4318/", "http://[::1]:1/", "https://10.0.0.1/", "http://169.254.1.1:99/"]
+    {
+        assert!(fetcher.check(address).is_ok(), "{address}");
+    }
+    for address in ["ftp://localhost/", "http://user@localhost/", "localhost:4318"] {
+        assert!(fetcher.check(address).is_err(), "{address}");
+    }
+    let server = Server::at("127.0.0.1:0").await;
+    server.on("/spans", CannedResponse::feed(""));
+    let url = server.url("127.0.0.1", "/spans").parse().unwrap();
+    let headers = [("x-test", "1".to_owned())];
+    assert_eq!(fetcher.post(&url, "application/x-protobuf", &headers, "spans".into()).await.unwrap(), 200);
+    let request = server.requests().pop().unwrap();
+    assert_eq!(request.header("content-type"), Some("application/x-protobuf"));
+    assert_eq!((request.header("x-test"), request.body.as_slice()), (Some("1"), &b"spans"[..]));
+}

@@ -4,7 +4,7 @@ use super::ParameterError;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 
 /// The parameters as sent, in order. Names are recognised in any case.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RawQuery {
     pairs: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -15,6 +15,14 @@ impl RawQuery {
         let mut raw = RawQuery::default();
         raw.extend(text);
         raw
+    }
+
+    /// The approximate size in memory.
+    pub fn bytes(&self) -> usize {
+        self.pairs
+            .iter()
+            .map(|(name, value)| name.len() + value.len() + size_of::<(Vec<u8>, Vec<u8>)>())
+            .sum()
     }
 
     /// Adds the parameters of another form-encoded text.

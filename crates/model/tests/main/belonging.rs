@@ -19,7 +19,8 @@ fn state(received: i64, visibility: Visibility, addressed: &[Uid]) -> State {
             service: "flickr".to_owned(),
             kind: Kind::parse("photo").unwrap(),
             verb: Verb::parse("posted").unwrap(),
-        },
+        }
+        .into(),
         received: Millis(received),
         published: Millis(received),
         updated: Millis(received),

@@ -12,13 +12,14 @@ use model::{
 use prost::Message;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-fn facet(service: Option<String>, kind: Option<String>, verb: Option<String>) -> Result<Facet> {
-    Ok(Facet {
+fn facet(service: Option<String>, kind: Option<String>, verb: Option<String>) -> Result<Arc<Facet>> {
+    Ok(Arc::new(Facet {
         service: required(service, "service")?,
         kind: Kind::parse(&required(kind, "type")?).ok_or_else(|| corrupt("invalid type"))?,
         verb: Verb::parse(&required(verb, "verb")?).ok_or_else(|| corrupt("invalid verb"))?,
-    })
+    }))
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -285,12 +286,12 @@ impl Encoded for BodyCell<'_> {
 
 /// The message in the cell of an entry.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct EntryCell<'a> {
+pub(crate) struct EntryCell {
     pub(crate) actor: Uid,
     /// The time that does not order the row.
     pub(crate) other_time: Millis,
     pub(crate) version: Version,
-    pub(crate) facet: Cow<'a, Facet>,
+    pub(crate) facet: Arc<Facet>,
     pub(crate) pulled: bool,
 }
 
@@ -312,7 +313,7 @@ pub(crate) struct EntryWire {
     pulled: bool,
 }
 
-impl Encoded for EntryCell<'_> {
+impl Encoded for EntryCell {
     type Wire = EntryWire;
     type Beside = ();
 
@@ -333,7 +334,7 @@ impl Encoded for EntryCell<'_> {
             actor: uid(wire.actor)?,
             other_time: millis(wire.other_time)?,
             version: version(wire.version)?,
-            facet: Cow::Owned(facet(wire.service, wire.kind, wire.verb)?),
+            facet: facet(wire.service, wire.kind, wire.verb)?,
             pulled: wire.pulled,
         })
     }

@@ -8,14 +8,17 @@ use super::{
 };
 use crate::message::{AcceptedVersion, Intent, IntentKey, Message};
 use crate::relations::decision_number;
-use crate::{DecisionChange, ExternalKey, Notice, Result, Work};
-use model::{Account, AccountName, Activity, Decision, Edge, Millis, Position, Uid, Version};
+use crate::{DecisionChange, ExternalKey, Notice, Result, TracedWork, Work};
+use model::{Account, AccountName, Activity, Decision, Edge, Millis, Position, TraceContext, Uid, Version};
 use uuid::Uuid;
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct WorkWire {
     #[prost(oneof = "WorkKind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12")]
     kind: Option<WorkKind>,
+    /// The span that left the work behind: the identifier of the trace, then that of the span.
+    #[prost(bytes = "vec", optional, tag = "13")]
+    trace: Option<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
@@ -215,7 +218,7 @@ impl Encoded for Work {
                 reached: within.map(|(_, sort_key)| sort_key.to_wire()),
             }),
         };
-        WorkWire { kind: Some(kind) }
+        WorkWire { kind: Some(kind), trace: None }
     }
 
     fn from_wire(wire: WorkWire, (): ()) -> Result<Work> {
@@ -269,6 +272,25 @@ impl Encoded for Work {
             },
         })
     }
+}
+
+impl Encoded for TracedWork {
+    type Wire = WorkWire;
+    type Beside = ();
+
+    fn to_wire(&self) -> WorkWire {
+        traced(&self.work, self.trace)
+    }
+
+    /// An invalid context costs the trace, not the work.
+    fn from_wire(wire: WorkWire, (): ()) -> Result<TracedWork> {
+        let trace = wire.trace.as_deref().and_then(TraceContext::from_bytes);
+        Ok(Work::from_wire(wire, ())?.in_trace(trace))
+    }
+}
+
+fn traced(work: &Work, trace: Option<TraceContext>) -> WorkWire {
+    WorkWire { trace: trace.map(|trace| trace.to_bytes().to_vec()), ..work.to_wire() }
 }
 
 fn account_name(field: Option<String>) -> Result<AccountName> {
@@ -543,7 +565,7 @@ impl Encoded for Message {
             id: self.key.as_ref().map(|key| key.id.clone()),
             attempts: self.attempts,
             not_before: self.not_before.0,
-            work: Some(self.work.to_wire()),
+            work: Some(traced(&self.work, self.trace)),
             first: self.first,
         }
     }
@@ -553,10 +575,12 @@ impl Encoded for Message {
             Some(minute) => Some(IntentKey { minute, id: required(wire.id, "identifier of an intent")? }),
             None => None,
         };
+        let TracedWork { work, trace } = required(part(wire.work)?, "work")?;
         Ok(Message {
             key,
             first: wire.first,
-            work: required(part(wire.work)?, "work")?,
+            work,
+            trace,
             attempts: wire.attempts,
             not_before: Millis(wire.not_before),
         })

@@ -10,7 +10,7 @@ use model::{
     AccessToken, Account, AccountName, Activity, ActivityId, AddressableBy, Application, Body, Comments,
     Decision, Edge, EdgeFilter, Facet, HookId, Key, KeyId, Kind, Millis, Object, Picture, Position,
     PriorAudience, Progress, Purpose, Scopes, Service, ServiceName, Session, SortKey, SourceId, State,
-    Temporary, Thumbnail, Ticket, Uid, Verb, Version, Visibility,
+    Temporary, Thumbnail, Ticket, TraceContext, Uid, Verb, Version, Visibility,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -19,6 +19,7 @@ use proptest::sample::select;
 use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
 use std::borrow::Cow;
 use std::fmt::Debug;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// Fields of a later version: a number, eight bytes, a text, four bytes.
@@ -126,13 +127,12 @@ fn name() -> impl Strategy<Value = AccountName> {
     "[a-z0-9][a-z0-9._-]{0,8}".prop_map(|name| AccountName::parse(&name).unwrap())
 }
 
-fn facet() -> impl Strategy<Value = Facet> {
+fn facet() -> impl Strategy<Value = Arc<Facet>> {
     let kinds = select(vec!["photo", "bookmark", "photo-album", "xyzzy"]);
     let verbs = select(vec!["post", "share", "save", "plugh"]);
-    (text(), kinds, verbs).prop_map(|(service, kind, verb)| Facet {
-        service,
-        kind: Kind::parse(kind).unwrap(),
-        verb: Verb::parse(verb).unwrap(),
+    (text(), kinds, verbs).prop_map(|(service, kind, verb)| {
+        let (kind, verb) = (Kind::parse(kind).unwrap(), Verb::parse(verb).unwrap());
+        Arc::new(Facet { service, kind, verb })
     })
 }
 
@@ -342,9 +342,22 @@ fn intent() -> impl Strategy<Value = Intent> {
 
 fn message() -> impl Strategy<Value = Message> {
     let key = (any::<i64>(), text()).prop_map(|(minute, id)| IntentKey { minute, id });
-    (of(key), any::<bool>(), work(), any::<u32>(), time()).prop_map(
-        |(key, first, work, attempts, not_before)| Message { key, first, work, attempts, not_before },
+    (of(key), any::<bool>(), work(), of(trace()), any::<u32>(), time()).prop_map(
+        |(key, first, work, trace, attempts, not_before)| Message {
+            key,
+            first,
+            work,
+            trace,
+            attempts,
+            not_before,
+        },
     )
+}
+
+/// No identifier is zero.
+fn trace() -> impl Strategy<Value = TraceContext> {
+    (1..=u128::MAX, 1..=u64::MAX)
+        .prop_map(|(trace, span)| TraceContext { trace: trace.to_be_bytes(), span: span.to_be_bytes() })
 }
 
 fn any_progress() -> impl Strategy<Value = Progress> {
@@ -431,7 +444,7 @@ proptest! {
         damage in damage(),
     ) {
         let State { actor, published, version, facet, pulled, .. } = state.clone();
-        assert_laws(&EntryCell { actor, other_time: published, version, facet: Cow::Owned(facet), pulled }, || (), damage);
+        assert_laws(&EntryCell { actor, other_time: published, version, facet, pulled }, || (), damage);
         assert_laws(&StateCell { state: Cow::Owned(state), prior }, || (), damage);
         assert_laws(&body, || (), damage);
         assert_laws(&BodyCell { version, body: Cow::Owned(body) }, || (), damage);

@@ -2,7 +2,7 @@
 
 use super::connect::{Nodes, TIMEOUT, connect};
 use super::speculation::Latencies;
-use crate::{Result, StoreError, StripedLocks};
+use crate::{Result, StoreError, StripedLocks, telemetry};
 use model::{ActivityId, Fnv};
 use scylla::client::execution_profile::{ExecutionProfile, ExecutionProfileHandle};
 use scylla::client::session::Session;
@@ -11,6 +11,7 @@ use scylla::deserialize::row::DeserializeRow;
 use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
 use scylla::policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy};
 use scylla::response::query_result::QueryRowsResult;
+use scylla::serialize::batch::BatchValues;
 use scylla::serialize::row::SerializeRow;
 use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
@@ -38,6 +39,18 @@ enum Kind {
     Serial,
     Write,
     Conditional,
+}
+
+impl Kind {
+    /// Its name in metrics.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Read => "read",
+            Kind::Serial => "serial",
+            Kind::Write => "write",
+            Kind::Conditional => "conditional",
+        }
+    }
 }
 
 impl Query {
@@ -217,9 +230,11 @@ impl Db {
         let failed = |error| Failure::Execution(Box::new(error));
         let started = Instant::now();
         let response = self.session.execute_unpaged(&prepared, values).await;
+        let took = started.elapsed();
+        telemetry::cql_request(query.kind.name(), took, response.is_err());
         // Only idempotent statements are sent twice.
         if let (Some(latencies), Kind::Read | Kind::Write) = (&self.latencies, query.kind) {
-            latencies.record(started.elapsed());
+            latencies.record(took);
         }
         let response = response.map_err(failed)?;
         let rows = response.into_rows_result().ok();
@@ -257,10 +272,7 @@ impl Db {
         let prepared = self.prepare(query).await?;
         let mut batch = Batch::new(BatchType::Unlogged);
         rows.iter().for_each(|_| batch.append_statement(prepared.clone()));
-        batch.set_is_idempotent(true);
-        self.statements.fetch_add(1, Ordering::Relaxed);
-        let written = self.session.batch(&batch, rows).await;
-        written.map(drop).map_err(|error| Failure::Execution(Box::new(error)).of_write())
+        self.write_batch(batch, rows).await
     }
 
     /// Executes two writes of one row together: the row has either both or none of them.
@@ -273,9 +285,15 @@ impl Db {
         let mut batch = Batch::new(BatchType::Unlogged);
         batch.append_statement(self.prepare(first).await?);
         batch.append_statement(self.prepare(second).await?);
+        self.write_batch(batch, values).await
+    }
+
+    async fn write_batch(&self, mut batch: Batch, values: impl BatchValues) -> Result<()> {
         batch.set_is_idempotent(true);
         self.statements.fetch_add(1, Ordering::Relaxed);
+        let started = Instant::now();
         let written = self.session.batch(&batch, values).await;
+        telemetry::cql_request("batch", started.elapsed(), written.is_err());
         written.map(drop).map_err(|error| Failure::Execution(Box::new(error)).of_write())
     }
 

@@ -1,4 +1,4 @@
-//! The delivery log of a cluster: messages in JetStream, and tables for intents, retries and dead letters.
+//! The delivery log of a cluster: messages in JetStream, and a table of intents.
 //!
 //! An intent with everything that is needed to finish a write is stored before its message is published. So a write can
 //! stop at any point: a worker that takes the message applies the rest of the intent before it executes the work, and a
@@ -8,9 +8,9 @@ use super::db::hash_slot;
 use super::expiry::INTENT_TTL;
 use super::{CqlStore, Db, Outcome, Query, concurrently};
 use crate::codec::Encoded;
-use crate::jetstream::{Epochs, FIRST, JetStream, Servers, wall_clock};
+use crate::jetstream::{DoneMessage, DoneTask, Epochs, FIRST, JetStream, Servers, wall_clock};
 use crate::message::{Intent, IntentKey, Message, follows, next_id};
-use crate::{Backlog, DeadLetter, Log, Result, StoreError, Task, Work};
+use crate::{Backlog, DeadLetter, Log, Result, StoreError, Task, TracedWork, Work, trace};
 use async_trait::async_trait;
 use model::{Dormancy, Millis, Position};
 use std::collections::HashSet;
@@ -19,14 +19,14 @@ use uuid::Uuid;
 
 /// The number of shards of the intents of one minute.
 pub(super) const SHARDS: u64 = 4;
-/// Retries are stored in slots of this length, and the last few slots are searched for due ones.
-const SLOT: i64 = 10 * 60 * 1_000;
-const SLOTS: i64 = 3;
-/// Due retries that are published per slot and call.
-const DUE_BATCH: i32 = 500;
+/// Intents are written with a timestamp that lies this many milliseconds back, so that what a process with a slower clock
+/// writes about them later counts.
+pub(super) const TIMESTAMP_MARGIN: i64 = 10 * 60 * 1_000;
 
-const PUT_INTENT: Query =
-    Query::write("INSERT INTO feed.intent (minute, shard, id, message) VALUES (?, ?, ?, ?) USING TTL ?");
+/// With `done`, so that the sweep can select by it.
+const PUT_INTENT: Query = Query::write(
+    "INSERT INTO feed.intent (minute, shard, id, message, done) VALUES (?, ?, ?, ?, false) USING TIMESTAMP ? AND TTL ?",
+);
 const INTENT: Query =
     Query::read("SELECT message FROM feed.intent WHERE minute = ? AND shard = ? AND id = ?");
 const DONE: Query =
@@ -38,24 +38,6 @@ const UNDONE: Query =
     Query::write("UPDATE feed.intent SET done = false WHERE minute = ? AND shard = ? AND id = ?");
 const PROGRESS: Query =
     Query::write("UPDATE feed.intent SET progress_ms = ? WHERE minute = ? AND shard = ? AND id = ?");
-
-const WAIT: Query =
-    Query::write("INSERT INTO feed.waiting (slot, not_before_ms, id, message) VALUES (?, ?, ?, ?)");
-const DUE: Query = Query::read(
-    "SELECT not_before_ms, id, message FROM feed.waiting WHERE slot = ? AND not_before_ms <= ? LIMIT ?",
-);
-const DELETE_WAITING: Query =
-    Query::write("DELETE FROM feed.waiting WHERE slot = ? AND not_before_ms = ? AND id = ?");
-
-const PUT_DEAD_LETTER: Query = Query::write(
-    "INSERT INTO feed.dead_letter (shard, number, message, attempts, error, at_ms) VALUES (0, ?, ?, ?, ?, ?)",
-);
-const DEAD_LETTERS: Query = Query::read(
-    "SELECT number, message, attempts, error, at_ms FROM feed.dead_letter
-     WHERE shard = 0 AND number > ? ORDER BY number LIMIT ?",
-);
-const DEAD_LETTER: Query = Query::read("SELECT message FROM feed.dead_letter WHERE shard = 0 AND number = ?");
-const DELETE_DEAD_LETTER: Query = Query::write("DELETE FROM feed.dead_letter WHERE shard = 0 AND number = ?");
 
 const UNVERIFIED: &str = "the message does not verify: it was not published by this service, or with a key that is no \
                           longer in secret_keys";
@@ -76,8 +58,10 @@ pub(super) struct StoredIntent {
 }
 
 impl StoredIntent {
+    /// The task belongs to the trace of the current span.
     fn new(intent: Intent) -> StoredIntent {
-        StoredIntent { key: intent.key(), message: Message::first(&intent).encoded(), intent }
+        let message = Message::first(&intent, trace::current()).encoded();
+        StoredIntent { key: intent.key(), message, intent }
     }
 }
 
@@ -159,7 +143,8 @@ impl CqlStore {
             Intent::Version(accepted) => self.intent_ttl(accepted.activity.state.received),
             _ => INTENT_TTL,
         };
-        self.db.write(&PUT_INTENT, (key.minute, shard(&key.id), &key.id, &bytes, ttl)).await?;
+        let timestamp = (wall_clock().0 - TIMESTAMP_MARGIN) * 1_000;
+        self.db.write(&PUT_INTENT, (key.minute, shard(&key.id), &key.id, &bytes, timestamp, ttl)).await?;
         Ok(stored)
     }
 
@@ -169,23 +154,24 @@ impl CqlStore {
         self.clear_intent(&stored.key).await
     }
 
-    /// Publishes the message of an intent.
+    /// Publishes the task of an intent.
     pub(super) async fn publish(&self, stored: &StoredIntent) -> Result<Position> {
-        self.log.publish(&stored.key.id, &stored.message).await
+        let positions = self.publish_all([stored].into_iter()).await?;
+        positions.first().copied().ok_or_else(|| StoreError::Unknown("a task has no position".to_owned()))
     }
 
-    /// Publishes the messages of several intents, in order.
+    /// Publishes the tasks of several intents, in order.
     pub(super) async fn publish_all(
         &self,
         stored: impl Iterator<Item = &StoredIntent>,
     ) -> Result<Vec<Position>> {
         let messages: Vec<(&str, &[u8])> =
             stored.map(|intent| (intent.key.id.as_str(), intent.message.as_slice())).collect();
-        self.log.publish_all(&messages).await
+        self.log.publish_grouped(&messages).await
     }
 
     /// The stored intent with this key, if there still is one.
-    async fn intent(&self, key: &IntentKey) -> Result<Option<Intent>> {
+    pub(super) async fn intent(&self, key: &IntentKey) -> Result<Option<Intent>> {
         let row = self.db.row::<(Option<Vec<u8>>,)>(&INTENT, (key.minute, shard(&key.id), &key.id)).await?;
         row.and_then(|(bytes,)| bytes).map(|bytes| Intent::decoded(&bytes)).transpose()
     }
@@ -250,10 +236,34 @@ impl CqlStore {
     /// finds the intent of that.
     async fn reject_message(&self, position: Position) -> Result<()> {
         tracing::error!(position = position.0, "{UNVERIFIED}");
-        let at = wall_clock();
-        let number = letter_number(at, position);
-        self.db.write(&PUT_DEAD_LETTER, (number, Vec::<u8>::new(), 0, UNVERIFIED, at.0)).await?;
-        self.log.acknowledge(&[position]).await.map(drop)
+        self.put_dead_letter(position, &[], 0, UNVERIFIED, wall_clock()).await?;
+        self.leave_log(&[DoneTask { at: position, ends_intent: false }]).await
+    }
+
+    /// Removes tasks from the log. The tasks of a message leave it together, when all are done. Nothing is recorded
+    /// before, so that all of them are executed again if the log is lost meanwhile.
+    async fn leave_log(&self, done: &[DoneTask]) -> Result<()> {
+        let finished = self.log.finish(done);
+        let removed = self.remove_messages(&finished).await;
+        if removed.is_err() {
+            self.log.reopen(&finished);
+        }
+        removed
+    }
+
+    async fn remove_messages(&self, messages: &[DoneMessage]) -> Result<()> {
+        let ended = messages.iter().flat_map(|message| {
+            let keys = message.ended.iter().filter_map(|bytes| Message::decoded(bytes).ok()?.key);
+            keys.map(|key| (message.first, key))
+        });
+        let ended: Vec<(Position, IntentKey)> = ended.collect();
+        concurrently(ended.iter().map(|(_, key)| self.mark_done(key))).await?;
+        let lost = self.log.acknowledge(messages).await?;
+        // They were delivered at a position of the lost log, which readers may have passed: they must be delivered
+        // again.
+        let (undone, cleared): (Vec<_>, Vec<_>) = ended.iter().partition(|(at, _)| lost.contains(at));
+        concurrently(undone.into_iter().map(|(_, key)| self.mark_undone(key))).await?;
+        concurrently(cleared.into_iter().map(|(_, key)| self.clear_intent(key))).await.map(drop)
     }
 
     /// Begins the log above `last`, in a new epoch if necessary. The log must be empty.
@@ -265,8 +275,15 @@ impl CqlStore {
         self.record_log_start(self.log.first().await?).await
     }
 
+    /// Appends a task without an intent.
+    async fn append_traced(&self, TracedWork { work, trace }: TracedWork) -> Result<Position> {
+        let (attempts, not_before) = (0, Millis(0));
+        let message = Message { key: None, first: false, work, trace, attempts, not_before };
+        self.log.publish(&Uuid::now_v7().to_string(), &message.encoded()).await
+    }
+
     fn held(&self, at: Position) -> Option<Message> {
-        self.log.held_message(at).and_then(|bytes| Message::decoded(&bytes).ok())
+        self.log.held_task(at).and_then(|bytes| Message::decoded(&bytes).ok())
     }
 
     /// Marks an intent as done.
@@ -290,17 +307,10 @@ impl CqlStore {
     }
 }
 
-/// The number of a dead letter, by the time and the position of its task.
-fn letter_number(at: Millis, position: Position) -> i64 {
-    at.0 << 20 | (position.0 & 0xf_ffff).cast_signed()
-}
-
 #[async_trait]
 impl Log for CqlStore {
     async fn append(&self, work: &Work) -> Result<Position> {
-        let (attempts, not_before) = (0, Millis(0));
-        let message = Message { key: None, first: false, work: work.clone(), attempts, not_before };
-        self.log.publish(&Uuid::now_v7().to_string(), &message.encoded()).await
+        self.append_traced(work.clone().in_trace(trace::current())).await
     }
 
     async fn floor(&self) -> Result<Position> {
@@ -322,8 +332,8 @@ impl Log for CqlStore {
             };
             match self.ensure_applied(&message, position).await {
                 Ok(()) => {
-                    let Message { work, attempts, not_before, .. } = message;
-                    Ok(Some(Task { position, work, attempts, not_before }))
+                    let Message { work, trace, attempts, not_before, .. } = message;
+                    Ok(Some(Task { position, work, trace, attempts, not_before }))
                 }
                 // The message stays held. One failure must not stop the other tasks.
                 Err(error) => {
@@ -345,45 +355,32 @@ impl Log for CqlStore {
         Ok(Backlog { tasks: backlog.tasks.min(max), ..backlog })
     }
 
-    async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()> {
+    async fn acknowledge(&self, done: &[Position], next: &[TracedWork]) -> Result<()> {
         let held: Vec<(Position, Message)> =
             done.iter().filter_map(|at| Some((*at, self.held(*at)?))).collect();
         let mut continued = HashSet::new();
-        for work in next {
+        for next in next {
+            let work = &next.work;
             let before = held.iter().find(|(_, message)| follows(work, &message.work));
             let key = before.and_then(|(_, message)| message.key.as_ref());
             let Some(((_, message), key)) = before.zip(key) else {
-                self.append(work).await?;
+                self.append_traced(next.clone()).await?;
                 continue;
             };
-            self.log.publish(&next_id(key, work), &message.next(work.clone()).encoded()).await?;
+            self.log.publish(&next_id(key, work), &message.next(next.clone()).encoded()).await?;
             // By the clock of this process: it only records that the follow-up is in the log since about now.
             self.record_progress(key, wall_clock()).await?;
             continued.insert(key.id.clone());
         }
-        let ended = held.into_iter().filter_map(|(at, message)| Some((at, message.key?)));
-        let ended: Vec<(Position, IntentKey)> =
-            ended.filter(|(_, key)| !continued.contains(&key.id)).collect();
-        concurrently(ended.iter().map(|(_, key)| self.mark_done(key))).await?;
-        let lost = self.log.acknowledge(done).await?;
-        // They were delivered at a position of the lost log, which readers may have passed: they must be delivered
-        // again.
-        let (undone, cleared): (Vec<_>, Vec<_>) = ended.iter().partition(|(at, _)| lost.contains(at));
-        concurrently(undone.into_iter().map(|(_, key)| self.mark_undone(key))).await?;
-        concurrently(cleared.into_iter().map(|(_, key)| self.clear_intent(key))).await.map(drop)
+        let done = held.iter().map(|(at, message)| {
+            let key = message.key.as_ref();
+            DoneTask { at: *at, ends_intent: key.is_some_and(|key| !continued.contains(&key.id)) }
+        });
+        self.leave_log(&done.collect::<Vec<_>>()).await
     }
 
     async fn requeue_due(&self, now: Millis) -> Result<()> {
-        let last = now.0.div_euclid(SLOT);
-        for slot in last - SLOTS + 1..=last {
-            for (not_before, id, bytes) in
-                self.db.rows::<(i64, String, Vec<u8>)>(&DUE, (slot, now.0, DUE_BATCH)).await?
-            {
-                self.log.publish(&format!("w:{id}:{not_before}"), &bytes).await?;
-                self.db.write(&DELETE_WAITING, (slot, not_before, &id)).await?;
-            }
-        }
-        Ok(())
+        self.publish_due(now).await
     }
 
     async fn sweep(&self, now: Millis) -> Result<usize> {
@@ -399,55 +396,30 @@ impl Log for CqlStore {
         let Some(message) = self.held(task.position) else { return Ok(()) };
         let work = task.work.moved_from(task.position);
         let again = Message { first: false, work, attempts: task.attempts, not_before, ..message };
-        let (slot, id) = (not_before.0.div_euclid(SLOT), task.position.0.to_string());
-        self.db.write(&WAIT, (slot, not_before.0, id, again.encoded())).await?;
+        self.put_retry(task.position, &again).await?;
         if let Some(key) = &again.key {
             self.record_progress(key, not_before).await?;
         }
-        self.log.acknowledge(&[task.position]).await.map(drop)
+        self.leave_log(&[DoneTask { at: task.position, ends_intent: false }]).await
     }
 
     async fn dead_letter(&self, task: &Task, error: &str, at: Millis) -> Result<()> {
         let Some(message) = self.held(task.position) else { return Ok(()) };
         let work = task.work.moved_from(task.position);
         let letter = Message { first: false, work, attempts: 0, not_before: Millis(0), ..message };
-        let number = letter_number(at, task.position);
-        let attempts = i32::try_from(task.attempts).unwrap_or(i32::MAX);
-        self.db.write(&PUT_DEAD_LETTER, (number, letter.encoded(), attempts, error, at.0)).await?;
+        self.put_dead_letter(task.position, &letter.encoded(), task.attempts, error, at).await?;
         // The sweep ignores it from now on: an operator decides.
         if let Some(key) = &letter.key {
             self.mark_done(key).await?;
         }
-        self.log.acknowledge(&[task.position]).await.map(drop)
+        self.leave_log(&[DoneTask { at: task.position, ends_intent: false }]).await
     }
 
     async fn dead_letters(&self, after: Option<u64>, limit: usize) -> Result<Vec<DeadLetter>> {
-        let after = after.map_or(-1, |number| i64::try_from(number).unwrap_or(i64::MAX));
-        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
-        let rows = self.db.rows::<(i64, Vec<u8>, i32, String, i64)>(&DEAD_LETTERS, (after, limit)).await?;
-        rows.into_iter()
-            .map(|(number, bytes, attempts, error, at)| {
-                Ok(DeadLetter {
-                    number: number.unsigned_abs(),
-                    work: if bytes.is_empty() { None } else { Some(Message::decoded(&bytes)?.work) },
-                    attempts: attempts.unsigned_abs(),
-                    error,
-                    at: Millis(at),
-                })
-            })
-            .collect()
+        self.list_dead_letters(after, limit).await
     }
 
     async fn replay(&self, number: u64) -> Result<bool> {
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
-        let Some((bytes,)) = self.db.row::<(Vec<u8>,)>(&DEAD_LETTER, (number,)).await? else {
-            return Ok(false);
-        };
-        // A message that did not verify has no work, and must not be signed by this service.
-        if !bytes.is_empty() {
-            self.log.publish(&format!("l:{number}"), &bytes).await?;
-        }
-        self.db.write(&DELETE_DEAD_LETTER, (number,)).await?;
-        Ok(true)
+        self.replay_dead_letter(number).await
     }
 }

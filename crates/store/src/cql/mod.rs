@@ -14,6 +14,7 @@ mod connections;
 mod copying;
 mod credentials;
 mod db;
+mod dead_letters;
 mod edge_dormancy;
 mod erasure;
 mod expiry;
@@ -31,6 +32,7 @@ mod next_schema;
 mod polling;
 mod relations;
 mod replication;
+mod retries;
 mod scan;
 mod schema;
 mod schema_version;
@@ -82,6 +84,8 @@ pub struct CqlStore {
     /// The first position with stored arrivals, and the hour for which it was read.
     oldest: Mutex<Option<(i64, Position)>>,
     polling: polling::ShardScans,
+    retries: retries::KnownRetries,
+    settled: Mutex<sweep::SettledMinutes>,
     update_locks: crate::StripedLocks,
     usage: Arc<usage::UsageMeter>,
     /// The name of this process as a lease holder.
@@ -106,6 +110,8 @@ impl CqlStore {
             directory: feed::Directory::default(),
             oldest: Mutex::default(),
             polling: polling::ShardScans::default(),
+            retries: retries::KnownRetries::default(),
+            settled: Mutex::default(),
             update_locks: crate::StripedLocks::default(),
             usage,
             name,

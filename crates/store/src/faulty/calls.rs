@@ -2,11 +2,11 @@
 
 use super::Faulty;
 use crate::{
-    Acceptance, Accepted, Accounts, Activities, Arrival, Audit, BlockedBy, Claim, Connection, Credentials,
-    DeadLetter, DecisionChange, Erasures, ExternalKey, FanoutModes, Feeds, Follower, Grants, Graph, Hook,
-    HookProgress, Hooks, KnownNetwork, LastRead, Leases, ListedHook, Log, Networks, NewAccount, Nonce,
-    Notice, Notices, Relations, Result, SecondFactors, Secret, Seen, SeenPositions, Sessions, Slice, Source,
-    Sources, StorageUse, Store, StripedLocks, Task, Tickets, Usage, Usages, Work,
+    Acceptance, Accepted, Accounts, Activities, Arrival, Audit, BlockedBy, Changes, Claim, Connection,
+    Credentials, DeadLetter, DecisionChange, Erasures, ExternalKey, FanoutModes, Feeds, Follower, Grants,
+    Graph, Hook, HookProgress, Hooks, KnownNetwork, LastRead, Leases, ListedHook, Log, Networks, NewAccount,
+    Nonce, Notice, Notices, Relations, Result, SecondFactors, Secret, Seen, SeenPositions, Sessions, Slice,
+    Source, Sources, StorageUse, Store, StripedLocks, Task, Tickets, TracedWork, Usage, Usages, Work,
 };
 use async_trait::async_trait;
 use model::{
@@ -45,6 +45,10 @@ forward! { Store
     {
         fn searches_text(&self) -> bool {
             self.inner.searches_text()
+        }
+
+        fn changes(&self) -> Option<&dyn Changes> {
+            self.inner.changes()
         }
 
         fn update_locks(&self) -> &StripedLocks {
@@ -332,7 +336,7 @@ impl Log for Faulty {
         self.write("append", async move { inner.append(&work).await }).await
     }
 
-    async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()> {
+    async fn acknowledge(&self, done: &[Position], next: &[TracedWork]) -> Result<()> {
         let (inner, done, next) = (Arc::clone(&self.inner), done.to_vec(), next.to_vec());
         self.write("acknowledge", async move { inner.acknowledge(&done, &next).await }).await
     }

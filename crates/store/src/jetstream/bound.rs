@@ -1,7 +1,7 @@
 //! The current stream and its consumer.
 
-use super::{Epochs, NUMBER_BITS, Servers};
-use crate::{Backlog, Result, StoreError};
+use super::{Epochs, NUMBER_BITS, Servers, TASK_BITS};
+use crate::{Backlog, Result, StoreError, telemetry};
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{
@@ -54,8 +54,9 @@ impl Bound {
         Ok(Bound { epoch, subject: subject(servers, epoch), consumer, stream: servers.stream.clone() })
     }
 
+    /// The position of the first task of the message with this number.
     pub(super) fn position(&self, number: u64) -> Position {
-        Position(self.epoch << NUMBER_BITS | number)
+        Position(self.epoch << NUMBER_BITS | number << TASK_BITS)
     }
 
     /// The status of the message at this position.
@@ -64,7 +65,7 @@ impl Bound {
         if epoch_of(&stream) != Some(at.0 >> NUMBER_BITS) {
             return Ok(MessageStatus::Lost);
         }
-        let number = at.0 & ((1 << NUMBER_BITS) - 1);
+        let number = (at.0 & ((1 << NUMBER_BITS) - 1)) >> TASK_BITS;
         match stream.get_raw_message(number).await {
             Ok(_) => Ok(MessageStatus::Stored),
             Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => {
@@ -77,6 +78,7 @@ impl Bound {
     pub(super) async fn backlog(&self, context: &Context) -> Result<Backlog> {
         let stream = context.get_stream(&self.stream).await.map_err(unavailable)?;
         let state = &stream.cached_info().state;
+        telemetry::stream(state.messages, state.bytes);
         let oldest = i64::try_from(state.first_timestamp.unix_timestamp_nanos() / 1_000_000).ok();
         Ok(Backlog {
             tasks: usize::try_from(state.messages).unwrap_or(usize::MAX),

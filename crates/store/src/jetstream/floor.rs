@@ -18,13 +18,15 @@ struct Known {
     position: Position,
     /// When it was read; `None` if it must be read again.
     at: Option<Instant>,
+    /// When it was last read; at first, when this process began.
+    read: Instant,
     /// Since when NATS does not answer. Until it does, reads do not wait for it.
     away: Option<Instant>,
 }
 
 impl Floor {
     pub(super) fn new(position: Position, max_age: Duration) -> Floor {
-        let known = Known { position, at: None, away: None };
+        let known = Known { position, at: None, read: Instant::now(), away: None };
         Floor { known: Mutex::new(known), max_age, asking: tokio::sync::Mutex::default() }
     }
 
@@ -33,6 +35,11 @@ impl Floor {
         let known = self.known();
         let is_fresh = known.at.is_some_and(|at| at.elapsed() < self.max_age);
         (is_fresh || known.away.is_some()).then_some(known.position)
+    }
+
+    /// The time since it was read.
+    pub(super) fn age(&self) -> Duration {
+        self.known().read.elapsed()
     }
 
     /// Whether NATS has not answered for at least that time.
@@ -44,7 +51,8 @@ impl Floor {
     pub(super) fn answered(&self, position: Position) -> Position {
         let mut known = self.known();
         let position = known.position.max(position);
-        *known = Known { position, at: Some(Instant::now()), away: None };
+        let now = Instant::now();
+        *known = Known { position, at: Some(now), read: now, away: None };
         position
     }
 

@@ -1,10 +1,11 @@
 //! The delivery log in NATS JetStream: a work queue in a stream with three replicas that syncs every write.
 //!
-//! The position of a message is the epoch of the stream followed by the message's number in the stream. A stream that
-//! was lost and created again counts from one in the next epoch, so positions never go back. The epoch is part of the
-//! subject: a process that does not know the new stream yet cannot publish to it under an old epoch.
+//! The position of a task is the epoch of the stream, followed by the message's number in the stream and the task's number
+//! in the message. A stream that was lost and created again counts from one in the next epoch, so positions never go back.
+//! The epoch is part of the subject: a process that does not know the new stream yet cannot publish to it under an old
+//! epoch.
 //!
-//! `take` does not remove a message. This process holds it until it is acknowledged; other
+//! `take` does not remove a message. This process holds it until all its tasks are done; other
 //! processes get it if this one reports no progress for `ack_wait`.
 //!
 //! While NATS does not answer, only writes fail: the floor is the last known one.
@@ -12,31 +13,39 @@
 mod bound;
 mod connect;
 mod floor;
+mod groups;
+mod held;
 mod keys;
 mod limits;
 mod monitor;
 mod notices;
 
+pub(crate) use held::{DoneMessage, DoneTask, TakenTask};
 pub use keys::MessageKeys;
 pub use limits::apply_limits;
 
 use crate::links::{ClientTls, NatsLogin};
-use crate::{Backlog, Notice, Notices, Result, StoreError};
+use crate::trace::SPANS;
+use crate::{Backlog, Notice, Notices, Result, StoreError, telemetry};
 use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::{self, Context, Message};
+use async_nats::jetstream::{self, Context};
 use async_trait::async_trait;
 use bound::{Bound, MessageStatus};
 use floor::Floor;
 use futures::{StreamExt, stream};
+use groups::GroupQueue;
+use held::HeldMessages;
 use model::{Millis, Position};
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tracing::{Instrument, info_span};
 
-/// Bits of a position that are the number of the message; the others are the epoch.
+/// Bits of a position below the epoch.
 const NUMBER_BITS: u32 = 44;
+/// The lowest of them are the number of the task in its message.
+const TASK_BITS: u32 = 6;
 /// Before every position of the first epoch. Earlier positions belong to another log.
 pub(crate) const FIRST: Position = Position(1 << NUMBER_BITS);
 
@@ -50,14 +59,12 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Attempts to store a message. It has an identifier, so it is stored once.
 const MAX_ATTEMPTS: usize = 5;
-/// Messages per fetch request.
-const FETCH_BATCH: usize = 500;
+/// Messages per fetch request: with the tasks of more, this process would keep too much from others.
+const FETCH_BATCH: usize = 32;
 /// How long a fetch waits for a message if there is none.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Delay before a returned message is delivered again.
 const REDELIVERY_DELAY: Duration = Duration::from_secs(1);
-/// The maximum time that a message is held. After that it goes to other processes.
-const MAX_HOLD: Duration = Duration::from_secs(600);
 
 /// The NATS servers of the log, without `Debug`: an address may contain a password.
 #[derive(Clone)]
@@ -101,19 +108,15 @@ pub(crate) struct JetStream {
     binding: tokio::sync::Mutex<()>,
     floor: Floor,
     floor_requests: AtomicU64,
-    held: Arc<Mutex<BTreeMap<Position, Held>>>,
+    held: Arc<HeldMessages>,
     taking: tokio::sync::Mutex<()>,
+    queue: GroupQueue,
 }
 
-struct Held {
-    message: Message,
-    /// `None` if the message does not verify.
-    payload: Option<Vec<u8>>,
-    since: Instant,
+/// The last possible position in the message with this one.
+fn end_of_message(position: Position) -> Position {
+    Position(position.0 | ((1 << TASK_BITS) - 1))
 }
-
-/// A message that was taken: its position, and its payload if it verifies.
-pub(crate) type TakenMessage = (Position, Option<Vec<u8>>);
 
 impl JetStream {
     /// Connects, and creates the stream if it does not exist. If NATS does not answer, the floor is `saved` until it
@@ -141,6 +144,7 @@ impl JetStream {
             Err(error) => return Err(error),
         };
         let held = Arc::default();
+        let (queue, queued) = groups::queue();
         tokio::spawn(show_progress(Arc::downgrade(&held), servers.ack_wait / 3));
         let log = Arc::new(JetStream {
             context,
@@ -152,8 +156,10 @@ impl JetStream {
             floor_requests: AtomicU64::new(0),
             held,
             taking: tokio::sync::Mutex::default(),
+            queue,
         });
         tokio::spawn(await_return(Arc::downgrade(&log)));
+        tokio::spawn(groups::publish_queued(Arc::downgrade(&log), queued));
         Ok(log)
     }
 
@@ -179,7 +185,7 @@ impl JetStream {
         let found = Bound::find_or_create(&self.context, &self.servers, self.epochs.as_ref()).await?;
         if old.is_some_and(|old| old.epoch != found.epoch) {
             tracing::warn!(epoch = found.epoch, "log stream lost and recreated");
-            self.held().clear();
+            self.held.clear();
         }
         let found = Arc::new(found);
         *self.bound.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&found));
@@ -221,12 +227,7 @@ impl JetStream {
         self.bind_again(self.known_bound().as_ref()).await.map(drop)
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<Position, Held>> {
-        // No operation under the lock can leave it inconsistent.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Stores a message and returns its position. A message with a known identifier is not stored again: the result
+    /// Stores a message and returns the position of its first task. A message with a known identifier is not stored again: the result
     /// is the position of the first one, if that is within the duplicate window.
     pub(crate) async fn publish(&self, id: &str, payload: &[u8]) -> Result<Position> {
         self.demand_answers()?;
@@ -251,26 +252,13 @@ impl JetStream {
         Err(StoreError::Unknown(format!("JetStream did not store the message: {last_error}")))
     }
 
-    /// Stores messages in order.
-    pub(crate) async fn publish_all(&self, messages: &[(&str, &[u8])]) -> Result<Vec<Position>> {
+    /// Stores tasks in order, together with those of other callers, and returns their positions. `id` identifies the
+    /// message of a task that is stored alone.
+    pub(crate) async fn publish_grouped(&self, tasks: &[(&str, &[u8])]) -> Result<Vec<Position>> {
         self.demand_answers()?;
-        let bound = self.bound().await?;
-        let mut sent = Vec::with_capacity(messages.len());
-        for (id, payload) in messages {
-            sent.push(self.send(&bound, id, payload).await);
-        }
-        let mut positions = Vec::with_capacity(messages.len());
-        for (sent, (id, payload)) in sent.into_iter().zip(messages) {
-            let stored = match sent {
-                Ok(ack) => ack.await,
-                Err(error) => Err(error),
-            };
-            positions.push(match stored {
-                Ok(ack) => bound.position(ack.sequence),
-                Err(_) => self.publish(id, payload).await?,
-            });
-        }
-        Ok(positions)
+        let span =
+            info_span!(target: SPANS, "publish", otel.kind = "producer", tofrom.tasks = tasks.len() as i64);
+        groups::publish(&self.queue, tasks).instrument(span).await
     }
 
     async fn try_publish(
@@ -279,8 +267,10 @@ impl JetStream {
         id: &str,
         payload: &[u8],
     ) -> std::result::Result<Position, PublishError> {
-        let ack = self.send(bound, id, payload).await?.await?;
-        Ok(bound.position(ack.sequence))
+        let started = Instant::now();
+        let stored = async { self.send(bound, id, payload).await?.await }.await;
+        telemetry::published(started.elapsed(), stored.is_err());
+        Ok(bound.position(stored?.sequence))
     }
 
     async fn send(
@@ -373,7 +363,7 @@ impl JetStream {
             Ok(info) => {
                 let idle = info.num_pending == 0 && info.num_ack_pending == 0;
                 let reached = if idle { info.delivered } else { info.ack_floor };
-                Ok(bound.position(reached.stream_sequence))
+                Ok(end_of_message(bound.position(reached.stream_sequence)))
             }
             Err(error) => {
                 self.bind_again(Some(&bound)).await?;
@@ -384,31 +374,32 @@ impl JetStream {
 
     /// The number of messages in the log, and the time of the oldest.
     pub(crate) async fn backlog(&self) -> Result<Backlog> {
+        telemetry::floor_age(self.floor.age());
         self.demand_answers()?;
         self.bound().await?.backlog(&self.context).await
     }
 
-    /// Messages that are not acknowledged, oldest first: those held by this process, and more up to the limit.
-    pub(crate) async fn take(&self, limit: usize) -> Result<Vec<TakenMessage>> {
+    /// Tasks that are not done, oldest first: those held by this process, and more up to the limit.
+    pub(crate) async fn take(&self, limit: usize) -> Result<Vec<TakenTask>> {
         // Concurrent callers must not divide the messages between them.
         let _guard = self.taking.lock().await;
-        let mut remaining = limit.saturating_sub(self.held().len());
         let mut waited = false;
-        while remaining > 0 {
-            let requested = remaining.min(FETCH_BATCH);
+        loop {
+            let requested = limit.saturating_sub(self.held.waiting()).min(FETCH_BATCH);
+            if requested == 0 {
+                break;
+            }
             let taken = self.take_more(requested, None).await?;
-            remaining -= taken.min(remaining);
             if taken == 0 && !waited {
                 // A server may learn late of a message that was just stored. Waiting also keeps workers from polling
                 // in a tight loop.
                 waited = true;
-                remaining -= self.take_more(1, Some(POLL_INTERVAL)).await?.min(remaining);
+                self.take_more(1, Some(POLL_INTERVAL)).await?;
             } else if taken < requested {
                 break;
             }
         }
-        let held = self.held();
-        Ok(held.iter().take(limit).map(|(at, held)| (*at, held.payload.clone())).collect())
+        Ok(self.held.first_waiting(limit))
     }
 
     /// Takes the available messages, or waits up to `wait` for them.
@@ -433,52 +424,62 @@ impl JetStream {
         while let Some(message) = batch.next().await {
             let message = message.map_err(|error| unavailable(error.to_string()))?;
             let number = message.info().map_err(|error| unavailable(error.to_string()))?.stream_sequence;
-            let payload = self.servers.keys.verify(&bound.subject, &message.payload).map(<[u8]>::to_vec);
-            let held = Held { payload, message: message.clone(), since: Instant::now() };
-            self.held().insert(bound.position(number), held);
+            let first = bound.position(number);
+            let payloads = match self.servers.keys.verify(&bound.subject, &message.payload) {
+                Some(payload) => groups::split(first, payload).into_iter().map(Some).collect(),
+                None => vec![None],
+            };
+            self.held.insert(first, message, payloads);
             taken += 1;
         }
         Ok(taken)
     }
 
-    /// Returns a message, so that another process gets it.
+    /// Returns the message of this task, so that another process gets it.
     pub(crate) async fn return_to_queue(&self, at: Position) {
-        let held = self.held().remove(&at);
-        if let Some(held) = held {
+        if let Some(message) = self.held.remove(at) {
             // If this fails, the message is delivered again after `ack_wait`.
-            let _ = held.message.ack_with(jetstream::AckKind::Nak(Some(REDELIVERY_DELAY))).await;
+            let _ = message.ack_with(jetstream::AckKind::Nak(Some(REDELIVERY_DELAY))).await;
         }
     }
 
-    /// The message that is held at this position.
-    pub(crate) fn held_message(&self, at: Position) -> Option<Vec<u8>> {
-        self.held().get(&at).and_then(|held| held.payload.clone())
+    /// The payload of the task that is held at this position.
+    pub(crate) fn held_task(&self, at: Position) -> Option<Vec<u8>> {
+        self.held.payload(at)
     }
 
-    /// Removes messages from the queue, except those that this process does not hold. Returns those whose stream was
-    /// lost in the meantime: other processes may have read past their positions or not.
-    pub(crate) async fn acknowledge(&self, done: &[Position]) -> Result<Vec<Position>> {
-        let done: BTreeSet<Position> = done.iter().copied().collect();
-        let messages: Vec<(Position, Message)> = {
-            let held = self.held();
-            done.into_iter().filter_map(|at| Some((at, held.get(&at)?.message.clone()))).collect()
-        };
-        let responses = messages.into_iter().map(|(at, message)| async move {
+    /// Marks tasks as done, except those that this process does not hold. Returns the messages of which no task is left:
+    /// they can be acknowledged.
+    pub(crate) fn finish(&self, done: &[DoneTask]) -> Vec<DoneMessage> {
+        self.held.finish(done)
+    }
+
+    /// Lets the tasks of messages that could not be acknowledged be executed again.
+    pub(crate) fn reopen(&self, messages: &[DoneMessage]) {
+        self.held.reopen(messages);
+    }
+
+    /// Removes messages from the queue. Returns the positions of those whose stream was lost in the meantime: other
+    /// processes may have read past their tasks or not.
+    pub(crate) async fn acknowledge(&self, messages: &[DoneMessage]) -> Result<Vec<Position>> {
+        let messages: Vec<_> =
+            messages.iter().map(|message| (message.first, message.message.clone())).collect();
+        let responses = messages.into_iter().map(|(first, message)| async move {
             let response = message.double_ack().await;
-            (at, response)
+            (first, response)
         });
         let responses: Vec<_> = stream::iter(responses).buffer_unordered(64).collect().await;
         let mut lost = Vec::new();
-        for (at, response) in responses {
+        for (first, response) in responses {
             if let Err(error) = response {
                 // There is no response if another process has acknowledged the message already.
-                match self.bound().await?.message_status(&self.context, at).await? {
+                match self.bound().await?.message_status(&self.context, first).await? {
                     MessageStatus::Stored => return Err(StoreError::Unknown(format!("JetStream: {error}"))),
                     MessageStatus::Acknowledged => {}
-                    MessageStatus::Lost => lost.push(at),
+                    MessageStatus::Lost => lost.push(first),
                 }
             }
-            self.held().remove(&at);
+            self.held.remove(first);
         }
         self.floor.expire();
         Ok(lost)
@@ -507,16 +508,11 @@ pub(crate) fn wall_clock() -> Millis {
 }
 
 /// Reports progress for held messages regularly, so that other processes do not get them.
-async fn show_progress(held: Weak<Mutex<BTreeMap<Position, Held>>>, every: Duration) {
+async fn show_progress(held: Weak<HeldMessages>, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         let Some(held) = held.upgrade() else { return };
-        let messages: Vec<Message> = {
-            let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
-            held.retain(|_, held| held.since.elapsed() < MAX_HOLD);
-            held.values().map(|held| held.message.clone()).collect()
-        };
-        for message in messages {
+        for message in held.in_progress() {
             let _ = message.ack_with(jetstream::AckKind::Progress).await;
         }
     }

@@ -3,7 +3,7 @@
 use super::values::{corrupt, count, millis, version};
 use super::{SqliteStore, log, name_index};
 use crate::codec::addressable_by;
-use crate::{Accounts, NewAccount, Result, Work};
+use crate::{Accounts, NewAccount, Result, Work, trace};
 use async_trait::async_trait;
 use model::{Account, AccountName, Picture, Uid, Version};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
@@ -100,7 +100,7 @@ impl Accounts for SqliteStore {
     }
 
     async fn replace_account(&self, version: Version, account: &Account) -> Result<bool> {
-        let account = account.clone();
+        let (account, trace) = (account.clone(), trace::current());
         self.write(move |connection| {
             let before = by_number(connection, account.uid)?;
             let replaced = connection
@@ -128,7 +128,8 @@ impl Accounts for SqliteStore {
             }
             let visible_state = |account: &Account| (account.public, account.removed);
             if replaced > 0 && before.as_ref().map(visible_state) != Some(visible_state(&account)) {
-                log::append(connection, &Work::Account { uid: account.uid, after: None })?;
+                let work = Work::Account { uid: account.uid, after: None };
+                log::append(connection, &work.in_trace(trace))?;
             }
             if replaced > 0 && account.removed && before.is_some_and(|before| !before.removed) {
                 connection.prepare_cached(QUEUE_ERASURE)?.execute([account.uid.0])?;

@@ -1,14 +1,18 @@
 //! Activities: claims, states, bodies.
 
+use super::changes::note;
+use super::entries::EntryWriter;
 use super::facets::{Facets, View};
+use super::pool::snapshot;
 use super::values::{
     activity_id, millis, pack_uids, state_flags, unpack_state_flags, unpack_uids, version, visibility_number,
 };
-use super::{SqliteStore, entries, log, search, usage};
+use super::{SqliteStore, log, search, usage};
 use crate::codec::{Encoded, visibility_of};
-use crate::{Acceptance, Accepted, Activities, Claim, ExternalKey, Result, Work};
+use crate::dependencies::{Part, Subject, depends_on};
+use crate::{Acceptance, Accepted, Activities, Claim, ExternalKey, Result, Work, trace};
 use async_trait::async_trait;
-use model::{Activity, ActivityId, Body, Entry, PriorAudience, State, Uid};
+use model::{Activity, ActivityId, Body, Entry, PriorAudience, State, TraceContext, Uid};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::sync::Arc;
 
@@ -48,7 +52,7 @@ fn state(connection: &Connection, facets: &mut View<'_>, row: &Row<'_>) -> Resul
         id: activity_id(row, 0)?,
         version: version(row, 1)?,
         actor: Uid(row.get(2)?),
-        facet: facets.get(connection, row.get(3)?)?.as_ref().clone(),
+        facet: Arc::clone(facets.get(connection, row.get(3)?)?),
         received: millis(row, 4)?,
         published: millis(row, 5)?,
         updated: millis(row, 6)?,
@@ -81,7 +85,12 @@ fn prior(connection: &Connection, id: &ActivityId) -> Result<Option<PriorAudienc
     }))
 }
 
-fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result<Accepted> {
+fn accept(
+    connection: &Connection,
+    facets: &Facets,
+    item: &Acceptance,
+    trace: Option<TraceContext>,
+) -> Result<Accepted> {
     let current = claim(connection, &item.source)?;
     if current.as_ref().map(|claim| claim.version) != item.before {
         return Ok(Accepted::Conflict(current));
@@ -99,10 +108,10 @@ fn accept(connection: &Connection, facets: &Facets, item: &Acceptance) -> Result
     ])?;
     let work =
         Work::Version { id: state.id, version: state.version, prior: item.prior.clone(), accepted: None };
-    let position = log::append(connection, &work)?;
+    let position = log::append(connection, &work.in_trace(trace))?;
     let prior = item.prior.as_ref().map(|before| before.visibility);
     let own = Entry { prior, ..Entry::of(state, model::EntryReason::Authored, state.deleted) };
-    entries::put(connection, facets, state.actor, &own, position)?;
+    EntryWriter::new(connection, facets)?.put(state.actor, &own, position)?;
     usage::count(connection, item)?;
     Ok(Accepted::Stored(position))
 }
@@ -135,6 +144,7 @@ pub(super) fn put_activity(
     };
     search::put(connection, number, state.id, (!state.deleted).then_some(body))?;
     let prior = PriorAudience::union(prior(connection, &state.id)?, last.cloned());
+    note(Part::Activity, state.id.as_bytes());
     connection.prepare_cached(PUT_STATE)?.execute(params![
         state.id.as_bytes(),
         state.version.0,
@@ -152,6 +162,18 @@ pub(super) fn put_activity(
     Ok(())
 }
 
+impl SqliteStore {
+    fn read_states(&self, connection: &Connection, ids: &[ActivityId]) -> Result<Vec<Option<State>>> {
+        let mut statement = connection.prepare_cached(STATE)?;
+        let mut facets = self.facets.view();
+        let mut find = |id: &ActivityId| {
+            let mut rows = statement.query([id.as_bytes()])?;
+            rows.next()?.map(|row| state(connection, &mut facets, row)).transpose()
+        };
+        ids.iter().map(&mut find).collect()
+    }
+}
+
 #[async_trait]
 impl Activities for SqliteStore {
     async fn claim(&self, key: &ExternalKey) -> Result<Option<Claim>> {
@@ -159,29 +181,29 @@ impl Activities for SqliteStore {
     }
 
     async fn accept(&self, batch: Vec<Acceptance>) -> Result<Vec<Accepted>> {
-        let facets = Arc::clone(&self.facets);
-        self.write(move |connection| batch.iter().map(|item| accept(connection, &facets, item)).collect())
-            .await
-    }
-
-    async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>> {
-        self.read_snapshot(|connection| {
-            let mut statement = connection.prepare_cached(STATE)?;
-            let mut facets = self.facets.view();
-            let mut find = |id: &ActivityId| {
-                let mut rows = statement.query([id.as_bytes()])?;
-                rows.next()?.map(|row| state(connection, &mut facets, row)).transpose()
-            };
-            ids.iter().map(&mut find).collect()
+        let (facets, trace) = (Arc::clone(&self.facets), trace::current());
+        self.write(move |connection| {
+            batch.iter().map(|item| accept(connection, &facets, item, trace)).collect()
         })
         .await
     }
 
+    async fn states(&self, ids: &[ActivityId]) -> Result<Vec<Option<State>>> {
+        let subject = |id: &ActivityId| Subject::new(Part::Activity, id.as_bytes());
+        depends_on(ids.iter().map(subject));
+        let read = |connection: &Connection, ids: &[ActivityId]| {
+            snapshot(connection, || self.read_states(connection, ids))
+        };
+        self.read_cached(&self.value_caches.states, ids, subject, read).await
+    }
+
     async fn prior_audiences(&self, ids: &[ActivityId]) -> Result<Vec<Option<PriorAudience>>> {
+        depends_on(ids.iter().map(|id| Subject::new(Part::Activity, id.as_bytes())));
         self.read_snapshot(|connection| ids.iter().map(|id| prior(connection, id)).collect()).await
     }
 
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {
+        depends_on(ids.iter().map(|id| Subject::new(Part::Activity, id.as_bytes())));
         self.read_snapshot(|connection| {
             let mut statement = connection.prepare_cached(ACTIVITY)?;
             let mut facets = self.facets.view();

@@ -1,15 +1,16 @@
 //! Copying a service out of this file or into it.
 
+use super::changes::note_of;
 use super::credentials::all;
+use super::entries::EntryWriter;
 use super::restore::LOST;
 use super::schema::UPGRADE_BACKUP;
 use super::values::{activity_id, count, seq, version};
 use super::{
-    SqliteStore, accounts, activities, entries, grants, graph, hooks, log, name_index, relations, sources,
-    usage,
+    SqliteStore, accounts, activities, grants, graph, hooks, log, name_index, relations, sources, usage,
 };
 use crate::copying::{BEFORE_ALL, PROGRESS};
-use crate::{ActivityRecord, Copying, DecisionChange, Removal, Result, Usage};
+use crate::{ActivityRecord, Copying, DecisionChange, Part, Removal, Result, Usage};
 use async_trait::async_trait;
 use model::{AccessToken, Account, ActivityId, Edge, Entry, Millis, Position, Uid, Version};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -173,6 +174,7 @@ impl Copying for SqliteStore {
 
     async fn copy_removals(&self, owner: Uid, removals: Vec<Removal>) -> Result<()> {
         self.write(move |connection| {
+            note_of(Part::Removals, owner);
             let mut insert = connection.prepare_cached(
                 "INSERT INTO removal (uid, aid, ver) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
             )?;
@@ -195,7 +197,8 @@ impl Copying for SqliteStore {
     async fn copy_entries(&self, owner: Uid, all: Vec<Entry>) -> Result<()> {
         let facets = Arc::clone(&self.facets);
         self.write(move |connection| {
-            all.iter().try_for_each(|entry| entries::put(connection, &facets, owner, entry, BEFORE_ALL))
+            let mut writer = EntryWriter::new(connection, &facets)?;
+            all.iter().try_for_each(|entry| writer.put(owner, entry, BEFORE_ALL))
         })
         .await
     }

@@ -1,10 +1,11 @@
 //! Writing entries.
 
+use super::changes::note_of;
 use super::facets::Facets;
 use super::values::{entry_flags, seq};
-use crate::Result;
+use crate::{Part, Result};
 use model::{Entry, EntryReason, Position, Uid};
-use rusqlite::{Connection, params};
+use rusqlite::{CachedStatement, Connection, params};
 
 /// Facet and times never change, so the keys of an entry never move. The other columns come from the latest write by
 /// version, then position, then prior visibility (the wider wins). So the order of writes does not matter.
@@ -32,30 +33,39 @@ pub(super) fn facet_and_reason(run: i64) -> Option<(i64, EntryReason)> {
     reason.map(|reason| (run >> 2, reason))
 }
 
-/// Writes an entry into a collection, one row per reason, within the current transaction.
-pub(super) fn put(
-    connection: &Connection,
-    facets: &Facets,
-    owner: Uid,
-    entry: &Entry,
-    at: Position,
-) -> Result<()> {
-    let facet = facets.number(connection, &entry.facet)?;
-    for reason in entry.reasons.iter() {
-        let run = run(facet, reason);
-        let newest = [owner.0, run, entry.received.0, entry.published.0];
-        connection.prepare_cached(PUT_RUN)?.execute(newest)?;
-        connection.prepare_cached(PUT)?.execute(params![
-            owner.0,
-            run,
-            entry.received.0,
-            entry.id.as_bytes(),
-            entry.published.0,
-            entry.actor.0,
-            entry.version.0,
-            entry_flags(entry),
-            seq(at)
-        ])?;
+/// Writes entries within the current transaction.
+pub(super) struct EntryWriter<'a> {
+    connection: &'a Connection,
+    facets: &'a Facets,
+    put: CachedStatement<'a>,
+    put_run: CachedStatement<'a>,
+}
+
+impl EntryWriter<'_> {
+    pub(super) fn new<'a>(connection: &'a Connection, facets: &'a Facets) -> Result<EntryWriter<'a>> {
+        let (put, put_run) = (connection.prepare_cached(PUT)?, connection.prepare_cached(PUT_RUN)?);
+        Ok(EntryWriter { connection, facets, put, put_run })
     }
-    Ok(())
+
+    /// Writes an entry into a collection, one row per reason.
+    pub(super) fn put(&mut self, owner: Uid, entry: &Entry, at: Position) -> Result<()> {
+        note_of(Part::Collection, owner);
+        let facet = self.facets.number(self.connection, &entry.facet)?;
+        for reason in entry.reasons.iter() {
+            let run = run(facet, reason);
+            self.put_run.execute([owner.0, run, entry.received.0, entry.published.0])?;
+            self.put.execute(params![
+                owner.0,
+                run,
+                entry.received.0,
+                entry.id.as_bytes(),
+                entry.published.0,
+                entry.actor.0,
+                entry.version.0,
+                entry_flags(entry),
+                seq(at)
+            ])?;
+        }
+        Ok(())
+    }
 }

@@ -5,9 +5,10 @@
 //! truncated too, no file contains an expired text.
 
 use super::SqliteStore;
+use super::changes::note_of;
 use super::values::count;
-use crate::Result;
-use model::Millis;
+use crate::{Part, Result};
+use model::{Millis, Uid};
 use rusqlite::{Connection, params};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -82,6 +83,7 @@ fn delete_entries(connection: &Connection, oldest: i64) -> Result<usize> {
         let Some(row) = rows.next()? else { break };
         let (uid, run): (i64, i64) = (row.get(0)?, row.get(1)?);
         drop(rows);
+        note_of(Part::Collection, Uid(uid));
         let bounds = params![uid, run, oldest, count(BATCH - done)];
         done += connection.prepare_cached(DELETE_ENTRIES)?.execute(bounds)?.max(1);
         let left: Option<i64> = connection.prepare_cached(OLDEST)?.query_row([uid, run], |row| row.get(0))?;

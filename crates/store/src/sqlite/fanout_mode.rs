@@ -1,9 +1,12 @@
 //! Fan-out modes, fan-out states and dormancy, one row each. There is a single writer, so an assignment has no race.
 
+use super::changes::note_of;
 use super::credentials::all;
+use super::pool::snapshot;
 use super::values::{corrupt, count, optional_millis, position, seq, version};
 use super::{SqliteStore, feed, log};
-use crate::{FanoutModes, LastRead, Result, Work};
+use crate::dependencies::{Part, Subject, depends_on};
+use crate::{FanoutModes, LastRead, Result, Work, trace};
 use async_trait::async_trait;
 use model::{
     DeliveryState, Dormancy, EdgeDormancy, Entry, FanoutMode, FanoutStage, FanoutState, Millis, Position,
@@ -99,6 +102,7 @@ fn put_dormancy(connection: &Connection, uid: Uid, version: Version, dormancy: D
         Dormancy::Dormant { since } => (1, Some(seq(since))),
         Dormancy::CatchingUp { since } => (2, Some(seq(since))),
     };
+    note_of(Part::DeliveryState, uid);
     let mut put = connection.prepare_cached(PUT_DORMANCY)?;
     Ok(put.execute(params![uid.0, version.0, number, since])? > 0)
 }
@@ -132,7 +136,7 @@ impl FanoutModes for SqliteStore {
     async fn put_fanout_state(&self, uid: Uid, fanout_state: &FanoutState) -> Result<()> {
         let row = [uid.0, fanout_state.version.0, stage_number(fanout_state.stage)];
         self.writer
-            .write_one(move |connection| {
+            .write_without_savepoint(move |connection| {
                 Ok(connection.prepare_cached(PUT_FANOUT_STATE)?.execute(row).map(drop)?)
             })
             .await
@@ -148,6 +152,7 @@ impl FanoutModes for SqliteStore {
     ) -> Result<FanoutMode> {
         self.write(move |connection| {
             let pulled = is_pulled(connection, follower, followee, max_pulled)?;
+            note_of(Part::DeliveryState, follower);
             let edge = params![follower.0, followee.0, pulled, version.0, seq(since)];
             connection.prepare_cached(PUT_EDGE)?.execute(edge)?;
             Ok(if pulled { FanoutMode::Pull } else { FanoutMode::Push })
@@ -158,7 +163,10 @@ impl FanoutModes for SqliteStore {
     async fn release_mode(&self, follower: Uid, followee: Uid, version: Version) -> Result<()> {
         let edge = [follower.0, followee.0, version.0];
         self.writer
-            .write_one(move |connection| Ok(connection.prepare_cached(END_EDGE)?.execute(edge).map(drop)?))
+            .write_without_savepoint(move |connection| {
+                note_of(Part::DeliveryState, follower);
+                Ok(connection.prepare_cached(END_EDGE)?.execute(edge).map(drop)?)
+            })
             .await
     }
 
@@ -173,16 +181,22 @@ impl FanoutModes for SqliteStore {
     }
 
     async fn delivery_state(&self, uid: Uid) -> Result<DeliveryState> {
-        self.read_snapshot(|connection| {
-            let LastRead { version, dormancy, .. } = last_read_of(connection, uid)?;
-            Ok(DeliveryState { version, dormancy, pulled: all(connection, PULLED, [uid.0], uid_and_since)? })
-        })
-        .await
+        let subject = Subject::of(Part::DeliveryState, uid);
+        depends_on([subject]);
+        let read = |connection: &Connection| {
+            snapshot(connection, || {
+                let LastRead { version, dormancy, .. } = last_read_of(connection, uid)?;
+                let pulled = all(connection, PULLED, [uid.0], uid_and_since)?;
+                Ok(DeliveryState { version, dormancy, pulled })
+            })
+        };
+        self.read_one_cached(&self.value_caches.delivery_states, &uid, subject, read).await
     }
 
     async fn note_read(&self, uid: Uid, at: Millis) -> Result<()> {
         self.writer
-            .write_one(move |connection| {
+            .write_without_savepoint(move |connection| {
+                note_of(Part::DeliveryState, uid);
                 Ok(connection.prepare_cached(PUT_READ)?.execute([uid.0, at.0]).map(drop)?)
             })
             .await
@@ -194,7 +208,9 @@ impl FanoutModes for SqliteStore {
 
     async fn put_dormancy(&self, uid: Uid, version: Version, dormancy: Dormancy) -> Result<()> {
         self.writer
-            .write_one(move |connection| put_dormancy(connection, uid, version, dormancy).map(drop))
+            .write_without_savepoint(move |connection| {
+                put_dormancy(connection, uid, version, dormancy).map(drop)
+            })
             .await
     }
 
@@ -205,13 +221,14 @@ impl FanoutModes for SqliteStore {
         since: Position,
         _now: Millis,
     ) -> Result<Option<Position>> {
+        let trace = trace::current();
         self.write(move |connection| {
             let version = version.following();
             if !put_dormancy(connection, uid, version, Dormancy::CatchingUp { since })? {
                 return Ok(None);
             }
             let work = Work::CatchUp { uid, version, since, after: None, within: None };
-            log::append(connection, &work).map(Some)
+            log::append(connection, &work.in_trace(trace)).map(Some)
         })
         .await
     }

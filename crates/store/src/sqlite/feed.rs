@@ -3,23 +3,43 @@
 mod arrivals;
 pub(super) mod followed;
 mod merge;
-mod page_cache;
 mod row;
 
-pub(super) use page_cache::PageCache;
-
+use super::changes::note_of;
+use super::entries::EntryWriter;
+use super::pool::snapshot;
 use super::values::seq;
-use super::{SqliteStore, entries, log};
-use crate::{Arrival, Feeds, Result, Slice, Work};
+use super::{SqliteStore, log};
+use crate::dependencies::{Part, Subject, depends_on};
+use crate::{Arrival, Feeds, Result, Slice, Work, trace};
 use async_trait::async_trait;
-use model::{ActivityId, ArrivalOffset, Entry, Millis, Position, Uid, Version};
+use model::{
+    ActivityId, ArrivalOffset, Entry, EntryReasons, Filter, Millis, Order, Position, Range, Uid, Version,
+};
 use rusqlite::{Connection, params};
 use std::sync::Arc;
 
-impl SqliteStore {
-    fn read_slice(&self, connection: &Connection, slice: &Slice<'_>) -> Result<Vec<Entry>> {
-        let read = || merge::slice(connection, &self.facets, &self.counters, slice);
-        self.pages.slice(connection, slice, read)
+/// A slice from the top, as the key of a cache. Most reads are polls that find nothing new.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct FirstSlice {
+    owner: Uid,
+    reasons: EntryReasons,
+    order: Order,
+    filter: Filter,
+    limit: usize,
+}
+
+impl FirstSlice {
+    /// `None`: the slice begins or ends elsewhere.
+    fn new(slice: &Slice<'_>) -> Option<FirstSlice> {
+        let Slice { owner, reasons, order, filter, after, limit } = slice.clone();
+        let is_first = after.is_none() && [filter.received, filter.published] == [Range::default(); 2];
+        is_first.then(|| FirstSlice { owner, reasons, order, filter: filter.clone(), limit })
+    }
+
+    fn slice(&self) -> Slice<'_> {
+        let FirstSlice { owner, reasons, order, ref filter, limit } = *self;
+        Slice { owner, reasons, order, filter, after: None, limit }
     }
 }
 
@@ -27,21 +47,31 @@ impl SqliteStore {
 impl Feeds for SqliteStore {
     async fn deliver(&self, at: Position, deliveries: Vec<(Uid, Entry)>) -> Result<()> {
         let facets = Arc::clone(&self.facets);
-        self.write(move |connection| {
-            deliveries
-                .iter()
-                .try_for_each(|(owner, entry)| entries::put(connection, &facets, *owner, entry, at))
-        })
-        .await
+        self.writer
+            .write_without_savepoint(move |connection| {
+                let mut writer = EntryWriter::new(connection, &facets)?;
+                deliveries.iter().try_for_each(|(owner, entry)| writer.put(*owner, entry, at))
+            })
+            .await
     }
 
     async fn slice(&self, slice: &Slice<'_>) -> Result<Vec<Entry>> {
-        self.read_snapshot(|connection| self.read_slice(connection, slice)).await
+        Ok(self.slices(std::slice::from_ref(slice)).await?.pop().unwrap_or_default())
     }
 
     async fn slices(&self, slices: &[Slice<'_>]) -> Result<Vec<Vec<Entry>>> {
-        self.read_snapshot(|connection| {
-            slices.iter().map(|slice| self.read_slice(connection, slice)).collect()
+        depends_on(slices.iter().map(|slice| Subject::of(Part::Collection, slice.owner)));
+        let read = |connection: &Connection, slice: &Slice<'_>| {
+            merge::slice(connection, &self.facets, &self.counters, slice)
+        };
+        let Some(first) = slices.iter().map(FirstSlice::new).collect::<Option<Vec<_>>>() else {
+            return self
+                .read_snapshot(|connection| slices.iter().map(|slice| read(connection, slice)).collect())
+                .await;
+        };
+        let subject = |slice: &FirstSlice| Subject::of(Part::Collection, slice.owner);
+        self.read_cached(&self.value_caches.slices, &first, subject, |connection, missing| {
+            snapshot(connection, || missing.iter().map(|first| read(connection, &first.slice())).collect())
         })
         .await
     }
@@ -59,7 +89,10 @@ impl Feeds for SqliteStore {
         self.write(move |connection| {
             let mut insert = connection
                 .prepare_cached("INSERT INTO change (uid, seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
-            owners.iter().try_for_each(|owner| Ok(insert.execute([owner.0, seq(at)]).map(drop)?))
+            owners.iter().try_for_each(|owner| {
+                note_of(Part::Collection, *owner);
+                Ok(insert.execute([owner.0, seq(at)]).map(drop)?)
+            })
         })
         .await
     }
@@ -71,6 +104,7 @@ impl Feeds for SqliteStore {
         floor: Position,
         limit: usize,
     ) -> Result<Vec<Arrival>> {
+        depends_on([Subject::of(Part::Collection, owner)]);
         self.read_snapshot(|connection| {
             let query = arrivals::ArrivalQuery { after, floor, limit };
             arrivals::read(connection, &self.facets, &self.counters, owner, query)
@@ -85,6 +119,7 @@ impl Feeds for SqliteStore {
         floor: Position,
         limit: usize,
     ) -> Result<Vec<Vec<Entry>>> {
+        depends_on(owners.iter().map(|owner| Subject::of(Part::Collection, *owner)));
         self.read_snapshot(|connection| {
             let query = arrivals::ArrivalQuery { after, floor, limit };
             let own = |owner: &Uid| {
@@ -102,7 +137,9 @@ impl Feeds for SqliteStore {
         _received: Millis,
         version: Version,
     ) -> Result<Option<Position>> {
+        let trace = trace::current();
         self.write(move |connection| {
+            note_of(Part::Removals, owner);
             let written = connection
                 .prepare_cached(
                     "INSERT INTO removal (uid, aid, ver) VALUES (?1, ?2, ?3)
@@ -112,15 +149,20 @@ impl Feeds for SqliteStore {
             if written == 0 {
                 return Ok(None);
             }
-            log::append(connection, &Work::Removal { owner, id }).map(Some)
+            log::append(connection, &Work::Removal { owner, id }.in_trace(trace)).map(Some)
         })
         .await
     }
 
     async fn removed(&self, owner: Uid, items: &[(ActivityId, Millis)]) -> Result<Vec<bool>> {
-        // Most accounts have never removed anything: one query instead of one per item, and no transaction.
-        let any = "SELECT 1 FROM removal WHERE uid = ?1 LIMIT 1";
-        if !self.read(|connection| Ok(connection.prepare_cached(any)?.exists([owner.0])?)).await? {
+        let subject = Subject::of(Part::Removals, owner);
+        depends_on([subject]);
+        let any = |connection: &Connection| {
+            Ok(connection
+                .prepare_cached("SELECT 1 FROM removal WHERE uid = ?1 LIMIT 1")?
+                .exists([owner.0])?)
+        };
+        if !self.read_one_cached(&self.value_caches.any_removals, &owner, subject, any).await? {
             return Ok(vec![false; items.len()]);
         }
         self.read_snapshot(|connection| {

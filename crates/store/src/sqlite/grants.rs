@@ -233,6 +233,6 @@ impl Grants for SqliteStore {
                 .execute(params![nonce.until.0, nonce.hash])?;
             Ok(claimed > 0)
         };
-        self.writer.write_one(claim).await
+        self.writer.write_without_savepoint(claim).await
     }
 }

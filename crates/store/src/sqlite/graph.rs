@@ -1,11 +1,14 @@
 //! Edges. The follower's end has the state of every edge, including ended ones; the followee's end only live ones.
 //! Both are written in one transaction.
 
+use super::changes::note_of;
 use super::credentials::all;
+use super::pool::snapshot;
 use super::values::{activity_id, corrupt, count, millis, optional_millis, position, seq, version};
 use super::{SqliteStore, log};
 use crate::codec::Encoded;
-use crate::{Follower, Graph, Result, Work};
+use crate::dependencies::{Part, Subject, depends_on};
+use crate::{Follower, Graph, Result, Work, trace};
 use async_trait::async_trait;
 use model::{Edge, EdgeDormancy, EdgeFilter, Position, SortKey, Uid, Version};
 use rusqlite::{Connection, Row, params};
@@ -58,6 +61,7 @@ pub(super) fn edge(row: &Row<'_>) -> Result<Edge> {
 
 /// Writes an edge. `false`: the stored version is equal or later.
 pub(super) fn put(connection: &Connection, follower: Uid, followee: Uid, edge: &Edge) -> Result<bool> {
+    note_of(Part::Edges, follower);
     let newer = connection.prepare_cached(PUT)?.execute(params![
         follower.0,
         followee.0,
@@ -79,21 +83,34 @@ fn put_filter(
     version: Version,
     filter: &EdgeFilter,
 ) -> Result<bool> {
+    note_of(Part::Edges, follower);
     let filter = (!filter.is_empty()).then(|| filter.encoded());
     let values = params![follower.0, followee.0, version.0, filter];
     Ok(connection.prepare_cached(PUT_FILTER)?.execute(values)? > 0)
 }
 
+fn read_edges(connection: &Connection, ends: &[(Uid, Uid)]) -> Result<Vec<Option<Edge>>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT ver, follows, since_ms, from_ms, from_aid, filter_ver, filter FROM following
+         WHERE follower = ?1 AND followee = ?2",
+    )?;
+    let mut find = |(follower, followee): &(Uid, Uid)| {
+        statement.query([follower.0, followee.0])?.next()?.map(edge).transpose()
+    };
+    ends.iter().map(&mut find).collect()
+}
+
 #[async_trait]
 impl Graph for SqliteStore {
     async fn put_edge(&self, follower: Uid, followee: Uid, edge: &Edge) -> Result<Option<Position>> {
-        let edge = edge.clone();
+        let (edge, trace) = (edge.clone(), trace::current());
         self.write(move |connection| {
             if !put(connection, follower, followee, &edge)? {
                 return Ok(None);
             }
             let Edge { version, following, .. } = edge;
-            let position = log::append(connection, &Work::Edge { follower, followee, version, following })?;
+            let work = Work::Edge { follower, followee, version, following };
+            let position = log::append(connection, &work.in_trace(trace))?;
             if following {
                 let put = "INSERT INTO follower (followee, follower, ver, seq) VALUES (?1, ?2, ?3, ?4)
                      ON CONFLICT (followee, follower) DO UPDATE SET ver = excluded.ver, seq = excluded.seq";
@@ -115,30 +132,28 @@ impl Graph for SqliteStore {
         version: Version,
         filter: &EdgeFilter,
     ) -> Result<Option<Position>> {
-        let filter = filter.clone();
+        let (filter, trace) = (filter.clone(), trace::current());
         self.write(move |connection| {
             if !put_filter(connection, follower, followee, version, &filter)? {
                 return Ok(None);
             }
-            log::append(connection, &Work::Change { uid: follower }).map(Some)
+            log::append(connection, &Work::Change { uid: follower }.in_trace(trace)).map(Some)
         })
         .await
     }
 
     async fn edges(&self, follower: Uid, followees: &[Uid]) -> Result<Vec<Option<Edge>>> {
-        self.read_snapshot(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT ver, follows, since_ms, from_ms, from_aid, filter_ver, filter FROM following
-                 WHERE follower = ?1 AND followee = ?2",
-            )?;
-            let mut find =
-                |followee: &Uid| statement.query([follower.0, followee.0])?.next()?.map(edge).transpose();
-            followees.iter().map(&mut find).collect()
-        })
-        .await
+        let subject = Subject::of(Part::Edges, follower);
+        depends_on([subject]);
+        let ends: Vec<(Uid, Uid)> = followees.iter().map(|followee| (follower, *followee)).collect();
+        let read = |connection: &Connection, ends: &[(Uid, Uid)]| {
+            snapshot(connection, || read_edges(connection, ends))
+        };
+        self.read_cached(&self.value_caches.edges, &ends, |_| subject, read).await
     }
 
     async fn following(&self, follower: Uid, after: Option<Uid>, limit: usize) -> Result<Vec<(Uid, Edge)>> {
+        depends_on([Subject::of(Part::Edges, follower)]);
         let after = after.map_or(i64::MIN, |uid| uid.0);
         self.read_long(move |connection| {
             let mut statement = connection.prepare_cached(

@@ -69,7 +69,7 @@ impl Hooks for SqliteStore {
     async fn replace_hook(&self, before: Option<Version>, hook: &Hook) -> Result<bool> {
         let Hook { owner, name, version, id, removed, state } = hook.clone();
         self.writer
-            .write_one(move |file| {
+            .write_without_savepoint(move |file| {
                 let written = match before {
                     None => file.prepare_cached(ADD)?.execute(params![
                         owner.0,
@@ -112,7 +112,7 @@ impl Hooks for SqliteStore {
     async fn put_hook_progress(&self, progress: &HookProgress) -> Result<()> {
         let HookProgress { id, version, state } = progress.clone();
         self.writer
-            .write_one(move |file| {
+            .write_without_savepoint(move |file| {
                 Ok(file.prepare_cached(PUT_PROGRESS)?.execute(params![id.0, version.0, state]).map(drop)?)
             })
             .await
@@ -120,7 +120,9 @@ impl Hooks for SqliteStore {
 
     async fn delete_hook_progress(&self, id: HookId) -> Result<()> {
         self.writer
-            .write_one(move |file| Ok(file.prepare_cached(DELETE_PROGRESS)?.execute([id.0]).map(drop)?))
+            .write_without_savepoint(move |file| {
+                Ok(file.prepare_cached(DELETE_PROGRESS)?.execute([id.0]).map(drop)?)
+            })
             .await
     }
 }

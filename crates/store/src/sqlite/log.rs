@@ -1,11 +1,13 @@
 //! The delivery log: rows until they are acknowledged.
 
 use super::SqliteStore;
+use super::changes::note;
 use super::copying::OLDEST;
 use super::restore::LOST;
 use super::values::{corrupt, count, millis, position, seq};
 use crate::codec::Encoded;
-use crate::{DeadLetter, Log, Result, Task, Work};
+use crate::dependencies::{Part, Subject};
+use crate::{DeadLetter, Log, Result, Task, TracedWork, Work, trace};
 use async_trait::async_trait;
 use model::{Millis, Position};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -26,7 +28,7 @@ const DEAD_LETTERS: &str = "SELECT work, attempts, number, error, at_ms
      FROM dead_letter WHERE number > ?1 ORDER BY number LIMIT ?2";
 
 /// Appends a task within the current transaction. There is one writer, so positions become visible in order.
-pub(super) fn append(connection: &Connection, work: &Work) -> Result<Position> {
+pub(super) fn append(connection: &Connection, work: &TracedWork) -> Result<Position> {
     let seq = insert(connection, APPEND, work, 0, Millis(0))?;
     Ok(Position(seq.cast_unsigned()))
 }
@@ -34,19 +36,21 @@ pub(super) fn append(connection: &Connection, work: &Work) -> Result<Position> {
 fn insert(
     connection: &Connection,
     statement: &str,
-    work: &Work,
+    work: &TracedWork,
     attempts: u32,
     not_before: Millis,
 ) -> Result<i64> {
+    note(Part::Floor, &[]);
     Ok(connection.prepare_cached(statement)?.insert(params![work.encoded(), attempts, not_before.0])?)
 }
 
 /// The work in the first column.
-fn work(row: &Row<'_>) -> Result<Work> {
-    Work::decoded(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)
+fn work(row: &Row<'_>) -> Result<TracedWork> {
+    TracedWork::decoded(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)
 }
 
 fn delete(connection: &Connection, at: Position) -> Result<bool> {
+    note(Part::Floor, &[]);
     Ok(connection.prepare_cached("DELETE FROM task WHERE seq = ?1")?.execute([seq(at)])? > 0)
 }
 
@@ -106,12 +110,13 @@ fn fact(connection: &Connection, name: &str) -> Result<Option<String>> {
 #[async_trait]
 impl Log for SqliteStore {
     async fn append(&self, work: &Work) -> Result<Position> {
-        let work = work.clone();
+        let work = work.clone().in_trace(trace::current());
         self.write(move |connection| append(connection, &work)).await
     }
 
     async fn floor(&self) -> Result<Position> {
-        self.read(|connection| Ok(Position(floor(connection)?.cast_unsigned()))).await
+        let read = |connection: &Connection| Ok(Position(floor(connection)?.cast_unsigned()));
+        self.read_one_cached(&self.value_caches.floor, &(), Subject::new(Part::Floor, &[]), read).await
     }
 
     async fn pending(&self, limit: usize) -> Result<Vec<Task>> {
@@ -120,9 +125,11 @@ impl Log for SqliteStore {
             let mut rows = statement.query([count(limit)])?;
             let mut tasks = Vec::new();
             while let Some(row) = rows.next()? {
+                let TracedWork { work, trace } = work(row)?;
                 tasks.push(Task {
                     position: position(row, 2)?,
-                    work: work(row)?,
+                    work,
+                    trace,
                     attempts: row.get(1)?,
                     not_before: millis(row, 3)?,
                 });
@@ -132,7 +139,7 @@ impl Log for SqliteStore {
         .await
     }
 
-    async fn acknowledge(&self, done: &[Position], next: &[Work]) -> Result<()> {
+    async fn acknowledge(&self, done: &[Position], next: &[TracedWork]) -> Result<()> {
         let (done, next) = (done.to_vec(), next.to_vec());
         self.write(move |connection| {
             for work in &next {
@@ -152,6 +159,7 @@ impl Log for SqliteStore {
             return Ok(());
         }
         self.write(move |connection| {
+            note(Part::Floor, &[]);
             connection.prepare_cached(REQUEUE_DUE)?.execute([now.0])?;
             let delete = "DELETE FROM waiting WHERE not_before_ms <= ?1";
             Ok(connection.prepare_cached(delete)?.execute([now.0]).map(drop)?)
@@ -182,7 +190,7 @@ impl Log for SqliteStore {
         self.write(move |connection| {
             // If it was acknowledged in the meantime, it is done.
             if delete(connection, task.position)? {
-                insert(connection, WAIT, &task.work.moved_from(task.position), task.attempts, not_before)?;
+                insert(connection, WAIT, &task.moved(), task.attempts, not_before)?;
             }
             Ok(())
         })
@@ -193,9 +201,8 @@ impl Log for SqliteStore {
         let (task, error) = (task.clone(), error.to_owned());
         self.write(move |connection| {
             if delete(connection, task.position)? {
-                let work = task.work.moved_from(task.position).encoded();
                 connection.prepare_cached(PUT_DEAD_LETTER)?.execute(params![
-                    work,
+                    task.moved().encoded(),
                     task.attempts,
                     error,
                     at.0
@@ -215,7 +222,7 @@ impl Log for SqliteStore {
             while let Some(row) = rows.next()? {
                 letters.push(DeadLetter {
                     number: row.get::<_, i64>(2)?.cast_unsigned(),
-                    work: Some(work(row)?),
+                    work: Some(work(row)?.work),
                     attempts: row.get(1)?,
                     error: row.get(3)?,
                     at: millis(row, 4)?,
@@ -229,6 +236,7 @@ impl Log for SqliteStore {
     async fn replay(&self, number: u64) -> Result<bool> {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         self.write(move |connection| {
+            note(Part::Floor, &[]);
             let insert = "INSERT INTO task (work) SELECT work FROM dead_letter WHERE number = ?1";
             connection.prepare_cached(insert)?.execute([number])?;
             let delete = "DELETE FROM dead_letter WHERE number = ?1";

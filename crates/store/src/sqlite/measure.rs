@@ -68,7 +68,7 @@ fn entry(number: i64) -> Entry {
         } else {
             model::EntryReason::Followed
         }),
-        facet: Facet { service: "flickr".to_owned(), kind, verb: Verb::parse("post").unwrap() },
+        facet: Facet { service: "flickr".to_owned(), kind, verb: Verb::parse("post").unwrap() }.into(),
         received: time,
         published: time,
         actor: Uid(7),

@@ -1,11 +1,13 @@
 //! Blocks and mutes. A block has a second row with the blocked account, written in the same transaction.
 
+use super::changes::note;
 use super::credentials::all;
 use super::values::{corrupt, count, version};
 use super::{SqliteStore, log};
+use crate::dependencies::{Part, Subject, depends_on};
 use crate::message::work_of;
 use crate::relations::{BLOCKED_BY, BLOCKED_BY_CHANGED, add_to, decision_number};
-use crate::{BlockedBy, DecisionChange, Relations, Result};
+use crate::{BlockedBy, DecisionChange, Relations, Result, trace};
 use async_trait::async_trait;
 use model::{Account, AccountName, Decision, Position, Relation, Version};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -37,6 +39,7 @@ fn one(connection: &Connection, name: &str, kind: i8, other: &str) -> Result<Opt
 /// Writes a decision. `false`: the stored version is equal or later.
 pub(super) fn put(connection: &Connection, change: &DecisionChange) -> Result<bool> {
     let (name, other, version) = (change.name.as_str(), change.other.as_str(), change.version.0);
+    [name, other].into_iter().for_each(|name| note(Part::Relations, name.as_bytes()));
     let mut put = connection.prepare_cached(PUT)?;
     let number = decision_number(change.decision);
     if put.execute(params![name, number, other, version, change.holds])? == 0 {
@@ -73,9 +76,9 @@ pub(super) fn every(connection: &Connection, account: &Account) -> Result<Vec<De
 #[async_trait]
 impl Relations for SqliteStore {
     async fn put_decision(&self, change: &DecisionChange) -> Result<Option<Position>> {
-        let change = change.clone();
+        let (change, trace) = (change.clone(), trace::current());
         self.write(move |connection| match put(connection, &change)? {
-            true => log::append(connection, &work_of(&change)).map(Some),
+            true => log::append(connection, &work_of(&change).in_trace(trace)).map(Some),
             false => Ok(None),
         })
         .await
@@ -92,8 +95,10 @@ impl Relations for SqliteStore {
     }
 
     async fn relations(&self, name: &AccountName, others: &[AccountName]) -> Result<Vec<Relation>> {
-        // Most accounts have none: one query instead of one per name, and no transaction.
-        if !self.read(|connection| Ok(connection.prepare_cached(ANY)?.exists([name.as_str()])?)).await? {
+        let subject = Subject::new(Part::Relations, name.as_str().as_bytes());
+        depends_on([subject]);
+        let any = |connection: &Connection| Ok(connection.prepare_cached(ANY)?.exists([name.as_str()])?);
+        if !self.read_one_cached(&self.value_caches.any_relations, name, subject, any).await? {
             return Ok(vec![Relation::default(); others.len()]);
         }
         self.read_snapshot(|connection| {

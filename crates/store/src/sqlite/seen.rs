@@ -29,7 +29,7 @@ impl SeenPositions for SqliteStore {
     async fn replace_seen(&self, before: Option<Version>, seen: &Seen) -> Result<bool> {
         let Seen { owner, collection, version, sync_token } = seen.clone();
         self.writer
-            .write_one(move |file| {
+            .write_without_savepoint(move |file| {
                 let (collection, token) = (collection.as_str(), sync_token.to_bytes());
                 let written = match before {
                     None => file.prepare_cached(ADD)?.execute(params![owner.0, collection, version.0, token]),

@@ -74,7 +74,7 @@ impl Sources for SqliteStore {
     async fn replace_source(&self, before: Option<Version>, source: &Source) -> Result<bool> {
         let Source { id, version, shard, due, state } = source.clone();
         self.writer
-            .write_one(move |file| {
+            .write_without_savepoint(move |file| {
                 let due = due.map(|due| due.0);
                 let written = match before {
                     None => {
@@ -123,7 +123,7 @@ impl Sources for SqliteStore {
     async fn replace_connection(&self, before: Option<Version>, connection: &Connection) -> Result<bool> {
         let Connection { owner, name, version, source, removed, state } = connection.clone();
         self.writer
-            .write_one(move |file| {
+            .write_without_savepoint(move |file| {
                 let written = match before {
                     None => file
                         .prepare_cached(ADD_CONNECTION)?
@@ -143,7 +143,7 @@ impl Leases for SqliteStore {
     async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
         self.writer
-            .write_one(move |file| {
+            .write_without_savepoint(move |file| {
                 let acquired =
                     file.prepare_cached(ACQUIRE)?.execute(params![name, holder, until.0, now.0])?;
                 Ok(acquired > 0)
@@ -153,6 +153,10 @@ impl Leases for SqliteStore {
 
     async fn release(&self, name: &str, holder: &str) -> Result<()> {
         let lease = [name.to_owned(), holder.to_owned()];
-        self.writer.write_one(move |file| Ok(file.prepare_cached(RELEASE)?.execute(lease).map(drop)?)).await
+        self.writer
+            .write_without_savepoint(move |file| {
+                Ok(file.prepare_cached(RELEASE)?.execute(lease).map(drop)?)
+            })
+            .await
     }
 }

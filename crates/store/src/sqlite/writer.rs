@@ -1,9 +1,10 @@
 //! The thread that executes all writes.
 //!
 //! A commit waits for the disk, which takes as long for five hundred jobs as for one. So all jobs that queue during a
-//! commit share the next one. Each job of several statements runs in a savepoint, so a failed job rolls back only its
-//! own writes. No caller gets a result before the commit.
+//! commit share the next one. A job of several statements runs in a savepoint, so a failed job rolls back only its own
+//! writes. No caller gets a result before the commit.
 
+use super::changes::ChangeTable;
 use super::facets::Facets;
 use super::values::count;
 use crate::{Result, StoreError};
@@ -29,11 +30,16 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection, facets: Arc<Facets>, queue: usize) -> Result<Writer> {
+    pub(super) fn start(
+        connection: Connection,
+        facets: Arc<Facets>,
+        changes: Arc<ChangeTable>,
+        queue: usize,
+    ) -> Result<Writer> {
         let (jobs, queued) = channel();
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || serve(connection, &facets, &queued))
+            .spawn(move || serve(connection, &facets, &changes, &queued))
             .map_err(|error| StoreError::Unavailable(format!("cannot start the writer thread: {error}")))?;
         Ok(Writer {
             jobs: Mutex::new(Some(jobs)),
@@ -47,18 +53,12 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.queue(move |connection| in_savepoint(connection, work)).await
+        self.write_without_savepoint(move |connection| in_savepoint(connection, work)).await
     }
 
-    /// The same for `work` of a single statement, which rolls back its own writes if it fails.
-    pub(super) async fn write_one<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        self.queue(work).await
-    }
-
-    async fn queue<T: Send + 'static>(
+    /// The same without a savepoint, which copies every page before it is changed. For `work` of a single statement, and
+    /// for writes that the caller repeats as a whole until they succeed: if one fails, those before it remain.
+    pub(super) async fn write_without_savepoint<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -158,7 +158,8 @@ fn in_savepoint<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Re
     result
 }
 
-fn serve(connection: Connection, facets: &Facets, queued: &Receiver<Command>) {
+fn serve(connection: Connection, facets: &Facets, changes: &Arc<ChangeTable>, queued: &Receiver<Command>) {
+    changes.attach();
     let mut checkpoint_due = false;
     loop {
         let next = if checkpoint_due {
@@ -175,7 +176,7 @@ fn serve(connection: Connection, facets: &Facets, queued: &Receiver<Command>) {
                         Command::Truncate(reply) => truncations.push(reply),
                     }
                 }
-                let outcome = commit(&connection, &mut group);
+                let outcome = changes.around(&connection, || commit(&connection, &mut group));
                 if matches!(outcome, Outcome::Committed) {
                     // A facet that is not cached now is looked up later.
                     let _ = facets.catch_up(&connection);
@@ -185,7 +186,7 @@ fn serve(connection: Connection, facets: &Facets, queued: &Receiver<Command>) {
                 }
                 checkpoint_due = true;
                 if !truncations.is_empty() {
-                    let truncated = checkpoint(&connection);
+                    let truncated = changes.around(&connection, || checkpoint(&connection));
                     checkpoint_due = !truncated;
                     for reply in truncations {
                         // The caller may have stopped waiting.
@@ -194,13 +195,14 @@ fn serve(connection: Connection, facets: &Facets, queued: &Receiver<Command>) {
                 }
             }
             Err(RecvTimeoutError::Timeout) => {
-                checkpoint(&connection);
+                changes.around(&connection, || checkpoint(&connection));
                 checkpoint_due = false;
             }
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     checkpoint(&connection);
+    changes.stop();
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "closing the database failed");
     }

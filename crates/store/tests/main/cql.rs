@@ -1,7 +1,8 @@
 //! Cassandra with JetStream: the conformance suite, and tests of this engine. `scripts/engines up` starts both and
 //! prints their addresses; without addresses the tests are skipped.
 //!
-//! - `TOFROM_TEST_CQL`: the nodes of the database, `host:port`, separated by commas
+//! - `TOFROM_TEST_CQL`: the nodes of the database, `host:port`, separated by commas; keyspaces have three replicas,
+//!   and one if there are fewer nodes
 //! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the servers of the log and their monitoring endpoints,
 //!   likewise
 //! - `TOFROM_TEST_KEYSPACE`: the keyspace and the stream, `tofrom_test` by default
@@ -13,13 +14,14 @@ mod edge_dormancy;
 mod erasure;
 mod expiry;
 mod forged;
+mod groups;
 mod links;
 mod polling;
 mod schema_version;
 mod slices;
 mod unfinished;
 
-use super::conformance::Engine;
+use super::conformance::{Engine, fresh};
 use super::secure;
 use aws_lc_rs::hmac;
 use scylla::client::session::Session;
@@ -90,6 +92,14 @@ pub(super) async fn open_beside_others() -> Arc<CqlStore> {
     Arc::new(CqlStore::open(&nodes, &servers).await.unwrap())
 }
 
+/// A store with a separate log.
+async fn separate_log(name: &str) -> Option<(CqlStore, Servers)> {
+    shared().await?;
+    let (nodes, servers) = addresses_of_engines();
+    let servers = Servers { stream: format!("{}_{name}_{}", *KEYSPACE, fresh::number()), ..servers };
+    Some((CqlStore::open(&nodes, &servers).await.unwrap(), servers))
+}
+
 fn addresses_of_engines() -> (Nodes, Servers) {
     let servers = Servers {
         servers: listed("TOFROM_TEST_NATS").unwrap_or_default(),
@@ -100,7 +110,8 @@ fn addresses_of_engines() -> (Nodes, Servers) {
         ..Servers::default()
     };
     let nodes = listed("TOFROM_TEST_CQL").unwrap_or_default();
-    let nodes = Nodes { nodes, keyspace: KEYSPACE.clone(), ..Nodes::default() };
+    let replication = if nodes.len() < 3 { 1 } else { 3 };
+    let nodes = Nodes { nodes, replication, keyspace: KEYSPACE.clone(), ..Nodes::default() };
     (secure::nodes(nodes), secure::servers(servers))
 }
 

@@ -4,9 +4,9 @@ mod cost;
 mod expiry;
 mod failures;
 mod files;
-mod page_cache;
 mod processes;
 mod search;
+mod slice_cache;
 
 use super::conformance::{Engine, fresh};
 use super::scratch::Scratch;

@@ -10,6 +10,7 @@
 //! - `statements`: statements of a page, cold and warm;
 //! - `reads`: CPU of the service per page, and pages per second, alternating with the bare driver;
 //! - `fanout`: rows per second delivered to N followers, alternating with the bare driver;
+//! - `accept`: activities accepted and delivered per second, and their messages in the log, for N seconds;
 //! - `graph`: an account with N followers, and the latency of other readers during its fan-out;
 //! - `merged`: pages with pulled actors;
 //! - `return`: an account that is read again after a year of dormancy;
@@ -24,6 +25,7 @@
     reason = "a measurement may panic, and prints its table"
 )]
 
+mod accept;
 mod bare;
 mod cluster;
 mod edges;
@@ -47,21 +49,21 @@ async fn main() {
         match part.as_str() {
             "statements" => statements::measure(&cluster).await,
             "reads" => reads::measure(&cluster, &parts.next().expect("expected the path of tofrom")).await,
-            "fanout" => fanout::measure(&cluster, followers(parts.next())).await,
-            "graph" => graph::measure(&cluster, followers(parts.next())).await,
+            "fanout" => fanout::measure(&cluster, number(parts.next())).await,
+            "accept" => accept::measure(&cluster, number(parts.next()) as u64).await,
+            "graph" => graph::measure(&cluster, number(parts.next())).await,
             "merged" => modes::pages::measure(&cluster).await,
             "return" => modes::catch_up::measure(&cluster).await,
-            "modes" => modes::activity::measure(&cluster, followers(parts.next())).await,
+            "modes" => modes::activity::measure(&cluster, number(parts.next())).await,
             other => panic!("unknown part {other}"),
         }
     }
 }
 
-fn followers(number: Option<String>) -> usize {
-    number
-        .and_then(|text| text.parse().ok())
+fn number(text: Option<String>) -> usize {
+    text.and_then(|text| text.parse().ok())
         .filter(|number| *number > 0)
-        .expect("expected the number of followers")
+        .expect("expected a number of followers or seconds")
 }
 
 /// Median, minimum and maximum.

@@ -28,7 +28,7 @@ pub(crate) struct Filled {
     /// Number of facets in the owner's collection: no more than it has entries.
     pub(crate) facets_present: usize,
     /// One entry in a thousand has it.
-    pub(crate) rare: Facet,
+    pub(crate) rare: Arc<Facet>,
     /// After the last entry's time of receipt.
     pub(crate) end: Millis,
 }
@@ -63,7 +63,7 @@ pub(crate) async fn fill(file: &Path, entries: usize, facets: usize) -> anyhow::
         store.put_edge(owner, other, &edge).await?;
         others.push(other);
     }
-    let facets: Vec<Facet> = (0..facets).map(facet).collect::<Option<_>>().context("facets")?;
+    let facets: Vec<_> = (0..facets).map(facet).collect::<Option<_>>().context("facets")?;
     let (rare, usual) = facets.split_last().context("no facets")?;
 
     let mut dice = Dice(1);
@@ -106,12 +106,12 @@ async fn account(store: &SqliteStore, name: &str) -> anyhow::Result<Uid> {
     Ok(store.create_account(new).await?.context("name already taken")?.uid)
 }
 
-fn facet(number: usize) -> Option<Facet> {
-    Some(Facet {
+fn facet(number: usize) -> Option<Arc<Facet>> {
+    Some(Arc::new(Facet {
         service: format!("service{}", number % 10),
         kind: Kind::parse(&format!("kind{}", number / 10 % 10))?,
         verb: Verb::parse(&format!("verb{}", number / 100))?,
-    })
+    }))
 }
 
 fn pick<T>(from: &[T], at: usize) -> anyhow::Result<&T> {
@@ -122,7 +122,7 @@ fn activity(
     dice: &mut Dice,
     number: usize,
     now: i64,
-    facet: &Facet,
+    facet: &Arc<Facet>,
     actor: Uid,
     addressed: Vec<Uid>,
 ) -> anyhow::Result<Activity> {
@@ -133,7 +133,7 @@ fn activity(
         id: ActivityId::new(received, dice.bytes()),
         version: Version(now),
         actor,
-        facet: facet.clone(),
+        facet: Arc::clone(facet),
         received,
         published: Millis(now - before),
         updated: received,

@@ -30,6 +30,8 @@ mod source;
 mod token;
 
 use crate::config::{ConfigError, RawConfig, Storage};
+use crate::telemetry::start_log;
+use crate::telemetry::traces::Traces;
 use clap::{CommandFactory, Parser, Subcommand};
 use seal::SecretKeys;
 use std::io::{self, Write};
@@ -123,9 +125,16 @@ fn start(cli: Cli) -> anyhow::Result<()> {
     // Commands report a driver's error once, so the drivers' logs are off.
     const COMMAND_LOG: &str = "warn,scylla=off,async_nats=off";
     let default = if matches!(cli.command, Command::Serve(_)) { "info" } else { COMMAND_LOG };
-    crate::telemetry::start_log(default)?;
+    // The log shows the errors of everything that follows, and traces are a part of it.
+    let tracing = match &cli.command {
+        Command::Serve(_) => cli.global.settings()?.tracing()?,
+        _ => None,
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let traces = tracing.map(|tracing| Traces::new(&tracing, runtime.handle())).transpose()?;
+    start_log(default, traces.as_ref())?;
     let done = runtime.block_on(run(cli));
+    traces.iter().for_each(Traces::flush);
     // A thread that waits for a terminal or a disk must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_secs(1));
     done

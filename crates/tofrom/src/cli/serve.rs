@@ -66,6 +66,8 @@ Settings (file, environment):
                         written to every follower; off: never [10000]
   fanout.idle_after     accounts not read for this long are dormant: fan-out skips them, except for activities
                         addressed to them, and they catch up at the next read; off: never [30d]
+  tracing.otlp_endpoint traces are sent to this collector, by OTLP over HTTP: http://127.0.0.1:4318 [off]
+  tracing.sample_ratio  share of requests whose traces are recorded, from 0 to 1: 0.01 [1]
 
 Settings of a cluster (store = cql):
   cql.nodes             contact points of Cassandra or ScyllaDB: host:port; required

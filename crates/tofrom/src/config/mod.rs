@@ -16,7 +16,7 @@ mod values;
 pub use cluster::Cluster;
 pub use raw::{
     RawAcme, RawClientTls, RawConfig, RawCql, RawFanout, RawLimits, RawMedia, RawNats, RawProxy, RawSources,
-    RawTls,
+    RawTls, RawTracing,
 };
 pub use sections::{ClientLimits, Fanout, Media};
 pub use storage::{Engine, Storage, message_keys};
@@ -287,6 +287,7 @@ impl RawConfig {
         storage.demand_shared_keys()?;
         let base_url = self.public_address()?;
         let https = self.https(&base_url, &storage)?;
+        self.tracing()?;
         let media = self.media(&storage)?;
         let defaults = Config::new(base_url, storage);
         let config = Config {
@@ -327,6 +328,7 @@ impl RawConfig {
         let storage = self.storage()?;
         storage.demand_shared_keys()?;
         let (admin_listen, sources, hooks) = (self.admin_listen()?, self.sources()?, self.hooks()?);
+        self.tracing()?;
         Ok(WorkerConfig { admin_listen, storage, sources, hooks, fanout: self.fanout()? })
     }
 

@@ -67,6 +67,18 @@ pub struct RawConfig {
     pub fanout: RawFanout,
     /// Settings of the media proxy.
     pub media: RawMedia,
+    /// Settings of traces.
+    pub tracing: RawTracing,
+}
+
+/// `tracing.…`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RawTracing {
+    /// The address of the collector: `http://127.0.0.1:4318`.
+    pub otlp_endpoint: Option<String>,
+    /// The share of requests whose traces are recorded: `0.01`.
+    pub sample_ratio: Option<String>,
 }
 
 /// `media.…`
@@ -242,13 +254,15 @@ pub struct RawNats {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Single,
+    /// A whole number.
+    Number,
     List,
     /// A relative path in a file is relative to the file's folder.
     Path,
 }
 
 /// The names of all settings. A test compares them with the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 71] = [
+const SETTINGS: [(&str, Shape); 73] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -270,7 +284,7 @@ const SETTINGS: [(&str, Shape); 71] = [
     ("cql.tls.ca", Shape::Path),
     ("cql.tls.certificate", Shape::Path),
     ("cql.tls.private_key", Shape::Path),
-    ("cql.replication", Shape::Single),
+    ("cql.replication", Shape::Number),
     ("cql.speculative_retry", Shape::Single),
     ("nats.servers", Shape::List),
     ("nats.monitor", Shape::List),
@@ -283,7 +297,7 @@ const SETTINGS: [(&str, Shape); 71] = [
     ("nats.tls.ca", Shape::Path),
     ("nats.tls.certificate", Shape::Path),
     ("nats.tls.private_key", Shape::Path),
-    ("nats.replicas", Shape::Single),
+    ("nats.replicas", Shape::Number),
     ("nats.max_bytes", Shape::Single),
     ("insecure_cluster_links", Shape::Single),
     ("vouch_for_durability", Shape::Single),
@@ -295,23 +309,23 @@ const SETTINGS: [(&str, Shape); 71] = [
     ("retention", Shape::Single),
     ("token_lifetime", Shape::Single),
     ("cors_origins", Shape::List),
-    ("max_start", Shape::Single),
-    ("max_count", Shape::Single),
-    ("max_connections", Shape::Single),
+    ("max_start", Shape::Number),
+    ("max_count", Shape::Number),
+    ("max_connections", Shape::Number),
     ("shutdown_delay", Shape::Single),
-    ("limits.connections_per_address", Shape::Single),
+    ("limits.connections_per_address", Shape::Number),
     ("limits.exempt_networks", Shape::List),
     ("limits.requests", Shape::Single),
     ("limits.operator_requests", Shape::Single),
-    ("limits.rows_per_read", Shape::Single),
-    ("limits.activities", Shape::Single),
+    ("limits.rows_per_read", Shape::Number),
+    ("limits.activities", Shape::Number),
     ("limits.activity_size", Shape::Single),
-    ("limits.following", Shape::Single),
-    ("limits.blocked", Shape::Single),
-    ("limits.keys", Shape::Single),
-    ("limits.sessions", Shape::Single),
-    ("limits.applications", Shape::Single),
-    ("limits.sources", Shape::Single),
+    ("limits.following", Shape::Number),
+    ("limits.blocked", Shape::Number),
+    ("limits.keys", Shape::Number),
+    ("limits.sessions", Shape::Number),
+    ("limits.applications", Shape::Number),
+    ("limits.sources", Shape::Number),
     ("sources.networks", Shape::List),
     ("sources.ports", Shape::List),
     ("hooks.networks", Shape::List),
@@ -320,6 +334,8 @@ const SETTINGS: [(&str, Shape); 71] = [
     ("media.proxy", Shape::Single),
     ("media.folder", Shape::Path),
     ("media.max_bytes", Shape::Single),
+    ("tracing.otlp_endpoint", Shape::Single),
+    ("tracing.sample_ratio", Shape::Single),
 ];
 
 const PREFIX: &str = "TOFROM_";
@@ -372,7 +388,7 @@ fn from_file(path: &Path) -> Result<Vec<Setting>, ConfigError> {
             }
             _ => value,
         };
-        found.push((name, value));
+        found.push((name, checked(name, shape, value)?));
     }
     Ok(found)
 }
@@ -408,11 +424,21 @@ fn from_environment(variables: impl Iterator<Item = (String, String)>) -> Result
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 Value::from(items.map(str::to_owned).collect::<Vec<_>>())
             }
-            Shape::Single | Shape::Path => Value::from(text),
+            Shape::Single | Shape::Number | Shape::Path => Value::from(text),
         };
-        found.push((name, value));
+        found.push((name, checked(name, shape, value)?));
     }
     Ok(found)
+}
+
+/// The value, unless it is a word in place of a number: `off` would be read as 0.
+fn checked(name: &str, shape: Shape, value: Value) -> Result<Value, ConfigError> {
+    match (shape, value.clone().into_string()) {
+        (Shape::Number, Ok(text)) if text.parse::<u64>().is_err() => {
+            Err(ConfigError::Type(format!("{name}: expected a whole number, came {text:?}")))
+        }
+        _ => Ok(value),
+    }
 }
 
 /// Finds a setting by its name.
@@ -448,19 +474,27 @@ mod tests {
                 | "vouch_for_durability"
                 | "insecure_cluster_links"
                 | "media.proxy" => "true",
-                "max_start" | "max_count" | "max_connections" => "7",
-                "limits.exempt_networks" => "a, b",
-                "limits.requests" | "limits.operator_requests" | "limits.activity_size" => "a",
-                _ if name.starts_with("limits.") => "7",
-                "cql.replication" | "nats.replicas" => "5",
+                _ if shape == Shape::Number => "7",
                 _ if shape == Shape::List => "a, b",
                 _ => "a",
             };
-            let empty = std::env::temp_dir().join(format!("tofrom-empty-{}.toml", std::process::id()));
-            std::fs::write(&empty, "").unwrap();
-            let gathered = RawConfig::gather(Some(&empty), [(variable, text.to_owned())].into_iter());
-            std::fs::remove_file(empty).unwrap();
-            assert!(gathered.unwrap() != RawConfig::default(), "{name} is not a field");
+            assert!(gathered(&variable, text).unwrap() != RawConfig::default(), "{name} is not a field");
+            let error = gathered(&variable, "off").err().map(|error| error.to_string());
+            let expected = format!("{name}: expected a whole number, came \"off\"");
+            assert_eq!(
+                error.is_some_and(|error| error.ends_with(&expected)),
+                shape == Shape::Number,
+                "{name}"
+            );
         }
+    }
+
+    /// The settings with this variable and an empty file.
+    fn gathered(variable: &str, text: &str) -> Result<RawConfig, ConfigError> {
+        let empty = std::env::temp_dir().join(format!("tofrom-empty-{}.toml", std::process::id()));
+        std::fs::write(&empty, "").unwrap();
+        let gathered = RawConfig::gather(Some(&empty), [(variable.to_owned(), text.to_owned())].into_iter());
+        std::fs::remove_file(empty).unwrap();
+        gathered
     }
 }

@@ -1,7 +1,8 @@
-//! Sections of the settings: limits of clients, fan-out, the feed importer, the media proxy.
+//! Sections of the settings: limits of clients, fan-out, the feed importer, the media proxy, traces.
 
 use super::values::{SIZE_EXPECTED, parse_size};
-use super::{ConfigError, RawConfig, RawLimits, Storage, age_or};
+use super::{ConfigError, RawConfig, RawLimits, RawTracing, Storage, age_or};
+use crate::telemetry::traces::TraceSettings;
 use domain::fanout::Rules;
 use domain::hooks::HookSettings;
 use domain::sources::SourceSettings;
@@ -11,6 +12,7 @@ use media::LocalPictures;
 use model::Quotas;
 use std::path::PathBuf;
 use std::time::Duration;
+use url::Url;
 use web::Rate;
 
 /// The expected form of an item in a list of networks.
@@ -238,5 +240,40 @@ impl RawConfig {
             max_bytes: self.media.max_bytes.as_ref().map(size).transpose()?.unwrap_or(defaults.max_bytes),
             local: None,
         })
+    }
+}
+
+impl RawConfig {
+    /// The settings of traces, checked. `None`: they are off.
+    pub fn tracing(&self) -> Result<Option<TraceSettings>, ConfigError> {
+        let RawTracing { otlp_endpoint, sample_ratio } = &self.tracing;
+        let Some(text) = otlp_endpoint.as_deref() else {
+            return match sample_ratio {
+                Some(_) => Err(ConfigError::missing(
+                    "tracing.otlp_endpoint",
+                    "tracing.sample_ratio needs it: expected the address of a collector, like http://127.0.0.1:4318",
+                )),
+                None => Ok(None),
+            };
+        };
+        let ratio = sample_ratio.as_deref().map_or(Some(1.0), |text| text.parse().ok());
+        let ratio = ratio.filter(|ratio| (0.0..=1.0).contains(ratio)).ok_or_else(|| {
+            let text = sample_ratio.as_deref().unwrap_or_default();
+            ConfigError::invalid("tracing.sample_ratio", text, "a number from 0 to 1, like 0.01")
+        })?;
+        let endpoint = format!("{}/v1/traces", text.trim_end_matches('/'));
+        let endpoint = Url::parse(&endpoint).ok().filter(|url| {
+            let is_plain = url.username().is_empty() && url.password().is_none();
+            let is_http = matches!(url.scheme(), "http" | "https");
+            is_http && is_plain && url.query().is_none() && url.fragment().is_none()
+        });
+        let endpoint = endpoint.ok_or_else(|| {
+            // An address with a password must not be in the error.
+            let shown = text.rsplit('@').next().unwrap_or_default();
+            let expected =
+                "the address of a collector without a user and a query, like http://127.0.0.1:4318";
+            ConfigError::invalid("tracing.otlp_endpoint", shown, expected)
+        })?;
+        Ok(Some(TraceSettings { endpoint, sample_ratio: ratio }))
     }
 }

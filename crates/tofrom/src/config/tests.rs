@@ -446,3 +446,28 @@ fn the_example_file_of_a_cluster_is_valid() {
     assert_eq!(storage.cluster.unwrap().nodes.nodes.len(), 3);
     assert!(storage.secret_keys.is_empty(), "the demo creates its own keys");
 }
+
+#[test]
+fn traces_need_a_collector() {
+    let tracing = |text: &str| gather(&format!("[tracing]\n{text}"), &[]).unwrap().tracing();
+    assert_eq!(gather("", &[]).unwrap().tracing().unwrap(), None);
+    let found = tracing("otlp_endpoint = \"http://127.0.0.1:4318\"").unwrap().unwrap();
+    assert_eq!((found.endpoint.as_str(), found.sample_ratio), ("http://127.0.0.1:4318/v1/traces", 1.0));
+    let found =
+        tracing("otlp_endpoint = \"https://otlp.example.org/a/\"\nsample_ratio = 0.25").unwrap().unwrap();
+    assert_eq!((found.endpoint.as_str(), found.sample_ratio), ("https://otlp.example.org/a/v1/traces", 0.25));
+    for (text, complaint) in [
+        ("sample_ratio = 1", "tracing.otlp_endpoint is not set"),
+        ("otlp_endpoint = \"127.0.0.1:4318\"", "like http://127.0.0.1:4318"),
+        ("otlp_endpoint = \"grpc://127.0.0.1:4317\"", "like http://127.0.0.1:4318"),
+        ("otlp_endpoint = \"http://x/?key=1\"", "without a user and a query"),
+        ("otlp_endpoint = \"http://x\"\nsample_ratio = 1.5", "a number from 0 to 1"),
+        ("otlp_endpoint = \"http://x\"\nsample_ratio = \"nan\"", "a number from 0 to 1"),
+        ("otlp_endpoint = \"http://x\"\nsample_ratio = \"10%\"", "a number from 0 to 1"),
+    ] {
+        let error = tracing(text).unwrap_err().to_string();
+        assert!(error.contains(complaint), "{error}");
+    }
+    let error = tracing("otlp_endpoint = \"http://user:pass-word@x\"").unwrap_err().to_string();
+    assert!(!error.contains("pass-word"), "{error}");
+}

@@ -1,18 +1,18 @@
 //! Names, describes and updates the metrics. Labels have few values: route templates and status classes, never names or
 //! addresses.
 
-use domain::health;
+use super::traces;
 use domain::hooks::worker as hooks;
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
+use domain::{fanout, health, sources};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_process::Collector;
 use std::sync::{Mutex, PoisonError};
 
 /// Passwords hashed with Argon2: each takes a core for some milliseconds.
 pub const PASSWORD_HASHES: &str = "tofrom_password_hashes_total";
 /// Rows read from the store to serve collections.
 pub const STORE_ROWS: &str = "tofrom_store_rows_read_total";
-/// Updated by the fan-out worker: pending tasks, and the time from acceptance to the end of fan-out.
-pub use domain::fanout::{PENDING as DELIVERY_PENDING, SECONDS as DELIVERY_SECONDS};
 /// Always 1, with the server's `version`.
 pub const BUILD: &str = "tofrom_build_info";
 
@@ -31,7 +31,9 @@ pub fn start() -> Result<PrometheusHandle, BuildError> {
     }
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full(web::REQUEST_SECONDS.to_owned()), &REQUEST_BUCKETS)?
-        .set_buckets_for_metric(Matcher::Full(DELIVERY_SECONDS.to_owned()), &DELIVERY_BUCKETS)?
+        .set_buckets_for_metric(Matcher::Full(store::CQL_SECONDS.to_owned()), &REQUEST_BUCKETS)?
+        .set_buckets_for_metric(Matcher::Full(store::PUBLISH_SECONDS.to_owned()), &REQUEST_BUCKETS)?
+        .set_buckets_for_metric(Matcher::Full(fanout::SECONDS.to_owned()), &DELIVERY_BUCKETS)?
         .set_buckets_for_metric(Matcher::Full(hooks::SECONDS.to_owned()), &DELIVERY_BUCKETS)?
         .install_recorder()?;
     describe();
@@ -46,14 +48,19 @@ fn describe() {
     media::describe_metrics();
     health::describe_metrics();
     hooks::describe_metrics();
+    fanout::describe_metrics();
+    sources::worker::describe_metrics();
+    store::describe_metrics();
+    traces::describe_metrics();
+    Collector::default().describe();
     describe_counter!(PASSWORD_HASHES, "Passwords hashed with Argon2.");
     describe_counter!(STORE_ROWS, "Rows read from the store to serve collections.");
-    describe_gauge!(DELIVERY_PENDING, "Pending fan-out tasks in the last batch, at most 256.");
-    describe_histogram!(
-        DELIVERY_SECONDS,
-        "Seconds from the acceptance of an activity to the end of its fan-out."
-    );
     describe_gauge!(BUILD, "Always 1, with the server's version.");
+}
+
+/// Sets the metrics of the process: CPU, memory, open files, threads.
+pub fn process() {
+    Collector::default().collect();
 }
 
 /// Sets the number of passwords hashed since the start.

@@ -52,6 +52,7 @@ const PAGES = {
     ['/compose', 'compose'],
     ['/people', 'directory'],
     ['/people?q=b', 'directory-found'],
+    ['/search', 'search-form'],
     ['/search?q=on', 'search'],
     ['/search?q=nothingtofind', 'search-none'],
     ['/user/bob', 'person'],
@@ -60,12 +61,15 @@ const PAGES = {
     ['/settings/keys', 'keys'],
     ['/settings/applications', 'applications'],
     ['/settings/sources', 'sources-none'],
+    ['/settings/sources?service=WordPress', 'sources-asked'],
+    ['/settings/hooks', 'hooks'],
     ['/settings/people', 'people'],
     ['/settings/security', 'security'],
     ['/settings/data', 'data'],
     ['/docs', 'docs'],
     ['/docs/try?collection=tofrom&type=photo&count=2&format=json', 'docs-try'],
     ['/docs/problems/not-found', 'problem'],
+    ['/docs/categories', 'categories'],
     ['/activity/nothing', 'nothing', 404],
   ],
   ops: [
@@ -73,8 +77,19 @@ const PAGES = {
     ['/operator/accounts', 'operator-accounts'],
     ['/operator/applications', 'operator-applications'],
     ['/operator/storage', 'operator-storage'],
+    ['/operator/audit', 'operator-audit'],
   ],
 };
+
+// The page with its style and its script is small, as it was sent.
+async function checkWeight(page) {
+  const parts = await page.evaluate(() => performance.getEntries()
+    .filter((one) => one.entryType === 'navigation' || (one.entryType === 'resource' && ['link', 'script'].includes(one.initiatorType)))
+    .map(({ name, encodedBodySize, decodedBodySize }) => ({ name, encodedBodySize, decodedBodySize })));
+  assert.equal(parts.length, 3, JSON.stringify(parts));
+  const bytes = parts.reduce((sum, part) => sum + part.encodedBodySize, 0);
+  assert.ok(bytes > 0 && bytes <= LARGEST, `${bytes} bytes: ${JSON.stringify(parts)}`);
+}
 
 async function everyPage(browser) {
   const shapes = [[DESK, 'light', ''], [NARROW, 'dark', 'narrow-'], [DESK, 'dark', 'dark-'], [NARROW, 'light', 'narrow-light-']];
@@ -93,6 +108,7 @@ async function everyPage(browser) {
         fs.writeFileSync(path.join(markup, `${name}.html`), text);
         const size = zlib.gzipSync(text).length;
         assert.ok(size <= LARGEST, `${name}: ${size} bytes`);
+        if (name === 'feed') await checkWeight(page);
         await page.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
         await checkPage(page, `${prefix}${name}`);
         await page.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = false; }));
@@ -140,7 +156,7 @@ async function applications(browser) {
   await page.getByRole('button', { name: 'Register' }).click();
   const before = await page.locator('#secret').textContent();
   await checkPage(page, 'secret');
-  await page.locator('summary').filter({ hasText: 'Reset secret of … Wall' }).click();
+  await page.locator('summary').filter({ hasText: 'Reset secret … Wall' }).click();
   await page.getByRole('button', { name: 'Reset secret of Wall' }).click();
   await page.waitForFunction((old) => document.querySelector('#secret')?.textContent !== old, before);
   await page.locator('summary').filter({ hasText: 'Remove … Wall' }).click();
@@ -148,6 +164,34 @@ async function applications(browser) {
   await page.getByRole('status').getByText('Application removed').waitFor();
   await page.context().close();
   console.log('an application');
+}
+
+async function hooks(browser) {
+  const page = await newPerson(browser, DESK);
+  forbidOtherHosts(page);
+  await enter(page, 'bob', '/settings/hooks');
+  await page.getByLabel('Name', { exact: true }).fill('index');
+  await page.getByLabel('Address').fill(`${params.elsewhere.page.replace('http:', 'https:')}hook`);
+  await page.getByLabel('Collection').selectOption('From you');
+  await page.getByRole('button', { name: 'Add hook' }).click();
+  assert.match(await page.locator('#secret').textContent(), /^whsec_/);
+  await everyVariant(page, 'hook');
+  await page.locator('summary').filter({ hasText: 'Remove … index' }).click();
+  await page.getByRole('button', { name: 'Remove index' }).click();
+  await page.getByRole('status').getByText('Hook removed').waitFor();
+  await page.context().close();
+  console.log('a hook');
+}
+
+async function secondFactor(browser) {
+  const page = await newPerson(browser, DESK);
+  forbidOtherHosts(page);
+  await enter(page, 'bob', '/settings/security');
+  await page.getByRole('button', { name: 'Set up' }).click();
+  await page.getByRole('img', { name: 'QR code of the key' }).waitFor();
+  await everyVariant(page, 'second-factor');
+  await page.context().close();
+  console.log('a second factor');
 }
 
 async function profile(browser) {
@@ -730,7 +774,7 @@ async function files(browser) {
 
 async function main() {
   const browser = await launch();
-  const parts = [everyPage, keys, applications, profile, joining, firstSteps, posting, search, sources, live, hostile, byKeyboard, withoutScript, phone, days, shortcuts, files];
+  const parts = [everyPage, keys, applications, hooks, secondFactor, profile, joining, firstSteps, posting, search, sources, live, hostile, byKeyboard, withoutScript, phone, days, shortcuts, files];
   for (const part of parts.filter(({ name }) => !process.env.ONLY || process.env.ONLY === name)) {
     await part(browser);
     // Chromium itself logs every page with an error status, and requests that were pending when a page was left.

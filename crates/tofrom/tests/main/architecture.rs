@@ -71,6 +71,9 @@ fn only_the_right_crates_know_a_driver_a_server_or_the_command_line() {
     }
     assert_eq!(users("askama"), ["web"]);
     assert_eq!(users("clap"), ["tofrom"]);
+    for telemetry in ["opentelemetry", "opentelemetry_sdk", "opentelemetry-otlp", "tracing-opentelemetry"] {
+        assert_eq!(users(telemetry), ["tofrom"], "{telemetry}");
+    }
     for server in ["axum", "hyper", "http", "tower"] {
         assert!(!others["domain"].contains(server), "{server}");
     }

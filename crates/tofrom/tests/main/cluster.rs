@@ -1,7 +1,8 @@
 //! The service on a cluster. `scripts/engines up` starts the engines and prints their addresses. Without addresses
 //! the tests are skipped.
 //!
-//! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, separated by commas
+//! - `TOFROM_TEST_CQL`: the database's nodes, `host:port`, separated by commas; keyspaces have three replicas, and one
+//!   if there are fewer nodes
 //! - `TOFROM_TEST_NATS` and `TOFROM_TEST_NATS_MONITOR`: the log's servers and their monitors, likewise
 //! - `TOFROM_TEST_KEYSPACE`: the keyspace, `tofrom_test` by default; streams are named after it
 //! - `TOFROM_TEST_SECURE`: a folder with logins and certificates, for a secured cluster
@@ -11,6 +12,7 @@ mod demo;
 mod lost_log;
 mod processes;
 mod same_page;
+mod traces;
 
 use super::delivery::test_bed::with_retries;
 use super::support::secure;
@@ -64,7 +66,9 @@ pub(crate) fn engines() -> Option<Engines> {
         keys: message_keys(&SecretKeys::parse([secret_key()]).unwrap()),
         ..Servers::default()
     };
-    let nodes = Nodes { nodes: listed("TOFROM_TEST_CQL")?, keyspace, ..Nodes::default() };
+    let nodes = listed("TOFROM_TEST_CQL")?;
+    let replication = if nodes.len() < 3 { 1 } else { 3 };
+    let nodes = Nodes { nodes, replication, keyspace, ..Nodes::default() };
     Some(Engines { nodes: secure::nodes(nodes), servers: secure::servers(servers) })
 }
 

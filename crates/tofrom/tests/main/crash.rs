@@ -63,6 +63,11 @@ fn every_acknowledged_line_is_stored_once() {
         acknowledged.keys().filter(|number| !times.contains_key(&number.to_string())).collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
     assert!(acknowledged.len() > 50, "{} acknowledged over {KILLS} kills", acknowledged.len());
+    check_store(&folder);
+}
+
+/// The store in this folder is consistent.
+pub(crate) fn check_store(folder: &Folder) {
     let store =
         store::sqlite::SqliteStore::open(&folder.path().join("tofrom.db"), Default::default()).unwrap();
     let found = tokio::runtime::Runtime::new().unwrap().block_on(store.integrity_check()).unwrap();

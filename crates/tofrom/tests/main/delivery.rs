@@ -6,7 +6,7 @@
 //! writes land long after their callers timed out, and clients read now and then. `actions` performs the accounts'
 //! actions and `reconcile` finds out whether they took effect. `workers` drives the workers and `reads` the clients.
 //! `naive_model` computes the expected collections from all known states. At the end all faults stop, everything is
-//! delivered, and `final_checks` compares.
+//! delivered, and `final_checks` compares. `cached_pages` has a separate property.
 //!
 //! Steps come from a seed, and times come from the steps. The service creates identifiers, but no two activities are
 //! received in the same millisecond, so their random part decides nothing. A seed therefore reproduces its sequence,
@@ -14,6 +14,7 @@
 //! seed.
 
 mod actions;
+mod cached_pages;
 mod clients;
 mod failures;
 pub(crate) mod final_checks;
@@ -31,31 +32,76 @@ mod workers;
 use seeds::Seeds;
 use sequence::Sequence;
 use std::sync::Mutex;
+use store::Part;
 use test_bed::Backend;
 
 /// Number of sequences. `DELIVERY_SEQUENCES` overrides it.
 const SEQUENCES: u64 = 500;
+/// Number of sequences with cached pages. `CACHE_SEQUENCES` overrides it.
+const CACHE_SEQUENCES: u64 = 100;
+/// The maximum number of sequences until a change that was not noted is found.
+const MAX_TRIES: u64 = 200;
 
 /// Random sequences, on all cores.
 #[test]
 fn every_activity_is_delivered_once() {
-    try_all(Sequence::random);
+    try_all(deliveries(), Sequence::random, Backend::File);
 }
 
 /// The same while accounts keep switching between push and pull and between dormant and active.
 #[test]
 fn every_activity_is_delivered_once_while_fanout_modes_change() {
-    try_all(Sequence::switching_modes);
+    try_all(deliveries(), Sequence::switching_modes, Backend::File);
 }
 
-fn try_all(sequence: fn(u64, i64) -> Sequence) {
-    let runner = SequenceRunner::of(env_number("DELIVERY_SEQUENCES").unwrap_or(SEQUENCES), sequence);
+/// As long as a page that was read before counts as current, a new read gives the same page.
+#[test]
+fn a_cached_page_is_true() {
+    try_all(cachings(), Sequence::caching, Backend::File);
+}
+
+/// The same if another process delivers.
+#[test]
+fn a_cached_page_is_true_beside_another_process() {
+    try_all(cachings(), Sequence::caching, Backend::TwoProcesses);
+}
+
+/// The property above fails for every part whose changes are not noted.
+#[test]
+fn a_change_that_is_not_noted_is_found() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for part in Part::ALL {
+        let backend = Backend::WithoutNotes(part);
+        let found = runtime.block_on(async {
+            for seed in 0..MAX_TRIES {
+                let sequence = Sequence::caching(seed, backend.first());
+                let run = backend.try_run(backend.test_bed().await, async |bed, _| sequence.run(bed).await);
+                if run.await.is_err_and(|why| why.contains("cached page")) {
+                    return true;
+                }
+            }
+            false
+        });
+        assert!(found, "no sequence found a change that was not noted, of {part:?}");
+    }
+}
+
+fn deliveries() -> u64 {
+    env_number("DELIVERY_SEQUENCES").unwrap_or(SEQUENCES)
+}
+
+fn cachings() -> u64 {
+    env_number("CACHE_SEQUENCES").unwrap_or(CACHE_SEQUENCES)
+}
+
+fn try_all(sequences: u64, sequence: fn(u64, i64) -> Sequence, backend: Backend) {
+    let runner = SequenceRunner::of(sequences, sequence);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                runtime.block_on(runner.run_on(Backend::File));
+                runtime.block_on(runner.run_on(backend));
             });
         }
     });

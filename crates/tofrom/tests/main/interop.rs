@@ -2,6 +2,7 @@
 //! browser, the programs of `examples/live`, a shell that runs the commands of the manual, schemathesis, which checks
 //! our OpenAPI description, generators that make clients of it, an independent WebSub hub, and our own clients.
 
+mod activity_streams;
 mod browser;
 mod client_libraries;
 mod commands;

@@ -1,5 +1,6 @@
-//! The four representations of a page agree with each other and with the stored data.
+//! The five representations of a page agree with each other and with the stored data.
 
+mod activity_streams;
 mod atom;
 mod content;
 mod expected;
@@ -21,7 +22,7 @@ struct Tally {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_four_representations_of_a_page_agree() {
+async fn all_representations_of_a_page_agree() {
     let mut tally = Tally::default();
     for seed in 5_000..5_030 {
         let mut fixture = PageFixture::new(seed, 40).await;
@@ -29,7 +30,7 @@ async fn all_four_representations_of_a_page_agree() {
             let shown = fixture.any_page().await;
             eprintln!("seed {seed}, page {number}: {:?}", shown.query);
             check(&fixture, &shown);
-            for format in Format::ALL {
+            for format in Format::ALL.into_iter().chain([Format::ActivityStreams]) {
                 let written = shown.written(format);
                 assert_eq!(fixture.render_cached(&shown, format).await, written, "{format:?} from the cache");
                 assert_eq!(
@@ -53,6 +54,7 @@ async fn all_four_representations_of_a_page_agree() {
 }
 
 fn check(fixture: &PageFixture, shown: &RenderedPage) {
+    activity_streams::assert_page(shown);
     let activities: Vec<Content> = shown.items.iter().map(|item| expected(fixture, item)).collect();
 
     let json: Content = serde_json::from_slice(&shown.json).unwrap();

@@ -7,7 +7,7 @@
 use super::support::pages::{PageFixture, hard_activity};
 use super::support::random_data::{FIRST, SPAN};
 use domain::ingest::{Draft, MAX_BODY, RawActivity, RawValue, counts_after, normalise};
-use model::{Account, Activity, Body, Comments, Format, Millis};
+use model::{Account, Activity, Body, Comments, Facet, Format, Millis};
 use web::parse::{read_activity, read_feed};
 use web::render::Renderer;
 
@@ -79,9 +79,8 @@ fn put(activity: &Activity, draft: &Draft, before: Option<&Body>, comments: Comm
     let mut after = activity.clone();
     after.body = draft.body_after(before);
     after.body.comments = comments;
-    after.state.facet.kind = draft.kind.clone();
-    after.state.facet.verb = draft.verb.clone();
-    after.state.facet.service = draft.body.service.name.folded();
+    let (kind, verb) = (draft.kind.clone(), draft.verb.clone());
+    after.state.facet = Facet { service: draft.body.service.name.folded(), kind, verb }.into();
     after.state.published = draft.published.unwrap_or(activity.state.published);
     after
 }

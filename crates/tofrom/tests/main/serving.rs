@@ -194,7 +194,7 @@ fn proxy_and_direct_listeners_give_the_same_links() {
         assert_eq!(plain(serving.admin, &request).status, status, "{path}");
     }
     let metrics = plain(serving.admin, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    assert!(metrics.text().contains("tofrom_"), "{}", metrics.text());
+    assert_every_metric_has_help(metrics.text());
 
     let client = serving.client(&folder);
     let (psk, origin) = (("ServicePSK", key), ("Origin", "https://app.example"));
@@ -213,6 +213,15 @@ fn proxy_and_direct_listeners_give_the_same_links() {
         "paths outside the prefix are 404"
     );
     serving.stop();
+}
+
+fn assert_every_metric_has_help(text: &str) {
+    let typed = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let typed: Vec<&str> = typed.collect();
+    assert!(typed.contains(&"tofrom_build_info") && typed.contains(&"process_cpu_seconds_total"), "{text}");
+    for name in typed {
+        assert!(text.contains(&format!("# HELP {name} ")), "{name} has no help");
+    }
 }
 
 #[test]

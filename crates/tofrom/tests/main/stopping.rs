@@ -221,13 +221,15 @@ async fn no_request_fails_when_the_service_stops() {
     let key = made["key"].as_str().unwrap().to_owned();
     let (https, proxy, front) = (free_port(), free_port(), free_port());
     let settings = Settings { https, proxy, log: "warn", ..Settings::default() };
-    let mut serving = Some(serve_with(&folder, "", settings));
+    // The clients read as often as the server answers.
+    let unlimited = "limits.requests = \"off\"";
+    let mut serving = Some(serve_with(&folder, unlimited, settings));
     let _nginx = nginx(folder.path(), front, proxy);
     let certificate = folder.path().join("cert.pem");
     let target = |port: u16, protocol: &str| Target::new(SocketAddr::new(HERE, port), &certificate, protocol);
     let mut answers = 0;
     for round in 0..STOPS {
-        let running = serving.take().unwrap_or_else(|| serve_with(&folder, "", settings));
+        let running = serving.take().unwrap_or_else(|| serve_with(&folder, unlimited, settings));
         let results = Arc::new(ClientResults::default());
         let mut clients = tokio::task::JoinSet::new();
         for (port, behind_proxy) in [(https, false), (front, true)] {

@@ -14,9 +14,10 @@ const API_VERSION: &str = "200909";
 
 const ABOUT: &str = "Activity feeds: everything that happens to and from a user of other services, in one collection. \
     `Accept` or `format` selects the representation: XML (the default), Atom, JSON or Fast Infoset. With `Accept: \
-    text/event-stream` a collection is a live stream. Every `GET` also supports `HEAD`. Unknown parameters are ignored, \
-    and empty ones count as absent. Sending a single-valued parameter twice is an error. The parameters of a \
-    collection may also be sent as a form in the body of the GET. Errors are problem documents (RFC 9457).";
+    application/activity+json` a collection is a page of ActivityStreams 2.0, with `text/event-stream` a live stream. \
+    Every `GET` also supports `HEAD`. Unknown parameters are ignored, and empty ones count as absent. Sending a \
+    single-valued parameter twice is an error. The parameters of a collection may also be sent as a form in the body of \
+    the GET. Errors are problem documents (RFC 9457).";
 
 /// Response headers: name, whether a response that lists it always has it, description.
 const HEADERS: &[(&str, bool, &str)] = &[

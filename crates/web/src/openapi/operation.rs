@@ -160,6 +160,7 @@ pub(super) fn media_types(
             Format::Json => Schema::named(json),
             Format::Xml => Schema::named(xml),
             Format::Atom => Schema::text().about("Atom (RFC 4287) with the activity-streams extensions."),
+            Format::ActivityStreams => Schema::object().about("An `OrderedCollectionPage`."),
             Format::FastInfoset => Schema::text()
                 .format("binary")
                 .about("The same document as in XML, encoded as Fast Infoset (ITU-T X.891)."),

@@ -158,6 +158,8 @@ fn formats_match_those_of_the_model() {
     let described: BTreeSet<&str> = content.as_object().unwrap().keys().map(String::as_str).collect();
     let formats = Format::ALL.into_iter().map(Format::media_type);
     assert_eq!(described, formats.chain(["text/event-stream"]).collect());
+    let about = document["info"]["description"].as_str().unwrap();
+    assert!(about.contains(Format::ActivityStreams.media_type()));
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["servers"][0]["url"], "https://feed.example:8443/social");
     assert_eq!(document["components"]["securitySchemes"]["key"]["name"], "ServicePSK");

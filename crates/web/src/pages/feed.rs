@@ -2,6 +2,7 @@
 //! for the same selection. All three take the parameters of the API, and `collection`.
 
 use crate::live;
+use crate::negotiate::Accept;
 use crate::pages::form::field;
 use crate::pages::people::suggested;
 use crate::pages::{Person, get_only, go};
@@ -11,7 +12,7 @@ use crate::site::Site;
 use crate::views::feed::{Choices, FeedPage, Selection};
 use crate::views::first_steps::FirstSteps;
 use crate::views::item::{ItemView, Viewer};
-use crate::views::{Policy, frame, group, html};
+use crate::views::{Policy, compressed_html, frame, group};
 use auth::session::SignedIn;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -76,6 +77,7 @@ async fn page(
     State(collections): State<Arc<Collections>>,
     State(sources): State<Sources>,
     Person(person): Person,
+    headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Problem> {
     let selected = FeedRequest::of(&uri);
@@ -123,7 +125,7 @@ async fn page(
         steps,
     };
     let status = if complaint.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-    Ok(html(status, &shown, Policy::SAME_ORIGIN))
+    Ok(compressed_html(&headers, status, &shown, Policy::SAME_ORIGIN))
 }
 
 async fn watch(
@@ -145,7 +147,14 @@ async fn raw(
 ) -> Result<Response, Problem> {
     let selected = FeedRequest::of(&uri);
     let mut response = collections
-        .read(&person.account, Reader::Owner, selected.collection, &selected.raw, &headers)
+        .read(
+            &person.account,
+            Reader::Owner,
+            selected.collection,
+            selected.raw,
+            &Accept::of(&headers),
+            &headers,
+        )
         .await?;
     // Browsers open the response as a page of this origin, so it must not run or load anything.
     let policy = HeaderValue::from_static("default-src 'none'; sandbox");

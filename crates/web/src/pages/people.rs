@@ -41,7 +41,7 @@ async fn show(
     let accounts = if words.is_empty() {
         suggested(store.as_ref(), me, MAX_SUGGESTED).await?
     } else {
-        // One more tells whether there are more.
+        // One more shows whether there are more.
         without_blocked(store.as_ref(), me, store.find_accounts(&words, MAX_FOUND + 1).await?).await?
     };
     let more = accounts.len() > MAX_FOUND;

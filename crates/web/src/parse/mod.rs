@@ -58,6 +58,7 @@ pub fn read_activity(bytes: &[u8], form: Format) -> Result<RawActivity, Unreadab
         Format::Json => json::read(bytes),
         Format::Xml | Format::FastInfoset => element::activity(&read_element(bytes, form)?),
         Format::Atom => atom::entry(&read_element(bytes, form)?),
+        Format::ActivityStreams => Err(Unreadable::malformed("ActivityStreams 2.0 cannot be written")),
     }
 }
 

@@ -7,13 +7,12 @@ pub use drawing::drawn;
 
 use image::codecs::png::{CompressionType, FilterType as Rows, PngEncoder};
 use image::imageops::FilterType;
-use image::metadata::Orientation;
 use image::{
-    DynamicImage, ExtendedColorType, GenericImageView, ImageDecoder, ImageEncoder, ImageError, ImageFormat,
-    ImageReader, Limits, Rgba, Rgba32FImage, RgbaImage, imageops,
+    DynamicImage, ExtendedColorType, GenericImageView, ImageEncoder, ImageError, Rgba, Rgba32FImage,
+    RgbaImage, imageops,
 };
+use media::DecodeLimits;
 use model::PICTURE_SIZES;
-use std::io::Cursor;
 use std::sync::{Arc, LazyLock};
 use tokio::sync::Semaphore;
 
@@ -38,9 +37,8 @@ pub async fn convert(bytes: Vec<u8>) -> Result<[Vec<u8>; 3], NotAPicture> {
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// The maximum width and height.
 const MAX_SIDE: u32 = 10_000;
-const MAX_PIXELS: u64 = 40_000_000;
-/// The memory limit of a decoded picture: 40 million pixels of four bytes, with some room.
-const MAX_MEMORY: u64 = 192 * 1024 * 1024;
+/// The memory is that of 40 million pixels of four bytes, with some room.
+const LIMITS: DecodeLimits = DecodeLimits { side: MAX_SIDE, pixels: 40_000_000, memory: 192 * 1024 * 1024 };
 
 /// The width of the intermediate square that all sizes are made from: large enough for each of them.
 const INTERMEDIATE_SIZE: u32 = 800;
@@ -62,6 +60,16 @@ pub enum NotAPicture {
     /// It is damaged or truncated.
     #[error("the picture file is damaged")]
     Broken,
+}
+
+impl From<media::NotAPicture> for NotAPicture {
+    fn from(error: media::NotAPicture) -> NotAPicture {
+        match error {
+            media::NotAPicture::UnknownFormat => NotAPicture::UnknownFormat,
+            media::NotAPicture::TooLarge => NotAPicture::TooLarge,
+            media::NotAPicture::Broken => NotAPicture::Broken,
+        }
+    }
 }
 
 impl From<ImageError> for NotAPicture {
@@ -88,36 +96,11 @@ fn decode(bytes: &[u8]) -> Result<Rgba32FImage, NotAPicture> {
     if bytes.len() > MAX_BYTES {
         return Err(NotAPicture::TooManyBytes);
     }
-    let format = image::guess_format(bytes).map_err(|_| NotAPicture::UnknownFormat)?;
-    if !matches!(format, ImageFormat::Png | ImageFormat::Jpeg | ImageFormat::WebP | ImageFormat::Gif) {
-        return Err(NotAPicture::UnknownFormat);
-    }
-    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
-    reader.limits(limits());
-    let mut decoder = reader.into_decoder()?;
-    let (width, height) = decoder.dimensions();
-    if width == 0 || height == 0 {
-        return Err(NotAPicture::Broken);
-    }
-    let across = width.max(height) > MAX_SIDE;
-    let altogether = u64::from(width) * u64::from(height) > MAX_PIXELS;
-    if across || altogether || decoder.total_bytes() > MAX_MEMORY {
-        return Err(NotAPicture::TooLarge);
-    }
-    // An invalid orientation is ignored.
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let mut square = DynamicImage::ImageRgba32F(centre_square(&DynamicImage::from_decoder(decoder)?));
+    let (image, orientation) = media::decode(bytes, &LIMITS)?;
+    let mut square = DynamicImage::ImageRgba32F(centre_square(&image));
     // The centre stays the centre, so that only the small square needs to be rotated.
     square.apply_orientation(orientation);
     Ok(square.into_rgba32f())
-}
-
-fn limits() -> Limits {
-    let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
-    limits.max_alloc = Some(MAX_MEMORY);
-    limits
 }
 
 /// The square in the centre, at most [`INTERMEDIATE_SIZE`] wide. Each pixel is the mean of those that it covers. Colours
@@ -176,8 +159,8 @@ mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
-    use image::{Rgb, RgbImage};
-    use std::io::Write;
+    use image::{ImageFormat, Rgb, RgbImage};
+    use std::io::{Cursor, Write};
 
     fn encoded(image: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
         let mut bytes = Vec::new();

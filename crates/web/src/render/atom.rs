@@ -182,6 +182,6 @@ fn element(sink: &mut impl Sink, name: &str, attributes: &[(&str, &str)]) {
 }
 
 /// Escapes text as HTML.
-fn escape_html(text: &str) -> String {
+pub(super) fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

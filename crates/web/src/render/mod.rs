@@ -1,9 +1,10 @@
-//! Rendering of pages and activities in four formats.
+//! Rendering of pages and activities in five formats.
 //!
 //! `document` defines the fields of an activity once; XML, JSON and Fast Infoset are three encodings of them, so they
-//! cannot diverge. Atom has its own vocabulary. Pages are assembled from cached fragments, one for each version of an
+//! cannot diverge. Atom and ActivityStreams 2.0 have their own vocabularies. Pages are assembled from cached fragments, one for each version of an
 //! activity. Fast Infoset has tables that span the whole document, so it is always rendered as a whole.
 
+mod activity_streams;
 mod atom;
 pub mod document;
 mod page;
@@ -34,6 +35,7 @@ impl Renderer {
                 self.root(state, actor, body, &mut writer);
                 writer.finish()
             }
+            Format::ActivityStreams => activity_streams::activity(&self.site, state, body, actor),
             Format::Atom => {
                 let mut writer = XmlWriter::new();
                 atom::entry(&self.site, state, body, actor, &mut writer);

@@ -1,5 +1,6 @@
-//! Renders a page in one of the four formats, from cached fragments.
+//! Renders a page in one of the five formats, from cached fragments.
 
+use super::activity_streams;
 use super::atom::{self, FeedHead};
 use super::document::{self, Elements, Fields, Object};
 use crate::site::Site;
@@ -67,7 +68,8 @@ impl Renderer {
             fragment.or_else(|| item.body.as_ref().map(|body| self.fragment(item, body, format)))
         });
         match format {
-            Format::Json => json_page(fragments),
+            Format::Json => json_page((br#"{"Activities":{"Activity":["#.to_vec(), b"]}}"), fragments),
+            Format::ActivityStreams => json_page(activity_streams::page(view, &feed_title(view)), fragments),
             Format::Xml => {
                 let mut writer = XmlWriter::new();
                 writer.open(Name::local("Activities"));
@@ -96,7 +98,7 @@ impl Renderer {
         }
     }
 
-    /// Renders a document of plain fields. `None` for Atom, which has no representation for it.
+    /// Renders a document of plain fields. `None` for Atom and ActivityStreams, which have no representation for it.
     pub fn fields(
         root: &str,
         format: Format,
@@ -126,7 +128,7 @@ impl Renderer {
                 elements(&mut writer, root, describe);
                 Some(writer.finish())
             }
-            Format::Atom => None,
+            Format::Atom | Format::ActivityStreams => None,
         }
     }
 
@@ -155,6 +157,7 @@ impl Renderer {
                 document::activity(&self.site, &item.state, body, &item.actor, &mut object);
                 object.finish()
             }
+            Format::ActivityStreams => activity_streams::activity(&self.site, &item.state, body, &item.actor),
             Format::Atom => {
                 let mut writer = XmlWriter::fragment();
                 atom::entry(&self.site, &item.state, body, &item.actor, &mut writer);
@@ -176,16 +179,10 @@ impl Renderer {
     }
 
     fn feed_head<'a>(&self, view: &PageView<'a>, items: &[Item]) -> OwnedHead<'a> {
-        let name = view.owner.display_name();
-        let title = match view.collection {
-            Collection::To => format!("Activities that reach {name}"),
-            Collection::From => format!("Activities of {name}"),
-            Collection::ToFrom => format!("Activities to and from {name}"),
-        };
         let updated = items.iter().map(|item| item.state.updated).max().unwrap_or(view.owner.created).zulu();
         OwnedHead {
             id: self.site.feed_tag(view.collection, &view.owner.name),
-            title,
+            title: feed_title(view),
             updated,
             links: view.links,
         }
@@ -209,14 +206,24 @@ fn key(item: &Item, format: Format) -> FragmentKey {
     FragmentKey { id: item.state.id, version: item.state.version, actor: item.actor.version, format }
 }
 
-fn json_page(fragments: impl Iterator<Item = Arc<[u8]>>) -> Vec<u8> {
-    let mut page = br#"{"Activities":{"Activity":["#.to_vec();
+/// The title of a collection, for people.
+fn feed_title(view: &PageView<'_>) -> String {
+    let name = view.owner.display_name();
+    match view.collection {
+        Collection::To => format!("Activities that reach {name}"),
+        Collection::From => format!("Activities of {name}"),
+        Collection::ToFrom => format!("Activities to and from {name}"),
+    }
+}
+
+/// The fragments as the items of an array between two texts.
+fn json_page((mut page, end): (Vec<u8>, &[u8]), fragments: impl Iterator<Item = Arc<[u8]>>) -> Vec<u8> {
     for (at, fragment) in fragments.enumerate() {
         if at > 0 {
             page.push(b',');
         }
         page.extend_from_slice(&fragment);
     }
-    page.extend_from_slice(b"]}}");
+    page.extend_from_slice(end);
     page
 }

@@ -1,4 +1,4 @@
-//! The fields of accounts and sources: written in three representations, and parsed from request bodies.
+//! The fields of accounts, keys, sources and hooks: written in three representations, and parsed from request bodies.
 
 use crate::body;
 use crate::parse::{format_of_media_type, read_element};
@@ -21,11 +21,11 @@ pub(crate) const OFFERS: &[Format] = &[Format::Xml, Format::Json, Format::FastIn
 
 /// The fields of an account, in order.
 #[derive(Default)]
-struct FieldList(Vec<(String, String)>);
+struct FieldList(Row);
 
 impl Fields for FieldList {
     fn text(&mut self, name: &str, value: &str) {
-        self.0.push((name.to_owned(), value.to_owned()));
+        self.0.push((name.to_owned(), value.into()));
     }
 
     // An account has no groups of fields.
@@ -40,8 +40,28 @@ pub(super) fn account_fields(site: &Site, account: &Account) -> Row {
     fields.0
 }
 
+/// The value of a field.
+pub(super) enum FieldValue {
+    /// A text.
+    One(String),
+    /// A list: an array in JSON, repeated in XML.
+    Many(Vec<String>),
+}
+
+impl From<String> for FieldValue {
+    fn from(text: String) -> FieldValue {
+        FieldValue::One(text)
+    }
+}
+
+impl From<&str> for FieldValue {
+    fn from(text: &str) -> FieldValue {
+        FieldValue::One(text.to_owned())
+    }
+}
+
 /// The fields of an item, in order.
-pub(super) type Row = Vec<(String, String)>;
+pub(super) type Row = Vec<(String, FieldValue)>;
 
 /// A list of accounts.
 pub(super) fn users(site: &Site, accounts: &[Account], format: Format) -> Vec<u8> {
@@ -50,43 +70,62 @@ pub(super) fn users(site: &Site, accounts: &[Account], format: Format) -> Vec<u8
 }
 
 /// A list of items, with the names of the list and of an item.
-pub(super) fn list(names: (&str, &str), rows: &[Row], format: Format) -> Vec<u8> {
+pub(super) fn list((all, item): (&str, &str), rows: &[Row], format: Format) -> Vec<u8> {
+    let objects = || {
+        let objects: Vec<String> = rows.iter().map(object).collect();
+        format!("{{{}:{{{}:[{}]}}}}", json::text(all), json::text(item), objects.join(","))
+    };
+    written(format, objects, |sink| {
+        sink.open(Name::local(all));
+        rows.iter().for_each(|row| element(item, row, sink));
+        sink.end();
+    })
+}
+
+/// One item, with its name.
+pub(super) fn one(item: &str, row: &Row, format: Format) -> Vec<u8> {
+    let wrapped = || format!("{{{}:{}}}", json::text(item), object(row));
+    written(format, wrapped, |sink| element(item, row, sink))
+}
+
+fn written(format: Format, json: impl FnOnce() -> String, elements: impl FnOnce(&mut dyn Sink)) -> Vec<u8> {
     match format {
-        Format::Json => objects(names, rows),
+        Format::Json => json().into_bytes(),
         Format::FastInfoset => {
             let mut writer = FastInfosetWriter::new();
-            elements(names, rows, &mut writer);
+            elements(&mut writer);
             writer.finish()
         }
-        Format::Xml | Format::Atom => {
+        Format::Xml | Format::Atom | Format::ActivityStreams => {
             let mut writer = XmlWriter::new();
-            elements(names, rows, &mut writer);
+            elements(&mut writer);
             writer.finish()
         }
     }
 }
 
-fn elements((all, item): (&str, &str), rows: &[Row], sink: &mut impl Sink) {
-    sink.open(Name::local(all));
-    for row in rows {
-        sink.open(Name::local(item));
-        row.iter().for_each(|(name, value)| sink.leaf(Name::local(name), value));
-        sink.end();
+fn element(item: &str, row: &Row, sink: &mut dyn Sink) {
+    sink.open(Name::local(item));
+    for (name, value) in row {
+        let texts = match value {
+            FieldValue::One(text) => std::slice::from_ref(text),
+            FieldValue::Many(texts) => texts,
+        };
+        texts.iter().for_each(|text| sink.leaf(Name::local(name), text));
     }
     sink.end();
 }
 
 /// Written by hand, because the fields have the order of the API contract.
-fn objects((all, item): (&str, &str), rows: &[Row]) -> Vec<u8> {
-    let member = |(name, value): &(String, String)| {
-        format!("{}:{}", json::text(name.as_str()), json::text(value.as_str()))
+fn object(row: &Row) -> String {
+    let member = |(name, value): &(String, FieldValue)| {
+        let value = match value {
+            FieldValue::One(text) => json::text(text.as_str()),
+            FieldValue::Many(texts) => json::text(texts.clone()),
+        };
+        format!("{}:{value}", json::text(name.as_str()))
     };
-    let object = |row: &Row| {
-        let members: Vec<String> = row.iter().map(member).collect();
-        format!("{{{}}}", members.join(","))
-    };
-    let objects: Vec<String> = rows.iter().map(object).collect();
-    format!("{{{}:{{{}:[{}]}}}}", json::text(all), json::text(item), objects.join(",")).into_bytes()
+    format!("{{{}}}", row.iter().map(member).collect::<Vec<_>>().join(","))
 }
 
 /// The format that `Content-Type` names.
@@ -155,17 +194,25 @@ pub(crate) type Values = HashMap<String, Option<Vec<String>>>;
 
 /// The fields of a body with this root, of which some are lists.
 pub(super) fn values(body: &[u8], form: Format, root: &str) -> Result<Values, Problem> {
-    let mut fields = Values::new();
+    let texts = |value| match value {
+        Value::Array(values) => values.into_iter().map(json_text).collect(),
+        value => json_text(value).map(|text| vec![text]),
+    };
+    values_by(body, form, root, texts)
+}
+
+/// `texts` makes the texts of a value in JSON.
+fn values_by(
+    body: &[u8],
+    form: Format,
+    root: &str,
+    texts: impl Fn(Value) -> Option<Vec<String>>,
+) -> Result<Values, Problem> {
     if form == Format::Json {
-        for (name, value) in json_fields(body, root)? {
-            let values = match value {
-                Value::Array(values) => values.into_iter().map(json_text).collect(),
-                value => json_text(value).map(|text| vec![text]),
-            };
-            fields.insert(name, values);
-        }
-        return Ok(fields);
+        let fields = json_fields(body, root)?.into_iter();
+        return Ok(fields.map(|(name, value)| (name, texts(value))).collect());
     }
+    let mut fields = Values::new();
     for (name, text) in element_fields(body, form, root)? {
         let values = fields.entry(name).or_insert_with(|| Some(Vec::new()));
         match (values.as_mut(), text) {
@@ -181,24 +228,17 @@ pub(super) type Lists = HashMap<String, Vec<String>>;
 
 /// The fields of a body with this root, all of which are lists. Unlike in [`values`], a number is not a text.
 pub(super) fn lists(body: &[u8], form: Format, root: &str) -> Result<Lists, Problem> {
-    let no_list = |name: &str| Problem::from(refused(name, "expected a list of texts"));
-    if form != Format::Json {
-        let list = |(name, texts): (String, Option<Vec<String>>)| match texts {
-            Some(texts) => Ok((name, texts)),
-            None => Err(no_list(&name)),
-        };
-        return values(body, form, root)?.into_iter().map(list).collect();
-    }
     let text = |value| if let Value::String(text) = value { Some(text) } else { None };
-    let list = |(name, value): (String, Value)| {
-        let texts = match value {
-            Value::Null => Some(Vec::new()),
-            Value::Array(values) => values.into_iter().map(text).collect(),
-            value => text(value).map(|text| vec![text]),
-        };
-        Ok((name.clone(), texts.ok_or_else(|| no_list(&name))?))
+    let texts = |value| match value {
+        Value::Null => Some(Vec::new()),
+        Value::Array(values) => values.into_iter().map(text).collect(),
+        value => text(value).map(|text| vec![text]),
     };
-    json_fields(body, root)?.into_iter().map(list).collect()
+    let list = |(name, texts): (String, Option<Vec<String>>)| match texts {
+        Some(texts) => Ok((name, texts)),
+        None => Err(refused(&name, "expected a list of texts").into()),
+    };
+    values_by(body, form, root, texts)?.into_iter().map(list).collect()
 }
 
 /// `true` or `false`; `None` if the text is empty.

@@ -1,6 +1,6 @@
 //! `/200909/user/{user}/hooks` and below: the hooks of an account.
 
-use super::fields::{OFFERS, Values, format_of, refused, values};
+use super::fields::{FieldValue, OFFERS, Row, Values, format_of, list, one, refused, values};
 use crate::body;
 use crate::extract::{HookPath, Parameters, PrivateAccount, WritableAccount};
 use crate::problem::Problem;
@@ -13,11 +13,9 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use domain::hooks::{HookError, HookRequest, Hooks, ListedHook, PingOutcome};
 use domain::ingest::{MAX_BODY, Refused};
-use domain::json;
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use infoset::{FastInfosetWriter, Name, Sink, XmlWriter};
-use model::{Account, Clock, Format, Millis};
+use model::{Account, Clock, Millis};
 
 pub(crate) fn all_methods() -> MethodRouter<Service> {
     get(show_all).fallback(|| async { Problem::method_not_allowed("GET, HEAD") })
@@ -52,7 +50,7 @@ async fn show_all(
 ) -> Result<Response, Problem> {
     let format = parameters.choose(&headers, OFFERS)?;
     let rows: Vec<Row> = hooks.list(account.uid).await?.iter().map(|hook| row(hook, clock.now())).collect();
-    Representation::private(format).respond(|| list(&rows, format))
+    Representation::private(format).respond(|| list(("Hooks", "Hook"), &rows, format))
 }
 
 async fn show(
@@ -65,7 +63,7 @@ async fn show(
 ) -> Result<Response, Problem> {
     let format = parameters.choose(&headers, OFFERS)?;
     let found = hooks.find(account.uid, &path.name()?).await?.ok_or_else(Problem::not_found)?;
-    Representation::private(format).respond(|| one(&row(&found, clock.now()), format))
+    Representation::private(format).respond(|| one("Hook", &row(&found, clock.now()), format))
 }
 
 /// Creates a hook, or changes its settings. Only the response of a new one contains the secret.
@@ -87,13 +85,13 @@ async fn put(
     let listed = hooks.find(account.uid, &name).await?.ok_or_else(Problem::busy)?;
     let mut row = row(&listed, clock.now());
     let Some(secret) = &done.secret else {
-        return Representation::private(format).respond(|| one(&row, format));
+        return Representation::private(format).respond(|| one("Hook", &row, format));
     };
-    row.push(("Secret", Field::One(secret.to_string())));
+    row.push(("Secret".to_owned(), secret.as_str().into()));
     let address = hook_url(&site, &account, &name);
     let address = HeaderValue::from_str(&address).map_err(|_| Problem::internal())?;
     let created = Representation::new(format.media_type(), Caching::Never).header((LOCATION, address));
-    let mut response = created.respond(|| one(&row, format))?;
+    let mut response = created.respond(|| one("Hook", &row, format))?;
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)
 }
@@ -153,8 +151,8 @@ async fn rotate(
     let format = parameters.choose(&headers, OFFERS)?;
     let name = path.name()?;
     let secret = hooks.rotate(account.uid, &name).await?.ok_or_else(Problem::not_found)?;
-    let row = vec![("Name", Field::One(name)), ("Secret", Field::One(secret.to_string()))];
-    Representation::new(format.media_type(), Caching::Never).respond(|| one(&row, format))
+    let row = vec![("Name".to_owned(), name.into()), ("Secret".to_owned(), secret.as_str().into())];
+    Representation::new(format.media_type(), Caching::Never).respond(|| one("Hook", &row, format))
 }
 
 fn hook_url(site: &Site, account: &Account, name: &str) -> String {
@@ -183,21 +181,13 @@ fn requested(mut fields: Values) -> Result<HookRequest, Refused> {
     })
 }
 
-/// A field of a hook.
-enum Field {
-    One(String),
-    Many(Vec<String>),
-}
-
-type Row = Vec<(&'static str, Field)>;
-
 /// The fields of a hook.
 fn row(ListedHook { hook, progress }: &ListedHook, now: Millis) -> Row {
     let config = &hook.config;
-    let one = |text: String| Some(Field::One(text));
+    let one = |text: String| Some(FieldValue::One(text));
     let many =
-        |values: &Vec<String>| Some(values.clone()).filter(|values| !values.is_empty()).map(Field::Many);
-    let time = |at: Option<Millis>| at.map(|at| Field::One(at.with_offset()));
+        |values: &Vec<String>| Some(values.clone()).filter(|values| !values.is_empty()).map(FieldValue::Many);
+    let time = |at: Option<Millis>| at.map(|at| FieldValue::One(at.with_offset()));
     let failed = progress.last_error.clone().filter(|_| progress.failing_since.is_some());
     let reason = config.disabled.as_ref().map(|disabled| disabled.reason.clone()).or(failed);
     let fields = [
@@ -208,82 +198,12 @@ fn row(ListedHook { hook, progress }: &ListedHook, now: Millis) -> Row {
         ("Type", many(&config.kinds)),
         ("Verb", many(&config.verbs)),
         ("CreatedDate", time(Some(config.created))),
-        ("LastStatus", progress.last_status.map(|status| Field::One(status.to_string()))),
+        ("LastStatus", progress.last_status.map(|status| FieldValue::One(status.to_string()))),
         ("LastDate", time(progress.last_date)),
         ("NextDate", time(progress.next_try.filter(|_| config.disabled.is_none()))),
         ("Lag", one(progress.lag(now).to_string())),
         ("Disabled", one(config.disabled.is_some().to_string())),
-        ("Reason", reason.map(Field::One)),
+        ("Reason", reason.map(FieldValue::One)),
     ];
-    fields.into_iter().filter_map(|(name, field)| Some((name, field?))).collect()
-}
-
-fn one(row: &Row, format: Format) -> Vec<u8> {
-    written(
-        format,
-        || format!("{{\"Hook\":{}}}", object(row)),
-        |sink| element(row, sink),
-        |sink| element(row, sink),
-    )
-}
-
-fn list(rows: &[Row], format: Format) -> Vec<u8> {
-    let objects = || rows.iter().map(object).collect::<Vec<_>>().join(",");
-    written(
-        format,
-        || format!("{{\"Hooks\":{{\"Hook\":[{}]}}}}", objects()),
-        |sink| elements(rows, sink),
-        |sink| elements(rows, sink),
-    )
-}
-
-fn written(
-    format: Format,
-    json: impl FnOnce() -> String,
-    xml: impl FnOnce(&mut XmlWriter),
-    fast_infoset: impl FnOnce(&mut FastInfosetWriter),
-) -> Vec<u8> {
-    match format {
-        Format::Json => json().into_bytes(),
-        Format::FastInfoset => {
-            let mut writer = FastInfosetWriter::new();
-            fast_infoset(&mut writer);
-            writer.finish()
-        }
-        Format::Xml | Format::Atom => {
-            let mut writer = XmlWriter::new();
-            xml(&mut writer);
-            writer.finish()
-        }
-    }
-}
-
-fn elements(rows: &[Row], sink: &mut impl Sink) {
-    sink.open(Name::local("Hooks"));
-    rows.iter().for_each(|row| element(row, sink));
-    sink.end();
-}
-
-fn element(row: &Row, sink: &mut impl Sink) {
-    sink.open(Name::local("Hook"));
-    for (name, field) in row {
-        let values = match field {
-            Field::One(value) => std::slice::from_ref(value),
-            Field::Many(values) => values,
-        };
-        values.iter().for_each(|value| sink.leaf(Name::local(name), value));
-    }
-    sink.end();
-}
-
-/// Written by hand, because the fields have an order.
-fn object(row: &Row) -> String {
-    let member = |(name, field): &(&str, Field)| {
-        let value = match field {
-            Field::One(value) => json::text(value.as_str()),
-            Field::Many(values) => json::text(values.clone()),
-        };
-        format!("\"{name}\":{value}")
-    };
-    format!("{{{}}}", row.iter().map(member).collect::<Vec<_>>().join(","))
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

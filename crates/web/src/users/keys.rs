@@ -2,12 +2,11 @@
 //!
 //! Short-lived keys are how a back end lets a browser or a phone read directly.
 
-use super::fields::{OFFERS, Row, Texts, format_of, list, refused, texts};
+use super::fields::{OFFERS, Row, Texts, format_of, list, one, refused, texts};
 use crate::accounts::Accounts;
 use crate::body;
 use crate::extract::{Caller, MemberPath, Parameters, PrivateAccount, WritableAccount};
 use crate::problem::Problem;
-use crate::render::Renderer;
 use crate::respond::{Caching, Representation};
 use crate::service::Service;
 use crate::site::Site;
@@ -72,17 +71,11 @@ async fn add(
     audit.record(event.about(format!("key {}", key.id))).await;
     let address = format!("{}/200909/user/{}/keys/{}", site.base(), account.name, key.id);
     let address = HeaderValue::from_str(&address).map_err(|_| Problem::internal())?;
-    let body = Renderer::fields("Key", format, |field| {
-        for (name, value) in row(&key) {
-            field(&name, &value);
-            if name == "Id" {
-                field("Key", &text);
-            }
-        }
-    });
-    let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
+    let mut row = row(&key);
+    // After the identifier.
+    row.insert(1, ("Key".to_owned(), text.as_str().into()));
     let created = Representation::new(format.media_type(), Caching::Never).header((LOCATION, address));
-    let mut response = created.respond(|| body)?;
+    let mut response = created.respond(|| one("Key", &row, format))?;
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)
 }
@@ -181,12 +174,12 @@ fn expiry(fields: &Texts, now: Millis) -> Result<Option<Millis>, Refused> {
 fn row(key: &Key) -> Row {
     let scope = if key.scopes.can_write() { "write" } else { "read" };
     let mut row = vec![
-        ("Id".to_owned(), key.id.to_string()),
-        ("Name".to_owned(), key.name.clone()),
-        ("Scope".to_owned(), scope.to_owned()),
+        ("Id".to_owned(), key.id.to_string().into()),
+        ("Name".to_owned(), key.name.as_str().into()),
+        ("Scope".to_owned(), scope.into()),
     ];
-    row.extend(key.expires.map(|at| ("Expires".to_owned(), at.with_offset())));
-    row.push(("CreatedDate".to_owned(), key.created.with_offset()));
-    row.extend(key.used.map(|at| ("UsedDate".to_owned(), at.with_offset())));
+    row.extend(key.expires.map(|at| ("Expires".to_owned(), at.with_offset().into())));
+    row.push(("CreatedDate".to_owned(), key.created.with_offset().into()));
+    row.extend(key.used.map(|at| ("UsedDate".to_owned(), at.with_offset().into())));
     row
 }

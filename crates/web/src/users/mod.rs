@@ -22,7 +22,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get};
 use domain::ingest::{MAX_BODY, Refused};
-use fields::{OFFERS, account_fields, flag, format_of, refused, texts};
+use fields::{OFFERS, account_fields, flag, format_of, one, refused, texts};
 use http::header::LOCATION;
 use http::{HeaderMap, StatusCode};
 use model::{AddressableBy, Format, Reader, person_name};
@@ -51,16 +51,12 @@ async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let format = parameters.choose(&headers, OFFERS)?;
-    let values = account_fields(&site, &account);
-    let body = Renderer::fields("User", format, |field| {
-        values.iter().for_each(|(name, value)| field(name, value));
-        field("Public", if account.public { "true" } else { "false" });
-        if reader == Reader::Owner {
-            field("AddressableBy", account.addressable_by.as_str());
-        }
-    });
-    let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
-    Representation::private(format).respond(|| body)
+    let mut row = account_fields(&site, &account);
+    row.push(("Public".to_owned(), if account.public { "true" } else { "false" }.into()));
+    if reader == Reader::Owner {
+        row.push(("AddressableBy".to_owned(), account.addressable_by.as_str().into()));
+    }
+    Representation::private(format).respond(|| one("User", &row, format))
 }
 
 /// Operators create and change any account; an account changes itself.

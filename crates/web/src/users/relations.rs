@@ -204,8 +204,8 @@ async fn show(
 /// The fields that follow from the name alone.
 fn row(site: &Site, name: &AccountName) -> Row {
     vec![
-        ("UserIdentifier".to_owned(), name.to_string()),
-        ("ProfileUrl".to_owned(), format!("{}/user/{name}", site.base())),
+        ("UserIdentifier".to_owned(), name.as_str().into()),
+        ("ProfileUrl".to_owned(), format!("{}/user/{name}", site.base()).into()),
     ]
 }
 

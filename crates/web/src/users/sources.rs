@@ -3,12 +3,11 @@
 //! `/websub/{subscription}` is the callback of the sources' WebSub hubs. The address contains a secret that only the hub of
 //! the subscription knows. Notifications count only with a valid signature.
 
-use super::fields::{OFFERS, Row, Texts, flag, format_of, list, refused, texts};
+use super::fields::{OFFERS, Row, Texts, flag, format_of, list, one, refused, texts};
 use crate::body;
 use crate::extract::{MemberPath, Parameters, PrivateAccount, WritableAccount};
 use crate::pages::form::field;
 use crate::problem::Problem;
-use crate::render::Renderer;
 use crate::respond::Representation;
 use crate::service::Service;
 use crate::site::Site;
@@ -64,11 +63,7 @@ async fn show(
     let format = parameters.choose(&headers, OFFERS)?;
     let name = path.text().ok_or_else(Problem::not_found)?;
     let found = sources.find(&account, &name).await?.ok_or_else(Problem::not_found)?;
-    let row = row(&found);
-    let body =
-        Renderer::fields("Source", format, |field| row.iter().for_each(|(name, value)| field(name, value)));
-    let body = body.ok_or_else(|| Problem::not_acceptable(OFFERS))?;
-    Representation::private(format).respond(|| body)
+    Representation::private(format).respond(|| one("Source", &row(&found), format))
 }
 
 /// The activities that an address would import. Nothing is stored.
@@ -169,7 +164,7 @@ fn row(listed: &Listed) -> Row {
         ("CheckedDate", time(known.and_then(|known| known.checked))),
         ("NextDate", time(listed.source.as_ref().and_then(|source| source.due))),
     ];
-    value.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    value.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()
 }
 
 /// The fields of a previewed activity.
@@ -183,7 +178,7 @@ fn previewed(found: &Preview, draft: &Draft, now: Millis) -> Row {
         ("SourceId", Some(draft.body.source_id.clone())),
         ("Address", Some(found.address.to_string())),
     ];
-    value.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    value.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()
 }
 
 /// Verification of intent: a hub confirms a subscription or its end.

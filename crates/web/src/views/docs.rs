@@ -7,7 +7,7 @@ use crate::views::frame::Frame;
 use crate::views::pretty_print;
 use askama::Template;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use model::{Collection, Format, encode_component};
 use serde_json::Value;
 
@@ -61,6 +61,14 @@ impl<'a> Reference<'a> {
         let json = |media: &&(&'static str, Schema)| media.0.ends_with("json");
         let (media_type, _) = response.media.iter().find(json).or(response.media.first())?;
         Some((response.status, media_type, pretty_print::text("json", &body.to_string())))
+    }
+
+    /// The page that sends the operation with the session, if there is one.
+    fn try_path(&self, operation: &Operation) -> Option<String> {
+        let collection = operation.path.strip_prefix("/200909/activity/{user}/")?;
+        let collection = Collection::parse(collection).filter(|_| operation.method == Method::GET)?;
+        let query = self.form.query();
+        self.frame.is_signed_in().then(|| format!("/docs/try?collection={}&{query}", collection.as_str()))
     }
 
     fn by_key(&self) -> String {

@@ -1,7 +1,7 @@
 //! The feed page: a collection of the signed-in account.
 
 use super::filter::{kind_label, service_label, verb_label};
-use super::service_icon;
+use super::{frame, service_icon};
 use crate::site::Site;
 pub use crate::views::filter::Choices;
 use crate::views::first_steps::FirstSteps;
@@ -54,11 +54,7 @@ impl FeedPage<'_> {
     }
 
     fn heading(&self) -> &'static str {
-        match self.selection.query.collection {
-            Collection::ToFrom => "Everything",
-            Collection::To => "To you",
-            Collection::From => "From you",
-        }
+        frame::label(self.selection.query.collection)
     }
 
     /// The actors of today's activities on this page, each with one of them and their number, the most active first.
@@ -205,6 +201,7 @@ impl<'a> Selection<'a> {
             Format::Atom => "Atom",
             Format::Json => "JSON",
             Format::FastInfoset => "Fast Infoset",
+            Format::ActivityStreams => "ActivityStreams",
         };
         let address = |format: Format| {
             let query = FeedQuery { format: Some(format), ..self.query.clone() };

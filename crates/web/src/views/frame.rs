@@ -58,6 +58,15 @@ const DONE: &[(&str, &str)] = &[
     ("factor-off", "Two-factor authentication is off."),
 ];
 
+/// The name of a collection on pages.
+pub fn label(collection: Collection) -> &'static str {
+    match collection {
+        Collection::ToFrom => "Everything",
+        Collection::To => "To you",
+        Collection::From => "From you",
+    }
+}
+
 /// The frame of a page.
 pub struct Frame<'a> {
     site: &'a Site,
@@ -107,11 +116,13 @@ impl<'a> Frame<'a> {
 
     /// The collections, as word, address and label.
     pub fn collections(&self) -> [(&'static str, String, &'static str); 3] {
-        [
-            ("tofrom", self.to("/feed"), "Everything"),
-            ("to", self.to("/feed?collection=to"), "To you"),
-            ("from", self.to("/feed?collection=from"), "From you"),
-        ]
+        [Collection::ToFrom, Collection::To, Collection::From].map(|collection| {
+            let query = match collection {
+                Collection::ToFrom => String::new(),
+                other => format!("?collection={}", other.as_str()),
+            };
+            (collection.as_str(), self.to(format!("/feed{query}")), label(collection))
+        })
     }
 
     /// What the search box finds.

@@ -1,7 +1,7 @@
 //! The settings page of hooks.
 
 use super::display_time::DisplayTime;
-use super::frame::Frame;
+use super::frame::{Frame, label};
 use crate::site::Site;
 use askama::Template;
 use domain::hooks::ListedHook;
@@ -54,7 +54,7 @@ pub struct HookView {
     pub url: String,
     /// The host of that address.
     pub host: String,
-    /// The collection.
+    /// The name of the collection.
     pub collection: &'static str,
     /// How many seconds it is behind, if it is.
     pub lag: Option<u64>,
@@ -96,7 +96,7 @@ impl HookView {
             url: config.url.to_string(),
             host: config.url.host_str().unwrap_or_default().to_owned(),
             lag: Some(progress.lag(now)).filter(|lag| *lag > 0),
-            collection: config.collection.as_str(),
+            collection: label(config.collection),
             filters: Some(filters.join(", ")).filter(|text| !text.is_empty()),
             status,
             can_resume: !well,
@@ -109,9 +109,9 @@ impl HookView {
         format!("/settings/hooks/{}/{action}", self.name)
     }
 
-    /// The actions, each with its label.
+    /// The actions that need no confirmation, each with its label.
     fn actions(&self) -> Vec<(&'static str, &'static str)> {
         let resume = self.can_resume.then_some(("resume", "Resume"));
-        resume.into_iter().chain([("test", "Test"), ("rotate", "New secret"), ("remove", "Remove")]).collect()
+        resume.into_iter().chain([("test", "Test"), ("rotate", "New secret")]).collect()
     }
 }

@@ -32,13 +32,16 @@ mod tests;
 
 use self::frame::{Frame, Section};
 use crate::problem::Problem;
-use crate::respond::Caching;
+use crate::respond::{Caching, encode};
 use crate::site::Site;
 use askama::Template;
 use auth::session::SignedIn;
+use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_FRAME_OPTIONS};
-use http::{HeaderValue, StatusCode, Uri};
+use http::header::{
+    CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_FRAME_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
 /// The allowed targets of a page's forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,22 +77,50 @@ impl<'a> From<FormTargets<'a>> for Policy<'a> {
 /// Renders the page as a response that is not cached, cannot be framed, loads nothing from other sites and submits its
 /// forms to the allowed targets only.
 pub fn html<'a>(status: StatusCode, page: &impl Template, may: impl Into<Policy<'a>>) -> Response {
-    let text = match page.render() {
-        Ok(text) => text,
-        Err(error) => {
-            tracing::error!(%error, "rendering a page failed");
-            return Problem::internal().into_response();
+    match render(page) {
+        Ok(text) => respond(status, text.into(), None, may.into()),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// Like [`html`], compressed as the request prefers: for large pages. Another site cannot guess words of the page by its
+/// size, because a browser sends no session with requests that other sites make in the background.
+pub fn compressed_html<'a>(
+    request: &HeaderMap,
+    status: StatusCode,
+    page: &impl Template,
+    may: impl Into<Policy<'a>>,
+) -> Response {
+    match render(page) {
+        Ok(text) => {
+            let (body, coding) = encode(request, text.into_bytes());
+            respond(status, body.into(), coding, may.into())
         }
-    };
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn render(page: &impl Template) -> Result<String, Problem> {
+    page.render().map_err(|error| {
+        tracing::error!(%error, "rendering a page failed");
+        Problem::internal()
+    })
+}
+
+fn respond(status: StatusCode, body: Body, coding: Option<HeaderValue>, may: Policy<'_>) -> Response {
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         Caching::Never.header(),
-        (CONTENT_SECURITY_POLICY, policy(may.into())),
+        (CONTENT_SECURITY_POLICY, policy(may)),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         // With no-referrer, browsers would send `Origin: null` with our forms.
         (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
     ];
-    (status, headers, text).into_response()
+    let mut response = (status, headers, body).into_response();
+    if let Some(coding) = coding {
+        response.headers_mut().insert(CONTENT_ENCODING, coding);
+    }
+    response
 }
 
 fn policy(may: Policy<'_>) -> HeaderValue {

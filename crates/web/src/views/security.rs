@@ -115,6 +115,19 @@ impl EventView {
     }
 }
 
+impl EventView {
+    /// Everything but the time, in one line.
+    pub fn details(&self) -> String {
+        let actor = self.actor.as_ref().filter(|actor| Some(*actor) != self.target.as_ref());
+        let parts = [
+            actor.map(|actor| format!("by {actor}")),
+            self.network.as_ref().map(|network| format!("from {network}")),
+            self.count.map(|count| format!("{count} times")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+}
+
 /// A session as listed.
 pub struct SessionView {
     id: String,

@@ -17,8 +17,9 @@ use model::{ArrivalOffset, EntryReason, EntryReasons, Millis, Order, Position, U
 use std::ops::RangeInclusive;
 use uuid::Uuid;
 
-/// Bits of a position within a segment, and of a segment within an era.
-const SEGMENT: u32 = 15;
+/// Bits of a position within a segment, and of a segment within an era. Most messages have few of the 64 tasks that have
+/// room in them.
+const SEGMENT: u32 = 19;
 const ERA: u32 = 15;
 /// The special era whose segments are the eras.
 const ERAS: i64 = -1;

@@ -11,8 +11,8 @@ use model::{
     ActivityId, Entry, EntryReason, EntryReasons, Facet, Kind, Millis, Order, Position, SortKey, Verb,
     Visibility,
 };
-use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// The separator between the words of a facet. No word contains it.
@@ -32,7 +32,7 @@ pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
         actor: entry.actor,
         other_time,
         version: entry.version,
-        facet: Cow::Borrowed(&entry.facet),
+        facet: Arc::clone(&entry.facet),
         pulled: entry.pulled,
     };
     let visibility = visibility_number(entry.visibility);
@@ -63,7 +63,7 @@ fn entry_of_cell(time: i64, id: Uuid, mut cell: &[u8], reason: EntryReason, orde
         published,
         actor,
         version,
-        facet: facet.into_owned(),
+        facet,
         visibility: visibility_of(visibility)?,
         retracted: retracted != 0,
         prior: prior_of(prior)?,
@@ -149,7 +149,8 @@ mod tests {
                 service: "škoda".to_owned(),
                 kind: Kind::parse("photo").unwrap(),
                 verb: Verb::parse("post").unwrap(),
-            },
+            }
+            .into(),
             received: Millis(7),
             published: Millis(-7),
             actor: Uid(i64::MAX),
@@ -172,7 +173,7 @@ mod tests {
                 assert_eq!(entry(columns, EntryReason::Addressed, order).unwrap(), Some(expected.clone()));
             }
         }
-        assert_eq!(facet(&facet_name(&example(None).facet)).unwrap(), example(None).facet);
+        assert_eq!(facet(&facet_name(&example(None).facet)).unwrap(), *example(None).facet);
     }
 
     #[test]

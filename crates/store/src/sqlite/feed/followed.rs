@@ -1,10 +1,11 @@
 //! Followed entries, found by the authored entries of the same activities.
 
+use super::super::changes::note_of;
 use super::super::entries::run;
 use super::super::facets::Facets;
 use super::super::values::seq;
 use super::row::EntryRow;
-use crate::Result;
+use crate::{Part, Result};
 use model::{Entry, EntryReason, Uid};
 use rusqlite::{Connection, params};
 
@@ -24,6 +25,7 @@ pub(in crate::sqlite) fn remove(
     let (Some(facet), Some(at)) = (facets.find(connection, &entry.facet)?, entry.arrived) else {
         return Ok(());
     };
+    note_of(Part::Collection, owner);
     let run = run(facet, EntryReason::Followed);
     let key = params![owner.0, run, entry.received.0, entry.id.as_bytes(), entry.version.0, seq(at)];
     connection.prepare_cached(REMOVE)?.execute(key)?;

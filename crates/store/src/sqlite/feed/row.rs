@@ -4,6 +4,7 @@ use super::super::values::{activity_id, millis, position, unpack_entry_flags, ve
 use crate::Result;
 use model::{ActivityId, Entry, EntryReason, EntryReasons, Facet, Millis, Position, Uid, Version};
 use rusqlite::Row;
+use std::sync::Arc;
 
 /// The columns of a row. Its facet and reason are those of its run.
 pub(super) struct EntryRow {
@@ -31,12 +32,12 @@ impl EntryRow {
     }
 
     /// The entry of this row alone.
-    pub(super) fn entry(&self, facet: &Facet, reason: EntryReason) -> Result<Entry> {
+    pub(super) fn entry(&self, facet: &Arc<Facet>, reason: EntryReason) -> Result<Entry> {
         let (visibility, retracted, prior, pulled) = unpack_entry_flags(self.flags)?;
         Ok(Entry {
             id: self.id,
             reasons: EntryReasons::default().with(reason),
-            facet: facet.clone(),
+            facet: Arc::clone(facet),
             received: self.received,
             published: self.published,
             actor: self.actor,

@@ -6,6 +6,7 @@ use model::{
     Visibility,
 };
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -64,11 +65,12 @@ pub(crate) fn id(received: i64) -> ActivityId {
     ActivityId::new(Millis(received), random)
 }
 
-pub(crate) fn facet(service: &str, kind: &str, verb: &str) -> Facet {
-    Facet { service: service.to_owned(), kind: Kind::parse(kind).unwrap(), verb: Verb::parse(verb).unwrap() }
+pub(crate) fn facet(service: &str, kind: &str, verb: &str) -> Arc<Facet> {
+    let (kind, verb) = (Kind::parse(kind).unwrap(), Verb::parse(verb).unwrap());
+    Arc::new(Facet { service: service.to_owned(), kind, verb })
 }
 
-pub(crate) fn photo() -> Facet {
+pub(crate) fn photo() -> Arc<Facet> {
     facet("flickr", "photo", "post")
 }
 

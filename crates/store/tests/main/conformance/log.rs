@@ -1,7 +1,7 @@
 //! The delivery log. Other tests may append to it, so a test knows only its own tasks.
 
 use super::{Engine, fresh};
-use model::{Millis, Position, PriorAudience, SortKey, Uid, Version, Visibility};
+use model::{Millis, Position, PriorAudience, SortKey, TraceContext, Uid, Version, Visibility};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use store::{Accepted, Store, Task, Work};
@@ -47,7 +47,7 @@ pub(crate) async fn tasks_are_pending_until_they_are_acknowledged(store: Engine)
         let state = &item.activity.state;
         let prior = item.prior.clone();
         let work = Work::Version { id: state.id, version: state.version, prior, accepted: None };
-        expected.push(Task { position, work, attempts: 0, not_before: Millis(0) });
+        expected.push(Task { position, work, trace: None, attempts: 0, not_before: Millis(0) });
     }
     let mine: Vec<Position> = expected.iter().map(|task| task.position).collect();
     assert_eq!(pending_at(&*store, &mine, 2).await, expected);
@@ -162,10 +162,33 @@ pub(crate) async fn follow_up_work_is_appended_when_a_task_is_acknowledged(store
     let first = store.append(&Work::Account { uid: owner, after: None }).await.unwrap();
     pending_at(&*store, &[first], 1).await;
     let next = Work::Account { uid: owner, after: Some(owner) };
-    store.acknowledge(&[first], std::slice::from_ref(&next)).await.unwrap();
+    store.acknowledge(&[first], &[next.clone().in_trace(None)]).await.unwrap();
     let mine = pending_work(&*store, &next, 1).await;
     assert!(mine[0].position > first);
+    assert_eq!(mine[0].trace, None);
     store.acknowledge(&[mine[0].position], &[]).await.unwrap();
+}
+
+pub(crate) async fn a_task_keeps_its_trace(store: Engine) {
+    let owner = fresh::uid(&*store).await;
+    let first = store.append(&Work::Account { uid: owner, after: None }).await.unwrap();
+    pending_at(&*store, &[first], 1).await;
+    let trace = Some(TraceContext { trace: [1; 16], span: [2; 8] });
+    let work = Work::Account { uid: owner, after: Some(owner) };
+    store.acknowledge(&[first], &[work.clone().in_trace(trace)]).await.unwrap();
+    let task = pending_work(&*store, &work, 1).await.remove(0);
+    assert_eq!(task.trace, trace, "follow-up work");
+    store.retry(&Task { attempts: 1, ..task }, Millis(1)).await.unwrap();
+    store.requeue_due(Millis(1)).await.unwrap();
+    let task = pending_work(&*store, &work, 1).await.remove(0);
+    assert_eq!(task.trace, trace, "a retry");
+    store.dead_letter(&task, "the disk is full", Millis(2)).await.unwrap();
+    let letters = store.dead_letters(None, 1_000).await.unwrap();
+    let letter = letters.iter().find(|letter| letter.work.as_ref() == Some(&work)).unwrap();
+    assert!(store.replay(letter.number).await.unwrap());
+    let task = pending_work(&*store, &work, 1).await.remove(0);
+    assert_eq!(task.trace, trace, "a replay");
+    store.acknowledge(&[task.position], &[]).await.unwrap();
 }
 
 pub(crate) async fn a_failed_task_returns_when_its_retry_is_due(store: Engine) {

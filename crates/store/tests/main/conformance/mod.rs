@@ -84,7 +84,8 @@ macro_rules! conformance_tests {
             log: tasks_are_pending_until_they_are_acknowledged, the_floor_waits_for_the_oldest_task,
                 acknowledging_is_idempotent, concurrent_acceptances_are_all_logged,
                 every_kind_of_work_is_returned_unchanged, follow_up_work_is_appended_when_a_task_is_acknowledged,
-                a_failed_task_returns_when_its_retry_is_due, a_retried_version_keeps_its_position_of_acceptance, a_dead_letter_can_be_replayed;
+                a_failed_task_returns_when_its_retry_is_due, a_retried_version_keeps_its_position_of_acceptance, a_dead_letter_can_be_replayed,
+                a_task_keeps_its_trace;
             fanout_mode: the_default_fanout_state_is_push, the_later_fanout_state_wins, fanout_states_are_returned_in_request_order,
                 pulled_actors_are_in_the_delivery_state, followers_in_push_mode_are_listed_by_actor,
                 the_number_of_pulled_actors_is_limited, of_concurrent_assignments_one_wins,

@@ -8,6 +8,7 @@ use model::{
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use store::{Slice, Store};
 
 /// A delivery of an activity. Whether it is retracted follows from version and position, its visibility from the
@@ -120,7 +121,7 @@ pub(super) fn any_reasons() -> impl Strategy<Value = EntryReasons> {
         .prop_map(|reasons| reasons.into_iter().collect())
 }
 
-fn any_facet() -> impl Strategy<Value = Facet> {
+fn any_facet() -> impl Strategy<Value = Arc<Facet>> {
     let word = |words: &'static [&'static str]| proptest::sample::select(words);
     (word(&["flickr", "del.icio.us", "škoda"]), word(&["photo", "song"]), word(&["post", "play"]))
         .prop_map(|(service, kind, verb)| fresh::facet(service, kind, verb))

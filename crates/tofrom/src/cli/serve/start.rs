@@ -324,6 +324,7 @@ impl ServiceParts {
         let ServiceParts { engine, store, clock, metrics, .. } = self;
         let trusted = engine.is_trusted();
         let update_counters = Arc::new(move || {
+            metrics::process();
             metrics::store_rows(engine.rows_read());
             update_counters();
         });

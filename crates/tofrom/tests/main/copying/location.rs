@@ -38,11 +38,12 @@ impl ServiceLocation {
 
     /// A new keyspace with its tables; `None` without a cluster.
     pub(super) async fn cluster() -> Option<ServiceLocation> {
-        let Engines { nodes: Nodes { nodes, keyspace, .. }, servers: Servers { servers, .. } } = engines()?;
+        let Engines { nodes: Nodes { nodes, replication, keyspace, .. }, servers: Servers { servers, .. } } =
+            engines()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let text = format!(
             "store = \"cql\"\nsecret_keys = [{KEY:?}]\n\
-             cql.nodes = {nodes:?}\ncql.keyspace = \"{keyspace}_copy_{now}\"\nnats.servers = {servers:?}\n{}",
+             cql.nodes = {nodes:?}\ncql.replication = {replication}\ncql.keyspace = \"{keyspace}_copy_{now}\"\nnats.servers = {servers:?}\n{}",
             secure::settings()
         );
         let place = ServiceLocation { folder: Folder::new() };

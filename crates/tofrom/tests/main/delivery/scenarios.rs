@@ -20,7 +20,8 @@ async fn holds(private: &[usize], specs: Vec<ClientSpec>, steps: Vec<Step>) {
         let initially_public = (0..3).map(|account| !private.contains(&account)).collect();
         let (specs, steps) = (specs.clone(), steps.clone());
         let rules = Rules { pull_above, ..Rules::default() };
-        let sequence = Sequence { seed: 0, first: FIRST, initially_public, specs, steps, rules };
+        let sequence =
+            Sequence { seed: 0, first: FIRST, initially_public, specs, steps, rules, caches: false };
         if let Err(violation) = sequence.run(&TestBed::new()).await {
             panic!("{rules:?}: {violation}");
         }
@@ -261,7 +262,8 @@ async fn delivery_survives_a_crash_at_every_boundary() {
             ];
             let specs = [poller(ANN, ANN), stream(ANN, ANN), stream(CORA, ANN), stream(CORA, CORA)].concat();
             let (initially_public, rules) = (vec![true; 3], Rules::default());
-            let sequence = Sequence { seed: 0, first: FIRST, initially_public, specs, steps, rules };
+            let sequence =
+                Sequence { seed: 0, first: FIRST, initially_public, specs, steps, rules, caches: false };
             if let Err(violation) = sequence.run(&bed).await {
                 panic!("{fault:?} at call {call}: {violation}");
             }

@@ -1,6 +1,7 @@
 //! A sequence of steps, and its execution.
 
 use super::super::support::chance::Chance;
+use super::cached_pages::CachedPage;
 use super::clients::{ClientKind, FeedClient};
 use super::final_checks;
 use super::naive_model::NaiveModel;
@@ -37,6 +38,8 @@ pub(crate) struct Sequence {
     pub(crate) steps: Vec<Step>,
     /// Fan-out rules of the workers.
     pub(crate) rules: Rules,
+    /// Whether pages are cached and compared after every step.
+    pub(crate) caches: bool,
 }
 
 impl Sequence {
@@ -57,7 +60,7 @@ impl Sequence {
             }
             steps.push(Step::random(&mut chance));
         }
-        Sequence { seed, first, initially_public, specs, steps, rules: Rules::default() }
+        Sequence { seed, first, initially_public, specs, steps, rules: Rules::default(), caches: false }
     }
 
     /// A sequence in which accounts keep switching between push and pull and between dormant and active.
@@ -81,6 +84,12 @@ impl Sequence {
         Sequence { steps, rules, ..sequence }
     }
 
+    /// Sequences of both kinds, in which pages are cached.
+    pub(crate) fn caching(seed: u64, first: i64) -> Sequence {
+        let sequence = if seed.is_multiple_of(2) { Sequence::random } else { Sequence::switching_modes };
+        Sequence { caches: true, ..sequence(seed, first) }
+    }
+
     /// Runs the sequence with fresh accounts; the error describes the violation.
     pub(crate) async fn run(&self, bed: &TestBed) -> Result<(), Violation> {
         let mut harness = Harness::new(bed, self.first, &self.initially_public, &self.specs).await;
@@ -88,6 +97,9 @@ impl Sequence {
         for (number, step) in self.steps.iter().enumerate() {
             let context = |violation| format!("at step {number}, {step:?}: {violation}");
             harness.step(step).await.map_err(context)?;
+            if self.caches {
+                harness.check_cached().await.map_err(context)?;
+            }
         }
         let context = |violation| format!("at the end: {violation}");
         harness.settle().await.map_err(context)?;
@@ -146,6 +158,7 @@ pub(crate) struct Harness<'a> {
     /// Accounts that performed or attempted a burst.
     pub(crate) bursts: HashSet<Uid>,
     pub(crate) rules: Rules,
+    pub(crate) cached: Vec<CachedPage>,
 }
 
 /// The subject of a delivery.
@@ -191,6 +204,7 @@ impl<'a> Harness<'a> {
             ties: false,
             bursts: HashSet::new(),
             rules: Rules::default(),
+            cached: Vec::new(),
         }
     }
 

@@ -15,8 +15,8 @@ use std::time::Duration;
 use store::cql::CqlStore;
 use store::faulty::Faulty;
 use store::jetstream::Servers;
-use store::sqlite::{Options, SqliteStore};
-use store::{AccountCache, Log, Store};
+use store::sqlite::{ChangeNotes, Options, SqliteStore};
+use store::{AccountCache, Log, Part, Store};
 
 /// The time at which every sequence starts.
 pub(crate) const FIRST: i64 = 1_794_696_000_000;
@@ -25,6 +25,8 @@ static STARTED: LazyLock<i64> = LazyLock::new(|| Clock::system().now().0);
 static TEST_BEDS: AtomicU64 = AtomicU64::new(0);
 /// Retries after an engine was too busy to answer.
 const MAX_RETRIES: u64 = 5;
+/// The retention of the brief feed: several steps.
+const BRIEF: Duration = Duration::from_millis(300);
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// The store that sequences run on.
@@ -32,6 +34,10 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 pub(crate) enum Backend {
     /// One file for each test bed.
     File,
+    /// The same, with node and worker as two processes.
+    TwoProcesses,
+    /// One file, and changes of this part are not noted.
+    WithoutNotes(Part),
     /// The shared cluster; each lane has its own log and time range.
     Cluster { lane: u8 },
 }
@@ -40,6 +46,8 @@ impl Backend {
     pub(crate) async fn test_bed(self) -> TestBed {
         match self {
             Backend::File => TestBed::new(),
+            Backend::TwoProcesses => TestBed::in_file(true, ChangeNotes::Plain),
+            Backend::WithoutNotes(part) => TestBed::in_file(false, ChangeNotes::Without(part)),
             Backend::Cluster { lane } => TestBed::on_cluster(&cluster::engines().unwrap(), lane).await,
         }
     }
@@ -69,7 +77,7 @@ impl Backend {
     /// They lie far in the past, where the services of other tests ignore them.
     pub(crate) fn first(self) -> i64 {
         match self {
-            Backend::File => FIRST,
+            Backend::File | Backend::TwoProcesses | Backend::WithoutNotes(_) => FIRST,
             Backend::Cluster { lane } => FIRST - (1_000 - i64::from(lane)) * DAY,
         }
     }
@@ -94,6 +102,10 @@ pub(crate) struct TestBed {
     pub(crate) accounts: AccountCache,
     pub(crate) ingest: Ingest,
     pub(crate) feed: Feed,
+    /// Reads for the comparison with cached pages: `feed` and a brief one, which hides what was received longer ago
+    /// than [`BRIEF`], and the same of an observer that is another process.
+    pub(crate) feeds: [Feed; 2],
+    pub(crate) observers: [Feed; 2],
     pub(crate) clock: Clock,
     time: Arc<AtomicI64>,
     chance: Arc<Mutex<Chance>>,
@@ -102,10 +114,19 @@ pub(crate) struct TestBed {
 
 impl TestBed {
     pub(crate) fn new() -> TestBed {
+        TestBed::in_file(false, ChangeNotes::Checked)
+    }
+
+    fn in_file(two_processes: bool, notes: ChangeNotes) -> TestBed {
         let folder = Folder::new();
-        let options = Options { synchronous_off: true, ..Options::default() };
-        let store = Arc::new(SqliteStore::open(&folder.path().join("delivery.db"), options).unwrap());
-        TestBed { _folder: Some(folder), ..TestBed::over(Arc::clone(&store) as Arc<dyn Store>, store) }
+        let open = |notes| {
+            let options = Options { synchronous_off: true, notes, ..Options::default() };
+            Arc::new(SqliteStore::open(&folder.path().join("delivery.db"), options).unwrap())
+        };
+        let node = open(notes);
+        let worker = if two_processes { open(notes) } else { Arc::clone(&node) };
+        let bed = TestBed::over(node, worker, open(ChangeNotes::Plain));
+        TestBed { _folder: Some(folder), ..bed }
     }
 
     /// Node and worker are separate processes there. A lane reuses its log for the next sequence, because only the
@@ -122,10 +143,10 @@ impl TestBed {
             with_retries(async || worker.acknowledge(&left, &[]).await).await;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        TestBed::over(node, worker)
+        TestBed::over(Arc::clone(&node) as Arc<dyn Store>, worker, node)
     }
 
-    fn over(node: Arc<dyn Store>, store: Arc<dyn Store>) -> TestBed {
+    fn over(node: Arc<dyn Store>, store: Arc<dyn Store>, observer: Arc<dyn Store>) -> TestBed {
         let [node, worker, plain] =
             [node, Arc::clone(&store), store].map(|store| Arc::new(Faulty::new(store)));
         let time = Arc::new(AtomicI64::new(FIRST));
@@ -141,9 +162,16 @@ impl TestBed {
         let accounts = AccountCache::new(node.clone());
         // A busy machine is no violation.
         let limits = FeedLimits { deadline: Duration::from_secs(120), ..FeedLimits::default() };
+        let brief = FeedLimits { retention: Some(BRIEF), ..limits };
+        let feed_of = |store: Arc<dyn Store>| {
+            let (accounts, clock) = (accounts.clone(), clock.clone());
+            move |limits| Feed::new(Arc::clone(&store), accounts.clone(), clock.clone(), limits)
+        };
         TestBed {
             ingest: Ingest::new(node.clone(), clock.clone()).with_randomness(randomness),
             feed: Feed::new(node.clone(), accounts.clone(), clock.clone(), limits),
+            feeds: [limits, brief].map(feed_of(node.clone())),
+            observers: [limits, brief].map(feed_of(observer)),
             store: plain.clone(),
             node,
             worker,
@@ -188,10 +216,11 @@ impl TestBed {
         *self.chance.lock().unwrap() = id_generator(u64::MAX - seed);
     }
 
-    /// A name that is not taken.
+    /// A name that is not taken. Names sort in the order of their creation, on every test bed: recipients are sorted by
+    /// name.
     pub(crate) fn fresh_name(&self) -> String {
         static NAMES: AtomicU64 = AtomicU64::new(0);
-        format!("person-{}-{}", *STARTED, NAMES.fetch_add(1, Ordering::Relaxed))
+        format!("person-{}-{:08}", *STARTED, NAMES.fetch_add(1, Ordering::Relaxed))
     }
 }
 

@@ -338,7 +338,8 @@ pub(crate) fn all_written(draft: &Draft) -> Vec<(Format, Vec<u8>)> {
             service: draft.body.service.name.folded(),
             kind: draft.kind.clone(),
             verb: draft.verb.clone(),
-        },
+        }
+        .into(),
         received: NOW,
         published: published(draft),
         updated: NOW,

@@ -1,8 +1,9 @@
 //! The HTML pages in Debian's Chromium, driven by playwright: see `tests/clients/pages_flow.js`; and their markup in
 //! the W3C validator.
 //!
-//! `PAGE_PICTURES` names a folder for screenshots.
+//! `PAGE_PICTURES` names a folder for screenshots. `scripts/pictures` takes those of the documentation.
 
+use super::super::support::demo::Demo;
 use super::super::support::external_site::ExternalSite;
 use super::super::support::folder::Folder;
 use super::oauth_clients::{cached, client_of, lines};
@@ -25,21 +26,14 @@ fn the_pages_work_in_a_browser() {
     for made in [&home, &markup, &pictures] {
         std::fs::create_dir_all(made).unwrap();
     }
-    let passwords: Value =
-        PEOPLE.iter().map(|name| ((*name).to_owned(), json!(demo.password(name)))).collect();
-    let parameters = json!({
-        "base": demo.ready["base_url"],
-        "ca": demo.ready["ca_cert"],
-        "passwords": passwords,
-        "write_key": demo.key("alice"),
-        "elsewhere": { "page": site.page(), "feed": site.feed(), "photo": site.photo() },
-    });
-    let printed =
-        lines(client_of(&demo, "pages_flow.js").arg(&home).arg(&pictures).arg(&markup), &parameters);
+    let mut flow = client_of(&demo, "pages_flow.js");
+    let printed = lines(flow.arg(&home).arg(&pictures).arg(&markup), &parameters(&demo, &site));
     let expected = [
         "every page",
         "a key",
         "an application",
+        "a hook",
+        "a second factor",
         "a profile",
         "an account, from its beginning to its end",
         "first steps",
@@ -57,6 +51,36 @@ fn the_pages_work_in_a_browser() {
     ];
     assert_eq!(printed, expected.map(str::to_owned).into());
     assert_valid(&markup);
+}
+
+/// The addresses and passwords that the browser needs.
+fn parameters(demo: &Demo, site: &ExternalSite) -> Value {
+    let passwords: Value =
+        PEOPLE.iter().map(|name| ((*name).to_owned(), json!(demo.password(name)))).collect();
+    json!({
+        "base": demo.ready["base_url"],
+        "ca": demo.ready["ca_cert"],
+        "passwords": passwords,
+        "write_key": demo.key("alice"),
+        "elsewhere": { "page": site.page(), "feed": site.feed(), "photo": site.photo() },
+    })
+}
+
+#[test]
+#[ignore = "takes the pictures of the documentation, for scripts/pictures"]
+fn the_pages_are_pictured() {
+    let folder = Folder::new();
+    let site = ExternalSite::open();
+    let demo = site.demo();
+    site.belongs_to(&demo, "frank");
+    let home = folder.path().join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    let pictures = PathBuf::from(std::env::var_os("PAGE_PICTURES").expect("PAGE_PICTURES"));
+    let mut taken = client_of(&demo, "page_pictures.js");
+    let names = lines(taken.arg(&home).arg(&pictures), &parameters(&demo, &site));
+    for name in names {
+        assert!(pictures.join(format!("{name}.png")).exists(), "{name}");
+    }
 }
 
 /// Runs the W3C validator on all pages in that folder.

@@ -1,4 +1,4 @@
-//! Random pages in all four representations, with activities that are hard to encode: any text that XML can carry, any
+//! Random pages in all five representations, with activities that are hard to encode: any text that XML can carry, any
 //! word for type and verb.
 
 use super::chance::Chance;
@@ -22,7 +22,7 @@ pub(crate) struct PageFixture {
     renderer: Renderer,
 }
 
-/// A page: its query, and its four representations.
+/// A page: its query, and its representations.
 pub(crate) struct RenderedPage {
     pub(crate) owner: Account,
     pub(crate) query: FeedQuery,
@@ -32,6 +32,7 @@ pub(crate) struct RenderedPage {
     pub(crate) atom: Vec<u8>,
     pub(crate) json: Vec<u8>,
     pub(crate) fast_infoset: Vec<u8>,
+    pub(crate) activity_streams: Vec<u8>,
 }
 
 impl RenderedPage {
@@ -41,6 +42,7 @@ impl RenderedPage {
             Format::Atom => &self.atom,
             Format::Json => &self.json,
             Format::FastInfoset => &self.fast_infoset,
+            Format::ActivityStreams => &self.activity_streams,
         }
     }
 }
@@ -95,11 +97,13 @@ impl PageFixture {
             atom: Vec::new(),
             json: Vec::new(),
             fast_infoset: Vec::new(),
+            activity_streams: Vec::new(),
         };
         shown.xml = self.render(&self.renderer, &shown, Format::Xml).await;
         shown.atom = self.render(&self.renderer, &shown, Format::Atom).await;
         shown.json = self.render(&self.renderer, &shown, Format::Json).await;
         shown.fast_infoset = self.render(&self.renderer, &shown, Format::FastInfoset).await;
+        shown.activity_streams = self.render(&self.renderer, &shown, Format::ActivityStreams).await;
         shown
     }
 
@@ -167,7 +171,8 @@ pub(crate) fn hard_activity(data: &mut RandomData) -> Activity {
         service: ServiceName::parse(service).unwrap().folded(),
         kind: Kind::parse(&kind).unwrap(),
         verb: Verb::parse(&verb).unwrap(),
-    };
+    }
+    .into();
     activity.body = body;
     activity
 }

@@ -159,7 +159,8 @@ impl RandomData {
             service: service.to_lowercase(),
             kind: Kind::parse(kind).unwrap(),
             verb: Verb::parse(verb).unwrap(),
-        };
+        }
+        .into();
         let id = ActivityId::new(received, self.chance.bytes());
         let state = State {
             id,

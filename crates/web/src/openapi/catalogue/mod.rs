@@ -60,6 +60,7 @@ fn collection(id: &'static str, path: &'static str) -> Operation {
          on a stream of the caller's own account also `seen` without an `id`. Reconnect \
          with the `id` of the last event.",
     );
+    // ActivityStreams is only in the text: generators of clients take the first media type of JSON in the alphabet.
     let page = ResponseSpec::new(200, "A page of the collection, or a live stream of it.")
         .formats(&Format::ALL, "Activities", "ActivityList")
         .media("text/event-stream", stream)
