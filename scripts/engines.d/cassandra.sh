@@ -57,6 +57,8 @@ key_cache_size: 8MiB
 counter_cache_size: 0MiB
 file_cache_size: 32MiB
 networking_cache_size: 16MiB
+# The default is 10 MiB with a heap of this size. The statements of a dozen keyspaces need more, and then evict each other.
+prepared_statements_cache_size: 64MiB
 concurrent_reads: 8
 concurrent_writes: 64
 concurrent_compactors: 1

@@ -27,6 +27,10 @@ use uuid::Uuid;
 /// The timeout of a schema change: busy nodes take seconds.
 const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Attempts of a statement that a node has evicted from its cache of prepared statements: the driver prepares it again,
+/// and a node with too small a cache may evict it before it executes it.
+const MAX_PREPARATIONS: usize = 10;
+
 /// A statement. `feed.` and `ident.` in its text are placeholders for the two keyspaces.
 pub(super) struct Query {
     text: &'static str,
@@ -229,7 +233,14 @@ impl Db {
         self.statements.fetch_add(1, Ordering::Relaxed);
         let failed = |error| Failure::Execution(Box::new(error));
         let started = Instant::now();
-        let response = self.session.execute_unpaged(&prepared, values).await;
+        let mut attempt = 1;
+        let response = loop {
+            let response = self.session.execute_unpaged(&prepared, &values).await;
+            match &response {
+                Err(error) if attempt < MAX_PREPARATIONS && is_unprepared(error) => attempt += 1,
+                _ => break response,
+            }
+        };
         let took = started.elapsed();
         telemetry::cql_request(query.kind.name(), took, response.is_err());
         // Only idempotent statements are sent twice.
@@ -357,6 +368,14 @@ fn failed(error: ExecutionError) -> StoreError {
     StoreError::Unavailable(error.to_string())
 }
 
+/// Whether the node did not execute the statement because it does not know it.
+fn is_unprepared(error: &ExecutionError) -> bool {
+    matches!(
+        error,
+        ExecutionError::LastAttemptError(RequestAttemptError::DbError(DbError::Unprepared { .. }, _))
+    )
+}
+
 /// Whether a write that failed like this may have taken effect, or still will.
 fn may_have_applied(error: &ExecutionError) -> bool {
     match error {
@@ -364,7 +383,11 @@ fn may_have_applied(error: &ExecutionError) -> bool {
         ExecutionError::ConnectionPoolError(_) => false,
         ExecutionError::LastAttemptError(RequestAttemptError::DbError(error, _)) => !matches!(
             error,
-            DbError::Unavailable { .. } | DbError::Invalid | DbError::SyntaxError | DbError::Overloaded
+            DbError::Unavailable { .. }
+                | DbError::Invalid
+                | DbError::SyntaxError
+                | DbError::Overloaded
+                | DbError::Unprepared { .. }
         ),
         _ => true,
     }
