@@ -16,8 +16,7 @@ const ATTEMPTS: usize = 3;
 /// fewer by less than noise explains.
 #[tokio::test]
 async fn an_unknown_name_takes_as_long_as_a_wrong_password() {
-    let samples =
-        std::env::var("TOFROM_TIMING_SAMPLES").ok().and_then(|text| text.parse().ok()).unwrap_or(SAMPLES);
+    let samples = std::env::var("TIMING_SAMPLES").ok().and_then(|text| text.parse().ok()).unwrap_or(SAMPLES);
     let tolerance = (1.0 / f64::from(u32::try_from(samples).unwrap()).sqrt()).max(0.02);
     let mut ratios = Vec::new();
     while !ratios.iter().any(|ratio: &f64| (ratio - 1.0).abs() < tolerance) {

@@ -49,9 +49,10 @@ impl Demo {
 
     /// Starts a demo with these arguments; that folder is removed after its end.
     pub(crate) fn start_by(arguments: &[&str], removed: &std::path::Path, settings: &[(&str, &str)]) -> Demo {
+        // The shell closes its standard output, so that a program that ends early ends the line that the test waits for.
         let mut shell = Command::new("sh")
             .arg("-c")
-            .arg("\"$@\" & pid=$!; cat >/dev/null; kill $pid; wait $pid; rm -rf \"$TOFROM_TEST_FOLDER\"")
+            .arg("\"$@\" & pid=$!; exec >&-; cat >/dev/null; kill $pid; wait $pid; rm -rf \"$TOFROM_TEST_FOLDER\"")
             .args(["sh", BINARY, "demo", "--listen", "127.0.0.1:0", "--json"])
             .args(arguments)
             .env("TOFROM_TEST_FOLDER", removed)
