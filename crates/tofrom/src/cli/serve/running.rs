@@ -145,6 +145,23 @@ pub(super) async fn erase_removed(
     }
 }
 
+/// Interval between two looks at the queue of erasures: several while an account is in it.
+const ERASURE_LOOK_INTERVAL: Duration = Duration::from_secs(20);
+
+/// Clears the picture cache of this process after erasures by other processes of a cluster.
+pub(super) async fn follow_erasures(store: Arc<dyn Store>, clock: Clock, media: MediaProxy) {
+    let mut ticks = tokio::time::interval(ERASURE_LOOK_INTERVAL);
+    let mut watch = erasure::ErasureWatch::default();
+    loop {
+        ticks.tick().await;
+        match watch.look(store.as_ref(), &clock).await {
+            Ok(true) => media.clear().await,
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "queue of erasures not read"),
+        }
+    }
+}
+
 /// Interval at which the head of the audit log is noted.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(60);
 

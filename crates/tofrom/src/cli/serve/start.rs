@@ -1,7 +1,8 @@
 //! Starts the parts of a server in the right order.
 
 use super::running::{
-    erase_removed, exchange_notices, forget_expired, keep_audit, maintain_metrics, take_notices, take_samples,
+    erase_removed, exchange_notices, follow_erasures, forget_expired, keep_audit, maintain_metrics,
+    take_notices, take_samples,
 };
 use super::{Role, Running, Sockets};
 use crate::config::{BaseUrl, Config, Engine, Fanout, Storage, WorkerConfig};
@@ -64,6 +65,7 @@ pub async fn start(config: Config, sockets: Sockets, engine: Engine, role: Role)
     running.public.spawn(async move { Ok(serve(listeners, router(service), limits, stopped).await?) });
     parts.watch(&mut running, counted.clone());
     parts.exchange_notices(&mut running, counted.clone()).await?;
+    parts.follow_erasures(&mut running, media.clone());
     if role.delivers() {
         parts.deliver(&mut running, config.fanout, media);
         parts.poll_sources(&mut running, sources);
@@ -210,6 +212,13 @@ impl ServiceParts {
         let (store, hub) = (Arc::clone(&self.store), Arc::clone(&self.hub));
         running.spawn_background(exchange_notices(store, hub, service, notices));
         Ok(())
+    }
+
+    /// Clears the picture cache after erasures by the other processes of a cluster, if there are any.
+    fn follow_erasures(&self, running: &mut Running, media: Option<MediaProxy>) {
+        if let (Engine::Cql(..), Some(media)) = (&self.engine, media) {
+            running.spawn_background(follow_erasures(Arc::clone(&self.store), self.clock.clone(), media));
+        }
     }
 
     /// Runs deliveries, the dormancy scan and the deletion of expired data. One process of a cluster must do this.
