@@ -69,6 +69,19 @@ impl SyncToken {
         }
     }
 
+    /// Whether a reader with this token has seen this version, which arrived at `arrived`: it is behind the offset, or was
+    /// shown before it arrived. `edge` as in [`SyncToken::shown`].
+    pub fn covers(
+        &self,
+        id: ActivityId,
+        version: Version,
+        edge: Option<Version>,
+        arrived: Option<Position>,
+    ) -> bool {
+        let settled = arrived.is_some_and(|position| !self.offset.is_before(position, id));
+        settled || self.seen.contains(&shown_hash(id, version, edge))
+    }
+
     /// Whether this version was shown before it arrived. It arrives once, so it is forgotten.
     pub fn forget(&mut self, id: ActivityId, version: Version, edge: Option<Version>) -> bool {
         let shown_hash = shown_hash(id, version, edge);

@@ -88,7 +88,7 @@ function place(items) {
 const dated = (root) => all("article[data-at]", root);
 if (list) {
   localTimes(document);
-  place(dated(list).filter((item) => dayKey(new Date(item.dataset.at)) !== item.closest(".day").dataset.day));
+  place(all(".day [data-at]", list).filter((item) => dayKey(new Date(item.dataset.at)) !== item.closest(".day").dataset.day));
   setInterval(() => localTimes(list), MINUTE);
 }
 
@@ -161,6 +161,47 @@ addEventListener("keydown", (event) => {
   }
 });
 
+// The number of unread activities beside the feed. Other devices may have read some.
+const badge = document.querySelector("[data-unread]");
+const unread = document.querySelector("form.unread");
+let asking;
+const askUnread = (delay) => {
+  clearTimeout(asking);
+  asking = badge && setTimeout(async () => {
+    const answer = await fetch(badge.dataset.unread).catch(() => null);
+    if (!answer?.ok || answer.redirected) return;
+    const text = await answer.text();
+    badge.hidden = text === "0";
+    badge.replaceChildren(text, badge.lastElementChild);
+    if (unread && badge.hidden) {
+      unread.querySelector("b").textContent = "All read";
+      unread.classList.add("done");
+    }
+  }, delay);
+};
+if (badge) {
+  if (!("known" in badge.dataset)) askUnread(0);
+  addEventListener("visibilitychange", () => { if (!document.hidden) askUnread(0); });
+}
+
+// Marks the feed as read once all that is unread is shown, and the reader has come to the end of it.
+let reading;
+const reached = new IntersectionObserver((seen) => {
+  clearTimeout(reading);
+  if (!seen.at(-1).isIntersecting) return;
+  reading = setTimeout(async () => {
+    reached.disconnect();
+    await fetch(unread.action, { method: "POST", body: new URLSearchParams(new FormData(unread)), redirect: "manual" }).catch(() => null);
+    askUnread(0);
+  }, 2000);
+});
+const awaitEnd = () => {
+  const items = all(".new", list);
+  reached.disconnect();
+  if (unread && items.length >= unread.dataset.count) reached.observe(items.at(-1).closest("article"));
+};
+awaitEnd();
+
 // Announces activities that arrived after the page was rendered. Only following the link loads them.
 const news = document.querySelector("[data-live]");
 if (news) {
@@ -184,6 +225,7 @@ if (news) {
     if (!document.getElementById(`a-${id}`)) {
       fresh.add(id);
       update();
+      askUnread(1000);
     }
   });
   stream.addEventListener("deleted", (event) => {
@@ -191,6 +233,7 @@ if (news) {
     document.getElementById(`a-${id}`)?.classList.add("gone");
     if (fresh.delete(id)) update();
   });
+  stream.addEventListener("seen", () => askUnread(0));
   stream.addEventListener("incomplete", () => {
     link.textContent = "Activities changed: reload";
     link.hidden = false;
@@ -214,6 +257,7 @@ if (older) {
     const added = dated(page.querySelector("main")).filter(({ id }) => !id || !document.getElementById(id)).map((item) => document.adoptNode(item));
     place(added);
     added.forEach((item) => localTimes(item));
+    awaitEnd();
     const next = page.querySelector(".older a");
     if (next) link.href = next.href;
     else older.remove();

@@ -90,6 +90,8 @@ pub const ROUTES: &[Route] = &[
     page("/feed", pages::feed_methods),
     page("/feed/live", pages::live_methods),
     page("/feed/raw", pages::raw_methods),
+    page("/feed/seen", pages::seen_methods),
+    page("/feed/unread", pages::unread_methods),
     page("/activity/{activity}/remove", activity::remove_methods),
     page("/activity/{activity}/delete", activity::delete_methods),
     page("/search", pages::search_methods),

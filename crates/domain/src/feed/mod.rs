@@ -47,6 +47,18 @@ pub struct Item {
     edge: Option<Version>,
 }
 
+impl Item {
+    /// Whether a reader whose seen position this is has seen this version.
+    pub fn is_seen(&self, seen: &SyncToken) -> bool {
+        seen.covers(self.state.id, self.state.version, self.edge, self.arrived)
+    }
+
+    /// Whether this version has arrived, and so can be counted as unread.
+    pub fn has_arrived(&self) -> bool {
+        self.arrived.is_some()
+    }
+}
+
 /// A page of a collection.
 #[derive(Debug)]
 pub struct Page {

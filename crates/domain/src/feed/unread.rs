@@ -25,12 +25,28 @@ pub struct Unread {
 impl Feed {
     /// Counts what an updates walk from the seen position would bring, under the filters of the query.
     pub async fn unread(&self, owner: &Account, query: &FeedQuery) -> Result<Unread, ReadError> {
+        self.unread_up_to(MAX_UNREAD, owner, query).await
+    }
+
+    /// The same, exact up to `max` only: the walk ends there.
+    pub async fn unread_up_to(
+        &self,
+        max: usize,
+        owner: &Account,
+        query: &FeedQuery,
+    ) -> Result<Unread, ReadError> {
         let (sync_token, known) = self.unread_from(owner, query).await?;
-        let counting = self.count_updates(query, &sync_token);
+        let counting = self.count_updates(query, &sync_token, max);
         let count =
             tokio::time::timeout(self.limits.deadline, counting).await.unwrap_or(Err(ReadError::TooBroad))?;
-        let at_least = count > MAX_UNREAD || !known;
-        Ok(Unread { count: count.min(MAX_UNREAD), at_least, sync_token })
+        let at_least = count > max || !known;
+        Ok(Unread { count: count.min(max), at_least, sync_token })
+    }
+
+    /// The seen position of the query's collection. `None`: it was never set.
+    pub async fn seen(&self, query: &FeedQuery) -> Result<Option<SyncToken>, ReadError> {
+        let stored = self.store.seen(query.owner, query.collection).await?;
+        Ok(stored.map(|seen| seen.sync_token))
     }
 
     /// Where the unread activities begin, and whether the log still knows all of them.
@@ -47,8 +63,13 @@ impl Feed {
         Ok((SyncToken::at(from), known))
     }
 
-    /// The number of activities that arrived after `sync_token`. Stops when it is more than [`MAX_UNREAD`].
-    async fn count_updates(&self, query: &FeedQuery, sync_token: &SyncToken) -> Result<usize, ReadError> {
+    /// The number of activities that arrived after `sync_token`. Stops when it is more than `max`.
+    async fn count_updates(
+        &self,
+        query: &FeedQuery,
+        sync_token: &SyncToken,
+        max: usize,
+    ) -> Result<usize, ReadError> {
         let floor = self.store.floor().await?;
         let filter = self.filter(query);
         let pulled = self.pulled(query).await?;
@@ -58,12 +79,12 @@ impl Feed {
             filter: &filter,
             pulled: &pulled,
             floor,
-            limit: MAX_STEP,
+            limit: MAX_STEP.min(max + 1),
             deletions: false,
             with_bodies: false,
         };
         let (mut ahead, mut counted) = (sync_token.clone(), HashSet::new());
-        while counted.len() <= MAX_UNREAD {
+        while counted.len() <= max {
             let Steps { events, ended, .. } = self.step(&step, &mut ahead).await?;
             let ids = events.into_iter().filter_map(|(event, _)| match event {
                 Event::Activity(item) => Some(item.state.id),

@@ -89,6 +89,23 @@ proptest! {
     }
 
     #[test]
+    fn a_token_covers_what_had_arrived_or_was_shown(
+        token in sync_tokens(),
+        after in 0_u64..3,
+        id in ids(),
+    ) {
+        let version = Version(7);
+        let at = Position(token.offset.position.0.saturating_add(after).saturating_sub(1));
+        let covers = |token: &SyncToken, arrived| token.covers(id, version, None, arrived);
+        prop_assert_eq!(covers(&token, Some(at)), !token.offset.is_before(at, id));
+        prop_assert!(!covers(&token, None));
+        let mut showing = token.clone();
+        showing.shown(id, version, None, None);
+        prop_assert!(covers(&showing, None));
+        prop_assert!(!showing.covers(id, Version(8), None, None) && !showing.covers(id, version, Some(version), None));
+    }
+
+    #[test]
     fn a_cursor_of_another_collection_is_foreign(cursor in cursors()) {
         let text = cursor.encode(binding(1), &keys([1]));
         prop_assert_eq!(Cursor::decode(&text, binding(2), order_of(&cursor), &keys([1])), Err(CursorError::Foreign));

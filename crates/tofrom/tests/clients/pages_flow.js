@@ -518,6 +518,65 @@ async function live(browser) {
   console.log('live');
 }
 
+// The line below unread activities, and the number beside the feed, which several devices agree on.
+async function unread(browser) {
+  const plain = await newPerson(browser, PHONE, 'light', { javaScriptEnabled: false });
+  forbidOtherHosts(plain);
+  await enter(plain, 'alice', '/feed');
+  await plain.getByRole('button', { name: 'Mark all as read' }).click();
+  await plain.getByRole('status').getByText('Marked as read.').waitFor();
+  assert.equal(await plain.getByText(/unread/i).filter({ visible: true }).count(), 0);
+  const source = `unread${Date.now()}`;
+  assert.equal((await put(source, 'Not read by anyone')).status, 201);
+  const deadline = Date.now() + 5000;
+  do await plain.goto(`${params.base}/feed`); while (!await plain.getByText('1 unread').count() && Date.now() < deadline);
+  await plain.getByRole('link', { name: 'Everything 1 unread' }).waitFor();
+  const around = (page) => page.locator('.line').evaluate((line) => [line.previousElementSibling ?? line, line].map((one) => one.textContent.trim()));
+  const [above, line] = await around(plain);
+  assert.ok(above.includes('Not read by anyone') && line === 'Already read', `${above} ${line}`);
+  await checkFit(plain, 'without-script-unread');
+  await plain.goto(`${params.base}/feed?type=bookmark`);
+  assert.equal(await plain.locator('article', { hasText: 'Not read by anyone' }).getByText('Unread', { exact: true }).count(), 1);
+  await plain.goto(`${params.base}/settings`);
+  assert.ok(await plain.locator('.count').isHidden(), 'only the script asks for the number');
+
+  // A device that only looks on: on a page with a stream, and on one without.
+  const other = await newPerson(browser, NARROW, 'dark');
+  await enter(other, 'alice', '/settings');
+  const number = other.getByRole('link', { name: 'Everything 1 unread' });
+  await number.waitFor();
+  await checkPage(other, 'badge');
+  await checkFit(other, 'badge');
+  await other.goto(`${params.base}/feed?type=bookmark`);
+  await number.waitFor();
+  await checkPage(other, 'unread-filtered');
+  await checkFit(other, 'narrow-dark-unread-filtered');
+  for (const [viewport, scheme, name] of [[USUAL, 'dark', 'phone-dark-unread'], [USUAL, 'light', 'phone-unread'], [DESK, 'dark', 'dark-unread'], [DESK, 'light', 'unread']]) {
+    const page = await newPerson(browser, viewport, scheme);
+    forbidOtherHosts(page);
+    await page.route('**/feed/seen', (route) => route.fulfill({ status: 204 }));
+    await enter(page, 'alice', '/feed');
+    await page.locator('.line').waitFor();
+    await checkFit(page, name);
+    await checkPage(page, name);
+    await page.context().close();
+  }
+  // The page marks the feed as read once the end of what is unread is in view.
+  const page = await newPerson(browser, DESK);
+  forbidOtherHosts(page);
+  await enter(page, 'alice', '/feed');
+  await page.getByText('All read').waitFor();
+  await page.locator('.line').waitFor();
+  await page.locator('.count').waitFor({ state: 'hidden' });
+  await number.waitFor({ state: 'hidden' });
+  await page.reload();
+  await page.getByRole('article').first().waitFor();
+  assert.equal(await page.locator('.line, form.unread').count(), 0, 'the line is shown once');
+  await send('DELETE', `${params.base}/200909/activity/alice/from/Pages/${source}`, { ServicePSK: params.write_key });
+  for (const one of [plain, other, page]) await one.context().close();
+  console.log('unread');
+}
+
 // Hostile input stays text everywhere.
 async function hostile(browser) {
   const marks = (count) => `e${'\u0301'.repeat(count)}`;
@@ -774,7 +833,7 @@ async function files(browser) {
 
 async function main() {
   const browser = await launch();
-  const parts = [everyPage, keys, applications, hooks, secondFactor, profile, joining, firstSteps, posting, search, sources, live, hostile, byKeyboard, withoutScript, phone, days, shortcuts, files];
+  const parts = [everyPage, keys, applications, hooks, secondFactor, profile, joining, firstSteps, posting, search, sources, live, unread, hostile, byKeyboard, withoutScript, phone, days, shortcuts, files];
   for (const part of parts.filter(({ name }) => !process.env.ONLY || process.env.ONLY === name)) {
     await part(browser);
     // Chromium itself logs every page with an error status, and requests that were pending when a page was left.

@@ -1,5 +1,6 @@
-//! Unread counts and seen positions, over HTTPS.
+//! Unread counts and seen positions, over HTTPS: in the API and on the pages.
 
+use super::support::browser::{Browser, Page};
 use super::support::client::Answer;
 use super::support::demo::Demo;
 use super::support::folder::Folder;
@@ -201,4 +202,144 @@ fn the_accounts_own_streams_are_notified() {
     let at = lines.iter().position(|line| line == "event: seen").unwrap();
     let data: Value = serde_json::from_str(lines[at + 1].strip_prefix("data: ").unwrap()).unwrap();
     assert_eq!(seen(&user, &key, "from", data["Cursor"].as_str()).status, 204, "its cursor is one");
+}
+
+/// A new account in a browser, with its key.
+fn reader(name: &str) -> (String, String, Browser) {
+    let (user, key) = person(name);
+    let mut ops = Browser::new(&demo().client, &demo().client.base);
+    let form = visit(&mut ops, "/sign-in").form("username").unwrap();
+    ops.submit(&form, &[("username", "ops"), ("password", demo().password("ops"))]);
+    let accounts = visit(&mut ops, &format!("/operator/accounts?name={name}"));
+    let reset = accounts.forms().into_iter().find(|form| form.action.contains(&format!("/{name}/reset")));
+    let link = ops.submit(&reset.unwrap(), &[]).element("link").unwrap();
+    let target = link.strip_prefix(&demo().client.base).unwrap();
+    let password = "correct horse battery";
+    let form = ("Content-Type", "application/x-www-form-urlencoded");
+    let set = demo().client.send("POST", target, &[form], format!("password={password}").as_bytes());
+    assert_eq!(set.status, 303, "{}", set.text());
+    let mut browser = Browser::new(&demo().client, &demo().client.base);
+    let form = visit(&mut browser, "/sign-in").form("username").unwrap();
+    let page = browser.submit(&form, &[("username", name), ("password", password)]);
+    assert!(page.status() == 200 && page.form("password").is_none(), "{}", page.text());
+    (user, key, browser)
+}
+
+fn visit(browser: &mut Browser, path: &str) -> Page {
+    browser.visit(&format!("{}{path}", demo().client.base))
+}
+
+/// What the page says about unread activities: the number in its heading, the items above and below the line, and how many
+/// items have a label.
+fn said(page: &Page) -> (Option<String>, Option<(usize, usize)>, usize) {
+    let html = page.html();
+    let heading = html.split_once("<p><b>").and_then(|(_, rest)| rest.split_once(" unread</b>"));
+    let items = |html: &str| html.matches("id=\"a-").count();
+    let line = html.split_once("Already read").map(|(above, below)| (items(above), items(below)));
+    let labels = html.matches(">Unread</b>").count();
+    (heading.map(|(number, _)| number.to_owned()), line, labels)
+}
+
+/// The badge beside the feed, as the script asks for it.
+fn badge(browser: &mut Browser) -> String {
+    let page = visit(browser, "/feed/unread");
+    assert_eq!(page.answer.header("cache-control"), Some("no-store"));
+    page.html().to_owned()
+}
+
+fn number(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[test]
+fn a_page_divides_unread_from_read_activities() {
+    let (user, key, mut browser) = reader("unh");
+    assert_eq!(said(&visit(&mut browser, "/feed")), (None, None, 0), "nothing there");
+    for id in ["1", "2", "3"] {
+        wrote(&user, &key, id, id, "BookmarkShared");
+    }
+    becomes(SOON, "3".to_owned(), || badge(&mut browser));
+    let page = visit(&mut browser, "/feed");
+    assert_eq!(said(&page), (number("3"), None, 0), "nothing is read yet, so nothing divides");
+    assert!(page.html().contains("3<span class=\"hidden\"> unread</span>"), "the badge");
+    let form = page.form("cursor").unwrap();
+    assert_eq!(badge(&mut browser), "3", "a page that is read marks nothing");
+
+    // The form marks what its page knew, and not what arrived since.
+    wrote(&user, &key, "4", "4", "PhotoPosted");
+    becomes(SOON, "4".to_owned(), || badge(&mut browser));
+    let page = browser.submit(&form, &[]);
+    assert!(page.text().contains("Marked as read."), "{}", page.text());
+    assert_eq!(said(&page), (number("1"), Some((1, 3)), 0));
+    assert_eq!(count(&user, &key, "tofrom", ""), exactly(1), "the API has the same position");
+    wrote(&user, &key, "5", "5", "BookmarkShared");
+    becomes(SOON, "2".to_owned(), || badge(&mut browser));
+    assert_eq!(said(&visit(&mut browser, "/feed")), (number("2"), Some((2, 3)), 0));
+    assert_eq!(said(&visit(&mut browser, "/feed?count=4")), (number("2"), Some((2, 2)), 0));
+
+    // Elsewhere each activity says it, and no form marks what the page does not show.
+    for (path, labels) in [
+        ("/feed?count=2", 2),
+        ("/feed?orderby=pubDate", 2),
+        ("/feed?type=photo", 1),
+        ("/feed?type=bookmark", 1),
+        ("/feed?start=1", 1),
+        ("/feed?collection=from", 0),
+        ("/user/unh", 0),
+    ] {
+        let page = visit(&mut browser, path);
+        let (_, line, shown) = said(&page);
+        assert_eq!((line, shown), (None, labels), "{path}");
+        assert_eq!(page.form("cursor").is_some(), path == "/feed?count=2", "{path}");
+    }
+    let page = visit(&mut browser, "/feed");
+    let all = browser.submit(&page.form("cursor").unwrap(), &[]);
+    assert_eq!((said(&all), badge(&mut browser)), ((None, None, 0), "0".to_owned()));
+    let again = browser.submit(&form, &[]);
+    assert_eq!(said(&again), (None, None, 0), "it only moves forward");
+}
+
+#[test]
+fn late_deliveries_are_labelled() {
+    let (writer, writers_key) = person("uni");
+    wrote(&writer, &writers_key, "here", "1", "BookmarkShared");
+    let (user, key, mut browser) = reader("unj");
+    wrote(&user, &key, "here", "2", "BookmarkShared");
+    becomes(SOON, "1".to_owned(), || badge(&mut browser));
+    let form = visit(&mut browser, "/feed").form("cursor").unwrap();
+    assert_eq!(said(&browser.submit(&form, &[])), (None, None, 0));
+    // A follow brings what was received before.
+    let follow = send("PUT", &format!("/200909/user/{user}/following/{writer}"), &key, None);
+    assert!(follow.status < 300, "{}", follow.text());
+    becomes(SOON, "1".to_owned(), || badge(&mut browser));
+    assert_eq!(said(&visit(&mut browser, "/feed")), (number("1"), None, 1), "below what is read");
+    wrote(&user, &key, "here", "3", "BookmarkShared");
+    becomes(SOON, "2".to_owned(), || badge(&mut browser));
+    assert_eq!(said(&visit(&mut browser, "/feed")), (number("2"), None, 2), "above and below");
+    assert_eq!(said(&visit(&mut browser, "/feed?count=2")), (number("2"), None, 1), "on a later page");
+    assert_eq!(said(&visit(&mut browser, "/feed?collection=to")), (None, None, 1));
+}
+
+#[test]
+fn a_badge_counts_to_99() {
+    let (user, key, mut browser) = reader("unk");
+    for at in 0..101 {
+        wrote(&user, &key, "here", &at.to_string(), "BookmarkShared");
+    }
+    becomes(SOON, "99+".to_owned(), || badge(&mut browser));
+    let page = visit(&mut browser, "/feed");
+    assert_eq!(said(&page), (number("20+"), None, 0), "a page counts as far as it has items");
+    assert!(!page.html().contains("data-count"), "the script marks nothing that it does not know");
+    let form = page.form("cursor").unwrap();
+    // A position of another collection, another account, or no account.
+    for foreign in [cursor(&user, &key, "from", ""), "word".to_owned(), String::new()] {
+        let refused = browser.submit(&form, &[("cursor", &foreign)]);
+        assert_eq!(refused.status(), 400, "{foreign}: {}", refused.text());
+    }
+    assert_eq!(browser.submit(&form, &[("csrf", "AAAA")]).status(), 403);
+    assert_eq!(badge(&mut browser), "99+");
+    browser.submit(&form, &[]);
+    assert_eq!(badge(&mut browser), "0");
+    let mut visitor = Browser::new(&demo().client, &demo().client.base);
+    assert!(visit(&mut visitor, "/feed/unread").form("password").is_some());
 }

@@ -23,6 +23,7 @@ use http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use http::{HeaderMap, StatusCode, Uri};
 use model::{
     Account, Collection, FeedQuery, Filter, Order, PICTURE_SIZES, ParameterError, RawQuery, Reader, Start,
+    SyncToken,
 };
 use std::sync::Arc;
 
@@ -90,7 +91,12 @@ async fn page(
         }
     };
     let query = FeedQuery { count: query.count.min(MAX_COUNT), format: None, ..query };
-    let (page, items) = match collections.items(Reader::Owner, &query, &person).await {
+    // One's own activities are no news.
+    let seen = match query.collection {
+        Collection::From => None,
+        Collection::To | Collection::ToFrom => collections.seen(&person.account).await?,
+    };
+    let (page, mut items) = match collections.items(Reader::Owner, &query, &person, seen.as_ref()).await {
         Err(ReadError::Expired) => return Ok(go(&collections.site, "/feed")),
         read => read?,
     };
@@ -106,22 +112,41 @@ async fn page(
     } else {
         // The filtered items would offer only what is chosen already.
         let all = FeedQuery { filter: Filter::default(), count: MAX_COUNT, ..query.from(Start::Skip(0)) };
-        let (_, recent) = collections.items(Reader::Owner, &all, &person).await?;
+        let (_, recent) = collections.items(Reader::Owner, &all, &person, None).await?;
         Choices::of(&collections.site, &recent, &query.filter)
     };
     let is_newest = is_first && query.order == Order::Received;
     let sync_token =
         is_newest.then(|| query.sync_token_text(&page.sync_token, collections.site.cursor_keys()));
+    let is_whole = query.collection == Collection::ToFrom && !selection.is_narrowed() && !is_new;
+    let unread = match sync_token.as_deref().filter(|_| is_whole) {
+        Some(cursor) => {
+            Some(collections.page_unread(&person.account, &page, seen.as_ref(), &items, cursor).await?)
+        }
+        None => None,
+    };
+    let line = unread.as_ref().and_then(|unread| unread.line);
+    for item in &mut items {
+        item.is_labelled = item.is_unread && line.is_none();
+        // Before the first time, everything is unread, and no activity is set apart.
+        item.is_unread |= unread.is_some() && seen.is_none();
+    }
+    let groups = match line {
+        Some(line) => group::with_line(items, line),
+        None => group::of(items),
+    };
     let section = frame::Section::Feed(query.collection);
     let shown = FeedPage {
         site: &collections.site,
-        frame: frame::Frame::new(&collections.site, &person, section, &uri),
+        frame: frame::Frame::new(&collections.site, &person, section, &uri)
+            .counting(unread.as_ref().map(|unread| unread.badge)),
         selection,
         complaint: complaint.as_deref(),
-        days: group::by_day(group::of(items), collections.clock.now()),
+        days: group::by_day(groups, collections.clock.now()),
         choices,
         next: page.next.map(|next| query.from(next)),
         sync_token,
+        unread: unread.filter(|unread| !unread.is_none()),
         steps,
     };
     let status = if complaint.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
@@ -163,12 +188,13 @@ async fn raw(
 }
 
 impl Collections {
-    /// Reads a page and renders its items for the user.
+    /// Reads a page and renders its items for the user. Those that arrived after the position `seen` are unread.
     pub(super) async fn items(
         &self,
         reader: Reader,
         query: &FeedQuery,
         person: &SignedIn,
+        seen: Option<&SyncToken>,
     ) -> Result<(Page, Vec<ItemView>), ReadError> {
         let (now, order) = (self.clock.now(), query.order);
         let viewer = Viewer { site: &self.site, person, now, order, media: &self.media };
@@ -176,7 +202,10 @@ impl Collections {
             Err(ReadError::Changed) => return Err(ReadError::TooBroad),
             read => read?,
         };
-        let view = |item: &Item| Some(viewer.item(&item.state, &item.actor, item.body.as_ref()?));
+        let view = |item: &Item| {
+            let view = viewer.item(&item.state, &item.actor, item.body.as_ref()?);
+            Some(ItemView { is_unread: seen.is_some_and(|seen| !item.is_seen(seen)), ..view })
+        };
         let items = page.items.iter().filter_map(view).collect();
         Ok((page, items))
     }

@@ -14,6 +14,7 @@ mod person;
 mod search;
 pub(crate) mod settings;
 mod sign_in;
+mod unread;
 
 pub(crate) use compose::methods as compose_methods;
 pub(crate) use feed::{live_methods, page_methods as feed_methods, raw_methods};
@@ -27,6 +28,7 @@ pub(crate) use sign_in::{
     again_methods, code_methods, code_page, home_methods, invited_methods, open_methods as join_methods,
     reset_methods, sign_in_methods, sign_out_methods,
 };
+pub(crate) use unread::{seen_methods, unread_methods};
 
 use crate::problem::Problem;
 use crate::respond::Caching;

@@ -66,7 +66,7 @@ async fn show(
     let query_string = uri.query().unwrap_or_default().as_bytes();
     let query = collections.site.query(&RawQuery::parse(query_string), owner.uid, Collection::From)?;
     let query = FeedQuery { count: query.count.min(super::feed::MAX_COUNT), format: None, ..query };
-    let (page, items) = collections.items(reader, &query, &person).await?;
+    let (page, items) = collections.items(reader, &query, &person, None).await?;
     let itself = owner.uid == person.account.uid;
     let followed = match reader {
         Reader::Other { follows_owner, .. } => follows_owner,

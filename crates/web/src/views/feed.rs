@@ -9,6 +9,7 @@ use crate::views::frame::Frame;
 use crate::views::group::Day;
 use crate::views::item::ItemView;
 use crate::views::sources::PageLink;
+use crate::views::unread::PageUnread;
 use askama::Template;
 use model::{
     Account, AccountName, Collection, FeedQuery, Filter, Format, Millis, Order, Relation, Start, State,
@@ -34,6 +35,8 @@ pub struct FeedPage<'a> {
     pub next: Option<FeedQuery>,
     /// Where the live stream starts; only on the newest page.
     pub sync_token: Option<String>,
+    /// What is unread here and below; only on the first page of the whole feed, and only if something is.
+    pub unread: Option<PageUnread>,
     /// The first steps of a new account with an empty feed.
     pub steps: Option<FirstSteps>,
 }

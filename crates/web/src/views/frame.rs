@@ -1,6 +1,7 @@
 //! The frame of a page: header, navigation, sign-out form and notice.
 
 use super::service_icon;
+use super::unread::Badge;
 use crate::site::Site;
 use auth::session::SignedIn;
 use http::Uri;
@@ -25,11 +26,15 @@ pub enum Section {
     Other,
 }
 
+/// The largest number that is counted for the badge beside the feed: it shows `99+`.
+pub const MAX_BADGE: usize = 100;
+
 /// Notices after a form has succeeded: the value of the query parameter `done`, and the text.
 const DONE: &[(&str, &str)] = &[
     ("posted", "Posted."),
     ("removed", "Removed from your feed."),
     ("deleted", "Deleted from every feed."),
+    ("read", "Marked as read."),
     ("saved", "Saved."),
     ("picture", "Picture updated. Others see the change within five minutes."),
     ("revoked", "Revoked. It stops working within five seconds."),
@@ -73,6 +78,7 @@ pub struct Frame<'a> {
     person: Option<&'a SignedIn>,
     section: Section,
     notice: Option<&'static str>,
+    badge: Option<Badge>,
 }
 
 impl<'a> Frame<'a> {
@@ -91,7 +97,27 @@ impl<'a> Frame<'a> {
         let query = uri.query().unwrap_or_default().as_bytes();
         let done = url::form_urlencoded::parse(query).find(|(name, _)| name == "done");
         let notice = done.and_then(|(_, word)| DONE.iter().find(|(known, _)| *known == word));
-        Frame { site, person, section, notice: notice.map(|(_, text)| *text) }
+        Frame { site, person, section, notice: notice.map(|(_, text)| *text), badge: None }
+    }
+
+    /// The frame with the number of unread activities. Without it the script asks for the number.
+    pub fn counting(self, badge: Option<Badge>) -> Frame<'a> {
+        Frame { badge, ..self }
+    }
+
+    /// The number of unread activities, if the page has counted them.
+    pub fn badge(&self) -> Option<Badge> {
+        self.badge
+    }
+
+    /// Whether the script need not ask for the number.
+    pub fn is_badge_exact(&self) -> bool {
+        self.badge.is_some_and(|badge| !badge.at_least)
+    }
+
+    /// Whether there is nothing to show in the badge yet.
+    pub fn is_badge_hidden(&self) -> bool {
+        self.badge.is_none_or(|badge| badge.count == 0)
     }
 
     /// The address of a page or of a form.

@@ -71,9 +71,16 @@ pub struct Group {
     pub heading: Option<Heading>,
     /// The items, in the page's order.
     pub items: Vec<ItemView>,
+    /// Whether everything up to here is unread and everything below is read.
+    pub ends_unread: bool,
 }
 
 impl Group {
+    /// Whether an item says that it is unread.
+    pub fn is_labelled(&self) -> bool {
+        self.items.iter().any(|item| item.is_labelled)
+    }
+
     /// The large pictures of a mosaic, if all that it shows can be shown.
     pub fn mosaic(&self) -> Vec<&ItemView> {
         let is_photo =
@@ -108,6 +115,17 @@ impl GroupKey {
         let (verb, kind, service) = (item.verb.clone(), item.kind.clone(), item.service.clone());
         GroupKey::Series { actor: item.actor, verb, kind, service }
     }
+}
+
+/// Groups the items, the first `unread` apart from the others: no group has read and unread ones then.
+pub fn with_line(mut items: Vec<ItemView>, unread: usize) -> Vec<Group> {
+    let read = items.split_off(unread.min(items.len()));
+    let mut groups = of(items);
+    if let Some(last) = groups.last_mut() {
+        last.ends_unread = true;
+    }
+    groups.extend(of(read));
+    groups
 }
 
 /// Groups the items. A group takes the position of its first item.
@@ -148,7 +166,7 @@ pub fn of(items: Vec<ItemView>) -> Vec<Group> {
         let Some(first) = group else { continue };
         match groups.iter_mut().find(|(at, _)| *at == first) {
             Some((_, group)) => group.items.push(item),
-            None => groups.push((first, Group { heading: None, items: vec![item] })),
+            None => groups.push((first, Group { heading: None, items: vec![item], ends_unread: false })),
         }
     }
     groups.into_iter().map(|(_, group)| Group { heading: heading(&group.items), ..group }).collect()
@@ -217,6 +235,8 @@ mod tests {
             why: String::new(),
             own: false,
             removable: true,
+            is_unread: false,
+            is_labelled: false,
         }
     }
 
@@ -255,6 +275,14 @@ mod tests {
         let heading = of(items).remove(0).heading.unwrap();
         assert_eq!((heading.who.as_str(), heading.did.as_str()), ("User 1", "played"));
         assert_eq!((heading.what.as_deref(), heading.times), (Some("Thing"), Some(3)));
+    }
+
+    #[test]
+    fn no_group_spans_the_line() {
+        let items: Vec<ItemView> = (0..7).map(|at| item(at, 1, "play", "https://a/x", 0)).collect();
+        let groups = with_line(items, 4);
+        assert_eq!(shape(&groups), [vec!["0", "1", "2", "3"], vec!["4", "5", "6"]]);
+        assert_eq!(groups.iter().map(|group| group.ends_unread).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

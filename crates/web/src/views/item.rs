@@ -96,6 +96,10 @@ pub struct ItemView {
     pub own: bool,
     /// Whether the reader can remove it from their feed.
     pub removable: bool,
+    /// Whether it arrived after the reader's seen position.
+    pub is_unread: bool,
+    /// Whether it says so, because no line does.
+    pub is_labelled: bool,
 }
 
 impl Viewer<'_> {
@@ -161,6 +165,8 @@ impl Viewer<'_> {
             why,
             own,
             removable: addressed || !own,
+            is_unread: false,
+            is_labelled: false,
         }
     }
 }

@@ -29,6 +29,7 @@ pub mod sign_in;
 pub mod sources;
 #[cfg(test)]
 mod tests;
+pub mod unread;
 
 use self::frame::{Frame, Section};
 use crate::problem::Problem;

@@ -259,6 +259,8 @@ fn item(id: usize, kind: &str, picture: bool) -> ItemView {
         why: "<Wrong>".to_owned(),
         own: id.is_multiple_of(2),
         removable: true,
+        is_unread: false,
+        is_labelled: false,
     }
 }
 
@@ -281,6 +283,7 @@ fn the_feed_shows_words_as_text_and_says_each_once() {
         days: group::by_day(group::of(items), Millis(0)),
         next: None,
         sync_token: None,
+        unread: None,
         steps: None,
     };
     let page = page.render().unwrap();

@@ -41,6 +41,7 @@ fn the_pages_work_in_a_browser() {
         "search",
         "sources",
         "live",
+        "unread",
         "hostile words",
         "by keyboard",
         "without script",
