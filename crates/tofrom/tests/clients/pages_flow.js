@@ -523,13 +523,19 @@ async function unread(browser) {
   const plain = await newPerson(browser, PHONE, 'light', { javaScriptEnabled: false });
   forbidOtherHosts(plain);
   await enter(plain, 'alice', '/feed');
+  const shown = async (text) => {
+    const deadline = Date.now() + 5000;
+    do await plain.goto(`${params.base}/feed`); while (!await plain.getByText(text).count() && Date.now() < deadline);
+  };
+  const earlier = `earlier${Date.now()}`;
+  assert.equal((await put(earlier, 'Read by its form')).status, 201);
+  await shown('Mark all as read');
   await plain.getByRole('button', { name: 'Mark all as read' }).click();
   await plain.getByRole('status').getByText('Marked as read.').waitFor();
   assert.equal(await plain.getByText(/unread/i).filter({ visible: true }).count(), 0);
   const source = `unread${Date.now()}`;
   assert.equal((await put(source, 'Not read by anyone')).status, 201);
-  const deadline = Date.now() + 5000;
-  do await plain.goto(`${params.base}/feed`); while (!await plain.getByText('1 unread').count() && Date.now() < deadline);
+  await shown('1 unread');
   await plain.getByRole('link', { name: 'Everything 1 unread' }).waitFor();
   const around = (page) => page.locator('.line').evaluate((line) => [line.previousElementSibling ?? line, line].map((one) => one.textContent.trim()));
   const [above, line] = await around(plain);
@@ -572,7 +578,7 @@ async function unread(browser) {
   await page.reload();
   await page.getByRole('article').first().waitFor();
   assert.equal(await page.locator('.line, form.unread').count(), 0, 'the line is shown once');
-  await send('DELETE', `${params.base}/200909/activity/alice/from/Pages/${source}`, { ServicePSK: params.write_key });
+  for (const one of [source, earlier]) await send('DELETE', `${params.base}/200909/activity/alice/from/Pages/${one}`, { ServicePSK: params.write_key });
   for (const one of [plain, other, page]) await one.context().close();
   console.log('unread');
 }

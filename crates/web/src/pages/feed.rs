@@ -128,8 +128,8 @@ async fn page(
     let line = unread.as_ref().and_then(|unread| unread.line);
     for item in &mut items {
         item.is_labelled = item.is_unread && line.is_none();
-        // Before the first time, everything is unread, and no activity is set apart.
-        item.is_unread |= unread.is_some() && seen.is_none();
+        // Before the position was first set, no activity is set apart: all are shown, or some may be unread elsewhere.
+        item.is_unread |= unread.is_some() && seen.is_none() && page.next.is_none();
     }
     let groups = match line {
         Some(line) => group::with_line(items, line),

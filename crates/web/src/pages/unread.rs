@@ -78,15 +78,10 @@ impl Collections {
         items: &[ItemView],
         cursor: &str,
     ) -> Result<PageUnread, Problem> {
-        let Some(seen) = seen else {
-            // All are unread: nothing needs to be counted.
-            let badge = Badge { count: items.len(), at_least: page.next.is_some() };
-            return Ok(PageUnread::new(badge, items.len(), items, cursor));
-        };
         // After the page, so that it counts at least what the page shows. If there are more than a page has, neither the
         // line nor the script needs their number.
         let badge = self.badge(page.items.len(), account, &self.everything(account)?).await?;
-        let is_countable = |item: &&Item| !item.is_seen(seen) && item.has_arrived();
+        let is_countable = |item: &&Item| seen.is_some_and(|seen| !item.is_seen(seen)) && item.has_arrived();
         let countable = page.items.iter().filter(is_countable).count();
         Ok(PageUnread::new(badge, countable, items, cursor))
     }
