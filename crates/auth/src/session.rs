@@ -11,7 +11,7 @@ use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use model::{Account, Clock, Millis, Scopes, Session};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Store, StoreError};
 use zeroize::Zeroizing;
@@ -51,18 +51,20 @@ pub struct SignedIn {
     /// When the password was given.
     signed_in: Millis,
     pub(super) cookie: Zeroizing<String>,
+    /// A page has many forms.
+    form_key: OnceLock<hmac::Key>,
 }
 
 impl SignedIn {
     /// The CSRF field of a form for `purpose`: proves that the form came from a page of this session.
     pub fn csrf(&self, purpose: &str) -> String {
-        BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.form_key(), purpose.as_bytes()))
+        BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(self.form_key(), purpose.as_bytes()))
     }
 
     /// Checks the CSRF field of a form for `purpose`.
     pub fn is_ours(&self, purpose: &str, field: &str) -> bool {
         let Ok(tag) = BASE64_URL_SAFE_NO_PAD.decode(field) else { return false };
-        hmac::verify(&self.form_key(), purpose.as_bytes(), &tag).is_ok()
+        hmac::verify(self.form_key(), purpose.as_bytes(), &tag).is_ok()
     }
 
     /// The principal of this session. For pages only: the API takes no cookie.
@@ -90,8 +92,8 @@ impl SignedIn {
         id_of(&seal::sha256(self.cookie.as_bytes()))
     }
 
-    fn form_key(&self) -> hmac::Key {
-        hmac::Key::new(hmac::HMAC_SHA256, self.cookie.as_bytes())
+    fn form_key(&self) -> &hmac::Key {
+        self.form_key.get_or_init(|| hmac::Key::new(hmac::HMAC_SHA256, self.cookie.as_bytes()))
     }
 }
 
@@ -157,7 +159,8 @@ impl Sessions {
         };
         self.record_use(&session, now);
         let signed_in = session.created;
-        Ok(Some(SignedIn { account, signed_in, cookie: Zeroizing::new(cookie.to_owned()) }))
+        let cookie = Zeroizing::new(cookie.to_owned());
+        Ok(Some(SignedIn { account, signed_in, cookie, form_key: OnceLock::new() }))
     }
 
     /// The account's valid sessions, newest first.

@@ -104,6 +104,11 @@ impl Millis {
         self.format("Z")
     }
 
+    /// Year, month and day, in UTC.
+    pub fn date(self) -> (i64, i64, i64) {
+        civil_from_days(self.0.div_euclid(DAY))
+    }
+
     /// `20261114T224403Z`, for file names.
     pub fn compact(self) -> String {
         let text = self.zulu();

@@ -7,6 +7,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Site {
     base: Arc<str>,
+    /// Where the path prefix begins in `base`.
+    prefix_at: usize,
     tag_host: Arc<str>,
     cursor_keys: CursorKeys,
     searches_text: bool,
@@ -18,8 +20,12 @@ impl Site {
     /// in Atom ids: it is set once and stays when the base address changes. `cursor_keys` seal the cursors in links.
     pub fn new(base: impl Into<String>, tag_host: impl Into<String>, cursor_keys: CursorKeys) -> Site {
         let (base, tag_host): (String, String) = (base.into(), tag_host.into());
+        let base = base.trim_end_matches('/');
+        let after_scheme = base.find("://").map_or(0, |at| at + 3);
+        let path = base.get(after_scheme..).and_then(|rest| rest.find('/'));
         Site {
-            base: base.trim_end_matches('/').into(),
+            base: base.into(),
+            prefix_at: path.map_or(base.len(), |at| after_scheme + at),
             tag_host: tag_host.into(),
             searches_text: false,
             authority: None,
@@ -62,9 +68,7 @@ impl Site {
 
     /// The path prefix of all routes: empty, or `/prefix`.
     pub fn prefix(&self) -> &str {
-        let after_scheme = self.base.find("://").map_or(0, |at| at + 3);
-        let rest = self.base.get(after_scheme..).unwrap_or_default();
-        rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default()
+        self.base.get(self.prefix_at..).unwrap_or_default()
     }
 
     /// The HTML page of an activity.

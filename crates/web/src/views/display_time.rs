@@ -42,10 +42,13 @@ impl DisplayTime {
     pub fn new(at: Millis, now: Millis) -> DisplayTime {
         let machine = at.zulu();
         let clock = machine.get(11..16).unwrap_or_default();
-        let (day, month, year) = date(&machine);
+        let (year, month, day) = at.date();
+        let month = month_name(month);
+        let date = match now.date() {
+            (this_year, ..) if this_year == year => format!("{day} {month}"),
+            _ => format!("{day} {month} {year}"),
+        };
         let exact = format!("{day} {month} {year}, {clock} UTC");
-        let date =
-            if year == date_of(now).2 { format!("{day} {month}") } else { format!("{day} {month} {year}") };
         let text = ago(now.0.saturating_sub(at.0)).unwrap_or_else(|| match days_ago(at, now) {
             1 => format!("yesterday, {clock}"),
             2..WEEK => format!("{}, {clock}", weekday(at)),
@@ -64,6 +67,8 @@ pub struct DisplayDay {
     pub name: String,
     /// The rest of the date: `Monday, 16 November`, `14 November`, or nothing.
     pub rest: String,
+    /// Days since 1 January 1970.
+    number: i64,
 }
 
 impl DisplayDay {
@@ -77,7 +82,13 @@ impl DisplayDay {
             2..WEEK => (weekday.to_owned(), shown.date),
             _ => (shown.date, weekday.to_owned()),
         };
-        DisplayDay { machine: shown.machine.get(..10).unwrap_or_default().to_owned(), name, rest }
+        let machine = shown.machine.get(..10).unwrap_or_default().to_owned();
+        DisplayDay { machine, name, rest, number: number(at) }
+    }
+
+    /// Whether the time is on this day.
+    pub fn contains(&self, at: Millis) -> bool {
+        self.number == number(at)
     }
 }
 
@@ -97,9 +108,14 @@ fn ago(age: i64) -> Option<String> {
     Some(format!("{number} {unit}{plural} ago"))
 }
 
+/// The number of the day of this time.
+fn number(at: Millis) -> i64 {
+    at.0.div_euclid(DAY)
+}
+
 /// Calendar days between the two times. Negative if `at` is on a later day.
 fn days_ago(at: Millis, now: Millis) -> i64 {
-    now.0.div_euclid(DAY) - at.0.div_euclid(DAY)
+    number(now) - number(at)
 }
 
 fn weekday(at: Millis) -> &'static str {
@@ -107,17 +123,9 @@ fn weekday(at: Millis) -> &'static str {
     usize::try_from(day).ok().and_then(|day| WEEKDAYS.get(day)).copied().unwrap_or_default()
 }
 
-fn date_of(time: Millis) -> (usize, &'static str, usize) {
-    date(&time.zulu())
-}
-
-/// Day, month and year of `2026-11-03T…`.
-fn date(machine: &str) -> (usize, &'static str, usize) {
-    let number =
-        |range: std::ops::Range<usize>| machine.get(range).and_then(|digits| digits.parse::<usize>().ok());
-    let (year, month, day) = (number(0..4), number(5..7), number(8..10));
-    let month = month.and_then(|month| MONTHS.get(month.checked_sub(1)?)).copied().unwrap_or_default();
-    (day.unwrap_or_default(), month, year.unwrap_or_default())
+fn month_name(month: i64) -> &'static str {
+    let index = usize::try_from(month - 1).ok();
+    index.and_then(|index| MONTHS.get(index)).copied().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::views::unread::PageUnread;
 use askama::Template;
 use model::{
     Account, AccountName, Collection, FeedQuery, Filter, Format, Millis, Order, Relation, Start, State,
+    category_label,
 };
 
 /// The page.
@@ -231,6 +232,13 @@ pub struct ActivityPage<'a> {
     pub item: ItemView,
     /// Visibility and recipients.
     pub state: &'a State,
+}
+
+impl ActivityPage<'_> {
+    /// `Bookmark Shared`.
+    fn category(&self) -> String {
+        category_label(&self.state.facet.kind, &self.state.facet.verb)
+    }
 }
 
 /// The profile page of an account.

@@ -7,6 +7,7 @@ use crate::site::Site;
 use feeds::catalogue;
 use model::{Filter, Verb};
 use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 
 /// Types offered without opening the filter.
 const MAX_QUICK: usize = 5;
@@ -44,12 +45,11 @@ impl Choices {
         };
         let kind = |word: &str| Choice { label: kind_label(word), ..plain(word) };
         let verb = |word: &str| Choice { label: verb_label(word), ..plain(word) };
+        let services = items.iter().map(|item| (item.service.to_lowercase(), item.service.as_str()));
         Choices {
-            services: offered(items.iter().map(|item| service(&item.service)), &filter.services, |folded| {
-                service(&service_label(folded))
-            }),
-            kinds: offered(items.iter().map(|item| kind(&item.kind)), &filter.kinds, kind),
-            verbs: offered(items.iter().map(|item| verb(&item.verb)), &filter.verbs, verb),
+            services: offered(services, &filter.services, service, |folded| service(&service_label(folded))),
+            kinds: offered(items.iter().map(|item| same(&item.kind)), &filter.kinds, kind, kind),
+            verbs: offered(items.iter().map(|item| same(&item.verb)), &filter.verbs, verb, verb),
         }
     }
 
@@ -63,19 +63,27 @@ fn plain(word: &str) -> Choice {
     Choice { value: word.to_owned(), label: String::new(), icon: None, chosen: false }
 }
 
-fn offered(
-    found: impl Iterator<Item = Choice>,
+fn same(word: &str) -> (&str, &str) {
+    (word, word)
+}
+
+/// The choices from values, each with the word that it was found as: one choice for each value.
+fn offered<'a, V: Eq + Hash + AsRef<str>>(
+    found: impl Iterator<Item = (V, &'a str)>,
     chosen: &BTreeSet<String>,
     choice: impl Fn(&str) -> Choice,
+    chosen_choice: impl Fn(&str) -> Choice,
 ) -> Vec<Choice> {
-    let mut counts: HashMap<String, (usize, Choice)> = HashMap::new();
-    for one in found {
-        counts.entry(one.value.clone()).or_insert((0, one)).0 += 1;
+    let mut counts: HashMap<V, (usize, &str)> = HashMap::new();
+    for (value, word) in found {
+        counts.entry(value).or_insert((0, word)).0 += 1;
     }
-    for word in chosen {
-        counts.entry(word.clone()).or_insert_with(|| (0, choice(word)));
-    }
-    let mut counted: Vec<(usize, Choice)> = counts.into_values().collect();
+    let is_found = |word: &&String| counts.keys().any(|value| value.as_ref() == word.as_str());
+    let missing: Vec<Choice> =
+        chosen.iter().filter(|word| !is_found(word)).map(|word| chosen_choice(word)).collect();
+    let mut counted: Vec<(usize, Choice)> =
+        counts.into_values().map(|(count, word)| (count, choice(word))).collect();
+    counted.extend(missing.into_iter().map(|choice| (0, choice)));
     counted.sort_by(|(a, left), (b, right)| b.cmp(a).then_with(|| left.label.cmp(&right.label)));
     let is_chosen = |one: &Choice| chosen.contains(&one.value);
     counted.into_iter().map(|(_, one)| Choice { chosen: is_chosen(&one), ..one }).collect()
@@ -105,8 +113,8 @@ mod tests {
     fn frequent_choices_come_first_and_chosen_ones_stay() {
         let choice = |word: &str| Choice { label: kind_label(word), ..plain(word) };
         let chosen = BTreeSet::from(["song".to_owned(), "video".to_owned()]);
-        let found = ["photo", "video", "photo", "book"].map(choice);
-        let offered = offered(found.into_iter(), &chosen, choice);
+        let found = ["photo", "video", "photo", "book"].map(same);
+        let offered = offered(found.into_iter(), &chosen, choice, choice);
         let shape: Vec<(&str, bool)> = offered.iter().map(|one| (one.label.as_str(), one.chosen)).collect();
         assert_eq!(shape, [("Photos", false), ("Books", false), ("Videos", true), ("Songs", true)]);
     }

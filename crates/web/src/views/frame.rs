@@ -120,6 +120,11 @@ impl<'a> Frame<'a> {
         self.badge.is_none_or(|badge| badge.count == 0)
     }
 
+    /// The path prefix of all addresses.
+    pub fn prefix(&self) -> &'a str {
+        self.site.prefix()
+    }
+
     /// The address of a page or of a form.
     pub fn to(&self, path: impl AsRef<str>) -> String {
         format!("{}{}", self.site.prefix(), path.as_ref())

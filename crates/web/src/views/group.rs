@@ -33,10 +33,10 @@ pub fn by_day(groups: Vec<Group>, now: Millis) -> Vec<Day> {
     let mut days: Vec<Day> = Vec::new();
     for group in groups {
         let Some(first) = group.items.first() else { continue };
-        let day = DisplayDay::new(first.sorted_at, now);
-        match days.last_mut().filter(|last| last.day == day) {
+        let at = first.sorted_at;
+        match days.last_mut().filter(|last| last.day.contains(at)) {
             Some(last) => last.groups.push(group),
-            None => days.push(Day { day, groups: vec![group] }),
+            None => days.push(Day { day: DisplayDay::new(at, now), groups: vec![group] }),
         }
     }
     days
@@ -87,7 +87,7 @@ impl Group {
             |item: &&ItemView| item.picture.as_ref().is_some_and(|picture| picture.drawing == "photo");
         let shown: Vec<&ItemView> = self.items.iter().filter(is_photo).take(MAX_MOSAIC).collect();
         let is_large =
-            |item: &&ItemView| item.picture.as_ref().is_some_and(|picture| picture.large.is_some());
+            |item: &&ItemView| item.picture.as_ref().is_some_and(|picture| picture.large().is_some());
         if shown.len() == MAX_MOSAIC && shown.iter().all(is_large) { shown } else { Vec::new() }
     }
 
@@ -98,22 +98,21 @@ impl Group {
 }
 
 /// The key by which items are grouped.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum GroupKey {
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum GroupKey<'a> {
     /// The same verb and the same object, by any actor.
-    Object { link: String, verb: String },
+    Object { link: &'a str, verb: &'a str },
     /// The same actor, verb, object type and service.
-    Series { actor: Uid, verb: String, kind: String, service: String },
+    Series { actor: Uid, verb: &'a str, kind: &'a str, service: &'a str },
 }
 
-impl GroupKey {
-    fn object(item: &ItemView) -> Option<GroupKey> {
-        Some(GroupKey::Object { link: item.link.as_ref()?.href.clone(), verb: item.verb.clone() })
+impl GroupKey<'_> {
+    fn object(item: &ItemView) -> Option<GroupKey<'_>> {
+        Some(GroupKey::Object { link: &item.link.as_ref()?.href, verb: &item.verb })
     }
 
-    fn series(item: &ItemView) -> GroupKey {
-        let (verb, kind, service) = (item.verb.clone(), item.kind.clone(), item.service.clone());
-        GroupKey::Series { actor: item.actor, verb, kind, service }
+    fn series(item: &ItemView) -> GroupKey<'_> {
+        GroupKey::Series { actor: item.actor, verb: &item.verb, kind: &item.kind, service: &item.service }
     }
 }
 
@@ -130,7 +129,21 @@ pub fn with_line(mut items: Vec<ItemView>, unread: usize) -> Vec<Group> {
 
 /// Groups the items. A group takes the position of its first item.
 pub fn of(items: Vec<ItemView>) -> Vec<Group> {
-    let mut by_same: HashMap<GroupKey, Vec<usize>> = HashMap::new();
+    let group_of = firsts(&items);
+    let mut groups: Vec<(usize, Group)> = Vec::new();
+    for (item, group) in items.into_iter().zip(group_of) {
+        let Some(first) = group else { continue };
+        match groups.iter_mut().find(|(at, _)| *at == first) {
+            Some((_, group)) => group.items.push(item),
+            None => groups.push((first, Group { heading: None, items: vec![item], ends_unread: false })),
+        }
+    }
+    groups.into_iter().map(|(_, group)| Group { heading: heading(&group.items), ..group }).collect()
+}
+
+/// The index of the first item of each item's group.
+fn firsts(items: &[ItemView]) -> Vec<Option<usize>> {
+    let mut by_same: HashMap<GroupKey<'_>, Vec<usize>> = HashMap::new();
     for (at, item) in items.iter().enumerate() {
         for same in GroupKey::object(item).into_iter().chain([GroupKey::series(item)]) {
             by_same.entry(same).or_default().push(at);
@@ -142,7 +155,7 @@ pub fn of(items: Vec<ItemView>) -> Vec<Group> {
         if group_of.get(at).is_none_or(Option::is_some) {
             continue;
         }
-        let together = |same: GroupKey| {
+        let together = |same: GroupKey<'_>| {
             let all = by_same.get(&same)?.iter().copied();
             let close = |other: &usize| {
                 let free = group_of.get(*other).is_some_and(Option::is_none);
@@ -161,15 +174,7 @@ pub fn of(items: Vec<ItemView>) -> Vec<Group> {
             }
         }
     }
-    let mut groups: Vec<(usize, Group)> = Vec::new();
-    for (item, group) in items.into_iter().zip(group_of) {
-        let Some(first) = group else { continue };
-        match groups.iter_mut().find(|(at, _)| *at == first) {
-            Some((_, group)) => group.items.push(item),
-            None => groups.push((first, Group { heading: None, items: vec![item], ends_unread: false })),
-        }
-    }
-    groups.into_iter().map(|(_, group)| Group { heading: heading(&group.items), ..group }).collect()
+    group_of
 }
 
 fn heading(items: &[ItemView]) -> Option<Heading> {
@@ -215,7 +220,6 @@ mod tests {
             display_name: format!("User {actor}"),
             has_page: true,
             title: "did something".to_owned(),
-            label: String::new(),
             kind: "photo".to_owned(),
             done: format!("{verb}ed"),
             verb: verb.to_owned(),
@@ -229,9 +233,9 @@ mod tests {
             counts: None,
             time: DisplayTime::new(at, at),
             sorted_at: at,
-            published: DisplayTime::new(at, at),
             shows_published: false,
             published_at: at,
+            now: at,
             why: String::new(),
             own: false,
             removable: true,

@@ -7,7 +7,7 @@ use super::service_icon;
 use crate::media::Media;
 use crate::site::Site;
 use auth::session::SignedIn;
-use model::{Account, Body, Comments, Millis, Order, State, Uid, category_label};
+use model::{Account, Body, Comments, Millis, Order, State, Uid};
 use url::Url;
 
 /// The signed-in user who views the page, and the time.
@@ -56,8 +56,6 @@ pub struct ItemView {
     pub has_page: bool,
     /// The activity's title, a sentence.
     pub title: String,
-    /// `Bookmark Shared`.
-    pub label: String,
     /// The object type.
     pub kind: String,
     /// The verb in the past tense.
@@ -84,12 +82,12 @@ pub struct ItemView {
     pub time: DisplayTime,
     /// The same, for comparisons.
     pub sorted_at: Millis,
-    /// The time of publication.
-    pub published: DisplayTime,
     /// Whether the time of publication is worth showing too: it differs by more than a day.
     pub shows_published: bool,
-    /// The time of publication, for comparisons.
+    /// The time of publication.
     pub published_at: Millis,
+    /// The time at which the page is made.
+    pub now: Millis,
     /// Why the activity is in the reader's feed.
     pub why: String,
     /// Whether the reader is the actor.
@@ -142,7 +140,6 @@ impl Viewer<'_> {
             display_name,
             has_page: own || actor.public || self.person.account.operator,
             title: body.title.clone(),
-            label: category_label(&state.facet.kind, &state.facet.verb),
             kind: kind.to_owned(),
             done: state.facet.verb.past_tense().to_owned(),
             verb: verb.to_owned(),
@@ -159,9 +156,9 @@ impl Viewer<'_> {
             },
             time: DisplayTime::new(sorted_at, self.now),
             sorted_at,
-            published: DisplayTime::new(state.published, self.now),
             shows_published: (sorted_at.0 - state.published.0).abs() > DAY,
             published_at: state.published,
+            now: self.now,
             why,
             own,
             removable: addressed || !own,
@@ -185,6 +182,11 @@ impl ItemView {
     /// The target of the form that removes the activity from the reader's feed.
     pub fn remove_path(&self) -> String {
         format!("{}/remove", self.path())
+    }
+
+    /// The time of publication, as shown.
+    pub fn published(&self) -> DisplayTime {
+        DisplayTime::new(self.published_at, self.now)
     }
 
     /// The object in a few words: its title, the text of a note, or the sentence.

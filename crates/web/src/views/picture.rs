@@ -1,28 +1,13 @@
 //! Pictures of objects. Their addresses lead to the media proxy of this server.
 
-use crate::media::Media;
-
-/// The widths in which pictures are shown, in CSS pixels: beside the text or in a row of covers, and as wide as the
-/// column.
-const SMALL: u32 = 160;
-const LARGE: u32 = 640;
-
-/// The paths of a picture on this site.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PicturePaths {
-    /// For screens of single density.
-    pub single: String,
-    /// For screens of double density.
-    pub double: String,
-}
+use crate::media::{Media, PicturePaths, PictureSizes};
+use std::sync::Arc;
 
 /// A picture as shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct PictureView {
-    /// The small picture. `None`: a drawing is shown.
-    pub small: Option<PicturePaths>,
-    /// The large picture.
-    pub large: Option<PicturePaths>,
+    /// `None`: a drawing is shown.
+    sizes: Option<Arc<PictureSizes>>,
     /// The drawing: `photo`, `video`, `song`, `book` or `link`.
     pub drawing: &'static str,
     /// The colour of the drawing, 0 to 5.
@@ -32,11 +17,17 @@ pub struct PictureView {
 impl PictureView {
     /// The picture at this address of another site, of an object of this type.
     pub fn of(media: &Media, url: &str, kind: &str) -> PictureView {
-        let paths = |width| {
-            let (single, double) = media.address(url, width).zip(media.address(url, 2 * width))?;
-            Some(PicturePaths { single, double })
-        };
-        PictureView { small: paths(SMALL), large: paths(LARGE), ..PictureView::drawn(url, kind) }
+        PictureView { sizes: media.paths(url), ..PictureView::drawn(url, kind) }
+    }
+
+    /// The small picture.
+    pub fn small(&self) -> Option<&PicturePaths> {
+        self.sizes.as_ref().map(|sizes| &sizes.small)
+    }
+
+    /// The large picture.
+    pub fn large(&self) -> Option<&PicturePaths> {
+        self.sizes.as_ref().map(|sizes| &sizes.large)
     }
 
     /// A drawing in place of the picture.
@@ -49,7 +40,7 @@ impl PictureView {
             _ => "link",
         };
         let sum = url.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-        PictureView { small: None, large: None, drawing, hue: u8::try_from(sum % 6).unwrap_or_default() }
+        PictureView { sizes: None, drawing, hue: u8::try_from(sum % 6).unwrap_or_default() }
     }
 }
 
@@ -73,7 +64,7 @@ impl Layout {
         let made = matches!(verb, "post" | "create" | "add" | "share");
         match kind {
             "song" | "audio" | "book" => Layout::Brief,
-            "photo" | "photo-album" | "image" | "video" if made && picture.large.is_some() => Layout::Roomy,
+            "photo" | "photo-album" | "image" | "video" if made && picture.large().is_some() => Layout::Roomy,
             _ => Layout::Beside,
         }
     }
@@ -96,7 +87,8 @@ mod tests {
     fn size_follows_weight() {
         let drawn = PictureView::drawn("https://pictures.example/1.jpg", "photo");
         let paths = PicturePaths { single: "/1".to_owned(), double: "/2".to_owned() };
-        let shown = PictureView { small: Some(paths.clone()), large: Some(paths), ..drawn.clone() };
+        let sizes = Arc::new(PictureSizes { small: paths.clone(), large: paths });
+        let shown = PictureView { sizes: Some(sizes), ..drawn.clone() };
         for (verb, kind, picture, layout) in [
             ("post", "photo", None, Layout::Plain),
             ("post", "photo", Some(&drawn), Layout::Beside),

@@ -3,6 +3,7 @@
 
 use super::assets::Asset;
 use crate::site::Site;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Name of the file, the service's names in lower case, ground colour, and the drawing.
@@ -235,11 +236,16 @@ pub(super) fn assets() -> &'static [Asset] {
     &ASSETS
 }
 
+/// The icons by the names of their services, in lower case.
+static BY_NAME: LazyLock<HashMap<&str, &Asset>> = LazyLock::new(|| {
+    let named = ICONS.iter().zip(assets());
+    named.flat_map(|((_, names, ..), asset)| names.iter().map(move |name| (*name, asset))).collect()
+});
+
 /// The path of the icon of the service with this name.
 pub(super) fn path(service: &str, site: &Site) -> String {
-    let folded = service.to_lowercase();
-    let at = ICONS.iter().position(|(_, names, ..)| names.contains(&folded.as_str())).unwrap_or(ICONS.len());
-    assets().get(at).map_or_else(String::new, |asset| asset.path(site))
+    let known = BY_NAME.get(service.to_lowercase().as_str()).copied();
+    known.or_else(|| assets().last()).map_or_else(String::new, |asset| asset.path(site))
 }
 
 #[cfg(test)]
