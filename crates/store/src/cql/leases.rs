@@ -1,4 +1,5 @@
-//! Named leases of the service. Each is a row that is only written conditionally.
+//! Named leases of the service. Each is a row that is only written conditionally. A lease ends with its time, or when its
+//! holder has crashed.
 
 use super::{CqlStore, Outcome, Query};
 use crate::{Leases, Result, StoreError};
@@ -26,13 +27,18 @@ fn row_name(name: &str) -> String {
 impl Leases for CqlStore {
     async fn lease(&self, name: &str, holder: &str, now: Millis, until: Millis) -> Result<bool> {
         let name = row_name(name);
+        self.log.show_holder(holder).await;
         // Concurrent lightweight transactions on a row slow each other down, so this process runs one at a time.
         let _guard = self.db.lock_for(&name).lock().await;
         for _ in 0..MAX_ATTEMPTS {
             let outcome = match self.db.row::<(String, i64, i64)>(&LEASED, (&name,)).await? {
                 None => self.db.conditional(&FIRST, (&name, holder, until.0)).await?,
                 Some((current, _, held_to)) if current == holder && held_to >= until.0 => return Ok(true),
-                Some((current, _, held_to)) if current != holder && held_to > now.0 => return Ok(false),
+                Some((current, _, held_to))
+                    if current != holder && held_to > now.0 && self.log.may_run(&current).await =>
+                {
+                    return Ok(false);
+                }
                 Some((_, fence, _)) => {
                     self.db.conditional(&ACQUIRE, (holder, fence + 1, until.0, &name, fence)).await?
                 }

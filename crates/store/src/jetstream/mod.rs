@@ -17,6 +17,7 @@ mod groups;
 mod held;
 mod keys;
 mod limits;
+mod liveness;
 mod monitor;
 mod notices;
 
@@ -36,6 +37,7 @@ use floor::Floor;
 use futures::{StreamExt, stream};
 use groups::GroupQueue;
 use held::HeldMessages;
+use liveness::Liveness;
 use model::{Millis, Position};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
@@ -111,6 +113,7 @@ pub(crate) struct JetStream {
     held: Arc<HeldMessages>,
     taking: tokio::sync::Mutex<()>,
     queue: GroupQueue,
+    liveness: Liveness,
 }
 
 /// The last possible position in the message with this one.
@@ -157,6 +160,7 @@ impl JetStream {
             held,
             taking: tokio::sync::Mutex::default(),
             queue,
+            liveness: Liveness::default(),
         });
         tokio::spawn(await_return(Arc::downgrade(&log)));
         tokio::spawn(groups::publish_queued(Arc::downgrade(&log), queued));

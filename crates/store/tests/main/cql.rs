@@ -15,6 +15,7 @@ mod erasure;
 mod expiry;
 mod forged;
 mod groups;
+mod leases;
 mod links;
 mod polling;
 mod schema_version;
